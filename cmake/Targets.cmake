@@ -1,0 +1,35 @@
+# assay_library(NAME SOURCES ... DEPENDS ...): one folder of src/ is one static library.
+function(assay_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(assay_${name} STATIC ${ARG_SOURCES})
+  add_library(assay::${name} ALIAS assay_${name})
+  target_include_directories(assay_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(assay_${name} PRIVATE assay_options PUBLIC ${ARG_DEPENDS})
+endfunction()
+
+# assay_program(NAME SOURCES ... DEPENDS ...): main() and wiring only.
+function(assay_program name)
+  cmake_parse_arguments(ARG "STATIC" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE assay_options ${ARG_DEPENDS})
+  # Sanitizer runtimes cannot be linked into a static program.
+  if(ARG_STATIC AND NOT ASSAY_SANITIZE)
+    target_link_options(${name} PRIVATE -static)
+  endif()
+endfunction()
+
+# assay_test(NAME SOURCES ... DEPENDS ... LABELS ...): one GoogleTest program, one ctest entry per test.
+function(assay_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;DEFINITIONS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE assay_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE
+    ASSAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ASSAY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+    ${ARG_DEFINITIONS})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace assay {
+
+/// Owns a file descriptor.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) noexcept : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  UniqueFd(const UniqueFd&) = delete;
+  UniqueFd& operator=(const UniqueFd&) = delete;
+  ~UniqueFd() { reset(); }
+
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
+  void reset(int fd = -1) noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+/// Both ends of a pipe, close-on-exec.
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+[[nodiscard]] Pipe make_pipe();
+
+// All of these throw Error of kind environment that names the path.
+
+[[nodiscard]] std::string read_file(const std::filesystem::path& path);
+
+/// Reads `path`, or gives "" when it does not exist or cannot be read (procfs and sysfs probing).
+[[nodiscard]] std::string read_file_or_empty(const std::filesystem::path& path);
+
+/// Writes a temporary file beside `path`, syncs it and renames it over `path`: a reader or a crash
+/// sees the old content or the new, never a part.
+void write_file_atomic(const std::filesystem::path& path, std::string_view content);
+
+void make_directories(const std::filesystem::path& path);
+
+/// Writes all of `data`; throws on error.
+void write_all(int fd, std::string_view data, const std::filesystem::path& path);
+
+}  // namespace assay

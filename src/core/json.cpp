@@ -1,0 +1,24 @@
+#include "core/json.h"
+
+#include "core/error.h"
+
+namespace assay {
+
+Json parse_json(std::string_view text, const std::string& where) {
+  try {
+    return Json::parse(text);
+  } catch (const nlohmann::json::parse_error& e) {
+    throw Error(ErrorKind::config, std::string("not valid JSON: ") + e.what(), where,
+                "the file may be truncated; restore it, or run again");
+  }
+}
+
+std::string dump_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string dump_pretty(const Json& value) {
+  return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace assay

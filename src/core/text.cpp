@@ -1,0 +1,209 @@
+#include "core/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include "core/error.h"
+
+namespace assay {
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string to_lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string join(std::span<const std::string> parts, std::string_view separator) {
+  std::string out;
+  for (const std::string& part : parts) {
+    if (&part != parts.data()) out += separator;
+    out += part;
+  }
+  return out;
+}
+
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+  const std::string lower = to_lower(word);
+  const std::string* best = nullptr;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(lower, to_lower(candidate));
+    if (distance < best_distance) {
+      best = &candidate;
+      best_distance = distance;
+    }
+  }
+  return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const auto guess = nearest(word, candidates);
+  return guess ? " (did you mean '" + *guess + "'?)" : std::string();
+}
+
+std::string shell_quote(std::string_view word) {
+  static constexpr std::string_view kHarmless =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(kHarmless) == std::string_view::npos)
+    return std::string(word);
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+std::string shell_join(std::span<const std::string> argv) {
+  std::vector<std::string> words;
+  words.reserve(argv.size());
+  for (const std::string& arg : argv) words.push_back(shell_quote(arg));
+  return join(words, " ");
+}
+
+std::string expand(std::string_view text, const std::map<std::string, std::string>& values,
+                   const std::string& where) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if ((c == '{' || c == '}') && i + 1 < text.size() && text[i + 1] == c) {
+      out += c;
+      ++i;
+    } else if (c == '{') {
+      const auto close = text.find('}', i);
+      if (close == std::string_view::npos)
+        throw Error(ErrorKind::config, "'{' without '}' in '" + std::string(text) + "'", where,
+                    "write {{ for a literal brace");
+      const std::string name(text.substr(i + 1, close - i - 1));
+      const auto found = values.find(name);
+      if (found == values.end()) {
+        std::vector<std::string> names;
+        for (const auto& [key, value] : values) names.push_back(key);
+        throw Error(ErrorKind::config,
+                    "unknown placeholder {" + name + "}" + did_you_mean(name, names), where,
+                    "known: " + join(names, ", ") + "; write {{ for a literal brace");
+      }
+      out += found->second;
+      i = close;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Length of the valid UTF-8 sequence at the start of `text`, or 0.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  std::size_t length = 0;
+  if (lead >= 0xC2 && lead <= 0xDF) length = 2;
+  if (lead >= 0xE0 && lead <= 0xEF) length = 3;
+  if (lead >= 0xF0 && lead <= 0xF4) length = 4;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
+  if (lead == 0xED && byte(1) > 0x9F) return 0;  // surrogate
+  if (lead == 0xF0 && byte(1) < 0x90) return 0;  // overlong
+  if (lead == 0xF4 && byte(1) > 0x8F) return 0;  // above U+10FFFF
+  return length;
+}
+
+// Length of the ANSI escape sequence at the start of `text` (which begins with ESC).
+std::size_t escape_length(std::string_view text) {
+  if (text.size() < 2) return 1;
+  std::size_t i = 2;
+  if (text[1] == '[') {  // CSI: parameters, then a final byte
+    while (i < text.size() && !(text[i] >= 0x40 && text[i] <= 0x7E)) ++i;
+    return std::min(i + 1, text.size());
+  }
+  if (text[1] == ']') {  // OSC: up to BEL or ESC backslash
+    while (i < text.size() && text[i] != '\a' && text[i] != '\x1b') ++i;
+    return std::min(i + (i < text.size() && text[i] == '\x1b' ? 2 : 1), text.size());
+  }
+  return 2;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text[0]);
+    if (c == 0x1b) {
+      text.remove_prefix(escape_length(text));
+    } else if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f) {
+      text.remove_prefix(1);
+    } else if (const std::size_t length = utf8_length(text); length > 0) {
+      out += text.substr(0, length);
+      text.remove_prefix(length);
+    } else {
+      out += "\xEF\xBF\xBD";
+      text.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string ellipsize(std::string_view text, std::size_t columns) {
+  if (display_width(text) <= columns) return std::string(text);
+  if (columns == 0) return {};
+  std::size_t seen = 0;
+  std::size_t end = 0;
+  while (end < text.size()) {
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && seen++ == columns - 1) break;
+    ++end;
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
+}  // namespace assay

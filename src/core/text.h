@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+[[nodiscard]] std::string_view trim(std::string_view text);
+[[nodiscard]] std::string to_lower(std::string_view text);
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+[[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
+
+/// The candidate nearest to `word` by edit distance, if it is near enough to be a likely typo.
+[[nodiscard]] std::optional<std::string> nearest(std::string_view word,
+                                                 std::span<const std::string> candidates);
+
+/// " (did you mean 'x'?)" or "".
+[[nodiscard]] std::string did_you_mean(std::string_view word,
+                                       std::span<const std::string> candidates);
+
+/// One word of a POSIX shell command line: unchanged if harmless, else in single quotes.
+[[nodiscard]] std::string shell_quote(std::string_view word);
+[[nodiscard]] std::string shell_join(std::span<const std::string> argv);
+
+/// Replaces {name} by values.at(name); an unknown name is an Error of kind config at `where`.
+/// "{{" and "}}" stand for a single brace.
+[[nodiscard]] std::string expand(std::string_view text,
+                                 const std::map<std::string, std::string>& values,
+                                 const std::string& where);
+
+/// Text safe to show: invalid UTF-8 and control characters (ANSI escapes included) become U+FFFD
+/// or nothing; tab and newline stay.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// `text` cut to `columns` code points, with "…" at the end when something was cut.
+[[nodiscard]] std::string ellipsize(std::string_view text, std::size_t columns);
+
+/// Number of code points (the width of text without wide or combining characters).
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+}  // namespace assay
