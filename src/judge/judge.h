@@ -1,0 +1,17 @@
+#pragma once
+
+#include "judge/result.h"
+#include "plan/plan.h"
+#include "store/run_dir.h"
+
+namespace assay::judge {
+
+/// Computes every metric and verdict of a run from the evidence in its directory, and nothing else:
+/// the same evidence gives the same result. Missing or damaged evidence becomes a finding.
+/// Throws Error only when plan.json or the journal cannot be read at all.
+[[nodiscard]] RunResult judge_run(const store::RunDir& run);
+
+/// The metrics that Assay computes, in the order in which they are shown.
+[[nodiscard]] const std::vector<MetricInfo>& metric_catalogue();
+
+}  // namespace assay::judge

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/metric.h"
+#include "core/subprocess.h"
+
+namespace assay::judge {
+
+enum class Validity { valid, invalid, incomplete };
+[[nodiscard]] std::string_view to_string(Validity validity) noexcept;  ///< "VALID" …
+
+enum class Severity { note, warning, incomplete, invalid };
+[[nodiscard]] std::string_view to_string(Severity severity) noexcept;
+
+/// What a rule found, and what to do about it.
+struct Finding {
+  std::string rule;  ///< "min-steps"
+  Severity severity = Severity::note;
+  std::string reason;
+  std::string advice;
+  std::string where;  ///< "round 2, rank 3 on node1", or empty
+};
+
+struct Metric {
+  MetricInfo info;
+  double value = 0;    ///< always finite; a metric that cannot be computed is absent
+  std::string origin;  ///< "measured", "reported" (by the workload) or "estimated"
+  std::string note;    ///< how, when that is not obvious ("denominator: measured peak")
+};
+
+struct RankResult {
+  int rank = 0;
+  int node = 0;
+  int local_rank = 0;
+  std::string host;
+  std::optional<ExitStatus> exit;  ///< nothing: never ended under supervision
+  std::string ended_by;  ///< "itself", "assay: time limit", "assay: stall", "assay: stop", "lost"
+  std::string log;       ///< relative to the run directory
+  std::int64_t steps = 0;
+  double samples = 0;
+  std::optional<double> mean_step_s;
+  std::optional<double> relative_speed;  ///< to the median rank; below 1 is slower
+  std::uint64_t malformed_lines = 0;
+  std::uint64_t dropped_bytes = 0;  ///< of output, beyond the limit or because the disk was full
+};
+
+enum class RoundStatus {
+  completed,      ///< every rank ended with exit code 0
+  failed,         ///< a rank ended otherwise
+  timed_out,      ///< the time limit ended it
+  stalled,        ///< the stall limit ended it
+  interrupted,    ///< stopped by the user, or the controller died
+  launch_failed,  ///< no rank could be started
+  lost,           ///< an agent was lost
+  not_run,
+};
+[[nodiscard]] std::string_view to_string(RoundStatus status) noexcept;  ///< "completed" …
+
+/// A stretch of the round, in seconds since its first rank was started.
+struct Phase {
+  std::string name;  ///< "init", "train", "evaluate"
+  double start_s = 0;
+  double end_s = 0;
+};
+
+struct Point {
+  double t_s = 0;
+  double value = 0;
+};
+
+/// Evidence over time, for charts; thinned to a bounded number of points. Not part of result.json.
+struct Series {
+  std::string name;   ///< "throughput", "loss", "cpu_util", "device_util", "power", "memory"
+  std::string label;  ///< "node 0", "rank 0", "dev0 on node1"
+  std::string unit;
+  std::vector<Point> points;
+};
+
+struct RoundResult {
+  int round = 0;  ///< 1-based
+  RoundStatus status = RoundStatus::not_run;
+  std::string reason;   ///< for people, names the culprit: "rank 3 on node1: SIGSEGV"
+  std::string started;  ///< ISO, UTC; empty when not run
+  std::string ended;
+  std::vector<RankResult> ranks;
+  std::vector<Metric> metrics;  ///< in the order of the catalogue
+  std::vector<Finding> findings;
+  Validity validity = Validity::incomplete;
+  std::vector<Phase> phases;
+  std::vector<Series> series;
+};
+
+/// One metric over the rounds that count.
+struct Summary {
+  MetricInfo info;
+  std::string origin;
+  int n = 0;
+  double median = 0;
+  double mean = 0;
+  double min = 0;
+  double max = 0;
+  std::optional<double> stddev;    ///< n ≥ 2
+  std::optional<double> cv;        ///< n ≥ 2
+  std::optional<double> ci95_low;  ///< of the mean, Student t; n ≥ 3
+  std::optional<double> ci95_high;
+  std::optional<double> olympic_mean;  ///< without best and worst; n ≥ 3
+  std::string note;                    ///< what is missing and how many rounds it needs
+};
+
+struct CaseResult {
+  std::string name;
+  std::string model;
+  std::string framework;
+  std::string hardware;
+  int nodes = 1;
+  int procs = 1;
+  int repeats = 1;
+  Validity validity = Validity::incomplete;
+  std::vector<Finding> findings;  ///< about the case as a whole (spread over repeats, …)
+  std::vector<RoundResult> rounds;
+  std::vector<Summary> summary;
+  std::string headline;  ///< the metric that stands for the case in tables ("p_whole"), or ""
+};
+
+struct RunResult {
+  static constexpr int kSchemaVersion = 1;
+  std::string run_id;
+  std::string suite;
+  Validity validity = Validity::incomplete;
+  std::vector<CaseResult> cases;
+  Json system = Json::object();      ///< system.json: nodes and their hardware
+  Json provenance = Json::object();  ///< versions, hashes, overrides
+};
+
+}  // namespace assay::judge

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "perflog/event.h"
+
+namespace assay::perflog {
+
+/// Reads rank output, in pieces of any size, and calls `on_event` for every PerfLog line in it.
+/// Tolerant: any text before the token, bare NaN and Infinity, unknown events and keys, CR LF,
+/// NUL bytes, invalid UTF-8 and lines of any length; a line that cannot be read is counted, never
+/// fatal. Memory is bounded (a line longer than kMaxLine is skipped and counted as malformed if it
+/// holds the token). After warm-up, nothing is allocated per line. One thread.
+class Parser {
+ public:
+  static constexpr std::size_t kMaxLine = 1 << 20;
+  using OnEvent = std::function<void(const Event&)>;
+  /// Called for every line that holds no PerfLog token, without its newline; may be empty.
+  using OnText = std::function<void(std::string_view line, std::uint64_t number)>;
+
+  explicit Parser(OnEvent on_event, OnText on_text = {});
+  ~Parser();
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  void feed(std::string_view bytes);
+  /// Ends the input: a last line without newline is parsed, or recorded as truncated.
+  void finish();
+  [[nodiscard]] const ParseStats& stats() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Parses one file from its beginning to its end (rotated parts are the caller's business).
+/// Throws Error of kind environment when it cannot be read.
+ParseStats parse_file(const std::filesystem::path& path, const Parser::OnEvent& on_event,
+                      const Parser::OnText& on_text = {});
+
+}  // namespace assay::perflog

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/metric.h"
+#include "core/time.h"
+
+namespace assay::plan {
+
+/// Who starts how many processes of a case's command.
+enum class LaunchMode {
+  per_rank,  ///< Assay starts every rank
+  per_node,  ///< one command a node, which starts its ranks (torchrun)
+  head,      ///< one command on node 0, which fans out by itself (mpirun, horovodrun)
+};
+
+/// A number read from the output of a command that does not emit PerfLog.
+struct OutputMetric {
+  std::string name;
+  std::string pattern;  ///< ECMAScript regular expression with one capture group
+  std::string unit;
+  Better better = Better::neither;
+  std::string reduce = "last";  ///< over the matches of one rank: last, mean, median, min, max
+  std::string across = "mean";  ///< over ranks: mean, sum, min, max
+};
+
+/// Quality that a training round must reach: metric of EVALUATE or FINISHED, and its bound.
+struct Target {
+  std::string metric;
+  double value = 0;
+  Better better = Better::higher;
+};
+
+struct Limits {
+  Nanoseconds time = std::chrono::hours(24 * 7);  ///< of a whole round
+  Nanoseconds stall = std::chrono::minutes(10);   ///< without a step or output from a rank; 0: off
+  Nanoseconds grace = std::chrono::seconds(10);   ///< between SIGTERM and SIGKILL
+  std::uint64_t output_bytes = 1ULL << 30;        ///< of log kept per rank (rotated beyond it)
+};
+
+/// One case: what is run, how often, and how it is judged. Everything is resolved; nothing in it
+/// refers to conf/ any more.
+struct CasePlan {
+  std::string name;  ///< unique in the plan; names the folder: the case key, or the user's name
+  std::string model;
+  std::string framework;
+  std::string hardware;
+  int nodes = 1;
+  int procs = 1;    ///< per node
+  int repeats = 1;  ///< rounds
+  LaunchMode launch = LaunchMode::per_rank;
+  std::vector<std::string> command;  ///< argv; placeholders are expanded per rank (docs/suite.md)
+  std::map<std::string, std::string> env;
+  std::string workdir;           ///< empty: the folder that assay was started in
+  std::string data;              ///< data path, or empty
+  Json config = Json::object();  ///< written as config.json for the ranks
+  std::map<std::string, std::string> config_origin;  ///< key → "file:line" that decided it
+  std::vector<OutputMetric> metrics;
+  std::optional<Target> target;
+  std::optional<double> peak_flops;  ///< of one device, FLOP/s: MFU's denominator
+  std::string peak_flops_origin;     ///< "conf/vendors/nvidia.yaml:31", "suite", or empty
+  int warmup_steps = 0;              ///< steps left out of step-time statistics
+  Limits limits;
+  Json rules = Json::array();  ///< the rules in force, with the case's overrides (judge/rules.h)
+
+  [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
+};
+
+struct Host {
+  std::string name;
+  int slots = 0;  ///< 0: not limited
+};
+
+struct Cluster {
+  std::string launcher = "local";
+  std::vector<Host> hosts;        ///< empty: this machine
+  Json options = Json::object();  ///< of the launcher (ssh: user, port, …)
+  std::string master_addr;        ///< empty: host 0
+  int master_port = 0;            ///< 0: a free port is chosen for every round
+};
+
+struct Telemetry {
+  Nanoseconds interval = std::chrono::seconds(1);
+  bool enabled = true;
+};
+
+/// The whole run, as stored in plan.json: the only thing that launching and judging read.
+struct Plan {
+  static constexpr int kSchemaVersion = 1;
+  std::string run_id;  ///< "run20261115T101500Z-3f2a"
+  std::string suite;   ///< suite name
+  std::string suite_file;
+  std::string suite_sha256;
+  std::string created;  ///< ISO, UTC
+  std::string assay_version;
+  std::vector<std::string> overrides;  ///< --set, --only, --repeat as given
+  std::string vendor;
+  Json vendor_data = Json::object();  ///< the vendor's catalogue entry (telemetry source, …)
+  Cluster cluster;
+  Telemetry telemetry;
+  std::vector<CasePlan> cases;
+};
+
+[[nodiscard]] Json to_json(const Plan& plan);
+/// Throws Error of kind config at `where` when a field is missing or of the wrong type.
+[[nodiscard]] Plan plan_from_json(const Json& json, const std::string& where);
+
+[[nodiscard]] std::string_view to_string(LaunchMode mode) noexcept;
+
+}  // namespace assay::plan

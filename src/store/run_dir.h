@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "store/journal.h"
+
+namespace assay::store {
+
+/// The files of one run. Evidence is written once; derived files can be deleted and recomputed.
+class RunDir {
+ public:
+  /// Makes `parent`/`plan.run_id`, writes plan.json and points `parent`/latest at it.
+  static RunDir create(const std::filesystem::path& parent, const plan::Plan& plan);
+  /// An existing run; accepts its folder, or a file inside it. Throws Error of kind usage when it
+  /// is not one.
+  static RunDir open(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] const plan::Plan& plan() const noexcept { return plan_; }
+  [[nodiscard]] std::filesystem::path journal_file() const { return path_ / "journal.jsonl"; }
+  [[nodiscard]] std::filesystem::path system_file() const { return path_ / "system.json"; }
+  [[nodiscard]] std::filesystem::path live_file() const { return path_ / "live.json"; }
+
+  /// <case>/round<N>; the case name is used as it is (FlagPerf's layout), checked when planning.
+  [[nodiscard]] std::filesystem::path round_dir(const std::string& case_name, int round) const;
+  /// <case>/round<N>/<host>_noderank<i>
+  [[nodiscard]] std::filesystem::path node_dir(const std::string& case_name, int round,
+                                               const std::string& host, int node) const;
+
+ private:
+  RunDir(std::filesystem::path path, plan::Plan plan);
+  std::filesystem::path path_;
+  plan::Plan plan_;
+};
+
+/// rank<r>.out.log and its rotated parts, oldest first, that exist in `node_dir`.
+[[nodiscard]] std::vector<std::filesystem::path> rank_logs(const std::filesystem::path& node_dir,
+                                                           int rank);
+
+}  // namespace assay::store

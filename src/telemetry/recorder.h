@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <asio/io_context.hpp>
+
+#include "core/time.h"
+#include "telemetry/device_source.h"
+
+namespace assay::telemetry {
+
+struct RecorderConfig {
+  std::filesystem::path directory;                 ///< where telemetry.csv and the monitor logs go
+  Nanoseconds interval = std::chrono::seconds(1);  ///< 0.1 s … 60 s
+  /// In order of preference; the next one is used when one cannot be started or keeps failing.
+  std::vector<DeviceSource> sources;
+  std::filesystem::path root = "/";  ///< holds proc/ and sys/; a fake one in tests
+};
+
+/// A stretch of time without data, or a source that was given up.
+struct Gap {
+  Instant at;
+  std::string source;  ///< "nvidia", "ipmi", "node"
+  double seconds = 0;
+  std::string reason;
+};
+
+/// The newest values, for heartbeats and the live view; nothing where not known.
+struct Snapshot {
+  std::optional<double> cpu_util;  ///< 0..1
+  std::optional<double> mem_used_bytes;
+  std::optional<double> power_w;      ///< all sources that do not overlap (docs/telemetry.md)
+  std::optional<double> device_util;  ///< mean over devices, 0..1
+  int devices = 0;
+};
+
+/// Samples this machine and its devices on absolute deadlines and appends to
+/// `directory`/telemetry.csv, cpu_monitor.log, mem_monitor.log, pwr_monitor.log and the vendor's
+/// monitor log. Runs on the given loop, never blocks on a device: vendor tools are child processes.
+/// A full disk or a dead source is reported through on_gap; it never throws after start().
+class Recorder {
+ public:
+  Recorder(asio::io_context& loop, RecorderConfig config, std::function<void(const Gap&)> on_gap);
+  ~Recorder();  ///< stops without a last sample
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Opens the files (throws Error of kind environment) and takes the first sample at once.
+  void start();
+  /// Takes a last sample, ends the samplers within two seconds and closes the files; then `done`.
+  void stop(std::function<void()> done);
+  [[nodiscard]] Snapshot latest() const;
+  /// Pids of the sampler processes; the agent leaves them alone when it kills a round.
+  [[nodiscard]] std::vector<int> sampler_pids() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay::telemetry
