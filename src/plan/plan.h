@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/metric.h"
 #include "core/time.h"
+#include "plan/rule.h"
 
 namespace assay::plan {
 
@@ -65,7 +66,7 @@ struct CasePlan {
   std::string peak_flops_origin;     ///< "conf/vendors/nvidia.yaml:31", "suite", or empty
   int warmup_steps = 0;              ///< steps left out of step-time statistics
   Limits limits;
-  Json rules = Json::array();  ///< the rules in force, with the case's overrides (judge/rules.h)
+  std::vector<Rule> rules;  ///< in force, with the case's overrides
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
 };
