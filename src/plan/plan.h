@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "catalog/rule.h"
 #include "core/json.h"
 #include "core/metric.h"
 #include "core/time.h"
-#include "plan/rule.h"
 
 namespace assay::plan {
 
@@ -66,7 +66,7 @@ struct CasePlan {
   std::string peak_flops_origin;     ///< "conf/vendors/nvidia.yaml:31", "suite", or empty
   int warmup_steps = 0;              ///< steps left out of step-time statistics
   Limits limits;
-  std::vector<Rule> rules;  ///< in force, with the case's overrides
+  std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
 };

@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 
-namespace assay::plan {
+namespace assay::catalog {
 
 /// A validity rule as data, from conf/rules/*.yaml with a case's overrides: a bound on a fact.
 /// A fact is any metric of a round or case, or one of judge::fact_catalogue().
@@ -26,4 +26,4 @@ struct Rule {
 [[nodiscard]] Json to_json(const std::vector<Rule>& rules);
 [[nodiscard]] std::vector<Rule> rules_from_json(const Json& json, const std::string& where);
 
-}  // namespace assay::plan
+}  // namespace assay::catalog
