@@ -70,14 +70,14 @@ void write_all(int fd, std::string_view data, const fs::path& path) {
   }
 }
 
-void write_file_atomic(const fs::path& path, std::string_view content) {
+void write_file_atomic(const fs::path& path, std::string_view content, bool sync) {
   const fs::path temporary = fmt::format("{}.{}-{}.tmp", path.string(), ::getpid(), mono_now_ns());
   try {
     const UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!fd)
       throw system_error(ErrorKind::environment, "cannot create the file", path.string(), errno);
     write_all(fd.get(), content, path);
-    if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS)
+    if (sync && ::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS)
       throw system_error(ErrorKind::environment, "cannot sync", path.string(), errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0)
       throw system_error(ErrorKind::environment, "cannot replace the file", path.string(), errno);

@@ -46,7 +46,9 @@ struct Pipe {
 
 /// Writes a temporary file beside `path`, syncs it and renames it over `path`: a reader or a crash
 /// sees the old content or the new, never a part.
-void write_file_atomic(const std::filesystem::path& path, std::string_view content);
+/// Without `sync` it survives a crash of the process, but perhaps not of the machine.
+void write_file_atomic(const std::filesystem::path& path, std::string_view content,
+                       bool sync = true);
 
 void make_directories(const std::filesystem::path& path);
 

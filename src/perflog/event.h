@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace assay::perflog {
 
@@ -19,13 +21,45 @@ enum class EventKind : std::uint8_t {
   evaluate,
   finished,
   submit_info,
-  unknown,  ///< well-formed, with an event name that is not in the vocabulary
+  unknown,  ///< well-formed, with an event name that is not in the vocabulary, or with none
 };
+
+inline constexpr std::array<std::pair<EventKind, std::string_view>, 12> kEventNames{{
+    {EventKind::step_end, "STEP_END"},
+    {EventKind::step_begin, "STEP_BEGIN"},
+    {EventKind::epoch_begin, "EPOCH_BEGIN"},
+    {EventKind::epoch_end, "EPOCH_END"},
+    {EventKind::evaluate, "EVALUATE"},
+    {EventKind::init_start, "INIT_START"},
+    {EventKind::init_end, "INIT_END"},
+    {EventKind::train_start, "TRAIN_START"},
+    {EventKind::train_end, "TRAIN_END"},
+    {EventKind::init_evaluation, "INIT_EVALUATION"},
+    {EventKind::finished, "FINISHED"},
+    {EventKind::submit_info, "SUBMIT_INFO"},
+}};
+
+/// The kind of an event name, exactly as FlagPerf writes it ("STEP_END").
+[[nodiscard]] constexpr EventKind event_kind(std::string_view name) noexcept {
+  for (const auto& [kind, text] : kEventNames)
+    if (text == name) return kind;
+  return EventKind::unknown;
+}
+
+/// "STEP_END"; "" for unknown.
+[[nodiscard]] constexpr std::string_view to_string(EventKind kind) noexcept {
+  for (const auto& [candidate, text] : kEventNames)
+    if (candidate == kind) return text;
+  return {};
+}
 
 /// One scalar of the event's payload.
 struct Field {
   enum class Type : std::uint8_t { number, boolean, text, null };
+  /// Unescaped. A scalar of an object inside `value` (or inside another top-level key) is
+  /// "outer.inner"; what is nested deeper, and arrays, are not listed.
   std::string_view key;
+  /// A null that the value's "nonfinite" list names (see writer.h) is a number, NaN.
   Type type = Type::null;
   double number = 0;      ///< numbers (NaN and infinities included) and booleans (0 or 1)
   std::string_view text;  ///< for Type::text, still JSON-escaped
@@ -36,13 +70,17 @@ struct Event {
   static constexpr std::int64_t kMissing = INT64_MIN;
   EventKind kind = EventKind::unknown;
   std::string_view name;
-  std::int64_t time_ms = kMissing;  ///< wall clock, Unix epoch
+  std::int64_t time_ms = kMissing;  ///< wall clock, Unix epoch; from `metadata` or the top level
   std::int64_t mono_us = kMissing;  ///< CLOCK_MONOTONIC of the rank's host; Assay's own addition
-  std::int64_t step = kMissing;     ///< from the top level or the value
-  std::span<const Field> fields;    ///< of `value` and of the other top-level keys, as they stand
-  std::uint64_t line = 0;           ///< 1-based
+  /// The top level's `step`, else `step`, `global_steps` or `global_step` of the value, in this
+  /// order of preference.
+  std::int64_t step = kMissing;
+  /// Of `value` and of the other top-level keys (all but `event` and `metadata`), in the order of
+  /// the line; a key that occurs twice is listed twice.
+  std::span<const Field> fields;
+  std::uint64_t line = 0;  ///< 1-based
 
-  /// The field of that name, or nullptr.
+  /// The first field of that name, or nullptr.
   [[nodiscard]] const Field* find(std::string_view key) const noexcept {
     for (const Field& field : fields)
       if (field.key == key) return &field;
@@ -55,9 +93,10 @@ struct ParseStats {
   std::uint64_t bytes = 0;
   std::uint64_t lines = 0;
   std::uint64_t events = 0;
-  std::uint64_t malformed = 0;        ///< lines with the PerfLog token that are not one JSON object
+  std::uint64_t malformed = 0;  ///< lines with the PerfLog token but not a JSON object after it
   std::uint64_t first_malformed = 0;  ///< line number, 0 when there is none
-  bool truncated_tail = false;        ///< the last line has no newline and is not a whole event
+  /// The last line has no newline and breaks off inside a PerfLog line; not counted as malformed.
+  bool truncated_tail = false;
 };
 
 }  // namespace assay::perflog

@@ -11,10 +11,12 @@
 namespace assay::perflog {
 
 /// Reads rank output, in pieces of any size, and calls `on_event` for every PerfLog line in it.
-/// Tolerant: any text before the token, bare NaN and Infinity, unknown events and keys, CR LF,
-/// NUL bytes, invalid UTF-8 and lines of any length; a line that cannot be read is counted, never
-/// fatal. Memory is bounded (a line longer than kMaxLine is skipped and counted as malformed if it
-/// holds the token). After warm-up, nothing is allocated per line. One thread.
+/// Tolerant: any text before the token and after the object, several events on one line, an event
+/// after a torn one on the same line, bare NaN and Infinity, unknown events and keys, nested
+/// objects and arrays, CR LF, NUL bytes, invalid UTF-8 and lines of any length; a line that cannot
+/// be read is counted, never fatal. How the input is cut into pieces makes no difference. Memory is
+/// bounded (a line longer than kMaxLine is skipped and counted as malformed if it holds the token).
+/// After warm-up, nothing is allocated per line. One thread.
 class Parser {
  public:
   static constexpr std::size_t kMaxLine = 1 << 20;

@@ -36,6 +36,18 @@ class RunDir {
   plan::Plan plan_;
 };
 
+/// Held by the process that runs or resumes a run; released by the kernel however it ends.
+class RunLock {
+ public:
+  /// Throws Error of kind environment when another process holds it.
+  explicit RunLock(const std::filesystem::path& run_dir);
+  /// Whether some process works on the run now.
+  [[nodiscard]] static bool held(const std::filesystem::path& run_dir);
+
+ private:
+  UniqueFd fd_;
+};
+
 /// rank<r>.out.log and its rotated parts, oldest first, that exist in `node_dir`.
 [[nodiscard]] std::vector<std::filesystem::path> rank_logs(const std::filesystem::path& node_dir,
                                                            int rank);

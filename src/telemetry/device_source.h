@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
@@ -22,14 +23,24 @@ struct DeviceSource {
   std::string vendor;
   Mode mode = Mode::none;
   Format format = Format::csv;
-  std::vector<std::string> command;  ///< argv; {interval_ms} and {interval_s} are expanded
+  /// argv; {interval_ms} and {interval_s} (whole, at least 1) are expanded, "{{" is a brace.
+  std::vector<std::string> command;
   std::string pattern;
   std::vector<std::string> fields;  ///< column names of telemetry.csv, "index", or "" to skip; a
                                     ///< suffix ":MiB", ":W", ":%" … gives the unit to convert from
-  std::string monitor_log;  ///< FlagPerf's file name, "nvidia_monitor.log"
+  std::string monitor_log;  ///< FlagPerf's file name, "nvidia_monitor.log"; "" makes it of vendor
 };
 
+[[nodiscard]] std::string_view to_string(DeviceSource::Mode mode) noexcept;
+[[nodiscard]] std::string_view to_string(DeviceSource::Format format) noexcept;
+
 [[nodiscard]] Json to_json(const DeviceSource& source);
+/// Keys that are left out keep their defaults. Throws Error of kind config at `where` for an
+/// unknown key, a wrong type, and whatever validate() finds.
 [[nodiscard]] DeviceSource device_source_from_json(const Json& json, const std::string& where);
+
+/// Throws Error of kind config at `where` when the source cannot work: no command, an unknown field
+/// or unit, a pattern that does not compile or has fewer groups than fields.
+void validate(const DeviceSource& source, const std::string& where);
 
 }  // namespace assay::telemetry

@@ -19,13 +19,17 @@ struct RecorderConfig {
   Nanoseconds interval = std::chrono::seconds(1);  ///< 0.1 s … 60 s
   /// In order of preference; the next one is used when one cannot be started or keeps failing.
   std::vector<DeviceSource> sources;
-  std::filesystem::path root = "/";  ///< holds proc/ and sys/; a fake one in tests
+  std::filesystem::path root = "/";  ///< holds proc/, sys/ and dev/; a fake one in tests
+  /// A sampler that says nothing for this long, or for three intervals if that is more, is killed.
+  Nanoseconds stall_limit = std::chrono::seconds(5);
+  /// Stamps the samples of this machine; a test lets its wall clock step.
+  std::function<Instant()> clock = now;
 };
 
 /// A stretch of time without data, or a source that was given up.
 struct Gap {
   Instant at;
-  std::string source;  ///< "nvidia", "ipmi", "node"
+  std::string source;  ///< "nvidia", "ipmi", "rapl", "node"
   double seconds = 0;
   std::string reason;
 };
@@ -50,9 +54,11 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Opens the files (throws Error of kind environment) and takes the first sample at once.
+  /// Opens the files and takes the first sample at once. Throws Error of kind environment when
+  /// they cannot be written, of kind config when the interval is not 0.01 s … 1 h.
   void start();
-  /// Takes a last sample, ends the samplers within two seconds and closes the files; then `done`.
+  /// Takes a last sample, ends the samplers within two seconds and closes the files; then `done`,
+  /// from the loop. Also calls `done` when it was never started or is stopped already.
   void stop(std::function<void()> done);
   [[nodiscard]] Snapshot latest() const;
   /// Pids of the sampler processes; the agent leaves them alone when it kills a round.

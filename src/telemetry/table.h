@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ enum class Column : std::uint8_t {
 };
 inline constexpr std::size_t kColumns = 14;
 [[nodiscard]] std::string_view column_name(Column column) noexcept;
+[[nodiscard]] std::optional<Column> parse_column(std::string_view name) noexcept;
+/// The first line of telemetry.csv, without newline.
+[[nodiscard]] const std::string& table_header();
 
 struct Row {
   std::int64_t mono_ns = 0;
@@ -48,7 +52,9 @@ struct Table {
   std::uint64_t malformed_rows = 0;  ///< unreadable lines (a torn last line, a full disk)
 };
 
-/// An absent file gives an empty table; unreadable lines are counted and skipped.
+/// An absent file gives an empty table; unreadable lines are counted and skipped. A file with
+/// another header has no rows: all its lines are counted as malformed. Throws Error of kind
+/// environment when the file is there but cannot be read.
 [[nodiscard]] Table read_table(const std::filesystem::path& path);
 
 }  // namespace assay::telemetry

@@ -1,0 +1,65 @@
+// The supervisor that the controller starts on every node. It speaks JSON lines on stdin and
+// stdout (docs/agent-protocol.md); nobody is expected to start it by hand.
+
+#include <charconv>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+#include <asio/io_context.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/process_tree.h"
+#include "core/error.h"
+#include "core/version.h"
+
+namespace {
+
+constexpr std::string_view kUsage =
+    "usage: assay-agent --node N          serve on stdin and stdout as node N\n"
+    "       assay-agent --sweep ROUND_ID  kill what a lost agent's round left behind\n"
+    "       assay-agent --version\n";
+
+std::optional<int> node_number(std::string_view text) {
+  int node = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), node);
+  if (ec != std::errc{} || end != text.data() + text.size() || node < 0) return std::nullopt;
+  return node;
+}
+
+int serve(int node) {
+  asio::io_context loop(1);
+  assay::agent::Agent agent(loop, node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
+  agent.start();
+  loop.run();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  try {
+    if (command == "--version" && argc == 2) {
+      fmt::print("assay-agent {}\n", assay::version_string());
+      return 0;
+    }
+    if (command == "--sweep" && argc == 3) {
+      fmt::print("{}\n", assay::agent::sweep_round(argv[2]));
+      return 0;
+    }
+    if (command == "--node" && argc == 3) {
+      if (const auto node = node_number(argv[2])) return serve(*node);
+    }
+  } catch (const assay::Error& error) {
+    fmt::print(stderr, "assay-agent: {}\n", error.what());
+    return assay::exit_code(error.kind());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "assay-agent: {}\n", error.what());
+    return assay::exit_code(assay::ErrorKind::internal);
+  }
+  fmt::print(stderr, "{}", kUsage);
+  return assay::exit_code(assay::ErrorKind::usage);
+}

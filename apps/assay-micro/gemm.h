@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+namespace assay::micro {
+
+/// Multiplies square row-major float matrices with the widest vectors that this CPU has. One
+/// object per thread; it keeps its packing buffers between calls.
+class Gemm {
+ public:
+  Gemm();
+  ~Gemm();
+  Gemm(Gemm&&) noexcept;
+  Gemm& operator=(Gemm&&) noexcept;
+
+  /// Rows [row_begin, row_end) of c = a · b, all of them size × size.
+  void multiply(const float* a, const float* b, float* c, std::size_t size, std::size_t row_begin,
+                std::size_t row_end);
+
+  /// "avx512", "avx2" or "generic".
+  [[nodiscard]] std::string_view kernel() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay::micro

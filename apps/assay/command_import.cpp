@@ -1,0 +1,72 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "catalog/catalog.h"
+#include "commands.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "import/flagperf.h"
+
+namespace assay::app {
+
+namespace {
+
+struct ImportOptions {
+  std::string directory;
+  std::string out;
+  bool survey = false;
+};
+
+void print_diagnostics(const std::vector<importer::Diagnostic>& diagnostics) {
+  for (const importer::Diagnostic& diagnostic : diagnostics)
+    fmt::print(stderr, "{}\n", importer::to_string(diagnostic));
+}
+
+int import_flagperf(const ImportOptions& options) {
+  if (options.survey) {
+    fmt::print("{}", importer::render(importer::import_survey(options.directory)));
+    return 0;
+  }
+  importer::ImportOptions import_options;
+  import_options.known_vendors = catalog::load_catalog(catalog::find_conf_dir()).vendor_names();
+  const importer::FlagPerfImport result =
+      importer::import_flagperf(options.directory, import_options);
+  print_diagnostics(result.diagnostics);
+  if (options.out.empty()) {
+    fmt::print("{}", result.suite_yaml);
+  } else {
+    write_file_atomic(options.out, result.suite_yaml);
+    fmt::print("{}: {} case{} imported, {} left out\n", options.out, result.imported.size(),
+               result.imported.size() == 1 ? "" : "s", result.skipped.size());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("import", "Turn another system's configuration into a suite");
+  command->require_subcommand(1);
+  const auto options = std::make_shared<ImportOptions>();
+  CLI::App* flagperf = command->add_subcommand(
+      "flagperf", "A FlagPerf checkout; its Python files are read, never executed");
+  flagperf->add_option("directory", options->directory, "The checkout, or its training/ folder")
+      ->required()
+      ->type_name("DIR");
+  flagperf->add_option("-o,--out", options->out, "Write the suite here instead of to stdout")
+      ->type_name("FILE");
+  flagperf->add_flag("--survey", options->survey,
+                     "Read every case configuration in the checkout and say what was understood");
+  flagperf->footer(
+      "Examples:\n"
+      "  assay import flagperf ~/FlagPerf -o flagperf.yaml && assay run flagperf.yaml --dry-run\n"
+      "  assay import flagperf ~/FlagPerf --survey");
+  flagperf->callback(
+      [options, &action] { action = [options] { return import_flagperf(*options); }; });
+}
+
+}  // namespace assay::app

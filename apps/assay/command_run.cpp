@@ -1,0 +1,122 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "catalog/catalog.h"
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "judge/rules.h"
+#include "launch/controller.h"
+#include "launch/dry_run.h"
+#include "outcome.h"
+#include "paths.h"
+#include "plan/make_plan.h"
+#include "progress.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunOptions {
+  std::string suite = "quick";
+  std::string out = "results";
+  std::string resume;
+  std::string format = "text";
+  std::vector<std::string> set;
+  std::vector<std::string> only;
+  int repeat = 0;
+  bool dry_run = false;
+};
+
+plan::Plan make_plan(const RunOptions& options) {
+  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
+  plan::PlanOptions plan_options;
+  plan_options.overrides = options.set;
+  plan_options.only = options.only;
+  if (options.repeat > 0) plan_options.repeat = options.repeat;
+  plan_options.bindir = bin_dir();
+  plan_options.run_id = new_run_id();
+  plan::Plan plan = plan::make_plan(plan::load_suite(find_suite(options.suite, catalog.conf_dir)),
+                                    catalog, plan_options);
+  for (const plan::CasePlan& plan_case : plan.cases) judge::check_rules(plan_case.rules);
+  return plan;
+}
+
+int show_plan(const RunOptions& options) {
+  const plan::Plan plan = make_plan(options);
+  const auto launcher = launch::make_launcher(plan.cluster, bin_dir());
+  const Json execution =
+      launch::describe_execution(plan, *launcher, fs::absolute(options.out) / plan.run_id);
+  if (options.format == "json")
+    fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", execution}}));
+  else
+    fmt::print("{}\n{}", plan::render_text(plan), launch::render_execution(execution));
+  return 0;
+}
+
+int execute(const store::RunDir& run) {
+  fmt::print("run {}\n", run.path().string());
+  std::fflush(stdout);
+  {
+    Progress progress(terminal());
+    launch::Controller(run, bin_dir(), progress).execute();
+  }
+  return conclude(run);
+}
+
+int run(const RunOptions& options) {
+  if (!options.resume.empty()) return execute(store::RunDir::open(options.resume));
+  if (options.dry_run) return show_plan(options);
+  const plan::Plan plan = make_plan(options);
+  return execute(store::RunDir::create(options.out, plan));
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run a suite and judge the result");
+  command->add_option("suite", options->suite,
+                      "Suite file, or the name of one in conf/suites (default: quick)");
+  command
+      ->add_option("--set", options->set,
+                   "Override a setting, key=value; may be given several times")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("--only", options->only, "Run only the cases that match this name or pattern")
+      ->type_name("CASE")
+      ->allow_extra_args(false);
+  command->add_option("--repeat", options->repeat, "Rounds per case, instead of the suite's")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--out", options->out, "Folder for the runs (default: results)")
+      ->type_name("DIR");
+  auto* resume = command
+                     ->add_option("--resume", options->resume,
+                                  "Go on with a run that was interrupted; finished rounds stay")
+                     ->type_name("RUN");
+  auto* dry_run =
+      command->add_flag("--dry-run", options->dry_run, "Print the whole plan and run nothing");
+  command->add_option("--format", options->format, "Of the plan: text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->needs(dry_run);
+  for (const char* other : {"suite", "--set", "--only", "--repeat", "--dry-run"})
+    resume->excludes(command->get_option(other));
+  command->footer(
+      "Examples:\n"
+      "  assay run                                  the default suite on this machine\n"
+      "  assay run suite.yaml --only 'matmul*'      some of its cases\n"
+      "  assay run suite.yaml --set config.size=256 --set telemetry.interval=0.5s\n"
+      "  assay run --resume results/latest          go on after an interruption\n"
+      "\n"
+      "Ctrl-C once stops the ranks gently and keeps what was measured; twice kills them at once.");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace assay::app

@@ -1,0 +1,90 @@
+#include <array>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "core/units.h"
+#include "store/run_dir.h"
+
+namespace assay::app {
+
+namespace {
+
+constexpr Nanoseconds kMargin = std::chrono::seconds(30);
+
+struct Owner {
+  pid_t pid = 0;
+  std::string host;
+};
+
+Owner owner_of(const store::RunDir& run) {
+  Owner owner;
+  for (const Json& event : store::Journal::read(run.journal_file()))
+    if (event["event"] == "run_start" || event["event"] == "run_resume")
+      owner = {event.value("pid", 0), event.value("host", "")};
+  return owner;
+}
+
+bool wait_until_free(const store::RunDir& run, Nanoseconds limit) {
+  const std::int64_t deadline = mono_now_ns() + limit.count();
+  while (store::RunLock::held(run.path())) {
+    if (mono_now_ns() > deadline) return false;
+    ::poll(nullptr, 0, 100);
+  }
+  return true;
+}
+
+int stop(const std::string& path, bool at_once) {
+  const store::RunDir run = store::RunDir::open(path);
+  if (!store::RunLock::held(run.path())) {
+    fmt::print("{} is not running\n", run.plan().run_id);
+    return 0;
+  }
+  const Owner owner = owner_of(run);
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  if (owner.host != name.data())
+    throw Error(ErrorKind::environment, "the run is controlled from host " + owner.host, path,
+                "run 'assay stop' there");
+  const std::string command = read_file_or_empty("/proc/" + std::to_string(owner.pid) + "/comm");
+  if (owner.pid <= 0 || trim(command) != "assay")
+    throw Error(ErrorKind::environment, "the run's process cannot be found", path,
+                "it may be ending right now; try again");
+  Nanoseconds grace{};
+  for (const plan::CasePlan& plan_case : run.plan().cases)
+    grace = std::max(grace, plan_case.limits.grace);
+  if (::kill(owner.pid, SIGTERM) != 0 || (at_once && ::kill(owner.pid, SIGTERM) != 0))
+    throw system_error(ErrorKind::environment, "cannot signal the run", path, errno);
+  fmt::print("stopping {} (process {})\n", run.plan().run_id, owner.pid);
+  std::fflush(stdout);
+  if (!wait_until_free(run, grace + kMargin))
+    throw Error(ErrorKind::environment,
+                "the run did not end within " + format_duration(grace + kMargin), path,
+                fmt::format("'kill -9 {}' ends it; its agents then end their ranks", owner.pid));
+  fmt::print("stopped; 'assay run --resume {}' goes on\n", path);
+  return 0;
+}
+
+}  // namespace
+
+void add_stop(CLI::App& app, Action& action) {
+  const auto run = std::make_shared<std::string>();
+  const auto at_once = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("stop", "Stop a run; it can be resumed");
+  command->add_option("run", *run, "Folder of a run")->required()->type_name("RUN");
+  command->add_flag("--now", *at_once, "Kill the ranks at once instead of asking them to end");
+  command->footer("Examples:\n  assay stop results/latest");
+  command->callback(
+      [run, at_once, &action] { action = [run, at_once] { return stop(*run, *at_once); }; });
+}
+
+}  // namespace assay::app

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "core/units.h"
+#include "store/run_dir.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+constexpr std::size_t kNodesShown = 40;
+
+std::string percent(const Json& beat, const char* key) {
+  return beat.contains(key) && beat[key].is_number()
+             ? fmt::format("{:.0f} %", 100 * beat[key].get<double>())
+             : "–";
+}
+
+std::string number(const Json& beat, const char* key) {
+  return beat.contains(key) && beat[key].is_number() ? format_number(beat[key].get<double>()) : "–";
+}
+
+std::string node_line(const Json& beat) {
+  const std::string memory =
+      beat.contains("mem_used_bytes") ? format_bytes(beat["mem_used_bytes"].get<double>()) : "–";
+  std::string line =
+      fmt::format("  {:>5}  {:>4}/{:<4}  {:>9}  {:>9}  {:>6}  {:>6}  {:>10}  {:>8}",
+                  beat.value("node", 0), beat.value("running", 0), beat.value("ranks", 0),
+                  number(beat, "step_max"), number(beat, "loss"), percent(beat, "cpu_util"),
+                  percent(beat, "device_util"), memory, number(beat, "power_w"));
+  if (beat.contains("suspect"))
+    line += fmt::format("  rank {} silent {:.0f} s", beat["suspect"].value("rank", 0),
+                        beat["suspect"].value("idle_s", 0.0));
+  return line;
+}
+
+std::string render(const Json& live) {
+  const double age =
+      static_cast<double>(wall_now_ns() - live.value("wall_ns", std::int64_t{0})) * 1e-9;
+  std::string text = fmt::format(
+      "{}  {}  round {}/{}  ({} of {} rounds done)  {} of {} ranks ended  {:.0f} s ago\n\n",
+      live.value("run", ""), live.value("case", ""), live.value("round", 0),
+      live.value("repeats", 0), live.value("rounds_done", 0), live.value("rounds_total", 0),
+      live.value("ended", 0), live.value("ranks", 0), std::max(age, 0.0));
+  text += fmt::format("  {:>5}  {:>9}  {:>9}  {:>9}  {:>6}  {:>6}  {:>10}  {:>8}\n", "NODE",
+                      "RANKS", "STEP", "LOSS", "CPU", "DEV", "MEMORY", "POWER W");
+  std::size_t shown = 0;
+  const Json nodes = live.value("nodes", Json::array());
+  for (const Json& beat : nodes) {
+    if (shown++ == kNodesShown) {
+      text += fmt::format("  … {} more nodes\n", nodes.size() - kNodesShown);
+      break;
+    }
+    text += node_line(beat) + "\n";
+  }
+  return text;
+}
+
+int top(const std::string& path, bool once) {
+  const store::RunDir run = store::RunDir::open(path);
+  const Terminal t = terminal();
+  for (bool first = true;; first = false) {
+    const bool running = store::RunLock::held(run.path());
+    const Json live = Json::parse(read_file_or_empty(run.live_file()), nullptr, false);
+    if (t.interactive && !once && running) fmt::print("\x1b[H\x1b[2J");
+    if (live.is_object() && running) {
+      fmt::print("{}", render(live));
+    } else if (!running) {
+      if (first || t.interactive) fmt::print("{} is not running\n", run.plan().run_id);
+      return 0;
+    } else {
+      fmt::print("{} is starting\n", run.plan().run_id);
+    }
+    std::fflush(stdout);
+    if (once) return 0;
+    ::poll(nullptr, 0, 1000);
+  }
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, Action& action) {
+  const auto run = std::make_shared<std::string>("results/latest");
+  const auto once = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("top", "Watch a run from another terminal");
+  command->add_option("run", *run, "Folder of a run (default: results/latest)")->type_name("RUN");
+  command->add_flag("--once", *once, "Print the state once and end");
+  command->footer("Examples:\n  assay top\n  assay top results/latest --once");
+  command->callback([run, once, &action] { action = [run, once] { return top(*run, *once); }; });
+}
+
+}  // namespace assay::app

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+namespace assay::app {
+
+/// Set by the subcommand that was chosen; gives the exit code. Errors are thrown.
+using Action = std::function<int()>;
+
+// Each adds one subcommand with its options, help and examples.
+void add_run(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
+void add_list(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
+void add_top(CLI::App& app, Action& action);
+void add_stop(CLI::App& app, Action& action);
+void add_logs(CLI::App& app, Action& action);
+void add_version(CLI::App& app, Action& action);
+
+}  // namespace assay::app

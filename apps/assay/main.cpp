@@ -1,0 +1,65 @@
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/version.h"
+
+namespace {
+
+constexpr const char* kFooter =
+    "Exit codes: 0 ok; 2 usage or configuration; 3 environment or cluster not fit; 4 launch "
+    "failed;\n"
+    "5 a round failed; 6 finished but INVALID; 7 regression found by compare.\n"
+    "\n"
+    "Examples:\n"
+    "  assay run                           benchmark this machine with the default suite\n"
+    "  assay run my-suite.yaml --dry-run   show every command, file and environment, run nothing\n"
+    "  assay top results/latest            watch a run from another terminal\n"
+    "  assay report results/latest         compute the result again from the evidence\n";
+
+int fail(const assay::Error& error) {
+  fmt::print(stderr, "assay: error: {}\n", error.what());
+  return assay::exit_code(error.kind());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Assay measures how fast, how accurately and at what energy an AI cluster trains."};
+  app.name("assay");
+  app.footer(kFooter);
+  app.set_version_flag("--version", [] { return "assay " + assay::version_string(); });
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  assay::app::Action action;
+  assay::app::add_run(app, action);
+  assay::app::add_check(app, action);
+  assay::app::add_list(app, action);
+  assay::app::add_import(app, action);
+  assay::app::add_report(app, action);
+  assay::app::add_top(app, action);
+  assay::app::add_stop(app, action);
+  assay::app::add_logs(app, action);
+  assay::app::add_version(app, action);
+  try {
+    app.parse(argc, argv);
+    return action ? action() : 0;
+  } catch (const CLI::Success& done) {
+    return app.exit(done);  // --help and --version
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return assay::exit_code(assay::ErrorKind::usage);
+  } catch (const assay::Error& error) {
+    return fail(error);
+  } catch (const std::bad_alloc&) {
+    return fail({assay::ErrorKind::environment, "out of memory"});
+  } catch (const std::exception& error) {
+    return fail({assay::ErrorKind::internal,
+                 error.what(),
+                 {},
+                 "this is a defect in assay; please report it with the command you used"});
+  }
+}

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "judge/result.h"
+#include "store/run_dir.h"
+
+namespace assay::app {
+
+/// Judges the run, writes its reports, prints the result and gives the exit code of the design.
+int conclude(const store::RunDir& run);
+
+/// 0 valid; 4 a launch failed; 5 a round failed or is missing; 6 invalid.
+[[nodiscard]] int exit_code_of(const judge::RunResult& result) noexcept;
+
+}  // namespace assay::app

@@ -1,0 +1,42 @@
+#include "paths.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/time.h"
+
+namespace assay::app {
+
+namespace fs = std::filesystem;
+
+fs::path bin_dir() {
+  return fs::read_symlink("/proc/self/exe").parent_path();
+}
+
+fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
+  if (fs::is_regular_file(name)) return name;
+  const fs::path suites = conf_dir / "suites";
+  if (name.find('/') == std::string::npos) {
+    const fs::path named = suites / (name.ends_with(".yaml") ? name : name + ".yaml");
+    if (fs::is_regular_file(named)) return named;
+  }
+  std::vector<std::string> known;
+  std::error_code ec;
+  for (const fs::directory_entry& entry : fs::directory_iterator(suites, ec))
+    if (entry.path().extension() == ".yaml") known.push_back(entry.path().stem().string());
+  std::ranges::sort(known);
+  throw Error(ErrorKind::usage, "there is no suite '" + name + "'" + did_you_mean(name, known), {},
+              "give a file, or the name of a suite that comes with Assay: " + join(known, ", "));
+}
+
+std::string new_run_id() {
+  std::random_device entropy;
+  return fmt::format("run{}-{:04x}", compact_utc(wall_now_ns()), entropy() & 0xFFFFU);
+}
+
+}  // namespace assay::app

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace assay::app {
+
+/// The folder of the running executable; assay-agent and the built-in workloads are beside it.
+[[nodiscard]] std::filesystem::path bin_dir();
+
+/// A suite as given on the command line: a path, or the name of one in conf/suites.
+/// Throws Error of kind usage with the names that exist.
+[[nodiscard]] std::filesystem::path find_suite(const std::string& name,
+                                               const std::filesystem::path& conf_dir);
+
+/// "run20261115T101500Z-3f2a".
+[[nodiscard]] std::string new_run_id();
+
+}  // namespace assay::app

@@ -1,0 +1,118 @@
+#include "progress.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "core/units.h"
+
+namespace assay::app {
+
+namespace {
+
+constexpr std::int64_t kRedrawEvery = 200'000'000;
+constexpr std::int64_t kLineEvery = 10'000'000'000;
+constexpr int kBarWidth = 20;
+
+std::string describe(const launch::RoundProgress& progress) {
+  std::string text;
+  if (progress.started < progress.ranks)
+    text = fmt::format("{}/{} ranks started", progress.started, progress.ranks);
+  else
+    text = fmt::format("{} rank{}", progress.ranks, progress.ranks == 1 ? "" : "s");
+  if (progress.ended > 0) text += fmt::format(", {} ended", progress.ended);
+  std::int64_t step = -1;
+  double cpu = 0;
+  double power = 0;
+  int cpu_nodes = 0;
+  const Json* loss = nullptr;
+  for (const auto& [node, beat] : progress.heartbeats) {
+    step = std::max(step, beat.value("step_max", std::int64_t{-1}));
+    if (beat.contains("loss") && beat["loss"].is_number() && loss == nullptr) loss = &beat["loss"];
+    if (beat.contains("cpu_util")) {
+      cpu += beat["cpu_util"].get<double>();
+      ++cpu_nodes;
+    }
+    power += beat.value("power_w", 0.0);
+  }
+  if (step >= 0) text += fmt::format(", step {}", step);
+  if (loss != nullptr) text += fmt::format(", loss {}", format_number(loss->get<double>()));
+  if (cpu_nodes > 0) text += fmt::format(", cpu {:.0f} %", 100 * cpu / cpu_nodes);
+  if (power > 0) text += fmt::format(", {:.0f} W", power);
+  return text;
+}
+
+}  // namespace
+
+Progress::Progress(Terminal terminal) : terminal_(terminal) {}
+
+Progress::~Progress() {
+  if (drawn_) fmt::print("\r\x1b[K");
+  std::fflush(stdout);
+}
+
+std::string Progress::bar() const {
+  const int filled = total_ == 0 ? 0 : kBarWidth * done_ / total_;
+  std::string text = "[";
+  for (int i = 0; i < kBarWidth; ++i)
+    text += i < filled ? (terminal_.unicode ? "█" : "#") : (terminal_.unicode ? "·" : ".");
+  return text + fmt::format("] {}/{}", done_, total_);
+}
+
+void Progress::line(const std::string& text) {
+  if (drawn_) fmt::print("\r\x1b[K");
+  drawn_ = false;
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+void Progress::redraw(const std::string& text) {
+  fmt::print("\r\x1b[K{}", ellipsize(text, terminal_.width - 1));
+  std::fflush(stdout);
+  drawn_ = true;
+}
+
+void Progress::round_started(const plan::CasePlan& plan_case, int round, int done, int total) {
+  done_ = done;
+  total_ = total;
+  round_started_ns_ = mono_now_ns();
+  shown_ns_ = round_started_ns_;
+  const std::string text = fmt::format("{}  round {}/{}", plan_case.name, round, plan_case.repeats);
+  if (terminal_.interactive)
+    redraw(fmt::format("{}  {}  starting", bar(), text));
+  else
+    line(fmt::format("[{}/{}] {}  starting {} rank{}", done + 1, total, text,
+                     plan_case.world_size(), plan_case.world_size() == 1 ? "" : "s"));
+}
+
+void Progress::round_progress(const plan::CasePlan& plan_case, int round,
+                              const launch::RoundProgress& progress) {
+  const std::int64_t now_ns = mono_now_ns();
+  if (now_ns - shown_ns_ < (terminal_.interactive ? kRedrawEvery : kLineEvery)) return;
+  shown_ns_ = now_ns;
+  const std::string text =
+      fmt::format("{}  round {}/{}  {}  {}", plan_case.name, round, plan_case.repeats,
+                  format_duration(Nanoseconds(now_ns - round_started_ns_)), describe(progress));
+  if (terminal_.interactive)
+    redraw(fmt::format("{}  {}", bar(), text));
+  else
+    line(fmt::format("[{}/{}] {}", done_ + 1, total_, text));
+}
+
+void Progress::round_ended(const plan::CasePlan& plan_case, int round,
+                           const launch::RoundOutcome& outcome) {
+  ++done_;
+  line(fmt::format("[{}/{}] {}  round {}/{}  {} in {}{}", done_, total_, plan_case.name, round,
+                   plan_case.repeats, outcome.status,
+                   format_duration(Nanoseconds(mono_now_ns() - round_started_ns_)),
+                   outcome.reason.empty() ? "" : ": " + printable(outcome.reason)));
+}
+
+void Progress::stopping(int signals) {
+  line(signals == 1 ? "stopping: the ranks get SIGTERM and their grace; press Ctrl-C again to kill "
+                      "them at once"
+                    : "killing the ranks");
+}
+
+}  // namespace assay::app

@@ -1,0 +1,47 @@
+#include "terminal.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "core/text.h"
+
+namespace assay::app {
+
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+bool utf8_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string value = to_lower(variable(name));
+    if (!value.empty())
+      return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return true;
+}
+
+}  // namespace
+
+Terminal terminal() {
+  Terminal t;
+  if (::isatty(STDOUT_FILENO) == 0) return t;
+  t.interactive = variable("TERM") != "dumb";
+  t.color = t.interactive && variable("NO_COLOR").empty();
+  t.unicode = utf8_locale();
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) t.width = size.ws_col;
+  return t;
+}
+
+report::ConsoleStyle console_style(const std::string& report_path) {
+  const Terminal t = terminal();
+  return {t.color, t.width, t.unicode, report_path};
+}
+
+}  // namespace assay::app

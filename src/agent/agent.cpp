@@ -1,0 +1,172 @@
+#include "agent/agent.h"
+
+#include <asio/post.hpp>
+#include <asio/write.hpp>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "agent/spawn.h"
+#include "core/error.h"
+#include "core/version.h"
+#include "probe/check.h"
+#include "probe/system_info.h"
+
+namespace assay::agent {
+
+namespace {
+
+// A controller that died must leave nothing alive five seconds later.
+constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
+// A controller that does not read: heartbeats are dropped beyond this, never facts.
+constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+}  // namespace
+
+Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
+    : loop_(loop),
+      node_(node),
+      input_(loop, input_fd),
+      output_(loop, output_fd),
+      signals_(loop, SIGCHLD, SIGTERM, SIGINT),
+      decoder_([this](int to, const Json& message) {
+        if (to == node_ || to == kAllNodes) handle(message);
+      }) {
+  signals_.add(SIGHUP);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  raise_open_file_limit();
+}
+
+void Agent::start() {
+  send({{"type", "hello"},
+        {"protocol", kProtocolVersion},
+        {"version", version_string()},
+        {"host", host_name()},
+        {"pid", ::getpid()}});
+  wait_for_input();
+  wait_for_signals();
+}
+
+void Agent::wait_for_input() {
+  input_.async_read_some(asio::buffer(buffer_), [this](const asio::error_code& ec, std::size_t n) {
+    if (ec) return end_soon("the controller is gone");
+    decoder_.feed({buffer_.data(), n});
+    if (!ending_) wait_for_input();
+  });
+}
+
+void Agent::wait_for_signals() {
+  signals_.async_wait([this](const asio::error_code& ec, int signal) {
+    if (ec) return;
+    if (signal == SIGCHLD) {
+      if (round_) round_->children_changed();
+    } else {
+      end_soon("asked to end by a signal");
+    }
+    wait_for_signals();
+  });
+}
+
+void Agent::handle(const Json& message) {
+  const std::string& type = message["type"].get_ref<const std::string&>();
+  if (type == "round") {
+    begin_round(message);
+  } else if (type == "stop") {
+    const Nanoseconds grace(message.value("grace_ns", std::int64_t{0}));
+    const std::string cause = message.value("cause", "stop");
+    if (round_)
+      round_->stop(cause == "stall"        ? StopCause::stall
+                   : cause == "time limit" ? StopCause::time_limit
+                                           : StopCause::stop,
+                   grace);
+  } else if (type == "describe") {
+    send({{"type", "system"}, {"system", probe::system_info("/")}});
+  } else if (type == "probe") {
+    probe(message);
+  } else if (type == "bye") {
+    end_soon("the controller said bye");
+  } else {
+    send({{"type", "error"}, {"reason", "unknown request '" + type + "'"}});
+  }
+}
+
+void Agent::begin_round(const Json& message) {
+  if (ending_) return;
+  if (round_) return send({{"type", "error"}, {"reason", "a round is already running"}});
+  try {
+    round_ = std::make_unique<RoundSupervisor>(
+        loop_, round_request_from_json(message), [this](const Json& m) { send(m); },
+        [this] {
+          // Not from inside the supervisor's own call.
+          asio::post(loop_, [this] {
+            round_.reset();
+            if (ending_) finish();
+          });
+        });
+  } catch (const Error& error) {
+    return send({{"type", "error"}, {"reason", error.message()}});
+  }
+  round_->start();
+}
+
+void Agent::probe(const Json& message) {
+  try {
+    const std::vector<probe::Check> checks = probe::check_machine(check_options_from_json(message));
+    Json list = Json::array();
+    for (const probe::Check& check : checks) list.push_back(probe::to_json(check));
+    send({{"type", "checks"}, {"checks", std::move(list)}});
+  } catch (const Error& error) {
+    send({{"type", "error"}, {"reason", error.message()}});
+  }
+}
+
+void Agent::end_soon(const std::string& /*why*/) {
+  if (ending_) return;
+  ending_ = true;
+  asio::error_code ignored;
+  input_.close(ignored);
+  if (round_)
+    round_->stop(StopCause::stop, kGraceWithoutController);
+  else
+    finish();
+}
+
+void Agent::finish() {
+  signals_.cancel();
+  if (!writing_) output_.close();
+}
+
+void Agent::send(const Json& message) {
+  if (output_gone_) return;
+  if (outbox_bytes_ > kOutboxForHeartbeats && message["type"] == "heartbeat") return;
+  outbox_.push_back(encoder_.encode(node_, message));
+  outbox_bytes_ += outbox_.back().size();
+  if (!writing_) flush();
+}
+
+void Agent::flush() {
+  writing_ = true;
+  asio::async_write(output_, asio::buffer(outbox_.front()),
+                    [this](const asio::error_code& ec, std::size_t) {
+                      writing_ = false;
+                      if (ec) {
+                        output_gone_ = true;
+                        outbox_.clear();
+                        return end_soon("the controller does not listen");
+                      }
+                      outbox_bytes_ -= outbox_.front().size();
+                      outbox_.pop_front();
+                      if (!outbox_.empty())
+                        flush();
+                      else if (ending_ && !round_)
+                        output_.close();
+                    });
+}
+
+}  // namespace assay::agent

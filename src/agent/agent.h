@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/signal_set.hpp>
+
+#include "agent/protocol.h"
+#include "agent/round_supervisor.h"
+
+namespace assay::agent {
+
+/// The supervisor of one node: protocol lines in, protocol lines out, at most one round at a time.
+/// When the input ends (the controller died, the network broke) or a signal asks for it, the round
+/// is stopped and the agent ends: nothing is left behind.
+class Agent {
+ public:
+  /// Takes over both descriptors. `node` is this agent's number in the cluster.
+  Agent(asio::io_context& loop, int node, int input_fd, int output_fd);
+
+  /// Says hello and serves until the input ends; the loop runs out of work then.
+  void start();
+
+ private:
+  void wait_for_input();
+  void wait_for_signals();
+  void handle(const Json& message);
+  void begin_round(const Json& message);
+  void probe(const Json& message);
+  void end_soon(const std::string& why);
+  void finish();
+  void send(const Json& message);
+  void flush();
+
+  asio::io_context& loop_;
+  int node_;
+  asio::posix::stream_descriptor input_;
+  asio::posix::stream_descriptor output_;
+  asio::signal_set signals_;
+  Encoder encoder_;
+  Decoder decoder_;
+  std::array<char, 65536> buffer_{};
+  std::deque<std::string> outbox_;
+  std::size_t outbox_bytes_ = 0;
+  bool writing_ = false;
+  bool output_gone_ = false;
+  bool ending_ = false;
+  std::unique_ptr<RoundSupervisor> round_;
+};
+
+}  // namespace assay::agent

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/files.h"
+
+namespace assay::agent {
+
+/// The output of one rank on disk, bounded: the first half of the limit is kept for good
+/// (`….head`), of the rest the newest bytes (`….1` and the file itself). Never blocks on anything
+/// but the file system and never throws after construction: what cannot be written is counted.
+class RankLog {
+ public:
+  /// Throws Error of kind environment when the file cannot be created. `limit` 0 means no limit.
+  RankLog(std::filesystem::path path, std::uint64_t limit);
+
+  void append(std::string_view bytes);
+
+  [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_; }
+  [[nodiscard]] std::uint64_t dropped_bytes() const noexcept { return dropped_; }
+  /// Why bytes could not be written ("No space left on device"), or empty.
+  [[nodiscard]] const std::string& write_error() const noexcept { return write_error_; }
+
+ private:
+  void rotate();
+  void write(std::string_view bytes);
+
+  std::filesystem::path path_;
+  std::uint64_t limit_;
+  UniqueFd file_;
+  bool head_done_ = false;
+  std::uint64_t in_file_ = 0;      // bytes in the current file
+  std::uint64_t in_previous_ = 0;  // bytes in ….1
+  std::uint64_t received_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::string write_error_;
+};
+
+}  // namespace assay::agent

@@ -1,0 +1,108 @@
+#include "agent/rank_process.h"
+
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/spawn.h"
+
+namespace assay::agent {
+
+namespace {
+
+// A burst fits into the pipe while the agent is busy elsewhere. Best effort: the kernel limits it.
+constexpr int kPipeBytes = 1 << 20;
+// One rank that floods its output must not keep the loop from the others.
+constexpr std::size_t kReadsPerTurn = 8;
+// What a dead rank may have left in its pipe; bounded because others may still write into it.
+constexpr std::size_t kReadsAfterExit = 1024;
+
+}  // namespace
+
+RankProcess::RankProcess(asio::io_context& loop, const RankRequest& request,
+                         const RoundRequest& round)
+    : request_(request),
+      log_(round.directory / fmt::format("rank{}.out.log", request.rank), round.output_limit),
+      output_(loop) {}
+
+std::string RankProcess::start(const std::vector<std::string>& common_env,
+                               const std::string& workdir) {
+  std::vector<std::string> env = common_env;
+  for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
+  Pipe pipe = make_pipe();
+  ::fcntl(pipe.write.get(), F_SETPIPE_SZ, kPipeBytes);
+  ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+  SpawnResult result = spawn({request_.argv, environment_with(env), workdir, pipe.write.get()});
+  if (result.pid < 0) return result.error;
+  pid_ = result.pid;
+  started_ = now();
+  last_output_ns_ = started_.mono_ns;
+  last_event_ns_ = started_.mono_ns;
+  output_.assign(pipe.read.release());
+  wait_for_output();
+  return {};
+}
+
+void RankProcess::wait_for_output() {
+  output_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& ec) {
+    if (ec) return;
+    if (read_available(kReadsPerTurn))
+      wait_for_output();
+    else
+      output_.close();
+  });
+}
+
+bool RankProcess::read_available(std::size_t at_most) {
+  static thread_local std::array<char, 256 * 1024> buffer;
+  for (std::size_t i = 0; i < at_most; ++i) {
+    const ssize_t n = ::read(output_.native_handle(), buffer.data(), buffer.size());
+    if (n == 0) return false;
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return errno == EAGAIN;
+    }
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
+    const std::uint64_t events = progress_.events();
+    progress_.feed(bytes);
+    last_output_ns_ = mono_now_ns();
+    if (progress_.events() != events) last_event_ns_ = last_output_ns_;
+    log_.append(bytes);
+  }
+  return true;
+}
+
+bool RankProcess::reap() {
+  if (!running()) return false;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+  ended_ = now();
+  exit_ = ExitStatus::from_wait(status);
+  if (output_.is_open()) read_available(kReadsAfterExit);
+  return true;
+}
+
+void RankProcess::signal(int signal_number) const {
+  if (running()) ::kill(-pid_, signal_number);
+}
+
+void RankProcess::close_output() {
+  if (!output_.is_open()) return;
+  read_available(kReadsAfterExit);
+  output_.close();
+}
+
+double RankProcess::idle_s(std::int64_t mono_ns) const noexcept {
+  return static_cast<double>(mono_ns - last_output_ns_) * 1e-9;
+}
+
+double RankProcess::event_idle_s(std::int64_t mono_ns) const noexcept {
+  return static_cast<double>(mono_ns - last_event_ns_) * 1e-9;
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <sys/types.h>
+
+#include "agent/messages.h"
+#include "agent/rank_log.h"
+#include "core/subprocess.h"
+#include "core/time.h"
+#include "perflog/progress.h"
+
+namespace assay::agent {
+
+/// One rank: its process, its output and what is known of its progress. The output is read as it
+/// comes, whatever the disk does, so that the rank never waits for Assay.
+class RankProcess {
+ public:
+  /// Creates the log (throws Error of kind environment); starts nothing.
+  RankProcess(asio::io_context& loop, const RankRequest& request, const RoundRequest& round);
+
+  /// Starts the process; gives "" or why it could not be started.
+  [[nodiscard]] std::string start(const std::vector<std::string>& common_env,
+                                  const std::string& workdir);
+
+  /// True when the process has ended and had not before; its output is then read to the end.
+  [[nodiscard]] bool reap();
+  /// To the whole process group. Nothing happens after the process was reaped.
+  void signal(int signal_number) const;
+  /// Reads what is left and closes the pipe, though others may hold its other end.
+  void close_output();
+
+  [[nodiscard]] int rank() const noexcept { return request_.rank; }
+  [[nodiscard]] int local_rank() const noexcept { return request_.local_rank; }
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  [[nodiscard]] bool running() const noexcept { return pid_ > 0 && !exit_; }
+  [[nodiscard]] Instant started() const noexcept { return started_; }
+  [[nodiscard]] Instant ended() const noexcept { return ended_; }
+  [[nodiscard]] const std::optional<ExitStatus>& exit() const noexcept { return exit_; }
+  [[nodiscard]] const RankLog& log() const noexcept { return log_; }
+  [[nodiscard]] const perflog::ProgressScanner& progress() const noexcept { return progress_; }
+  /// Seconds since the last output of any kind / since the last PerfLog event.
+  [[nodiscard]] double idle_s(std::int64_t mono_ns) const noexcept;
+  [[nodiscard]] double event_idle_s(std::int64_t mono_ns) const noexcept;
+
+ private:
+  void wait_for_output();
+  // False at the end of the output.
+  bool read_available(std::size_t at_most);
+
+  RankRequest request_;
+  RankLog log_;
+  asio::posix::stream_descriptor output_;
+  perflog::ProgressScanner progress_;
+  pid_t pid_ = -1;
+  Instant started_;
+  Instant ended_;
+  std::int64_t last_output_ns_ = 0;
+  std::int64_t last_event_ns_ = 0;
+  std::optional<ExitStatus> exit_;
+};
+
+}  // namespace assay::agent

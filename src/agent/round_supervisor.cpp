@@ -1,0 +1,364 @@
+#include "agent/round_supervisor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include <asio/post.hpp>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/process_tree.h"
+#include "core/error.h"
+#include "core/files.h"
+
+namespace assay::agent {
+
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(200);
+constexpr std::int64_t kTicksPerHeartbeat = 5;
+// Helpers of a rank (data loaders, resource trackers) get this long to follow it by themselves.
+constexpr std::int64_t kLeftoverPatience = 500'000'000;
+constexpr std::int64_t kLeftoverGrace = 1'000'000'000;
+constexpr std::int64_t kUnkillableAfter = 10'000'000'000;
+// Before its second step a rank may still compile, load data or wait for others.
+constexpr std::uint64_t kStepsBeforeStall = 2;
+
+std::string_view ended_by(const std::optional<StopCause>& cause) {
+  if (!cause) return "itself";
+  switch (*cause) {
+    case StopCause::time_limit:
+      return "time limit";
+    case StopCause::stall:
+      return "stall";
+    case StopCause::stop:
+      break;
+  }
+  return "stop";
+}
+
+double own_cpu_s() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto total = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return total(usage.ru_utime) + total(usage.ru_stime);
+}
+
+// Not getrusage's maximum, which also counts the process that forked this one.
+std::int64_t own_peak_rss_bytes() {
+  const std::string status = read_file_or_empty("/proc/self/status");
+  const auto at = status.find("VmHWM:");
+  if (at == std::string::npos) return 0;
+  return std::strtoll(status.c_str() + at + 6, nullptr, 10) * 1024;
+}
+
+Json stamped(Json message, Instant at) {
+  message["mono_ns"] = at.mono_ns;
+  message["wall_ns"] = at.wall_ns;
+  return message;
+}
+
+}  // namespace
+
+RoundSupervisor::RoundSupervisor(asio::io_context& loop, RoundRequest request, Send send,
+                                 std::function<void()> done)
+    : loop_(loop),
+      request_(std::move(request)),
+      send_(std::move(send)),
+      done_(std::move(done)),
+      timer_(loop) {}
+
+RoundSupervisor::~RoundSupervisor() = default;
+
+void RoundSupervisor::start() {
+  started_ns_ = mono_now_ns();
+  cpu_before_s_ = own_cpu_s();
+  try {
+    make_directories(request_.directory);
+    for (const auto& [name, content] : request_.files)
+      write_file_atomic(request_.directory / name, content);
+    for (const RankRequest& rank : request_.ranks)
+      ranks_.push_back(std::make_unique<RankProcess>(loop_, rank, request_));
+  } catch (const Error& error) {
+    send_({{"type", "start_failed"},
+           {"kind", "environment"},
+           {"reason", error.message()},
+           {"where", error.where()},
+           {"advice", error.advice()}});
+    ranks_.clear();
+    close();
+    return;
+  }
+  start_telemetry();
+  start_ranks();
+  schedule_tick();
+}
+
+void RoundSupervisor::start_telemetry() {
+  if (request_.telemetry_interval.count() == 0) return;
+  telemetry::RecorderConfig config;
+  config.directory = request_.directory;
+  config.interval = request_.telemetry_interval;
+  config.sources = request_.sources;
+  recorder_ = std::make_unique<telemetry::Recorder>(
+      loop_, std::move(config),
+      [this](const telemetry::Gap& gap) { send_gap(gap.source, gap.seconds, gap.reason); });
+  try {
+    recorder_->start();
+  } catch (const Error& error) {
+    send_gap("node", 0, error.what());
+    recorder_.reset();
+  }
+}
+
+void RoundSupervisor::start_ranks() {
+  std::vector<std::string> env{std::string(kRoundVariable) + "=" + request_.id};
+  for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
+  for (const auto& rank : ranks_) {
+    const std::string error = rank->start(env, request_.workdir);
+    if (!error.empty()) {
+      send_({{"type", "start_failed"},
+             {"kind", "launch"},
+             {"rank", rank->rank()},
+             {"reason", error},
+             {"advice", "check the command of the case, and that it exists on this node"}});
+      stop(StopCause::stop, std::min<Nanoseconds>(request_.grace, std::chrono::seconds(1)));
+      return;
+    }
+    send_(stamped({{"type", "rank_start"},
+                   {"rank", rank->rank()},
+                   {"local_rank", rank->local_rank()},
+                   {"pid", rank->pid()}},
+                  rank->started()));
+  }
+}
+
+void RoundSupervisor::schedule_tick() {
+  timer_.expires_at(std::chrono::steady_clock::time_point(Nanoseconds(started_ns_)) +
+                    kTick * (ticks_ + 1));
+  timer_.async_wait([this](const asio::error_code& ec) {
+    if (!ec) tick();
+  });
+}
+
+void RoundSupervisor::tick() {
+  const std::int64_t mono = mono_now_ns();
+  ticks_ = (mono - started_ns_) / Nanoseconds(kTick).count();
+  children_changed();
+  if (phase_ == Phase::ended || phase_ == Phase::closing) return;
+  if (phase_ == Phase::running) check_limits(mono);
+  if (phase_ == Phase::stopping && mono >= kill_at_ns_) kill_everything();
+  if (phase_ == Phase::leftovers) look_for_leftovers();
+  if (phase_ == Phase::closing || phase_ == Phase::ended) return;
+  if (ticks_ % kTicksPerHeartbeat == 0) send_heartbeat();
+  report_log_errors();
+  schedule_tick();
+}
+
+void RoundSupervisor::children_changed() {
+  if (phase_ != Phase::running && phase_ != Phase::stopping) return;
+  for (const auto& rank : ranks_)
+    if (rank->reap()) report_exit(*rank);
+  if (any_running()) return;
+  phase_ = Phase::leftovers;
+  leftovers_since_ns_ = mono_now_ns();
+  look_for_leftovers();
+}
+
+void RoundSupervisor::check_limits(std::int64_t mono) {
+  const auto late = [&](Nanoseconds limit) {
+    return limit.count() > 0 && mono - started_ns_ > limit.count();
+  };
+  if (late(request_.time_limit)) {
+    Json running = Json::array();
+    for (const auto& rank : ranks_)
+      if (rank->running() && running.size() < 16) running.push_back(rank->rank());
+    send_({{"type", "limit"}, {"cause", "time limit"}, {"ranks", std::move(running)}});
+    stop(StopCause::time_limit, request_.grace);
+    return;
+  }
+  if (request_.stall_limit.count() == 0) return;
+  for (const auto& rank : ranks_) {
+    if (!rank->running() || rank->progress().steps() < kStepsBeforeStall) continue;
+    const double idle = rank->event_idle_s(mono);
+    if (idle < seconds(request_.stall_limit)) continue;
+    send_({{"type", "limit"},
+           {"cause", "stall"},
+           {"ranks", Json::array({rank->rank()})},
+           {"idle_s", idle},
+           {"step", rank->progress().last_step().value_or(0)},
+           {"state", std::string(1, process_state(rank->pid()))}});
+    stop(StopCause::stall, request_.grace);
+    return;
+  }
+}
+
+void RoundSupervisor::stop(StopCause cause, Nanoseconds grace) {
+  const std::int64_t kill_at = mono_now_ns() + grace.count();
+  if (phase_ == Phase::stopping) {
+    kill_at_ns_ = std::min(kill_at_ns_, kill_at);
+    return;
+  }
+  if (phase_ != Phase::running) return;
+  phase_ = Phase::stopping;
+  stop_cause_ = cause;
+  kill_at_ns_ = kill_at;
+  for (const auto& rank : ranks_) {
+    rank->signal(SIGTERM);
+    rank->signal(SIGCONT);  // a stopped process can act on the signal only when it goes on
+  }
+  children_changed();
+}
+
+std::vector<pid_t> RoundSupervisor::living_processes() const {
+  std::vector<pid_t> found = descendants(::getpid());
+  if (recorder_) {
+    const std::vector<int> samplers = recorder_->sampler_pids();
+    std::set<pid_t> keep(samplers.begin(), samplers.end());
+    for (const int sampler : samplers)
+      for (const pid_t child : descendants(sampler)) keep.insert(child);
+    std::erase_if(found, [&](pid_t pid) { return keep.contains(pid); });
+  }
+  return found;
+}
+
+void RoundSupervisor::kill_everything() {
+  for (const auto& rank : ranks_) rank->signal(SIGKILL);
+  for (const pid_t pid : living_processes()) ::kill(pid, SIGKILL);
+}
+
+void RoundSupervisor::look_for_leftovers() {
+  // Orphans were re-parented to this agent (it is a subreaper) and end as its zombies.
+  const std::vector<pid_t> left = living_processes();
+  if (left.empty()) return close();
+  const std::int64_t waited = mono_now_ns() - leftovers_since_ns_;
+  if (waited > kUnkillableAfter) {
+    for (const pid_t pid : left)
+      send_({{"type", "unkillable"}, {"pid", pid}, {"state", std::string(1, process_state(pid))}});
+    return close();
+  }
+  if (waited < kLeftoverPatience && !stop_cause_) return;
+  if (!leftovers_signalled_) {
+    leftovers_signalled_ = true;
+    // After a stop everything is killed anyway; only what outlives a rank that ended is noteworthy.
+    if (!stop_cause_) killed_leftovers_ = static_cast<int>(left.size());
+  }
+  const bool patient = waited < kLeftoverPatience + kLeftoverGrace && !stop_cause_;
+  for (const pid_t pid : left) {
+    ::kill(pid, patient ? SIGTERM : SIGKILL);
+    ::kill(pid, SIGCONT);
+  }
+}
+
+void RoundSupervisor::close() {
+  phase_ = Phase::closing;
+  timer_.cancel();
+  for (const auto& rank : ranks_) rank->close_output();
+  report_log_errors();
+  const auto finish = [this] {
+    // Zombies that were adopted from the ranks.
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    recorder_.reset();
+    phase_ = Phase::ended;
+    Json logs = Json::array();
+    for (const auto& rank : ranks_)
+      if (rank->log().dropped_bytes() > 0)
+        logs.push_back({{"rank", rank->rank()}, {"dropped_bytes", rank->log().dropped_bytes()}});
+    send_(stamped({{"type", "round_end"},
+                   {"id", request_.id},
+                   {"agent_cpu_s", own_cpu_s() - cpu_before_s_},
+                   {"agent_rss_bytes", own_peak_rss_bytes()},
+                   {"killed_leftovers", killed_leftovers_},
+                   {"dropped", std::move(logs)}},
+                  now()));
+    done_();
+  };
+  if (recorder_)
+    recorder_->stop(finish);
+  else
+    asio::post(loop_, finish);
+}
+
+bool RoundSupervisor::any_running() const {
+  return std::ranges::any_of(ranks_, [](const auto& rank) { return rank->running(); });
+}
+
+void RoundSupervisor::report_exit(const RankProcess& rank) {
+  Json message{{"type", "rank_exit"}, {"rank", rank.rank()}, {"local_rank", rank.local_rank()}};
+  if (rank.exit()->signal)
+    message["signal"] = *rank.exit()->signal;
+  else
+    message["code"] = *rank.exit()->code;
+  message["ended_by"] = ended_by(stop_cause_);
+  message["log_bytes"] = rank.log().received_bytes();
+  message["dropped_bytes"] = rank.log().dropped_bytes();
+  message["steps"] = rank.progress().steps();
+  send_(stamped(std::move(message), rank.ended()));
+}
+
+void RoundSupervisor::report_log_errors() {
+  if (log_error_reported_) return;
+  for (const auto& rank : ranks_) {
+    if (rank->log().write_error().empty()) continue;
+    log_error_reported_ = true;
+    send_gap("rank" + std::to_string(rank->rank()) + ".out.log", 0, rank->log().write_error());
+    return;
+  }
+}
+
+void RoundSupervisor::send_gap(const std::string& source, double gap_seconds,
+                               const std::string& reason) {
+  send_(stamped({{"type", "gap"}, {"source", source}, {"seconds", gap_seconds}, {"reason", reason}},
+                now()));
+}
+
+void RoundSupervisor::send_heartbeat() {
+  const Instant at = now();
+  int running = 0;
+  double node_idle = 1e18;
+  const RankProcess* suspect = nullptr;
+  std::optional<std::int64_t> lowest;
+  std::optional<std::int64_t> highest;
+  std::optional<double> loss;
+  for (const auto& rank : ranks_) {
+    node_idle = std::min(node_idle, rank->idle_s(at.mono_ns));
+    if (rank->running()) {
+      ++running;
+      if (suspect == nullptr || rank->idle_s(at.mono_ns) > suspect->idle_s(at.mono_ns))
+        suspect = rank.get();
+    }
+    if (rank->progress().steps() == 0) continue;
+    const std::int64_t step = rank->progress().last_step().value_or(0);
+    lowest = std::min(lowest.value_or(step), step);
+    highest = std::max(highest.value_or(step), step);
+    if (!loss) loss = rank->progress().last_loss();
+  }
+  Json message{{"type", "heartbeat"},
+               {"id", request_.id},
+               {"running", running},
+               {"ranks", ranks_.size()},
+               {"idle_s", node_idle}};
+  if (highest) message["step_min"] = *lowest;
+  if (highest) message["step_max"] = *highest;
+  if (loss) message["loss"] = *loss;  // null when it is not finite
+  if (suspect != nullptr && suspect->idle_s(at.mono_ns) > 1)
+    message["suspect"] = {{"rank", suspect->rank()},
+                          {"idle_s", suspect->idle_s(at.mono_ns)},
+                          {"state", std::string(1, process_state(suspect->pid()))}};
+  if (recorder_) {
+    const telemetry::Snapshot snapshot = recorder_->latest();
+    if (snapshot.cpu_util) message["cpu_util"] = *snapshot.cpu_util;
+    if (snapshot.mem_used_bytes) message["mem_used_bytes"] = *snapshot.mem_used_bytes;
+    if (snapshot.power_w) message["power_w"] = *snapshot.power_w;
+    if (snapshot.device_util) message["device_util"] = *snapshot.device_util;
+  }
+  send_(stamped(std::move(message), at));
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "agent/messages.h"
+#include "agent/rank_process.h"
+#include "telemetry/recorder.h"
+
+namespace assay::agent {
+
+/// Why ranks were ended before they ended themselves; the text is rank_exit's "ended_by".
+enum class StopCause { time_limit, stall, stop };
+
+/// One round on one node, from the first fork to the last process gone. Sends what happens through
+/// `send` and calls `done` once, when nothing of the round is left (or what is left cannot be
+/// killed, and has been named).
+class RoundSupervisor {
+ public:
+  using Send = std::function<void(const Json& message)>;
+  RoundSupervisor(asio::io_context& loop, RoundRequest request, Send send,
+                  std::function<void()> done);
+  ~RoundSupervisor();
+  RoundSupervisor(const RoundSupervisor&) = delete;
+  RoundSupervisor& operator=(const RoundSupervisor&) = delete;
+
+  void start();
+  /// SIGTERM now, SIGKILL after `grace`. A second call can only shorten the grace.
+  void stop(StopCause cause, Nanoseconds grace);
+  /// To be called after SIGCHLD.
+  void children_changed();
+  [[nodiscard]] const std::string& id() const noexcept { return request_.id; }
+
+ private:
+  enum class Phase { running, stopping, leftovers, closing, ended };
+
+  void start_telemetry();
+  void start_ranks();
+  void schedule_tick();
+  void tick();
+  void check_limits(std::int64_t mono);
+  void send_heartbeat();
+  void report_exit(const RankProcess& rank);
+  void report_log_errors();
+  void kill_everything();
+  void look_for_leftovers();
+  void close();
+  [[nodiscard]] std::vector<pid_t> living_processes() const;
+  [[nodiscard]] bool any_running() const;
+  void send_gap(const std::string& source, double seconds, const std::string& reason);
+
+  asio::io_context& loop_;
+  RoundRequest request_;
+  Send send_;
+  std::function<void()> done_;
+  std::vector<std::unique_ptr<RankProcess>> ranks_;
+  std::unique_ptr<telemetry::Recorder> recorder_;
+  asio::steady_timer timer_;
+  Phase phase_ = Phase::running;
+  std::int64_t started_ns_ = 0;
+  double cpu_before_s_ = 0;
+  std::int64_t ticks_ = 0;
+  std::optional<StopCause> stop_cause_;
+  std::int64_t kill_at_ns_ = 0;
+  std::int64_t leftovers_since_ns_ = 0;
+  int killed_leftovers_ = 0;
+  bool leftovers_signalled_ = false;
+  bool log_error_reported_ = false;
+};
+
+}  // namespace assay::agent

@@ -1,0 +1,154 @@
+#include "catalog/catalog.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "config/yaml.h"
+#include "core/error.h"
+
+namespace assay::catalog {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<fs::path> yaml_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code ec;
+  for (auto it = fs::directory_iterator(folder, ec); !ec && it != fs::directory_iterator();
+       it.increment(ec))
+    if (it->path().extension() == ".yaml") files.push_back(it->path());
+  if (ec)
+    throw Error(ErrorKind::environment, "cannot read the folder: " + ec.message(), folder.string(),
+                "the configuration folder needs vendors/, workloads/ and rules/");
+  std::ranges::sort(files);
+  return files;
+}
+
+// The same on every machine, wherever conf/ is installed.
+std::string display_name(const fs::path& file) {
+  return (fs::path("conf") / file.parent_path().filename() / file.filename()).string();
+}
+
+template <class Item>
+const Item* find_named(const std::vector<Item>& items, const std::string& name) {
+  const auto found = std::ranges::find(items, name, &Item::name);
+  return found == items.end() ? nullptr : &*found;
+}
+
+template <class Item>
+std::vector<std::string> names_of(const std::vector<Item>& items) {
+  std::vector<std::string> names;
+  for (const Item& item : items) names.push_back(item.name);
+  return names;
+}
+
+bool is_conf_dir(const fs::path& folder) {
+  std::error_code ec;
+  return fs::is_directory(folder / "vendors", ec);
+}
+
+}  // namespace
+
+const Hardware* Vendor::find_hardware(const std::string& hardware_name) const {
+  const auto found = hardware.find(hardware_name);
+  return found == hardware.end() ? nullptr : &found->second;
+}
+
+bool ConfigOverride::matches(const std::string& vendor_name, const std::string& hardware_name,
+                             int node_count, int proc_count) const {
+  return (vendor.empty() || vendor == vendor_name) &&
+         (hardware.empty() || hardware == hardware_name) && (nodes == 0 || nodes == node_count) &&
+         (procs == 0 || procs == proc_count);
+}
+
+int ConfigOverride::specificity() const {
+  return (vendor.empty() ? 0 : 1) + (hardware.empty() ? 0 : 1) + (nodes == 0 ? 0 : 1) +
+         (procs == 0 ? 0 : 1);
+}
+
+const Vendor* Catalog::find_vendor(const std::string& name) const {
+  return find_named(vendors, name);
+}
+
+const Workload* Catalog::find_workload(const std::string& name) const {
+  return find_named(workloads, name);
+}
+
+std::vector<std::string> Catalog::vendor_names() const {
+  return names_of(vendors);
+}
+
+std::vector<std::string> Catalog::workload_names() const {
+  return names_of(workloads);
+}
+
+Catalog load_catalog(const fs::path& conf_dir) {
+  Catalog catalog;
+  catalog.conf_dir = conf_dir;
+  for (const fs::path& file : yaml_files(conf_dir / "vendors"))
+    catalog.vendors.push_back(load_vendor(file, display_name(file)));
+  for (const fs::path& file : yaml_files(conf_dir / "workloads"))
+    catalog.workloads.push_back(load_workload(file, display_name(file)));
+  for (const fs::path& file : yaml_files(conf_dir / "rules")) {
+    for (Rule& rule : load_rules(file, display_name(file))) {
+      const auto same = std::ranges::find(catalog.rules, rule.id, &Rule::id);
+      if (same != catalog.rules.end())
+        throw Error(ErrorKind::config, "the rule '" + rule.id + "' exists twice", rule.origin,
+                    "it is also defined at " + same->origin);
+      catalog.rules.push_back(std::move(rule));
+    }
+  }
+  std::ranges::sort(catalog.vendors, {}, &Vendor::name);
+  std::ranges::sort(catalog.workloads, {}, &Workload::name);
+  return catalog;
+}
+
+fs::path find_conf_dir() {
+  std::error_code ec;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", ec);
+  return find_conf_dir(executable, std::getenv("ASSAY_CONF"));
+}
+
+fs::path find_conf_dir(const fs::path& executable, const char* assay_conf) {
+  if (assay_conf != nullptr && *assay_conf != '\0') {
+    if (is_conf_dir(assay_conf)) return assay_conf;
+    throw Error(ErrorKind::environment, "ASSAY_CONF is not a configuration folder", assay_conf,
+                "it must be the folder that holds vendors/, workloads/ and rules/");
+  }
+  const fs::path installed = executable.parent_path().parent_path() / "share/assay/conf";
+  if (is_conf_dir(installed)) return installed;
+  for (fs::path folder = executable.parent_path(); !folder.empty(); folder = folder.parent_path()) {
+    if (is_conf_dir(folder / "conf")) return folder / "conf";
+    if (folder == folder.parent_path()) break;
+  }
+  throw Error(ErrorKind::environment, "the configuration folder conf/ was not found",
+              executable.string(),
+              "looked for " + installed.string() +
+                  " and for conf/vendors in the folders above; set ASSAY_CONF to the folder");
+}
+
+std::string expand_some(const std::string& text, const std::map<std::string, std::string>& values) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if ((c == '{' || c == '}') && i + 1 < text.size() && text[i + 1] == c) {
+      out.append(2, c);
+      ++i;
+      continue;
+    }
+    const auto close = c == '{' ? text.find('}', i) : std::string::npos;
+    if (close != std::string::npos) {
+      const auto found = values.find(text.substr(i + 1, close - i - 1));
+      if (found != values.end()) {
+        for (const char v : found->second) out.append(v == '{' || v == '}' ? 2 : 1, v);
+        i = close;
+        continue;
+      }
+    }
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace assay::catalog

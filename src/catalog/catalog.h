@@ -1,0 +1,116 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/rule.h"
+#include "catalog/settings.h"
+#include "config/node.h"
+#include "core/json.h"
+#include "telemetry/device_source.h"
+
+namespace assay::catalog {
+
+/// One kind of device, as named by the third field of a case key.
+struct Hardware {
+  std::string name;  ///< "A100"
+  std::string description;
+  std::map<std::string, double> peak_flops;  ///< dense, FLOP/s of one device, by precision
+  std::optional<std::uint64_t> memory_bytes;
+  std::string origin;  ///< "conf/vendors/nvidia.yaml:31"
+};
+
+/// How the devices of a machine are listed.
+struct DeviceQuery {
+  std::vector<std::string> command;  ///< argv
+  std::string pattern;               ///< ECMAScript; every match in the output is a device
+  std::vector<std::string> fields;   ///< names of the groups: index, name, memory_total, …
+};
+
+struct Vendor {
+  std::string name;  ///< "nvidia"; also the file's name
+  std::string description;
+  std::string visible_devices;                 ///< environment variable, or empty
+  std::vector<std::string> container_options;  ///< arguments of docker/podman run
+  std::optional<DeviceQuery> query;
+  /// In order of preference. Commands may hold {bindir}, {interval_ms} and {interval_s}.
+  std::vector<telemetry::DeviceSource> samples;
+  std::map<std::string, Hardware> hardware;
+  std::string origin;
+
+  [[nodiscard]] const Hardware* find_hardware(const std::string& hardware_name) const;
+};
+
+/// Defaults for one constellation; what is empty or 0 matches everything.
+struct ConfigOverride {
+  std::string vendor;
+  std::string hardware;
+  int nodes = 0;
+  int procs = 0;
+  config::Node config;  ///< a mapping; nulls in it are ignored
+
+  [[nodiscard]] bool matches(const std::string& vendor_name, const std::string& hardware_name,
+                             int node_count, int proc_count) const;
+  [[nodiscard]] int specificity() const;  ///< number of conditions
+};
+
+struct Workload {
+  std::string name;  ///< "matmul"; also the file's name
+  std::string description;
+  std::vector<std::string> frameworks;    ///< without versions; the first is the default
+  std::vector<std::string> command;       ///< argv, with placeholders
+  std::string launch = "per-rank";        ///< per-rank, per-node or head
+  config::Node config;                    ///< defaults; a mapping. They give each key its type
+  std::vector<std::string> fixed;         ///< config keys that nothing may change
+  std::vector<ConfigOverride> overrides;  ///< in file order
+  std::map<std::string, std::string> env;
+  std::optional<TargetSetting> target;
+  std::optional<int> warmup_steps;
+  LimitSettings limits;
+  std::vector<RuleChange> rules;
+  std::string origin;
+};
+
+/// What conf/ holds; every list is sorted by name (rules: by file, then in file order).
+struct Catalog {
+  std::filesystem::path conf_dir;
+  std::vector<Vendor> vendors;
+  std::vector<Workload> workloads;
+  std::vector<Rule> rules;
+
+  [[nodiscard]] const Vendor* find_vendor(const std::string& name) const;
+  [[nodiscard]] const Workload* find_workload(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> vendor_names() const;
+  [[nodiscard]] std::vector<std::string> workload_names() const;
+};
+
+/// Reads vendors/*.yaml, workloads/*.yaml and rules/*.yaml of `conf_dir`. Throws Error of kind
+/// config for the first thing that is wrong.
+[[nodiscard]] Catalog load_catalog(const std::filesystem::path& conf_dir);
+
+/// $ASSAY_CONF; else ../share/assay/conf beside the executable's folder; else the nearest folder
+/// above the executable that has conf/vendors. Throws Error of kind environment that names the
+/// places looked at.
+[[nodiscard]] std::filesystem::path find_conf_dir();
+[[nodiscard]] std::filesystem::path find_conf_dir(const std::filesystem::path& executable,
+                                                  const char* assay_conf);
+
+// One file each; `display` as in config::load_yaml.
+[[nodiscard]] Vendor load_vendor(const std::filesystem::path& path, const std::string& display);
+[[nodiscard]] Workload load_workload(const std::filesystem::path& path, const std::string& display);
+[[nodiscard]] std::vector<Rule> load_rules(const std::filesystem::path& path,
+                                           const std::string& display);
+
+/// {name, description, visible_devices, container: {options}, query, samples: [DeviceSource],
+/// hardware}, with {bindir} expanded: what plan.json keeps of the vendor.
+[[nodiscard]] Json to_json(const Vendor& vendor, const std::string& bindir);
+
+/// Replaces {name} for the names in `values` only; every other placeholder, and {{ and }}, stay as
+/// they are for a later expansion.
+[[nodiscard]] std::string expand_some(const std::string& text,
+                                      const std::map<std::string, std::string>& values);
+
+}  // namespace assay::catalog

@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "catalog/catalog.h"
+#include "config/mapping.h"
+#include "config/yaml.h"
+#include "core/text.h"
+
+namespace assay::catalog {
+
+using config::Entry;
+using config::Mapping;
+using config::Node;
+using telemetry::DeviceSource;
+
+namespace {
+
+void check_name(const Node& name, const std::filesystem::path& path) {
+  if (name.text() != path.stem().string())
+    name.fail(
+        "the name is " + name.describe() + ", but the file is '" + path.filename().string() + "'",
+        "they must agree, so that a name leads to its file");
+}
+
+std::string read_pattern(const Node& node, std::size_t groups) {
+  const std::string pattern = node.nonempty_text();
+  try {
+    const std::regex regex(pattern, std::regex::ECMAScript);
+    if (regex.mark_count() != groups)
+      node.fail("the pattern has " + std::to_string(regex.mark_count()) + " groups, but " +
+                std::to_string(groups) + " fields are named");
+  } catch (const std::regex_error& e) {
+    node.fail(std::string("not a regular expression (ECMAScript): ") + e.what());
+  }
+  return pattern;
+}
+
+DeviceQuery read_query(const Node& node) {
+  const Mapping map(node, "query", {"command", "pattern", "fields"});
+  DeviceQuery query;
+  query.command = map.at("command").texts();
+  if (query.command.empty()) map.at("command").fail("the command is empty");
+  query.fields = map.at("fields").texts();
+  query.pattern = read_pattern(map.at("pattern"), query.fields.size());
+  return query;
+}
+
+DeviceSource read_sample(const Node& node, const std::string& vendor) {
+  const Mapping map(node, "a sample source",
+                    {"mode", "format", "command", "pattern", "fields", "monitor_log"});
+  DeviceSource source;
+  source.vendor = vendor;
+  source.mode = map.choice("mode", {"loop", "once"}) == "loop" ? DeviceSource::Mode::loop
+                                                               : DeviceSource::Mode::once;
+  const std::string format = map.choice("format", {"csv", "regex", "assay"});
+  source.format = format == "csv"     ? DeviceSource::Format::csv
+                  : format == "regex" ? DeviceSource::Format::regex
+                                      : DeviceSource::Format::assay;
+  source.command = map.at("command").texts();
+  if (source.command.empty()) map.at("command").fail("the command is empty");
+  if (source.format != DeviceSource::Format::assay) source.fields = map.at("fields").texts();
+  if (source.format == DeviceSource::Format::regex)
+    source.pattern = read_pattern(map.at("pattern"), source.fields.size());
+  source.monitor_log = map.text_or("monitor_log", vendor + "_monitor.log");
+  DeviceSource resolved = source;
+  for (std::string& word : resolved.command) word = expand_some(word, {{"bindir", "/bin"}});
+  telemetry::validate(resolved, node.where());
+  return source;
+}
+
+Hardware read_hardware(const Entry& entry) {
+  static const std::vector<std::string> kPrecisions{"fp64", "tf32", "fp32", "fp16",       "bf16",
+                                                    "fp8",  "int8", "fp4",  "fp64_tensor"};
+  const Mapping map(entry.value, "the hardware '" + entry.key + "'",
+                    {"description", "memory", "peak_flops"});
+  Hardware hardware;
+  hardware.name = entry.key;
+  hardware.origin = entry.value.origin();
+  hardware.description = map.text_or("description", "");
+  if (const Node* memory = map.find("memory")) hardware.memory_bytes = memory->size();
+  if (const Node* peaks = map.find("peak_flops")) {
+    const Mapping by_precision(*peaks, "peak_flops", kPrecisions);
+    for (const Entry& peak : peaks->entries()) {
+      const double flops = peak.value.number();
+      if (flops <= 0) peak.value.fail("expected FLOP/s above 0, got " + peak.value.describe());
+      hardware.peak_flops.emplace(peak.key, flops);
+    }
+  }
+  return hardware;
+}
+
+ConfigOverride read_override(const Node& node, const Node& defaults) {
+  const Mapping map(node, "an override", {"vendor", "hardware", "nodes", "procs", "config"});
+  ConfigOverride out;
+  out.vendor = map.text_or("vendor", "");
+  out.hardware = map.text_or("hardware", "");
+  if (const Node* nodes = map.find("nodes"))
+    out.nodes = static_cast<int>(nodes->integer(1, 100000));
+  if (const Node* procs = map.find("procs")) out.procs = static_cast<int>(procs->integer(1, 4096));
+  out.config = map.at("config");
+  std::vector<std::string> known;
+  for (const Entry& entry : defaults.entries()) known.push_back(entry.key);
+  for (const Entry& entry : out.config.entries())
+    config::require_known(entry.value, "config key", entry.key, known);
+  return out;
+}
+
+std::map<std::string, std::string> read_text_map(const Node& node) {
+  std::map<std::string, std::string> out;
+  for (const Entry& entry : node.entries()) out.emplace(entry.key, entry.value.text());
+  return out;
+}
+
+}  // namespace
+
+Vendor load_vendor(const std::filesystem::path& path, const std::string& display) {
+  const Mapping map(
+      config::load_yaml(path, display), "a vendor",
+      {"name", "description", "visible_devices", "container", "query", "samples", "hardware"});
+  check_name(map.at("name"), path);
+  Vendor vendor;
+  vendor.name = map.at("name").nonempty_text();
+  vendor.description = map.text_or("description", "");
+  vendor.visible_devices = map.text_or("visible_devices", "");
+  vendor.origin = map.node().origin();
+  if (const Node* container = map.find("container"))
+    vendor.container_options =
+        Mapping(*container, "container", {"options"}).texts_or_empty("options");
+  if (const Node* query = map.find("query")) vendor.query = read_query(*query);
+  if (const Node* samples = map.find("samples"))
+    for (const Node& sample : samples->items())
+      vendor.samples.push_back(read_sample(sample, vendor.name));
+  if (const Node* hardware = map.find("hardware"))
+    for (const Entry& entry : hardware->entries())
+      vendor.hardware.emplace(entry.key, read_hardware(entry));
+  return vendor;
+}
+
+Workload load_workload(const std::filesystem::path& path, const std::string& display) {
+  const Mapping map(config::load_yaml(path, display), "a workload",
+                    {"name", "description", "frameworks", "command", "launch", "config", "fixed",
+                     "overrides", "env", "target", "warmup_steps", "limits", "rules"});
+  check_name(map.at("name"), path);
+  Workload workload;
+  workload.name = map.at("name").nonempty_text();
+  workload.description = map.text_or("description", "");
+  workload.origin = map.node().origin();
+  workload.frameworks = map.at("frameworks").texts();
+  if (workload.frameworks.empty()) map.at("frameworks").fail("name at least one framework");
+  workload.command = map.at("command").texts();
+  if (workload.command.empty()) map.at("command").fail("the command is empty");
+  workload.launch = map.choice("launch", launch_modes());
+  if (const Node* defaults = map.find("config")) {
+    workload.config = *defaults;
+    for (const Entry& entry : defaults->entries()) {
+      if (entry.value.is_null())
+        entry.value.fail("'" + entry.key + "' needs a default, which also gives its type");
+      (void)entry.value.json();
+    }
+  } else {
+    workload.config = Node::mapping({}, map.node().source(), map.node().line(), 1);
+  }
+  std::vector<std::string> keys;
+  for (const Entry& entry : workload.config.entries()) keys.push_back(entry.key);
+  if (const Node* fixed = map.find("fixed")) {
+    for (const Node& key : fixed->items())
+      config::require_known(key, "config key", key.text(), keys);
+    workload.fixed = fixed->texts();
+  }
+  if (const Node* overrides = map.find("overrides"))
+    for (const Node& item : overrides->items())
+      workload.overrides.push_back(read_override(item, workload.config));
+  if (const Node* env = map.find("env")) workload.env = read_text_map(*env);
+  if (const Node* target = map.find("target")) workload.target = read_target(*target);
+  if (const Node* warmup = map.find("warmup_steps"))
+    workload.warmup_steps = read_warmup_steps(*warmup);
+  if (const Node* limits = map.find("limits")) workload.limits = read_limits(*limits);
+  if (const Node* rules = map.find("rules")) workload.rules = read_rule_changes(*rules);
+  return workload;
+}
+
+std::vector<Rule> load_rules(const std::filesystem::path& path, const std::string& display) {
+  const Mapping top(config::load_yaml(path, display), "a rule file", {"description", "rules"});
+  std::vector<Rule> rules;
+  std::set<std::string> seen;
+  for (const Node& item : top.at("rules").items()) {
+    const Mapping map(
+        item, "a rule",
+        {"id", "scope", "fact", "min", "max", "required", "severity", "reason", "advice"});
+    Rule rule;
+    rule.id = map.at("id").nonempty_text();
+    if (!seen.insert(rule.id).second)
+      map.at("id").fail("the rule '" + rule.id + "' exists twice in this file");
+    rule.scope = map.choice("scope", {"round", "case"});
+    rule.fact = map.at("fact").nonempty_text();
+    if (const Node* min = map.find("min")) rule.min = min->number();
+    if (const Node* max = map.find("max")) rule.max = max->number();
+    if (rule.min && rule.max && *rule.min > *rule.max) map.at("min").fail("min is above max");
+    if (const Node* required = map.find("required")) rule.required = required->boolean();
+    if (!rule.min && !rule.max && !rule.required)
+      item.fail("the rule '" + rule.id + "' has no min, no max and is not required",
+                "such a rule could never be violated");
+    rule.severity = map.choice("severity", severities());
+    rule.reason = map.at("reason").nonempty_text();
+    (void)expand(rule.reason, {{"value", ""}, {"min", ""}, {"max", ""}, {"detail", ""}},
+                 map.at("reason").where());
+    rule.advice = map.text_or("advice", "");
+    rule.origin = item.origin();
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+Json to_json(const Vendor& vendor, const std::string& bindir) {
+  Json json{{"name", vendor.name},
+            {"description", vendor.description},
+            {"visible_devices", vendor.visible_devices},
+            {"container", {{"options", vendor.container_options}}}};
+  if (vendor.query)
+    json["query"] = {{"command", vendor.query->command},
+                     {"pattern", vendor.query->pattern},
+                     {"fields", vendor.query->fields}};
+  json["samples"] = Json::array();
+  for (DeviceSource source : vendor.samples) {
+    for (std::string& word : source.command) word = expand_some(word, {{"bindir", bindir}});
+    json["samples"].push_back(telemetry::to_json(source));
+  }
+  json["hardware"] = Json::object();
+  for (const auto& [name, hardware] : vendor.hardware) {
+    Json& entry = json["hardware"][name];
+    entry["description"] = hardware.description;
+    entry["peak_flops"] = hardware.peak_flops;
+    if (hardware.memory_bytes) entry["memory_bytes"] = *hardware.memory_bytes;
+  }
+  return json;
+}
+
+}  // namespace assay::catalog

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/rule.h"
+#include "config/mapping.h"
+#include "core/metric.h"
+#include "core/time.h"
+
+namespace assay::catalog {
+
+// Settings that a workload, a suite's defaults and a case may all give. The stronger one wins for
+// each value by itself; what nobody gave stays empty.
+
+struct LimitSettings {
+  std::optional<Nanoseconds> time;
+  std::optional<Nanoseconds> stall;  ///< 0: off
+  std::optional<Nanoseconds> grace;
+  std::optional<std::uint64_t> output_bytes;
+};
+
+/// A change to a rule of conf/rules: `min-steps: {min: 5}`, `min-duration: off`.
+struct RuleChange {
+  std::string id;
+  std::optional<bool> enabled;
+  std::optional<double> min;
+  std::optional<double> max;
+  std::optional<bool> required;
+  std::optional<std::string> severity;
+  config::Node node;  ///< where it was asked for
+};
+
+struct TargetSetting {
+  std::string metric;
+  double value = 0;
+  Better better = Better::higher;
+};
+
+[[nodiscard]] const std::vector<std::string>& limit_keys();
+[[nodiscard]] const std::vector<std::string>& rule_change_keys();
+[[nodiscard]] const std::vector<std::string>& target_keys();
+[[nodiscard]] const std::vector<std::string>& severities();
+[[nodiscard]] const std::vector<std::string>& launch_modes();
+
+[[nodiscard]] LimitSettings read_limits(const config::Node& node);
+[[nodiscard]] std::vector<RuleChange> read_rule_changes(const config::Node& node);
+[[nodiscard]] TargetSetting read_target(const config::Node& node);
+/// At least 1 and at most 10⁹ steps, or 0.
+[[nodiscard]] int read_warmup_steps(const config::Node& node);
+
+/// Takes from `stronger` whatever it gives.
+void overlay(LimitSettings& base, const LimitSettings& stronger);
+
+/// `rules` with the changes made, weakest first, without those that ended up switched off. An
+/// unknown id throws at the change, with the nearest known id.
+[[nodiscard]] std::vector<Rule> resolve_rules(std::vector<Rule> rules,
+                                              const std::vector<RuleChange>& changes);
+
+}  // namespace assay::catalog

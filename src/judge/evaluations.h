@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "judge/evidence.h"
+#include "judge/timeline.h"
+#include "plan/plan.h"
+
+namespace assay::judge {
+
+/// The evaluations of one rank inside the training, on the round's axis.
+struct EvaluationWindows {
+  std::vector<Window> windows;  ///< those that say how long they took, in order, not overlapping
+  std::vector<double> untimed;  ///< ends of those that do not
+  double sum = 0;               ///< of all `time` values
+  double covered = 0;           ///< length of `windows`
+
+  /// How much of [a, b] was evaluation; nothing when an untimed evaluation ended in it.
+  [[nodiscard]] std::optional<double> within(double a, double b) const;
+};
+
+[[nodiscard]] EvaluationWindows evaluation_windows(const Timeline& timeline,
+                                                   const RankEvidence& rank, const Window& train);
+
+/// Whether a metric of that name in EVALUATE or FINISHED is the target's: the same name, with or
+/// without "eval_", "final_", "val_", "test_" or "best_" in front, case ignored.
+[[nodiscard]] bool is_target_metric(std::string_view key, std::string_view target);
+
+[[nodiscard]] bool meets(const plan::Target& target, double value);
+
+/// Qualities, convergence and time to target; the fact `converged` when there is a target.
+struct RoundContext;
+void compute_quality(RoundContext& round);
+
+}  // namespace assay::judge

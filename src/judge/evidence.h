@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/subprocess.h"
+#include "core/time.h"
+#include "judge/result.h"
+#include "perflog/event.h"
+#include "perflog/finished.h"
+#include "telemetry/table.h"
+
+namespace assay::judge {
+
+inline constexpr std::int64_t kNoTime = perflog::Event::kMissing;
+
+/// When a rank logged something, on the clocks that its line carries (kNoTime where it does not).
+struct Stamp {
+  std::int64_t mono_us = kNoTime;
+  std::int64_t wall_ms = kNoTime;
+  [[nodiscard]] bool known() const noexcept { return mono_us != kNoTime || wall_ms != kNoTime; }
+};
+
+/// One STEP_END, or `count` of them merged into one in very long logs.
+struct Step {
+  static constexpr std::int32_t kNoNumber = std::numeric_limits<std::int32_t>::min();
+  Stamp at;
+  double samples = 0;
+  float loss = std::numeric_limits<float>::quiet_NaN();
+  std::int32_t number = kNoNumber;
+  std::uint32_t count = 1;
+  bool after_break =
+      false;  ///< the time since the previous one is not step time (restart, lost log)
+};
+
+/// The steps of one process, in the order of its log.
+struct StepTrack {
+  std::vector<Step> steps;
+  std::uint32_t merged = 1;  ///< STEP_ENDs per element of `steps`
+  std::int64_t first_number = kNoTime;
+  std::int64_t last_number = kNoTime;
+  std::int64_t stride = 0;   ///< largest distance of neighbouring step numbers
+  std::uint64_t logged = 0;  ///< STEP_ENDs
+};
+
+/// EVALUATE, at its end.
+struct Evaluation {
+  Stamp at;
+  std::optional<double> seconds;                       ///< its `time`
+  std::vector<std::pair<std::string, double>> values;  ///< finite numbers, without `time` and steps
+};
+
+/// A counter that STEP_END carries, summed.
+struct Total {
+  bool known = false;
+  double sum = 0;
+  double first = 0;  ///< of the first STEP_END alone
+  void add(double value) {
+    if (!known) first = value;
+    known = true;
+    sum += value;
+  }
+};
+
+/// What one rank's log says, in compact form. Built by RankLogReader, or by hand in tests.
+struct RankLog {
+  bool found = false;
+  std::uint64_t bytes = 0;
+  std::uint64_t events = 0;
+  std::uint64_t malformed_lines = 0;
+  std::uint64_t first_malformed = 0;
+  bool truncated = false;  ///< the last line is a torn PerfLog line
+  bool has_mono = false;   ///< every event with a time carries mono_us too
+  Stamp first_event;
+  Stamp last_event;
+  Stamp init_start;   ///< the first
+  Stamp init_end;     ///< the last
+  Stamp train_start;  ///< the first
+  Stamp train_end;    ///< the last
+  int restarts = 0;   ///< TRAIN_START after steps were logged (only where one process writes)
+  /// One per process that writes into the log: one, or several for per-node commands.
+  std::vector<StepTrack> tracks;
+  Total samples;         ///< `samples`: of this rank
+  Total global_samples;  ///< `global_samples`: of all ranks, of one process
+  Total tokens;
+  Total global_tokens;
+  Total flops;
+  Total data_s;
+  std::optional<double> trained_first;  ///< `num_trained_samples`, cumulative over all ranks
+  std::optional<double> trained_last;
+  double trained_stride = 0;  ///< its largest increase
+  std::uint64_t nonfinite_losses = 0;
+  std::int64_t first_nonfinite_step = kNoTime;
+  std::vector<Evaluation> evaluations;
+  std::optional<perflog::FinishedSummary> finished;             ///< the first FINISHED
+  std::vector<std::pair<std::string, double>> finished_values;  ///< its numbers and booleans
+  double clock_jump_s = 0;  ///< largest disagreement of wall and monotonic time, or step back
+  std::vector<std::vector<double>> outputs;  ///< matches of the plan's output metrics, by metric
+};
+
+struct RankEvidence {
+  int rank = 0;
+  int node = 0;
+  int local_rank = 0;
+  std::string host;
+  std::optional<Instant> start;  ///< exec, on the host's clocks
+  std::optional<Instant> end;
+  std::optional<ExitStatus> exit;
+  std::string ended_by;  ///< as in the journal; empty when there is no rank_exit
+  std::uint64_t dropped_bytes = 0;
+  std::string log_path;  ///< relative to the run directory
+  RankLog log;
+};
+
+struct NodeEvidence {
+  int node = 0;
+  std::string host;
+  telemetry::Table telemetry;
+  std::optional<double> agent_cpu_s;
+  std::uint64_t killed_leftovers = 0;
+};
+
+/// A hole that the agent itself reported.
+struct GapEvidence {
+  int node = 0;
+  std::string source;
+  double seconds = 0;
+  std::string reason;
+};
+
+/// Everything that is known about one round, as plain data.
+struct RoundEvidence {
+  int round = 1;
+  RoundStatus status = RoundStatus::not_run;
+  std::string reason;
+  std::optional<Instant> start;  ///< round_start and round_end, on the controller's clocks
+  std::optional<Instant> end;
+  bool one_clock = true;  ///< controller and ranks share a machine, hence CLOCK_MONOTONIC
+  double telemetry_interval_s = 1;
+  bool telemetry_enabled = true;
+  std::vector<RankEvidence> ranks;  ///< by rank
+  std::vector<NodeEvidence> nodes;  ///< by node
+  std::vector<GapEvidence> gaps;
+  std::vector<std::string> problems;  ///< evidence that could not be read, for people
+};
+
+}  // namespace assay::judge

@@ -1,0 +1,131 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "judge/rank_log.h"
+#include "judge/round_context.h"
+
+namespace assay::judge {
+
+namespace {
+
+int planned_ranks(const plan::CasePlan& plan) {
+  switch (plan.launch) {
+    case plan::LaunchMode::per_rank:
+      return plan.world_size();
+    case plan::LaunchMode::per_node:
+      return plan.nodes;
+    case plan::LaunchMode::head:
+      break;
+  }
+  return 1;
+}
+
+// How the ranks of a group ended, each way once: "rank 3: SIGSEGV; ranks 4–7: exit 1".
+std::string endings(const std::vector<const RankEvidence*>& ranks) {
+  std::map<std::string, std::vector<int>> groups;
+  std::vector<std::string> order;
+  for (const RankEvidence* rank : ranks) {
+    const std::string how = rank->exit ? to_string(*rank->exit) : "no exit status";
+    if (!groups.contains(how)) order.push_back(how);
+    groups[how].push_back(rank->rank);
+  }
+  std::vector<std::string> parts;
+  for (const std::string& how : order) parts.push_back(rank_list(groups[how]) + ": " + how);
+  return join(parts, "; ");
+}
+
+}  // namespace
+
+void compute_facts(RoundContext& round) {
+  const RoundEvidence& evidence = round.evidence;
+  if (evidence.status == RoundStatus::not_run) return;
+  std::vector<const RankEvidence*> failed;
+  std::vector<int> lost;
+  std::vector<int> silent;
+  std::vector<int> malformed;
+  std::vector<int> truncated;
+  std::vector<int> dropped;
+  std::vector<int> nonfinite;
+  std::vector<int> restarted;
+  std::vector<int> without_log;
+  double events = 0;
+  double malformed_lines = 0;
+  double dropped_bytes = 0;
+  double nonfinite_losses = 0;
+  double restarts = 0;
+  int started = 0;
+  std::int64_t first_nonfinite = kNoTime;
+  std::string malformed_at;
+  for (const RankEvidence& rank : evidence.ranks) {
+    const RankLog& log = rank.log;
+    if (rank.start || rank.exit) ++started;
+    if (rank.exit && !rank.exit->ok()) failed.push_back(&rank);
+    if (rank.ended_by == "lost" || (rank.start && !rank.exit)) lost.push_back(rank.rank);
+    if (rank.start && !log.found) without_log.push_back(rank.rank);
+    events += static_cast<double>(log.events);
+    if (log.events == 0) silent.push_back(rank.rank);
+    if (log.malformed_lines > 0) {
+      if (malformed.empty())
+        malformed_at = fmt::format("first at {}:{}", rank.log_path, log.first_malformed);
+      malformed.push_back(rank.rank);
+    }
+    malformed_lines += static_cast<double>(log.malformed_lines);
+    if (log.truncated) truncated.push_back(rank.rank);
+    if (rank.dropped_bytes > 0) dropped.push_back(rank.rank);
+    dropped_bytes += static_cast<double>(rank.dropped_bytes);
+    if (log.nonfinite_losses > 0) {
+      nonfinite.push_back(rank.rank);
+      if (first_nonfinite == kNoTime) first_nonfinite = log.first_nonfinite_step;
+    }
+    nonfinite_losses += static_cast<double>(log.nonfinite_losses);
+    if (log.restarts > 0) restarted.push_back(rank.rank);
+    restarts = std::max(restarts, static_cast<double>(log.restarts));
+  }
+  const auto who = [](const std::vector<int>& ranks) {
+    return ranks.empty() ? std::string() : rank_list(ranks);
+  };
+
+  round.fact("ranks_failed", static_cast<double>(failed.size()), endings(failed));
+  round.fact("ranks_lost", static_cast<double>(lost.size()), who(lost));
+  const int planned = planned_ranks(round.plan);
+  round.fact("ranks_missing", std::max(0, planned - started),
+             fmt::format("{} of {} were started", started, planned));
+  round.fact("logs_missing", static_cast<double>(without_log.size()), who(without_log));
+  round.fact("dropped_bytes", dropped_bytes, who(dropped));
+  round.fact("perflog_events", events);
+  round.fact("unreadable_files", static_cast<double>(evidence.problems.size()),
+             evidence.problems.empty() ? "" : evidence.problems.front());
+  if (events > 0 || round.plan.target)
+    round.fact("ranks_without_perflog", static_cast<double>(silent.size()), who(silent));
+  if (events > 0 || malformed_lines > 0 || !truncated.empty()) {
+    round.fact("malformed_lines", malformed_lines,
+               malformed.empty() ? "" : who(malformed) + ", " + malformed_at);
+    round.fact("truncated_logs", static_cast<double>(truncated.size()), who(truncated));
+  }
+  if (events > 0) {
+    round.fact("nonfinite_losses", nonfinite_losses,
+               first_nonfinite == kNoTime
+                   ? who(nonfinite)
+                   : fmt::format("{}, first at step {}", who(nonfinite), first_nonfinite));
+    round.fact("train_restarts", restarts, who(restarted));
+  }
+
+  std::string where;
+  if (const auto jump = largest_clock_jump(evidence, where)) {
+    round.fact("clock_jump_max_s", *jump, where);
+    if (round.timeline.uses_wall_clock()) round.fact("clock_jump_in_times_s", *jump, where);
+  }
+
+  double leftovers = 0;
+  std::vector<std::string> hosts;
+  for (const NodeEvidence& node : evidence.nodes) {
+    if (node.killed_leftovers == 0) continue;
+    leftovers += static_cast<double>(node.killed_leftovers);
+    hosts.push_back(node.host.empty() ? fmt::format("node {}", node.node) : node.host);
+  }
+  round.fact("killed_leftovers", leftovers, hosts.empty() ? "" : "on " + join(hosts, ", "));
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,63 @@
+#include "judge/judge.h"
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "judge/load.h"
+#include "judge/round.h"
+#include "judge/rules.h"
+
+namespace assay::judge {
+
+namespace {
+
+Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
+  Json out = Json::object();
+  out["run_id"] = plan.run_id;
+  out["created"] = plan.created;
+  out["assay_version"] = plan.assay_version;
+  out["suite_file"] = std::filesystem::path(plan.suite_file).filename().string();
+  out["suite_sha256"] = plan.suite_sha256;
+  out["overrides"] = plan.overrides;
+  out["vendor"] = plan.vendor;
+  out["launcher"] = plan.cluster.launcher;
+  out["telemetry_interval_s"] = seconds(plan.telemetry.interval);
+  out["journal_lines_skipped"] = skipped;
+  return out;
+}
+
+}  // namespace
+
+RunResult judge_run(const store::RunDir& run) {
+  const plan::Plan& plan = run.plan();
+  RunResult result;
+  result.run_id = plan.run_id;
+  result.suite = plan.suite;
+
+  std::size_t skipped = 0;
+  const RoundJournal journal(store::Journal::read(run.journal_file(), &skipped));
+  result.provenance = provenance_of(plan, skipped);
+  if (const std::string text = read_file_or_empty(run.system_file()); !text.empty()) {
+    Json system = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (system.is_object()) result.system = std::move(system);
+  }
+
+  result.validity = plan.cases.empty() ? Validity::incomplete : Validity::valid;
+  for (const plan::CasePlan& case_plan : plan.cases) {
+    std::vector<RoundResult> rounds;
+    for (int number = 1; number <= case_plan.repeats; ++number) {
+      RoundEvidence evidence = journal.round(case_plan.name, number);
+      evidence.one_clock = plan.cluster.launcher == "local";
+      evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
+      evidence.telemetry_enabled = plan.telemetry.enabled;
+      load_files(run, case_plan, evidence);
+      rounds.push_back(judge_round(case_plan, evidence));
+    }
+    result.cases.push_back(summarise_case(case_plan, std::move(rounds)));
+    result.validity = worst(result.validity, result.cases.back().validity);
+  }
+  return result;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,261 @@
+#include "judge/load.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <regex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "judge/rank_log.h"
+#include "perflog/parser.h"
+
+namespace assay::judge {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Steps kept of all ranks together; a rank never has to do with fewer than kMinSteps.
+constexpr std::size_t kTotalSteps = 16'000'000;
+constexpr std::size_t kMinSteps = 20'000;
+
+// Fields of the journal, read without trusting their types.
+std::optional<std::int64_t> integer(const Json& event, const char* key) {
+  const auto at = event.find(key);
+  if (at == event.end()) return std::nullopt;
+  if (at->is_number_integer()) return at->get<std::int64_t>();
+  if (at->is_number_float()) {
+    const double value = at->get<double>();
+    if (std::isfinite(value) && std::abs(value) < 9e18) return static_cast<std::int64_t>(value);
+  }
+  return std::nullopt;
+}
+
+int small(const Json& event, const char* key, int otherwise) {
+  const auto value = integer(event, key);
+  return value && *value >= 0 && *value < (1 << 30) ? static_cast<int>(*value) : otherwise;
+}
+
+std::string text(const Json& event, const char* key) {
+  const auto at = event.find(key);
+  return at != event.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::optional<double> real(const Json& event, const char* key) {
+  const auto at = event.find(key);
+  if (at == event.end() || !at->is_number()) return std::nullopt;
+  const double value = at->get<double>();
+  return std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Instant> instant(const Json& event) {
+  const auto mono = integer(event, "mono_ns");
+  const auto wall = integer(event, "wall_ns");
+  if (!mono || !wall) return std::nullopt;
+  return Instant{*mono, *wall};
+}
+
+std::optional<RoundStatus> parse_status(std::string_view name) {
+  for (const RoundStatus s : {RoundStatus::completed, RoundStatus::failed, RoundStatus::timed_out,
+                              RoundStatus::stalled, RoundStatus::interrupted,
+                              RoundStatus::launch_failed, RoundStatus::lost, RoundStatus::not_run})
+    if (name == to_string(s)) return s;
+  return std::nullopt;
+}
+
+RankEvidence& rank_of(RoundEvidence& round, const Json& event) {
+  const int number = small(event, "rank", 0);
+  const auto at = std::ranges::lower_bound(round.ranks, number, {}, &RankEvidence::rank);
+  if (at != round.ranks.end() && at->rank == number) return *at;
+  RankEvidence rank;
+  rank.rank = number;
+  rank.node = small(event, "node", 0);
+  rank.local_rank = small(event, "local_rank", 0);
+  return *round.ranks.insert(at, std::move(rank));
+}
+
+NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host) {
+  const auto at = std::ranges::lower_bound(round.nodes, number, {}, &NodeEvidence::node);
+  if (at != round.nodes.end() && at->node == number) {
+    if (at->host.empty()) at->host = host;
+    return *at;
+  }
+  NodeEvidence node;
+  node.node = number;
+  node.host = host;
+  return *round.nodes.insert(at, std::move(node));
+}
+
+void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
+  if (kind == "rank_start") {
+    RankEvidence& rank = rank_of(round, event);
+    rank.host = text(event, "host");
+    rank.start = instant(event);
+    node_of(round, rank.node, rank.host);
+  } else if (kind == "rank_exit") {
+    RankEvidence& rank = rank_of(round, event);
+    rank.end = instant(event);
+    rank.ended_by = text(event, "ended_by");
+    rank.dropped_bytes = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(0, integer(event, "dropped_bytes").value_or(0)));
+    ExitStatus exit;
+    if (const auto code = integer(event, "code")) exit.code = static_cast<int>(*code);
+    if (const auto signal = integer(event, "signal")) exit.signal = static_cast<int>(*signal);
+    if (exit.code || exit.signal) rank.exit = exit;
+  } else if (kind == "node_end") {
+    NodeEvidence& node = node_of(round, small(event, "node", 0), text(event, "host"));
+    node.agent_cpu_s = real(event, "agent_cpu_s");
+    node.killed_leftovers = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(0, integer(event, "killed_leftovers").value_or(0)));
+  } else if (kind == "gap") {
+    round.gaps.push_back({small(event, "node", 0), text(event, "source"),
+                          real(event, "seconds").value_or(0), text(event, "reason")});
+  } else if (kind == "round_end") {
+    round.end = instant(event);
+    round.reason = text(event, "reason");
+    const std::string status = text(event, "status");
+    round.status = parse_status(status).value_or(RoundStatus::interrupted);
+    if (!parse_status(status)) round.reason = "the journal has an unknown status '" + status + "'";
+  }
+}
+
+// rank<r>.out.log files that the journal does not know of (its tail may have been lost).
+std::vector<int> logged_ranks(const fs::path& node_dir) {
+  static const std::regex kName(R"(rank([0-9]{1,9})\.out\.log(\.head|\.1)?)");
+  std::vector<int> ranks;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(node_dir, ec)) {
+    const std::string name = entry.path().filename().string();
+    std::smatch match;
+    if (std::regex_match(name, match, kName)) ranks.push_back(std::stoi(match[1]));
+  }
+  std::ranges::sort(ranks);
+  const auto repeated = std::ranges::unique(ranks);
+  ranks.erase(repeated.begin(), repeated.end());
+  return ranks;
+}
+
+void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence& rank,
+              std::size_t step_limit) {
+  const std::vector<fs::path> parts = store::rank_logs(node_dir, rank.rank);
+  rank.log.found = !parts.empty();
+  RankLogReader reader(plan, rank.log, step_limit);
+  perflog::Parser::OnText on_text;
+  if (reader.wants_text())
+    on_text = [&](std::string_view line, std::uint64_t) { reader.on_text(line); };
+  for (const fs::path& part : parts) {
+    if (part != parts.front() && rank.dropped_bytes > 0) reader.on_hole();
+    const perflog::ParseStats stats = perflog::parse_file(
+        part, [&](const perflog::Event& event) { reader.on_event(event); }, on_text);
+    rank.log.bytes += stats.bytes;
+    if (rank.log.malformed_lines == 0) rank.log.first_malformed = stats.first_malformed;
+    rank.log.malformed_lines += stats.malformed;
+    // Only the newest part ends where the rank's output ended.
+    rank.log.truncated = stats.truncated_tail;
+  }
+}
+
+}  // namespace
+
+RoundJournal::RoundJournal(const std::vector<Json>& events) {
+  for (const Json& event : events) {
+    if (!event.is_object()) continue;
+    const std::string kind = text(event, "event");
+    const std::string name = text(event, "case");
+    const int number = small(event, "round", 0);
+    if (name.empty() || number < 1) continue;
+    const auto key = std::pair(name, number);
+    if (kind == "round_start") {
+      RoundEvidence round;
+      round.round = number;
+      // Until round_end says otherwise: nobody saw the end of it.
+      round.status = RoundStatus::interrupted;
+      round.start = instant(event);
+      if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
+        for (const Json& node : *nodes)
+          if (node.is_object()) node_of(round, small(node, "node", 0), text(node, "host"));
+      rounds_[key] = std::move(round);
+      continue;
+    }
+    const auto at = rounds_.find(key);
+    if (at != rounds_.end()) add_event(at->second, kind, event);
+  }
+}
+
+RoundEvidence RoundJournal::round(const std::string& case_name, int round) const {
+  const auto at = rounds_.find({case_name, round});
+  if (at != rounds_.end()) return at->second;
+  RoundEvidence evidence;
+  evidence.round = round;
+  return evidence;
+}
+
+void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence,
+                unsigned threads) {
+  if (evidence.status == RoundStatus::not_run) return;
+  std::mutex problems_lock;
+  std::map<std::string, std::string> problems;  // by place, so that threads change no order
+  const auto problem = [&](const std::string& where, const std::string& what) {
+    const std::scoped_lock lock(problems_lock);
+    problems.emplace(where, what);
+  };
+
+  for (std::size_t n = 0; n < evidence.nodes.size(); ++n) {
+    NodeEvidence& node = evidence.nodes[n];
+    const fs::path dir = run.node_dir(plan.name, evidence.round, node.host, node.node);
+    const std::string place = fs::relative(dir, run.path()).generic_string();
+    try {
+      node.telemetry = telemetry::read_table(dir / "telemetry.csv");
+    } catch (const std::exception&) {
+      problem(place + "/telemetry.csv", "cannot be read");
+    }
+    for (const int number : logged_ranks(dir)) {
+      const auto at = std::ranges::lower_bound(evidence.ranks, number, {}, &RankEvidence::rank);
+      if (at != evidence.ranks.end() && at->rank == number) continue;
+      RankEvidence rank;
+      rank.rank = number;
+      rank.node = node.node;
+      rank.host = node.host;
+      evidence.ranks.insert(at, std::move(rank));
+    }
+  }
+
+  const std::size_t step_limit =
+      std::max(kMinSteps, kTotalSteps / std::max<std::size_t>(1, evidence.ranks.size()));
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < evidence.ranks.size(); i = next++) {
+      RankEvidence& rank = evidence.ranks[i];
+      const auto node =
+          std::ranges::lower_bound(evidence.nodes, rank.node, {}, &NodeEvidence::node);
+      if (rank.host.empty() && node != evidence.nodes.end() && node->node == rank.node)
+        rank.host = node->host;
+      const fs::path dir = run.node_dir(plan.name, evidence.round, rank.host, rank.node);
+      rank.log_path = (fs::relative(dir, run.path()) / fmt::format("rank{}.out.log", rank.rank))
+                          .generic_string();
+      try {
+        read_log(plan, dir, rank, step_limit);
+      } catch (const Error& error) {
+        problem(rank.log_path,
+                error.kind() == ErrorKind::config ? error.message() : "cannot be read");
+      } catch (const std::exception&) {
+        problem(rank.log_path, "cannot be read");
+      }
+    }
+  };
+  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  threads = static_cast<unsigned>(std::min<std::size_t>(threads, evidence.ranks.size()));
+  {
+    std::vector<std::jthread> pool;
+    for (unsigned i = 1; i < threads; ++i) pool.emplace_back(work);
+    work();
+  }
+  for (const auto& [where, what] : problems) evidence.problems.push_back(where + ": " + what);
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "judge/evaluations.h"
+#include "judge/rank_log.h"
+#include "judge/round_context.h"
+
+namespace assay::judge {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kPrefixes{"eval_", "final_", "val_", "test_", "best_"};
+
+std::string bare(std::string_view name) {
+  std::string out = to_lower(name);
+  for (bool found = true; found;) {
+    found = false;
+    for (const std::string_view prefix : kPrefixes) {
+      if (!out.starts_with(prefix) || out.size() == prefix.size()) continue;
+      out.erase(0, prefix.size());
+      found = true;
+    }
+  }
+  return out;
+}
+
+// "eval_mlm_accuracy" → "final_mlm_accuracy"; a loss keeps "eval", as it is not the training loss.
+std::string final_name(const std::string& key) {
+  std::string rest = key;
+  if (rest.starts_with("final_")) return rest;
+  if (rest.starts_with("eval_") && rest != "eval_loss") rest.erase(0, 5);
+  return "final_" + rest;
+}
+
+bool looks_like_quality(const std::string& key) {
+  return std::ranges::any_of(kPrefixes, [&](std::string_view p) { return key.starts_with(p); }) ||
+         perflog::better_of_quality(key) != Better::neither;
+}
+
+void add_quality(RoundContext& round, const std::string& name, const std::string& key, double value,
+                 std::string origin, std::string note) {
+  const auto& target = round.plan.target;
+  const Better better = target && is_target_metric(key, target->metric)
+                            ? target->better
+                            : perflog::better_of_quality(key);
+  round.metrics.add(MetricInfo{name, "1", better, "quality reached: " + key}, value,
+                    std::move(origin), std::move(note));
+}
+
+}  // namespace
+
+std::optional<double> EvaluationWindows::within(double a, double b) const {
+  const auto at = std::ranges::upper_bound(untimed, a);
+  if (at != untimed.end() && *at <= b) return std::nullopt;
+  double inside = 0;
+  auto w = std::ranges::lower_bound(windows, a, {}, &Window::end);
+  for (; w != windows.end() && w->start < b; ++w)
+    inside += std::max(0.0, std::min(b, w->end) - std::max(a, w->start));
+  return inside;
+}
+
+EvaluationWindows evaluation_windows(const Timeline& timeline, const RankEvidence& rank,
+                                     const Window& train) {
+  EvaluationWindows out;
+  // time_ms is cut to milliseconds, on both ends of a comparison.
+  constexpr double kResolution = 2e-3;
+  for (const Evaluation& evaluation : rank.log.evaluations) {
+    const auto end = timeline.at(rank, evaluation.at);
+    if (!end || *end > train.end + kResolution) continue;
+    if (!evaluation.seconds) {
+      out.untimed.push_back(*end);
+      continue;
+    }
+    out.sum += *evaluation.seconds;
+    out.windows.push_back({*end - *evaluation.seconds, *end});
+  }
+  std::ranges::sort(out.untimed);
+  std::ranges::sort(out.windows, {}, &Window::start);
+  std::vector<Window> merged;
+  for (const Window& w : out.windows) {
+    if (!merged.empty() && w.start <= merged.back().end)
+      merged.back().end = std::max(merged.back().end, w.end);
+    else
+      merged.push_back(w);
+  }
+  out.windows = std::move(merged);
+  for (const Window& w : out.windows) out.covered += w.length();
+  return out;
+}
+
+bool is_target_metric(std::string_view key, std::string_view target) {
+  return to_lower(key) == to_lower(target) || bare(key) == bare(target);
+}
+
+bool meets(const plan::Target& target, double value) {
+  return target.better == Better::lower ? value <= target.value : value >= target.value;
+}
+
+void compute_quality(RoundContext& round) {
+  const std::optional<plan::Target>& target = round.plan.target;
+  std::optional<double> reached_at;
+  std::optional<double> best;
+  bool seen = false;
+  bool met = false;
+  const auto look = [&](const std::string& key, double value) {
+    if (!target || !is_target_metric(key, target->metric)) return false;
+    seen = true;
+    const bool better = !best || (target->better == Better::lower ? value < *best : value > *best);
+    if (better) best = value;
+    if (!meets(*target, value)) return false;
+    met = true;
+    return true;
+  };
+
+  const perflog::FinishedSummary* finished = nullptr;
+  const Evaluation* last = nullptr;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    for (const Evaluation& evaluation : rank.log.evaluations)
+      for (const auto& [key, value] : evaluation.values)
+        if (look(key, value))
+          if (const auto t = round.timeline.at(rank, evaluation.at))
+            reached_at = std::min(reached_at.value_or(*t), *t);
+    for (const auto& [key, value] : rank.log.finished_values) look(key, value);
+    if (finished == nullptr && rank.log.finished) finished = &*rank.log.finished;
+    if (last == nullptr && !rank.log.evaluations.empty()) last = &rank.log.evaluations.back();
+  }
+
+  if (finished != nullptr)
+    for (const perflog::Quality& quality : finished->quality)
+      add_quality(round,
+                  quality.name.starts_with("final_") ? quality.name : "final_" + quality.name,
+                  quality.name, quality.value, "reported", "by FINISHED");
+  if (last != nullptr)
+    for (const auto& [key, value] : last->values)
+      if (looks_like_quality(key) || (target && is_target_metric(key, target->metric)))
+        add_quality(round, final_name(key), key, value, "reported", "by the last EVALUATE");
+
+  if (!target) {
+    if (finished != nullptr && finished->converged)
+      round.metrics.add("converged", *finished->converged ? 1 : 0, "reported", "by FINISHED");
+    return;
+  }
+  std::string detail;
+  std::string origin = "measured";
+  const std::string goal =
+      fmt::format("{} {} {}", target->metric, target->better == Better::lower ? "≤" : "≥",
+                  format_number(target->value));
+  if (seen) {
+    detail = fmt::format("target {}, best {}", goal, format_number(best.value_or(0)));
+  } else if (finished != nullptr && finished->converged) {
+    met = *finished->converged;
+    origin = "reported";
+    detail = fmt::format("target {}; FINISHED reports only whether it converged", goal);
+  } else {
+    detail = fmt::format("target {}, but no EVALUATE or FINISHED reports it", goal);
+  }
+  round.metrics.add("converged", met ? 1 : 0, origin, detail);
+  round.fact("converged", met ? 1 : 0, detail);
+  if (reached_at && round.train && !round.train_from_first_step &&
+      *reached_at >= round.train->start)
+    round.metrics.add("time_to_target", *reached_at - round.train->start, "measured", goal);
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,400 @@
+#include "judge/rank_log.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <regex>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace assay::judge {
+
+namespace {
+
+using perflog::Event;
+using perflog::EventKind;
+using perflog::Field;
+
+// std::regex recurses per character: longer lines are cut, so that no line can exhaust the stack.
+constexpr std::size_t kRegexLine = 4096;
+constexpr std::size_t kMaxEvaluations = 1 << 16;
+constexpr std::size_t kMaxMatches = 1 << 22;
+constexpr std::size_t kMaxTracks = 1024;
+
+// Times that would not fit into 64 bits of nanoseconds are no times.
+constexpr std::int64_t kMaxMono_us = std::int64_t{1} << 52;
+constexpr std::int64_t kMaxWall_ms = std::int64_t{1} << 42;
+std::int64_t sane(std::int64_t value, std::int64_t limit) {
+  return value >= 0 && value < limit ? value : kNoTime;
+}
+
+// The characters that every match must begin with: a cheap test before the regular expression.
+std::string literal_prefix(std::string_view pattern) {
+  if (pattern.find('|') != std::string_view::npos) return {};
+  std::string prefix;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    char c = pattern[i];
+    if (c == '\\' && i + 1 < pattern.size() &&
+        std::string_view("[](){}.*+?^$/\\").find(pattern[i + 1]) != std::string_view::npos)
+      c = pattern[++i];
+    else if (std::string_view("[](){}.*+?^$\\").find(c) != std::string_view::npos)
+      break;
+    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (next == '*' || next == '?' || next == '{') break;
+    prefix += c;
+    if (next == '+') break;
+  }
+  return prefix;
+}
+
+std::optional<double> parse_number(std::string text) {
+  std::erase(text, ',');
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !trim(end).empty() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<double> number_of(const Event& event, std::string_view key) {
+  const Field* field = event.find(key);
+  if (field == nullptr || field->type != Field::Type::number || !std::isfinite(field->number))
+    return std::nullopt;
+  return field->number;
+}
+
+bool is_counter(std::string_view key) {
+  static constexpr std::string_view kNames[] = {
+      "time",        "step",  "steps", "global_steps",
+      "global_step", "epoch", "rank",  "num_trained_samples"};
+  return std::ranges::find(kNames, key) != std::end(kNames);
+}
+
+std::vector<std::pair<std::string, double>> scalars(const Event& event, bool keep_counters) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const Field& field : event.fields) {
+    const bool scalar = field.type == Field::Type::number || field.type == Field::Type::boolean;
+    if (!scalar || !std::isfinite(field.number)) continue;
+    if (!keep_counters && is_counter(field.key)) continue;
+    out.emplace_back(field.key, field.number);
+  }
+  return out;
+}
+
+// A loss that is not a number: NaN or infinity, null, or one of them as text.
+bool nonfinite_loss(const Field& field) {
+  switch (field.type) {
+    case Field::Type::number:
+      return !std::isfinite(field.number);
+    case Field::Type::null:
+      return true;
+    case Field::Type::text: {
+      const std::string text = to_lower(field.text);
+      return text == "nan" || text == "-nan" || text.ends_with("inf") || text.ends_with("infinity");
+    }
+    case Field::Type::boolean:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct RankLogReader::Impl {
+  struct OutputPattern {
+    std::regex regex;
+    std::string prefix;
+  };
+
+  // Puts steps into a track, merging neighbours once it is full.
+  struct Writer {
+    Step pending;
+    std::uint32_t held = 0;
+  };
+
+  const plan::CasePlan& plan;
+  RankLog& log;
+  std::size_t step_limit;
+  std::vector<OutputPattern> patterns;
+  std::vector<Writer> writers;
+  int train_starts = 0;
+  int train_ends = 0;
+  bool steps_since_start = false;
+  bool break_next = false;
+  Stamp previous;
+  bool any_stamp = false;
+
+  Impl(const plan::CasePlan& p, RankLog& l, std::size_t limit)
+      : plan(p), log(l), step_limit(std::max<std::size_t>(limit, 16)) {
+    for (const plan::OutputMetric& metric : plan.metrics) {
+      try {
+        patterns.push_back(
+            {std::regex(metric.pattern, std::regex::ECMAScript), literal_prefix(metric.pattern)});
+      } catch (const std::regex_error& e) {
+        throw Error(ErrorKind::config,
+                    "metric '" + metric.name + "': '" + metric.pattern +
+                        "' is not a regular expression: " + e.what(),
+                    "plan.json", "correct `match` of this metric in the suite");
+      }
+    }
+    log.outputs.resize(plan.metrics.size());
+  }
+
+  void stamp(const Stamp& at) {
+    if (!at.known()) return;
+    if (!any_stamp) log.first_event = at;
+    log.last_event = at;
+    log.has_mono = (any_stamp ? log.has_mono : true) && at.mono_us != kNoTime;
+    if (any_stamp) watch_clock(at);
+    any_stamp = true;
+    previous = at;
+  }
+
+  void watch_clock(const Stamp& at) {
+    if (at.wall_ms == kNoTime || previous.wall_ms == kNoTime) return;
+    const double wall = static_cast<double>(at.wall_ms - previous.wall_ms) / 1e3;
+    if (at.mono_us == kNoTime || previous.mono_us == kNoTime) {
+      // Without a second clock only a step back can be told from time that passed.
+      log.clock_jump_s = std::max(log.clock_jump_s, -wall);
+      return;
+    }
+    const double mono = static_cast<double>(at.mono_us - previous.mono_us) / 1e6;
+    // NTP slews by up to 500 ppm; time_ms has a resolution of 1 ms.
+    const double allowed = 0.002 + std::abs(mono) * 500e-6;
+    const double jump = std::abs(wall - mono) - allowed;
+    log.clock_jump_s = std::max(log.clock_jump_s, jump);
+  }
+
+  // The k-th process to log a step number is taken for the k-th track: events do not say reliably
+  // which rank they come from, and a per-node command writes those of all its ranks.
+  std::size_t track_for(std::int64_t number) {
+    if (plan.launch != plan::LaunchMode::per_rank && number != kNoTime) {
+      for (std::size_t i = 0; i < log.tracks.size(); ++i)
+        if (log.tracks[i].last_number == kNoTime || log.tracks[i].last_number < number) return i;
+      if (log.tracks.size() < kMaxTracks) {
+        log.tracks.emplace_back();
+        writers.emplace_back();
+      }
+      return log.tracks.size() - 1;
+    }
+    if (log.tracks.empty()) {
+      log.tracks.emplace_back();
+      writers.emplace_back();
+    }
+    return 0;
+  }
+
+  void push(std::size_t index, const Step& step) {
+    StepTrack& track = log.tracks[index];
+    Writer& writer = writers[index];
+    if (track.merged == 1) {
+      track.steps.push_back(step);
+    } else {
+      if (writer.held == 0) {
+        writer.pending = step;
+      } else {
+        const bool broken = writer.pending.after_break || step.after_break;
+        const double samples = writer.pending.samples + step.samples;
+        writer.pending = step;
+        writer.pending.after_break = broken;
+        writer.pending.samples = samples;
+      }
+      if (++writer.held < track.merged) return;
+      writer.pending.count = track.merged;
+      track.steps.push_back(writer.pending);
+      writer.held = 0;
+    }
+    if (track.steps.size() < step_limit) return;
+    // The first step stays alone, as the anchor of the first interval.
+    std::vector<Step> kept{track.steps.front()};
+    for (std::size_t i = 1; i + 1 < track.steps.size(); i += 2) {
+      Step both = track.steps[i + 1];
+      both.samples += track.steps[i].samples;
+      both.count += track.steps[i].count;
+      both.after_break = both.after_break || track.steps[i].after_break;
+      kept.push_back(both);
+    }
+    const bool odd_left = track.steps.size() % 2 == 0;
+    const Step last = track.steps.back();
+    track.steps = std::move(kept);
+    track.merged *= 2;
+    writer.held = 0;
+    if (odd_left) {
+      writer.pending = last;
+      writer.held = last.count;
+    }
+  }
+
+  void step_end(const Event& event, const Stamp& at) {
+    if (train_ends > 0 && train_ends >= train_starts) return;
+    const std::size_t index = track_for(event.step);
+    StepTrack& track = log.tracks[index];
+    Step step;
+    step.at = at;
+    if (event.step != kNoTime && std::abs(event.step) < std::numeric_limits<std::int32_t>::max())
+      step.number = static_cast<std::int32_t>(event.step);
+    step.after_break = break_next;
+    break_next = false;
+    if (event.step != kNoTime) {
+      if (track.first_number == kNoTime) track.first_number = event.step;
+      if (track.last_number != kNoTime && event.step > track.last_number)
+        track.stride = std::max(track.stride, event.step - track.last_number);
+      // A number that goes back is a restart that was not announced.
+      if (track.last_number != kNoTime && event.step <= track.last_number) step.after_break = true;
+      track.last_number = event.step;
+    }
+    ++track.logged;
+    steps_since_start = true;
+
+    if (const auto v = number_of(event, "samples"); v && *v >= 0) {
+      log.samples.add(*v);
+      step.samples = *v;
+    }
+    if (const auto v = number_of(event, "global_samples"); v && *v >= 0 && index == 0) {
+      log.global_samples.add(*v);
+      if (!log.samples.known) step.samples = *v;
+    }
+    if (const auto v = number_of(event, "tokens"); v && *v >= 0) log.tokens.add(*v);
+    if (const auto v = number_of(event, "global_tokens"); v && *v >= 0 && index == 0)
+      log.global_tokens.add(*v);
+    if (const auto v = number_of(event, "flops"); v && *v >= 0) log.flops.add(*v);
+    if (const auto v = number_of(event, "data_s"); v && *v >= 0) log.data_s.add(*v);
+    if (const auto v = number_of(event, "num_trained_samples"); v && *v >= 0) {
+      if (!log.trained_first) log.trained_first = *v;
+      if (log.trained_last && *v > *log.trained_last) {
+        log.trained_stride = std::max(log.trained_stride, *v - *log.trained_last);
+        if (!log.samples.known && !log.global_samples.known) step.samples = *v - *log.trained_last;
+      }
+      log.trained_last = std::max(*v, log.trained_last.value_or(0));
+    }
+    if (const Field* loss = event.find("loss")) {
+      if (nonfinite_loss(*loss)) {
+        ++log.nonfinite_losses;
+        if (log.first_nonfinite_step == kNoTime) log.first_nonfinite_step = event.step;
+      } else if (loss->type == Field::Type::number) {
+        step.loss = static_cast<float>(loss->number);
+      }
+    }
+    push(index, step);
+  }
+
+  void train_start(const Stamp& at) {
+    ++train_starts;
+    if (!log.train_start.known()) {
+      log.train_start = at;
+      // Steps before the training began (a warm-up) are not part of it.
+      forget_steps();
+    } else if (steps_since_start && plan.launch == plan::LaunchMode::per_rank) {
+      ++log.restarts;
+      break_next = true;
+      for (StepTrack& track : log.tracks) track.last_number = kNoTime;
+    }
+    steps_since_start = false;
+  }
+
+  void forget_steps() {
+    log.tracks.clear();
+    writers.clear();
+    for (Total* total : {&log.samples, &log.global_samples, &log.tokens, &log.global_tokens,
+                         &log.flops, &log.data_s})
+      *total = {};
+    log.trained_first.reset();
+    log.trained_last.reset();
+    log.trained_stride = 0;
+    log.evaluations.clear();
+  }
+
+  void evaluate(const Event& event, const Stamp& at) {
+    if (log.evaluations.size() >= kMaxEvaluations) return;
+    Evaluation evaluation;
+    evaluation.at = at;
+    if (const auto seconds = number_of(event, "time"); seconds && *seconds >= 0)
+      evaluation.seconds = seconds;
+    evaluation.values = scalars(event, /*keep_counters=*/false);
+    if (const Field* loss = event.find("eval_loss"); loss != nullptr && nonfinite_loss(*loss))
+      ++log.nonfinite_losses;
+    log.evaluations.push_back(std::move(evaluation));
+  }
+};
+
+RankLogReader::RankLogReader(const plan::CasePlan& plan, RankLog& log, std::size_t step_limit)
+    : impl_(std::make_unique<Impl>(plan, log, step_limit)) {}
+
+RankLogReader::~RankLogReader() = default;
+
+bool RankLogReader::wants_text() const noexcept {
+  return !impl_->patterns.empty();
+}
+
+void RankLogReader::on_hole() {
+  impl_->break_next = true;
+}
+
+void RankLogReader::on_event(const Event& event) {
+  Impl& self = *impl_;
+  const Stamp at{sane(event.mono_us, kMaxMono_us), sane(event.time_ms, kMaxWall_ms)};
+  ++self.log.events;
+  self.stamp(at);
+  switch (event.kind) {
+    case EventKind::init_start:
+      if (!self.log.init_start.known()) self.log.init_start = at;
+      break;
+    case EventKind::init_end:
+      self.log.init_end = at;
+      break;
+    case EventKind::train_start:
+      self.train_start(at);
+      break;
+    case EventKind::train_end:
+      ++self.train_ends;
+      if (at.known()) self.log.train_end = at;
+      break;
+    case EventKind::step_end:
+      self.step_end(event, at);
+      break;
+    case EventKind::evaluate:
+      self.evaluate(event, at);
+      break;
+    case EventKind::finished:
+      if (!self.log.finished) {
+        self.log.finished = perflog::summarize_finished(event);
+        self.log.finished_values = scalars(event, /*keep_counters=*/true);
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+void RankLogReader::on_text(std::string_view line) {
+  line = line.substr(0, kRegexLine);
+  for (std::size_t i = 0; i < impl_->patterns.size(); ++i) {
+    const Impl::OutputPattern& pattern = impl_->patterns[i];
+    if (!pattern.prefix.empty() && line.find(pattern.prefix) == std::string_view::npos) continue;
+    std::match_results<std::string_view::const_iterator> match;
+    if (!std::regex_search(line.begin(), line.end(), match, pattern.regex)) continue;
+    const auto value = parse_number(match.size() > 1 ? match[1].str() : match[0].str());
+    if (value && impl_->log.outputs[i].size() < kMaxMatches)
+      impl_->log.outputs[i].push_back(*value);
+  }
+}
+
+std::string rank_list(std::vector<int> ranks) {
+  std::ranges::sort(ranks);
+  const auto repeated = std::ranges::unique(ranks);
+  ranks.erase(repeated.begin(), repeated.end());
+  if (ranks.empty()) return "no rank";
+  std::string out = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t j = i;
+    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
+    if (i != 0) out += ", ";
+    out += std::to_string(ranks[i]);
+    if (j == i + 1) out += ", " + std::to_string(ranks[j]);
+    if (j > i + 1) out += "–" + std::to_string(ranks[j]);
+    i = j + 1;
+  }
+  return out;
+}
+
+}  // namespace assay::judge

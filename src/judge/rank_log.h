@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "judge/evidence.h"
+#include "plan/plan.h"
+
+namespace assay::judge {
+
+/// Turns the events and lines of one rank's log into a RankLog, in one pass and bounded memory.
+class RankLogReader {
+ public:
+  /// `step_limit`: beyond it, neighbouring steps of a process are merged in pairs, again and again.
+  /// Throws Error of kind config for an output metric whose pattern is no regular expression.
+  RankLogReader(const plan::CasePlan& plan, RankLog& log, std::size_t step_limit = 1 << 20);
+  ~RankLogReader();
+  RankLogReader(const RankLogReader&) = delete;
+  RankLogReader& operator=(const RankLogReader&) = delete;
+
+  void on_event(const perflog::Event& event);
+  /// A line of ordinary output; looked at for the plan's output metrics.
+  void on_text(std::string_view line);
+  [[nodiscard]] bool wants_text() const noexcept;
+  /// Something is missing between what came and what comes (a rotated log).
+  void on_hole();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// "ranks 3, 7–12", "rank 3".
+[[nodiscard]] std::string rank_list(std::vector<int> ranks);
+
+}  // namespace assay::judge

@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "judge/power.h"
+#include "judge/round_context.h"
+#include "stats/descriptive.h"
+
+namespace assay::judge {
+
+namespace {
+
+using stats::Sample;
+using telemetry::Column;
+
+constexpr double kMinBaseline_s = 2;
+
+std::string node_label(const RoundContext& round, const NodeEvidence& node) {
+  return round.evidence.nodes.size() == 1 || node.host.empty()
+             ? fmt::format("node {}", node.node)
+             : fmt::format("node {} ({})", node.node, node.host);
+}
+
+void add_series(RoundContext& round, std::string name, std::string label, std::string unit,
+                const std::vector<Sample>& samples) {
+  if (samples.empty()) return;
+  Series series{std::move(name), std::move(label), std::move(unit), {}};
+  for (const Sample& s : stats::thin(samples, kSeriesPoints))
+    series.points.push_back({s.t, s.value});
+  round.result.series.push_back(std::move(series));
+}
+
+// Mean over the window, weighted by time; nothing when the samples do not reach into it.
+std::optional<double> mean_over(const std::vector<Sample>& samples, const Window& window,
+                                double slack) {
+  if (samples.empty() || window.length() <= 0) return std::nullopt;
+  if (samples.front().t > window.end + slack || samples.back().t < window.start - slack)
+    return std::nullopt;
+  const Window inside{std::max(window.start, samples.front().t),
+                      std::min(window.end, samples.back().t)};
+  if (inside.length() <= 0) return stats::value_at(samples, window.start);
+  const auto area = stats::integrate(samples, inside.start, inside.end);
+  return area ? std::optional(*area / inside.length()) : std::nullopt;
+}
+
+// One entry per node of the evidence.
+using Sources = std::vector<std::vector<SourceRows>>;
+
+void compute_energy(RoundContext& round, const Sources& sources) {
+  const RoundEvidence& evidence = round.evidence;
+  std::vector<NodePower> nodes;
+  for (const auto& node : sources) nodes.push_back(node_power(node));
+  for (std::size_t i = 0; i < std::min(nodes.size(), kSeriesNodes); ++i) {
+    if (nodes[i].sources.empty() || !round.alive) continue;
+    add_series(round, "power", node_label(round, evidence.nodes[i]), "W",
+               power_sum(nodes[i], power_moments({nodes[i]}, *round.alive)));
+  }
+  const bool all = !nodes.empty() && std::ranges::none_of(nodes, [](const NodePower& node) {
+    return node.sources.empty();
+  });
+  if (!all || !round.train || round.train->length() <= 0) return;
+
+  const double interval = evidence.telemetry_interval_s;
+  double joules = 0;
+  bool counters = true;
+  std::set<std::string> kinds;
+  for (const NodePower& node : nodes) {
+    const Energy energy = energy_of(node, *round.train, 1.5 * interval);
+    if (!energy.joules) {
+      round.fact("energy_coverage", energy.coverage,
+                 fmt::format("telemetry of {} covers {:.0f} % of the training", node.what,
+                             energy.coverage * 100));
+      return;
+    }
+    joules += *energy.joules;
+    counters = counters && energy.counters;
+    kinds.insert(node.what);
+  }
+  round.fact("energy_coverage", 1);
+
+  // Idle baseline: what the nodes draw before training begins, if that lasted long enough to tell.
+  std::optional<double> baseline = 0;
+  for (const NodePower& node : nodes) {
+    double begin = -1e300;
+    for (const PowerSource& source : node.sources)
+      begin = std::max(begin, source.power.empty() ? 1e300 : source.power.front().t);
+    const Window before{begin, round.train->start};
+    if (before.length() < std::max(kMinBaseline_s, 2 * interval)) {
+      baseline.reset();
+      break;
+    }
+    const Energy energy = energy_of(node, before, 0);
+    if (!energy.joules) {
+      baseline.reset();
+      break;
+    }
+    *baseline += *energy.joules / before.length();
+  }
+  const std::vector<std::string> what(kinds.begin(), kinds.end());
+  const std::string note =
+      fmt::format("{} of {}; idle baseline {}", counters ? "energy counters" : "integrated power",
+                  join(what, ", "),
+                  baseline ? fmt::format("{} W, not subtracted", format_number(*baseline))
+                           : std::string("unknown: too little time before training"));
+  round.metrics.add("energy_j", joules, "measured", note);
+  round.metrics.add("energy_idle_baseline_w", baseline, "measured",
+                    "mean power between the first sample and TRAIN_START");
+  round.metrics.add("mean_power_w", joules / round.train->length());
+  if (const auto samples = round.metrics.get("samples"); samples && joules > 0)
+    round.metrics.add("samples_per_joule", *samples / joules,
+                      round.metrics.find("samples")->origin);
+
+  const std::vector<double> moments = power_moments(nodes, *round.train);
+  std::vector<double> total(moments.size(), 0.0);
+  for (const NodePower& node : nodes) {
+    const std::vector<Sample> sum = power_sum(node, moments);
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += sum[i].value;
+  }
+  round.metrics.add("max_power_w", *std::ranges::max_element(total));
+}
+
+void compute_utilisation(RoundContext& round, const Sources& sources) {
+  const RoundEvidence& evidence = round.evidence;
+  // Without PerfLog there is no training window: the whole life of the ranks stands for it.
+  const std::optional<Window> window = round.train ? round.train : round.alive;
+  const std::string note = round.train ? "" : "over the whole round: no TRAIN_START";
+  const double slack = 1.5 * evidence.telemetry_interval_s;
+  std::vector<double> cpu;
+  std::vector<double> device;
+  std::optional<double> memory_peak;
+  std::optional<double> device_memory_peak;
+  const auto raise = [](std::optional<double>& peak, const std::vector<Sample>& samples) {
+    for (const Sample& s : samples) peak = std::max(peak.value_or(s.value), s.value);
+  };
+  for (std::size_t n = 0; n < evidence.nodes.size(); ++n) {
+    const NodeEvidence& node = evidence.nodes[n];
+    const bool shown = n < kSeriesNodes;
+    const auto device_count =
+        static_cast<std::size_t>(std::ranges::count_if(sources[n], &SourceRows::is_device));
+    for (const SourceRows& source : sources[n]) {
+      const bool is_node = source.name == "node";
+      if (!is_node && !source.is_device()) continue;
+      const auto util = source.column(Column::util);
+      const auto memory = source.column(Column::mem_used_bytes);
+      if (window) {
+        if (const auto mean = mean_over(util, *window, slack))
+          (is_node ? cpu : device).push_back(*mean);
+      }
+      raise(is_node ? memory_peak : device_memory_peak, memory);
+      if (!shown) continue;
+      const std::string label = node_label(round, node);
+      if (is_node) {
+        add_series(round, "cpu_util", label, "ratio", util);
+        add_series(round, "memory", label, "bytes", memory);
+      } else if (device_count * std::min(evidence.nodes.size(), kSeriesNodes) <= 4 * kSeriesNodes) {
+        add_series(round, "device_util", source.name + " on " + label, "ratio", util);
+      }
+    }
+  }
+  round.metrics.add("device_util", stats::mean(device), "measured", note);
+  round.metrics.add("cpu_util", stats::mean(cpu), "measured", note);
+  round.metrics.add("mem_peak_bytes", memory_peak);
+  round.metrics.add("device_mem_peak_bytes", device_memory_peak);
+}
+
+void compute_device_health(RoundContext& round, const Sources& sources) {
+  const RoundEvidence& evidence = round.evidence;
+  const std::optional<Window> window = round.train ? round.train : round.alive;
+  const double longest = 2.5 * evidence.telemetry_interval_s;
+  bool throttle_known = false;
+  bool ecc_known = false;
+  double throttled_s = 0;
+  double ecc_errors = 0;
+  std::vector<std::string> throttled;
+  std::vector<std::string> failing;
+  for (std::size_t n = 0; n < evidence.nodes.size(); ++n) {
+    for (const SourceRows& source : sources[n]) {
+      if (!source.is_device()) continue;
+      const std::string who =
+          fmt::format("{} on {}", source.name, node_label(round, evidence.nodes[n]));
+      const auto throttle = source.column(Column::throttle);
+      throttle_known = throttle_known || !throttle.empty();
+      double slowed = 0;
+      for (std::size_t k = 0; window && k < throttle.size(); ++k) {
+        if (throttle[k].value < 0.5) continue;
+        // One sample speaks for the time until the next, but not for a gap.
+        double until = throttle[k].t + evidence.telemetry_interval_s;
+        if (k + 1 < throttle.size()) until = std::min(throttle[k + 1].t, throttle[k].t + longest);
+        slowed +=
+            std::max(0.0, std::min(until, window->end) - std::max(throttle[k].t, window->start));
+      }
+      if (slowed > 0) throttled.push_back(who);
+      throttled_s += slowed;
+      const auto errors = source.column(Column::ecc_errors);
+      ecc_known = ecc_known || !errors.empty();
+      double increase = 0;
+      for (std::size_t k = 1; k < errors.size(); ++k)
+        increase += std::max(0.0, errors[k].value - errors[k - 1].value);
+      if (increase > 0) failing.push_back(who);
+      ecc_errors += increase;
+    }
+  }
+  const auto list = [](std::vector<std::string> names) {
+    constexpr std::size_t kShown = 4;
+    const std::size_t more = names.size() > kShown ? names.size() - kShown : 0;
+    names.resize(std::min(names.size(), kShown));
+    return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+  };
+  if (throttle_known) round.fact("throttled_s", throttled_s, list(throttled));
+  if (ecc_known) round.fact("ecc_errors", ecc_errors, list(failing));
+}
+
+void compute_gaps(RoundContext& round, const Sources& sources) {
+  const RoundEvidence& evidence = round.evidence;
+  if (!evidence.telemetry_enabled || !round.alive) return;
+  double largest = 0;
+  double rows = 0;
+  std::string where;
+  for (std::size_t n = 0; n < evidence.nodes.size(); ++n) {
+    const NodeEvidence& node = evidence.nodes[n];
+    const auto own = std::ranges::find(sources[n], std::string("node"), &SourceRows::name);
+    const std::vector<double> times = own == sources[n].end() ? std::vector<double>() : own->t;
+    rows += static_cast<double>(times.size());
+    double last = round.alive->start;
+    const auto look = [&](double t) {
+      if (t <= round.alive->start) return;
+      const double hole = std::min(t, round.alive->end) - last - evidence.telemetry_interval_s;
+      if (hole > largest) {
+        largest = hole;
+        where = fmt::format("on {}, from second {:.1f} to {:.1f}", node_label(round, node), last,
+                            std::min(t, round.alive->end));
+      }
+      last = std::max(last, std::min(t, round.alive->end));
+    };
+    for (const double t : times) look(t);
+    look(round.alive->end);
+  }
+  for (const GapEvidence& gap : evidence.gaps) {
+    if (gap.source != "node" || gap.seconds <= largest) continue;
+    largest = gap.seconds;
+    where = fmt::format("on node {}: {}", gap.node, gap.reason);
+  }
+  round.fact("telemetry_rows", rows);
+  round.fact("telemetry_gap_max_s", largest, where);
+}
+
+}  // namespace
+
+void compute_resources(RoundContext& round) {
+  Sources sources;
+  for (const NodeEvidence& node : round.evidence.nodes)
+    sources.push_back(source_rows(round.timeline, node));
+  compute_energy(round, sources);
+  compute_utilisation(round, sources);
+  compute_device_health(round, sources);
+  compute_gaps(round, sources);
+  double cpu = 0;
+  double agents = 0;
+  for (const NodeEvidence& node : round.evidence.nodes) {
+    if (!node.agent_cpu_s) continue;
+    cpu += *node.agent_cpu_s;
+    ++agents;
+  }
+  const auto e2e = round.metrics.get("e2e_time");
+  if (agents > 0 && e2e && *e2e > 0)
+    round.metrics.add("harness_overhead", cpu / agents / *e2e, "measured",
+                      agents > 1 ? "mean over the agents" : "");
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,49 @@
+#include "judge/round.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "judge/round_context.h"
+#include "judge/rules.h"
+
+namespace assay::judge {
+
+RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidence, Facts* facts) {
+  RoundContext round(plan, evidence);
+  round.result.round = evidence.round;
+  round.result.status = evidence.status;
+  round.result.reason = evidence.reason;
+  if (evidence.start) round.result.started = iso_utc(evidence.start->wall_ns, true);
+  if (evidence.end) round.result.ended = iso_utc(evidence.end->wall_ns, true);
+  if (evidence.status != RoundStatus::not_run) {
+    compute_times(round);
+    compute_training(round);
+    compute_steps(round);
+    compute_resources(round);
+    compute_facts(round);
+  }
+
+  RoundResult result = std::move(round.result);
+  result.findings = status_findings(plan, evidence, result);
+  const std::string where = fmt::format("round {}", evidence.round);
+  if (evidence.status != RoundStatus::not_run) {
+    const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
+      if (const auto fact = round.facts.find(name); fact != round.facts.end()) return fact->second;
+      if (const Metric* metric = round.metrics.find(name)) return Fact{metric->value, metric->note};
+      return std::nullopt;
+    };
+    const bool completed = evidence.status == RoundStatus::completed;
+    for (Finding& finding : apply_rules(plan.rules, "round", lookup, where, !completed))
+      result.findings.push_back(std::move(finding));
+  }
+  if (result.reason.empty() && !result.findings.empty() &&
+      evidence.status != RoundStatus::completed)
+    result.reason = result.findings.front().reason;
+  result.metrics = round.metrics.take();
+  result.validity = verdict(result.findings);
+  if (facts != nullptr) *facts = std::move(round.facts);
+  return result;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "judge/evidence.h"
+#include "judge/metric_set.h"
+#include "judge/result.h"
+#include "plan/plan.h"
+
+namespace assay::judge {
+
+/// Metrics, findings and verdict of one round from its evidence. Pure: the same evidence gives the
+/// same result. `facts`, when given, receives what the rules were applied to (without the metrics).
+[[nodiscard]] RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidence,
+                                      Facts* facts = nullptr);
+
+/// Statistics over the completed rounds, rules of the case and its verdict. Pure.
+[[nodiscard]] CaseResult summarise_case(const plan::CasePlan& plan,
+                                        std::vector<RoundResult> rounds);
+
+/// What is said about a round that did not complete: who was first, and what to do. Nothing for a
+/// completed round.
+[[nodiscard]] std::vector<Finding> status_findings(const plan::CasePlan& plan,
+                                                   const RoundEvidence& evidence,
+                                                   const RoundResult& result);
+
+}  // namespace assay::judge

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/evidence.h"
+#include "judge/metric_set.h"
+#include "judge/timeline.h"
+#include "plan/plan.h"
+
+namespace assay::judge {
+
+/// What the parts of a round's computation share. Each part reads the evidence and adds to
+/// `metrics`, `facts` and `result`.
+struct RoundContext {
+  const plan::CasePlan& plan;
+  const RoundEvidence& evidence;
+  Timeline timeline;
+  MetricSet metrics;
+  Facts facts;
+  RoundResult result;
+  std::optional<Window> alive;  ///< first exec to last exit (or the last thing known of a rank)
+  std::optional<Window> train;
+  std::string train_origin = "measured";
+  std::string train_note;
+  bool train_from_first_step = false;  ///< the window begins at the end of the first step
+
+  RoundContext(const plan::CasePlan& p, const RoundEvidence& e)
+      : plan(p), evidence(e), timeline(e) {}
+
+  void fact(const std::string& name, double value, std::string detail = {}) {
+    facts[name] = {value, std::move(detail)};
+  }
+};
+
+inline constexpr std::size_t kSeriesPoints = 600;
+inline constexpr std::size_t kSeriesNodes = 16;
+
+/// Windows, e2e, init, train, launch times; phases.
+void compute_times(RoundContext& round);
+/// Samples, tokens, throughputs, flops, quality, target, losses, output metrics.
+void compute_training(RoundContext& round);
+/// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
+void compute_steps(RoundContext& round);
+/// Energy, power, utilisation, memory; throttling, ECC and gaps; their series.
+void compute_resources(RoundContext& round);
+/// What rules ask for besides: ranks, logs, clocks.
+void compute_facts(RoundContext& round);
+
+}  // namespace assay::judge

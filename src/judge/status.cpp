@@ -1,0 +1,190 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "judge/rank_log.h"
+#include "judge/round.h"
+
+namespace assay::judge {
+
+namespace {
+
+std::string name_of(const RankEvidence& rank) {
+  return rank.host.empty() ? fmt::format("rank {}", rank.rank)
+                           : fmt::format("rank {} on {}", rank.rank, rank.host);
+}
+
+std::string see(const RankEvidence& rank) {
+  return rank.log_path.empty() ? std::string() : "see " + rank.log_path;
+}
+
+// What is usually behind such an end.
+std::string hint(const ExitStatus& exit) {
+  if (exit.code == 127) return "the command or a library of it was not found";
+  if (exit.code == 126) return "the command cannot be executed: check its permissions";
+  if (exit.code == 137 || exit.signal == 9)
+    return "SIGKILL usually means that the machine ran out of memory: look at its kernel log";
+  if (exit.signal == 11 || exit.signal == 6 || exit.signal == 7 || exit.signal == 8 ||
+      exit.signal == 4)
+    return "the program crashed: run the rank's command alone under a debugger";
+  if (exit.signal == 15 || exit.signal == 2) return "somebody stopped it from outside";
+  return "the last lines of its log usually name the cause";
+}
+
+// The first rank that ended badly by itself; ranks that were stopped afterwards are consequences.
+const RankEvidence* first_failure(const RoundEvidence& evidence) {
+  const RankEvidence* first = nullptr;
+  const auto earlier = [](const RankEvidence& a, const RankEvidence& b) {
+    if (!a.end || !b.end) return a.end.has_value();
+    return a.node == b.node ? a.end->mono_ns < b.end->mono_ns : a.end->wall_ns < b.end->wall_ns;
+  };
+  for (const bool itself : {true, false}) {
+    for (const RankEvidence& rank : evidence.ranks) {
+      if (!rank.exit || rank.exit->ok() || (itself && rank.ended_by != "itself")) continue;
+      if (first == nullptr || earlier(rank, *first)) first = &rank;
+    }
+    if (first != nullptr) break;
+  }
+  return first;
+}
+
+std::vector<const RankEvidence*> ended_by(const RoundEvidence& evidence, std::string_view how) {
+  std::vector<const RankEvidence*> out;
+  for (const RankEvidence& rank : evidence.ranks)
+    if (rank.ended_by == how) out.push_back(&rank);
+  return out;
+}
+
+std::string list(const std::vector<const RankEvidence*>& ranks) {
+  std::vector<int> numbers;
+  for (const RankEvidence* rank : ranks) numbers.push_back(rank->rank);
+  return rank_list(std::move(numbers));
+}
+
+// Of those that had to be ended, the rank that got least far is where to look first.
+const RankEvidence* least_far(const std::vector<const RankEvidence*>& ranks,
+                              const RoundResult& result) {
+  const RankEvidence* behind = nullptr;
+  std::int64_t fewest = 0;
+  for (const RankEvidence* rank : ranks) {
+    const auto at = std::ranges::find(result.ranks, rank->rank, &RankResult::rank);
+    const std::int64_t steps = at == result.ranks.end() ? 0 : at->steps;
+    if (behind == nullptr || steps < fewest) {
+      behind = rank;
+      fewest = steps;
+    }
+  }
+  return behind;
+}
+
+Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std::string rule,
+                  std::string_view journal, const std::string& what, const std::string& advice) {
+  auto ranks = ended_by(evidence, journal);
+  const RankEvidence* behind = least_far(ranks, result);
+  Finding finding{std::move(rule), Severity::invalid, what, advice, ""};
+  if (behind == nullptr) return finding;
+  const auto at = std::ranges::find(result.ranks, behind->rank, &RankResult::rank);
+  finding.reason += fmt::format("; {} had to be ended", list(ranks));
+  if (ranks.size() > 1 && at != result.ranks.end() && at->steps > 0)
+    finding.reason += fmt::format(", least far was {} at step {}", name_of(*behind), at->steps);
+  finding.advice += "; " + see(*behind);
+  finding.where = name_of(*behind);
+  return finding;
+}
+
+Finding failed(const RoundEvidence& evidence) {
+  Finding finding{"round-failed", Severity::invalid, evidence.reason, "", ""};
+  const RankEvidence* first = first_failure(evidence);
+  if (first == nullptr) {
+    if (finding.reason.empty()) finding.reason = "the round failed";
+    finding.advice = "look at the ranks' logs in the round's folder";
+    return finding;
+  }
+  finding.where = name_of(*first);
+  finding.reason = fmt::format("{} ended with {}", name_of(*first), to_string(*first->exit));
+  if (first->start && first->end && first->end->mono_ns >= first->start->mono_ns)
+    finding.reason += fmt::format(
+        " after {}", format_duration(Nanoseconds(first->end->mono_ns - first->start->mono_ns)));
+  std::vector<const RankEvidence*> also;
+  for (const RankEvidence& rank : evidence.ranks)
+    if (&rank != first && rank.exit && !rank.exit->ok()) also.push_back(&rank);
+  if (!also.empty()) finding.reason += fmt::format("; {} did not end well either", list(also));
+  finding.advice = hint(*first->exit);
+  if (const std::string log = see(*first); !log.empty()) finding.advice += "; " + log;
+  return finding;
+}
+
+Finding lost(const RoundEvidence& evidence) {
+  Finding finding{"round-lost", Severity::incomplete, evidence.reason,
+                  "check that the node is up and reachable, then run again with --resume", ""};
+  std::vector<const RankEvidence*> ranks;
+  std::vector<std::string> hosts;
+  for (const RankEvidence& rank : evidence.ranks) {
+    if (rank.ended_by != "lost" && (rank.exit || !rank.start)) continue;
+    ranks.push_back(&rank);
+    if (std::ranges::find(hosts, rank.host) == hosts.end()) hosts.push_back(rank.host);
+  }
+  if (!ranks.empty()) {
+    finding.where = hosts.size() == 1 ? list(ranks) + " on " + hosts.front() : list(ranks);
+    if (finding.reason.empty()) finding.reason = "the agent was lost, and with it " + finding.where;
+  }
+  if (finding.reason.empty()) finding.reason = "an agent was lost";
+  return finding;
+}
+
+std::string or_else(const std::string& reason, std::string otherwise) {
+  return reason.empty() ? std::move(otherwise) : reason;
+}
+
+}  // namespace
+
+std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvidence& evidence,
+                                     const RoundResult& result) {
+  std::vector<Finding> findings;
+  const std::string& reason = evidence.reason;
+  switch (evidence.status) {
+    case RoundStatus::completed:
+      return findings;
+    case RoundStatus::failed:
+      findings.push_back(failed(evidence));
+      break;
+    case RoundStatus::timed_out:
+      findings.push_back(ended_for(
+          evidence, result, "round-timed-out", "time limit",
+          or_else(reason, "the round did not end within " + duration_text(plan.limits.time)),
+          "raise limits.time if the round is meant to take longer"));
+      break;
+    case RoundStatus::stalled:
+      findings.push_back(ended_for(
+          evidence, result, "round-stalled", "stall",
+          or_else(reason, "no step and no output for " + duration_text(plan.limits.stall)),
+          "a deadlock in communication is the usual cause: a rank that died, a blocked port, a "
+          "wrong interface; raise limits.stall if a step may take that long"));
+      break;
+    case RoundStatus::interrupted:
+      findings.push_back({"round-interrupted", Severity::incomplete,
+                          or_else(reason, "the run was interrupted before the round ended"),
+                          "go on with 'assay run --resume'", ""});
+      break;
+    case RoundStatus::launch_failed:
+      findings.push_back({"launch-failed", Severity::incomplete,
+                          or_else(reason, "no rank could be started"),
+                          "'assay check' shows what the machines lack for this suite", ""});
+      break;
+    case RoundStatus::lost:
+      findings.push_back(lost(evidence));
+      break;
+    case RoundStatus::not_run:
+      findings.push_back({"not-run", Severity::incomplete, or_else(reason, "the round was not run"),
+                          "go on with 'assay run --resume'", ""});
+      break;
+  }
+  for (Finding& finding : findings)
+    finding.where = fmt::format("round {}", evidence.round) +
+                    (finding.where.empty() ? "" : ", " + finding.where);
+  return findings;
+}
+
+}  // namespace assay::judge

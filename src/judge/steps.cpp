@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "judge/evaluations.h"
+#include "judge/round_context.h"
+#include "stats/descriptive.h"
+#include "stats/series.h"
+
+namespace assay::judge {
+
+namespace {
+
+std::int64_t steps_of(const StepTrack& track) {
+  if (track.first_number == kNoTime || track.last_number == kNoTime)
+    return static_cast<std::int64_t>(track.logged);
+  // Numbers from 0; from 1, or logged every `stride` steps; else they go on from a checkpoint.
+  if (track.first_number == 0) return track.last_number + 1;
+  if (track.first_number <= std::max<std::int64_t>(track.stride, 1)) return track.last_number;
+  return std::max<std::int64_t>(0, track.last_number - track.first_number + 1);
+}
+
+// Times between neighbouring STEP_ENDs of one process, per step.
+struct StepTimes {
+  std::vector<double> per_step;
+  double seconds = 0;
+  double steps = 0;
+  [[nodiscard]] std::optional<double> mean() const {
+    return steps > 0 ? std::optional(seconds / steps) : std::nullopt;
+  }
+};
+
+void measure(const RoundContext& round, const RankEvidence& rank, const StepTrack& track,
+             const EvaluationWindows& evaluations, StepTimes& out) {
+  const RankClock clock = round.timeline.clock(rank);
+  std::int64_t done = track.steps.empty() ? 0 : track.steps.front().count;
+  for (std::size_t i = 1; i < track.steps.size(); ++i) {
+    const Step& from = track.steps[i - 1];
+    const Step& to = track.steps[i];
+    const bool numbered = from.number != Step::kNoNumber && to.number != Step::kNoNumber;
+    const std::int64_t between =
+        numbered ? std::int64_t{to.number} - from.number : std::int64_t{to.count};
+    const std::int64_t before = done;
+    done += std::max<std::int64_t>(between, 1);
+    if (to.after_break || between <= 0 || before < round.plan.warmup_steps) continue;
+    const auto a = clock.at(from.at);
+    const auto b = clock.at(to.at);
+    if (!a || !b || *b < *a) continue;
+    const auto evaluated = evaluations.within(*a, *b);
+    if (!evaluated) continue;
+    const double seconds = std::max(0.0, *b - *a - *evaluated);
+    out.per_step.push_back(seconds / static_cast<double>(between));
+    out.seconds += seconds;
+    out.steps += static_cast<double>(between);
+  }
+}
+
+void add_step_metrics(RoundContext& round, StepTimes& all, std::uint32_t merged) {
+  if (all.per_step.empty()) return;
+  const std::string note =
+      merged > 1 ? fmt::format("over groups of {} steps: the log is very long", merged) : "";
+  static constexpr double kPercents[] = {0, 50, 90, 99, 100};
+  static constexpr const char* kNames[] = {"step_time_min", "step_time_p50", "step_time_p90",
+                                           "step_time_p99", "step_time_max"};
+  round.metrics.add("step_time_mean", all.mean());
+  const auto values = stats::percentiles(std::move(all.per_step), kPercents);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    round.metrics.add(kNames[i], values[i], "measured", note);
+}
+
+void add_stragglers(RoundContext& round) {
+  std::vector<double> means;
+  for (const RankResult& rank : round.result.ranks)
+    if (rank.mean_step_s && *rank.mean_step_s > 0) means.push_back(*rank.mean_step_s);
+  const auto median = stats::median(means);
+  if (means.size() < 2 || !median || *median <= 0) return;
+  const RankResult* slowest = nullptr;
+  for (RankResult& rank : round.result.ranks) {
+    if (!rank.mean_step_s || *rank.mean_step_s <= 0) continue;
+    rank.relative_speed = *median / *rank.mean_step_s;
+    if (slowest == nullptr || *rank.mean_step_s > *slowest->mean_step_s) slowest = &rank;
+  }
+  const double ratio = *slowest->mean_step_s / *median;
+  const std::string who = fmt::format("rank {} on {}", slowest->rank, slowest->host);
+  round.metrics.add("straggler_ratio", ratio, "measured", who + " is the slowest");
+  round.fact("straggler_ratio", ratio, who);
+}
+
+// The ranks whose steps together hold every sample once.
+std::vector<const RankEvidence*> sample_sources(const RoundContext& round) {
+  std::vector<const RankEvidence*> sources;
+  for (const RankEvidence& rank : round.evidence.ranks)
+    if (rank.log.samples.known) sources.push_back(&rank);
+  if (!sources.empty()) return sources;
+  for (const RankEvidence& rank : round.evidence.ranks)
+    if (rank.log.global_samples.known || rank.log.trained_last) return {&rank};
+  return {};
+}
+
+void add_throughput_series(RoundContext& round) {
+  if (!round.train) return;
+  const auto sources = sample_sources(round);
+  std::size_t most = 0;
+  for (const RankEvidence* rank : sources)
+    for (const StepTrack& track : rank->log.tracks) most = std::max(most, track.steps.size());
+  if (most < 2) return;
+  const std::size_t buckets = std::min<std::size_t>(most, kSeriesPoints / 2);
+  const double width = round.train->length() / static_cast<double>(buckets);
+  std::vector<double> samples(buckets, 0.0);
+  const auto bucket = [&](double t) {
+    return static_cast<std::size_t>(
+        std::clamp((t - round.train->start) / width, 0.0, static_cast<double>(buckets - 1)));
+  };
+  for (const RankEvidence* rank : sources) {
+    const RankClock clock = round.timeline.clock(*rank);
+    for (const StepTrack& track : rank->log.tracks) {
+      double from = round.train->start;
+      for (const Step& step : track.steps) {
+        const auto to = clock.at(step.at);
+        if (!to) continue;
+        // A step's samples are spread evenly over the time it took.
+        if (*to <= from) {
+          samples[bucket(*to)] += step.samples;
+          continue;
+        }
+        for (std::size_t k = bucket(from); k <= bucket(*to); ++k) {
+          const double left = round.train->start + width * static_cast<double>(k);
+          const double part = std::min(*to, left + width) - std::max(from, left);
+          if (part > 0) samples[k] += step.samples * part / (*to - from);
+        }
+        from = *to;
+      }
+    }
+  }
+  Series series{"throughput", "all ranks", "samples/s", {}};
+  for (std::size_t k = 0; k < buckets; ++k)
+    series.points.push_back(
+        {round.train->start + width * (static_cast<double>(k) + 0.5), samples[k] / width});
+  round.result.series.push_back(std::move(series));
+}
+
+void add_loss_series(RoundContext& round) {
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (rank.log.tracks.empty()) continue;
+    const RankClock clock = round.timeline.clock(rank);
+    std::vector<stats::Sample> losses;
+    for (const Step& step : rank.log.tracks.front().steps)
+      if (std::isfinite(step.loss))
+        if (const auto t = clock.at(step.at)) losses.push_back({*t, step.loss});
+    if (losses.empty()) continue;
+    Series series{"loss", fmt::format("rank {}", rank.rank), "1", {}};
+    for (const stats::Sample& s : stats::thin(losses, kSeriesPoints))
+      series.points.push_back({s.t, s.value});
+    round.result.series.push_back(std::move(series));
+    return;
+  }
+}
+
+std::string ended_by_for_people(const std::string& ended_by) {
+  if (ended_by == "time limit" || ended_by == "stall" || ended_by == "stop")
+    return "assay: " + ended_by;
+  return ended_by;
+}
+
+}  // namespace
+
+void compute_steps(RoundContext& round) {
+  const RoundEvidence& evidence = round.evidence;
+  // Where only some ranks log their evaluations, the others were waiting for them.
+  std::vector<EvaluationWindows> evaluations(evidence.ranks.size());
+  const EvaluationWindows* reference = nullptr;
+  for (std::size_t i = 0; round.train && i < evidence.ranks.size(); ++i) {
+    if (evidence.ranks[i].log.evaluations.empty()) continue;
+    evaluations[i] = evaluation_windows(round.timeline, evidence.ranks[i], *round.train);
+    if (reference == nullptr) reference = &evaluations[i];
+  }
+
+  StepTimes all;
+  std::int64_t steps = 0;
+  bool logged = false;
+  std::uint32_t merged = 1;
+  for (std::size_t i = 0; i < evidence.ranks.size(); ++i) {
+    const RankEvidence& rank = evidence.ranks[i];
+    RankResult out;
+    out.rank = rank.rank;
+    out.node = rank.node;
+    out.local_rank = rank.local_rank;
+    out.host = rank.host;
+    out.exit = rank.exit;
+    out.ended_by = ended_by_for_people(rank.ended_by);
+    out.log = rank.log_path;
+    out.malformed_lines = rank.log.malformed_lines;
+    out.dropped_bytes = rank.dropped_bytes;
+    out.samples = rank.log.samples.sum;
+    StepTimes own;
+    const bool from_reference = rank.log.evaluations.empty() && reference != nullptr;
+    for (const StepTrack& track : rank.log.tracks) {
+      measure(round, rank, track, from_reference ? *reference : evaluations[i], own);
+      out.steps = std::max(out.steps, steps_of(track));
+      logged = logged || track.logged > 0;
+      merged = std::max(merged, track.merged);
+    }
+    out.mean_step_s = own.mean();
+    steps = std::max(steps, out.steps);
+    all.per_step.insert(all.per_step.end(), own.per_step.begin(), own.per_step.end());
+    all.seconds += own.seconds;
+    all.steps += own.steps;
+    round.result.ranks.push_back(std::move(out));
+  }
+  if (logged) round.metrics.add("steps", static_cast<double>(steps));
+  add_step_metrics(round, all, merged);
+  add_stragglers(round);
+  add_throughput_series(round);
+  add_loss_series(round);
+}
+
+}  // namespace assay::judge

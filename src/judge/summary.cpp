@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "judge/round.h"
+#include "judge/rules.h"
+#include "stats/descriptive.h"
+#include "stats/student.h"
+
+namespace assay::judge {
+
+namespace {
+
+constexpr int kSpreadRounds = 3;
+// Shorter runs of a plain command say nothing by their duration: process start dominates.
+constexpr double kMinJudgedE2e_s = 5;
+
+Summary summarise(const Metric& first, const std::vector<double>& values, int completed,
+                  int planned) {
+  Summary summary;
+  summary.info = first.info;
+  summary.origin = first.origin;
+  summary.n = static_cast<int>(values.size());
+  summary.median = stats::median(values).value_or(0);
+  summary.mean = stats::mean(values).value_or(0);
+  summary.min = *std::ranges::min_element(values);
+  summary.max = *std::ranges::max_element(values);
+  summary.stddev = stats::stddev(values);
+  summary.cv = stats::cv(values);
+  summary.olympic_mean = stats::olympic_mean(values);
+  if (summary.n >= kSpreadRounds) {
+    if (const auto interval = stats::mean_interval(values)) {
+      summary.ci95_low = interval->low;
+      summary.ci95_high = interval->high;
+    }
+  }
+  std::vector<std::string> notes;
+  if (completed < planned)
+    notes.push_back(fmt::format("{} of {} rounds completed", completed, planned));
+  if (summary.n < completed)
+    notes.push_back(fmt::format("known in {} of {} completed rounds", summary.n, completed));
+  if (summary.n < 2)
+    notes.emplace_back(
+        "standard deviation and CV need 2 rounds, confidence interval and olympic "
+        "mean 3");
+  else if (summary.n < kSpreadRounds)
+    notes.emplace_back("confidence interval and olympic mean need 3 rounds");
+  summary.note = join(notes, "; ");
+  return summary;
+}
+
+const Summary* find(const std::vector<Summary>& all, const std::string& name) {
+  const auto at = std::ranges::find(
+      all, name, [](const Summary& s) -> const std::string& { return s.info.name; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summary>& summary) {
+  for (const char* name : {"p_whole", "tokens_per_s"})
+    if (find(summary, name) != nullptr) return name;
+  for (const plan::OutputMetric& metric : plan.metrics)
+    if (find(summary, metric.name) != nullptr) return metric.name;
+  return find(summary, "e2e_time") != nullptr ? "e2e_time" : "";
+}
+
+}  // namespace
+
+CaseResult summarise_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds) {
+  CaseResult result;
+  result.name = plan.name;
+  result.model = plan.model;
+  result.framework = plan.framework;
+  result.hardware = plan.hardware;
+  result.nodes = plan.nodes;
+  result.procs = plan.procs;
+  result.repeats = plan.repeats;
+  result.rounds = std::move(rounds);
+
+  int completed = 0;
+  std::vector<const Metric*> order;
+  std::map<std::string, std::vector<double>> values;
+  std::map<std::string, bool> mixed;
+  for (const RoundResult& round : result.rounds) {
+    if (round.status != RoundStatus::completed) continue;
+    ++completed;
+    for (const Metric& metric : round.metrics) {
+      auto& list = values[metric.info.name];
+      if (list.empty())
+        order.push_back(&metric);
+      else
+        mixed[metric.info.name] = mixed[metric.info.name] ||
+                                  (*std::ranges::find(order, metric.info.name, [](const Metric* m) {
+                                    return m->info.name;
+                                  }))->origin != metric.origin;
+      list.push_back(metric.value);
+    }
+  }
+  for (const Metric* metric : order) {
+    Summary summary = summarise(*metric, values[metric->info.name], completed, plan.repeats);
+    if (mixed[metric->info.name]) summary.origin = "estimated";
+    result.summary.push_back(std::move(summary));
+  }
+  result.headline = choose_headline(plan, result.summary);
+
+  Facts facts;
+  facts["rounds_completed"] = {static_cast<double>(completed),
+                               fmt::format("{} of {}", completed, plan.repeats)};
+  if (plan.repeats > 0)
+    facts["rounds_completed_ratio"] = {static_cast<double>(completed) / plan.repeats,
+                                       fmt::format("{} of {}", completed, plan.repeats)};
+  const Summary* headline = find(result.summary, result.headline);
+  const bool judged = headline != nullptr &&
+                      (headline->info.name != "e2e_time" || headline->median >= kMinJudgedE2e_s);
+  if (judged && headline->n >= kSpreadRounds && headline->cv)
+    facts["cv"] = {*headline->cv, fmt::format("{} over {} rounds", result.headline, headline->n)};
+  const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
+    if (const auto fact = facts.find(name); fact != facts.end()) return fact->second;
+    if (const Summary* summary = find(result.summary, name))
+      return Fact{summary->median, fmt::format("median of {} rounds", summary->n)};
+    return std::nullopt;
+  };
+  result.findings = apply_rules(plan.rules, "case", lookup, "", /*only_diagnostic=*/false);
+  for (const catalog::Rule& rule : plan.rules) {
+    // Saying nothing would look like a spread that was found to be small.
+    if (rule.scope != "case" || rule.fact != "cv" || rule.required || headline == nullptr) continue;
+    if (headline->n < kSpreadRounds)
+      result.findings.push_back(
+          {rule.id, Severity::note,
+           fmt::format("the spread over repeats is not judged: {} of the {} completed rounds it "
+                       "needs",
+                       headline->n, kSpreadRounds),
+           "repeat the case 3 times or more", ""});
+    break;
+  }
+
+  result.validity = verdict(result.findings);
+  if (result.rounds.empty()) result.validity = worst(result.validity, Validity::incomplete);
+  for (const RoundResult& round : result.rounds)
+    result.validity = worst(result.validity, round.validity);
+  return result;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "judge/evidence.h"
+
+namespace assay::judge {
+
+struct Window {
+  double start = 0;
+  double end = 0;
+  [[nodiscard]] double length() const noexcept { return end - start; }
+};
+
+/// Places the stamps of one rank on the round's axis.
+struct RankClock {
+  bool placed = false;         ///< there is something to place by
+  bool monotonic = false;      ///< by mono_us; else by the rank's wall clock
+  std::int64_t offset_ns = 0;  ///< wall - monotonic
+  std::int64_t zero_ns = 0;    ///< wall clock at 0
+  [[nodiscard]] std::optional<double> at(const Stamp& stamp) const noexcept;
+};
+
+/// One axis for everything in a round: seconds since its first rank was started. Within a node,
+/// times are monotonic ones; nodes are lined up by the wall clock as it was when each node's first
+/// rank started, so that a clock that steps during the round moves nothing. Only logs that carry no
+/// monotonic time are placed by their own wall clock.
+class Timeline {
+ public:
+  explicit Timeline(const RoundEvidence& evidence);
+
+  [[nodiscard]] RankClock clock(const RankEvidence& rank) const;
+  /// Nothing when the stamp is empty or there is nothing to place it by.
+  [[nodiscard]] std::optional<double> at(const RankEvidence& rank, const Stamp& stamp) const;
+  [[nodiscard]] std::optional<double> at(int node, const Instant& instant) const;
+  /// Whether the times of that rank's log come from its monotonic clock.
+  [[nodiscard]] bool monotonic(const RankEvidence& rank) const;
+  /// Whether some time depends on a wall clock during the round.
+  [[nodiscard]] bool uses_wall_clock() const noexcept { return uses_wall_clock_; }
+
+ private:
+  std::map<int, std::int64_t> offset_ns_;  // wall - monotonic, by node
+  std::map<int, Window> alive_;            // first exec to last exit on the node's monotonic clock
+  std::optional<std::int64_t> zero_ns_;    // wall
+  bool uses_wall_clock_ = false;
+};
+
+/// Largest step of the wall clock against the monotonic one that any node shows, in seconds;
+/// nothing when there is no evidence to tell.
+[[nodiscard]] std::optional<double> largest_clock_jump(const RoundEvidence& evidence,
+                                                       std::string& detail);
+
+}  // namespace assay::judge

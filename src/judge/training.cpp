@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "judge/evaluations.h"
+#include "judge/round_context.h"
+#include "stats/descriptive.h"
+
+namespace assay::judge {
+
+namespace {
+
+struct Amount {
+  double value = 0;
+  std::string note;
+};
+
+// A window that begins at the end of the first step does not hold that step's work.
+double in_window(const RoundContext& round, const Total& total) {
+  return round.train_from_first_step ? total.sum - total.first : total.sum;
+}
+
+std::optional<Amount> amount(const RoundContext& round, Total RankLog::*own, Total RankLog::*global,
+                             std::string_view name) {
+  std::optional<Amount> result;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const Total& total = rank.log.*own;
+    if (!total.known) continue;
+    if (!result) result = Amount{};
+    result->value += in_window(round, total);
+  }
+  if (result) return result;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const Total& total = rank.log.*global;
+    if (!total.known) continue;
+    const double value = in_window(round, total);
+    if (!result || value > result->value)
+      result = Amount{value, fmt::format("from global_{} of rank {}", name, rank.rank)};
+  }
+  return result;
+}
+
+// num_trained_samples counts over all ranks since training began, or since a checkpoint.
+std::optional<Amount> trained_samples(const RoundContext& round) {
+  std::optional<Amount> result;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const RankLog& log = rank.log;
+    if (!log.trained_first || !log.trained_last) continue;
+    const bool resumed = log.trained_stride > 0 && *log.trained_first > 1.5 * log.trained_stride;
+    const double base = resumed || round.train_from_first_step ? *log.trained_first : 0;
+    const double value = *log.trained_last - base;
+    if (value <= 0 || (result && value <= result->value)) continue;
+    result = Amount{value, fmt::format("from num_trained_samples of rank {}{}", rank.rank,
+                                       resumed ? ", without the first interval: it went on from a "
+                                                 "checkpoint"
+                                               : "")};
+  }
+  return result;
+}
+
+std::string both(const std::string& a, const std::string& b) {
+  return a.empty() || b.empty() ? a + b : a + "; " + b;
+}
+
+const perflog::FinishedSummary* finished_of(const RoundContext& round) {
+  for (const RankEvidence& rank : round.evidence.ranks)
+    if (rank.log.finished) return &*rank.log.finished;
+  return nullptr;
+}
+
+// Time that ranks spent in evaluation; nothing when an evaluation does not say how long it took.
+std::optional<double> compute_eval_time(RoundContext& round) {
+  std::optional<double> slowest;
+  bool untimed = false;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (rank.log.evaluations.empty()) continue;
+    const EvaluationWindows windows = evaluation_windows(round.timeline, rank, *round.train);
+    untimed = untimed || !windows.untimed.empty();
+    // Several processes in one log evaluate at the same time: their times overlap.
+    const bool shared = round.plan.launch != plan::LaunchMode::per_rank;
+    const double seconds = shared ? windows.covered : windows.sum;
+    slowest = std::max(slowest.value_or(0), seconds);
+  }
+  if (untimed) return std::nullopt;
+  round.metrics.add("eval_time", slowest);
+  return slowest.value_or(0);
+}
+
+std::optional<double> compute_data_time(RoundContext& round) {
+  std::vector<double> waits;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (!rank.log.data_s.known) continue;
+    const auto processes = static_cast<double>(std::max<std::size_t>(1, rank.log.tracks.size()));
+    waits.push_back(in_window(round, rank.log.data_s) / processes);
+  }
+  const auto mean = stats::mean(waits);
+  round.metrics.add("data_time", mean);
+  return mean;
+}
+
+void compute_throughput(RoundContext& round) {
+  if (!round.train) return;
+  const double train = round.train->length();
+  const auto eval = compute_eval_time(round);
+  const auto data = compute_data_time(round);
+  auto samples = amount(round, &RankLog::samples, &RankLog::global_samples, "samples");
+  if (!samples) samples = trained_samples(round);
+  if (samples && samples->value > 0) {
+    const std::string note = both(samples->note, round.train_note);
+    const std::string& origin = round.train_origin;
+    round.metrics.add("samples", samples->value, "measured", samples->note);
+    round.metrics.add("p_whole", samples->value / train, origin, note);
+    if (eval && train - *eval > 0)
+      round.metrics.add("p_train", samples->value / (train - *eval), origin, note);
+    if (eval && data && train - *eval - *data > 0)
+      round.metrics.add("p_core", samples->value / (train - *eval - *data), origin, note);
+  }
+  const auto tokens = amount(round, &RankLog::tokens, &RankLog::global_tokens, "tokens");
+  if (tokens && tokens->value > 0) {
+    const std::string note = both(tokens->note, round.train_note);
+    round.metrics.add("tokens", tokens->value, "measured", tokens->note);
+    round.metrics.add("tokens_per_s", tokens->value / train, round.train_origin, note);
+    round.metrics.add("tokens_per_s_per_device", tokens->value / train / round.plan.world_size(),
+                      round.train_origin, note);
+  }
+  double flops = 0;
+  bool flops_known = false;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    flops_known = flops_known || rank.log.flops.known;
+    flops += in_window(round, rank.log.flops);
+  }
+  if (!flops_known || flops <= 0) return;
+  round.metrics.add("achieved_flops", flops / train, round.train_origin, round.train_note);
+  if (round.plan.peak_flops && *round.plan.peak_flops > 0)
+    round.metrics.add("mfu", flops / (train * round.plan.world_size() * *round.plan.peak_flops),
+                      round.train_origin,
+                      both(fmt::format("denominator: {} devices of {:.4g} FLOP/s{}",
+                                       round.plan.world_size(), *round.plan.peak_flops,
+                                       round.plan.peak_flops_origin.empty()
+                                           ? ""
+                                           : " (" + round.plan.peak_flops_origin + ")"),
+                           round.train_note));
+}
+
+// What the workload says of itself: in place of what could not be measured, and to be compared.
+void compute_reported(RoundContext& round) {
+  const perflog::FinishedSummary* finished = finished_of(round);
+  if (finished == nullptr) return;
+  const bool tokens = finished->rate_unit == "tokens/s";
+  const std::string note =
+      finished->rate_unit.empty() ? "by FINISHED" : "by FINISHED, in " + finished->rate_unit;
+  const std::string whole = tokens ? "tokens_per_s" : "p_whole";
+  const auto measured = round.metrics.get(whole);
+  if (measured && finished->p_whole && *finished->p_whole > 0)
+    round.fact("reported_mismatch", std::abs(*measured / *finished->p_whole - 1),
+               fmt::format("{} is {:.4g} by the log and {:.4g} by FINISHED", whole, *measured,
+                           *finished->p_whole));
+  round.metrics.add(whole, finished->p_whole, "reported", note);
+  if (tokens && finished->p_whole)
+    round.metrics.add("tokens_per_s_per_device", *finished->p_whole / round.plan.world_size(),
+                      "reported", note);
+  // A measured p_whole beside a reported p_core would invite comparing different things.
+  if (!tokens && !measured) {
+    round.metrics.add("p_train", finished->p_train, "reported", note);
+    round.metrics.add("p_core", finished->p_core, "reported", note);
+  }
+  if (finished->train_time_s && *finished->train_time_s > 0)
+    round.metrics.add("train_time", finished->train_time_s, "reported", "by FINISHED");
+  round.metrics.add("init_time", finished->init_time_s, "reported", "by FINISHED");
+  if (finished->peak_flops && *finished->peak_flops > 0)
+    round.metrics.add("peak_flops", finished->peak_flops, "reported", "by FINISHED");
+}
+
+void compute_losses(RoundContext& round) {
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (rank.log.tracks.empty()) continue;
+    const std::vector<Step>& steps = rank.log.tracks.front().steps;
+    const auto known = [](const Step& step) { return std::isfinite(step.loss); };
+    const auto first = std::ranges::find_if(steps, known);
+    if (first == steps.end()) continue;
+    round.metrics.add("loss_first", first->loss);
+    const bool broken = rank.log.nonfinite_losses > 0 && !known(steps.back());
+    if (!broken) {
+      const auto last = std::find_if(steps.rbegin(), steps.rend(), known);
+      round.metrics.add("loss_last", last->loss);
+    }
+    return;
+  }
+}
+
+std::optional<double> reduce(std::string_view how, const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  if (how == "last") return values.back();
+  if (how == "first") return values.front();
+  if (how == "min") return *std::ranges::min_element(values);
+  if (how == "max") return *std::ranges::max_element(values);
+  if (how == "median") return stats::median(values);
+  const auto mean = stats::mean(values);
+  if (how == "sum" && mean) return *mean * static_cast<double>(values.size());
+  return mean;
+}
+
+void compute_outputs(RoundContext& round) {
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < round.plan.metrics.size(); ++i) {
+    const plan::OutputMetric& metric = round.plan.metrics[i];
+    std::vector<double> ranks;
+    for (const RankEvidence& rank : round.evidence.ranks)
+      if (i < rank.log.outputs.size())
+        if (const auto value = reduce(metric.reduce, rank.log.outputs[i])) ranks.push_back(*value);
+    const auto value = reduce(metric.across, ranks);
+    if (!value) missing.push_back(metric.name);
+    round.metrics.add(
+        MetricInfo{metric.name, metric.unit, metric.better, "from output: " + metric.pattern},
+        value, "reported",
+        ranks.size() > 1 ? fmt::format("{} of each rank's matches, {} over {} ranks", metric.reduce,
+                                       metric.across, ranks.size())
+                         : fmt::format("{} of the matches", metric.reduce));
+  }
+  if (!round.plan.metrics.empty())
+    round.fact("output_metrics_missing", static_cast<double>(missing.size()), join(missing, ", "));
+}
+
+}  // namespace
+
+void compute_training(RoundContext& round) {
+  compute_throughput(round);
+  compute_reported(round);
+  compute_losses(round);
+  compute_quality(round);
+  compute_outputs(round);
+}
+
+}  // namespace assay::judge

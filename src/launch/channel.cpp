@@ -1,0 +1,180 @@
+#include "launch/channel.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <asio/write.hpp>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+
+extern char** environ;
+
+namespace assay::launch {
+
+namespace {
+
+constexpr std::size_t kErrorTail = 2000;
+
+pid_t spawn(const ChannelCommand& command, int input, int output, int errors) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+  sigset_t none;
+  sigset_t defaults;
+  sigemptyset(&none);
+  sigfillset(&defaults);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> argv;
+  for (const std::string& word : command.argv) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  const int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (rc != 0)
+    throw system_error(ErrorKind::launch, "cannot start '" + command.argv[0] + "'", command.label,
+                       rc);
+  return pid;
+}
+
+}  // namespace
+
+Channel::Channel(asio::io_context& loop, ChannelCommand command, Handlers handlers)
+    : command_(std::move(command)),
+      handlers_(std::move(handlers)),
+      input_(loop),
+      output_(loop),
+      errors_(loop),
+      decoder_([this](int node, const Json& message) { handlers_.message(node, message); },
+               [this](std::string_view line) {
+                 error_tail_ += printable(line) + "\n";
+                 if (error_tail_.size() > kErrorTail)
+                   error_tail_.erase(0, error_tail_.size() - kErrorTail);
+               }) {}
+
+std::shared_ptr<Channel> Channel::open(asio::io_context& loop, ChannelCommand command,
+                                       Handlers handlers) {
+  std::shared_ptr<Channel> channel(new Channel(loop, std::move(command), std::move(handlers)));
+  channel->start();
+  return channel;
+}
+
+void Channel::start() {
+  Pipe to = make_pipe();
+  Pipe from = make_pipe();
+  Pipe errors = make_pipe();
+  pid_ = spawn(command_, to.read.get(), from.write.get(), errors.write.get());
+  input_.assign(to.write.release());
+  output_.assign(from.read.release());
+  errors_.assign(errors.read.release());
+  read_messages();
+  read_errors();
+}
+
+Channel::~Channel() {
+  kill();
+}
+
+void Channel::read_messages() {
+  output_.async_read_some(
+      asio::buffer(output_buffer_),
+      [this, self = shared_from_this()](const asio::error_code& ec, std::size_t n) {
+        if (ec == asio::error::operation_aborted) return;
+        if (ec) return end("its connection ended");
+        decoder_.feed({output_buffer_.data(), n});
+        read_messages();
+      });
+}
+
+void Channel::read_errors() {
+  errors_.async_read_some(
+      asio::buffer(error_buffer_),
+      [this, self = shared_from_this()](const asio::error_code& ec, std::size_t n) {
+        if (ec) return;
+        error_tail_.append(error_buffer_.data(), n);
+        if (error_tail_.size() > kErrorTail) error_tail_.erase(0, error_tail_.size() - kErrorTail);
+        read_errors();
+      });
+}
+
+void Channel::end(const std::string& how) {
+  if (closed_) return;
+  closed_ = true;
+  // The output is at its end, so the process is ending; it gets a moment to say how.
+  int status = 0;
+  std::string reason = how;
+  for (int i = 0; i < 50 && pid_ > 0; ++i) {
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      const ExitStatus exit = ExitStatus::from_wait(status);
+      reason = "ended with " + to_string(exit);
+      break;
+    }
+    ::poll(nullptr, 0, 2);
+  }
+  kill();
+  const std::string_view tail = trim(error_tail_);
+  if (!tail.empty()) reason += ": " + printable(tail);
+  handlers_.closed(reason);
+}
+
+void Channel::send(int node, const Json& message) {
+  if (closed_ || !input_.is_open()) return;
+  outbox_.push_back(encoder_.encode(node, message));
+  if (!writing_) flush();
+}
+
+void Channel::flush() {
+  writing_ = true;
+  asio::async_write(input_, asio::buffer(outbox_.front()),
+                    [this, self = shared_from_this()](const asio::error_code& ec, std::size_t) {
+                      if (ec == asio::error::operation_aborted) return;
+                      writing_ = false;
+                      if (ec) {
+                        outbox_.clear();  // the end of the output will tell why
+                        return;
+                      }
+                      outbox_.pop_front();
+                      if (!outbox_.empty())
+                        flush();
+                      else if (close_requested_)
+                        input_.close();
+                    });
+}
+
+void Channel::close_input() {
+  close_requested_ = true;
+  if (!writing_ && input_.is_open()) input_.close();
+}
+
+void Channel::silence() {
+  handlers_ = {[](int, const Json&) {}, [](const std::string&) {}};
+}
+
+void Channel::kill() {
+  asio::error_code ignored;
+  input_.close(ignored);
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+}  // namespace assay::launch

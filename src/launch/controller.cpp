@@ -1,0 +1,220 @@
+#include "launch/controller.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <asio/co_spawn.hpp>
+#include <asio/signal_set.hpp>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/version.h"
+
+namespace assay::launch {
+
+namespace {
+
+constexpr std::int64_t kLiveEvery = 900'000'000;
+constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(10);
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+bool is_result(const std::string& status) {
+  static const std::set<std::string> kResults{"completed", "failed", "timed_out", "stalled"};
+  return kResults.contains(status);
+}
+
+}  // namespace
+
+std::map<std::pair<std::string, int>, std::string> finished_rounds(
+    const std::vector<Json>& journal) {
+  std::map<std::pair<std::string, int>, std::string> finished;
+  for (const Json& event : journal) {
+    const std::pair key(event.value("case", ""), event.value("round", 0));
+    const std::string status = event.value("status", "");
+    if (event["event"] == "round_start") finished.erase(key);
+    if (event["event"] == "round_end" && is_result(status)) finished[key] = status;
+  }
+  return finished;
+}
+
+Controller::Controller(store::RunDir run, std::filesystem::path bindir, Observer& observer)
+    : run_(std::move(run)),
+      bindir_(std::move(bindir)),
+      observer_(observer),
+      launcher_(make_launcher(run_.plan().cluster, bindir_)) {
+  if (std::filesystem::exists(run_.journal_file()))
+    finished_ = finished_rounds(store::Journal::read(run_.journal_file()));
+  for (const plan::CasePlan& plan_case : run_.plan().cases) rounds_total_ += plan_case.repeats;
+}
+
+std::string Controller::execute() {
+  const store::RunLock lock(run_.path());
+  asio::io_context loop(1);
+  std::exception_ptr failure;
+  std::string status;
+  asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+  std::function<void()> wait_for_signal = [&] {
+    signals.async_wait([&](const asio::error_code& ec, int) {
+      if (ec) return;
+      interrupt();
+      wait_for_signal();
+    });
+  };
+  wait_for_signal();
+  ::signal(SIGPIPE, SIG_IGN);
+  asio::co_spawn(loop, execute_rounds(loop),
+                 [&](const std::exception_ptr& error, std::string result) {
+                   failure = error;
+                   status = std::move(result);
+                   signals.cancel();
+                 });
+  loop.run();
+  std::error_code ignored;
+  std::filesystem::remove(run_.live_file(), ignored);
+  if (failure) std::rethrow_exception(failure);
+  return status;
+}
+
+void Controller::interrupt() {
+  observer_.stopping(++interrupts_);
+  if (current_ != nullptr) current_->interrupt();
+}
+
+asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) {
+  const plan::Plan& plan = run_.plan();
+  const bool resumed = std::filesystem::exists(run_.journal_file());
+  store::Journal journal(run_.journal_file());
+  journal.append(resumed ? "run_resume" : "run_start", {{"run", plan.run_id},
+                                                        {"host", host_name()},
+                                                        {"pid", ::getpid()},
+                                                        {"assay", version_string()}});
+  std::vector<std::string> hosts = launcher_->hosts();
+  int nodes = 1;
+  for (const plan::CasePlan& plan_case : plan.cases) {
+    require_hosts(plan_case, hosts, plan.suite_file);
+    nodes = std::max(nodes, plan_case.nodes);
+  }
+  hosts.resize(static_cast<std::size_t>(nodes));
+
+  Fleet fleet(loop, *launcher_, hosts);
+  co_await prepare(fleet);
+  bool all_completed = true;
+  for (const plan::CasePlan& plan_case : plan.cases) {
+    bool startable = true;
+    for (int round = 1; round <= plan_case.repeats; ++round, ++rounds_done_) {
+      const auto done = finished_.find({plan_case.name, round});
+      if (done != finished_.end()) {
+        all_completed &= done->second == "completed";
+        continue;
+      }
+      if (interrupts_ > 0 || !startable) continue;
+      const RoundOutcome outcome = co_await execute_round(loop, fleet, journal, plan_case, round);
+      all_completed &= outcome.status == "completed";
+      startable = outcome.status != "launch_failed";
+    }
+  }
+  co_await fleet.disconnect();
+  const std::string status = interrupts_ > 0 ? "interrupted"
+                             : all_completed ? "completed"
+                                             : "failed";
+  journal.append("run_end", {{"status", status}});
+  journal.sync();
+  co_return status;
+}
+
+asio::awaitable<void> Controller::prepare(Fleet& fleet) {
+  co_await fleet.connect();
+  if (std::filesystem::exists(run_.system_file())) co_return;
+  Json nodes = Json::array();
+  for (auto& [node, system] : co_await fleet.describe(kDescribeLimit)) {
+    Json entry{{"node", node}, {"host", fleet.hosts()[static_cast<std::size_t>(node)]}};
+    entry.update(system);
+    nodes.push_back(std::move(entry));
+  }
+  const BuildInfo& build = build_info();
+  write_file_atomic(run_.system_file(),
+                    dump_pretty({{"assay",
+                                  {{"version", build.version},
+                                   {"revision", build.revision},
+                                   {"dirty", build.dirty},
+                                   {"compiler", build.compiler},
+                                   {"build_type", build.build_type}}},
+                                 {"launcher", launcher_->name()},
+                                 {"nodes", std::move(nodes)}}),
+                    /*sync=*/false);
+}
+
+asio::awaitable<RoundOutcome> Controller::execute_round(asio::io_context& loop, Fleet& fleet,
+                                                        store::Journal& journal,
+                                                        const plan::CasePlan& plan_case,
+                                                        int number) {
+  set_aside(plan_case, number);
+  co_await fleet.connect();  // agents that were lost in an earlier round come back here
+  observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
+  Round round(loop,
+              {run_.plan(), plan_case, run_, *launcher_, fleet, journal,
+               [&](const RoundProgress& progress) {
+                 observer_.round_progress(plan_case, number, progress);
+                 write_live(plan_case, number, progress);
+               }},
+              number);
+  current_ = &round;
+  RoundOutcome outcome;
+  try {
+    outcome = co_await round.run();
+  } catch (...) {
+    current_ = nullptr;
+    throw;
+  }
+  current_ = nullptr;
+  observer_.round_ended(plan_case, number, outcome);
+  co_return outcome;
+}
+
+void Controller::set_aside(const plan::CasePlan& plan_case, int round) const {
+  const std::filesystem::path folder = run_.round_dir(plan_case.name, round);
+  if (!std::filesystem::exists(folder)) return;
+  for (int k = 1;; ++k) {
+    const std::filesystem::path aside = fmt::format("{}.interrupted-{}", folder.string(), k);
+    if (std::filesystem::exists(aside)) continue;
+    std::error_code ec;
+    std::filesystem::rename(folder, aside, ec);
+    if (ec)
+      throw system_error(ErrorKind::environment, "cannot set the interrupted round aside",
+                         folder.string(), ec.value());
+    return;
+  }
+}
+
+void Controller::write_live(const plan::CasePlan& plan_case, int round,
+                            const RoundProgress& progress) {
+  const std::int64_t mono = mono_now_ns();
+  if (mono - live_written_ns_ < kLiveEvery) return;
+  live_written_ns_ = mono;
+  Json nodes = Json::array();
+  for (const auto& [node, beat] : progress.heartbeats) nodes.push_back(beat);
+  write_file_atomic(run_.live_file(),
+                    dump_pretty({{"run", run_.plan().run_id},
+                                 {"host", host_name()},
+                                 {"pid", ::getpid()},
+                                 {"wall_ns", wall_now_ns()},
+                                 {"case", plan_case.name},
+                                 {"round", round},
+                                 {"repeats", plan_case.repeats},
+                                 {"rounds_done", rounds_done_},
+                                 {"rounds_total", rounds_total_},
+                                 {"ranks", progress.ranks},
+                                 {"started", progress.started},
+                                 {"ended", progress.ended},
+                                 {"nodes", std::move(nodes)}}),
+                    /*sync=*/false);
+}
+
+}  // namespace assay::launch

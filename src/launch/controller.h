@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "launch/round.h"
+#include "store/run_dir.h"
+
+namespace assay::launch {
+
+/// Told what happens while a run goes on; every call comes from the thread that executes the run.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void round_started(const plan::CasePlan& plan_case, int round, int done, int total) = 0;
+  virtual void round_progress(const plan::CasePlan& plan_case, int round,
+                              const RoundProgress& progress) = 0;
+  virtual void round_ended(const plan::CasePlan& plan_case, int round,
+                           const RoundOutcome& outcome) = 0;
+  virtual void stopping(int signals) = 0;  ///< the user asked once (1) or again (2)
+};
+
+/// Executes the rounds of a run that are not finished yet: all of them for a new run, the rest when
+/// resuming. Finished rounds are never touched; a round that was cut off is kept under another name
+/// and run again.
+class Controller {
+ public:
+  /// `bindir` holds assay-agent and the built-in workloads.
+  Controller(store::RunDir run, std::filesystem::path bindir, Observer& observer);
+
+  /// Blocks until the run has ended; SIGINT and SIGTERM stop it (twice: at once). Gives the run's
+  /// status, as in the journal's run_end: "completed", "failed" or "interrupted".
+  /// Throws Error when the fleet cannot be started or the run directory not be written; what was
+  /// journaled by then stays, and the run can be resumed.
+  std::string execute();
+
+ private:
+  asio::awaitable<std::string> execute_rounds(asio::io_context& loop);
+  asio::awaitable<void> prepare(Fleet& fleet);
+  asio::awaitable<RoundOutcome> execute_round(asio::io_context& loop, Fleet& fleet,
+                                              store::Journal& journal,
+                                              const plan::CasePlan& plan_case, int round);
+  void set_aside(const plan::CasePlan& plan_case, int round) const;
+  void write_live(const plan::CasePlan& plan_case, int round, const RoundProgress& progress);
+  void interrupt();
+
+  store::RunDir run_;
+  std::filesystem::path bindir_;
+  Observer& observer_;
+  std::unique_ptr<Launcher> launcher_;
+  std::map<std::pair<std::string, int>, std::string> finished_;  // (case, round) → status
+  Round* current_ = nullptr;
+  int interrupts_ = 0;
+  int rounds_done_ = 0;
+  int rounds_total_ = 0;
+  std::int64_t live_written_ns_ = 0;
+};
+
+/// The rounds that need no further run: (case, round) → status. A failed round is a result; an
+/// interrupted, lost or never started one is not.
+[[nodiscard]] std::map<std::pair<std::string, int>, std::string> finished_rounds(
+    const std::vector<Json>& journal);
+
+}  // namespace assay::launch

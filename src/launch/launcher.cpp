@@ -1,0 +1,37 @@
+#include "launch/launcher.h"
+
+#include "core/error.h"
+#include "launch/local/local_launcher.h"
+
+namespace assay::launch {
+
+const std::vector<LauncherInfo>& launcher_catalogue() {
+  static const std::vector<LauncherInfo> catalogue{
+      {"local", "this machine: agents are child processes of assay"}};
+  return catalogue;
+}
+
+std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
+                                        const std::filesystem::path& bindir) {
+  if (cluster.launcher == "local") {
+    const std::filesystem::path agent = bindir / "assay-agent";
+    if (!std::filesystem::exists(agent))
+      throw Error(ErrorKind::environment, "assay-agent is missing", agent.string(),
+                  "it is built and installed beside assay; build again");
+    return std::make_unique<LocalLauncher>(cluster, agent);
+  }
+  throw Error(ErrorKind::environment,
+              "the launcher '" + cluster.launcher + "' is not part of this build", {},
+              "known: local; use 'cluster: {launcher: local}' or --set cluster.launcher=local");
+}
+
+void require_hosts(const plan::CasePlan& plan_case, const std::vector<std::string>& hosts,
+                   const std::string& suite_file) {
+  if (plan_case.nodes <= static_cast<int>(hosts.size())) return;
+  throw Error(ErrorKind::config,
+              "case " + plan_case.name + " wants " + std::to_string(plan_case.nodes) +
+                  " nodes, but the cluster has " + std::to_string(hosts.size()),
+              suite_file, "name more hosts under cluster.hosts, or lower the case's nodes");
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "launch/launcher.h"
+
+namespace assay::launch {
+
+/// Agents as child processes on this machine: one for every host named in the suite (several
+/// "hosts" on one machine are for trying out multi-node cases), or one for this machine.
+class LocalLauncher : public Launcher {
+ public:
+  LocalLauncher(const plan::Cluster& cluster, std::filesystem::path agent);
+
+ private:
+  [[nodiscard]] std::string_view do_name() const override { return "local"; }
+  [[nodiscard]] std::vector<std::string> do_hosts() const override { return hosts_; }
+  [[nodiscard]] std::vector<ChannelCommand> do_render(
+      const std::vector<std::string>& hosts) const override;
+  [[nodiscard]] std::filesystem::path do_remote_dir(
+      const std::filesystem::path& node_dir) const override;
+  void do_sweep(const std::string& host, const std::string& round_id) const override;
+
+  std::vector<std::string> hosts_;
+  std::filesystem::path agent_;
+};
+
+}  // namespace assay::launch

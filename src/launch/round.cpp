@@ -1,0 +1,307 @@
+#include "launch/round.h"
+
+#include <algorithm>
+#include <random>
+
+#include <arpa/inet.h>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "agent/messages.h"
+#include "core/error.h"
+#include "core/subprocess.h"
+#include "core/units.h"
+
+namespace assay::launch {
+
+namespace {
+
+// An agent sends a heartbeat every second.
+constexpr std::int64_t kSilenceLimit = 15'000'000'000;
+// After a stop an agent needs its grace, a look for leftovers and the end of telemetry.
+constexpr std::int64_t kStopMargin = 20'000'000'000;
+constexpr auto kCheckEvery = std::chrono::milliseconds(200);
+
+int free_port() {
+  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (!fd || ::bind(fd.get(), generic, length) != 0 ||
+      ::getsockname(fd.get(), generic, &length) != 0)
+    return 29500;
+  return ntohs(address.sin_port);
+}
+
+std::string state_text(const std::string& state) {
+  if (state == "T" || state == "t") return ", stopped by a signal";
+  if (state == "D") return ", waiting for the kernel (disk or driver)";
+  if (state == "Z") return ", ended but not reaped";
+  return {};
+}
+
+}  // namespace
+
+Round::Round(asio::io_context& loop, Context context, int number)
+    : context_(std::move(context)),
+      number_(number),
+      placement_(
+          rendezvous::place(context_.plan, context_.plan_case, context_.fleet.hosts(), number)),
+      nodes_(static_cast<std::size_t>(context_.plan_case.nodes)),
+      changed_(loop) {
+  if (placement_.master_port == 0) placement_.master_port = free_port();
+  std::random_device entropy;
+  id_ = fmt::format("{}/{}/{}-{:08x}", context_.plan.run_id, context_.plan_case.name, number,
+                    entropy());
+}
+
+const std::string& Round::host(int node) const {
+  return placement_.hosts[static_cast<std::size_t>(node)];
+}
+
+std::string Round::rank_on_host(int rank, int node) const {
+  return fmt::format("rank {} on {}", rank, host(node));
+}
+
+void Round::journal(const std::string& event, int node, const Json& message) {
+  Json fields{{"case", context_.plan_case.name}, {"round", number_}};
+  if (node >= 0) {
+    fields["node"] = node;
+    fields["host"] = host(node);
+  }
+  for (const auto& [key, value] : message.items())
+    if (key != "type" && key != "node" && key != "id") fields[key] = value;
+  context_.journal.append(event, fields);
+}
+
+void Round::send_work() {
+  const plan::CasePlan& plan_case = context_.plan_case;
+  Json nodes = Json::array();
+  for (int node = 0; node < plan_case.nodes; ++node)
+    nodes.push_back({{"node", node}, {"host", host(node)}});
+  journal("round_start", -1, {{"nodes", nodes}, {"master_port", placement_.master_port}});
+
+  for (int node = 0; node < plan_case.nodes; ++node) {
+    const auto directory = context_.launcher.remote_dir(
+        context_.run.node_dir(plan_case.name, number_, host(node), node));
+    rendezvous::NodeCommands commands =
+        rendezvous::resolve_node(context_.plan, plan_case, placement_, node, directory);
+    agent::RoundRequest request;
+    request.id = id_;
+    request.directory = directory;
+    request.workdir = plan_case.workdir;
+    request.files["config.json"] = dump_pretty(plan_case.config);
+    request.env = std::move(commands.env);
+    for (rendezvous::RankCommand& rank : commands.ranks)
+      request.ranks.push_back(
+          {rank.rank, rank.local_rank, std::move(rank.argv), std::move(rank.env)});
+    request.time_limit = plan_case.limits.time;
+    request.stall_limit = plan_case.limits.stall;
+    request.grace = plan_case.limits.grace;
+    request.output_limit = plan_case.limits.output_bytes;
+    if (context_.plan.telemetry.enabled) {
+      request.telemetry_interval = context_.plan.telemetry.interval;
+      for (const Json& source : context_.plan.vendor_data.value("samples", Json::array()))
+        request.sources.push_back(telemetry::device_source_from_json(source, "plan.json"));
+    }
+    progress_.ranks += static_cast<int>(request.ranks.size());
+    nodes_[static_cast<std::size_t>(node)].heard_ns = mono_now_ns();
+    context_.fleet.send(node, agent::to_json(request));
+  }
+}
+
+asio::awaitable<RoundOutcome> Round::run() {
+  // A journal that cannot be written (a full disk) ends the round and the run, not the process.
+  const auto guarded = [this](auto&& action) {
+    try {
+      action();
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+    }
+    changed_.cancel();
+  };
+  context_.fleet.listen({[this, guarded](int node, const Json& message) {
+                           guarded([&] { on_message(node, message); });
+                         },
+                         [this, guarded](int node, const std::string& reason) {
+                           guarded([&] { on_lost(node, reason); });
+                         }});
+  send_work();
+  while (!finished() && !failure_) {
+    changed_.expires_after(kCheckEvery);
+    asio::error_code ec;
+    co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    guarded([this] { check_deadlines(); });
+  }
+  context_.fleet.listen({});
+  if (failure_) std::rethrow_exception(failure_);
+  if (!outcome_) outcome_ = RoundOutcome{"completed", {}, {}};
+  journal(
+      "round_end", -1,
+      {{"status", outcome_->status}, {"reason", outcome_->reason}, {"advice", outcome_->advice}});
+  context_.journal.sync();
+  co_return *outcome_;
+}
+
+bool Round::finished() const {
+  return std::ranges::all_of(nodes_, [](const Node& node) { return node.ended || node.lost; });
+}
+
+void Round::on_message(int number, const Json& message) {
+  if (number >= static_cast<int>(nodes_.size())) return;
+  Node& node = nodes_[static_cast<std::size_t>(number)];
+  if (node.ended || node.lost) return;
+  node.heard_ns = mono_now_ns();
+  const std::string& type = message["type"].get_ref<const std::string&>();
+  if (type == "heartbeat") {
+    on_heartbeat(number, message);
+  } else if (type == "rank_start") {
+    ++progress_.started;
+    node.living.insert(message.at("rank").get<int>());
+    journal("rank_start", number, message);
+  } else if (type == "rank_exit") {
+    on_rank_exit(number, message);
+  } else if (type == "start_failed") {
+    on_start_failed(number, message);
+  } else if (type == "limit") {
+    on_limit(number, message);
+  } else if (type == "gap") {
+    journal("gap", number, message);
+  } else if (type == "unkillable") {
+    journal("unkillable", number, message);
+  } else if (type == "error") {
+    conclude("launch_failed", fmt::format("the agent on {} refused the round: {}", host(number),
+                                          message.value("reason", "")));
+    node.ended = true;
+    stop_all("stop", context_.plan_case.limits.grace);
+  } else if (type == "round_end" && message.value("id", "") == id_) {
+    node.ended = true;
+    journal("node_end", number, message);
+  }
+  if (context_.on_progress) context_.on_progress(progress_);
+}
+
+void Round::on_rank_exit(int number, const Json& message) {
+  const int rank = message.at("rank").get<int>();
+  nodes_[static_cast<std::size_t>(number)].living.erase(rank);
+  ++progress_.ended;
+  journal("rank_exit", number, message);
+  const bool by_itself = message.value("ended_by", "") == "itself";
+  if (!by_itself || message.value("code", -1) == 0) return;
+  ExitStatus status;
+  if (message.contains("signal")) status.signal = message["signal"].get<int>();
+  if (message.contains("code")) status.code = message["code"].get<int>();
+  conclude("failed", rank_on_host(rank, number) + ": " + to_string(status),
+           fmt::format("see rank{}.out.log", rank));
+  // The others may be about to end by themselves, or wait for the dead rank for ever.
+  if (!stop_at_ns_) stop_at_ns_ = mono_now_ns() + context_.plan_case.limits.grace.count();
+}
+
+void Round::on_start_failed(int number, const Json& message) {
+  const std::string place = message.contains("rank")
+                                ? rank_on_host(message["rank"].get<int>(), number)
+                                : message.value("where", host(number));
+  conclude("launch_failed", place + ": " + message.value("reason", "could not be started"),
+           message.value("advice", ""));
+  stop_all("stop", std::min<Nanoseconds>(context_.plan_case.limits.grace, std::chrono::seconds(1)));
+}
+
+void Round::on_limit(int number, const Json& message) {
+  const std::string cause = message.value("cause", "");
+  std::string who;
+  for (const Json& rank : message.value("ranks", Json::array()))
+    who += (who.empty() ? "" : ", ") + std::to_string(rank.get<int>());
+  if (cause == "time limit") {
+    conclude("timed_out",
+             fmt::format("the time limit of {} was reached; still running: rank {} on {}",
+                         format_duration(context_.plan_case.limits.time), who, host(number)),
+             "raise limits.time, or find out what the ranks wait for in their logs");
+  } else {
+    conclude("stalled",
+             fmt::format("rank {} on {} made no step for {:.1f} s (last step {}{})", who,
+                         host(number), message.value("idle_s", 0.0), message.value("step", 0),
+                         state_text(message.value("state", ""))),
+             "look at the last lines of its log; raise limits.stall if such pauses are normal");
+  }
+  stop_all(cause, context_.plan_case.limits.grace);
+}
+
+void Round::on_heartbeat(int number, const Json& message) {
+  nodes_[static_cast<std::size_t>(number)].idle_s = message.value("idle_s", 0.0);
+  progress_.heartbeats[number] = message;
+}
+
+void Round::check_deadlines() {
+  const std::int64_t mono = mono_now_ns();
+  if (stop_at_ns_ && mono >= *stop_at_ns_ && !give_up_at_ns_)
+    stop_all("stop", context_.plan_case.limits.grace);
+  for (int number = 0; number < static_cast<int>(nodes_.size()); ++number) {
+    Node& node = nodes_[static_cast<std::size_t>(number)];
+    if (node.ended || node.lost) continue;
+    const bool silent = mono - node.heard_ns > kSilenceLimit;
+    if (!silent && !(give_up_at_ns_ && mono > *give_up_at_ns_)) continue;
+    context_.fleet.drop(number);
+    on_lost(number, silent ? fmt::format("no sign of life for {:.0f} s",
+                                         static_cast<double>(mono - node.heard_ns) * 1e-9)
+                           : "it did not end the round when asked");
+  }
+  // A whole round without output: no rank can be told apart unless one is stopped or blocked.
+  const double stall = seconds(context_.plan_case.limits.stall);
+  if (stall == 0 || give_up_at_ns_ || progress_.heartbeats.size() < nodes_.size()) return;
+  if (!std::ranges::all_of(nodes_, [&](const Node& node) {
+        return node.ended || node.lost || (node.idle_s > stall && !node.living.empty());
+      }))
+    return;
+  if (finished()) return;
+  std::string who;
+  for (const auto& [number, beat] : progress_.heartbeats) {
+    if (!beat.contains("suspect") || nodes_[static_cast<std::size_t>(number)].ended) continue;
+    const Json& suspect = beat["suspect"];
+    who += (who.empty() ? "" : "; ") +
+           fmt::format("{} silent for {:.1f} s{}", rank_on_host(suspect.value("rank", 0), number),
+                       suspect.value("idle_s", 0.0), state_text(suspect.value("state", "")));
+  }
+  conclude("stalled", "no rank made progress: " + who,
+           "look at the last lines of the logs; raise limits.stall if such pauses are normal");
+  stop_all("stall", context_.plan_case.limits.grace);
+}
+
+void Round::on_lost(int number, const std::string& reason) {
+  Node& node = nodes_[static_cast<std::size_t>(number)];
+  if (node.ended || node.lost) return;
+  node.lost = true;
+  context_.launcher.sweep(host(number), id_);
+  for (const int rank : node.living) {
+    ++progress_.ended;
+    journal("rank_exit", number, {{"rank", rank}, {"ended_by", "lost"}});
+  }
+  node.living.clear();
+  conclude("lost", fmt::format("the agent on {} was lost: {}", host(number), reason),
+           "its ranks were killed; 'assay run --resume' runs the round again");
+  stop_all("stop", context_.plan_case.limits.grace);
+}
+
+void Round::conclude(const std::string& status, const std::string& reason,
+                     const std::string& advice) {
+  if (!outcome_) outcome_ = RoundOutcome{status, reason, advice};
+}
+
+void Round::stop_all(const std::string& cause, Nanoseconds grace) {
+  const std::int64_t give_up = mono_now_ns() + grace.count() + kStopMargin;
+  give_up_at_ns_ = std::min(give_up_at_ns_.value_or(give_up), give_up);
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+    context_.fleet.send(node, {{"type", "stop"}, {"cause", cause}, {"grace_ns", grace.count()}});
+}
+
+void Round::interrupt() {
+  conclude("interrupted", "stopped by the user", "'assay run --resume' goes on from here");
+  stop_all("stop", ++interrupts_ == 1 ? context_.plan_case.limits.grace : Nanoseconds(0));
+  changed_.cancel();
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <asio/awaitable.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "launch/fleet.h"
+#include "plan/plan.h"
+#include "rendezvous/ranks.h"
+#include "store/journal.h"
+#include "store/run_dir.h"
+
+namespace assay::launch {
+
+/// How a round ended, as in the journal's round_end.
+struct RoundOutcome {
+  std::string status;  ///< "completed", "failed", "timed_out", "stalled", "interrupted", …
+  std::string reason;  ///< names the culprit; empty when completed
+  std::string advice;
+};
+
+/// What is known of a running round, for progress and the live view.
+struct RoundProgress {
+  int ranks = 0;
+  int started = 0;
+  int ended = 0;
+  std::map<int, Json> heartbeats;  ///< newest of each node
+};
+
+/// Runs one round on the fleet: sends the work, journals what the agents report, and ends it when
+/// every rank has ended, a limit is reached, a rank fails, an agent is lost or the user asks.
+class Round {
+ public:
+  struct Context {
+    const plan::Plan& plan;
+    const plan::CasePlan& plan_case;
+    const store::RunDir& run;
+    const Launcher& launcher;
+    Fleet& fleet;
+    store::Journal& journal;
+    std::function<void(const RoundProgress&)> on_progress;  ///< may be empty
+  };
+
+  Round(asio::io_context& loop, Context context, int number);
+
+  asio::awaitable<RoundOutcome> run();
+  /// First call: SIGTERM and grace; second: SIGKILL at once.
+  void interrupt();
+
+ private:
+  struct Node {
+    bool ended = false;
+    bool lost = false;
+    std::int64_t heard_ns = 0;
+    double idle_s = 0;
+    std::set<int> living;  // ranks that were started and have not ended
+  };
+
+  void send_work();
+  void on_message(int node, const Json& message);
+  void on_lost(int node, const std::string& reason);
+  void on_rank_exit(int node, const Json& message);
+  void on_limit(int node, const Json& message);
+  void on_start_failed(int node, const Json& message);
+  void on_heartbeat(int node, const Json& message);
+  void check_deadlines();
+  void stop_all(const std::string& cause, Nanoseconds grace);
+  void conclude(const std::string& status, const std::string& reason,
+                const std::string& advice = {});
+  void journal(const std::string& event, int node, const Json& message);
+  [[nodiscard]] bool finished() const;
+  [[nodiscard]] const std::string& host(int node) const;
+  [[nodiscard]] std::string rank_on_host(int rank, int node) const;
+
+  Context context_;
+  int number_;
+  rendezvous::Placement placement_;
+  std::string id_;
+  std::vector<Node> nodes_;
+  asio::steady_timer changed_;
+  std::exception_ptr failure_;
+  std::optional<RoundOutcome> outcome_;  // the first reason that ends the round otherwise than well
+  std::optional<std::int64_t> stop_at_ns_;     // after a rank failed: when the others are stopped
+  std::optional<std::int64_t> give_up_at_ns_;  // after a stop: when silent agents are dropped
+  int interrupts_ = 0;
+  RoundProgress progress_;
+};
+
+}  // namespace assay::launch

@@ -1,0 +1,278 @@
+#include "perflog/progress.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <system_error>
+
+#include "perflog/token.h"
+
+namespace assay::perflog {
+namespace {
+
+using detail::kToken;
+
+bool is_space(char c) noexcept {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+// Of a number or a literal.
+bool is_plain(char c) noexcept {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-';
+}
+
+// Numbers as Parser reads them; nothing for the literals true and false. null is NaN: that is how
+// the strict writer writes a loss that is not finite.
+std::optional<double> read_scalar(std::string_view word) noexcept {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const bool negative = word.starts_with('-');
+  const std::string_view bare = negative ? word.substr(1) : word;
+  if (bare == "NaN" || bare == "nan" || word == "null") return nan;
+  if (bare == "Infinity" || bare == "inf") {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    return negative ? -infinity : infinity;
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> read_whole(std::string_view word) noexcept {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error == std::errc() && end == word.data() + word.size()) return value;
+  const std::optional<double> number = read_scalar(word);
+  if (!number || std::abs(*number) > 9e18 || *number != std::nearbyint(*number))
+    return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
+}  // namespace
+
+void ProgressScanner::count_lines(const char* begin, const char* end) noexcept {
+  // A tight loop that the compiler vectorises; short blocks keep the counter in a byte.
+  while (begin != end) {
+    const char* const stop = begin + std::min<std::ptrdiff_t>(end - begin, 255);
+    std::uint8_t count = 0;
+    for (; begin != stop; ++begin) count = static_cast<std::uint8_t>(count + (*begin == '\n'));
+    lines_ += count;
+  }
+}
+
+// Passes text up to the end of a token, or to `end`.
+const char* ProgressScanner::find_object(const char* p, const char* end) noexcept {
+  while (matched_ != 0 && p != end) {
+    if (*p == kToken[matched_]) {
+      ++p;
+      if (++matched_ == kToken.size()) {
+        matched_ = 0;
+        begin_event();
+        return p;
+      }
+    } else {
+      matched_ = 0;  // the token's first byte occurs in it only once
+    }
+  }
+  if (p == end) return p;
+  const char* const token = detail::find_token(p, end);
+  if (token == end) {
+    matched_ = static_cast<std::uint8_t>(detail::token_prefix_at_end(p, end));
+    count_lines(p, end);
+    return end;
+  }
+  count_lines(p, token);
+  begin_event();
+  return token + kToken.size();
+}
+
+void ProgressScanner::feed(std::string_view bytes) noexcept {
+  const char* p = bytes.data();
+  const char* const end = p + bytes.size();
+  while (p != end) {
+    if (state_ == State::text) {
+      p = find_object(p, end);
+      continue;
+    }
+    // Most of a line is plain characters of strings and numbers; only what is cut by the end of a
+    // piece, or wanted, goes through the buffer.
+    if ((state_ == State::in_key || state_ == State::in_string) && !escaped_) {
+      const char* const begin = p;
+      while (p != end && *p != '"' && *p != '\\' && *p != '\n') ++p;
+      append(begin, p);
+    } else if (state_ == State::in_scalar) {
+      const char* const begin = p;
+      while (p != end && is_plain(*p)) ++p;
+      append(begin, p);
+    } else if (*p == ' ' && state_ != State::in_string && state_ != State::in_key) {
+      ++p;
+    }
+    if (p == end) break;
+    const char c = *p++;
+    if (c == '\n') {
+      ++lines_;
+      state_ = State::text;
+      continue;
+    }
+    state_ = next(c);
+    // What made the line unreadable may itself begin a token.
+    if (state_ == State::text && c == '[') matched_ = 1;
+  }
+}
+
+void ProgressScanner::append(const char* begin, const char* end) noexcept {
+  const std::size_t size = static_cast<std::size_t>(end - begin);
+  if (length_ + size > buffer_.size()) {
+    length_ = static_cast<std::uint8_t>(buffer_.size() + 1);
+    return;
+  }
+  char* out = buffer_.data() + length_;
+  for (; begin != end; ++begin) *out++ = *begin;
+  length_ = static_cast<std::uint8_t>(length_ + size);
+}
+
+void ProgressScanner::begin_event() noexcept {
+  state_ = State::before_object;
+  kind_ = Kind::other;
+  escaped_ = false;
+  in_value_ = false;
+  step_source_ = 0;
+  loss_source_ = 0;
+  depth_ = 0;
+  objects_ = 0;
+}
+
+ProgressScanner::State ProgressScanner::open(bool object) noexcept {
+  if (depth_ == kMaxDepth) return State::text;
+  if (depth_ == 1 && object) in_value_ = key_ == Key::value;
+  const std::uint64_t bit = std::uint64_t{1} << depth_;
+  objects_ = object ? objects_ | bit : objects_ & ~bit;
+  ++depth_;
+  return object ? State::key_or_end : State::value_or_end;
+}
+
+ProgressScanner::State ProgressScanner::close(bool object) noexcept {
+  const bool inside_object = ((objects_ >> (depth_ - 1)) & 1U) != 0;
+  if (object != inside_object) return State::text;
+  if (--depth_ == 1) in_value_ = false;
+  if (depth_ > 0) return State::after_value;
+  end_event();
+  return State::text;
+}
+
+ProgressScanner::State ProgressScanner::next(char c) noexcept {
+  switch (state_) {
+    case State::text:
+      break;
+    case State::before_object:
+      if (is_space(c)) return state_;
+      if (c == '{') return open(true);
+      break;
+    case State::key_or_end:
+      if (c == '}') return close(true);
+      [[fallthrough]];
+    case State::key:
+      if (is_space(c)) return state_;
+      if (c != '"') break;
+      length_ = 0;
+      return State::in_key;
+    case State::in_key:
+      if (!escaped_ && c == '"') {
+        end_key();
+        return State::colon;
+      }
+      escaped_ = !escaped_ && c == '\\';
+      push(c);
+      return state_;
+    case State::colon:
+      if (is_space(c)) return state_;
+      if (c == ':') return State::value;
+      break;
+    case State::value_or_end:
+      if (c == ']') return close(false);
+      [[fallthrough]];
+    case State::value:
+      if (is_space(c)) return state_;
+      length_ = 0;
+      if (c == '{' || c == '[') return open(c == '{');
+      if (c == '"') return State::in_string;
+      if (c == ',' || c == ':' || c == '}' || c == ']') break;
+      push(c);
+      return State::in_scalar;
+    case State::in_string:
+      if (!escaped_ && c == '"') {
+        if (depth_ == 1 && key_ == Key::event) {
+          if (word() == "STEP_END")
+            kind_ = Kind::step_end;
+          else
+            kind_ = word() == "STEP_BEGIN" ? Kind::step_begin : Kind::other;
+        }
+        return State::after_value;
+      }
+      escaped_ = !escaped_ && c == '\\';
+      push(c);
+      return state_;
+    case State::in_scalar:
+      if (!is_space(c) && c != ',' && c != '}' && c != ']') {
+        if (c == '{' || c == '[' || c == '"' || c == ':') break;
+        push(c);
+        return state_;
+      }
+      end_scalar();
+      [[fallthrough]];
+    case State::after_value:
+      if (is_space(c)) return State::after_value;
+      if (c == ',') return ((objects_ >> (depth_ - 1)) & 1U) != 0 ? State::key : State::value;
+      if (c == '}' || c == ']') return close(c == '}');
+      break;
+  }
+  return State::text;
+}
+
+void ProgressScanner::end_key() noexcept {
+  const std::string_view key = word();
+  if (key == "event")
+    key_ = Key::event;
+  else if (key == "value")
+    key_ = Key::value;
+  else if (key == "step")
+    key_ = Key::step;
+  else if (key == "global_steps")
+    key_ = Key::global_steps;
+  else if (key == "loss")
+    key_ = Key::loss;
+  else
+    key_ = Key::other;
+}
+
+void ProgressScanner::end_scalar() noexcept {
+  const bool top = depth_ == 1;
+  if (!top && !(depth_ == 2 && in_value_)) return;
+  if (key_ == Key::step || key_ == Key::global_steps) {
+    std::uint8_t source = 1;
+    if (key_ == Key::step) source = top ? 3 : 2;
+    const std::optional<std::int64_t> step =
+        source > step_source_ ? read_whole(word()) : std::nullopt;
+    if (!step) return;
+    step_ = *step;
+    step_source_ = source;
+  } else if (key_ == Key::loss) {
+    const std::uint8_t source = top ? 1 : 2;
+    const std::optional<double> loss = source > loss_source_ ? read_scalar(word()) : std::nullopt;
+    if (!loss) return;
+    loss_ = *loss;
+    loss_source_ = source;
+  }
+}
+
+void ProgressScanner::end_event() noexcept {
+  ++events_;
+  if (kind_ != Kind::other && step_source_ != 0) last_step_ = step_;
+  if (kind_ != Kind::step_end) return;
+  ++steps_;
+  if (loss_source_ != 0) last_loss_ = loss_;
+}
+
+}  // namespace assay::perflog

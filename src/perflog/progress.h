@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace assay::perflog {
+
+/// Follows a rank's output as it comes, for heartbeats and stall detection: how many lines, how
+/// many STEP_END events, the newest step number and loss. Takes pieces cut anywhere, keeps under
+/// 256 bytes and allocates nothing. It reads the same lines as Parser, but gives up on a line
+/// that it cannot read where Parser would look for another event behind the torn one.
+/// Needs nothing but the standard library, so that a fully static program can link it.
+class ProgressScanner {
+ public:
+  void feed(std::string_view bytes) noexcept;
+
+  /// Lines ended by a newline so far.
+  [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
+  /// Whole STEP_END events so far, whether or not their newline has come.
+  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+  /// Whole PerfLog events of any kind so far.
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  /// From the newest STEP_BEGIN or STEP_END that has one: `step` of the top level, else `step` or
+  /// `global_steps` of the value.
+  [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
+  /// From the newest STEP_END that has one (of the value, else of the top level); NaN or infinite
+  /// when the rank said so.
+  [[nodiscard]] std::optional<double> last_loss() const noexcept { return last_loss_; }
+
+ private:
+  enum class State : std::uint8_t {
+    text,           // looking for the token
+    before_object,  // behind the token
+    key_or_end,     // behind '{'
+    key,            // behind ',' in an object
+    in_key,
+    colon,
+    value,
+    value_or_end,  // behind '['
+    in_string,
+    in_scalar,  // number or literal
+    after_value,
+  };
+  static constexpr std::size_t kMaxDepth = 64;
+
+  [[nodiscard]] const char* find_object(const char* p, const char* end) noexcept;
+  [[nodiscard]] State next(char c) noexcept;
+  [[nodiscard]] State open(bool object) noexcept;
+  [[nodiscard]] State close(bool object) noexcept;
+  void begin_event() noexcept;
+  void end_key() noexcept;
+  void end_scalar() noexcept;
+  void end_event() noexcept;
+  void count_lines(const char* begin, const char* end) noexcept;
+  void append(const char* begin, const char* end) noexcept;
+  void push(char c) noexcept { append(&c, &c + 1); }
+  /// The buffered key or scalar, or nothing when it was longer than the buffer.
+  [[nodiscard]] std::string_view word() const noexcept {
+    return length_ <= buffer_.size() ? std::string_view(buffer_.data(), length_)
+                                     : std::string_view();
+  }
+
+  enum class Key : std::uint8_t { other, event, value, step, global_steps, loss };
+  enum class Kind : std::uint8_t { other, step_begin, step_end };
+
+  std::uint64_t lines_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t events_ = 0;
+  std::optional<std::int64_t> last_step_;
+  std::optional<double> last_loss_;
+
+  State state_ = State::text;
+  Key key_ = Key::other;
+  Kind kind_ = Kind::other;
+  bool escaped_ = false;
+  bool in_value_ = false;         // the object at depth 2 is `value`
+  std::uint8_t matched_ = 0;      // bytes of the token that the last piece ended with
+  std::uint8_t step_source_ = 0;  // how much the step's key is to be preferred
+  std::uint8_t loss_source_ = 0;
+  std::uint8_t length_ = 0;
+  std::uint8_t depth_ = 0;
+  std::uint64_t objects_ = 0;  // bit d: the container at depth d + 1 is an object
+  std::int64_t step_ = 0;
+  double loss_ = 0;
+  std::array<char, 32> buffer_{};
+};
+
+}  // namespace assay::perflog

@@ -1,0 +1,101 @@
+#include "plan/cluster.h"
+
+#include <algorithm>
+
+#include "config/mapping.h"
+#include "core/text.h"
+#include "plan/case_key.h"
+#include "plan/suite.h"
+
+namespace assay::plan {
+
+using config::Mapping;
+using config::Node;
+
+namespace {
+
+std::string read_safe_word(const Node& node, const char* what) {
+  const std::string word = node.nonempty_text();
+  const bool odd = std::ranges::any_of(word, [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\'' || c == '"';
+  });
+  if (odd || word[0] == '-')
+    node.fail(std::string(what) +
+              " must not begin with '-' or contain spaces, quotes or control "
+              "characters, got " +
+              node.describe());
+  return word;
+}
+
+std::string read_host_name(const Node& node) {
+  const std::string name = read_safe_word(node, "a host name");
+  if (name.find('/') != std::string::npos || name.size() > 253)
+    node.fail("not a host name: " + node.describe());
+  return name;
+}
+
+Host read_host(const Node& node) {
+  if (node.is_scalar()) return {read_host_name(node), 0};
+  const Mapping map(node, "a host", suite_keys().at("cluster.hosts"));
+  Host host{read_host_name(map.at("name")), 0};
+  if (const Node* slots = map.find("slots"))
+    host.slots = static_cast<int>(slots->integer(1, kMaxProcs));
+  return host;
+}
+
+std::vector<Host> read_hosts(const Node& node) {
+  std::vector<Host> hosts;
+  for (const Node& item : node.items()) {
+    Host host = read_host(item);
+    if (std::ranges::find(hosts, host.name, &Host::name) != hosts.end())
+      item.fail("the host '" + host.name + "' is listed twice");
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+Json read_ssh(const Node& node) {
+  const Mapping map(node, "ssh", suite_keys().at("cluster.ssh"));
+  Json options = Json::object();
+  if (const Node* user = map.find("user")) options["user"] = read_safe_word(*user, "a user name");
+  if (const Node* port = map.find("port")) options["port"] = port->integer(1, 65535);
+  if (const Node* identity = map.find("identity")) options["identity"] = identity->nonempty_text();
+  if (const Node* jump = map.find("jump")) options["jump"] = read_safe_word(*jump, "a jump host");
+  return options;
+}
+
+Json read_slurm(const Node& node) {
+  const Mapping map(node, "slurm", suite_keys().at("cluster.slurm"));
+  Json options = Json::object();
+  for (const char* key :
+       {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude"})
+    if (const Node* value = map.find(key)) options[key] = read_safe_word(*value, key);
+  if (const Node* time = map.find("time")) options["time"] = time->text();
+  if (const Node* extra = map.find("extra")) options["extra"] = extra->texts();
+  return options;
+}
+
+}  // namespace
+
+Cluster read_cluster(const Node& node) {
+  const Mapping map(node, "cluster", suite_keys().at("cluster"));
+  Cluster cluster;
+  cluster.launcher = map.choice("launcher", {"local", "ssh", "slurm"});
+  if (const Node* hosts = map.find("hosts")) cluster.hosts = read_hosts(*hosts);
+  if (const Node* address = map.find("master_addr")) cluster.master_addr = read_host_name(*address);
+  if (const Node* port = map.find("master_port"))
+    cluster.master_port = static_cast<int>(port->integer(0, 65535));
+  if (const Node* ssh = map.find("ssh")) {
+    Json options = read_ssh(*ssh);
+    if (cluster.launcher == "ssh") cluster.options = std::move(options);
+  }
+  if (const Node* slurm = map.find("slurm")) {
+    Json options = read_slurm(*slurm);
+    if (cluster.launcher == "slurm") cluster.options = std::move(options);
+  }
+  if (cluster.launcher == "ssh" && cluster.hosts.empty())
+    node.fail("the launcher 'ssh' needs 'hosts'", "hosts: [node1, node2]");
+  return cluster;
+}
+
+}  // namespace assay::plan

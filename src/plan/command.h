@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/node.h"
+
+namespace assay::plan {
+
+/// The argv of a `command`: a list is taken as it is, text is split into words by POSIX quoting,
+/// without a shell. With `shell`, text becomes /bin/sh -c text. Unquoted characters that only a
+/// shell gives a meaning (| > $ * …) are an error unless `shell` is set.
+[[nodiscard]] std::vector<std::string> read_command(const config::Node& node, bool shell);
+
+/// Throws at the node for a placeholder that Assay does not know.
+void check_placeholders(const config::Node& node, const std::string& text);
+
+void check_placeholders(const std::string& where, const std::string& text);
+
+/// The placeholders of a command or environment value, sorted.
+[[nodiscard]] const std::vector<std::string>& placeholder_names();
+
+}  // namespace assay::plan

@@ -1,0 +1,269 @@
+#include "core/error.h"
+#include "plan/plan.h"
+
+namespace assay::plan {
+
+namespace {
+
+Json to_json(const OutputMetric& metric) {
+  return {{"name", metric.name},     {"match", metric.pattern},
+          {"unit", metric.unit},     {"better", std::string(to_string(metric.better))},
+          {"reduce", metric.reduce}, {"across", metric.across}};
+}
+
+Json to_json(const Target& target) {
+  return {{"metric", target.metric},
+          {"value", target.value},
+          {"better", std::string(to_string(target.better))}};
+}
+
+// Durations are whole nanoseconds in plan.json: exact, unlike seconds in floating point.
+Json to_json(const Limits& limits) {
+  return {{"time_ns", limits.time.count()},
+          {"stall_ns", limits.stall.count()},
+          {"grace_ns", limits.grace.count()},
+          {"output_bytes", limits.output_bytes}};
+}
+
+Json to_json(const CasePlan& plan) {
+  Json json{{"name", plan.name},           {"model", plan.model},
+            {"framework", plan.framework}, {"hardware", plan.hardware},
+            {"nodes", plan.nodes},         {"procs", plan.procs},
+            {"repeats", plan.repeats},     {"launch", std::string(to_string(plan.launch))},
+            {"command", plan.command},     {"env", plan.env},
+            {"workdir", plan.workdir},     {"data", plan.data},
+            {"config", plan.config},       {"config_origin", plan.config_origin}};
+  json["metrics"] = Json::array();
+  for (const OutputMetric& metric : plan.metrics) json["metrics"].push_back(to_json(metric));
+  if (plan.target) json["target"] = to_json(*plan.target);
+  if (plan.peak_flops) json["peak_flops"] = *plan.peak_flops;
+  json["peak_flops_origin"] = plan.peak_flops_origin;
+  json["warmup_steps"] = plan.warmup_steps;
+  json["limits"] = to_json(plan.limits);
+  json["rules"] = catalog::to_json(plan.rules);
+  return json;
+}
+
+Json to_json(const Cluster& cluster) {
+  Json hosts = Json::array();
+  for (const Host& host : cluster.hosts)
+    hosts.push_back({{"name", host.name}, {"slots", host.slots}});
+  return {{"launcher", cluster.launcher},
+          {"hosts", std::move(hosts)},
+          {"options", cluster.options},
+          {"master_addr", cluster.master_addr},
+          {"master_port", cluster.master_port}};
+}
+
+[[noreturn]] void fail(const std::string& message, const std::string& where) {
+  throw Error(ErrorKind::config, message, where,
+              "plan.json is written by 'assay run'; it is not meant to be edited");
+}
+
+// A field of an object, with errors that name the whole path of it.
+class Fields {
+ public:
+  Fields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json_.is_object()) fail("expected an object", where_);
+  }
+
+  [[nodiscard]] const std::string& where() const { return where_; }
+  [[nodiscard]] bool has(const char* key) const { return json_.contains(key); }
+  [[nodiscard]] const Json& at(const char* key) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) fail("'" + std::string(key) + "' is missing", where_);
+    return *found;
+  }
+  [[nodiscard]] std::string text(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_string()) wrong(key, "text");
+    return value.get<std::string>();
+  }
+  [[nodiscard]] int integer(const char* key) const {
+    const std::int64_t value = integer64(key);
+    if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
+      wrong(key, "a smaller number");
+    return static_cast<int>(value);
+  }
+  [[nodiscard]] std::int64_t integer64(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_number_integer()) wrong(key, "a whole number");
+    return value.get<std::int64_t>();
+  }
+  [[nodiscard]] double number(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_number()) wrong(key, "a number");
+    return value.get<double>();
+  }
+  [[nodiscard]] bool boolean(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_boolean()) wrong(key, "true or false");
+    return value.get<bool>();
+  }
+  [[nodiscard]] const Json& object(const char* key) const {
+    if (!at(key).is_object()) wrong(key, "an object");
+    return at(key);
+  }
+  [[nodiscard]] const Json& array(const char* key) const {
+    if (!at(key).is_array()) wrong(key, "a list");
+    return at(key);
+  }
+  [[nodiscard]] std::vector<std::string> texts(const char* key) const {
+    std::vector<std::string> out;
+    for (const Json& item : array(key)) {
+      if (!item.is_string()) wrong(key, "a list of text");
+      out.push_back(item.get<std::string>());
+    }
+    return out;
+  }
+  [[nodiscard]] std::map<std::string, std::string> text_map(const char* key) const {
+    std::map<std::string, std::string> out;
+    for (const auto& [name, value] : object(key).items()) {
+      if (!value.is_string()) wrong(key, "an object of text");
+      out.emplace(name, value.get<std::string>());
+    }
+    return out;
+  }
+  [[nodiscard]] Better better(const char* key) const {
+    const auto value = parse_better(text(key));
+    if (!value) wrong(key, "higher, lower or neither");
+    return *value;
+  }
+  [[nodiscard]] Fields fields(const char* key) const { return {at(key), where_ + ": " + key}; }
+
+  [[noreturn]] void wrong(const char* key, const std::string& expected) const {
+    fail("'" + std::string(key) + "' should be " + expected, where_);
+  }
+
+ private:
+  const Json& json_;
+  std::string where_;
+};
+
+LaunchMode read_launch(const Fields& fields) {
+  const std::string text = fields.text("launch");
+  for (const LaunchMode mode : {LaunchMode::per_rank, LaunchMode::per_node, LaunchMode::head})
+    if (text == to_string(mode)) return mode;
+  fields.wrong("launch", "per-rank, per-node or head");
+}
+
+Limits read_limits(const Fields& fields) {
+  Limits limits;
+  limits.time = Nanoseconds(fields.integer64("time_ns"));
+  limits.stall = Nanoseconds(fields.integer64("stall_ns"));
+  limits.grace = Nanoseconds(fields.integer64("grace_ns"));
+  const Json& bytes = fields.at("output_bytes");
+  if (!bytes.is_number_unsigned() && !(bytes.is_number_integer() && bytes.get<std::int64_t>() >= 0))
+    fields.wrong("output_bytes", "a whole number");
+  limits.output_bytes = bytes.get<std::uint64_t>();
+  return limits;
+}
+
+CasePlan read_case(const Fields& fields) {
+  CasePlan plan;
+  plan.name = fields.text("name");
+  plan.model = fields.text("model");
+  plan.framework = fields.text("framework");
+  plan.hardware = fields.text("hardware");
+  plan.nodes = fields.integer("nodes");
+  plan.procs = fields.integer("procs");
+  plan.repeats = fields.integer("repeats");
+  plan.launch = read_launch(fields);
+  plan.command = fields.texts("command");
+  plan.env = fields.text_map("env");
+  plan.workdir = fields.text("workdir");
+  plan.data = fields.text("data");
+  plan.config = fields.object("config");
+  plan.config_origin = fields.text_map("config_origin");
+  for (const Json& item : fields.array("metrics")) {
+    const Fields metric(item, fields.where() + ": metrics");
+    plan.metrics.push_back({metric.text("name"), metric.text("match"), metric.text("unit"),
+                            metric.better("better"), metric.text("reduce"), metric.text("across")});
+  }
+  if (fields.has("target")) {
+    const Fields target = fields.fields("target");
+    plan.target = Target{target.text("metric"), target.number("value"), target.better("better")};
+  }
+  if (fields.has("peak_flops")) plan.peak_flops = fields.number("peak_flops");
+  plan.peak_flops_origin = fields.text("peak_flops_origin");
+  plan.warmup_steps = fields.integer("warmup_steps");
+  plan.limits = read_limits(fields.fields("limits"));
+  plan.rules = catalog::rules_from_json(fields.array("rules"), fields.where() + ": rules");
+  return plan;
+}
+
+Cluster read_cluster(const Fields& fields) {
+  Cluster cluster;
+  cluster.launcher = fields.text("launcher");
+  for (const Json& item : fields.array("hosts")) {
+    const Fields host(item, fields.where() + ": hosts");
+    cluster.hosts.push_back({host.text("name"), host.integer("slots")});
+  }
+  cluster.options = fields.object("options");
+  cluster.master_addr = fields.text("master_addr");
+  cluster.master_port = fields.integer("master_port");
+  return cluster;
+}
+
+}  // namespace
+
+Json to_json(const Plan& plan) {
+  Json json{
+      {"schema_version", Plan::kSchemaVersion},
+      {"run_id", plan.run_id},
+      {"suite", plan.suite},
+      {"suite_file", plan.suite_file},
+      {"suite_sha256", plan.suite_sha256},
+      {"created", plan.created},
+      {"assay_version", plan.assay_version},
+      {"overrides", plan.overrides},
+      {"vendor", plan.vendor},
+      {"vendor_data", plan.vendor_data},
+      {"cluster", to_json(plan.cluster)},
+      {"telemetry",
+       {{"interval_ns", plan.telemetry.interval.count()}, {"enabled", plan.telemetry.enabled}}}};
+  json["cases"] = Json::array();
+  for (const CasePlan& c : plan.cases) json["cases"].push_back(to_json(c));
+  return json;
+}
+
+Plan plan_from_json(const Json& json, const std::string& where) {
+  const Fields fields(json, where);
+  if (const int version = fields.integer("schema_version"); version != Plan::kSchemaVersion)
+    throw Error(ErrorKind::config,
+                "schema_version is " + std::to_string(version) + "; this program reads " +
+                    std::to_string(Plan::kSchemaVersion),
+                where, "use the version of Assay that made the run");
+  Plan plan;
+  plan.run_id = fields.text("run_id");
+  plan.suite = fields.text("suite");
+  plan.suite_file = fields.text("suite_file");
+  plan.suite_sha256 = fields.text("suite_sha256");
+  plan.created = fields.text("created");
+  plan.assay_version = fields.text("assay_version");
+  plan.overrides = fields.texts("overrides");
+  plan.vendor = fields.text("vendor");
+  plan.vendor_data = fields.object("vendor_data");
+  plan.cluster = read_cluster(fields.fields("cluster"));
+  const Fields telemetry = fields.fields("telemetry");
+  plan.telemetry.interval = Nanoseconds(telemetry.integer64("interval_ns"));
+  plan.telemetry.enabled = telemetry.boolean("enabled");
+  for (const Json& item : fields.array("cases"))
+    plan.cases.push_back(
+        read_case({item, where + ": case " + std::to_string(plan.cases.size() + 1)}));
+  return plan;
+}
+
+std::string_view to_string(LaunchMode mode) noexcept {
+  switch (mode) {
+    case LaunchMode::per_node:
+      return "per-node";
+    case LaunchMode::head:
+      return "head";
+    case LaunchMode::per_rank:
+      break;
+  }
+  return "per-rank";
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,284 @@
+#include "plan/make_plan.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/version.h"
+#include "plan/case_key.h"
+#include "plan/command.h"
+#include "plan/overrides.h"
+
+namespace assay::plan {
+
+using catalog::Catalog;
+using catalog::ConfigOverride;
+using catalog::Vendor;
+using catalog::Workload;
+using config::Entry;
+using config::Node;
+
+namespace {
+
+Json convert_like(const Json& example, const Node& value) {
+  if (example.is_boolean()) return value.boolean();
+  if (example.is_number_integer()) return value.integer();
+  if (example.is_number()) return value.number();
+  if (example.is_string()) return value.text();
+  if (example.is_array()) (void)value.items();
+  if (example.is_object()) (void)value.entries();
+  return value.json();
+}
+
+// A configuration under construction: each layer is stronger than the ones before.
+class ConfigMerge {
+ public:
+  explicit ConfigMerge(const Workload& workload) : workload_(workload) {
+    for (const Entry& entry : workload.config.entries()) {
+      known_.push_back(entry.key);
+      config_[entry.key] = entry.value.json();
+      origin_[entry.key] = entry.value.origin();
+    }
+  }
+
+  void add(const Node& layer) {
+    if (layer.is_null()) return;
+    for (const Entry& entry : layer.entries()) {
+      config::require_known(entry.value, "config key", entry.key, known_);
+      if (entry.value.is_null()) continue;
+      Json value = convert_like(config_[entry.key], entry.value);
+      const bool fixed = std::ranges::find(workload_.fixed, entry.key) != workload_.fixed.end();
+      if (fixed && value != config_[entry.key])
+        entry.value.fail("config key '" + entry.key + "' is fixed at " +
+                             dump_line(config_[entry.key]) + " by the workload '" + workload_.name +
+                             "'; it cannot be set to " + dump_line(value),
+                         "fixed keys keep results comparable (" + workload_.origin + ")");
+      config_[entry.key] = std::move(value);
+      origin_[entry.key] = entry.value.origin();
+    }
+  }
+
+  void store(CasePlan& plan) {
+    plan.config = std::move(config_);
+    plan.config_origin = std::move(origin_);
+  }
+
+ private:
+  const Workload& workload_;
+  std::vector<std::string> known_;
+  Json config_ = Json::object();
+  std::map<std::string, std::string> origin_;
+};
+
+void merge_workload_config(const Workload& workload, const SuiteCase& wanted,
+                           const std::string& vendor, CasePlan& plan) {
+  ConfigMerge merge(workload);
+  std::vector<const ConfigOverride*> layers;
+  for (const ConfigOverride& layer : workload.overrides)
+    if (layer.matches(vendor, wanted.hardware, wanted.nodes, wanted.procs))
+      layers.push_back(&layer);
+  std::ranges::stable_sort(layers, {}, &ConfigOverride::specificity);
+  for (const ConfigOverride* layer : layers) merge.add(layer->config);
+  merge.add(wanted.config);
+  merge.store(plan);
+}
+
+void take_own_config(const SuiteCase& wanted, CasePlan& plan) {
+  if (wanted.config.is_null()) return;
+  for (const Entry& entry : wanted.config.entries()) {
+    if (entry.value.is_null()) continue;
+    plan.config[entry.key] = entry.value.json();
+    plan.config_origin[entry.key] = entry.value.origin();
+  }
+}
+
+const Workload* workload_of(const SuiteCase& wanted, const Catalog& catalog) {
+  if (!wanted.command.empty()) return nullptr;
+  const Workload* workload = catalog.find_workload(wanted.model);
+  const std::vector<std::string> names = catalog.workload_names();
+  if (workload == nullptr)
+    wanted.node.fail("no workload '" + wanted.model + "'" + did_you_mean(wanted.model, names) +
+                         ", and the case has no command",
+                     "workloads: " + join(names, ", ") + "; or give the case a 'command'");
+  const std::string family = framework_family(wanted.framework);
+  const auto& frameworks = workload->frameworks;
+  if (std::ranges::find(frameworks, family) == frameworks.end())
+    wanted.node.fail("the workload '" + workload->name + "' has no framework '" + wanted.framework +
+                         "'" + did_you_mean(family, frameworks),
+                     "it has: " + join(frameworks, ", ") + "; or give the case a 'command'");
+  return workload;
+}
+
+void add_env(const Node& layer, CasePlan& plan) {
+  if (layer.is_null()) return;
+  for (const Entry& entry : layer.entries()) plan.env[entry.key] = entry.value.text();
+}
+
+Limits resolve_limits(const catalog::LimitSettings& settings) {
+  Limits limits;
+  limits.time = settings.time.value_or(limits.time);
+  limits.stall = settings.stall.value_or(limits.stall);
+  limits.grace = settings.grace.value_or(limits.grace);
+  limits.output_bytes = settings.output_bytes.value_or(limits.output_bytes);
+  return limits;
+}
+
+LaunchMode launch_mode(const std::string& text) {
+  if (text == "per-node") return LaunchMode::per_node;
+  return text == "head" ? LaunchMode::head : LaunchMode::per_rank;
+}
+
+void resolve_peak(const SuiteCase& wanted, const Vendor& vendor, CasePlan& plan) {
+  if (wanted.peak_flops) {
+    plan.peak_flops = wanted.peak_flops;
+    plan.peak_flops_origin = wanted.peak_flops_origin;
+    return;
+  }
+  const catalog::Hardware* hardware = vendor.find_hardware(plan.hardware);
+  const auto precision = plan.config.find("precision");
+  if (hardware == nullptr || precision == plan.config.end() || !precision->is_string()) return;
+  const auto peak = hardware->peak_flops.find(to_lower(precision->get<std::string>()));
+  if (peak == hardware->peak_flops.end()) return;
+  plan.peak_flops = peak->second;
+  plan.peak_flops_origin = hardware->origin;
+}
+
+void check_placement(const SuiteCase& wanted, const Cluster& cluster) {
+  if (cluster.hosts.empty()) return;
+  if (static_cast<std::size_t>(wanted.nodes) > cluster.hosts.size())
+    wanted.node.fail("the case '" + wanted.name + "' needs " + std::to_string(wanted.nodes) +
+                         " nodes, but the cluster has " + std::to_string(cluster.hosts.size()) +
+                         (cluster.hosts.size() == 1 ? " host" : " hosts"),
+                     "add hosts to 'cluster', or ask for fewer nodes");
+  for (int i = 0; i < wanted.nodes; ++i) {
+    const Host& host = cluster.hosts[static_cast<std::size_t>(i)];
+    if (host.slots > 0 && wanted.procs > host.slots)
+      wanted.node.fail("the case '" + wanted.name + "' starts " + std::to_string(wanted.procs) +
+                           " processes a node, but the host '" + host.name + "' has " +
+                           std::to_string(host.slots) + " slots",
+                       "raise its slots, or ask for fewer processes");
+  }
+}
+
+CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog& catalog,
+                      const Vendor& vendor, const PlanOptions& options) {
+  static const Workload kNone;
+  const Workload* found = workload_of(wanted, catalog);
+  const Workload& workload = found == nullptr ? kNone : *found;
+  check_placement(wanted, suite.cluster);
+
+  CasePlan plan;
+  plan.name = wanted.name;
+  plan.model = wanted.model;
+  plan.framework = wanted.framework;
+  plan.hardware = wanted.hardware;
+  plan.nodes = wanted.nodes;
+  plan.procs = wanted.procs;
+  plan.repeats = options.repeat.value_or(wanted.repeats);
+  plan.launch = launch_mode(wanted.launch.value_or(workload.launch));
+  plan.command = wanted.command.empty() ? workload.command : wanted.command;
+  plan.env = workload.env;
+  for (const std::string& word : workload.command) check_placeholders(workload.origin, word);
+  for (const auto& [name, value] : workload.env) check_placeholders(workload.origin, value);
+  add_env(suite.defaults.env, plan);
+  add_env(wanted.env, plan);
+  const std::map<std::string, std::string> known{{"bindir", options.bindir}};
+  for (std::string& word : plan.command) word = catalog::expand_some(word, known);
+  for (auto& [name, value] : plan.env) value = catalog::expand_some(value, known);
+  plan.workdir = wanted.workdir;
+  plan.data = wanted.data;
+  if (found != nullptr)
+    merge_workload_config(workload, wanted, suite.vendor, plan);
+  else
+    take_own_config(wanted, plan);
+  plan.metrics = wanted.metrics;
+  if (const auto& target = wanted.target ? wanted.target : workload.target)
+    plan.target = Target{target->metric, target->value, target->better};
+  resolve_peak(wanted, vendor, plan);
+  plan.warmup_steps = workload.warmup_steps.value_or(0);
+  plan.warmup_steps = suite.defaults.warmup_steps.value_or(plan.warmup_steps);
+  plan.warmup_steps = wanted.warmup_steps.value_or(plan.warmup_steps);
+  catalog::LimitSettings limits = workload.limits;
+  catalog::overlay(limits, suite.defaults.limits);
+  catalog::overlay(limits, wanted.limits);
+  plan.limits = resolve_limits(limits);
+  std::vector<catalog::RuleChange> changes = workload.rules;
+  changes.insert(changes.end(), suite.defaults.rules.begin(), suite.defaults.rules.end());
+  changes.insert(changes.end(), wanted.rules.begin(), wanted.rules.end());
+  plan.rules = catalog::resolve_rules(catalog.rules, changes);
+  return plan;
+}
+
+bool selects(const std::string& pattern, const SuiteCase& wanted) {
+  return pattern == wanted.name || pattern == wanted.model ||
+         (is_glob(pattern) && glob_matches(pattern, wanted.name));
+}
+
+std::vector<const SuiteCase*> selected_cases(const Suite& suite,
+                                             const std::vector<std::string>& only) {
+  std::vector<std::string> names;
+  for (const SuiteCase& wanted : suite.cases) names.push_back(wanted.name);
+  for (const std::string& pattern : only)
+    if (std::ranges::none_of(suite.cases, [&](const auto& c) { return selects(pattern, c); }))
+      throw Error(ErrorKind::config,
+                  "no case matches '" + printable(ellipsize(pattern, 200)) + "'" +
+                      did_you_mean(pattern, names),
+                  "--only", "cases: " + join(names, ", "));
+  std::vector<const SuiteCase*> out;
+  for (const SuiteCase& wanted : suite.cases)
+    if (only.empty() ||
+        std::ranges::any_of(only, [&](const auto& pattern) { return selects(pattern, wanted); }))
+      out.push_back(&wanted);
+  return out;
+}
+
+const Vendor& vendor_of(const Suite& suite, const Catalog& catalog) {
+  const Vendor* vendor = catalog.find_vendor(suite.vendor);
+  const Node& node = suite.vendor_node.is_null() ? suite.root : suite.vendor_node;
+  if (vendor == nullptr)
+    config::require_known(node, "vendor", suite.vendor, catalog.vendor_names());
+  return *vendor;
+}
+
+std::vector<std::string> as_given(const PlanOptions& options) {
+  std::vector<std::string> out;
+  for (const std::string& text : options.overrides) out.push_back("--set " + text);
+  for (const std::string& text : options.only) out.push_back("--only " + text);
+  if (options.repeat) out.push_back("--repeat " + std::to_string(*options.repeat));
+  return out;
+}
+
+}  // namespace
+
+Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& options) {
+  if (options.repeat && (*options.repeat < 1 || *options.repeat > kMaxRepeats))
+    throw Error(ErrorKind::usage,
+                "expected a whole number from 1 to " + std::to_string(kMaxRepeats) + ", got " +
+                    std::to_string(*options.repeat),
+                "--repeat");
+  Suite suite = given;
+  if (!options.overrides.empty()) {
+    suite = read_suite(apply_overrides(given, catalog, options.overrides));
+    suite.file = given.file;
+    suite.sha256 = given.sha256;
+  }
+  const Vendor& vendor = vendor_of(suite, catalog);
+
+  Plan plan;
+  plan.run_id = options.run_id;
+  plan.suite = suite.name;
+  plan.suite_file = suite.file;
+  plan.suite_sha256 = suite.sha256;
+  plan.created = options.created.empty() ? iso_utc(wall_now_ns()) : options.created;
+  plan.assay_version = version_string();
+  plan.overrides = as_given(options);
+  plan.vendor = suite.vendor;
+  plan.vendor_data = catalog::to_json(vendor, options.bindir);
+  plan.cluster = suite.cluster;
+  plan.telemetry = suite.telemetry;
+  for (const SuiteCase* wanted : selected_cases(suite, options.only))
+    plan.cases.push_back(resolve_case(*wanted, suite, catalog, vendor, options));
+  return plan;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "plan/plan.h"
+#include "plan/suite.h"
+
+namespace assay::plan {
+
+struct PlanOptions {
+  std::vector<std::string> overrides;  ///< "key=value" of --set (docs/suite.md), in order
+  std::vector<std::string> only;       ///< case names, models or globs; empty: every case
+  std::optional<int> repeat;           ///< instead of every case's repeats
+  std::string bindir;                  ///< folder of the programs, for {bindir}
+  std::string run_id;
+  std::string created;  ///< ISO, UTC; empty: now
+};
+
+/// Resolves a suite: overrides, workload defaults, rules, limits, commands. Pure but for the time.
+/// Throws Error of kind config that names the file and line, or the --set, that is wrong.
+[[nodiscard]] Plan make_plan(const Suite& suite, const catalog::Catalog& catalog,
+                             const PlanOptions& options = {});
+
+/// The plan for people, as --dry-run shows it. Placeholders that differ between ranks stay.
+[[nodiscard]] std::string render_text(const Plan& plan);
+
+}  // namespace assay::plan

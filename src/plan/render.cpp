@@ -1,0 +1,114 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "plan/make_plan.h"
+
+namespace assay::plan {
+
+namespace {
+
+std::string count(int n, const char* one) {
+  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+}
+
+// "label   value" with the values of all lines under each other.
+void line(std::string& out, std::string_view label, std::string_view value) {
+  out += fmt::format("  {:<12}{}\n", label, value);
+}
+
+std::string bound(const catalog::Rule& rule) {
+  std::string text = rule.fact;
+  if (rule.min && rule.max)
+    text = fmt::format("{} ≤ {} ≤ {}", *rule.min, rule.fact, *rule.max);
+  else if (rule.min)
+    text = fmt::format("{} ≥ {}", rule.fact, *rule.min);
+  else if (rule.max)
+    text = fmt::format("{} ≤ {}", rule.fact, *rule.max);
+  return text + (rule.required ? ", must be known" : "");
+}
+
+void render_config(std::string& out, const CasePlan& plan) {
+  if (plan.config.empty()) return;
+  std::size_t key_width = 0;
+  std::size_t value_width = 0;
+  for (const auto& [key, value] : plan.config.items()) {
+    key_width = std::max(key_width, display_width(key));
+    value_width = std::max(value_width, display_width(dump_line(value)));
+  }
+  value_width = std::min<std::size_t>(value_width, 40);
+  line(out, "config", "");
+  for (const auto& [key, value] : plan.config.items()) {
+    const auto origin = plan.config_origin.find(key);
+    out += fmt::format("    {:<{}} = {:<{}}  # {}\n", key, key_width, dump_line(value), value_width,
+                       origin == plan.config_origin.end() ? "" : origin->second);
+  }
+}
+
+void render_case(std::string& out, const CasePlan& plan) {
+  out += fmt::format("case {}\n", plan.name);
+  line(out, "runs",
+       fmt::format("{} of {} ({} × {} per node), launched {}", count(plan.repeats, "round"),
+                   fmt::format("{} {}", plan.world_size(),
+                               plan.world_size() == 1 ? "process" : "processes"),
+                   count(plan.nodes, "node"), plan.procs, to_string(plan.launch)));
+  line(out, "model",
+       fmt::format("{}, framework {}, hardware {}", plan.model, plan.framework, plan.hardware));
+  line(out, "command", shell_join(plan.command));
+  if (!plan.workdir.empty()) line(out, "workdir", plan.workdir);
+  if (!plan.data.empty()) line(out, "data", plan.data);
+  for (const auto& [name, value] : plan.env)
+    line(out, "env", fmt::format("{}={}", name, shell_quote(value)));
+  render_config(out, plan);
+  for (const OutputMetric& metric : plan.metrics)
+    line(out, "metric",
+         fmt::format("{} [{}] from /{}/, {} of a rank, {} over ranks, {} is better", metric.name,
+                     metric.unit, metric.pattern, metric.reduce, metric.across,
+                     to_string(metric.better)));
+  if (plan.target)
+    line(out, "target",
+         fmt::format("{} {} {}", plan.target->metric,
+                     plan.target->better == Better::lower ? "≤" : "≥", plan.target->value));
+  if (plan.peak_flops)
+    line(out, "peak",
+         fmt::format("{:.4g} FLOP/s per device  # {}", *plan.peak_flops, plan.peak_flops_origin));
+  if (plan.warmup_steps > 0) line(out, "warm-up", count(plan.warmup_steps, "step"));
+  line(out, "limits",
+       fmt::format("time {}, stall {}, grace {}, output {} per rank",
+                   duration_text(plan.limits.time),
+                   plan.limits.stall.count() == 0 ? "off" : duration_text(plan.limits.stall),
+                   duration_text(plan.limits.grace),
+                   format_bytes(static_cast<double>(plan.limits.output_bytes))));
+  for (const catalog::Rule& rule : plan.rules)
+    line(out, "rule",
+         fmt::format("{} ({}, {}): {}  # {}", rule.id, rule.scope, rule.severity, bound(rule),
+                     rule.origin));
+}
+
+}  // namespace
+
+std::string render_text(const Plan& plan) {
+  std::string out = fmt::format("suite {} ({})\n", plan.suite, plan.suite_file);
+  line(out, "run", plan.run_id);
+  line(out, "assay", plan.assay_version);
+  for (const std::string& text : plan.overrides) line(out, "override", text);
+  line(out, "vendor", plan.vendor);
+  for (const Json& sample : plan.vendor_data.value("samples", Json::array()))
+    line(out, "devices", shell_join(sample.value("command", std::vector<std::string>{})));
+  line(out, "launcher", plan.cluster.launcher);
+  for (const Host& host : plan.cluster.hosts)
+    line(
+        out, "host",
+        host.slots == 0 ? host.name : fmt::format("{} ({})", host.name, count(host.slots, "slot")));
+  line(out, "telemetry",
+       plan.telemetry.enabled ? "every " + duration_text(plan.telemetry.interval) : "off");
+  for (const CasePlan& c : plan.cases) {
+    out += '\n';
+    render_case(out, c);
+  }
+  return printable(out);
+}
+
+}  // namespace assay::plan

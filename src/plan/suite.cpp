@@ -1,0 +1,266 @@
+#include "plan/suite.h"
+
+#include <regex>
+
+#include "config/mapping.h"
+#include "config/yaml.h"
+#include "core/sha256.h"
+#include "core/text.h"
+#include "plan/case_key.h"
+#include "plan/cluster.h"
+#include "plan/command.h"
+
+namespace assay::plan {
+
+using config::Entry;
+using config::Mapping;
+using config::Node;
+
+namespace {
+
+const std::vector<std::string>& keys(const std::string& place) {
+  return suite_keys().at(place);
+}
+
+// libstdc++ compiles a pattern recursively; the limit keeps it far from the end of the stack.
+constexpr std::size_t kMaxPatternBytes = 1000;
+
+std::string read_pattern(const Node& node) {
+  const std::string pattern = node.nonempty_text();
+  if (pattern.size() > kMaxPatternBytes)
+    node.fail("the pattern is longer than " + std::to_string(kMaxPatternBytes) + " bytes");
+  try {
+    const std::regex regex(pattern, std::regex::ECMAScript);
+    if (regex.mark_count() != 1)
+      node.fail("the pattern needs exactly one group in ( ), it has " +
+                    std::to_string(regex.mark_count()),
+                "put ( ) around the number, and (?: ) around other groups");
+  } catch (const std::regex_error& e) {
+    node.fail("not a regular expression (ECMAScript): " + std::string(e.what()),
+              "write it in single quotes, so that backslashes stay as they are");
+  }
+  return pattern;
+}
+
+OutputMetric read_metric(const Entry& entry) {
+  const Mapping map(entry.value, "the metric '" + entry.key + "'", keys("metric"));
+  OutputMetric metric;
+  metric.name = entry.key;
+  if (trim(entry.key).empty() || entry.key.find_first_of(" \t\n,\"") != std::string::npos)
+    entry.value.fail("the name of a metric must be one word, got '" + printable(entry.key) + "'");
+  metric.pattern = read_pattern(map.at("match"));
+  metric.unit = map.text_or("unit", "");
+  metric.better = *parse_better(map.choice("better", {"neither", "higher", "lower"}));
+  metric.reduce = map.choice("reduce", {"last", "mean", "median", "min", "max"});
+  metric.across = map.choice("across", {"mean", "sum", "min", "max"});
+  return metric;
+}
+
+Node read_env(const Node& node) {
+  for (const Entry& entry : node.entries()) {
+    if (entry.key.empty() || entry.key.find('=') != std::string::npos)
+      throw Error(ErrorKind::config, "not a variable name: '" + printable(entry.key) + "'",
+                  entry.where());
+    if (entry.value.is_null())
+      entry.value.fail("the variable " + entry.key + " has no value",
+                       "write " + entry.key + ": '' for an empty one");
+    check_placeholders(entry.value, entry.value.text());
+  }
+  return node;
+}
+
+Node read_config(const Node& node) {
+  for (const Entry& entry : node.entries()) (void)entry.value.json();
+  return node;
+}
+
+int read_count(const Mapping& map, const char* key, int fallback, int max) {
+  const Node* node = map.find(key);
+  return node == nullptr ? fallback : static_cast<int>(node->integer(1, max));
+}
+
+// A word of a case key that is given as a key of its own. `model: null` is a trap of YAML: the
+// workload of that name needs quotes.
+std::string read_word(const Mapping& map, const char* key, std::string fallback) {
+  const Node* raw = map.node().find(key);
+  if (raw != nullptr && raw->is_null())
+    raw->fail(std::string("'") + key + "' has no value",
+              "to YAML, null is nothing: write 'null' in quotes if you mean the word");
+  const Node* node = map.find(key);
+  if (node == nullptr) return fallback;
+  const std::string word = node->nonempty_text();
+  if (word.find_first_of(": \t\n/") != std::string::npos)
+    node->fail(std::string("'") + key + "' must not contain spaces, ':' or '/', got " +
+               node->describe());
+  return word;
+}
+
+void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std::string& vendor,
+                   SuiteCase& out) {
+  if (const Node* key_node = map.find("case")) {
+    const CaseKey key = parse_case_key(*key_node);
+    out.model = key.model;
+    out.framework = key.framework;
+    out.hardware = key.hardware;
+    for (const char* field : {"model", "framework", "hardware", "nodes", "procs", "repeats"})
+      if (const Node* again = map.find(field); again != nullptr && !again->is_override())
+        again->fail(std::string("'") + field + "' is given by the case key already",
+                    "change the key, or leave out 'case'");
+    out.model = read_word(map, "model", key.model);
+    out.framework = read_word(map, "framework", key.framework);
+    out.hardware = read_word(map, "hardware", key.hardware);
+    out.nodes = read_count(map, "nodes", key.nodes, kMaxNodes);
+    out.procs = read_count(map, "procs", key.procs, kMaxProcs);
+    out.repeats = read_count(map, "repeats", key.repeats, kMaxRepeats);
+    out.name = map.text_or("name", key_node->text());
+  } else {
+    const std::string name = map.text_or("name", "");
+    out.model = read_word(map, "model", name);
+    if (out.model.empty())
+      map.node().fail("a case needs 'case', 'model' or 'name'",
+                      "for example: matmul:native:cpu:1:2:3");
+    out.framework = read_word(map, "framework", map.has("command") ? "command" : "native");
+    out.hardware = read_word(map, "hardware", vendor);
+    out.nodes = read_count(map, "nodes", 1, kMaxNodes);
+    out.procs = read_count(map, "procs", 1, kMaxProcs);
+    out.repeats = read_count(map, "repeats", defaults.repeats.value_or(1), kMaxRepeats);
+    out.name = name.empty() ? CaseKey{out.model, out.framework, out.hardware,
+                                      out.nodes, out.procs,     out.repeats}
+                                  .text()
+                            : name;
+  }
+  const Node* name_node = map.find("name");
+  check_case_name(name_node != nullptr ? *name_node : map.node(), out.name);
+}
+
+SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::string& vendor) {
+  SuiteCase out;
+  out.node = node;
+  if (node.is_scalar()) {
+    const CaseKey key = parse_case_key(node);
+    out.name = node.text();
+    out.model = key.model;
+    out.framework = key.framework;
+    out.hardware = key.hardware;
+    out.nodes = key.nodes;
+    out.procs = key.procs;
+    out.repeats = key.repeats;
+    return out;
+  }
+  const Mapping map(node, "a case", keys("case"));
+  read_identity(map, defaults, vendor, out);
+  const bool shell = map.has("shell") && map.at("shell").boolean();
+  if (const Node* command = map.find("command"))
+    out.command = read_command(*command, shell);
+  else if (map.has("shell"))
+    map.at("shell").fail("'shell' needs 'command'");
+  if (map.has("launch")) out.launch = map.choice("launch", catalog::launch_modes());
+  out.data = map.text_or("data", "");
+  if (const Node* config = map.find("config")) out.config = read_config(*config);
+  if (const Node* env = map.find("env")) out.env = read_env(*env);
+  out.workdir = map.text_or("workdir", "");
+  if (const Node* metrics = map.find("metrics"))
+    for (const Entry& entry : metrics->entries()) out.metrics.push_back(read_metric(entry));
+  if (const Node* target = map.find("target")) out.target = catalog::read_target(*target);
+  if (const Node* peak = map.find("peak_flops")) {
+    out.peak_flops = peak->number();
+    if (*out.peak_flops <= 0) peak->fail("expected FLOP/s above 0, got " + peak->describe());
+    out.peak_flops_origin = peak->origin();
+  }
+  if (const Node* warmup = map.find("warmup_steps"))
+    out.warmup_steps = catalog::read_warmup_steps(*warmup);
+  if (const Node* limits = map.find("limits")) out.limits = catalog::read_limits(*limits);
+  if (const Node* rules = map.find("rules")) out.rules = catalog::read_rule_changes(*rules);
+  return out;
+}
+
+SuiteDefaults read_defaults(const Node& node) {
+  const Mapping map(node, "defaults", keys("defaults"));
+  SuiteDefaults defaults;
+  if (const Node* limits = map.find("limits")) defaults.limits = catalog::read_limits(*limits);
+  if (const Node* env = map.find("env")) defaults.env = read_env(*env);
+  if (const Node* rules = map.find("rules")) defaults.rules = catalog::read_rule_changes(*rules);
+  if (map.has("repeats")) defaults.repeats = read_count(map, "repeats", 1, kMaxRepeats);
+  if (const Node* warmup = map.find("warmup_steps"))
+    defaults.warmup_steps = catalog::read_warmup_steps(*warmup);
+  return defaults;
+}
+
+Telemetry read_telemetry(const Node& node) {
+  using namespace std::chrono_literals;
+  const Mapping map(node, "telemetry", keys("telemetry"));
+  Telemetry telemetry;
+  if (const Node* interval = map.find("interval"))
+    telemetry.interval = interval->duration(100ms, 60s);
+  if (const Node* enabled = map.find("enabled")) telemetry.enabled = enabled->boolean();
+  return telemetry;
+}
+
+}  // namespace
+
+const std::map<std::string, std::vector<std::string>>& suite_keys() {
+  static const std::map<std::string, std::vector<std::string>> all{
+      {"", {"name", "description", "vendor", "cluster", "telemetry", "defaults", "cases"}},
+      {"cluster", {"launcher", "hosts", "master_addr", "master_port", "ssh", "slurm"}},
+      {"cluster.hosts", {"name", "slots"}},
+      {"cluster.ssh", {"user", "port", "identity", "jump"}},
+      {"cluster.slurm",
+       {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude", "time",
+        "extra"}},
+      {"telemetry", {"interval", "enabled"}},
+      {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps"}},
+      {"limits", catalog::limit_keys()},
+      {"case", {"case",    "name",    "model",  "framework",  "hardware",     "nodes",  "procs",
+                "repeats", "command", "shell",  "launch",     "data",         "config", "env",
+                "workdir", "metrics", "target", "peak_flops", "warmup_steps", "limits", "rules"}},
+      {"metric", {"match", "unit", "better", "reduce", "across"}},
+      {"target", catalog::target_keys()},
+      {"rule", catalog::rule_change_keys()}};
+  return all;
+}
+
+Suite read_suite(const Node& root) {
+  if (root.is_null())
+    root.fail("the suite is empty", "it needs at least 'cases'; see docs/suite.md");
+  const Mapping map(root, "a suite", keys(""));
+  Suite suite;
+  suite.root = root;
+  suite.file = root.source() == nullptr ? "" : root.source()->path;
+  suite.name = map.has("name") ? map.at("name").nonempty_text()
+                               : std::filesystem::path(suite.file).stem().string();
+  suite.description = map.text_or("description", "");
+  if (const Node* vendor = map.find("vendor")) {
+    suite.vendor = vendor->nonempty_text();
+    suite.vendor_node = *vendor;
+  }
+  if (const Node* cluster = map.find("cluster")) {
+    suite.cluster = read_cluster(*cluster);
+    suite.cluster_node = *cluster;
+  }
+  if (const Node* telemetry = map.find("telemetry")) suite.telemetry = read_telemetry(*telemetry);
+  if (const Node* defaults = map.find("defaults")) suite.defaults = read_defaults(*defaults);
+  const Node& cases = map.at("cases");
+  if (cases.items().empty()) cases.fail("the suite has no cases");
+  std::map<std::string, std::string> places;
+  for (const Node& item : cases.items()) {
+    SuiteCase next = read_case(item, suite.defaults, suite.vendor);
+    const auto [first, fresh] = places.try_emplace(next.name, item.where());
+    if (!fresh)
+      item.fail("the case '" + next.name + "' exists twice, first at " + first->second,
+                "give one of them another 'name', or raise its repeats");
+    suite.cases.push_back(std::move(next));
+  }
+  return suite;
+}
+
+Suite parse_suite(std::string_view yaml, const std::string& file) {
+  Suite suite = read_suite(config::parse_yaml(yaml, {file, file, false}));
+  suite.sha256 = sha256(yaml);
+  return suite;
+}
+
+Suite load_suite(const std::filesystem::path& path) {
+  return parse_suite(config::read_yaml_text(path), path.string());
+}
+
+}  // namespace assay::plan

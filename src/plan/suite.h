@@ -1,0 +1,76 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/settings.h"
+#include "config/node.h"
+#include "plan/plan.h"
+
+namespace assay::plan {
+
+/// A case as the suite asks for it; the workload's part is not merged in yet.
+struct SuiteCase {
+  std::string name;
+  std::string model;
+  std::string framework;
+  std::string hardware;
+  int nodes = 1;
+  int procs = 1;
+  int repeats = 1;
+  std::vector<std::string> command;  ///< empty: the workload's
+  std::optional<std::string> launch;
+  std::string data;
+  config::Node config;  ///< a mapping, or null
+  config::Node env;     ///< a mapping of text, or null
+  std::string workdir;
+  std::vector<OutputMetric> metrics;
+  std::optional<catalog::TargetSetting> target;
+  std::optional<double> peak_flops;
+  std::string peak_flops_origin;
+  std::optional<int> warmup_steps;
+  catalog::LimitSettings limits;
+  std::vector<catalog::RuleChange> rules;
+  config::Node node;  ///< where the case was written
+};
+
+struct SuiteDefaults {
+  catalog::LimitSettings limits;
+  config::Node env;
+  std::vector<catalog::RuleChange> rules;
+  std::optional<int> repeats;
+  std::optional<int> warmup_steps;
+};
+
+/// A suite file, checked as far as that is possible without the catalogue.
+struct Suite {
+  std::string name;
+  std::string description;
+  std::string file;
+  std::string sha256;  ///< of the file's bytes
+  std::string vendor = "cpu";
+  config::Node vendor_node;  ///< where the vendor was named; null: by default
+  Cluster cluster;
+  config::Node cluster_node;
+  Telemetry telemetry;
+  SuiteDefaults defaults;
+  std::vector<SuiteCase> cases;
+  config::Node root;  ///< the whole document, for --set
+};
+
+/// Throws Error of kind config at file:line:column for the first thing that is wrong.
+[[nodiscard]] Suite load_suite(const std::filesystem::path& path);
+[[nodiscard]] Suite parse_suite(std::string_view yaml, const std::string& file);
+/// As parse_suite, from a document that was changed after parsing.
+[[nodiscard]] Suite read_suite(const config::Node& root);
+
+/// Every key that a suite may have, by the place where it stands: "" (top level), "cluster",
+/// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "defaults", "limits", "case",
+/// "metric", "target", "rule".
+[[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
+
+}  // namespace assay::plan

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/time.h"
+
+namespace assay::probe {
+
+enum class Level { pass, warn, fail };
+
+/// "PASS", "WARN", "FAIL".
+[[nodiscard]] std::string_view to_string(Level level) noexcept;
+
+/// One question asked of the machine.
+struct Check {
+  std::string id;  ///< "memory", "disk", "governor", …; stable, for scripts
+  Level level = Level::pass;
+  std::string seen;    ///< what was found, with numbers
+  std::string advice;  ///< what to do about it; empty when nothing has to be done
+};
+
+[[nodiscard]] Json to_json(const Check& check);
+/// Throws Error of kind config when a field is missing or of the wrong type.
+[[nodiscard]] Check check_from_json(const Json& json);
+
+struct CheckOptions {
+  std::filesystem::path root = "/";     ///< where proc, sys, etc and dev are read
+  std::filesystem::path out_dir = ".";  ///< need not exist; its nearest existing parent counts
+  std::uint64_t required_disk_bytes = 1ULL << 30;
+  std::uint64_t required_memory_bytes = 512ULL << 20;
+  int procs = 1;               ///< ranks on this machine
+  std::string vendor = "cpu";  ///< "cpu": no devices are asked for
+  /// argv of the vendor's command that lists devices ("nvidia-smi", "-L"); run with `timeout`.
+  std::vector<std::string> device_query;
+  /// ECMAScript pattern; each line of the query's output that contains it is one device. Empty:
+  /// each line that is not blank.
+  std::string device_pattern;
+  std::string container_runtime;  ///< "podman", "docker", …; "any"; empty: not wanted
+  Nanoseconds timeout = std::chrono::seconds(10);  ///< of each external command
+};
+
+/// Whether this machine is fit to measure on. Every check that applies is in the result, also
+/// those that pass, in a fixed order. Does not throw for an unfit machine.
+[[nodiscard]] std::vector<Check> check_machine(const CheckOptions& options);
+
+/// The worst level of all; pass when there are none.
+[[nodiscard]] Level worst(const std::vector<Check>& checks) noexcept;
+
+}  // namespace assay::probe

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace assay::rendezvous {
+
+/// Where a round runs: hosts in node order, and how its ranks find each other.
+struct Placement {
+  std::vector<std::string> hosts;  ///< of the round's nodes; hosts[0] is the master
+  std::string master_addr;
+  int master_port = 0;
+  int round = 1;
+  std::string run_id;
+};
+
+/// One process to start on a node, completely resolved.
+struct RankCommand {
+  int rank =
+      0;  ///< node_rank × procs + local rank; per-node and head commands carry their first rank
+  int local_rank = 0;
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;  ///< what differs between the ranks of a node
+};
+
+/// What one node does in a round.
+struct NodeCommands {
+  int node = 0;
+  std::string host;
+  std::map<std::string, std::string> env;  ///< common to the node's ranks
+  std::vector<RankCommand> ranks;
+};
+
+/// Puts a round on the first hosts; a master port of 0 is left for the caller to choose. Pure.
+[[nodiscard]] Placement place(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                              const std::vector<std::string>& hosts, int round);
+
+/// Resolves what node `node` runs: torchrun's variables (RANK, LOCAL_RANK, WORLD_SIZE,
+/// LOCAL_WORLD_SIZE, NODE_RANK, GROUP_RANK, MASTER_ADDR, MASTER_PORT), the vendor's
+/// visible-devices variable, ASSAY_RUN/ASSAY_CASE/ASSAY_ROUND, the case's own environment (which
+/// wins), and the command's placeholders. `node_dir` is the node's evidence folder as seen there.
+/// Pure. Throws Error of kind config for an unknown placeholder.
+[[nodiscard]] NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                                        const Placement& placement, int node,
+                                        const std::filesystem::path& node_dir);
+
+}  // namespace assay::rendezvous

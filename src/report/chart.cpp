@@ -1,0 +1,367 @@
+#include "report/chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+#include "report/axis.h"
+#include "report/markup.h"
+#include "report/present.h"
+
+namespace assay::report {
+
+namespace {
+
+using judge::Phase;
+using judge::Point;
+using judge::Series;
+
+constexpr double kHeight = 168;  // pixels of the plot; its width is that of the page
+constexpr double kUnits = 1000;  // of the stretched inner drawing, in both directions
+constexpr std::size_t kMaxPhases = 200;
+
+bool finite(const Point& point) {
+  return std::isfinite(point.t_s) && std::isfinite(point.value);
+}
+
+std::string number(double value) {
+  std::string text = fmt::format("{:.1f}", value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text == "-0" ? "0" : text;
+}
+
+// A line is broken where samples are missing, so that a gap in the evidence shows as a gap.
+double gap_of(const std::vector<Point>& points) {
+  if (points.size() < 4) return std::numeric_limits<double>::infinity();
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < points.size(); ++i)
+    steps.push_back(points[i].t_s - points[i - 1].t_s);
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::ranges::nth_element(steps, middle);
+  return std::max(*middle * 8, 1e-9);
+}
+
+std::string path_of(const std::vector<Point>& points, const Axis& x, const Axis& y) {
+  std::string d;
+  const double gap = gap_of(points);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool starts = i == 0 || points[i].t_s - points[i - 1].t_s > gap;
+    const bool alone =
+        starts && (i + 1 == points.size() || points[i + 1].t_s - points[i].t_s > gap);
+    d += starts ? "M" : " ";
+    d += number(x.at(points[i].t_s) * kUnits) + "," + number((1 - y.at(points[i].value)) * kUnits);
+    if (alone) d += "h0";
+  }
+  return d;
+}
+
+struct Band {
+  std::vector<Point> low, median, high;
+};
+
+// Every series is averaged in equal stretches of time; the band is taken over the series.
+Band band_of(const std::vector<const Series*>& series, double end_s, std::size_t buckets) {
+  buckets = std::max<std::size_t>(buckets, 2);
+  std::vector<std::vector<double>> columns(buckets);
+  for (const Series* one : series) {
+    std::vector<double> sums(buckets);
+    std::vector<int> counts(buckets);
+    for (const Point& point : one->points) {
+      if (!finite(point) || point.t_s < 0) continue;
+      const auto at =
+          std::min(buckets - 1, static_cast<std::size_t>(std::min(point.t_s / end_s, 1.0) *
+                                                         static_cast<double>(buckets)));
+      sums[at] += point.value;
+      ++counts[at];
+    }
+    for (std::size_t i = 0; i < buckets; ++i)
+      if (counts[i] > 0) columns[i].push_back(sums[i] / counts[i]);
+  }
+  Band band;
+  for (std::size_t i = 0; i < buckets; ++i) {
+    if (columns[i].empty()) continue;
+    std::ranges::sort(columns[i]);
+    const double t = (static_cast<double>(i) + 0.5) / static_cast<double>(buckets) * end_s;
+    const std::size_t n = columns[i].size();
+    const double median =
+        n % 2 == 1 ? columns[i][n / 2] : (columns[i][n / 2 - 1] + columns[i][n / 2]) / 2;
+    band.low.push_back({t, columns[i].front()});
+    band.median.push_back({t, median});
+    band.high.push_back({t, columns[i].back()});
+  }
+  return band;
+}
+
+std::string band_path(const Band& band, const Axis& x, const Axis& y) {
+  std::string d;
+  const auto add = [&](const Point& point) {
+    d += d.empty() ? "M" : " ";
+    d += number(x.at(point.t_s) * kUnits) + "," + number((1 - y.at(point.value)) * kUnits);
+  };
+  std::ranges::for_each(band.high, add);
+  std::for_each(band.low.rbegin(), band.low.rend(), add);
+  return d + "Z";
+}
+
+struct Extent {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  double sum = 0;
+  std::size_t count = 0;
+  double last = 0;
+
+  void add(const Point& point) {
+    low = std::min(low, point.value);
+    high = std::max(high, point.value);
+    sum += point.value;
+    ++count;
+    last = point.value;
+  }
+};
+
+Axis value_axis(const Chart& chart, const Extent& extent, double factor) {
+  const bool percent = chart.unit == "%" || chart.unit == "ratio";
+  const double low = extent.low * factor;
+  const double high = extent.high * factor;
+  if (percent && low >= 0 && high <= 100.5) return {0, 100, {0, 25, 50, 75, 100}};
+  // Zero belongs on the axis, except where the values vary little far away from it (a loss).
+  const bool from_zero = low >= 0 && (chart.series[0]->name != "loss" || low < high * 0.4);
+  return nice_axis(from_zero ? 0 : low, high, 4);
+}
+
+std::string phase_class(const std::string& name) {
+  if (name == "init") return "ph-init";
+  if (name == "train") return "ph-train";
+  if (name == "evaluate" || name == "eval") return "ph-evaluate";
+  return "ph-other";
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.4g}%", share * 100);
+}
+
+struct PhaseMarkup {
+  std::string areas;
+  std::string labels;  // above the lines
+};
+
+PhaseMarkup phases_svg(const Chart& chart, const Axis& x) {
+  PhaseMarkup out;
+  std::size_t drawn = 0;
+  double free_from = 0;  // labels of phases that overlap would cover each other
+  for (const Phase& phase : chart.phases) {
+    if (!std::isfinite(phase.start_s) || !std::isfinite(phase.end_s)) continue;
+    const double start = x.at(phase.start_s);
+    const double width = x.at(phase.end_s) - start;
+    if (!(width > 0) || ++drawn > kMaxPhases) continue;
+    const std::string name = escape_markup(phase.name);
+    out.areas += fmt::format(
+        "<rect class=\"ph {}\" x=\"{}\" width=\"{}\" y=\"0\" height=\"{}\"><title>{}: {} – {}"
+        "</title></rect>",
+        phase_class(phase.name), percent(start), percent(width), kHeight, name,
+        escape_markup(show(phase.start_s, "s").text()),
+        escape_markup(show(phase.end_s, "s").text()));
+    const double needed = 0.01 + 0.0145 * static_cast<double>(phase.name.size());
+    if (width >= needed && start >= free_from) {
+      out.labels += fmt::format("<text class=\"ph-name\" x=\"{}\" dx=\"5\" y=\"13\">{}</text>",
+                                percent(start), name);
+      free_from = start + needed;
+    }
+  }
+  return out;
+}
+
+std::string grid_svg(const Axis& x, const Axis& y) {
+  std::string out;
+  for (const double tick : y.ticks) {
+    const double at = (1 - y.at(tick)) * kHeight;
+    out += fmt::format(
+        "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>"
+        "<text class=\"tick\" x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
+        tick == y.low ? " base" : "", number(at), number(at), number(at + 3.5), tick_text(tick, y));
+  }
+  for (const double tick : x.ticks) {
+    const double at = x.at(tick);
+    const std::string_view anchor = at < 0.02 ? "start" : at > 0.96 ? "end" : "middle";
+    out += fmt::format(
+        "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>"
+        "<text class=\"tick\" x=\"{0}\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",
+        percent(at), kHeight, kHeight + 4, kHeight + 17, anchor, time_text(tick, x));
+  }
+  return out;
+}
+
+std::string line_svg(std::string_view style, const std::string& label, const std::string& d) {
+  return fmt::format("<path class=\"s {}\" data-label=\"{}\" d=\"{}\"/>", style,
+                     escape_markup(label), d);
+}
+
+std::string legend_item(std::string_view classes, const std::string& label) {
+  return fmt::format("<li><i class=\"{}\"></i>{}</li>", classes, escape_markup(label));
+}
+
+}  // namespace
+
+std::size_t lines_of(std::size_t series) {
+  return series > kMaxLines ? 3 : series;
+}
+
+std::vector<Point> thin(const std::vector<Point>& points, std::size_t max_points) {
+  std::vector<Point> clean;
+  std::ranges::copy_if(points, std::back_inserter(clean), finite);
+  if (clean.size() <= max_points || max_points < 4) {
+    if (clean.size() > max_points) clean.resize(max_points);
+    return clean;
+  }
+  std::vector<Point> out;
+  const std::size_t stretches = max_points / 4;
+  for (std::size_t i = 0; i < stretches; ++i) {
+    const std::size_t begin = clean.size() * i / stretches;
+    const std::size_t end = clean.size() * (i + 1) / stretches;
+    std::size_t low = begin;
+    std::size_t high = begin;
+    for (std::size_t k = begin; k < end; ++k) {
+      if (clean[k].value < clean[low].value) low = k;
+      if (clean[k].value > clean[high].value) high = k;
+    }
+    std::vector<std::size_t> kept{begin, std::min(low, high), std::max(low, high), end - 1};
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    for (const std::size_t k : kept)
+      if (out.empty() || clean[k].t_s >= out.back().t_s) out.push_back(clean[k]);
+  }
+  return out;
+}
+
+std::string render_chart(const Chart& chart) {
+  Extent extent;
+  double end_s = chart.end_s;
+  for (const Series* series : chart.series) {
+    for (const Point& point : series->points) {
+      if (!finite(point)) continue;
+      extent.add(point);
+      end_s = std::max(end_s, point.t_s);
+    }
+  }
+  if (extent.count == 0) return {};
+  const AxisUnit unit =
+      axis_unit(chart.unit, std::max(std::abs(extent.low), std::abs(extent.high)));
+  const Axis x = time_axis(end_s, 5);
+  const Axis y = value_axis(chart, extent, unit.factor);
+  // Values are scaled back for the drawing only, so that ticks are round in the unit shown.
+  Axis raw = y;
+  raw.low /= unit.factor;
+  raw.high /= unit.factor;
+
+  std::string lines;
+  std::string legend;
+  if (chart.series.size() > kMaxLines) {
+    const Band band = band_of(chart.series, x.high, chart.max_points / 2);
+    lines += fmt::format("<path class=\"band\" d=\"{}\"/>", band_path(band, x, raw));
+    lines += line_svg("edge", "highest", path_of(band.high, x, raw));
+    lines += line_svg("s0", "median", path_of(band.median, x, raw));
+    lines += line_svg("edge", "lowest", path_of(band.low, x, raw));
+    legend = legend_item("k s0", fmt::format("median of {}", chart.series.size())) +
+             legend_item("k-band", "lowest to highest");
+  } else {
+    for (std::size_t i = 0; i < chart.series.size(); ++i) {
+      const auto points = thin(chart.series[i]->points, chart.max_points);
+      if (points.empty()) continue;
+      lines += line_svg(fmt::format("s{}", i), chart.series[i]->label, path_of(points, x, raw));
+      legend += legend_item(fmt::format("k s{}", i), chart.series[i]->label);
+    }
+  }
+  const bool last = chart.series[0]->name == "loss";
+  const double mean = extent.sum / static_cast<double>(extent.count);
+  const std::string stat = fmt::format("{} {}", last ? "last" : "mean",
+                                       show(last ? extent.last : mean, chart.unit).text());
+  const std::string label =
+      fmt::format("{} over {}: {} to {}, {}; {} series", chart.title, show(x.high, "s").text(),
+                  show(extent.low, chart.unit).text(), show(extent.high, chart.unit).text(), stat,
+                  chart.series.size());
+
+  std::string out = fmt::format(
+      "<figure class=\"chart\" data-t1=\"{}\" data-y0=\"{}\" data-y1=\"{}\" data-unit=\"{}\">"
+      "<figcaption><b>{}</b> <span class=\"unit\">{}</span><span class=\"stat\">{}</span>"
+      "</figcaption>",
+      x.high, y.low, y.high, escape_markup(unit.unit), escape_markup(chart.title),
+      escape_markup(unit.unit), escape_markup(stat));
+  out += fmt::format(
+      "<div class=\"plot\"><svg class=\"frame\" role=\"img\" aria-label=\"{}\" width=\"100%\" "
+      "height=\"{}\">",
+      escape_markup(label), kHeight);
+  const PhaseMarkup phases = phases_svg(chart, x);
+  out += phases.areas + grid_svg(x, y);
+  out += fmt::format(
+      "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "
+      "height=\"{1}\">{2}</svg>{3}</svg></div>",
+      kUnits, kHeight, lines, phases.labels);
+  return out + "<ul class=\"legend\">" + legend + "</ul></figure>\n";
+}
+
+std::string render_rank_speeds(const judge::RoundResult& round) {
+  struct Bar {
+    int rank;
+    double speed;
+  };
+  std::vector<Bar> bars;
+  for (const judge::RankResult& rank : round.ranks)
+    if (rank.relative_speed && std::isfinite(*rank.relative_speed) && *rank.relative_speed > 0)
+      bars.push_back({rank.rank, *rank.relative_speed});
+  if (bars.size() < 2) return {};
+  double highest = 1;
+  for (const Bar& bar : bars) highest = std::max(highest, bar.speed);
+  const Axis y = nice_axis(0, std::min(highest, 3.0), 3);
+  const double slot = kUnits / static_cast<double>(bars.size());
+  const double gap = bars.size() > 160 ? 0 : slot * 0.25;
+  std::string normal;
+  std::string slow;
+  std::string behind;  // a slow rank among hundreds is one hair wide: the column behind shows it
+  std::size_t slow_count = 0;
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double left = static_cast<double>(i) * slot + gap / 2;
+    const double top = (1 - y.at(bars[i].speed)) * kUnits;
+    const bool is_slow = bars[i].speed < 0.95;
+    slow_count += is_slow ? 1 : 0;
+    if (is_slow) {
+      const double room = std::max(0.0, 6 - slot) / 2;
+      behind += fmt::format("M{},{}V0H{}V{}Z", number(left - room), number(kUnits),
+                            number(left + slot - gap + room), number(kUnits));
+    }
+    (is_slow ? slow : normal) +=
+        fmt::format("M{},{}V{}H{}V{}Z", number(left), number(kUnits), number(top),
+                    number(left + slot - gap), number(kUnits));
+  }
+  const double height = 96;
+  std::string out = fmt::format(
+      "<figure class=\"chart ranks-chart\"><figcaption><b>Speed of the ranks</b> <span "
+      "class=\"unit\">1 = median rank</span><span class=\"stat\">{}</span></figcaption><div "
+      "class=\"plot\"><svg class=\"frame\" role=\"img\" aria-label=\"Relative speed of {} ranks, "
+      "{} "
+      "below 0.95\" width=\"100%\" height=\"{}\">",
+      slow_count == 0 ? std::string("no straggler")
+                      : fmt::format("{} slower than 0.95", slow_count),
+      bars.size(), slow_count, height);
+  for (const double tick : y.ticks) {
+    const double at = (1 - y.at(tick)) * height;
+    out += fmt::format(
+        "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/><text class=\"tick\" "
+        "x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
+        tick == 0 ? " base" : "", number(at), number(at), number(at + 3.5), tick_text(tick, y));
+  }
+  out += fmt::format(
+      "<text class=\"tick\" x=\"0\" y=\"{0}\">rank {1}</text><text class=\"tick\" x=\"100%\" "
+      "y=\"{0}\" text-anchor=\"end\">rank {2}</text>",
+      height + 17, bars.front().rank, bars.back().rank);
+  out += fmt::format(
+      "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "
+      "height=\"{1}\"><path class=\"bar\" d=\"{2}\"/><path class=\"bar behind\" d=\"{3}\"/><path "
+      "class=\"bar slow\" d=\"{4}\"/></svg>",
+      kUnits, height, normal, behind, slow);
+  return out + "</svg></div></figure>\n";
+}
+
+}  // namespace assay::report

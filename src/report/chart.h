@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "judge/result.h"
+
+namespace assay::report {
+
+/// One chart over the time of a round, as an HTML figure with an inline SVG. The plot stretches
+/// with the page while its text keeps its size.
+struct Chart {
+  std::string title;
+  std::string unit;
+  std::vector<const judge::Series*> series;  ///< of the same name and unit; not empty
+  std::span<const judge::Phase> phases;
+  double end_s = 0;            ///< right end of the time axis
+  std::size_t max_points = 0;  ///< of every line; extremes survive the thinning
+};
+
+/// More series than this are drawn as a band from the lowest to the highest, with the median.
+inline constexpr std::size_t kMaxLines = 8;
+
+/// How many lines the chart draws.
+[[nodiscard]] std::size_t lines_of(std::size_t series);
+
+/// "" when no series has a finite point.
+[[nodiscard]] std::string render_chart(const Chart& chart);
+
+/// At most `max_points` points; every kept stretch contributes its first, lowest, highest and last
+/// point, so that spikes stay. Points that are not finite are left out.
+[[nodiscard]] std::vector<judge::Point> thin(const std::vector<judge::Point>& points,
+                                             std::size_t max_points);
+
+/// Bars of relative speed, one per rank, the slow ones marked. "" when no rank has one.
+[[nodiscard]] std::string render_rank_speeds(const judge::RoundResult& round);
+
+}  // namespace assay::report

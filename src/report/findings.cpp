@@ -1,0 +1,75 @@
+#include "report/findings.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace assay::report {
+
+namespace {
+
+// The parts of "round 2, rank 3 on node1" that the reason does not say already.
+std::string unsaid(const std::string& where, const std::string& reason) {
+  std::string out;
+  for (std::size_t from = 0; from < where.size();) {
+    const std::size_t to = std::min(where.find(", ", from), where.size());
+    const std::string part = where.substr(from, to - from);
+    if (reason.find(part) == std::string::npos) out += (out.empty() ? "" : ", ") + part;
+    from = to + 2;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<MergedFinding> merged_findings(const judge::CaseResult& result) {
+  std::vector<MergedFinding> merged;
+  const auto add = [&](const judge::Finding& finding, const std::string& where) {
+    const std::string place = unsaid(where, finding.reason);
+    const auto same = std::ranges::find_if(merged, [&](const MergedFinding& other) {
+      return other.finding.rule == finding.rule && other.finding.severity == finding.severity &&
+             other.finding.reason == finding.reason && other.finding.advice == finding.advice;
+    });
+    MergedFinding& entry =
+        same != merged.end() ? *same : merged.emplace_back(MergedFinding{finding, {}});
+    entry.finding.where.clear();
+    if (!place.empty() && std::ranges::find(entry.places, place) == entry.places.end())
+      entry.places.push_back(place);
+  };
+  for (const judge::Finding& finding : result.findings) add(finding, finding.where);
+  for (const judge::RoundResult& round : result.rounds) {
+    const std::string prefix = "round " + std::to_string(round.round);
+    for (const judge::Finding& finding : round.findings) {
+      if (finding.where.empty())
+        add(finding, prefix);
+      else
+        add(finding,
+            finding.where.starts_with("round ") ? finding.where : prefix + ", " + finding.where);
+    }
+  }
+  std::ranges::stable_sort(merged, [](const MergedFinding& a, const MergedFinding& b) {
+    return a.finding.severity > b.finding.severity;
+  });
+  return merged;
+}
+
+std::string places_text(const std::vector<std::string>& places) {
+  if (places.empty()) return {};
+  if (places.size() == 1) return places[0];
+  const bool rounds = std::ranges::all_of(places, [](const std::string& place) {
+    return place.starts_with("round ") && place.find(',') == std::string::npos;
+  });
+  if (!rounds && places.size() > 3)
+    return std::to_string(places.size()) + " places, first: " + places[0];
+  if (!rounds) return join(places, "; ");
+  std::string out = "rounds ";
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (i == 8 && places.size() > 9)
+      return out + " and " + std::to_string(places.size() - i) + " more";
+    if (i > 0) out += i + 1 == places.size() ? " and " : ", ";
+    out += places[i].substr(6);
+  }
+  return out;
+}
+
+}  // namespace assay::report

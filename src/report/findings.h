@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "judge/result.h"
+
+namespace assay::report {
+
+/// Findings of a case and its rounds for people: the worst first, and what several rounds found in
+/// the same words once, with all the places.
+struct MergedFinding {
+  judge::Finding finding;           ///< `where` is empty, see `places`
+  std::vector<std::string> places;  ///< "round 2, rank 3 on node1"; empty: the whole case
+};
+
+[[nodiscard]] std::vector<MergedFinding> merged_findings(const judge::CaseResult& result);
+
+/// "round 1 and round 2", "rounds 1–3", "5 places, first: round 1, rank 3".
+[[nodiscard]] std::string places_text(const std::vector<std::string>& places);
+
+}  // namespace assay::report

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "judge/result.h"
+
+namespace assay::report {
+
+/// report.html: one file that needs no network. Readable without JavaScript, in light and dark, on
+/// paper and on small screens. The same result gives the same bytes.
+[[nodiscard]] std::string render_html(const judge::RunResult& result);
+
+}  // namespace assay::report

@@ -1,0 +1,145 @@
+#include "report/junit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/markup.h"
+#include "report/present.h"
+
+namespace assay::report {
+
+namespace {
+
+using judge::CaseResult;
+using judge::Finding;
+using judge::RoundResult;
+using judge::RoundStatus;
+using judge::Severity;
+using judge::Validity;
+
+double round_seconds(const RoundResult& round) {
+  const judge::Metric* metric = find_metric(round, "e2e_time");
+  if (metric != nullptr && std::isfinite(metric->value)) return metric->value;
+  double end = 0;
+  for (const judge::Phase& phase : round.phases)
+    if (std::isfinite(phase.end_s)) end = std::max(end, phase.end_s);
+  return end;
+}
+
+// What is wrong with one entry, in the words of its findings.
+struct Problem {
+  std::string message;
+  std::string type;
+  std::string body;
+};
+
+Problem problem_of(const std::vector<Finding>& findings, Validity validity,
+                   const std::string& reason) {
+  Problem problem{reason, std::string(judge::to_string(validity)), ""};
+  bool named = false;
+  for (const Finding& finding : findings) {
+    if (finding.severity < Severity::incomplete) continue;
+    if (!named) {
+      problem.message = finding.reason;
+      problem.type = finding.rule;
+      named = true;
+    }
+    problem.body += fmt::format("{}: {}", finding.rule, finding.reason);
+    if (!finding.where.empty()) problem.body += " (" + finding.where + ")";
+    problem.body += '\n';
+    if (!finding.advice.empty()) problem.body += "  what to do: " + finding.advice + "\n";
+  }
+  if (!reason.empty() && reason != problem.message) problem.body += "round: " + reason + "\n";
+  if (problem.message.empty()) problem.message = judge::to_string(validity);
+  return problem;
+}
+
+void add_problem(std::string& out, Validity validity, const Problem& problem) {
+  const std::string_view element = validity == Validity::invalid ? "failure" : "error";
+  out += fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n", element,
+                     escape_markup(problem.message), escape_markup(problem.type),
+                     escape_markup(problem.body));
+}
+
+struct Counts {
+  int tests = 0;
+  int failures = 0;
+  int errors = 0;
+  int skipped = 0;
+  double seconds = 0;
+
+  void add(Validity validity) {
+    ++tests;
+    if (validity == Validity::invalid) ++failures;
+    if (validity == Validity::incomplete) ++errors;
+  }
+};
+
+void add_round(std::string& out, Counts& counts, const CaseResult& one, const RoundResult& round) {
+  const double seconds = round_seconds(round);
+  counts.seconds += seconds;
+  out += fmt::format("    <testcase classname=\"{}\" name=\"round {}\" time=\"{:.3f}\"",
+                     escape_markup(one.name), round.round, seconds);
+  if (round.status == RoundStatus::not_run && round.findings.empty()) {
+    ++counts.tests;
+    ++counts.skipped;
+    out += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+                       escape_markup(round.reason.empty() ? "not run" : round.reason));
+    return;
+  }
+  counts.add(round.validity);
+  if (round.validity == Validity::valid) {
+    out += "/>\n";
+    return;
+  }
+  out += ">\n";
+  add_problem(out, round.validity, problem_of(round.findings, round.validity, round.reason));
+  out += "    </testcase>\n";
+}
+
+// A case can be worse than each of its rounds (their spread, rounds that are missing).
+void add_case(std::string& out, Counts& counts, const CaseResult& one) {
+  if (one.validity == Validity::valid) return;
+  for (const RoundResult& round : one.rounds)
+    if (round.validity == one.validity) return;
+  counts.add(one.validity);
+  out += fmt::format("    <testcase classname=\"{}\" name=\"case\" time=\"0.000\">\n",
+                     escape_markup(one.name));
+  add_problem(out, one.validity, problem_of(one.findings, one.validity, ""));
+  out += "    </testcase>\n";
+}
+
+}  // namespace
+
+std::string render_junit(const judge::RunResult& result) {
+  std::string body;
+  Counts counts;
+  std::string started;
+  for (const CaseResult& one : result.cases) {
+    for (const RoundResult& round : one.rounds) {
+      if (started.empty()) started = round.started;
+      add_round(body, counts, one, round);
+    }
+    add_case(body, counts, one);
+  }
+  const std::string name = result.suite.empty() ? result.run_id : result.suite;
+  const std::string totals =
+      fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\"",
+                  counts.tests, counts.failures, counts.errors, counts.skipped, counts.seconds);
+  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+  out += fmt::format("<testsuites name=\"assay\" {}>\n", totals);
+  out += fmt::format("  <testsuite name=\"{}\" {}", escape_markup(name), totals);
+  if (!started.empty()) out += fmt::format(" timestamp=\"{}\"", escape_markup(started));
+  out += fmt::format(
+      ">\n    <properties>\n      <property name=\"run_id\" value=\"{}\"/>\n"
+      "      <property name=\"validity\" value=\"{}\"/>\n    </properties>\n",
+      escape_markup(result.run_id), judge::to_string(result.validity));
+  out += body;
+  return out + "  </testsuite>\n</testsuites>\n";
+}
+
+}  // namespace assay::report

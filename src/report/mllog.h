@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/json.h"
+#include "judge/result.h"
+
+namespace assay::report {
+
+/// What a round's log needs to know beside its result.
+struct MllogContext {
+  std::string org = "unknown";
+  std::string division = "open";
+  std::string status = "onprem";
+  std::string platform;                      ///< empty: from the case ("2x8xA100")
+  std::string benchmark;                     ///< empty: the case's model or name
+  Json config = Json::object();              ///< of the workload: batch size, seed, optimizer …
+  std::optional<std::string> target_metric;  ///< the quality metric of the case
+  std::string file = "assay";                ///< the "file" of every line's metadata
+};
+
+/// The lines of one round in MLPerf's training log format, or "" for a round that did not start.
+/// Required keys that are not known have the value null and a note; nothing is invented.
+[[nodiscard]] std::string render_mllog(const judge::CaseResult& result,
+                                       const judge::RoundResult& round,
+                                       const MllogContext& context);
+
+/// "<case>_round<N>.txt", without characters that a file name cannot have.
+[[nodiscard]] std::string mllog_file_name(const std::string& case_name, int round);
+
+/// Milliseconds since the epoch of "2026-11-15T10:15:00[.123]Z", or nothing.
+[[nodiscard]] std::optional<std::int64_t> parse_iso_ms(const std::string& text);
+
+}  // namespace assay::report

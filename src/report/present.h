@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "judge/result.h"
+
+namespace assay::report {
+
+/// A value as people read it: the number and its unit, scaled ("1.23", "kW"). For durations and
+/// bytes the unit is part of the number.
+struct Shown {
+  std::string number;
+  std::string unit;
+
+  [[nodiscard]] std::string text() const { return unit.empty() ? number : number + " " + unit; }
+};
+
+/// Values that are not finite show as "–".
+[[nodiscard]] Shown show(double value, std::string_view unit);
+
+/// "12.3 %" for 0.123.
+[[nodiscard]] std::string show_percent(double ratio);
+
+/// How values of one unit are drawn on an axis: multiply by `factor`, write `unit`.
+struct AxisUnit {
+  double factor = 1;
+  std::string unit;
+};
+[[nodiscard]] AxisUnit axis_unit(std::string_view unit, double largest);
+
+/// "p_whole" → "Throughput, whole run"; an unknown name reads as it is, without underscores.
+[[nodiscard]] std::string metric_title(std::string_view name);
+
+/// One of Assay's own metrics; the others were named by the workload or the user.
+[[nodiscard]] bool is_known_metric(std::string_view name);
+
+/// "resnet50 · libtorch · A100 · 2 nodes × 8 procs"; parts that are empty are left out.
+[[nodiscard]] std::string case_subtitle(const judge::CaseResult& result);
+
+[[nodiscard]] const judge::Metric* find_metric(const judge::RoundResult& round,
+                                               std::string_view name);
+[[nodiscard]] const judge::Summary* find_summary(const judge::CaseResult& result,
+                                                 std::string_view name);
+
+/// End-to-end time of the case: median over its rounds that count, in seconds.
+[[nodiscard]] std::optional<double> e2e_seconds(const judge::CaseResult& result);
+
+/// Half the width of the 95 % confidence interval, or the standard deviation, relative to the mean.
+struct Spread {
+  double ratio = 0;
+  bool confidence = false;  ///< half of the 95 % confidence interval; else the variation
+};
+[[nodiscard]] std::optional<Spread> spread_of(const judge::Summary& summary);
+
+/// Rounds that completed.
+[[nodiscard]] int completed_rounds(const judge::CaseResult& result);
+
+}  // namespace assay::report

@@ -1,0 +1,117 @@
+#include "stats/descriptive.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::stats {
+
+namespace {
+
+bool all_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+}
+
+std::optional<double> finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+// `sorted` is not empty, `p` in [0, 100].
+double interpolate(double low, double high, double fraction) {
+  // std::lerp keeps equal neighbours exact and does not overflow for opposite signs.
+  return std::lerp(low, high, fraction);
+}
+
+}  // namespace
+
+std::optional<double> percentile(std::span<const double> values, double p) {
+  if (values.empty() || !(p >= 0 && p <= 100) || !all_finite(values)) return std::nullopt;
+  std::vector<double> copy(values.begin(), values.end());
+  const double h = static_cast<double>(copy.size() - 1) * p / 100;
+  const auto below = std::min(static_cast<std::size_t>(h), copy.size() - 1);
+  const auto at = copy.begin() + static_cast<std::ptrdiff_t>(below);
+  std::ranges::nth_element(copy, at);
+  if (below + 1 == copy.size()) return *at;
+  const double above = *std::min_element(at + 1, copy.end());
+  return finite(interpolate(*at, above, h - static_cast<double>(below)));
+}
+
+std::vector<double> percentiles(std::vector<double> values, std::span<const double> ps) {
+  if (values.empty() || !all_finite(values)) return {};
+  std::ranges::sort(values);
+  std::vector<double> out;
+  for (const double p : ps) {
+    if (!(p >= 0 && p <= 100)) return {};
+    const double h = static_cast<double>(values.size() - 1) * p / 100;
+    const auto below = std::min(static_cast<std::size_t>(h), values.size() - 1);
+    const auto above = std::min(below + 1, values.size() - 1);
+    out.push_back(interpolate(values[below], values[above], h - static_cast<double>(below)));
+  }
+  return out;
+}
+
+std::optional<double> median(std::span<const double> values) {
+  return percentile(values, 50);
+}
+
+std::optional<double> mean(std::span<const double> values) {
+  if (values.empty() || !all_finite(values)) return std::nullopt;
+  // Long double keeps the sum of millions of step times exact to the last digits shown.
+  long double sum = 0;
+  for (const double v : values) sum += v;
+  return finite(static_cast<double>(sum / static_cast<long double>(values.size())));
+}
+
+std::optional<double> stddev(std::span<const double> values) {
+  if (values.size() < 2) return std::nullopt;
+  const auto centre = mean(values);
+  if (!centre) return std::nullopt;
+  long double sum = 0;
+  for (const double v : values) {
+    const long double d = static_cast<long double>(v) - *centre;
+    sum += d * d;
+  }
+  return finite(static_cast<double>(std::sqrt(sum / static_cast<long double>(values.size() - 1))));
+}
+
+std::optional<double> cv(std::span<const double> values) {
+  const auto spread = stddev(values);
+  const auto centre = mean(values);
+  if (!spread || !centre || *centre == 0) return std::nullopt;
+  return finite(*spread / std::abs(*centre));
+}
+
+std::optional<double> olympic_mean(std::span<const double> values) {
+  if (values.size() < 3 || !all_finite(values)) return std::nullopt;
+  const auto [low, high] = std::ranges::minmax_element(values);
+  // With all values equal, both iterators may name different elements or not: leave out two.
+  std::vector<double> kept;
+  kept.reserve(values.size());
+  bool low_left_out = false;
+  bool high_left_out = false;
+  for (const double v : values) {
+    if (!low_left_out && v == *low)
+      low_left_out = true;
+    else if (!high_left_out && v == *high)
+      high_left_out = true;
+    else
+      kept.push_back(v);
+  }
+  return mean(kept);
+}
+
+std::vector<std::size_t> mad_outliers(std::span<const double> values, double limit) {
+  if (values.size() < 3) return {};
+  const auto centre = median(values);
+  if (!centre) return {};
+  std::vector<double> distance;
+  distance.reserve(values.size());
+  for (const double v : values) distance.push_back(std::abs(v - *centre));
+  const auto mad = median(distance);
+  if (!mad) return {};
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (distance[i] > limit * 1.4826 * *mad) out.push_back(i);
+  return out;
+}
+
+}  // namespace assay::stats

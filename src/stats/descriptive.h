@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace assay::stats {
+
+// Every function expects finite values and gives nothing (never NaN) when there are too few of
+// them, when one is not finite, or when the result would not be finite.
+
+/// Percentile by linear interpolation between order statistics (Hyndman-Fan type 7, the default of
+/// R and NumPy): with n sorted values x[0..n-1] and h = (n-1)·p/100, it is
+/// x[⌊h⌋] + (h-⌊h⌋)·(x[⌊h⌋+1]-x[⌊h⌋]). `p` in [0, 100]; n ≥ 1. O(n), on a copy.
+[[nodiscard]] std::optional<double> percentile(std::span<const double> values, double p);
+
+/// Several percentiles of the same values, sorted once; empty when percentile() gives nothing.
+[[nodiscard]] std::vector<double> percentiles(std::vector<double> values,
+                                              std::span<const double> ps);
+
+[[nodiscard]] std::optional<double> median(std::span<const double> values);  ///< n ≥ 1
+[[nodiscard]] std::optional<double> mean(std::span<const double> values);    ///< n ≥ 1
+/// Sample standard deviation (n-1 in the denominator); n ≥ 2.
+[[nodiscard]] std::optional<double> stddev(std::span<const double> values);
+/// Coefficient of variation, stddev / |mean|; n ≥ 2, mean not 0.
+[[nodiscard]] std::optional<double> cv(std::span<const double> values);
+/// Mean without one smallest and one largest value; n ≥ 3.
+[[nodiscard]] std::optional<double> olympic_mean(std::span<const double> values);
+
+/// Indices of values farther from the median than `limit` robust standard deviations
+/// (1.4826 × median absolute deviation). Empty for n < 3. When more than half of the values are
+/// equal, the MAD is 0 and every other value is an outlier.
+[[nodiscard]] std::vector<std::size_t> mad_outliers(std::span<const double> values,
+                                                    double limit = 3.5);
+
+}  // namespace assay::stats

@@ -1,0 +1,67 @@
+#include "store/journal.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/time.h"
+
+namespace assay::store {
+
+namespace {
+
+bool ends_in_newline(const std::filesystem::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0 || info.st_size == 0) return true;
+  char last = '\n';
+  return ::pread(fd.get(), &last, 1, info.st_size - 1) != 1 || last == '\n';
+}
+
+}  // namespace
+
+Journal::Journal(std::filesystem::path path) : path_(std::move(path)) {
+  const bool whole = ends_in_newline(path_);
+  fd_.reset(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+  if (!fd_)
+    throw system_error(ErrorKind::environment, "cannot open the journal", path_.string(), errno);
+  if (!whole) write_all(fd_.get(), "\n", path_);
+}
+
+void Journal::append(const std::string& event, const Json& fields) {
+  Json line{{"event", event}};
+  // The agent's own stamps, when it gave some, say more than the time of writing.
+  const Instant at = now();
+  line["wall_ns"] = fields.value("wall_ns", at.wall_ns);
+  line["mono_ns"] = fields.value("mono_ns", at.mono_ns);
+  for (const auto& [key, value] : fields.items())
+    if (key != "wall_ns" && key != "mono_ns") line[key] = value;
+  write_all(fd_.get(), dump_line(line) + "\n", path_);
+}
+
+void Journal::sync() {
+  if (::fdatasync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
+    throw system_error(ErrorKind::environment, "cannot sync the journal", path_.string(), errno);
+}
+
+std::vector<Json> Journal::read(const std::filesystem::path& path, std::size_t* skipped) {
+  std::vector<Json> events;
+  std::size_t bad = 0;
+  const std::string content = read_file(path);
+  for (const std::string_view line : split(content, '\n')) {
+    if (trim(line).empty()) continue;
+    Json event = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (event.is_object() && event.contains("event") && event["event"].is_string())
+      events.push_back(std::move(event));
+    else
+      ++bad;
+  }
+  if (skipped != nullptr) *skipped = bad;
+  return events;
+}
+
+}  // namespace assay::store

@@ -1,0 +1,94 @@
+#include "store/run_dir.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+
+namespace assay::store {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Points `link` at `target` without a moment in which it does not exist.
+void point_at(const fs::path& link, const fs::path& target) {
+  const fs::path temporary = fmt::format("{}.{}", link.string(), ::getpid());
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  std::error_code ec;
+  fs::create_directory_symlink(target, temporary, ec);
+  if (!ec) fs::rename(temporary, link, ec);
+  // A file system without links, or a real folder named "latest": the run itself is not affected.
+  if (ec) fs::remove(temporary, ignored);
+}
+
+}  // namespace
+
+RunDir::RunDir(fs::path path, plan::Plan plan) : path_(std::move(path)), plan_(std::move(plan)) {}
+
+RunDir RunDir::create(const fs::path& parent, const plan::Plan& plan) {
+  make_directories(parent);
+  const fs::path path = fs::absolute(parent) / plan.run_id;
+  if (::mkdir(path.c_str(), 0777) != 0)
+    throw system_error(ErrorKind::environment, "cannot create the run folder", path.string(),
+                       errno);
+  write_file_atomic(path / "plan.json", dump_pretty(plan::to_json(plan)));
+  point_at(parent / "latest", plan.run_id);
+  return {path, plan};
+}
+
+RunDir RunDir::open(const fs::path& path) {
+  std::error_code ec;
+  fs::path folder = fs::weakly_canonical(path, ec);
+  if (ec || !fs::exists(folder))
+    throw Error(ErrorKind::usage, "there is no such run", path.string(),
+                "give the folder of a run, such as results/latest");
+  if (!fs::is_directory(folder)) folder = folder.parent_path();
+  const fs::path file = folder / "plan.json";
+  if (!fs::exists(file))
+    throw Error(ErrorKind::usage, "this is not a run folder: it has no plan.json", path.string(),
+                "give the folder of a run, such as results/latest");
+  return {folder, plan::plan_from_json(parse_json(read_file(file), file.string()), file.string())};
+}
+
+fs::path RunDir::round_dir(const std::string& case_name, int round) const {
+  return path_ / case_name / fmt::format("round{}", round);
+}
+
+fs::path RunDir::node_dir(const std::string& case_name, int round, const std::string& host,
+                          int node) const {
+  return round_dir(case_name, round) / fmt::format("{}_noderank{}", host, node);
+}
+
+std::vector<fs::path> rank_logs(const fs::path& node_dir, int rank) {
+  const std::string base = (node_dir / fmt::format("rank{}.out.log", rank)).string();
+  std::vector<fs::path> parts;
+  for (const fs::path& part : {fs::path(base + ".head"), fs::path(base + ".1"), fs::path(base)})
+    if (fs::exists(part)) parts.push_back(part);
+  return parts;
+}
+
+RunLock::RunLock(const fs::path& run_dir) {
+  const fs::path file = run_dir / "lock";
+  fd_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!fd_)
+    throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
+  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error(ErrorKind::environment, "another assay is working on this run", run_dir.string(),
+                "wait for it, watch it with 'assay top', or end it with 'assay stop'");
+}
+
+bool RunLock::held(const fs::path& run_dir) {
+  const UniqueFd fd(::open((run_dir / "lock").c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd) return false;
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return false;
+  return errno == EWOULDBLOCK;
+}
+
+}  // namespace assay::store

@@ -1,0 +1,358 @@
+#include "telemetry/device_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "telemetry/resolve.h"
+
+namespace assay::telemetry {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kOnceLimitNs = 10 * kSecond;
+constexpr std::int64_t kHealthyNs = 60 * kSecond;  // after this, earlier failures are forgotten
+constexpr std::size_t kMaxLine = 64 * 1024;
+constexpr std::size_t kMaxLinesPerInterval = 10'000;
+constexpr int kMaxNonsenseRun = 20;
+constexpr int kCannotRunHere = 3;  // assay-nvml: no library or driver
+
+double to_seconds(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
+
+std::string program_name(const DeviceSource& source) {
+  return source.command.front().substr(source.command.front().rfind('/') + 1);
+}
+
+std::string with_words(std::string reason, const std::string& words) {
+  return words.empty() ? reason : fmt::format("{}: {}", reason, words);
+}
+
+}  // namespace
+
+DeviceSampler::DeviceSampler(asio::io_context& loop, const RecorderConfig& config, Hooks hooks)
+    : loop_(loop),
+      timer_(loop),
+      hooks_(std::move(hooks)),
+      interval_ns_(config.interval.count()),
+      stall_ns_(std::max<std::int64_t>(3 * config.interval.count(), config.stall_limit.count())),
+      once_(loop, DeviceParser::kMaxOutput) {
+  for (const DeviceSource& source : config.sources)
+    if (source.mode != DeviceSource::Mode::none && !source.command.empty())
+      sources_.push_back(source);
+}
+
+DeviceSampler::~DeviceSampler() {
+  stopping_ = true;
+  drop_child();
+}
+
+void DeviceSampler::start() {
+  covered_to_ns_ = mono_now_ns();
+  open_source();
+}
+
+// Prepares the current source, or the first after it that can be started at all.
+void DeviceSampler::open_source() {
+  while (!exhausted()) {
+    std::string problem;
+    try {
+      parser_.emplace(source(), source().vendor);
+      argv_ = expand_command(source().command, Nanoseconds(interval_ns_), source().vendor);
+      const auto program = resolve_program(argv_.front());
+      if (program) {
+        argv_.front() = *program;
+        launch();
+        return;
+      }
+      problem = "not found on this machine";
+    } catch (const Error& e) {
+      problem = e.message();
+    }
+    // Like give_up(), but in this loop: many sources in a row may be missing.
+    const std::string name = program_name(source());
+    ++current_;
+    last_reason_ = fmt::format("{}: {}", name, problem);
+    report(mono_now_ns(), fmt::format("{}; {}", last_reason_,
+                                      exhausted() ? "no other source"
+                                                  : "going on with " + program_name(source())));
+  }
+}
+
+void DeviceSampler::launch() {
+  waiting_ = false;
+  started_ns_ = mono_now_ns();
+  last_good_ns_ = 0;
+  good_since_ns_ = 0;
+  nonsense_run_ = 0;
+  line_.clear();
+  first_line_ = true;
+  if (source().mode == DeviceSource::Mode::once) {
+    run_once();
+    return;
+  }
+  try {
+    Child::Hooks hooks;
+    hooks.on_data = [this](std::string_view data) { on_data(data); };
+    hooks.on_end = [this](const ExitStatus& status) {
+      const std::string words = child_->last_words();
+      child_.reset();
+      if (stopping_) return;
+      const bool for_good =
+          status.code == 126 || status.code == 127 ||
+          (source().format == DeviceSource::Format::assay && status.code == kCannotRunHere);
+      fail(with_words("ended with " + to_string(status), words), for_good);
+    };
+    child_ = Child::start(loop_, argv_, std::move(hooks));
+  } catch (const Error& e) {
+    fail(e.message(), false);
+    return;
+  }
+  arm(started_ns_ + stall_limit_ns());
+}
+
+void DeviceSampler::run_once() {
+  started_ns_ = mono_now_ns();
+  try {
+    once_.start(argv_, Nanoseconds(std::max(interval_ns_, kOnceLimitNs)),
+                [this](OneShot::Result result) {
+                  if (stopping_) return;
+                  const Instant at = now();
+                  DeviceParser::Output output = parser_->parse_output(result.out);
+                  if (output.nonsense > 0) {
+                    if (nonsense_total_ == 0) first_nonsense_ = output.first_nonsense;
+                    nonsense_total_ += output.nonsense;
+                  }
+                  for (DeviceReading& reading : output.readings) deliver(reading, at);
+                  if (!output.readings.empty()) {
+                    failures_ = 0;
+                  } else if (result.timed_out) {
+                    fail(with_words("no answer in time", result.err), false);
+                  } else if (!result.status.ok()) {
+                    fail(with_words("ended with " + to_string(result.status), result.err),
+                         result.status.code == 126 || result.status.code == 127);
+                  } else {
+                    fail(with_words("output not understood", output.first_nonsense), false);
+                  }
+                });
+  } catch (const Error& e) {
+    fail(e.message(), false);
+  }
+}
+
+void DeviceSampler::tick() {
+  if (stopping_ || exhausted() || waiting_) return;
+  if (source().mode == DeviceSource::Mode::once && !once_.running()) run_once();
+}
+
+void DeviceSampler::on_data(std::string_view data) {
+  // Handling a line may end the child; then the rest of its data is of no use.
+  const Child* const speaker = child_.get();
+  while (!data.empty() && child_.get() == speaker) {
+    const std::size_t end = data.find('\n');
+    if (end == std::string_view::npos) {
+      line_ += data;
+      if (line_.size() <= kMaxLine) return;
+      nonsense(line_);
+      line_.clear();
+      return;
+    }
+    if (line_.empty()) {
+      on_line(data.substr(0, end));
+    } else {
+      line_ += data.substr(0, end);
+      const std::string whole = std::exchange(line_, {});
+      on_line(whole);
+    }
+    data.remove_prefix(end + 1);
+  }
+}
+
+void DeviceSampler::on_line(std::string_view line) {
+  const Instant at = now();
+  if (at.mono_ns - interval_start_ns_ >= interval_ns_) {
+    interval_start_ns_ = at.mono_ns;
+    lines_in_interval_ = 0;
+  }
+  if (++lines_in_interval_ > kMaxLinesPerInterval) {
+    fail("floods its output", false);
+    return;
+  }
+  if (std::exchange(first_line_, false) && parser_->is_title(line)) return;
+  switch (parser_->parse_line(line, reading_)) {
+    case DeviceParser::Line::nothing:
+      return;
+    case DeviceParser::Line::nonsense:
+      nonsense(line);
+      return;
+    case DeviceParser::Line::reading:
+      break;
+  }
+  nonsense_run_ = 0;
+  if (reading_.index < 0) {
+    // The lines of one sample come together; a pause begins the next sample.
+    if (at.mono_ns - last_good_ns_ > interval_ns_ / 2) position_ = 0;
+    reading_.index = position_++;
+  }
+  deliver(reading_, at);
+}
+
+void DeviceSampler::nonsense(std::string_view line) {
+  const std::string shown = ellipsize(printable(trim(line.substr(0, 400))), 120);
+  if (nonsense_total_++ == 0) first_nonsense_ = shown;
+  if (++nonsense_run_ >= kMaxNonsenseRun)
+    fail(fmt::format("{} lines in a row not understood, the last: {}", nonsense_run_, shown),
+         false);
+}
+
+void DeviceSampler::deliver(DeviceReading& reading, const Instant& at) {
+  const auto device = static_cast<std::size_t>(reading.index);
+  if (device >= last_by_device_.size()) {
+    last_by_device_.resize(device + 1, 0);
+    device_errors_.resize(device + 1);
+  }
+  if (reading.error != device_errors_[device]) {
+    device_errors_[device] = reading.error;
+    if (!reading.error.empty())
+      hooks_.on_gap(
+          {at, source().vendor, 0, fmt::format("dev{} cannot be read: {}", device, reading.error)});
+  }
+  last_good_ns_ = at.mono_ns;
+  if (good_since_ns_ == 0) good_since_ns_ = at.mono_ns;
+  if (failing_) {
+    failing_ = false;
+    report(at.mono_ns, fmt::format("{} {}; restarted", program_name(source()), last_reason_));
+  }
+  covered_to_ns_ = at.mono_ns;
+  if (failures_ > 0 && at.mono_ns - good_since_ns_ > kHealthyNs) failures_ = 0;
+
+  // A sampler's own time is better than the arrival, as long as it can be true.
+  Instant when = at;
+  if (reading.mono_ns > at.mono_ns - 60 * kSecond && reading.mono_ns <= at.mono_ns) {
+    when.mono_ns = reading.mono_ns;
+    when.wall_ns -= at.mono_ns - reading.mono_ns;
+  }
+  // One that prints faster than asked does not fill the disk.
+  if (source().mode == DeviceSource::Mode::loop && last_by_device_[device] != 0 &&
+      when.mono_ns - last_by_device_[device] < interval_ns_ / 2)
+    return;
+  last_by_device_[device] = when.mono_ns;
+  if (std::any_of(reading.values.begin(), reading.values.end(),
+                  [](double v) { return !std::isnan(v); }))
+    hooks_.on_reading(reading, when);
+}
+
+void DeviceSampler::fail(const std::string& reason, bool for_good) {
+  drop_child();
+  failing_ = true;
+  last_reason_ = reason;
+  ++failures_;
+  if (for_good || failures_ >= kTries) {
+    give_up(reason);
+    return;
+  }
+  waiting_ = true;
+  const std::int64_t base = std::clamp<std::int64_t>(interval_ns_, kSecond / 10, kSecond);
+  arm(mono_now_ns() + (base << (failures_ - 1)));
+}
+
+void DeviceSampler::give_up(const std::string& reason) {
+  last_reason_ = fmt::format("{} given up: {}", program_name(source()), reason);
+  const std::string next = current_ + 1 < sources_.size()
+                               ? "going on with " + program_name(sources_[current_ + 1])
+                               : "no other source";
+  report(mono_now_ns(), fmt::format("{}; {}", last_reason_, next));
+  ++current_;
+  failures_ = 0;
+  failing_ = false;
+  waiting_ = false;
+  open_source();
+}
+
+void DeviceSampler::report(std::int64_t now_ns, std::string reason) {
+  const std::string& vendor = sources_[std::min(current_, sources_.size() - 1)].vendor;
+  const double seconds = to_seconds(std::max<std::int64_t>(0, now_ns - covered_to_ns_));
+  covered_to_ns_ = now_ns;
+  hooks_.on_gap({now(), vendor.empty() ? "devices" : vendor, seconds, std::move(reason)});
+}
+
+void DeviceSampler::arm(std::int64_t at_ns) {
+  timer_.expires_at(asio::steady_timer::time_point(Nanoseconds(at_ns)));
+  timer_.async_wait([this, alive = std::weak_ptr<bool>(alive_)](asio::error_code ec) {
+    if (!ec && !alive.expired()) on_timer();
+  });
+}
+
+// The first line takes longer than the others: drivers wake up their devices. Each restart is given
+// more time.
+std::int64_t DeviceSampler::stall_limit_ns() const {
+  return last_good_ns_ != 0 ? stall_ns_ : 2 * stall_ns_ * (failures_ + 1);
+}
+
+void DeviceSampler::on_timer() {
+  if (stopping_ || exhausted()) return;
+  if (waiting_) {
+    launch();
+    return;
+  }
+  if (!child_) return;
+  const std::int64_t due = std::max(started_ns_, last_good_ns_) + stall_limit_ns();
+  const std::int64_t at = mono_now_ns();
+  if (at < due) {
+    arm(due);
+    return;
+  }
+  const double silent = to_seconds(at - std::max(started_ns_, last_good_ns_));
+  fail(nonsense_run_ > 0
+           ? fmt::format("nothing understood for {:.1f} s, the first: {}", silent, first_nonsense_)
+           : fmt::format("silent for {:.1f} s", silent),
+       false);
+}
+
+void DeviceSampler::drop_child() {
+  timer_.cancel();
+  once_.discard();
+  std::erase_if(leaving_, [](const auto& old) { return old->ended(); });
+  if (!child_) return;
+  child_->discard();
+  leaving_.push_back(std::exchange(child_, nullptr));
+}
+
+void DeviceSampler::terminate() {
+  if (stopping_) return;
+  stopping_ = true;
+  timer_.cancel();
+  if (!sources_.empty() && (failing_ || exhausted()))
+    report(mono_now_ns(), fmt::format("no device data: {}", last_reason_));
+  if (nonsense_total_ > 0)
+    hooks_.on_gap(
+        {now(), sources_[std::min(current_, sources_.size() - 1)].vendor, 0,
+         fmt::format("{} lines not understood, the first: {}", nonsense_total_, first_nonsense_)});
+  once_.terminate();
+  if (child_) child_->terminate();
+}
+
+void DeviceSampler::abandon() {
+  drop_child();
+  for (const auto& child : leaving_) child->abandon();
+  once_.abandon();
+}
+
+bool DeviceSampler::idle() const {
+  return pids().empty();
+}
+
+std::vector<int> DeviceSampler::pids() const {
+  std::vector<int> out = once_.pids();
+  if (child_ && !child_->ended()) out.push_back(child_->pid());
+  for (const auto& child : leaving_)
+    if (!child->ended()) out.push_back(child->pid());
+  return out;
+}
+
+}  // namespace assay::telemetry

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "telemetry/child.h"
+#include "telemetry/device_parser.h"
+#include "telemetry/recorder.h"
+
+namespace assay::telemetry {
+
+/// Keeps one of several device sources running: restarts one that dies, stalls or talks nonsense,
+/// goes on to the next when it keeps failing, and says so. Never blocks, never throws.
+class DeviceSampler {
+ public:
+  struct Hooks {
+    std::function<void(const DeviceReading&, const Instant&)> on_reading;
+    std::function<void(const Gap&)> on_gap;
+  };
+  /// Starts of one source before the next is used.
+  static constexpr int kTries = 3;
+
+  DeviceSampler(asio::io_context& loop, const RecorderConfig& config, Hooks hooks);
+  ~DeviceSampler();
+  DeviceSampler(const DeviceSampler&) = delete;
+  DeviceSampler& operator=(const DeviceSampler&) = delete;
+
+  void start();
+  /// Once per interval: runs a source of mode once again.
+  void tick();
+  /// Reports what is still unreported and asks the processes to end.
+  void terminate();
+  void kill() { drop_child(); }
+  /// Ends them by force; what cannot be killed is left behind.
+  void abandon();
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] std::vector<int> pids() const;
+
+ private:
+  [[nodiscard]] const DeviceSource& source() const { return sources_[current_]; }
+  [[nodiscard]] bool exhausted() const { return current_ >= sources_.size(); }
+  void open_source();
+  void launch();
+  void run_once();
+  void on_data(std::string_view data);
+  void on_line(std::string_view line);
+  void nonsense(std::string_view line);
+  void deliver(DeviceReading& reading, const Instant& now);
+  void fail(const std::string& reason, bool for_good);
+  void give_up(const std::string& reason);
+  void report(std::int64_t now_ns, std::string reason);
+  void arm(std::int64_t at_ns);
+  void on_timer();
+  void drop_child();
+  [[nodiscard]] std::int64_t stall_limit_ns() const;
+
+  asio::io_context& loop_;
+  asio::steady_timer timer_;
+  Hooks hooks_;
+  std::vector<DeviceSource> sources_;
+  std::int64_t interval_ns_;
+  std::int64_t stall_ns_;
+  std::size_t current_ = 0;
+
+  std::optional<DeviceParser> parser_;
+  std::vector<std::string> argv_;
+  std::shared_ptr<Child> child_;
+  std::vector<std::shared_ptr<Child>> leaving_;
+  OneShot once_;
+  bool stopping_ = false;
+  bool waiting_ = false;  // for a restart
+  bool failing_ = false;  // no data since the last failure
+  int failures_ = 0;
+  std::int64_t started_ns_ = 0;
+  std::int64_t good_since_ns_ = 0;  // first data since the last failure
+  std::int64_t last_good_ns_ = 0;   // newest data of this process
+  std::int64_t covered_to_ns_ = 0;  // data or reports reach up to here
+  std::string last_reason_;
+
+  std::string line_;  // an unfinished line
+  bool first_line_ = true;
+  int position_ = 0;  // of the next device without an index
+  std::size_t lines_in_interval_ = 0;
+  std::int64_t interval_start_ns_ = 0;
+  int nonsense_run_ = 0;
+  std::size_t nonsense_total_ = 0;
+  std::string first_nonsense_;
+  DeviceReading reading_;
+  std::vector<std::int64_t> last_by_device_;
+  std::vector<std::string> device_errors_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace assay::telemetry

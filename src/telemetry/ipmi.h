@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <asio/io_context.hpp>
+
+#include "telemetry/child.h"
+#include "telemetry/recorder.h"
+
+namespace assay::telemetry {
+
+/// Watts from `ipmitool dcmi power reading`; nothing when the reading is 0 or missing.
+[[nodiscard]] std::optional<double> parse_dcmi_power(std::string_view text);
+/// The largest reading in Watts of `ipmitool sdr list`: the node's input, above its parts.
+[[nodiscard]] std::optional<double> parse_sdr_power(std::string_view text);
+
+/// The power of the whole node as its management controller sees it, read by ipmitool every ten
+/// seconds at most. Does nothing where there is no ipmitool or no /dev/ipmi0 under the root.
+class Ipmi {
+ public:
+  struct Hooks {
+    std::function<void(double watts, const Instant&)> on_reading;
+    std::function<void(const Gap&)> on_gap;
+  };
+
+  Ipmi(asio::io_context& loop, const RecorderConfig& config, Hooks hooks);
+
+  /// Once per interval; starts a reading when one is due.
+  void tick(std::int64_t mono_ns);
+  [[nodiscard]] std::int64_t period_ns() const noexcept { return period_ns_; }
+  void terminate();
+  void kill() { run_.discard(); }
+  void abandon() { run_.abandon(); }
+  [[nodiscard]] std::vector<int> pids() const { return run_.pids(); }
+
+ private:
+  void on_result(const OneShot::Result& result);
+  void give_up(const std::string& reason);
+
+  Hooks hooks_;
+  OneShot run_;
+  std::string program_;  // "" when not available or given up
+  std::int64_t period_ns_;
+  std::int64_t due_ns_ = 0;
+  std::int64_t last_good_ns_ = 0;
+  bool sdr_ = false;  // dcmi gave nothing, the sensor list is tried
+  int failures_ = 0;
+};
+
+}  // namespace assay::telemetry

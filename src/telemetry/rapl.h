@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "telemetry/procfs.h"
+
+namespace assay::telemetry {
+
+/// One energy counter of the processor.
+struct RaplSample {
+  std::string_view source;  ///< "rapl0", "dram0", "psys"
+  bool package = false;     ///< part of the sum of packages
+  double power_w = 0;       ///< mean since the previous sample; NaN at the first
+  double energy_j = 0;      ///< unwrapped
+};
+
+/// The powercap energy counters under root/sys/class/powercap. Packages are "rapl<i>"; the memory
+/// of a package is "dram<i>" and the platform is "psys", which are recorded but never added up.
+class Rapl {
+ public:
+  explicit Rapl(const std::filesystem::path& root);
+
+  /// Why counters that exist cannot be read; nothing when they can, or when there are none.
+  [[nodiscard]] const std::optional<std::string>& problem() const noexcept { return problem_; }
+  /// Valid until the next call.
+  [[nodiscard]] const std::vector<RaplSample>& sample(std::int64_t mono_ns);
+
+ private:
+  struct Domain {
+    std::string source;
+    bool package = false;
+    ProcFile energy;
+    std::uint64_t range_uj = 0;  // where the counter wraps; 0 = not known
+    std::uint64_t last_uj = 0;
+    std::uint64_t total_uj = 0;
+    std::int64_t last_mono_ns = 0;
+    bool has_last = false;
+  };
+
+  void open_domain(const std::filesystem::path& folder, std::string source, bool package);
+
+  std::vector<Domain> domains_;
+  std::vector<RaplSample> samples_;
+  std::vector<char> buffer_;
+  std::optional<std::string> problem_;
+};
+
+}  // namespace assay::telemetry

@@ -1,0 +1,402 @@
+#include "telemetry/recorder.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "telemetry/device_sampler.h"
+#include "telemetry/ipmi.h"
+#include "telemetry/log_file.h"
+#include "telemetry/monitor_logs.h"
+#include "telemetry/procfs.h"
+#include "telemetry/rapl.h"
+#include "telemetry/table.h"
+
+namespace assay::telemetry {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+// Per-core rows of a large machine are thinned to one per second.
+constexpr std::size_t kManyCores = 64;
+
+using Values = std::array<double, kColumns>;
+
+Values no_values() {
+  Values values;
+  values.fill(kUnknown);
+  return values;
+}
+
+double& at(Values& values, Column column) {
+  return values[static_cast<std::size_t>(column)];
+}
+
+// Digits behind the point that say something, in the order of the columns.
+constexpr std::array<int, kColumns> kDecimals{4, 0, 0, 3, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+
+void append_row(std::string& out, const Instant& when, std::string_view source,
+                const Values& values) {
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, FMT_COMPILE("{},{},{}"), when.mono_ns, when.wall_ns, source);
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    out += ',';
+    const double value = values[i];
+    if (!std::isfinite(value)) continue;
+    if (kDecimals[i] == 0 && std::abs(value) < 9e15)
+      fmt::format_to(to, FMT_COMPILE("{}"), std::llround(value));
+    else
+      fmt::format_to(to, "{:.{}f}", value, kDecimals[i]);
+  }
+  out += '\n';
+}
+
+// One device, as it was last seen.
+struct Device {
+  Values values = no_values();
+  std::int64_t mono_ns = 0;
+};
+
+}  // namespace
+
+class Recorder::Impl {
+ public:
+  Impl(asio::io_context& loop, RecorderConfig config, std::function<void(const Gap&)> on_gap)
+      : loop_(loop), config_(std::move(config)), on_gap_(std::move(on_gap)), timer_(loop) {}
+
+  void start();
+  void stop(std::function<void()> done);
+  [[nodiscard]] Snapshot latest() const;
+  [[nodiscard]] std::vector<int> sampler_pids() const;
+
+ private:
+  void gap(const Gap& gap) {
+    if (on_gap_) on_gap_(gap);
+  }
+  void schedule();
+  void on_deadline();
+  void sample();
+  void node_rows(const Instant& when);
+  void rapl_rows(const Instant& when);
+  void on_device(const DeviceReading& reading, const Instant& when);
+  void on_ipmi(double watts, const Instant& when);
+  void flush();
+  void write_failed(const LogFile& file, int error);
+  void write_recovered(std::int64_t mono_ns);
+  void await_end(std::function<void()> done, std::int64_t deadline_ns, bool forced);
+  [[nodiscard]] double power_w(std::int64_t mono_ns) const;
+  [[nodiscard]] std::int64_t device_age_limit() const;
+
+  asio::io_context& loop_;
+  RecorderConfig config_;
+  std::function<void(const Gap&)> on_gap_;
+  asio::steady_timer timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  bool running_ = false;
+
+  std::optional<ProcSampler> proc_;
+  std::optional<Rapl> rapl_;
+  std::optional<Ipmi> ipmi_;
+  std::optional<DeviceSampler> devices_;
+  LogFile table_;
+  std::optional<MonitorLogs> logs_;
+
+  std::string buffer_;
+  std::string name_;
+  std::int64_t deadline_ns_ = 0;
+  std::int64_t cores_due_ns_ = 0;
+  NodeSample node_{kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown};
+  double rapl_w_ = kUnknown;
+  double ipmi_w_ = kUnknown;
+  std::int64_t ipmi_ns_ = 0;
+  bool ipmi_new_ = false;
+  std::vector<std::optional<Device>> seen_;
+  bool device_news_ = false;
+  std::vector<std::optional<Values>> block_;
+  std::int64_t write_failing_since_ns_ = 0;
+  bool table_failed_ = false;
+};
+
+void Recorder::Impl::start() {
+  const Nanoseconds interval = config_.interval;
+  if (interval < std::chrono::milliseconds(10) || interval > std::chrono::hours(1))
+    throw Error(ErrorKind::config,
+                fmt::format("the telemetry interval {} is out of range", duration_text(interval)),
+                {}, "use 0.1 s to 60 s");
+  make_directories(config_.directory);
+  table_ = LogFile(config_.directory / "telemetry.csv", table_header() + "\n");
+  std::string device_log;
+  for (const DeviceSource& source : config_.sources) {
+    if (source.mode == DeviceSource::Mode::none || !device_log.empty()) continue;
+    device_log = source.monitor_log.empty() ? source.vendor + "_monitor.log" : source.monitor_log;
+  }
+  logs_.emplace(config_.directory, device_log,
+                [this](const LogFile& file, int error) { write_failed(file, error); });
+  proc_.emplace(config_.root);
+  rapl_.emplace(config_.root);
+  if (rapl_->problem()) gap({now(), "rapl", 0, *rapl_->problem()});
+  const auto on_gap = [this](const Gap& g) { gap(g); };
+  ipmi_.emplace(
+      loop_, config_,
+      Ipmi::Hooks{[this](double watts, const Instant& when) { on_ipmi(watts, when); }, on_gap});
+  devices_.emplace(loop_, config_,
+                   DeviceSampler::Hooks{[this](const DeviceReading& reading, const Instant& when) {
+                                          on_device(reading, when);
+                                        },
+                                        on_gap});
+  running_ = true;
+  deadline_ns_ = mono_now_ns();
+  devices_->start();
+  ipmi_->tick(deadline_ns_);
+  sample();
+  schedule();
+}
+
+void Recorder::Impl::schedule() {
+  deadline_ns_ += config_.interval.count();
+  timer_.expires_at(asio::steady_timer::time_point(Nanoseconds(deadline_ns_)));
+  timer_.async_wait([this, alive = std::weak_ptr<bool>(alive_)](asio::error_code ec) {
+    if (!ec && !alive.expired() && running_) on_deadline();
+  });
+}
+
+void Recorder::Impl::on_deadline() {
+  const Instant when = now();
+  const std::int64_t interval = config_.interval.count();
+  const std::int64_t missed = (when.mono_ns - deadline_ns_) / interval;
+  if (missed > 0) {
+    deadline_ns_ += missed * interval;
+    const double lost = static_cast<double>(missed * interval) / 1e9;
+    gap({when, "node", lost,
+         fmt::format("{} samples missed: this machine did not run the sampler in time", missed)});
+  }
+  sample();
+  devices_->tick();
+  ipmi_->tick(when.mono_ns);
+  schedule();
+}
+
+void Recorder::Impl::sample() {
+  const Instant when = config_.clock();
+  node_rows(when);
+  rapl_rows(when);
+  flush();
+  const double power = power_w(when.mono_ns);
+  // With IPMI there is news every ten seconds only.
+  const bool by_ipmi = ipmi_ns_ != 0 && power == ipmi_w_;
+  logs_->system(when, node_.util, node_.mem_used_bytes / node_.mem_total_bytes,
+                by_ipmi && !std::exchange(ipmi_new_, false) ? kUnknown : power);
+  if (!std::exchange(device_news_, false)) return;
+  block_.assign(seen_.size(), std::nullopt);
+  for (std::size_t i = 0; i < seen_.size(); ++i)
+    if (seen_[i]) block_[i] = seen_[i]->values;
+  logs_->devices(when, block_);
+}
+
+void Recorder::Impl::node_rows(const Instant& when) {
+  node_ = proc_->sample(when.mono_ns);
+  Values values = no_values();
+  at(values, Column::util) = node_.util;
+  at(values, Column::mem_used_bytes) = node_.mem_used_bytes;
+  at(values, Column::mem_total_bytes) = node_.mem_total_bytes;
+  at(values, Column::clock_mhz) = node_.clock_mhz;
+  at(values, Column::disk_read_bps) = node_.disk_read_bps;
+  at(values, Column::disk_write_bps) = node_.disk_write_bps;
+  at(values, Column::net_rx_bps) = node_.net_rx_bps;
+  at(values, Column::net_tx_bps) = node_.net_tx_bps;
+  append_row(buffer_, when, "node", values);
+
+  const std::vector<CoreSample>& cores = proc_->cores();
+  if (cores.size() > kManyCores) {
+    if (when.mono_ns < cores_due_ns_) return;
+    cores_due_ns_ = when.mono_ns + kSecond - config_.interval.count() / 2;
+  }
+  values = no_values();
+  for (const CoreSample& core : cores) {
+    name_.clear();
+    fmt::format_to(std::back_inserter(name_), FMT_COMPILE("cpu{}"), core.cpu);
+    at(values, Column::util) = core.util;
+    append_row(buffer_, when, name_, values);
+  }
+}
+
+void Recorder::Impl::rapl_rows(const Instant& when) {
+  rapl_w_ = kUnknown;
+  Values values = no_values();
+  for (const RaplSample& sample : rapl_->sample(when.mono_ns)) {
+    at(values, Column::power_w) = sample.power_w;
+    at(values, Column::energy_j) = sample.energy_j;
+    append_row(buffer_, when, sample.source, values);
+    if (sample.package && std::isfinite(sample.power_w))
+      rapl_w_ = (std::isfinite(rapl_w_) ? rapl_w_ : 0) + sample.power_w;
+  }
+}
+
+void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when) {
+  const auto index = static_cast<std::size_t>(reading.index);
+  if (index >= seen_.size()) seen_.resize(index + 1);
+  seen_[index] = Device{reading.values, when.mono_ns};
+  device_news_ = true;
+  name_.clear();
+  fmt::format_to(std::back_inserter(name_), FMT_COMPILE("dev{}"), index);
+  append_row(buffer_, when, name_, reading.values);
+  // Rows wait for the next sample's write, but not for long.
+  if (config_.interval.count() > kSecond) flush();
+}
+
+void Recorder::Impl::on_ipmi(double watts, const Instant& when) {
+  ipmi_w_ = watts;
+  ipmi_ns_ = when.mono_ns;
+  ipmi_new_ = true;
+  Values values = no_values();
+  at(values, Column::power_w) = watts;
+  append_row(buffer_, when, "ipmi", values);
+}
+
+void Recorder::Impl::flush() {
+  if (buffer_.empty()) return;
+  const int error = table_.append(buffer_);
+  buffer_.clear();
+  if (error != 0) {
+    table_failed_ = true;
+    write_failed(table_, error);
+  } else if (std::exchange(table_failed_, false)) {
+    write_recovered(mono_now_ns());
+  }
+}
+
+// One report per outage, whichever file comes first.
+void Recorder::Impl::write_failed(const LogFile& file, int error) {
+  if (write_failing_since_ns_ != 0) return;
+  const Instant when = now();
+  write_failing_since_ns_ = when.mono_ns;
+  gap({when, "node", 0, fmt::format("cannot write {}: {}", file.name(), std::strerror(error))});
+}
+
+void Recorder::Impl::write_recovered(std::int64_t mono_ns) {
+  const std::int64_t since = std::exchange(write_failing_since_ns_, 0);
+  if (since == 0) return;
+  gap({now(), "node", static_cast<double>(mono_ns - since) / 1e9,
+       "telemetry.csv could not be written; it is written again"});
+}
+
+std::int64_t Recorder::Impl::device_age_limit() const {
+  return std::max<std::int64_t>(3 * config_.interval.count(), 15 * kSecond);
+}
+
+double Recorder::Impl::power_w(std::int64_t mono_ns) const {
+  if (ipmi_ns_ != 0 && mono_ns - ipmi_ns_ < 3 * ipmi_->period_ns()) return ipmi_w_;
+  double sum = 0;
+  bool known = false;
+  const auto add = [&](double watts) {
+    if (!std::isfinite(watts)) return;
+    sum += watts;
+    known = true;
+  };
+  add(rapl_w_);
+  for (const auto& device : seen_)
+    if (device && mono_ns - device->mono_ns < device_age_limit())
+      add(device->values[static_cast<std::size_t>(Column::power_w)]);
+  return known ? sum : kUnknown;
+}
+
+Snapshot Recorder::Impl::latest() const {
+  const auto optional = [](double value) {
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  };
+  Snapshot out;
+  out.cpu_util = optional(node_.util);
+  out.mem_used_bytes = optional(node_.mem_used_bytes);
+  if (!ipmi_) return out;
+  const std::int64_t mono_ns = mono_now_ns();
+  out.power_w = optional(power_w(mono_ns));
+  double sum = 0;
+  int count = 0;
+  for (const auto& device : seen_) {
+    if (!device || mono_ns - device->mono_ns >= device_age_limit()) continue;
+    ++out.devices;
+    const double util = device->values[static_cast<std::size_t>(Column::util)];
+    if (!std::isfinite(util)) continue;
+    sum += util;
+    ++count;
+  }
+  if (count > 0) out.device_util = sum / count;
+  return out;
+}
+
+std::vector<int> Recorder::Impl::sampler_pids() const {
+  std::vector<int> out;
+  if (devices_) out = devices_->pids();
+  if (ipmi_)
+    for (const int pid : ipmi_->pids()) out.push_back(pid);
+  return out;
+}
+
+void Recorder::Impl::stop(std::function<void()> done) {
+  if (!running_) {
+    asio::post(loop_, std::move(done));
+    return;
+  }
+  running_ = false;
+  sample();
+  devices_->terminate();
+  ipmi_->terminate();
+  if (write_failing_since_ns_ != 0 && table_failed_)
+    gap({now(), "node", static_cast<double>(mono_now_ns() - write_failing_since_ns_) / 1e9,
+         "telemetry.csv could not be written until the end"});
+  table_.close();
+  logs_.reset();
+  await_end(std::move(done), mono_now_ns() + kSecond, false);
+}
+
+// One second for SIGTERM, half a second for SIGKILL; who is still there then cannot be killed.
+void Recorder::Impl::await_end(std::function<void()> done, std::int64_t deadline_ns, bool forced) {
+  const bool late = mono_now_ns() >= deadline_ns;
+  if (sampler_pids().empty() || (late && forced)) {
+    devices_->abandon();
+    ipmi_->abandon();
+    asio::post(loop_, std::move(done));
+    return;
+  }
+  if (late) {
+    devices_->kill();
+    ipmi_->kill();
+    deadline_ns = mono_now_ns() + kSecond / 2;
+    forced = true;
+  }
+  timer_.expires_after(std::chrono::milliseconds(5));
+  timer_.async_wait([this, alive = std::weak_ptr<bool>(alive_), done = std::move(done), deadline_ns,
+                     forced](asio::error_code) mutable {
+    if (!alive.expired()) await_end(std::move(done), deadline_ns, forced);
+  });
+}
+
+Recorder::Recorder(asio::io_context& loop, RecorderConfig config,
+                   std::function<void(const Gap&)> on_gap)
+    : impl_(std::make_unique<Impl>(loop, std::move(config), std::move(on_gap))) {}
+Recorder::~Recorder() = default;
+void Recorder::start() {
+  impl_->start();
+}
+void Recorder::stop(std::function<void()> done) {
+  impl_->stop(std::move(done));
+}
+Snapshot Recorder::latest() const {
+  return impl_->latest();
+}
+std::vector<int> Recorder::sampler_pids() const {
+  return impl_->sampler_pids();
+}
+
+}  // namespace assay::telemetry

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs every test.
+# usage: ./test.sh [--full] [arguments of ctest]
+#   --full also runs the tests under AddressSanitizer and UBSan, short fuzzing, and clang-tidy.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+full=no
+if [ "${1:-}" = --full ]; then
+  full=yes
+  shift
+fi
+
+scripts/install-deps.sh build test
+cmake --preset release -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON
+cmake --build --preset release
+ctest --preset release -j "$(nproc)" "$@"
+
+if [ "$full" = yes ]; then
+  scripts/install-deps.sh lint
+  cmake --preset asan
+  cmake --build --preset asan
+  ctest --preset asan -j "$(nproc)" "$@"
+  scripts/fuzz.sh 30
+  scripts/lint.sh
+fi

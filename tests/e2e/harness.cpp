@@ -1,0 +1,120 @@
+#include "harness.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/time.h"
+
+namespace assay::e2e {
+
+namespace {
+
+const std::string kAssay = std::string(ASSAY_BIN_DIR) + "/assay";
+
+}  // namespace
+
+void AssayTest::SetUp() {
+  std::string pattern = (fs::temp_directory_path() / "assay-e2e-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  folder_ = pattern;
+}
+
+void AssayTest::TearDown() {
+  for (const pid_t pid : started_) {
+    if (::waitpid(pid, nullptr, WNOHANG) != 0) continue;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+CommandResult AssayTest::assay(std::vector<std::string> args, std::chrono::seconds limit) const {
+  std::vector<std::string> argv{"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder_.string(),
+                                kAssay};
+  argv.insert(argv.end(), args.begin(), args.end());
+  CommandOptions options;
+  options.timeout = limit;
+  CommandResult result = run_command(argv, options);
+  EXPECT_FALSE(result.timed_out) << "assay did not end in time\n" << result.out << result.err;
+  return result;
+}
+
+pid_t AssayTest::start(std::vector<std::string> args) {
+  args.insert(args.begin(), kAssay);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    std::vector<char*> argv;
+    for (std::string& word : args) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const int log = ::open((folder_ / "assay.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);
+    if (::chdir(folder_.c_str()) == 0) ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  started_.push_back(pid);
+  return pid;
+}
+
+std::optional<ExitStatus> AssayTest::wait(pid_t pid, std::chrono::milliseconds limit) {
+  int status = 0;
+  if (!eventually([&] { return ::waitpid(pid, &status, WNOHANG) == pid; }, limit))
+    return std::nullopt;
+  std::erase(started_, pid);
+  return ExitStatus::from_wait(status);
+}
+
+fs::path AssayTest::write(const std::string& name, const std::string& content) const {
+  std::ofstream(folder_ / name, std::ios::binary) << content;
+  return folder_ / name;
+}
+
+fs::path AssayTest::script_suite(const std::string& script, const std::string& more) const {
+  write("rank.sh", script);
+  return write("suite.yaml", "name: faults\n" + std::string("cases:\n") +
+                                 "  - name: probe\n"
+                                 "    command: [/bin/sh, " +
+                                 (folder_ / "rank.sh").string() + "]\n" + more);
+}
+
+Json AssayTest::read_json(const fs::path& path) {
+  return Json::parse(read_file(path));
+}
+
+Json AssayTest::result() const {
+  return read_json(latest() / "result.json");
+}
+
+bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds limit) {
+  const std::int64_t deadline = mono_now_ns() + Nanoseconds(limit).count();
+  while (!condition()) {
+    if (mono_now_ns() > deadline) return false;
+    ::poll(nullptr, 0, 20);
+  }
+  return true;
+}
+
+std::vector<pid_t> processes_with(const std::string& text) {
+  std::vector<pid_t> found;
+  std::error_code ec;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ec)) {
+    const std::string name = entry.path().filename();
+    if (!std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) continue;
+    const auto pid = static_cast<pid_t>(std::stol(name));
+    if (pid == ::getpid()) continue;
+    std::string command = read_file_or_empty(entry.path() / "cmdline");
+    std::ranges::replace(command, '\0', ' ');
+    if (command.find(text) != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
+
+}  // namespace assay::e2e

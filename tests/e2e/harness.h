@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include "core/json.h"
+#include "core/subprocess.h"
+
+namespace assay::e2e {
+
+namespace fs = std::filesystem;
+
+/// A folder of its own for every test, with the built `assay` at hand.
+class AssayTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  /// Runs assay in the test's folder to its end.
+  [[nodiscard]] CommandResult assay(std::vector<std::string> args,
+                                    std::chrono::seconds limit = std::chrono::seconds(60)) const;
+  /// Starts assay in the background; it is killed at the end of the test if it still runs.
+  [[nodiscard]] pid_t start(std::vector<std::string> args);
+  /// Exit status of a process from start(), or nothing when it runs longer than `limit`.
+  [[nodiscard]] std::optional<ExitStatus> wait(pid_t pid, std::chrono::milliseconds limit);
+
+  fs::path write(const std::string& name, const std::string& content) const;
+  /// A suite with one case "probe" whose ranks run `script` with /bin/sh.
+  fs::path script_suite(const std::string& script, const std::string& more = {}) const;
+
+  [[nodiscard]] fs::path latest() const { return fs::canonical(folder_ / "results/latest"); }
+  [[nodiscard]] Json result() const;
+  [[nodiscard]] static Json read_json(const fs::path& path);
+
+  fs::path folder_;
+
+ private:
+  std::vector<pid_t> started_;
+};
+
+/// Polls until `condition` holds; false after `limit`.
+[[nodiscard]] bool eventually(const std::function<bool()>& condition,
+                              std::chrono::milliseconds limit = std::chrono::seconds(10));
+
+/// Living processes whose command line contains `text`, but not this test itself.
+[[nodiscard]] std::vector<pid_t> processes_with(const std::string& text);
+
+}  // namespace assay::e2e

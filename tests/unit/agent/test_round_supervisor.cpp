@@ -1,0 +1,143 @@
+#include <asio/signal_set.hpp>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "agent/process_tree.h"
+#include "agent/round_supervisor.h"
+#include "core/files.h"
+#include "temporary_folder.h"
+
+namespace assay::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs one round in this process as an agent would.
+class Rounds : public ::testing::Test {
+ protected:
+  void SetUp() override { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+  RoundRequest request(const std::string& script, int ranks = 1) const {
+    RoundRequest out;
+    out.id = "test/" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name());
+    out.directory = folder_.path() / "node";
+    for (int rank = 0; rank < ranks; ++rank)
+      out.ranks.push_back(
+          {rank, rank, {"/bin/sh", "-c", script}, {{"RANK", std::to_string(rank)}}});
+    out.time_limit = 20s;
+    out.grace = 300ms;
+    return out;
+  }
+
+  void run(const RoundRequest& round, const std::function<void(RoundSupervisor&)>& then = {}) {
+    asio::io_context loop(1);
+    asio::signal_set children(loop, SIGCHLD);
+    RoundSupervisor supervisor(
+        loop, round, [&](const Json& message) { messages_.push_back(message); },
+        [&] { loop.stop(); });
+    std::function<void()> wait = [&] {
+      children.async_wait([&](const asio::error_code& ec, int) {
+        if (ec) return;
+        supervisor.children_changed();
+        wait();
+      });
+    };
+    wait();
+    supervisor.start();
+    if (then) then(supervisor);
+    loop.run_for(30s);
+  }
+
+  [[nodiscard]] Json first(const std::string& type) const {
+    for (const Json& message : messages_)
+      if (message["type"] == type) return message;
+    return {};
+  }
+
+  testing::TemporaryFolder folder_;
+  std::vector<Json> messages_;
+};
+
+TEST_F(Rounds, EveryRankGetsItsEnvironmentAndLog) {
+  run(request("echo rank $RANK; echo error >&2", 3));
+  EXPECT_EQ(read_file(folder_.path() / "node/rank2.out.log"), "rank 2\nerror\n");
+  EXPECT_EQ(first("rank_exit")["code"], 0);
+  EXPECT_EQ(first("rank_exit")["ended_by"], "itself");
+  EXPECT_FALSE(first("round_end").is_null());
+}
+
+TEST_F(Rounds, ARankThatCannotBeStartedIsNamedAndTheOthersEnd) {
+  RoundRequest round = request("sleep 60", 2);
+  round.ranks[1].argv = {"/no/such/program"};
+  run(round);
+  EXPECT_EQ(first("start_failed")["rank"], 1);
+  EXPECT_EQ(first("start_failed")["reason"],
+            "cannot execute '/no/such/program': No such file or directory");
+  EXPECT_EQ(first("rank_exit")["rank"], 0);
+}
+
+TEST_F(Rounds, AWorkdirThatDoesNotExistIsSaid) {
+  RoundRequest round = request("true");
+  round.workdir = "/no/such/folder";
+  run(round);
+  EXPECT_EQ(first("start_failed")["reason"],
+            "cannot enter the folder '/no/such/folder': No such file or directory");
+}
+
+TEST_F(Rounds, TheTimeLimitNamesTheRanksThatStillRun) {
+  RoundRequest round = request("test $RANK = 0 || sleep 60", 2);
+  round.time_limit = 400ms;
+  run(round);
+  EXPECT_EQ(first("limit")["cause"], "time limit");
+  EXPECT_EQ(first("limit")["ranks"], Json::array({1}));
+}
+
+TEST_F(Rounds, ARankThatStoppedSteppingStalls) {
+  RoundRequest round = request(
+      "for i in 1 2 3; do echo '[PerfLog] {\"event\": \"STEP_END\", \"step\": '$i'}'; done\n"
+      "while :; do echo still here; sleep 0.05; done");
+  round.stall_limit = 500ms;
+  run(round);
+  EXPECT_EQ(first("limit")["cause"], "stall");
+  EXPECT_EQ(first("limit")["step"], 3);
+  EXPECT_EQ(first("rank_exit")["ended_by"], "stall");
+}
+
+TEST_F(Rounds, AStopEndsTheWholeTreeAlsoWhenItIgnoresSigterm) {
+  const std::string script = "trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 60' &); sleep 60";
+  run(request(script), [](RoundSupervisor& round) { round.stop(StopCause::stop, 200ms); });
+  EXPECT_EQ(first("rank_exit")["signal"], SIGKILL);
+  EXPECT_TRUE(processes_of_round("test/AStopEndsTheWholeTreeAlsoWhenItIgnoresSigterm").empty());
+}
+
+TEST_F(Rounds, ADaemonLeftBehindIsKilledAndCounted) {
+  run(request("setsid sleep 60 >/dev/null 2>&1 &"));
+  EXPECT_EQ(first("rank_exit")["code"], 0);
+  EXPECT_EQ(first("round_end")["killed_leftovers"], 1);
+  EXPECT_TRUE(processes_of_round("test/ADaemonLeftBehindIsKilledAndCounted").empty());
+}
+
+TEST_F(Rounds, AFolderThatCannotBeMadeFailsTheStart) {
+  RoundRequest round = request("true");
+  round.directory = "/proc/nowhere";
+  run(round);
+  EXPECT_EQ(first("start_failed")["kind"], "environment");
+  EXPECT_FALSE(first("round_end").is_null());
+}
+
+TEST_F(Rounds, SweepFindsARoundsProcessesByTheirEnvironment) {
+  const std::string id = "test/sweep-" + std::to_string(::getpid());
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::setenv("ASSAY_ROUND_ID", id.c_str(), 1);
+    ::execlp("sleep", "sleep", "60", nullptr);
+    ::_exit(127);
+  }
+  while (processes_of_round(id).empty()) ::usleep(1000);
+  EXPECT_EQ(sweep_round(id), 1);
+  EXPECT_TRUE(processes_of_round(id).empty());
+}
+
+}  // namespace
+}  // namespace assay::agent

@@ -1,0 +1,145 @@
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "catalog/catalog.h"
+#include "core/error.h"
+
+namespace assay::catalog {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    (void)f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+class ConfDir : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = fs::temp_directory_path() / ("assay_conf_" + std::to_string(::getpid()));
+    for (const char* folder : {"conf/vendors", "conf/workloads", "conf/rules"})
+      fs::create_directories(dir_ / folder);
+    write("vendors/cpu.yaml", "name: cpu\n");
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(dir_ / "conf" / name) << text;
+  }
+  Catalog load() { return load_catalog(dir_ / "conf"); }
+  fs::path dir_;
+};
+
+TEST(Workloads, NullAndMatmulAreShipped) {
+  const Catalog catalog = load_catalog(std::string(ASSAY_SOURCE_DIR) + "/conf");
+  const Workload* null = catalog.find_workload("null");
+  ASSERT_NE(null, nullptr);
+  EXPECT_THAT(null->command, ElementsAre("{bindir}/assay-micro", "null", "--config", "{config}"));
+  EXPECT_EQ(dump_line(null->config.json()),
+            R"({"steps":100,"step_ms":10.0,"samples":32,"loss_start":2.5,"eval_every":0,)"
+            R"("jitter":0.0,"seed":1})");
+  const Workload* matmul = catalog.find_workload("matmul");
+  ASSERT_NE(matmul, nullptr);
+  EXPECT_EQ(dump_line(matmul->config.json()),
+            R"({"size":512,"steps":0,"min_seconds":5.0,"threads":1,"seed":1})");
+}
+
+TEST_F(ConfDir, ListsAreSortedByName) {
+  for (const char* name : {"b", "a", "c"})
+    write(std::string("workloads/") + name + ".yaml",
+          std::string("name: ") + name + "\nframeworks: [native]\ncommand: [x]\n");
+  EXPECT_THAT(load().workload_names(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(ConfDir, NameMustAgreeWithTheFile) {
+  write("vendors/acme.yaml", "name: acne\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("acme.yaml:1:7: the name is 'acne'"));
+}
+
+TEST_F(ConfDir, UnknownKeyOfAVendorIsNamed) {
+  write("vendors/acme.yaml", "name: acme\nvisible_device: X\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("did you mean 'visible_devices'?"));
+}
+
+TEST_F(ConfDir, PatternMustHaveAGroupForEveryField) {
+  write("vendors/acme.yaml",
+        "name: acme\nsamples:\n  - {mode: once, format: regex, command: [x], pattern: '(a)', "
+        "fields: [index, power_w]}\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("has 1 groups, but 2 fields"));
+}
+
+TEST_F(ConfDir, SampleFieldsAreChecked) {
+  write("vendors/acme.yaml",
+        "name: acme\nsamples:\n  - {mode: once, format: csv, command: [x], fields: [index, "
+        "powr_w]}\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("did you mean 'power_w'?"));
+}
+
+TEST_F(ConfDir, SamplePlaceholdersAreChecked) {
+  write("vendors/acme.yaml",
+        "name: acme\nsamples:\n  - {mode: loop, format: assay, command: ['{bindr}/x']}\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("unknown placeholder {bindr}"));
+}
+
+TEST_F(ConfDir, OverridesAndFixedKeysMustNameConfigKeys) {
+  const std::string head = "name: w\nframeworks: [native]\ncommand: [x]\nconfig: {size: 1}\n";
+  write("workloads/w.yaml", head + "fixed: [sise]\n");
+  EXPECT_THAT(error_of([&] { return load(); }),
+              HasSubstr("unknown config key 'sise' (did you mean 'size'?)"));
+  write("workloads/w.yaml", head + "overrides: [{vendor: cpu, config: {sise: 2}}]\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("unknown config key 'sise'"));
+}
+
+TEST_F(ConfDir, ConfigKeyNeedsADefault) {
+  write("workloads/w.yaml", "name: w\nframeworks: [native]\ncommand: [x]\nconfig: {size: ~}\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("'size' needs a default"));
+}
+
+TEST_F(ConfDir, SameRuleInTwoFilesIsRefused) {
+  for (const char* name : {"a", "b"})
+    write(std::string("rules/") + name + ".yaml", "rules: [{id: r, fact: x, min: 1, reason: y}]\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("the rule 'r' exists twice"));
+}
+
+TEST_F(ConfDir, MissingFolderIsAnEnvironmentError) {
+  fs::remove_all(dir_ / "conf/rules");
+  try {
+    (void)load();
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::environment);
+  }
+}
+
+TEST_F(ConfDir, ConfIsFoundByVariableInstallationAndAbove) {
+  EXPECT_EQ(find_conf_dir("/nowhere/bin/assay", (dir_ / "conf").c_str()), dir_ / "conf");
+  fs::create_directories(dir_ / "build/x/bin");
+  EXPECT_EQ(find_conf_dir(dir_ / "build/x/bin/assay", nullptr), dir_ / "conf");
+  fs::create_directories(dir_ / "build/x/share/assay/conf/vendors");
+  EXPECT_EQ(find_conf_dir(dir_ / "build/x/bin/assay", nullptr), dir_ / "build/x/share/assay/conf");
+}
+
+TEST_F(ConfDir, NotFoundSaysWhereItLooked) {
+  EXPECT_THAT(error_of([] { return find_conf_dir("/nowhere/bin/assay", nullptr); }),
+              HasSubstr("/nowhere/share/assay/conf"));
+  EXPECT_THAT(error_of([] { return find_conf_dir("/nowhere/bin/assay", "/nowhere/conf"); }),
+              HasSubstr("ASSAY_CONF is not a configuration folder"));
+}
+
+TEST(ExpandSome, LeavesOtherPlaceholdersAndEscapesAlone) {
+  EXPECT_EQ(expand_some("{bindir}/x {rank} {{bindir}} }", {{"bindir", "/a"}}),
+            "/a/x {rank} {{bindir}} }");
+}
+
+}  // namespace
+}  // namespace assay::catalog

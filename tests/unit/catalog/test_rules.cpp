@@ -1,0 +1,128 @@
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "catalog/catalog.h"
+#include "config/yaml.h"
+
+namespace assay::catalog {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    (void)f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::vector<RuleChange> changes(const std::string& yaml) {
+  return read_rule_changes(config::parse_yaml(yaml, {"s.yaml", "", false}));
+}
+
+std::vector<Rule> two_rules() {
+  Rule steps;
+  steps.id = "min-steps";
+  steps.fact = "steps";
+  steps.min = 10;
+  steps.origin = "conf/rules/default.yaml:3";
+  Rule spread;
+  spread.id = "spread";
+  spread.fact = "cv";
+  spread.max = 0.05;
+  return {steps, spread};
+}
+
+TEST(Rules, ChangesReplaceBoundsAndRememberWhere) {
+  const auto rules = resolve_rules(two_rules(), changes("min-steps: {min: 5, severity: warning}"));
+  EXPECT_EQ(rules.at(0).min, 5);
+  EXPECT_EQ(rules.at(0).severity, "warning");
+  EXPECT_EQ(rules.at(0).origin, "s.yaml:1");
+  EXPECT_EQ(rules.at(1).max, 0.05);
+}
+
+TEST(Rules, OffRemovesAndAStrongerOnRestores) {
+  EXPECT_EQ(resolve_rules(two_rules(), changes("spread: off")).size(), 1U);
+  auto layers = changes("spread: off");
+  for (const RuleChange& change : changes("spread: on")) layers.push_back(change);
+  EXPECT_EQ(resolve_rules(two_rules(), layers).size(), 2U);
+}
+
+TEST(Rules, UnknownIdNamesTheNearest) {
+  EXPECT_THAT(error_of([] { return resolve_rules(two_rules(), changes("min-step: off")); }),
+              HasSubstr("s.yaml:1:11: unknown rule 'min-step' (did you mean 'min-steps'?)"));
+}
+
+TEST(Rules, MinAboveMaxIsRefused) {
+  EXPECT_THAT(error_of([] { return resolve_rules(two_rules(), changes("spread: {min: 1}")); }),
+              HasSubstr("min is above max"));
+}
+
+TEST(Rules, JsonRoundTripIsExact) {
+  auto rules = two_rules();
+  rules[0].required = true;
+  rules[0].reason = "only {value}";
+  rules[1].max = 0.1 + 0.2;
+  const Json json = to_json(rules);
+  const auto back = rules_from_json(parse_json(dump_line(json), "x"), "x");
+  EXPECT_EQ(to_json(back), json);
+  EXPECT_EQ(back.at(1).max, 0.1 + 0.2);
+  EXPECT_FALSE(back.at(1).min.has_value());
+}
+
+TEST(Rules, DamagedJsonIsAnErrorAtThePlace) {
+  EXPECT_THAT(error_of([] {
+                return rules_from_json(Json::array({{{"id", 3}}}), "plan.json");
+              }),
+              HasSubstr("plan.json: not a list of rules"));
+}
+
+class RuleFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ =
+        std::filesystem::temp_directory_path() / ("rules_" + std::to_string(::getpid()) + ".yaml");
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+  std::vector<Rule> load(const std::string& text) {
+    std::ofstream(path_) << text;
+    return load_rules(path_, "conf/rules/r.yaml");
+  }
+  std::filesystem::path path_;
+};
+
+TEST_F(RuleFile, ReadsEveryKey) {
+  const auto rules = load(
+      "rules:\n"
+      "  - {id: a, scope: case, fact: cv, max: 0.1, required: yes, severity: warning,\n"
+      "     reason: 'spread {value} above {max}', advice: repeat}\n");
+  ASSERT_EQ(rules.size(), 1U);
+  EXPECT_EQ(rules[0].scope, "case");
+  EXPECT_TRUE(rules[0].required);
+  EXPECT_EQ(rules[0].origin, "conf/rules/r.yaml:2");
+}
+
+TEST_F(RuleFile, RefusesRulesThatCannotWork) {
+  EXPECT_THAT(error_of([&] { return load("rules: [{id: a, fact: x, reason: r}]"); }),
+              HasSubstr("could never be violated"));
+  EXPECT_THAT(error_of([&] { return load("rules: [{id: a, fact: x, min: 1, reason: '{valu}'}]"); }),
+              HasSubstr("unknown placeholder {valu} (did you mean 'value'?)"));
+  EXPECT_THAT(
+      error_of([&] {
+        return load(
+            "rules: [{id: a, fact: x, min: 1, reason: r}, {id: a, fact: y, min: 1, reason: r}]");
+      }),
+      HasSubstr("exists twice"));
+  EXPECT_THAT(
+      error_of([&] { return load("rules: [{id: a, fact: x, min: 1, reason: r, sevrity: note}]"); }),
+      HasSubstr("did you mean 'severity'?"));
+}
+
+}  // namespace
+}  // namespace assay::catalog

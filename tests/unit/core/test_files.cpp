@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/sha256.h"
+#include "core/time.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+TEST(WriteFileAtomic, ReplacesTheContentAndLeavesNoTemporary) {
+  const testing::TemporaryFolder folder;
+  write_file_atomic(folder.path() / "a", "one");
+  write_file_atomic(folder.path() / "a", "two");
+  EXPECT_EQ(read_file(folder.path() / "a"), "two");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(WriteFileAtomic, NamesThePathThatCannotBeWritten) {
+  try {
+    write_file_atomic("/no/such/folder/file", "x");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_EQ(error.where(), "/no/such/folder/file");
+  }
+}
+
+TEST(Sha256, MatchesThePublishedVectors) {
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(IsoUtc, FormatsTheEpochAndMilliseconds) {
+  EXPECT_EQ(iso_utc(0), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(iso_utc(1'794'704'396'597'000'000, true), "2026-11-15T00:59:56.597Z");
+  EXPECT_EQ(compact_utc(1'794'704'396'000'000'000), "20261115T005956Z");
+}
+
+TEST(ErrorText, HasPlaceMessageAndAdvice) {
+  const Error error(ErrorKind::config, "unknown key", "a.yaml:1:2", "remove it");
+  EXPECT_STREQ(error.what(), "a.yaml:1:2: unknown key\n  remove it");
+  EXPECT_EQ(exit_code(error.kind()), 2);
+}
+
+}  // namespace
+}  // namespace assay

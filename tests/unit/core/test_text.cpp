@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+const std::vector<std::string> kKeys{"case", "cases", "config", "telemetry"};
+
+TEST(Nearest, FindsALikelyTypo) {
+  EXPECT_EQ(nearest("telemetri", kKeys), "telemetry");
+  EXPECT_EQ(nearest("Cases", kKeys), "cases");
+}
+
+TEST(Nearest, DoesNotGuessWhenNothingIsNear) {
+  EXPECT_EQ(nearest("bananas", kKeys), std::nullopt);
+  EXPECT_EQ(nearest("", kKeys), std::nullopt);
+}
+
+TEST(ShellQuote, LeavesHarmlessWordsAlone) {
+  EXPECT_EQ(shell_quote("/usr/bin/env"), "/usr/bin/env");
+  EXPECT_EQ(shell_quote("lr=1e-4"), "lr=1e-4");
+}
+
+TEST(ShellQuote, QuotesWhatAShellWouldChange) {
+  EXPECT_EQ(shell_quote(""), "''");
+  EXPECT_EQ(shell_quote("two words"), "'two words'");
+  EXPECT_EQ(shell_quote("it's $HOME"), "'it'\\''s $HOME'");
+}
+
+TEST(Expand, ReplacesNamesAndKeepsDoubledBraces) {
+  EXPECT_EQ(expand("rank {rank} of {n} {{x}}", {{"rank", "3"}, {"n", "8"}}, "here"),
+            "rank 3 of 8 {x}");
+}
+
+TEST(Expand, NamesAnUnknownPlaceholderWithItsPlace) {
+  try {
+    (void)expand("{rnk}", {{"rank", "3"}}, "suite.yaml:3");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where(), "suite.yaml:3");
+    EXPECT_NE(error.message().find("did you mean 'rank'"), std::string::npos);
+  }
+}
+
+TEST(Printable, DropsEscapesAndReplacesInvalidBytes) {
+  EXPECT_EQ(printable("\x1b[31mred\x1b[0m\x07 ok\ttab\n"), "red ok\ttab\n");
+  EXPECT_EQ(printable("a\xff\xfe"
+                      "b"),
+            "a\xEF\xBF\xBD\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(printable("\xe2\x82\xac"), "€");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // a surrogate
+  EXPECT_EQ(printable("\x1b]0;title\x07text"), "text");
+  EXPECT_EQ(printable("\x1b["), "");
+}
+
+TEST(Ellipsize, CountsCharactersNotBytes) {
+  EXPECT_EQ(ellipsize("naïve", 5), "naïve");
+  EXPECT_EQ(ellipsize("naïvely", 5), "naïv…");
+}
+
+}  // namespace
+}  // namespace assay

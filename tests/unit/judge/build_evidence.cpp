@@ -1,0 +1,126 @@
+#include "unit/judge/build_evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace assay::judge::testing {
+
+Instant moment(double t_s) {
+  const auto ns = static_cast<std::int64_t>(std::llround(t_s * 1e9));
+  return {kMono0_ns + ns, kWall0_ns + ns};
+}
+
+Stamp stamp(double t_s) {
+  const Instant at = moment(t_s);
+  return {at.mono_ns / 1'000, at.wall_ns / 1'000'000};
+}
+
+Stamp wall_stamp(double t_s) {
+  return {kNoTime, stamp(t_s).wall_ms};
+}
+
+RankEvidence constant_rank(int rank, const ConstantRate& how) {
+  const auto at = [&](double t) { return how.monotonic ? stamp(t) : wall_stamp(t); };
+  const double end = how.train_start + how.steps * how.step_s;
+  RankEvidence out;
+  out.rank = rank;
+  out.local_rank = rank;
+  out.host = "node0";
+  out.start = moment(0);
+  out.end = moment(how.exit_s.value_or(end + 1));
+  out.exit = ExitStatus{0, std::nullopt};
+  out.ended_by = "itself";
+  out.log_path = "case/round1/node0_noderank0/rank" + std::to_string(rank) + ".out.log";
+  RankLog& log = out.log;
+  log.found = true;
+  log.events = static_cast<std::uint64_t>(how.steps) + 2;
+  log.has_mono = how.monotonic;
+  log.first_event = log.train_start = at(how.train_start);
+  log.last_event = log.train_end = at(end);
+  StepTrack track;
+  for (int i = 1; i <= how.steps; ++i) {
+    Step step;
+    step.at = at(how.train_start + i * how.step_s);
+    step.samples = how.samples;
+    step.number = i;
+    step.loss = static_cast<float>(2.0 / i);
+    track.steps.push_back(step);
+    log.samples.add(how.samples);
+    if (how.data_s) log.data_s.add(*how.data_s);
+    if (how.flops) log.flops.add(*how.flops);
+  }
+  track.first_number = 1;
+  track.last_number = how.steps;
+  track.stride = 1;
+  track.logged = static_cast<std::uint64_t>(how.steps);
+  log.tracks.push_back(std::move(track));
+  return out;
+}
+
+plan::CasePlan case_plan(int nodes, int procs, int repeats) {
+  plan::CasePlan plan;
+  plan.name = "case";
+  plan.nodes = nodes;
+  plan.procs = procs;
+  plan.repeats = repeats;
+  return plan;
+}
+
+RoundEvidence round_of(std::vector<RankEvidence> ranks) {
+  RoundEvidence round;
+  round.status = RoundStatus::completed;
+  round.start = moment(-0.25);
+  round.end = moment(100);
+  round.telemetry_enabled = false;
+  round.nodes.push_back({0, "node0", {}, std::nullopt, 0});
+  round.ranks = std::move(ranks);
+  return round;
+}
+
+void add_row(NodeEvidence& node, double t_s, const std::string& source,
+             std::vector<std::pair<telemetry::Column, double>> values) {
+  auto& sources = node.telemetry.sources;
+  auto at = std::ranges::find(sources, source);
+  if (at == sources.end()) at = sources.insert(sources.end(), source);
+  telemetry::Row row;
+  row.mono_ns = moment(t_s).mono_ns;
+  row.wall_ns = moment(t_s).wall_ns;
+  row.source = static_cast<std::uint32_t>(at - sources.begin());
+  row.values.fill(std::numeric_limits<double>::quiet_NaN());
+  for (const auto& [column, value] : values) row.values[static_cast<std::size_t>(column)] = value;
+  node.telemetry.rows.push_back(row);
+}
+
+std::optional<double> metric(const RoundResult& round, const std::string& name) {
+  for (const Metric& m : round.metrics)
+    if (m.info.name == name) return m.value;
+  return std::nullopt;
+}
+
+std::string origin(const RoundResult& round, const std::string& name) {
+  for (const Metric& m : round.metrics)
+    if (m.info.name == name) return m.origin;
+  return "absent";
+}
+
+const Finding* finding(const std::vector<Finding>& findings, const std::string& rule) {
+  for (const Finding& f : findings)
+    if (f.rule == rule) return &f;
+  return nullptr;
+}
+
+catalog::Rule rule(const std::string& id, const std::string& fact, std::optional<double> min,
+                   std::optional<double> max) {
+  catalog::Rule out;
+  out.id = id;
+  out.fact = fact;
+  out.min = min;
+  out.max = max;
+  out.reason = fact + " {value} ({detail})";
+  out.advice = "advice";
+  out.origin = "rules.yaml:1";
+  return out;
+}
+
+}  // namespace assay::judge::testing

@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+
+#include "unit/judge/build_evidence.h"
+
+namespace assay::judge {
+namespace {
+
+using namespace testing;
+
+// Moves a node's wall clock by `by` seconds from `from` on, as if it had been set.
+void step_wall_clock(RoundEvidence& round, double from, double by) {
+  const std::int64_t limit = moment(from).mono_ns;
+  for (telemetry::Row& row : round.nodes[0].telemetry.rows)
+    if (row.mono_ns >= limit) row.wall_ns += static_cast<std::int64_t>(by * 1e9);
+  for (RankEvidence& rank : round.ranks) {
+    if (rank.end->mono_ns >= limit) rank.end->wall_ns += static_cast<std::int64_t>(by * 1e9);
+    const auto shift = [&](Stamp& s) {
+      const std::int64_t true_ms = s.wall_ms;
+      if (s.wall_ms != kNoTime && true_ms >= moment(from).wall_ns / 1'000'000)
+        s.wall_ms += static_cast<std::int64_t>(by * 1e3);
+    };
+    shift(rank.log.train_start);
+    shift(rank.log.train_end);
+    shift(rank.log.last_event);
+    for (Step& step : rank.log.tracks[0].steps) shift(step.at);
+  }
+}
+
+RoundEvidence with_telemetry(bool monotonic) {
+  RoundEvidence round = round_of({constant_rank(0, {.monotonic = monotonic})});
+  for (int t = 0; t <= 13; ++t)
+    add_row(round.nodes[0], t, "node", {{telemetry::Column::util, 0.5}});
+  return round;
+}
+
+TEST(Clocks, ThatAgreeShowNoJump) {
+  Facts facts;
+  (void)judge_round(case_plan(), with_telemetry(true), &facts);
+  EXPECT_EQ(facts.at("clock_jump_max_s").value, 0);
+}
+
+TEST(Clocks, SteppingBackChangesNothingWhereMonotonicTimeIsLogged) {
+  RoundEvidence round = with_telemetry(true);
+  step_wall_clock(round, 6, -3600);
+  Facts facts;
+  const RoundResult result = judge_round(case_plan(), round, &facts);
+  EXPECT_NEAR(*metric(result, "train_time"), 10, 1e-9);
+  EXPECT_NEAR(*metric(result, "e2e_time"), 13, 1e-9);
+  EXPECT_NEAR(*metric(result, "step_time_max"), 0.1, 1e-6);
+  EXPECT_NEAR(facts.at("clock_jump_max_s").value, 3600, 0.01);
+  EXPECT_FALSE(facts.contains("clock_jump_in_times_s"));
+}
+
+TEST(Clocks, SteppingBackIsAFactAboutTheTimesOfLogsWithoutMonotonicTime) {
+  RoundEvidence round = with_telemetry(false);
+  step_wall_clock(round, 6, -30);
+  Facts facts;
+  const RoundResult result = judge_round(case_plan(), round, &facts);
+  EXPECT_NEAR(facts.at("clock_jump_in_times_s").value, 30, 0.01);
+  EXPECT_NEAR(*metric(result, "e2e_time"), 13, 1e-9);  // the agent's stamps are monotonic
+  EXPECT_FALSE(metric(result, "train_time"));          // it would be negative
+}
+
+TEST(Clocks, SlewedByNtpDoNotCountAsAJump) {
+  RoundEvidence round = with_telemetry(true);
+  for (telemetry::Row& row : round.nodes[0].telemetry.rows)
+    row.wall_ns += (row.mono_ns - kMono0_ns) / 2500;  // 400 ppm
+  round.ranks[0].end->wall_ns += (round.ranks[0].end->mono_ns - kMono0_ns) / 2500;
+  Facts facts;
+  (void)judge_round(case_plan(), round, &facts);
+  EXPECT_EQ(facts.at("clock_jump_max_s").value, 0);
+}
+
+TEST(Clocks, OfSeveralNodesAreLinedUpByWallTime) {
+  // The second node booted at another time; its training lies half a second later.
+  RankEvidence first = constant_rank(0);
+  RankEvidence second = constant_rank(1, {.train_start = 2.5});
+  second.node = 1;
+  second.host = "node1";
+  const std::int64_t other_boot_ns = 777'000'000'000'000;
+  second.start->mono_ns += other_boot_ns;
+  second.end->mono_ns += other_boot_ns;
+  for (Stamp* s : {&second.log.train_start, &second.log.train_end, &second.log.first_event,
+                   &second.log.last_event})
+    s->mono_us += other_boot_ns / 1000;
+  for (Step& step : second.log.tracks[0].steps) step.at.mono_us += other_boot_ns / 1000;
+  RoundEvidence round = round_of({first, second});
+  round.nodes.push_back({1, "node1", {}, std::nullopt, 0});
+  const RoundResult result = judge_round(case_plan(2, 1), round);
+  EXPECT_NEAR(*metric(result, "train_time"), 10.5, 1e-6);
+  EXPECT_NEAR(*metric(result, "e2e_time"), 13.5, 1e-6);
+}
+
+TEST(Clocks, OfAnotherMachineInALogAreNotMistakenForTheNodes) {
+  RankEvidence rank = constant_rank(0);
+  for (Stamp* s :
+       {&rank.log.train_start, &rank.log.train_end, &rank.log.first_event, &rank.log.last_event})
+    s->mono_us = s->mono_us / 1000;
+  const RoundResult result = judge_round(case_plan(), round_of({rank}));
+  EXPECT_NEAR(*metric(result, "train_time"), 10, 2e-3);  // by time_ms
+}
+
+TEST(LaunchTime, IsAbsentRatherThanNegative) {
+  RoundEvidence round = round_of({constant_rank(0)});
+  round.start = moment(5);
+  EXPECT_FALSE(metric(judge_round(case_plan(), round), "launch_time"));
+}
+
+}  // namespace
+}  // namespace assay::judge

@@ -1,0 +1,208 @@
+#include <functional>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/catalog.h"
+#include "judge/rules.h"
+#include "unit/judge/build_evidence.h"
+
+namespace assay::judge {
+namespace {
+
+using namespace testing;
+using telemetry::Column;
+using ::testing::IsEmpty;
+
+std::vector<catalog::Rule> default_rules() {
+  return catalog::load_rules(std::string(ASSAY_SOURCE_DIR) + "/conf/rules/default.yaml",
+                             "conf/rules/default.yaml");
+}
+
+struct Situation {
+  plan::CasePlan plan;
+  RoundEvidence round;
+};
+
+// Two ranks on one node with devices, telemetry, a target that is met: nothing to complain about.
+Situation sane() {
+  Situation s{case_plan(1, 2), {}};
+  s.plan.rules = default_rules();
+  s.plan.target = plan::Target{"acc", 0.9, Better::higher};
+  s.plan.peak_flops = 1e12;
+  s.plan.metrics = {{"rate", "x", "1", Better::higher, "last", "mean"}};
+  std::vector<RankEvidence> ranks{constant_rank(0, {.flops = 1e10}),
+                                  constant_rank(1, {.flops = 1e10})};
+  for (RankEvidence& rank : ranks) {
+    rank.log.evaluations = {{stamp(11.9), 0.2, {{"eval_acc", 0.95}}}};
+    rank.log.outputs = {{5}};
+    rank.log.finished = perflog::FinishedSummary{};
+    rank.log.finished->p_whole = 640;
+  }
+  s.round = round_of(std::move(ranks));
+  s.round.telemetry_enabled = true;
+  for (int t = 0; t <= 13; ++t) {
+    add_row(s.round.nodes[0], t, "node", {{Column::util, 0.5}, {Column::mem_used_bytes, 1e9}});
+    add_row(s.round.nodes[0], t, "dev0",
+            {{Column::throttle, 0}, {Column::ecc_errors, 2}, {Column::power_w, 100}});
+  }
+  return s;
+}
+
+using Break = std::function<void(Situation&)>;
+
+// What each rule of a round is there for.
+const std::map<std::string, Break>& faults() {
+  static const std::map<std::string, Break> kFaults{
+      {"ranks-ended-ok",
+       [](auto& s) {
+         s.round.ranks[1].exit = ExitStatus{3, std::nullopt};
+       }},
+      {"ranks-accounted-for",
+       [](auto& s) {
+         s.round.ranks[1].exit.reset();
+         s.round.ranks[1].ended_by = "lost";
+       }},
+      {"all-ranks-started", [](auto& s) { s.plan.procs = 3; }},
+      {"evidence-readable", [](auto& s) { s.round.problems = {"x: cannot be read"}; }},
+      {"logs-present",
+       [](auto& s) {
+         s.round.ranks[1].log = {};
+         s.round.ranks[1].log.outputs = {{5}};
+       }},
+      {"complete-logs", [](auto& s) { s.round.ranks[1].log.truncated = true; }},
+      {"well-formed-logs", [](auto& s) { s.round.ranks[1].log.malformed_lines = 4; }},
+      {"dropped-output", [](auto& s) { s.round.ranks[1].dropped_bytes = 1 << 20; }},
+      {"perflog-present",
+       [](auto& s) {
+         s.round.ranks[1].log = {};
+         s.round.ranks[1].log.found = true;
+       }},
+      {"output-metrics-found",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) rank.log.outputs = {{}};
+       }},
+      {"min-steps",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.steps = 9});
+       }},
+      {"min-duration",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.step_s = 0.004});
+       }},
+      {"finite-loss", [](auto& s) { s.round.ranks[0].log.nonfinite_losses = 1; }},
+      {"converged", [](auto& s) { s.plan.target->value = 0.99; }},
+      {"no-throttling",
+       [](auto& s) {
+         add_row(s.round.nodes[0], 6.5, "dev0", {{Column::throttle, 1}});
+       }},
+      {"no-ecc-errors",
+       [](auto& s) {
+         add_row(s.round.nodes[0], 13.5, "dev0", {{Column::ecc_errors, 3}});
+       }},
+      {"stragglers",
+       [](auto& s) { s.round.ranks[1] = constant_rank(1, {.steps = 100, .step_s = 0.15}); }},
+      {"no-leftovers", [](auto& s) { s.round.nodes[0].killed_leftovers = 2; }},
+      {"clock-jumps",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) {
+           rank = constant_rank(rank.rank, {.monotonic = false});
+           rank.log.clock_jump_s = 2;
+         }
+       }},
+      {"clock-steps-seen", [](auto& s) { s.round.ranks[0].log.clock_jump_s = 2; }},
+      {"telemetry-present", [](auto& s) { s.round.nodes[0].telemetry = {}; }},
+      {"telemetry-gaps",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) rank.end = moment(40);
+       }},
+      {"energy-covered",
+       [](auto& s) {
+         s.round.nodes[0].telemetry = {};
+         add_row(s.round.nodes[0], 12, "dev0", {{Column::power_w, 100}});
+       }},
+      {"plausible-mfu", [](auto& s) { s.plan.peak_flops = 1e10; }},
+      {"reported-mismatch", [](auto& s) { s.round.ranks[0].log.finished->p_whole = 700; }},
+      {"train-restarts", [](auto& s) { s.round.ranks[0].log.restarts = 1; }},
+  };
+  return kFaults;
+}
+
+TEST(DefaultRules, CanAllWork) {
+  EXPECT_NO_THROW(check_rules(default_rules()));
+}
+
+TEST(DefaultRules, FindNothingWrongWithASaneRound) {
+  const Situation s = sane();
+  const RoundResult round = judge_round(s.plan, s.round);
+  for (const Finding& f : round.findings) ADD_FAILURE() << f.rule << ": " << f.reason;
+  EXPECT_EQ(round.validity, Validity::valid);
+}
+
+TEST(DefaultRules, EachOfARoundHasAFaultThatItFinds) {
+  std::set<std::string> rules;
+  for (const catalog::Rule& r : default_rules())
+    if (r.scope == "round") rules.insert(r.id);
+  for (const auto& [id, break_it] : faults()) {
+    ASSERT_EQ(rules.erase(id), 1U) << id;
+    Situation s = sane();
+    break_it(s);
+    const RoundResult round = judge_round(s.plan, s.round);
+    const Finding* f = finding(round.findings, id);
+    ASSERT_NE(f, nullptr) << id;
+    EXPECT_FALSE(f->advice.empty()) << id;
+    EXPECT_EQ(f->reason.find('{'), std::string::npos) << f->reason;
+    EXPECT_EQ(f->reason.find("()"), std::string::npos) << f->reason;
+    if (f->severity == Severity::invalid) {
+      EXPECT_EQ(round.validity, Validity::invalid) << id;
+    }
+    if (f->severity == Severity::incomplete) {
+      EXPECT_NE(round.validity, Validity::valid) << id;
+    }
+  }
+  EXPECT_THAT(rules, IsEmpty());
+}
+
+TEST(DefaultRules, LetAShortRoundBeValid) {
+  auto plan = case_plan(1, 2);
+  plan.rules = default_rules();
+  RoundEvidence round =
+      round_of({constant_rank(0, {.train_start = 0.01, .steps = 100, .step_s = 0.01}),
+                constant_rank(1, {.train_start = 0.01, .steps = 100, .step_s = 0.01})});
+  round.telemetry_enabled = true;
+  for (const double t : {0.0, 1.0, 2.0}) add_row(round.nodes[0], t, "node", {{Column::util, 0.5}});
+  const RoundResult result = judge_round(plan, round);
+  for (const Finding& f : result.findings) ADD_FAILURE() << f.rule << ": " << f.reason;
+  EXPECT_EQ(result.validity, Validity::valid);
+}
+
+TEST(DefaultRules, SayNothingSillyAboutACommandWithoutPerfLog) {
+  auto plan = case_plan(1, 1, 1);
+  plan.rules = default_rules();
+  RankEvidence rank = constant_rank(0, {.exit_s = 0.02});
+  rank.log = {};
+  rank.log.found = true;
+  RoundEvidence round = round_of({rank});
+  const RoundResult result = judge_round(plan, round);
+  EXPECT_THAT(result.findings, IsEmpty());
+  const CaseResult all = summarise_case(plan, {result});
+  EXPECT_EQ(all.validity, Validity::valid);
+  EXPECT_EQ(all.headline, "e2e_time");
+}
+
+TEST(DefaultRules, MakeACaseIncompleteWhenARoundIsMissing) {
+  auto plan = case_plan(1, 1, 2);
+  plan.rules = default_rules();
+  RoundEvidence missing;
+  missing.round = 2;
+  const CaseResult result = summarise_case(
+      plan, {judge_round(plan, round_of({constant_rank(0)})), judge_round(plan, missing)});
+  EXPECT_EQ(result.validity, Validity::incomplete);
+  ASSERT_NE(finding(result.findings, "rounds-completed"), nullptr);
+  EXPECT_EQ(finding(result.findings, "rounds-completed")->reason, "only 1 of 2 rounds completed");
+}
+
+}  // namespace
+}  // namespace assay::judge

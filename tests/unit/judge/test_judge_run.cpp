@@ -1,0 +1,259 @@
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+#include "judge/judge.h"
+#include "judge/load.h"
+#include "store/run_dir.h"
+#include "unit/judge/build_evidence.h"
+
+namespace assay::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// A run directory on disk, written as the launcher and the agent write it.
+class JudgeRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ =
+        fs::path(::testing::TempDir()) /
+        ("judge-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(root_);
+    plan_.run_id = "run20261115T101500Z-3f2a";
+    plan_.suite = "acceptance";
+    plan_.suite_file = "/somewhere/suites/acceptance.yaml";
+    plan_.suite_sha256 = "abc";
+    plan_.created = "2026-11-15T10:15:00Z";
+    plan_.assay_version = "0.1.0";
+    plan_.cases = {case_plan(1, 2, 2)};
+    plan_.telemetry.enabled = false;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void create() { store::RunDir::create(root_, plan_); }
+  [[nodiscard]] fs::path dir() const { return root_ / plan_.run_id; }
+  void journal(const std::string& text) const {
+    std::ofstream(dir() / "journal.jsonl", std::ios::app) << text;
+  }
+  static std::string at(double t) {
+    return "\"wall_ns\": " + std::to_string(moment(t).wall_ns) +
+           ", \"mono_ns\": " + std::to_string(moment(t).mono_ns);
+  }
+  void event(const std::string& name, double t, const std::string& fields) const {
+    journal("{\"event\": \"" + name + "\", " + at(t) + ", " + fields + "}\n");
+  }
+  void start_round(int round, double t = -0.1) const {
+    event("round_start", t,
+          "\"case\": \"case\", \"round\": " + std::to_string(round) +
+              ", \"nodes\": [{\"node\": 0, \"host\": \"node0\"}], \"master_port\": 1");
+    for (int r = 0; r < 2; ++r)
+      event("rank_start", t + 0.1,
+            key(round) + ", \"rank\": " + std::to_string(r) + ", \"node\": 0, \"local_rank\": " +
+                std::to_string(r) + ", \"host\": \"node0\", \"pid\": 1");
+  }
+  void end_round(int round, const std::string& status = "completed") const {
+    for (int r = 0; r < 2; ++r)
+      event("rank_exit", 13,
+            key(round) + ", \"rank\": " + std::to_string(r) +
+                ", \"node\": 0, \"code\": 0, \"ended_by\": \"itself\", \"dropped_bytes\": 0");
+    event("node_end", 13.1,
+          key(round) +
+              ", \"node\": 0, \"host\": \"node0\", \"agent_cpu_s\": 0.013, "
+              "\"agent_rss_bytes\": 1, \"killed_leftovers\": 0");
+    event("round_end", 13.2, key(round) + ", \"status\": \"" + status + "\", \"reason\": \"\"");
+  }
+  static std::string key(int round) {
+    return "\"case\": \"case\", \"round\": " + std::to_string(round);
+  }
+  [[nodiscard]] fs::path node_dir(int round) const {
+    return dir() / "case" / ("round" + std::to_string(round)) / "node0_noderank0";
+  }
+  void write_log(int round, int rank, double samples = 32) const {
+    fs::create_directories(node_dir(round));
+    std::ofstream log(node_dir(round) / ("rank" + std::to_string(rank) + ".out.log"));
+    const auto line = [&](const std::string& name, double t, const std::string& value) {
+      const Stamp s = stamp(t);
+      log << "[PerfLog] {\"event\": \"" << name << "\"" << value
+          << ", \"metadata\": {\"time_ms\": " << s.wall_ms << ", \"mono_us\": " << s.mono_us
+          << ", \"rank\": " << rank << "}}\n";
+    };
+    log << "some text first\n";
+    line("TRAIN_START", 2, "");
+    for (int i = 1; i <= 100; ++i)
+      line("STEP_END", 2 + i * 0.1,
+           ", \"step\": " + std::to_string(i) +
+               ", \"value\": {\"loss\": 1.0, \"samples\": " + std::to_string(samples) + "}");
+    line("TRAIN_END", 12, "");
+  }
+  [[nodiscard]] RunResult judge() const { return judge_run(store::RunDir::open(dir())); }
+
+  fs::path root_;
+  plan::Plan plan_;
+};
+
+TEST_F(JudgeRun, ReadsWhatALauncherWrote) {
+  create();
+  for (int round = 1; round <= 2; ++round) {
+    start_round(round);
+    write_log(round, 0);
+    write_log(round, 1);
+    end_round(round);
+  }
+  const RunResult result = judge();
+  EXPECT_EQ(result.validity, Validity::valid);
+  EXPECT_EQ(result.run_id, plan_.run_id);
+  ASSERT_THAT(result.cases, SizeIs(1));
+  ASSERT_THAT(result.cases[0].rounds, SizeIs(2));
+  const RoundResult& round = result.cases[0].rounds[0];
+  EXPECT_NEAR(*metric(round, "p_whole"), 640, 1e-6);
+  EXPECT_NEAR(*metric(round, "e2e_time"), 13, 1e-6);
+  EXPECT_NEAR(*metric(round, "launch_time"), 0.1, 1e-6);
+  EXPECT_NEAR(*metric(round, "harness_overhead"), 0.001, 1e-6);
+  EXPECT_EQ(round.ranks[1].log, "case/round1/node0_noderank0/rank1.out.log");
+  EXPECT_EQ(round.ranks[1].steps, 100);
+  EXPECT_THAT(round.started, HasSubstr("2026-"));
+  EXPECT_EQ(result.provenance["suite_file"], "acceptance.yaml");
+}
+
+TEST_F(JudgeRun, GivesTheSameResultAgainAndElsewhereAndWithAnyNumberOfThreads) {
+  create();
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1, 7.3);
+  end_round(1);
+  const RunResult first = judge();
+  fs::rename(dir(), root_ / "moved");
+  const store::RunDir moved = store::RunDir::open(root_ / "moved");
+  const RunResult second = judge_run(moved);
+  EXPECT_EQ(first.provenance, second.provenance);
+  const RoundResult& a = first.cases[0].rounds[0];
+  const RoundResult& b = second.cases[0].rounds[0];
+  ASSERT_EQ(a.metrics.size(), b.metrics.size());
+  for (std::size_t i = 0; i < a.metrics.size(); ++i) {
+    EXPECT_EQ(a.metrics[i].value, b.metrics[i].value);
+    EXPECT_EQ(a.metrics[i].note, b.metrics[i].note);
+  }
+  const RoundJournal journal(store::Journal::read(moved.journal_file()));
+  for (const unsigned threads : {1U, 7U}) {
+    RoundEvidence evidence = journal.round("case", 1);
+    evidence.telemetry_enabled = false;
+    load_files(moved, moved.plan().cases[0], evidence, threads);
+    const RoundResult c = judge_round(moved.plan().cases[0], evidence);
+    for (std::size_t i = 0; i < a.metrics.size(); ++i)
+      EXPECT_EQ(a.metrics[i].value, c.metrics[i].value);
+  }
+}
+
+TEST_F(JudgeRun, TakesTheLastStartOfAResumedRound) {
+  create();
+  start_round(1, -1000);
+  event("rank_exit", -900,
+        key(1) + ", \"rank\": 0, \"node\": 0, \"signal\": 9, \"ended_by\": \"lost\"");
+  event("run_resume", -1, "\"run\": \"x\"");
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1);
+  fs::create_directories(dir() / "case/round1.interrupted-1/node0_noderank0");
+  end_round(1);
+  const RunResult result = judge();
+  EXPECT_EQ(result.cases[0].rounds[0].status, RoundStatus::completed);
+  EXPECT_NEAR(*metric(result.cases[0].rounds[0], "e2e_time"), 13, 1e-6);
+  EXPECT_EQ(result.cases[0].rounds[1].status, RoundStatus::not_run);
+  EXPECT_EQ(result.validity, Validity::incomplete);
+}
+
+TEST_F(JudgeRun, OfARoundWithoutEndIsInterrupted) {
+  create();
+  start_round(1);
+  write_log(1, 0);
+  const RunResult result = judge();
+  const RoundResult& round = result.cases[0].rounds[0];
+  EXPECT_EQ(round.status, RoundStatus::interrupted);
+  EXPECT_EQ(round.validity, Validity::incomplete);
+  EXPECT_FALSE(metric(round, "e2e_time"));
+  EXPECT_TRUE(metric(round, "p_whole"));
+}
+
+TEST_F(JudgeRun, SurvivesATornJournalAndForeignTypesInIt) {
+  create();
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1);
+  end_round(1);
+  journal("{\"event\": \"rank_exit\", \"case\": 5, \"round\": \"x\", \"rank\": []}\n");
+  journal("{\"event\": \"rank_start\", \"case\": \"case\", \"round\": 1e30, \"rank\": -4}\n");
+  journal("[1, 2]\nnull\n{\"event\": \"round_e");
+  const RunResult result = judge();
+  EXPECT_EQ(result.cases[0].rounds[0].status, RoundStatus::completed);
+}
+
+TEST_F(JudgeRun, ReadsTheRotatedPartsOfALogInOrder) {
+  create();
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1);
+  const fs::path log = node_dir(1) / "rank0.out.log";
+  const std::string whole = read_file(log);
+  const std::size_t cut = whole.find("\"step\": 50,") + 4;  // inside a line
+  std::ofstream(log.string() + ".head") << whole.substr(0, cut);
+  std::ofstream(log, std::ios::trunc) << whole.substr(cut);
+  end_round(1);
+  const RoundResult round = judge().cases[0].rounds[0];
+  EXPECT_EQ(round.ranks[0].steps, 100);
+  EXPECT_NEAR(*metric(round, "samples"), (99 + 100) * 32, 1e-6);
+  EXPECT_NEAR(*metric(round, "train_time"), 10, 1e-6);
+}
+
+TEST_F(JudgeRun, SaysWhichLogIsMissing) {
+  plan_.cases[0].rules = {rule("logs-present", "logs_missing", std::nullopt, 0)};
+  create();
+  start_round(1);
+  write_log(1, 0);
+  end_round(1);
+  const RoundResult round = judge().cases[0].rounds[0];
+  ASSERT_NE(finding(round.findings, "logs-present"), nullptr);
+  EXPECT_THAT(finding(round.findings, "logs-present")->reason, HasSubstr("rank 1"));
+}
+
+TEST_F(JudgeRun, ShowsTheSystemWhenItIsKnown) {
+  create();
+  start_round(1);
+  EXPECT_TRUE(judge_run(store::RunDir::open(dir())).system.empty());
+  std::ofstream(dir() / "system.json") << R"({"nodes": [{"host": "node0"}]})";
+  EXPECT_EQ(judge().system["nodes"][0]["host"], "node0");
+  std::ofstream(dir() / "system.json", std::ios::trunc) << "{\"nodes\": [";
+  EXPECT_TRUE(judge().system.empty());
+}
+
+TEST_F(JudgeRun, ReadsTelemetryOfTheNode) {
+  plan_.telemetry.enabled = true;
+  create();
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1);
+  std::ofstream csv(node_dir(1) / "telemetry.csv");
+  csv << "mono_ns,wall_ns,source,util,mem_used_bytes,mem_total_bytes,power_w,energy_j,temp_c,"
+         "clock_mhz,mem_clock_mhz,throttle,ecc_errors,disk_read_bps,disk_write_bps,net_rx_bps,"
+         "net_tx_bps\n";
+  for (int t = 0; t <= 13; ++t) {
+    csv << moment(t).mono_ns << ',' << moment(t).wall_ns << ",node,0.5,1000,2000,,,,,,,,,,,\n";
+    csv << moment(t).mono_ns << ',' << moment(t).wall_ns << ",ipmi,,,,150,,,,,,,,,,\n";
+  }
+  csv << moment(14).mono_ns;  // torn
+  csv.close();
+  end_round(1);
+  const RoundResult round = judge().cases[0].rounds[0];
+  EXPECT_NEAR(*metric(round, "energy_j"), 1500, 1e-6);
+  EXPECT_NEAR(*metric(round, "cpu_util"), 0.5, 1e-9);
+  EXPECT_EQ(*metric(round, "mem_peak_bytes"), 1000);
+}
+
+}  // namespace
+}  // namespace assay::judge

@@ -1,0 +1,125 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/judge/build_evidence.h"
+
+namespace assay::judge {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+plan::CasePlan strict_plan(int procs) {
+  auto plan = case_plan(1, procs);
+  plan.rules = {rule("ranks-ended-ok", "ranks_failed", std::nullopt, 0),
+                rule("min-steps", "steps", 1000, std::nullopt),
+                rule("finite-loss", "nonfinite_losses", std::nullopt, 0)};
+  return plan;
+}
+
+RoundEvidence with_status(RoundStatus status, std::vector<RankEvidence> ranks) {
+  RoundEvidence round = round_of(std::move(ranks));
+  round.status = status;
+  return round;
+}
+
+TEST(FailedRound, NamesTheRankThatFailedFirstAndItsLog) {
+  std::vector<RankEvidence> ranks;
+  for (int r = 0; r < 8; ++r) {
+    ranks.push_back(constant_rank(r));
+    ranks.back().exit = ExitStatus{std::nullopt, 15};
+    ranks.back().ended_by = "stop";
+    ranks.back().end = moment(7.5);
+  }
+  ranks[3].exit = ExitStatus{std::nullopt, 11};
+  ranks[3].ended_by = "itself";
+  ranks[3].end = moment(7);
+  const RoundResult round = judge_round(strict_plan(8), with_status(RoundStatus::failed, ranks));
+  EXPECT_EQ(round.validity, Validity::invalid);
+  ASSERT_THAT(round.findings, SizeIs(1));  // no rule repeats it
+  const Finding& f = round.findings[0];
+  EXPECT_EQ(f.rule, "round-failed");
+  EXPECT_EQ(
+      f.reason,
+      "rank 3 on node0 ended with SIGSEGV after 7.00 s; ranks 0–2, 4–7 did not end well either");
+  EXPECT_THAT(f.advice, HasSubstr("see case/round1/node0_noderank0/rank3.out.log"));
+  EXPECT_EQ(f.where, "round 1, rank 3 on node0");
+  EXPECT_EQ(round.reason, f.reason);
+}
+
+TEST(FailedRound, StillShowsWhatMayExplainIt) {
+  RankEvidence rank = constant_rank(0);
+  rank.exit = ExitStatus{1, std::nullopt};
+  rank.log.nonfinite_losses = 3;
+  const RoundResult round = judge_round(strict_plan(1), with_status(RoundStatus::failed, {rank}));
+  EXPECT_NE(finding(round.findings, "finite-loss"), nullptr);
+  EXPECT_EQ(finding(round.findings, "min-steps"), nullptr);
+}
+
+TEST(FailedRound, KeepsTheReasonOfTheJournal) {
+  RoundEvidence evidence = with_status(RoundStatus::failed, {});
+  evidence.reason = "the container could not be kept";
+  const RoundResult round = judge_round(case_plan(), evidence);
+  EXPECT_EQ(round.reason, "the container could not be kept");
+  EXPECT_EQ(round.findings[0].reason, "the container could not be kept");
+}
+
+TEST(FailedRound, AdvisesForACommandThatWasNotFound) {
+  RankEvidence rank = constant_rank(0);
+  rank.exit = ExitStatus{127, std::nullopt};
+  const RoundResult round = judge_round(case_plan(), with_status(RoundStatus::failed, {rank}));
+  EXPECT_THAT(round.findings[0].advice, HasSubstr("not found"));
+}
+
+TEST(TimedOutRound, NamesTheRankThatGotLeastFar) {
+  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1, {.steps = 40}),
+                                  constant_rank(2)};
+  for (RankEvidence& rank : ranks) {
+    rank.exit = ExitStatus{std::nullopt, 9};
+    rank.ended_by = "time limit";
+  }
+  auto plan = case_plan(1, 3);
+  plan.limits.time = std::chrono::minutes(5);
+  const RoundResult round = judge_round(plan, with_status(RoundStatus::timed_out, ranks));
+  EXPECT_EQ(round.validity, Validity::invalid);
+  EXPECT_THAT(round.findings[0].reason, HasSubstr("did not end within 5m; ranks 0–2"));
+  EXPECT_THAT(round.findings[0].reason, HasSubstr("rank 1 on node0 at step 40"));
+  EXPECT_EQ(round.ranks[0].ended_by, "assay: time limit");
+}
+
+TEST(StalledRound, IsInvalid) {
+  RankEvidence rank = constant_rank(0);
+  rank.exit = ExitStatus{std::nullopt, 9};
+  rank.ended_by = "stall";
+  const RoundResult round = judge_round(case_plan(), with_status(RoundStatus::stalled, {rank}));
+  EXPECT_EQ(round.validity, Validity::invalid);
+  EXPECT_EQ(round.findings[0].rule, "round-stalled");
+  EXPECT_THAT(round.findings[0].advice, HasSubstr("rank0.out.log"));
+}
+
+TEST(LostRound, IsIncompleteAndNamesTheHost) {
+  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1)};
+  for (RankEvidence& rank : ranks) {
+    rank.exit.reset();
+    rank.end.reset();
+    rank.ended_by = "";
+  }
+  const RoundResult round = judge_round(case_plan(1, 2), with_status(RoundStatus::lost, ranks));
+  EXPECT_EQ(round.validity, Validity::incomplete);
+  EXPECT_THAT(round.findings[0].where, HasSubstr("ranks 0, 1 on node0"));
+  EXPECT_FALSE(metric(round, "e2e_time"));
+}
+
+TEST(OtherEndings, AreIncomplete) {
+  for (const RoundStatus status :
+       {RoundStatus::interrupted, RoundStatus::launch_failed, RoundStatus::not_run}) {
+    const RoundResult round = judge_round(case_plan(), with_status(status, {}));
+    EXPECT_EQ(round.validity, Validity::incomplete) << to_string(status);
+    ASSERT_FALSE(round.findings.empty());
+    EXPECT_FALSE(round.findings[0].advice.empty());
+  }
+}
+
+}  // namespace
+}  // namespace assay::judge

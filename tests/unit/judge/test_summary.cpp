@@ -1,0 +1,139 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/judge/build_evidence.h"
+
+namespace assay::judge {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+
+RoundResult round_with(int number, double p_whole, RoundStatus status = RoundStatus::completed) {
+  RoundResult round;
+  round.round = number;
+  round.status = status;
+  round.validity = status == RoundStatus::completed ? Validity::valid : Validity::invalid;
+  round.metrics = {{{"p_whole", "samples/s", Better::higher, ""}, p_whole, "measured", ""},
+                   {{"e2e_time", "s", Better::lower, ""}, 20, "measured", ""}};
+  return round;
+}
+
+catalog::Rule spread_rule() {
+  catalog::Rule r = rule("repeat-spread", "cv", std::nullopt, 0.05);
+  r.scope = "case";
+  return r;
+}
+
+const Summary& summary(const CaseResult& result, const std::string& name) {
+  for (const Summary& s : result.summary)
+    if (s.info.name == name) return s;
+  throw std::runtime_error("no summary of " + name);
+}
+
+TEST(Summary, HasTheStatisticsOfTheRounds) {
+  const CaseResult result = summarise_case(
+      case_plan(1, 1, 4),
+      {round_with(1, 100), round_with(2, 104), round_with(3, 96), round_with(4, 120)});
+  const Summary& s = summary(result, "p_whole");
+  EXPECT_EQ(s.n, 4);
+  EXPECT_DOUBLE_EQ(s.mean, 105);
+  EXPECT_DOUBLE_EQ(s.median, 102);
+  EXPECT_DOUBLE_EQ(s.min, 96);
+  EXPECT_DOUBLE_EQ(s.max, 120);
+  EXPECT_DOUBLE_EQ(*s.olympic_mean, 102);
+  const double sd = std::sqrt((25 + 1 + 81 + 225) / 3.0);
+  EXPECT_NEAR(*s.stddev, sd, 1e-12);
+  EXPECT_NEAR(*s.cv, sd / 105, 1e-12);
+  EXPECT_NEAR(*s.ci95_high - 105, 3.182446305284263 * sd / 2, 1e-9);
+  EXPECT_EQ(s.note, "");
+  EXPECT_EQ(result.headline, "p_whole");
+}
+
+TEST(Summary, LeavesOutRoundsThatDidNotComplete) {
+  const CaseResult result = summarise_case(
+      case_plan(1, 1, 3),
+      {round_with(1, 100), round_with(2, 1, RoundStatus::failed), round_with(3, 102)});
+  const Summary& s = summary(result, "p_whole");
+  EXPECT_EQ(s.n, 2);
+  EXPECT_EQ(s.min, 100);
+  EXPECT_FALSE(s.ci95_low);
+  EXPECT_FALSE(s.olympic_mean);
+  EXPECT_THAT(s.note, HasSubstr("2 of 3 rounds completed"));
+  EXPECT_THAT(s.note, HasSubstr("need 3 rounds"));
+  EXPECT_EQ(result.validity, Validity::invalid);
+}
+
+TEST(Summary, OfOneRoundSaysWhatIsMissing) {
+  const CaseResult result = summarise_case(case_plan(1, 1, 1), {round_with(1, 100)});
+  const Summary& s = summary(result, "p_whole");
+  EXPECT_FALSE(s.stddev);
+  EXPECT_FALSE(s.cv);
+  EXPECT_THAT(s.note, HasSubstr("need 2 rounds"));
+  EXPECT_EQ(result.validity, Validity::valid);
+}
+
+TEST(Headline, FallsBackToTokensThenOutputThenTime) {
+  auto plan = case_plan();
+  plan.metrics = {{"rate", "x", "1", Better::higher, "last", "mean"}};
+  RoundResult round = round_with(1, 1);
+  round.metrics[0].info.name = "tokens_per_s";
+  EXPECT_EQ(summarise_case(plan, {round}).headline, "tokens_per_s");
+  round.metrics[0].info.name = "rate";
+  EXPECT_EQ(summarise_case(plan, {round}).headline, "rate");
+  round.metrics.erase(round.metrics.begin());
+  EXPECT_EQ(summarise_case(plan, {round}).headline, "e2e_time");
+  EXPECT_EQ(summarise_case(plan, {RoundResult{}}).headline, "");
+}
+
+TEST(RepeatSpread, FiresWhenThreeRoundsDifferTooMuch) {
+  auto plan = case_plan(1, 1, 3);
+  plan.rules = {spread_rule()};
+  const CaseResult wide =
+      summarise_case(plan, {round_with(1, 100), round_with(2, 120), round_with(3, 80)});
+  ASSERT_NE(finding(wide.findings, "repeat-spread"), nullptr);
+  EXPECT_EQ(wide.validity, Validity::invalid);
+  const CaseResult narrow =
+      summarise_case(plan, {round_with(1, 100), round_with(2, 101), round_with(3, 99)});
+  EXPECT_EQ(finding(narrow.findings, "repeat-spread"), nullptr);
+  EXPECT_EQ(narrow.validity, Validity::valid);
+}
+
+TEST(RepeatSpread, OfTooFewRoundsIsSaidNotHidden) {
+  auto plan = case_plan(1, 1, 2);
+  plan.rules = {spread_rule()};
+  const CaseResult result = summarise_case(plan, {round_with(1, 100), round_with(2, 200)});
+  ASSERT_NE(finding(result.findings, "repeat-spread"), nullptr);
+  EXPECT_EQ(finding(result.findings, "repeat-spread")->severity, Severity::note);
+  EXPECT_EQ(result.validity, Validity::valid);
+}
+
+TEST(RepeatSpread, OfAShortPlainCommandIsNotJudgedByItsDuration) {
+  auto plan = case_plan(1, 1, 3);
+  plan.rules = {spread_rule()};
+  std::vector<RoundResult> rounds;
+  for (const double e2e : {0.01, 0.02, 0.005}) {
+    rounds.push_back(round_with(1, 0));
+    rounds.back().metrics = {{{"e2e_time", "s", Better::lower, ""}, e2e, "measured", ""}};
+  }
+  EXPECT_EQ(summarise_case(plan, rounds).validity, Validity::valid);
+}
+
+TEST(CaseRules, SeeTheMedianOfAMetric) {
+  auto plan = case_plan(1, 1, 3);
+  auto bound = rule("fast-enough", "p_whole", 99, std::nullopt);
+  bound.scope = "case";
+  plan.rules = {bound};
+  const CaseResult result =
+      summarise_case(plan, {round_with(1, 50), round_with(2, 98), round_with(3, 150)});
+  EXPECT_NE(finding(result.findings, "fast-enough"), nullptr);
+}
+
+TEST(CaseVerdict, OfACaseWithoutRoundsIsIncomplete) {
+  EXPECT_EQ(summarise_case(case_plan(), {}).validity, Validity::incomplete);
+}
+
+}  // namespace
+}  // namespace assay::judge

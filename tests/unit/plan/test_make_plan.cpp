@@ -1,0 +1,210 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/plan/testing.h"
+
+namespace assay::plan {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::plan;
+using ::testing::SizeIs;
+
+std::string error(const std::string& yaml) {
+  return error_of([&] { return plan(yaml); });
+}
+
+TEST(MakePlan, WorkloadDefaultsWithoutAnyOverride) {
+  const CasePlan c = plan("cases: [train:native:cpu:1:1:1]").cases.at(0);
+  EXPECT_EQ(dump_line(c.config),
+            R"({"batch":32,"lr":0.1,"precision":"fp16","target":75.5,"amp":false,"layers":[1,2]})");
+  EXPECT_EQ(c.config_origin.at("batch"), "conf/workloads/train.yaml:1");
+  EXPECT_EQ(c.warmup_steps, 3);
+  EXPECT_EQ(c.target->metric, "acc1");
+  EXPECT_THAT(c.command, ElementsAre("/opt/assay/bin/assay-train", "--config", "{config}", "--rank",
+                                     "{rank}"));
+}
+
+TEST(MakePlan, MoreSpecificWorkloadOverrideWins) {
+  const auto batch = [](const std::string& key) {
+    return plan("vendor: acme\ncases: ['" + key + "']").cases.at(0).config.at("batch").get<int>();
+  };
+  EXPECT_EQ(batch("train:native:Z9:1:1:1"), 64);   // vendor only
+  EXPECT_EQ(batch("train:native:X1:1:8:1"), 128);  // vendor, hardware, procs; earlier in the file
+  EXPECT_EQ(batch("train:native:X1:2:8:1"), 256);  // and nodes
+}
+
+TEST(MakePlan, NullInAnOverrideIsIgnored) {
+  const CasePlan c = plan("vendor: acme\ncases: [train:native:Z9:1:1:1]").cases.at(0);
+  EXPECT_EQ(c.config.at("lr"), 0.1);
+  EXPECT_EQ(c.config_origin.at("lr"), "conf/workloads/train.yaml:1");
+  EXPECT_EQ(c.config_origin.at("batch"), "conf/workloads/train.yaml:3");
+}
+
+TEST(MakePlan, CaseConfigBeatsWorkloadOverrides) {
+  const CasePlan c =
+      plan("vendor: acme\ncases:\n  - case: train:native:X1:2:8:1\n    config: {batch: 7, lr: ~}\n")
+          .cases.at(0);
+  EXPECT_EQ(c.config.at("batch"), 7);
+  EXPECT_EQ(c.config_origin.at("batch"), "s.yaml:4");
+  EXPECT_EQ(c.config.at("lr"), 0.1);
+}
+
+TEST(MakePlan, IntegerWidensToDouble) {
+  const CasePlan c = plan("cases: [{case: train:native:cpu:1:1:1, config: {lr: 1}}]").cases.at(0);
+  EXPECT_TRUE(c.config.at("lr").is_number_float());
+  EXPECT_EQ(c.config.at("lr"), 1.0);
+}
+
+TEST(MakePlan, ConfigTypesMustMatchTheDefaults) {
+  const auto with = [](const std::string& config) {
+    return error("cases: [{case: train:native:cpu:1:1:1, config: {" + config + "}}]");
+  };
+  EXPECT_THAT(with("batch: many"), HasSubstr("expected a whole number"));
+  EXPECT_THAT(with("batch: 1.5"), HasSubstr("expected a whole number"));
+  EXPECT_THAT(with("lr: fast"), HasSubstr("expected a finite number"));
+  EXPECT_THAT(with("amp: maybe"), HasSubstr("expected true or false"));
+  EXPECT_THAT(with("layers: 3"), HasSubstr("expected a list"));
+  EXPECT_THAT(with("precision: [1]"), HasSubstr("expected text"));
+  EXPECT_EQ(with("amp: on"), "no error");
+}
+
+TEST(MakePlan, UnknownConfigKeyNamesTheNearest) {
+  EXPECT_THAT(error("cases: [{case: train:native:cpu:1:1:1, config: {bach: 1}}]"),
+              HasSubstr("unknown config key 'bach' (did you mean 'batch'?)"));
+}
+
+TEST(MakePlan, FixedKeysCannotBeChangedAndTheCulpritIsNamed) {
+  const std::string message =
+      error("cases:\n  - case: train:native:cpu:1:1:1\n    config: {target: 60}\n");
+  EXPECT_THAT(message, HasSubstr("s.yaml:3:22: config key 'target' is fixed at 75.5"));
+  EXPECT_EQ(error("cases: [{case: train:native:cpu:1:1:1, config: {target: 75.5}}]"), "no error");
+  EXPECT_THAT(
+      error_of([] { return plan("cases: [train:native:cpu:1:1:1]", {"config.target=60"}); }),
+      HasSubstr("--set config.target=60: config key 'target' is fixed"));
+}
+
+TEST(MakePlan, UnknownWorkloadVendorAndFramework) {
+  EXPECT_THAT(error("cases: [trainn:native:cpu:1:1:1]"),
+              HasSubstr("s.yaml:1:9: no workload 'trainn' (did you mean 'train'?)"));
+  EXPECT_THAT(error("cases: [train:nativ:cpu:1:1:1]"), HasSubstr("has no framework 'nativ'"));
+  EXPECT_EQ(error("cases: [train:libtorch_2.1:cpu:1:1:1]"), "no error");
+  EXPECT_THAT(error("vendor: acm\ncases: [train:native:cpu:1:1:1]"),
+              HasSubstr("s.yaml:1:9: unknown vendor 'acm' (did you mean 'acme'?)"));
+}
+
+TEST(MakePlan, OwnCommandTakesNothingFromAWorkload) {
+  const CasePlan c = plan(
+                         "cases: [{case: train:other:cpu:1:1:1, command: 'run {rank}', "
+                         "config: {anything: 1, gone: ~}, env: {A: '{bindir}/x', B: '{rank}'}}]")
+                         .cases.at(0);
+  EXPECT_THAT(c.command, ElementsAre("run", "{rank}"));
+  EXPECT_EQ(dump_line(c.config), R"({"anything":1})");
+  EXPECT_EQ(c.env.at("A"), "/opt/assay/bin/x");
+  EXPECT_EQ(c.env.at("B"), "{rank}");
+  EXPECT_EQ(c.warmup_steps, 0);
+}
+
+TEST(MakePlan, LimitsAreLayeredValueByValue) {
+  const Limits limits = plan(
+                            "defaults: {limits: {stall: 30s, grace: 1s}}\n"
+                            "cases: [{case: train:native:cpu:1:1:1, limits: {grace: 2s}}]")
+                            .cases.at(0)
+                            .limits;
+  EXPECT_EQ(limits.time, 2h);    // workload
+  EXPECT_EQ(limits.stall, 30s);  // defaults
+  EXPECT_EQ(limits.grace, 2s);   // case
+  EXPECT_EQ(limits.output_bytes, 1ULL << 30);
+}
+
+TEST(MakePlan, RulesAreLayered) {
+  const CasePlan c = plan(
+                         "defaults: {rules: {min-steps: {min: 5}, min-duration: off}}\n"
+                         "cases: [{case: train:native:cpu:1:1:1, rules: {min-steps: {min: 7}}}]")
+                         .cases.at(0);
+  ASSERT_THAT(c.rules, SizeIs(1));
+  EXPECT_EQ(c.rules[0].min, 7);
+  EXPECT_EQ(c.rules[0].origin, "s.yaml:2");
+  EXPECT_THAT(error("defaults: {rules: {min-step: off}}\ncases: [train:native:cpu:1:1:1]"),
+              HasSubstr("did you mean 'min-steps'?"));
+}
+
+TEST(MakePlan, EnvironmentOfTheCaseWins) {
+  const CasePlan c = plan(
+                         "defaults: {env: {A: d, B: d}}\n"
+                         "cases: [{case: train:native:cpu:1:1:1, env: {B: c}}]")
+                         .cases.at(0);
+  EXPECT_EQ(c.env, (std::map<std::string, std::string>{{"A", "d"}, {"B", "c"}}));
+}
+
+TEST(MakePlan, PeakFlopsFromSuiteElseByPrecisionElseNone) {
+  const auto peak = [](const std::string& text) {
+    return plan("vendor: acme\ncases: [" + text + "]").cases.at(0);
+  };
+  EXPECT_EQ(peak("train:native:X1:1:1:1").peak_flops, 100e12);
+  EXPECT_EQ(peak("train:native:X1:1:1:1").peak_flops_origin, "conf/vendors/acme.yaml:7");
+  EXPECT_EQ(peak("{case: train:native:X1:1:1:1, peak_flops: 5e12}").peak_flops, 5e12);
+  EXPECT_EQ(peak("{case: train:native:X1:1:1:1, peak_flops: 5e12}").peak_flops_origin, "s.yaml:2");
+  EXPECT_FALSE(peak("{case: train:native:X1:1:1:1, config: {precision: fp8}}").peak_flops);
+  EXPECT_FALSE(peak("train:native:Z9:1:1:1").peak_flops);
+}
+
+TEST(MakePlan, HostsMustSuffice) {
+  EXPECT_THAT(error("cluster: {launcher: ssh, hosts: [a, b]}\ncases: [train:native:cpu:3:1:1]"),
+              HasSubstr("needs 3 nodes, but the cluster has 2 hosts"));
+  EXPECT_THAT(error("cluster: {launcher: ssh, hosts: [{name: a, slots: 4}]}\ncases: "
+                    "[train:native:cpu:1:8:1]"),
+              HasSubstr("'a' has 4 slots"));
+}
+
+TEST(MakePlan, OnlySelectsByNameModelOrGlob) {
+  const Suite s = testing::suite(
+      "cases: [train:native:cpu:1:1:1, train:native:cpu:1:2:1, {name: mine, command: x}]");
+  const auto names = [&](std::vector<std::string> only) {
+    PlanOptions options;
+    options.only = std::move(only);
+    std::vector<std::string> out;
+    for (const CasePlan& c : make_plan(s, testing::small_catalog(), options).cases)
+      out.push_back(c.name);
+    return out;
+  };
+  EXPECT_THAT(names({"mine"}), ElementsAre("mine"));
+  EXPECT_THAT(names({"*:2:1"}), ElementsAre("train:native:cpu:1:2:1"));
+  EXPECT_THAT(names({"train"}), SizeIs(2));
+  EXPECT_THAT(names({"mine", "*:2:1"}), ElementsAre("train:native:cpu:1:2:1", "mine"));
+  EXPECT_THAT(error_of([&] { return names({"minne"}); }),
+              HasSubstr("--only: no case matches 'minne' (did you mean 'mine'?)"));
+}
+
+TEST(MakePlan, RepeatReplacesEveryCasesRepeats) {
+  PlanOptions options;
+  options.repeat = 9;
+  const Plan p = make_plan(testing::suite("cases: [train:native:cpu:1:1:1]"),
+                           testing::small_catalog(), options);
+  EXPECT_EQ(p.cases.at(0).repeats, 9);
+  EXPECT_EQ(p.cases.at(0).name, "train:native:cpu:1:1:1");
+  EXPECT_THAT(p.overrides, ElementsAre("--repeat 9"));
+  options.repeat = 0;
+  EXPECT_THAT(error_of([&] {
+                return make_plan(testing::suite("cases: [train:native:cpu:1:1:1]"),
+                                 testing::small_catalog(), options);
+              }),
+              HasSubstr("--repeat"));
+}
+
+TEST(RenderText, ShowsCommandConfigWithOriginLimitsAndRules) {
+  const std::string text = render_text(plan("cases: [train:native:cpu:1:2:3]", {"config.batch=8"}));
+  EXPECT_THAT(text, HasSubstr("case train:native:cpu:1:2:3"));
+  EXPECT_THAT(text, HasSubstr("3 rounds of 2 processes (1 node × 2 per node), launched per-rank"));
+  EXPECT_THAT(text, HasSubstr("/opt/assay/bin/assay-train --config '{config}'"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("batch +=+ 8 +# --set config.batch=8"));
+  EXPECT_THAT(text, HasSubstr("time 2h, stall 10m, grace 5s, output 1.00 GiB per rank"));
+  EXPECT_THAT(text, HasSubstr("min-steps (round, invalid): steps ≥ 10"));
+}
+
+}  // namespace
+}  // namespace assay::plan

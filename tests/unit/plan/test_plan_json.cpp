@@ -1,0 +1,93 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/plan/testing.h"
+
+namespace assay::plan {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+
+Plan full_plan() {
+  Plan p = testing::plan(R"(
+name: full
+vendor: acme
+cluster: {launcher: ssh, hosts: [a, {name: b, slots: 9}], ssh: {user: u}, master_port: 29500}
+telemetry: {interval: 123456us, enabled: off}
+cases:
+  - case: train:native:X1:2:8:3
+    data: /d
+    workdir: /w
+    launch: head
+    config: {lr: 0.30000000000000004}
+    env: {A: "x\ny"}
+    metrics: {m: {match: '(\d+)', unit: s, better: lower, reduce: median, across: max}}
+    limits: {time: 1.000000001s, stall: off, output: 12345678901}
+  - {name: plain, command: [x, 'y z']}
+)");
+  return p;
+}
+
+TEST(PlanJson, RoundTripIsExact) {
+  const Plan p = full_plan();
+  const std::string text = dump_pretty(to_json(p));
+  const Plan back = plan_from_json(parse_json(text, "plan.json"), "plan.json");
+  EXPECT_EQ(dump_pretty(to_json(back)), text);
+  EXPECT_EQ(back.telemetry.interval, std::chrono::nanoseconds(123456000));
+  EXPECT_FALSE(back.telemetry.enabled);
+  const CasePlan& c = back.cases.at(0);
+  EXPECT_EQ(c.config.at("lr"), 0.30000000000000004);
+  EXPECT_EQ(c.limits.time, std::chrono::nanoseconds(1000000001));
+  EXPECT_EQ(c.limits.output_bytes, 12345678901ULL);
+  EXPECT_EQ(c.launch, LaunchMode::head);
+  EXPECT_EQ(c.env.at("A"), "x\ny");
+  EXPECT_EQ(c.metrics.at(0).better, Better::lower);
+  EXPECT_EQ(c.peak_flops, 100e12);
+  EXPECT_EQ(c.rules.at(0).min, 10);
+  EXPECT_EQ(back.cluster.hosts.at(1).slots, 9);
+  EXPECT_EQ(back.cases.at(1).command.at(1), "y z");
+  EXPECT_FALSE(back.cases.at(1).target.has_value());
+}
+
+TEST(PlanJson, EveryMissingFieldIsNamedNotCrashedOn) {
+  const Json whole = to_json(full_plan());
+  const auto without = [&](const Json::json_pointer& parent, const std::string& key) {
+    Json broken = whole;
+    broken[parent].erase(key);
+    return error_of([&] { return plan_from_json(broken, "plan.json"); });
+  };
+  for (const auto& [key, value] : whole.items())
+    EXPECT_THAT(without(Json::json_pointer(""), key), HasSubstr("'" + key + "' is missing")) << key;
+  for (const auto& [key, value] : whole["cases"][0].items())
+    if (key != "target" && key != "peak_flops") {
+      EXPECT_THAT(without(Json::json_pointer("/cases/0"), key),
+                  HasSubstr("plan.json: case 1: '" + key + "' is missing"))
+          << key;
+    }
+}
+
+TEST(PlanJson, EveryFieldOfAWrongTypeIsAnError) {
+  const Json whole = to_json(full_plan());
+  const Json flat = whole.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
+    if (pointer.find("/vendor_data") == 0 || pointer.find("/config/") != std::string::npos ||
+        pointer.find("/cluster/options") == 0)
+      continue;  // free content
+    Json broken = whole;
+    broken[Json::json_pointer(pointer)] = Json::array({Json::object()});
+    EXPECT_NE(error_of([&] { return plan_from_json(broken, "plan.json"); }), "no error") << pointer;
+  }
+}
+
+TEST(PlanJson, NotAnObjectAndOtherVersions) {
+  EXPECT_THAT(error_of([] { return plan_from_json(Json::array(), "plan.json"); }),
+              HasSubstr("plan.json: expected an object"));
+  Json newer = to_json(full_plan());
+  newer["schema_version"] = 99;
+  EXPECT_THAT(error_of([&] { return plan_from_json(newer, "plan.json"); }),
+              HasSubstr("schema_version is 99; this program reads 1"));
+}
+
+}  // namespace
+}  // namespace assay::plan

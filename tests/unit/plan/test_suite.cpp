@@ -1,0 +1,196 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/sha256.h"
+#include "unit/plan/testing.h"
+
+namespace assay::plan {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using testing::suite;
+
+std::string error(const std::string& yaml) {
+  return error_of([&] { return suite(yaml); });
+}
+
+TEST(Suite, SmallestSuiteHasWorkingDefaults) {
+  const Suite s = parse_suite("cases: [null:native:cpu:1:2:3]", "dir/smoke.yaml");
+  EXPECT_EQ(s.name, "smoke");
+  EXPECT_EQ(s.vendor, "cpu");
+  EXPECT_EQ(s.cluster.launcher, "local");
+  EXPECT_EQ(s.telemetry.interval, 1s);
+  EXPECT_TRUE(s.telemetry.enabled);
+  ASSERT_EQ(s.cases.size(), 1U);
+  EXPECT_EQ(s.cases[0].name, "null:native:cpu:1:2:3");
+  EXPECT_EQ(s.cases[0].procs, 2);
+  EXPECT_EQ(s.sha256, sha256("cases: [null:native:cpu:1:2:3]"));
+}
+
+TEST(Suite, EveryTopKeyIsRead) {
+  const Suite s = suite(R"(
+name: acceptance
+description: text
+vendor: nvidia
+cluster:
+  launcher: ssh
+  hosts: [10.1.2.3, {name: node-2, slots: 8}]
+  master_addr: 10.1.2.3
+  master_port: 29501
+  ssh: {user: bench, port: 2222, identity: ~/.ssh/id, jump: gate}
+  slurm: {partition: ignored}
+telemetry: {interval: 250ms, enabled: no}
+defaults: {limits: {time: 1h, stall: off, grace: 3s, output: 64M}, env: {A: '1'}, repeats: 4, warmup_steps: 2}
+cases: [{name: x, command: run}]
+)");
+  EXPECT_EQ(s.cluster.hosts.at(1).name, "node-2");
+  EXPECT_EQ(s.cluster.hosts.at(1).slots, 8);
+  EXPECT_EQ(dump_line(s.cluster.options),
+            R"({"user":"bench","port":2222,"identity":"~/.ssh/id","jump":"gate"})");
+  EXPECT_EQ(s.cluster.master_port, 29501);
+  EXPECT_EQ(s.telemetry.interval, 250ms);
+  EXPECT_FALSE(s.telemetry.enabled);
+  EXPECT_EQ(s.defaults.limits.stall, 0ns);
+  EXPECT_EQ(s.defaults.limits.output_bytes, 64ULL << 20);
+  EXPECT_EQ(s.cases.at(0).repeats, 4);
+}
+
+TEST(Suite, OwnCommandCaseIsComplete) {
+  const Suite s = suite(R"(
+cases:
+  - name: my-llm
+    nodes: 2
+    procs: 8
+    command: python3 pretrain.py --lr 1e-4
+    launch: per-node
+    workdir: /srv/llm
+    data: /data/wiki
+    metrics:
+      throughput: {match: 'Tokens/p/s: *([0-9.]+)', unit: tokens/s/device, better: higher, across: sum}
+    target: {metric: loss, value: 2.5, better: lower}
+    peak_flops: 312e12
+)");
+  const SuiteCase& c = s.cases.at(0);
+  EXPECT_EQ(c.model, "my-llm");
+  EXPECT_EQ(c.framework, "command");
+  EXPECT_EQ(c.hardware, "cpu");
+  EXPECT_THAT(c.command, ElementsAre("python3", "pretrain.py", "--lr", "1e-4"));
+  EXPECT_EQ(c.metrics.at(0).better, Better::higher);
+  EXPECT_EQ(c.metrics.at(0).reduce, "last");
+  EXPECT_EQ(c.metrics.at(0).across, "sum");
+  EXPECT_EQ(c.target->better, Better::lower);
+  EXPECT_EQ(c.peak_flops, 312e12);
+  EXPECT_EQ(c.peak_flops_origin, "s.yaml:13");
+}
+
+TEST(Suite, ModelWithoutNameIsNamedByItsKey) {
+  EXPECT_EQ(suite("cases: [{model: matmul, procs: 2, repeats: 3}]").cases.at(0).name,
+            "matmul:native:cpu:1:2:3");
+}
+
+TEST(SuiteErrors, UnknownKeyAtEveryLevel) {
+  EXPECT_THAT(error("case: []\n"),
+              StartsWith("s.yaml:1:1: unknown key 'case' (did you mean 'cases'?)"));
+  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ntelemetry: {intervall: 1s}\n"),
+              StartsWith("s.yaml:2:13: unknown key 'intervall' (did you mean 'interval'?)"));
+  EXPECT_THAT(error("cases:\n  - case: a:b:c:1:1:1\n    comand: x\n"),
+              StartsWith("s.yaml:3:5: unknown key 'comand' (did you mean 'command'?)"));
+  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ncluster: {ssh: {usr: x}}\n"),
+              HasSubstr("did you mean 'user'?"));
+}
+
+TEST(SuiteErrors, EmptyFileAndNoCases) {
+  EXPECT_THAT(error(""), HasSubstr("the suite is empty"));
+  EXPECT_THAT(error("name: x\n"), HasSubstr("a suite needs 'cases'"));
+  EXPECT_THAT(error("cases: []\n"), HasSubstr("no cases"));
+  EXPECT_THAT(error("- a\n"), HasSubstr("expected a mapping for a suite, got a list"));
+  EXPECT_THAT(error("cases: {a: 1}\n"), HasSubstr("expected a list, got a mapping"));
+}
+
+TEST(SuiteErrors, DuplicateCaseNamesBothPlaces) {
+  EXPECT_THAT(error("cases:\n  - a:b:c:1:1:1\n  - a:b:c:1:1:1\n"),
+              StartsWith("s.yaml:3:5: the case 'a:b:c:1:1:1' exists twice, first at s.yaml:2:5"));
+}
+
+TEST(SuiteErrors, TelemetryIntervalIsBounded) {
+  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ntelemetry: {interval: fast}\n"),
+              StartsWith("s.yaml:2:23: expected a duration such as 1s, got 'fast'"));
+  for (const char* value : {"50ms", "61s", "0"})
+    EXPECT_THAT(error(std::string("cases: [a:b:c:1:1:1]\ntelemetry: {interval: ") + value + "}\n"),
+                HasSubstr("from 100ms to 1m"))
+        << value;
+}
+
+TEST(SuiteErrors, KeyAndItsFieldsMustNotBothBeGiven) {
+  EXPECT_THAT(error("cases: [{case: a:b:c:1:1:1, procs: 2}]"),
+              HasSubstr("'procs' is given by the case key already"));
+}
+
+TEST(SuiteErrors, NullAsAModelNeedsQuotes) {
+  EXPECT_THAT(error("cases: [{model: null}]"), HasSubstr("write 'null' in quotes"));
+  EXPECT_EQ(suite("cases: [{model: 'null'}]").cases.at(0).model, "null");
+}
+
+TEST(SuiteErrors, MetricPatternsAreCompiled) {
+  const auto with = [](const std::string& match) {
+    return error("cases:\n  - {name: x, command: y, metrics: {m: {match: " + match + "}}}\n");
+  };
+  EXPECT_THAT(with("'a ([0-9]+'"), StartsWith("s.yaml:2:48: not a regular expression"));
+  EXPECT_THAT(with("'[0-9]+'"), HasSubstr("exactly one group in ( ), it has 0"));
+  EXPECT_THAT(with("'(a)(b)'"), HasSubstr("it has 2"));
+  EXPECT_EQ(with("'(?:a|b)([0-9]+)'"), "no error");
+  EXPECT_THAT(with("'" + std::string(2000, '(') + "'"), HasSubstr("longer than 1000 bytes"));
+  EXPECT_THAT(with("'" + std::string(900, '(') + "'"), HasSubstr("not a regular expression"));
+  EXPECT_THAT(with("'((x{1,1000}){1,1000}){1,1000}'"), HasSubstr("not a regular expression"));
+}
+
+TEST(SuiteErrors, WordsForSshCannotBeOptions) {
+  for (const char* cluster :
+       {"{hosts: ['-oProxyCommand=evil']}", "{hosts: ['a b']}", "{ssh: {user: -x}}",
+        "{ssh: {jump: -oX}}", "{slurm: {partition: --wrap=x}}"})
+    EXPECT_THAT(error(std::string("cases: [a:b:c:1:1:1]\ncluster: ") + cluster + "\n"),
+                HasSubstr("must not begin with '-'"))
+        << cluster;
+  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ncluster: {hosts: [a, a]}\n"), HasSubstr("listed twice"));
+  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh}\n"),
+              HasSubstr("needs 'hosts'"));
+  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ncluster: {launcher: slrm}\n"),
+              HasSubstr("did you mean 'slurm'?"));
+}
+
+TEST(SuiteErrors, EnvironmentMustBeNamesAndText) {
+  EXPECT_THAT(error("cases: [{name: x, command: y, env: {A: [1]}}]"), HasSubstr("expected text"));
+  EXPECT_THAT(error("cases: [{name: x, command: y, env: {A: }}]"), HasSubstr("has no value"));
+  EXPECT_THAT(error("cases: [{name: x, command: y, env: {'A=B': 1}}]"),
+              HasSubstr("not a variable name"));
+  EXPECT_THAT(error("cases: [{name: x, command: y, env: {A: '{nope}'}}]"),
+              HasSubstr("unknown placeholder"));
+  EXPECT_EQ(error("cases: [{name: x, command: y, env: {A: 1, B: off}}]"), "no error");
+}
+
+TEST(SuiteErrors, LimitsAreChecked) {
+  const auto with = [](const std::string& limits) {
+    return error("cases: [a:b:c:1:1:1]\ndefaults: {limits: {" + limits + "}}\n");
+  };
+  EXPECT_THAT(with("time: 0"), HasSubstr("expected a duration"));
+  EXPECT_THAT(with("time: -1s"), HasSubstr("expected a duration"));
+  EXPECT_THAT(with("output: 1K"), HasSubstr("at least 4K"));
+  EXPECT_THAT(with("tme: 1s"), HasSubstr("did you mean 'time'?"));
+}
+
+TEST(SuiteErrors, ShellNeedsACommand) {
+  EXPECT_THAT(error("cases: [{case: a:b:c:1:1:1, shell: true}]"),
+              HasSubstr("'shell' needs 'command'"));
+}
+
+TEST(SuiteErrors, MissingFileIsAConfigError) {
+  EXPECT_EQ(error_of([] { return load_suite("/nowhere/suite.yaml"); }),
+            "/nowhere/suite.yaml: no such file");
+}
+
+}  // namespace
+}  // namespace assay::plan

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+
+#include "core/text.h"
+#include "demo.h"
+#include "golden.h"
+#include "report/columns.h"
+#include "report/console.h"
+
+namespace assay::report {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
+  return lines;
+}
+
+TEST(Columns, CountsWideAndCombiningCharacters) {
+  EXPECT_EQ(columns_of("abc"), 3U);
+  EXPECT_EQ(columns_of("é–±"), 3U);
+  EXPECT_EQ(columns_of("模型"), 4U);
+  EXPECT_EQ(columns_of("e\u0301"), 1U);
+  EXPECT_EQ(columns_of(""), 0U);
+}
+
+TEST(Columns, CutsToColumns) {
+  EXPECT_EQ(cut_to("abcdef", 6), "abcdef");
+  EXPECT_EQ(cut_to("abcdef", 4), "abc…");
+  EXPECT_EQ(cut_to("模型模型", 4), "模…");
+  EXPECT_EQ(cut_middle("resnet50:libtorch:A100:2:8:3", 16), "resnet50:l…2:8:3");
+  EXPECT_EQ(columns_of(cut_middle("resnet50:libtorch:A100:2:8:3", 16)), 16U);
+}
+
+TEST(Columns, WrapsAtBlanksAndBreaksLongWords) {
+  EXPECT_THAT(wrap("one two three", 7), ElementsAre("one two", "three"));
+  EXPECT_THAT(wrap("abcdefghij", 4), ElementsAre("abcd", "efgh", "ij"));
+  EXPECT_THAT(wrap("", 4), ElementsAre(""));
+}
+
+TEST(Console, MatchesTheGoldenFiles) {
+  expect_golden(render_console(demo_result(), {.report = "results/latest/report.html"}),
+                "demo.console.txt");
+  expect_golden(render_console(demo_result(), {.width = 80, .unicode = false}),
+                "demo.console-80-ascii.txt");
+}
+
+TEST(Console, FitsTheWidth) {
+  judge::RunResult run = demo_result();
+  run.cases[0].name = std::string(300, 'x');
+  run.cases[1].rounds[1].findings[0].reason = std::string(500, 'y');
+  for (const std::size_t width : {60U, 80U, 100U, 200U}) {
+    for (const std::string& line : lines_of(render_console(run, {.width = width})))
+      EXPECT_LE(columns_of(line), width) << line;
+  }
+}
+
+TEST(Console, ColumnsLineUpWithWideNames) {
+  judge::RunResult run = small_result();
+  run.cases.push_back(run.cases[0]);
+  run.cases[1].name = "训练模型";
+  const auto lines = lines_of(render_console(run));
+  EXPECT_EQ(columns_of(lines[3].substr(0, lines[3].find("VALID"))),
+            columns_of(lines[4].substr(0, lines[4].find("VALID"))));
+}
+
+TEST(Console, HasEscapeSequencesOnlyWithColour) {
+  judge::RunResult run = demo_result();
+  run.cases[0].name = "\x1b[31mred\x1b[0m";
+  EXPECT_THAT(render_console(run), AllOf(Not(HasSubstr("\x1b")), HasSubstr("red")));
+  EXPECT_THAT(render_console(run, {.color = true}), HasSubstr("\x1b[1;31mINVALID\x1b[0m"));
+}
+
+TEST(Console, AsciiOnlyWhenAsked) {
+  for (const char c : render_console(demo_result(), {.unicode = false}))
+    ASSERT_LT(static_cast<unsigned char>(c), 0x80);
+}
+
+TEST(Console, SaysWhatRoundsFoundAlikeOnce) {
+  const std::string text = render_console(demo_result());
+  const auto first = text.find("RAPL is not readable (rounds 1 and 2)");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find("RAPL", first + 1), std::string::npos);
+}
+
+TEST(Console, ShowsTheWorstFindingFirst) {
+  const std::string text = render_console(demo_result());
+  EXPECT_LT(text.find("the final MLM accuracy"), text.find("2 rounds are too few"));
+}
+
+TEST(Console, ManyFindingsAreCut) {
+  judge::RunResult run = small_result();
+  for (int i = 0; i < 40; ++i)
+    run.cases[0].findings.push_back(
+        {"r", judge::Severity::warning, "reason " + std::to_string(i), "", ""});
+  EXPECT_THAT(render_console(run), HasSubstr("… and 28 more in the report"));
+}
+
+TEST(Console, RunWithoutCases) {
+  judge::RunResult run;
+  run.run_id = "run1";
+  EXPECT_THAT(render_console(run), AllOf(HasSubstr("no case was run"), HasSubstr("INCOMPLETE")));
+}
+
+}  // namespace
+}  // namespace assay::report

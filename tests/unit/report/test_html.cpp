@@ -1,0 +1,188 @@
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include "core/files.h"
+#include "core/subprocess.h"
+#include "demo.h"
+#include "golden.h"
+#include "report/html.h"
+
+namespace assay::report {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// Every element that is opened is closed, in order; no attribute or element that loads something.
+const std::string kLint = R"(
+import sys
+from html.parser import HTMLParser
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+class Lint(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.stack, self.ids, self.bad = [], set(), []
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID: self.stack.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                if value in self.ids: self.bad.append("id twice: " + value)
+                self.ids.add(value)
+            if name in ("src", "href", "action", "data") and not value.startswith(("#", "data:,")):
+                self.bad.append(name + "=" + value)
+            if name.startswith("on"): self.bad.append("handler " + name)
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID: self.stack.pop()
+    def handle_endtag(self, tag):
+        if not self.stack or self.stack.pop() != tag: self.bad.append("unbalanced </" + tag + ">")
+lint = Lint()
+lint.feed(open(sys.argv[1], encoding="utf-8").read())
+lint.close()
+if lint.stack: lint.bad.append("open: " + " ".join(lint.stack))
+print("\n".join(lint.bad[:10]))
+sys.exit(1 if lint.bad else 0)
+)";
+
+void expect_sound(const judge::RunResult& run) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("assay-html-" + std::to_string(getpid()) + ".html");
+  write_file_atomic(path, render_html(run));
+  const auto result = run_command({"python3", "-c", kLint, path});
+  std::filesystem::remove(path);
+  if (result.not_found) GTEST_SKIP() << "python3 is not installed";
+  EXPECT_TRUE(result.status.ok()) << result.out << result.err;
+}
+
+judge::RunResult hostile_result() {
+  judge::RunResult run = demo_result();
+  const std::string evil =
+      "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\xff\x1b[31m";
+  run.suite = evil;
+  run.run_id = evil;
+  judge::CaseResult& one = run.cases[1];
+  one.name = one.model = one.framework = one.hardware = one.headline = evil;
+  for (judge::RoundResult& round : one.rounds) {
+    round.reason = round.started = round.ended = evil;
+    round.status = judge::RoundStatus::failed;
+    for (judge::Metric& metric : round.metrics)
+      metric.info.name = metric.info.unit = metric.info.description = metric.note = metric.origin =
+          evil;
+    for (judge::Finding& finding : round.findings)
+      finding.rule = finding.reason = finding.advice = finding.where = evil;
+    for (judge::RankResult& rank : round.ranks) rank.host = rank.log = rank.ended_by = evil;
+    for (judge::Phase& phase : round.phases) phase.name = evil;
+    for (judge::Series& series : round.series) series.label = series.unit = evil;
+  }
+  for (judge::Summary& summary : one.summary)
+    summary.info.name = summary.info.unit = summary.note = summary.origin = evil;
+  run.system = {{evil, evil},
+                {"nodes", {{{"host", evil}, {"cpu", {{"model", evil}}}, {evil, {evil, {evil}}}}}}};
+  run.provenance = {{"assay", evil}, {evil, {{evil, evil}}}};
+  return run;
+}
+
+TEST(Html, SameResultGivesTheSameBytes) {
+  EXPECT_EQ(render_html(demo_result()), render_html(demo_result()));
+}
+
+TEST(Html, MatchesTheGoldenFile) {
+  // Without style and script, which change more often than what the page says.
+  std::string page = render_html(small_result());
+  page.erase(page.find("<style>"), page.find("</style>") - page.find("<style>"));
+  page.erase(page.find("<script>"), page.find("</script>") - page.find("<script>"));
+  const auto hash = page.find("sha256-");
+  page.erase(hash, page.find('\'', hash) - hash);
+  expect_golden(page, "small.report.html");
+}
+
+TEST(Html, IsWellFormedAndLoadsNothing) {
+  expect_sound(demo_result());
+  expect_sound(small_result());
+  expect_sound(wide_result(64));
+  expect_sound(judge::RunResult{});
+}
+
+TEST(Html, HostileTextStaysText) {
+  const judge::RunResult run = hostile_result();
+  expect_sound(run);
+  const std::string page = render_html(run);
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(page, Not(HasSubstr("\xff")));
+}
+
+TEST(Html, ShowsVerdictsFindingsAndAdvice) {
+  EXPECT_THAT(
+      render_html(demo_result()),
+      AllOf(HasSubstr("Of 4 cases, 1 is invalid, 1 is incomplete, 2 are valid."),
+            HasSubstr("aria-label=\"Verdict: INVALID\""),
+            HasSubstr("the final MLM accuracy is 0.412, below the target of 0.67"),
+            HasSubstr("<b>What to do</b> train longer"),
+            HasSubstr("Round 1 failed: rank 3 on node2: SIGSEGV"),
+            HasSubstr("2 nodes · 2 × AMD EPYC 9654 96-Core Processor · 192 cores · 1.48 TiB · "
+                      "4 × NVIDIA H200")));
+}
+
+TEST(Html, OpensAtTheRoundWithTheProblem) {
+  EXPECT_THAT(render_html(demo_result()), HasSubstr("id=\"c2r2\" checked"));
+}
+
+TEST(Html, RanksWithAProblemComeFirst) {
+  const std::string page = render_html(wide_result(512));
+  const auto table = page.find("<details class=\"ranks\"");
+  EXPECT_EQ(page.compare(page.find("<tr class=\"odd\"><td class=\"n\">256<", table), 4, "<tr "), 0);
+  EXPECT_THAT(page, HasSubstr("512 ranks · 1 slow"));
+  EXPECT_THAT(page, HasSubstr("96 of 512 ranks"));
+}
+
+TEST(Html, SizeIsBounded) {
+  EXPECT_LT(render_html(wide_result(512)).size(), 2'000'000U);
+  // Many cases and rounds with many lines each: fewer points a line, not a larger file.
+  judge::RunResult run = demo_result();
+  run.cases.resize(1);
+  for (int i = 0; i < 4; ++i) run.cases.push_back(run.cases[0]);
+  for (judge::CaseResult& one : run.cases)
+    for (int i = 0; i < 2; ++i) one.rounds.insert(one.rounds.end(), one.rounds[0]);
+  EXPECT_LT(render_html(run).size(), 3'000'000U);
+}
+
+TEST(Html, NumbersThatAreNotFiniteDoNotShow) {
+  judge::RunResult run = demo_result();
+  const double inf = std::numeric_limits<double>::infinity();
+  run.cases[0].rounds[0].metrics[0].value = std::nan("");
+  run.cases[0].rounds[0].series[0].points[3].value = inf;
+  run.cases[0].rounds[0].phases[0].end_s = inf;
+  run.cases[0].summary[0].median = -inf;
+  run.cases[0].rounds[0].ranks[0].relative_speed = inf;
+  const std::string page = render_html(run);
+  EXPECT_THAT(page, Not(testing::ContainsRegex("[^a-z]nan[^a-z]")));
+  EXPECT_THAT(page, Not(testing::ContainsRegex("[^a-z]inf[^a-z]")));
+}
+
+TEST(Html, RunThatDidNothingSaysSo) {
+  judge::RunResult run;
+  run.run_id = "run1";
+  EXPECT_THAT(render_html(run), AllOf(HasSubstr("No case was run."), HasSubstr("INCOMPLETE")));
+}
+
+TEST(Html, SystemOfAnyShapeIsShown) {
+  judge::RunResult run = small_result();
+  Json deep = 1;
+  for (int i = 0; i < 50; ++i) deep = {{"deeper", deep}};
+  run.system = {{"deep", deep},
+                {"list", Json::array({1, "two", nullptr, true})},
+                {"empty", Json::object()},
+                {"mixed", Json::array({Json::object({{"a", 1}}), 2})}};
+  expect_sound(run);
+  run.system = Json::array({1, 2});
+  expect_sound(run);
+  run.system = nullptr;
+  expect_sound(run);
+}
+
+}  // namespace
+}  // namespace assay::report

@@ -1,0 +1,153 @@
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/subprocess.h"
+#include "demo.h"
+#include "golden.h"
+#include "report/json.h"
+
+namespace assay::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kCheck = R"(
+import json, sys
+try:
+    import jsonschema
+except ImportError:
+    sys.exit(77)
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft7Validator.check_schema(schema)
+errors = list(jsonschema.Draft7Validator(schema).iter_errors(json.load(open(sys.argv[2]))))
+for error in errors:
+    print("/".join(map(str, error.absolute_path)), error.message)
+sys.exit(1 if errors else 0)
+)";
+
+// 0: conforms, 1: does not, 77: cannot be checked here.
+int check_schema(const std::string& json, std::string& problems) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("assay-schema-" + std::to_string(getpid()) + ".json");
+  write_file_atomic(path, json);
+  const auto result =
+      run_command({"python3", "-c", kCheck, ASSAY_SOURCE_DIR "/docs/result.schema.json", path});
+  std::filesystem::remove(path);
+  problems = result.out + result.err;
+  return result.not_found ? 77 : result.status.code.value_or(1);
+}
+
+TEST(Json, MatchesTheGoldenFile) {
+  expect_golden(render_json(small_result()), "small.result.json");
+}
+
+TEST(Json, SameResultGivesTheSameBytes) {
+  EXPECT_EQ(render_json(demo_result()), render_json(demo_result()));
+}
+
+TEST(Json, RoundTripIsExact) {
+  judge::RunResult run = demo_result();
+  run.cases[0].rounds[0].metrics[0].value = 0.1 + 0.2;
+  run.cases[0].rounds[0].ranks[0].steps = INT64_MAX;
+  run.cases[0].rounds[0].ranks[0].dropped_bytes = UINT64_MAX;
+  run.cases[0].name = "名前 \"quoted\" \\ </script>\n";
+  const std::string text = render_json(run);
+  const judge::RunResult back = result_from_json(parse_json(text, "result.json"), "result.json");
+  EXPECT_EQ(render_json(back), text);
+  EXPECT_EQ(back.cases[0].rounds[0].metrics[0].value, 0.1 + 0.2);
+  EXPECT_EQ(back.cases[0].rounds[0].ranks[0].steps, INT64_MAX);
+  EXPECT_EQ(back.cases[0].rounds[0].ranks[0].dropped_bytes, UINT64_MAX);
+  EXPECT_EQ(back.cases[0].name, run.cases[0].name);
+  EXPECT_EQ(back.cases[0].rounds[0].metrics[0].info.description,
+            run.cases[0].rounds[0].metrics[0].info.description);
+  EXPECT_EQ(back.cases[2].rounds[0].ranks[3].exit->signal, 11);
+  EXPECT_EQ(back.cases[2].rounds[1].status, judge::RoundStatus::not_run);
+  EXPECT_TRUE(back.cases[0].rounds[0].series.empty());
+}
+
+TEST(Json, RankThatNeverEndedHasNoExit) {
+  judge::RunResult run = small_result();
+  run.cases[0].rounds[0].ranks[0].exit.reset();
+  const Json json = result_to_json(run);
+  EXPECT_TRUE(json["cases"][0]["rounds"][0]["ranks"][0]["exit"].is_null());
+  EXPECT_FALSE(result_from_json(json, "r").cases[0].rounds[0].ranks[0].exit);
+}
+
+TEST(Json, NumbersThatAreNotFiniteAreLeftOut) {
+  judge::RunResult run = small_result();
+  run.cases[0].rounds[0].metrics[0].value = std::numeric_limits<double>::quiet_NaN();
+  run.cases[0].rounds[0].ranks[0].mean_step_s = std::numeric_limits<double>::infinity();
+  run.cases[0].summary[0].mean = std::numeric_limits<double>::infinity();
+  run.cases[0].rounds[0].phases[0].end_s = std::numeric_limits<double>::quiet_NaN();
+  const std::string text = render_json(run);
+  EXPECT_THAT(text, Not(HasSubstr("null")));
+  EXPECT_THAT(text, Not(HasSubstr("nan")));
+  std::string problems;
+  if (check_schema(text, problems) == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
+  EXPECT_EQ(check_schema(text, problems), 0) << problems;
+}
+
+TEST(Json, InvalidUtf8BecomesValidJson) {
+  judge::RunResult run = small_result();
+  run.cases[0].rounds[0].reason = "bad \xff\xfe bytes";
+  EXPECT_NO_THROW((void)parse_json(render_json(run), "r"));
+}
+
+TEST(Json, ConformsToTheSchema) {
+  for (const judge::RunResult& run : {demo_result(), small_result(), wide_result(8)}) {
+    std::string problems;
+    const int status = check_schema(render_json(run), problems);
+    if (status == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
+    EXPECT_EQ(status, 0) << problems;
+  }
+}
+
+TEST(Json, SchemaRejectsWhatIsNotAResult) {
+  for (const char* pointer :
+       {"/unknown", "/cases/0/unknown", "/cases/0/rounds/0/unknown",
+        "/cases/0/rounds/0/ranks/0/unknown", "/cases/0/summary/p_whole/unknown",
+        "/cases/0/rounds/0/metrics/p_whole/unknown"}) {
+    Json json = result_to_json(small_result());
+    json[Json::json_pointer(pointer)] = 1;
+    std::string problems;
+    const int status = check_schema(dump_pretty(json), problems);
+    if (status == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
+    EXPECT_EQ(status, 1) << pointer;
+  }
+}
+
+TEST(Json, MissingFieldIsNamed) {
+  Json json = result_to_json(small_result());
+  json["cases"][0]["rounds"][0].erase("status");
+  try {
+    (void)result_from_json(json, "runs/x/result.json");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::config);
+    EXPECT_EQ(error.where(), "runs/x/result.json");
+    EXPECT_THAT(error.message(), HasSubstr("/cases/0/rounds/0 has no 'status'"));
+  }
+}
+
+TEST(Json, WrongTypesAndVersionsAreErrors) {
+  const auto fails = [](const char* pointer, const Json& value) {
+    Json json = result_to_json(small_result());
+    json[Json::json_pointer(pointer)] = value;
+    EXPECT_THROW((void)result_from_json(json, "r"), Error) << pointer << " " << value;
+  };
+  fails("/schema_version", 2);
+  fails("/schema_version", "1");
+  fails("/cases", Json::object());
+  fails("/cases/0/nodes", 1.5);
+  fails("/cases/0/validity", "MAYBE");
+  fails("/cases/0/rounds/0/metrics", Json::array());
+  fails("/cases/0/rounds/0/metrics/p_whole/value", nullptr);
+  fails("/cases/0/rounds/0/ranks/0/dropped_bytes", -1);
+  fails("/cases/0/rounds/0/ranks/0/exit", 3);
+  EXPECT_THROW((void)result_from_json(Json::array(), "r"), Error);
+}
+
+}  // namespace
+}  // namespace assay::report

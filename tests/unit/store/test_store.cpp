@@ -1,0 +1,98 @@
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "store/run_dir.h"
+#include "temporary_folder.h"
+
+namespace assay::store {
+namespace {
+
+plan::Plan small_plan() {
+  plan::Plan plan;
+  plan.run_id = "run20261115T101500Z-3f2a";
+  plan.suite = "s";
+  return plan;
+}
+
+TEST(Journal, KeepsEventsInOrderWithBothClocks) {
+  const testing::TemporaryFolder folder;
+  Journal journal(folder.path() / "j");
+  journal.append("run_start", {{"run", "x"}});
+  journal.append("rank_exit", {{"rank", 3}, {"mono_ns", 5}, {"wall_ns", 6}});
+  const std::vector<Json> events = Journal::read(folder.path() / "j");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_GT(events[0]["wall_ns"], 0);
+  EXPECT_EQ(events[1]["mono_ns"], 5);
+  EXPECT_EQ(events[1]["rank"], 3);
+}
+
+TEST(Journal, ATornLastLineIsSkippedAndDoesNotSwallowTheNext) {
+  const testing::TemporaryFolder folder;
+  const auto path = folder.path() / "j";
+  Journal(path).append("one", Json::object());
+  std::ofstream(path, std::ios::app) << R"({"event": "tor)";
+  Journal(path).append("two", Json::object());
+  std::size_t skipped = 0;
+  const std::vector<Json> events = Journal::read(path, &skipped);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1]["event"], "two");
+  EXPECT_EQ(skipped, 1u);
+}
+
+TEST(RunDir, IsFoundAgainByItsFolderByLatestAndByAFileInside) {
+  const testing::TemporaryFolder folder;
+  const RunDir created = RunDir::create(folder.path(), small_plan());
+  for (const auto& path : {created.path(), folder.path() / "latest", created.path() / "plan.json"})
+    EXPECT_EQ(RunDir::open(path).plan().run_id, "run20261115T101500Z-3f2a");
+}
+
+TEST(RunDir, RefusesAFolderThatIsNoRun) {
+  const testing::TemporaryFolder folder;
+  EXPECT_THROW((void)RunDir::open(folder.path()), Error);
+  EXPECT_THROW((void)RunDir::open(folder.path() / "nothing"), Error);
+}
+
+TEST(RunDir, ATruncatedPlanIsAConfigurationErrorThatNamesTheFile) {
+  const testing::TemporaryFolder folder;
+  const RunDir run = RunDir::create(folder.path(), small_plan());
+  std::filesystem::resize_file(run.path() / "plan.json", 20);
+  try {
+    (void)RunDir::open(run.path());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::config);
+    EXPECT_NE(error.where().find("plan.json"), std::string::npos);
+  }
+}
+
+TEST(RunDir, PutsEvidenceWhereFlagPerfWould) {
+  const testing::TemporaryFolder folder;
+  const RunDir run = RunDir::create(folder.path(), small_plan());
+  EXPECT_EQ(run.node_dir("bert:pytorch:A100:1:8:1", 2, "node1", 0),
+            run.path() / "bert:pytorch:A100:1:8:1/round2/node1_noderank0");
+}
+
+TEST(RunLock, IsExclusiveAndEndsWithItsHolder) {
+  const testing::TemporaryFolder folder;
+  {
+    const RunLock lock(folder.path());
+    EXPECT_TRUE(RunLock::held(folder.path()));
+    EXPECT_THROW(RunLock second(folder.path()), Error);
+  }
+  EXPECT_FALSE(RunLock::held(folder.path()));
+}
+
+TEST(RankLogs, ListsRotatedPartsOldestFirst) {
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"rank1.out.log", "rank1.out.log.head", "rank1.out.log.1"})
+    std::ofstream(folder.path() / name) << "x";
+  const auto logs = rank_logs(folder.path(), 1);
+  ASSERT_EQ(logs.size(), 3u);
+  EXPECT_EQ(logs[0].filename(), "rank1.out.log.head");
+  EXPECT_EQ(logs[2].filename(), "rank1.out.log");
+}
+
+}  // namespace
+}  // namespace assay::store
