@@ -68,6 +68,19 @@ std::string foreign_steps(std::size_t bytes) {
   return text;
 }
 
+// A string that differs from line to line: no line has the shape of the one before.
+std::string changing_steps(const std::string& strict) {
+  std::string text;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < strict.size(); ++number) {
+    const std::size_t end = strict.find('\n', at) + 1;
+    text.append(strict, at, end - at - 3);
+    text += ", \"id\": \"" + std::to_string(number) + "\"}}\n";
+    at = end;
+  }
+  return text;
+}
+
 std::string plain_text(std::size_t bytes) {
   std::string text;
   for (int i = 1; text.size() < bytes; ++i)
@@ -139,6 +152,7 @@ int main(int argc, char** argv) {
   }
   constexpr std::size_t size = std::size_t{8} << 20;
   const std::string strict = steps(size);
+  const std::string changing = changing_steps(strict);
   const std::string foreign = foreign_steps(size);
   const std::string plain = plain_text(size);
   const auto add = [](const char* name, auto function, const std::string& text) {
@@ -146,6 +160,7 @@ int main(int argc, char** argv) {
                                  [function, &text](benchmark::State& s) { function(s, text); });
   };
   add("parse/strict", parse, strict);
+  add("parse/changing", parse, changing);
   add("parse/foreign", parse, foreign);
   add("parse/plain", parse, plain);
   add("progress/strict", follow, strict);

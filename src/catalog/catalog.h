@@ -40,6 +40,7 @@ struct Vendor {
   std::vector<telemetry::DeviceSource> samples;
   std::map<std::string, Hardware> hardware;
   std::string origin;
+  config::Node node;  ///< the file; null: made in the program
 
   [[nodiscard]] const Hardware* find_hardware(const std::string& hardware_name) const;
 };
@@ -103,6 +104,11 @@ struct Catalog {
 [[nodiscard]] Workload load_workload(const std::filesystem::path& path, const std::string& display);
 [[nodiscard]] std::vector<Rule> load_rules(const std::filesystem::path& path,
                                            const std::string& display);
+
+/// Compiles the vendor's patterns and checks its fields, units and placeholders. Apart from
+/// loading, because it takes a millisecond a pattern and a run needs one vendor of many; make_plan
+/// does it.
+void check_vendor(const Vendor& vendor);
 
 /// {name, description, visible_devices, container: {options}, query, samples: [DeviceSource],
 /// hardware}, with {bindir} expanded: what plan.json keeps of the vendor.

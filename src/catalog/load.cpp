@@ -23,17 +23,15 @@ void check_name(const Node& name, const std::filesystem::path& path) {
         "they must agree, so that a name leads to its file");
 }
 
-std::string read_pattern(const Node& node, std::size_t groups) {
-  const std::string pattern = node.nonempty_text();
+void check_pattern(const Node& node, std::size_t groups) {
   try {
-    const std::regex regex(pattern, std::regex::ECMAScript);
+    const std::regex regex(node.text(), std::regex::ECMAScript);
     if (regex.mark_count() != groups)
       node.fail("the pattern has " + std::to_string(regex.mark_count()) + " groups, but " +
                 std::to_string(groups) + " fields are named");
   } catch (const std::regex_error& e) {
     node.fail(std::string("not a regular expression (ECMAScript): ") + e.what());
   }
-  return pattern;
 }
 
 DeviceQuery read_query(const Node& node) {
@@ -42,7 +40,7 @@ DeviceQuery read_query(const Node& node) {
   query.command = map.at("command").texts();
   if (query.command.empty()) map.at("command").fail("the command is empty");
   query.fields = map.at("fields").texts();
-  query.pattern = read_pattern(map.at("pattern"), query.fields.size());
+  query.pattern = map.at("pattern").nonempty_text();
   return query;
 }
 
@@ -61,11 +59,8 @@ DeviceSource read_sample(const Node& node, const std::string& vendor) {
   if (source.command.empty()) map.at("command").fail("the command is empty");
   if (source.format != DeviceSource::Format::assay) source.fields = map.at("fields").texts();
   if (source.format == DeviceSource::Format::regex)
-    source.pattern = read_pattern(map.at("pattern"), source.fields.size());
+    source.pattern = map.at("pattern").nonempty_text();
   source.monitor_log = map.text_or("monitor_log", vendor + "_monitor.log");
-  DeviceSource resolved = source;
-  for (std::string& word : resolved.command) word = expand_some(word, {{"bindir", "/bin"}});
-  telemetry::validate(resolved, node.where());
   return source;
 }
 
@@ -124,6 +119,7 @@ Vendor load_vendor(const std::filesystem::path& path, const std::string& display
   vendor.description = map.text_or("description", "");
   vendor.visible_devices = map.text_or("visible_devices", "");
   vendor.origin = map.node().origin();
+  vendor.node = map.node();
   if (const Node* container = map.find("container"))
     vendor.container_options =
         Mapping(*container, "container", {"options"}).texts_or_empty("options");
@@ -135,6 +131,20 @@ Vendor load_vendor(const std::filesystem::path& path, const std::string& display
     for (const Entry& entry : hardware->entries())
       vendor.hardware.emplace(entry.key, read_hardware(entry));
   return vendor;
+}
+
+void check_vendor(const Vendor& vendor) {
+  if (const Node* query = vendor.node.find("query"); query != nullptr && vendor.query)
+    check_pattern(*query->find("pattern"), vendor.query->fields.size());
+  const Node* samples = vendor.node.find("samples");
+  for (std::size_t i = 0; i < vendor.samples.size(); ++i) {
+    DeviceSource source = vendor.samples[i];
+    const Node node = samples == nullptr ? Node() : samples->items()[i];
+    if (const Node* pattern = node.find("pattern"); pattern != nullptr && !source.pattern.empty())
+      check_pattern(*pattern, source.fields.size());
+    for (std::string& word : source.command) word = expand_some(word, {{"bindir", "/bin"}});
+    telemetry::validate(source, node.where());
+  }
 }
 
 Workload load_workload(const std::filesystem::path& path, const std::string& display) {
@@ -203,9 +213,11 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
                 "such a rule could never be violated");
     rule.severity = map.choice("severity", severities());
     rule.reason = map.at("reason").nonempty_text();
-    (void)expand(rule.reason, {{"value", ""}, {"min", ""}, {"max", ""}, {"detail", ""}},
-                 map.at("reason").where());
     rule.advice = map.text_or("advice", "");
+    const std::map<std::string, std::string> known{
+        {"value", ""}, {"min", ""}, {"max", ""}, {"detail", ""}};
+    (void)expand(rule.reason, known, map.at("reason").where());
+    (void)expand(rule.advice, known, item.where());
     rule.origin = item.origin();
     rules.push_back(std::move(rule));
   }

@@ -497,7 +497,8 @@ class Evaluator {
                                            printable(token.text))};
     if (!found->second.value)
       throw Fault{token.place, fmt::format("a name that is not a literal, {} ({})",
-                                           printable(token.text), found->second.why)};
+                                           printable(token.text),
+                                           ellipsize(found->second.why, 100))};
     ++pos_;
     const Value& value = *found->second.value;
     if (value.is_container()) out_.containers.insert(found->first);

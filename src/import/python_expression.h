@@ -32,7 +32,7 @@ using Names = std::map<std::string, Name, std::less<>>;
 
 /// Bounds what one file may cost, however it refers to and repeats its own values.
 struct Budget {
-  std::size_t left = 2'000'000;  ///< weight() of all values made
+  std::size_t left = 200'000;  ///< weight() of all values made
 };
 
 /// Takes `cost` from the budget; throws Fault when it is spent.

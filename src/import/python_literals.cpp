@@ -106,9 +106,11 @@ class ModuleReader {
   }
 
   std::size_t block(const std::vector<LogicalLine>& lines, std::size_t i) {
-    const LogicalLine& header = lines[i];
+    std::size_t head = i;  // decorators stand on lines of their own
+    while (head + 1 < lines.size() && lines[head].tokens.front().is("@")) ++head;
+    const LogicalLine& header = lines[head];
     const std::string what = block_name(header.tokens);
-    std::size_t end = i + 1;
+    std::size_t end = head + 1;
     while (end < lines.size() && (lines[end].indent > header.indent ||
                                   (lines[end].indent == header.indent &&
                                    continues_block(lines[end].tokens, what))))
@@ -120,7 +122,7 @@ class ModuleReader {
       return end;
     }
     std::set<std::string> targets;
-    for (std::size_t k = i; k < end;) k = collect_block(lines, k, end, targets);
+    for (std::size_t k = head; k < end;) k = collect_block(lines, k, end, targets);
     module_.complete = false;
     std::string message = fmt::format("{}: not read", what);
     const std::vector<std::string> list(targets.begin(), targets.end());

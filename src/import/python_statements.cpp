@@ -98,7 +98,7 @@ bool opens_block(Tokens line) noexcept {
 }
 
 std::string block_name(Tokens line) {
-  if (line.front().is("@")) return "a decorated definition";
+  if (line.front().is("@")) return "a decorator";
   if (line.front().is("async") && line.size() > 1 && line[1].is("def")) return "a function";
   for (const auto& [keyword, name] : kBlocks)
     if (line.front().is(keyword)) return std::string(name);
@@ -107,8 +107,6 @@ std::string block_name(Tokens line) {
 
 bool continues_block(Tokens line, std::string_view block) noexcept {
   const Token& first = line.front();
-  if (block == "a decorated definition")
-    return first.is("@") || first.is("def") || first.is("class") || first.is("async");
   if (block == "a function" || block == "a class") return false;
   return first.is("else") || first.is("elif") || first.is("except") || first.is("finally");
 }

@@ -23,8 +23,7 @@ using Tokens = std::span<const Token>;
 [[nodiscard]] bool opens_block(Tokens line) noexcept;
 /// "an if statement", "a function", "a class", …
 [[nodiscard]] std::string block_name(Tokens line);
-/// Whether a line of the same indentation goes on with the block: else, elif, except, finally;
-/// after a decorator, what it decorates.
+/// Whether a line of the same indentation goes on with the block: else, elif, except, finally.
 [[nodiscard]] bool continues_block(Tokens line, std::string_view block) noexcept;
 /// if __name__ == "__main__":
 [[nodiscard]] bool is_main_guard(Tokens line) noexcept;

@@ -16,8 +16,8 @@ using perflog::Event;
 using perflog::EventKind;
 using perflog::Field;
 
-// std::regex recurses per character: longer lines are cut, so that no line can exhaust the stack.
-constexpr std::size_t kRegexLine = 4096;
+// What of a line a pattern may look at: matching takes up to the square of it.
+constexpr std::size_t kRegexLine = 2048;
 constexpr std::size_t kMaxEvaluations = 1 << 16;
 constexpr std::size_t kMaxMatches = 1 << 22;
 constexpr std::size_t kMaxTracks = 1024;
@@ -27,6 +27,20 @@ constexpr std::int64_t kMaxMono_us = std::int64_t{1} << 52;
 constexpr std::int64_t kMaxWall_ms = std::int64_t{1} << 42;
 std::int64_t sane(std::int64_t value, std::int64_t limit) {
   return value >= 0 && value < limit ? value : kNoTime;
+}
+
+// A matcher without backtracking where the library has one: no pattern takes exponential time, and
+// no line exhausts the stack. Patterns with back-references need the backtracking one.
+std::regex compile(const std::string& pattern) {
+#ifdef __GLIBCXX__
+  try {
+    return std::regex(pattern, std::regex::ECMAScript | std::regex_constants::__polynomial);
+  } catch (const std::regex_error&) {
+    return std::regex(pattern, std::regex::ECMAScript);
+  }
+#else
+  return std::regex(pattern, std::regex::ECMAScript);
+#endif
 }
 
 // The characters that every match must begin with: a cheap test before the regular expression.
@@ -128,8 +142,7 @@ struct RankLogReader::Impl {
       : plan(p), log(l), step_limit(std::max<std::size_t>(limit, 16)) {
     for (const plan::OutputMetric& metric : plan.metrics) {
       try {
-        patterns.push_back(
-            {std::regex(metric.pattern, std::regex::ECMAScript), literal_prefix(metric.pattern)});
+        patterns.push_back({compile(metric.pattern), literal_prefix(metric.pattern)});
       } catch (const std::regex_error& e) {
         throw Error(ErrorKind::config,
                     "metric '" + metric.name + "': '" + metric.pattern +
@@ -367,12 +380,13 @@ void RankLogReader::on_event(const Event& event) {
 }
 
 void RankLogReader::on_text(std::string_view line) {
-  line = line.substr(0, kRegexLine);
   for (std::size_t i = 0; i < impl_->patterns.size(); ++i) {
     const Impl::OutputPattern& pattern = impl_->patterns[i];
-    if (!pattern.prefix.empty() && line.find(pattern.prefix) == std::string_view::npos) continue;
+    const std::size_t from = line.find(pattern.prefix);
+    if (from == std::string_view::npos) continue;
+    const std::string_view text = line.substr(from, kRegexLine);
     std::match_results<std::string_view::const_iterator> match;
-    if (!std::regex_search(line.begin(), line.end(), match, pattern.regex)) continue;
+    if (!std::regex_search(text.begin(), text.end(), match, pattern.regex)) continue;
     const auto value = parse_number(match.size() > 1 ? match[1].str() : match[0].str());
     if (value && impl_->log.outputs[i].size() < kMaxMatches)
       impl_->log.outputs[i].push_back(*value);

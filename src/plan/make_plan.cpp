@@ -237,6 +237,7 @@ const Vendor& vendor_of(const Suite& suite, const Catalog& catalog) {
   const Node& node = suite.vendor_node.is_null() ? suite.root : suite.vendor_node;
   if (vendor == nullptr)
     config::require_known(node, "vendor", suite.vendor, catalog.vendor_names());
+  catalog::check_vendor(*vendor);
   return *vendor;
 }
 

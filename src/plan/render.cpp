@@ -39,7 +39,7 @@ void render_config(std::string& out, const CasePlan& plan) {
     value_width = std::max(value_width, display_width(dump_line(value)));
   }
   value_width = std::min<std::size_t>(value_width, 40);
-  line(out, "config", "");
+  out += "  config\n";
   for (const auto& [key, value] : plan.config.items()) {
     const auto origin = plan.config_origin.find(key);
     out += fmt::format("    {:<{}} = {:<{}}  # {}\n", key, key_width, dump_line(value), value_width,

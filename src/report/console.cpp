@@ -144,7 +144,7 @@ class Console {
       if (total() <= width_ || widths[column] <= least) return;
       widths[column] -= std::min(total() - width_, widths[column] - least);
     };
-    shrink(0, 20);
+    shrink(0, 18);
     shrink(2, 16);
     shrink(0, 8);
     const std::string mark = own("…");

@@ -52,9 +52,9 @@ std::string status_words(RoundStatus status) {
 std::string better_mark(Better better) {
   switch (better) {
     case Better::higher:
-      return "<abbr class=\"dir\" title=\"higher is better\">↑</abbr>";
+      return "&nbsp;<abbr class=\"dir\" title=\"higher is better\">↑</abbr>";
     case Better::lower:
-      return "<abbr class=\"dir\" title=\"lower is better\">↓</abbr>";
+      return "&nbsp;<abbr class=\"dir\" title=\"lower is better\">↓</abbr>";
     case Better::neither:
       break;
   }
@@ -64,7 +64,7 @@ std::string better_mark(Better better) {
 std::string card(const MetricInfo& info, const Shown& shown, const std::string& origin,
                  const std::string& below, bool headline) {
   std::string out =
-      fmt::format("<div class=\"card{}\"{}><dt>{} {}</dt><dd><span class=\"value\">{}</span>",
+      fmt::format("<div class=\"card{}\"{}><dt>{}{}</dt><dd><span class=\"value\">{}</span>",
                   headline ? " headline" : "",
                   info.description.empty() ? std::string()
                                            : " title=\"" + escape_markup(info.description) + "\"",
@@ -144,10 +144,15 @@ std::string cards(const CaseResult& result) {
   return out + "</dl>\n";
 }
 
+// The charts of a round share their time axis: what happened together stands above each other.
 double end_of(const RoundResult& round) {
   double end = 0;
-  for (const judge::Phase& phase : round.phases)
-    if (std::isfinite(phase.end_s)) end = std::max(end, phase.end_s);
+  const auto reach = [&](double t) {
+    if (std::isfinite(t)) end = std::max(end, t);
+  };
+  for (const judge::Phase& phase : round.phases) reach(phase.end_s);
+  for (const judge::Series& series : round.series)
+    for (const judge::Point& point : series.points) reach(point.t_s);
   return end;
 }
 

@@ -108,7 +108,9 @@ std::string rank_row(const judge::RankResult& rank) {
       rank.rank, escape_markup(rank.host), rank.node, escape_markup(exit),
       format_number(static_cast<double>(rank.steps)), format_number(rank.samples),
       rank.mean_step_s ? escape_markup(show(*rank.mean_step_s, "s").text()) : "–",
-      rank.relative_speed ? fmt::format("{:.3f}", *rank.relative_speed) : "–",
+      rank.relative_speed && std::isfinite(*rank.relative_speed)
+          ? fmt::format("{:.3f}", *rank.relative_speed)
+          : "–",
       escape_markup(remarks), escape_markup(rank.log), escape_markup(short_log(rank.log)));
 }
 

@@ -70,12 +70,10 @@ Json rank_to_json(const RankResult& rank) {
                {"log", rank.log},
                {"steps", rank.steps},
                {"samples", std::isfinite(rank.samples) ? rank.samples : 0.0}};
-  if (rank.exit) {
-    Json exit = Json::object();
-    if (rank.exit->code) exit["code"] = *rank.exit->code;
-    if (rank.exit->signal) exit["signal"] = *rank.exit->signal;
-    json["exit"] = std::move(exit);
-  }
+  if (rank.exit && rank.exit->code)
+    json["exit"] = {{"code", *rank.exit->code}};
+  else if (rank.exit && rank.exit->signal)
+    json["exit"] = {{"signal", *rank.exit->signal}};
   put_number(json, "mean_step_s", rank.mean_step_s);
   put_number(json, "relative_speed", rank.relative_speed);
   json["malformed_lines"] = rank.malformed_lines;

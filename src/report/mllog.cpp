@@ -149,7 +149,11 @@ Timeline timeline_of(const RoundResult& round, double whole_s) {
 
 const judge::Metric* quality_of(const RoundResult& round, const MllogContext& context) {
   std::vector<std::string> names;
-  if (context.target_metric) names = {"final_" + *context.target_metric, *context.target_metric};
+  if (context.target_metric) {
+    std::string name = *context.target_metric;
+    names = {"final_" + name, name};
+    if (name.starts_with("eval_")) names.push_back("final_" + name.substr(5));
+  }
   for (const char* name : {"final_accuracy", "accuracy", "final_eval_accuracy", "eval_accuracy",
                            "final_mlm_accuracy", "final_acc1", "final_loss"})
     names.emplace_back(name);

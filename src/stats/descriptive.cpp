@@ -11,14 +11,20 @@ bool all_finite(std::span<const double> values) {
   return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
 }
 
-std::optional<double> finite(double value) {
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+// Compensated (Neumaier): the sum of millions of step times is right to the last digit.
+double sum_of(std::span<const double> values) {
+  double sum = 0;
+  double lost = 0;
+  for (const double v : values) {
+    const double next = sum + v;
+    lost += std::abs(sum) >= std::abs(v) ? (sum - next) + v : (v - next) + sum;
+    sum = next;
+  }
+  return sum + lost;
 }
 
-// `sorted` is not empty, `p` in [0, 100].
-double interpolate(double low, double high, double fraction) {
-  // std::lerp keeps equal neighbours exact and does not overflow for opposite signs.
-  return std::lerp(low, high, fraction);
+std::optional<double> finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -32,7 +38,7 @@ std::optional<double> percentile(std::span<const double> values, double p) {
   std::ranges::nth_element(copy, at);
   if (below + 1 == copy.size()) return *at;
   const double above = *std::min_element(at + 1, copy.end());
-  return finite(interpolate(*at, above, h - static_cast<double>(below)));
+  return finite(std::lerp(*at, above, h - static_cast<double>(below)));
 }
 
 std::vector<double> percentiles(std::vector<double> values, std::span<const double> ps) {
@@ -44,7 +50,7 @@ std::vector<double> percentiles(std::vector<double> values, std::span<const doub
     const double h = static_cast<double>(values.size() - 1) * p / 100;
     const auto below = std::min(static_cast<std::size_t>(h), values.size() - 1);
     const auto above = std::min(below + 1, values.size() - 1);
-    out.push_back(interpolate(values[below], values[above], h - static_cast<double>(below)));
+    out.push_back(std::lerp(values[below], values[above], h - static_cast<double>(below)));
   }
   return out;
 }
@@ -55,10 +61,7 @@ std::optional<double> median(std::span<const double> values) {
 
 std::optional<double> mean(std::span<const double> values) {
   if (values.empty() || !all_finite(values)) return std::nullopt;
-  // Long double keeps the sum of millions of step times exact to the last digits shown.
-  long double sum = 0;
-  for (const double v : values) sum += v;
-  return finite(static_cast<double>(sum / static_cast<long double>(values.size())));
+  return finite(sum_of(values) / static_cast<double>(values.size()));
 }
 
 std::optional<double> stddev(std::span<const double> values) {
@@ -83,7 +86,6 @@ std::optional<double> cv(std::span<const double> values) {
 std::optional<double> olympic_mean(std::span<const double> values) {
   if (values.size() < 3 || !all_finite(values)) return std::nullopt;
   const auto [low, high] = std::ranges::minmax_element(values);
-  // With all values equal, both iterators may name different elements or not: leave out two.
   std::vector<double> kept;
   kept.reserve(values.size());
   bool low_left_out = false;

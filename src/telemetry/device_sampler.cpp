@@ -267,6 +267,7 @@ void DeviceSampler::give_up(const std::string& reason) {
                                ? "going on with " + program_name(sources_[current_ + 1])
                                : "no other source";
   report(mono_now_ns(), fmt::format("{}; {}", last_reason_, next));
+  hooks_.on_given_up();
   ++current_;
   failures_ = 0;
   failing_ = false;

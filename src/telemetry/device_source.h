@@ -23,7 +23,8 @@ struct DeviceSource {
   std::string vendor;
   Mode mode = Mode::none;
   Format format = Format::csv;
-  /// argv; {interval_ms} and {interval_s} (whole, at least 1) are expanded, "{{" is a brace.
+  /// argv; {bindir} (the folder of the program that samples), {interval_ms} and {interval_s}
+  /// (whole, at least 1) are expanded, "{{" is a brace.
   std::vector<std::string> command;
   std::string pattern;
   std::vector<std::string> fields;  ///< column names of telemetry.csv, "index", or "" to skip; a

@@ -154,7 +154,7 @@ void Recorder::Impl::start() {
                    DeviceSampler::Hooks{[this](const DeviceReading& reading, const Instant& when) {
                                           on_device(reading, when);
                                         },
-                                        on_gap});
+                                        on_gap, [this] { seen_.clear(); }});
   running_ = true;
   deadline_ns_ = mono_now_ns();
   devices_->start();

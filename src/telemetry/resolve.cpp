@@ -3,21 +3,25 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <unistd.h>
-
 #include "core/subprocess.h"
 #include "core/text.h"
 
 namespace assay::telemetry {
 
+std::string program_folder() {
+  std::error_code ec;
+  return std::filesystem::read_symlink("/proc/self/exe", ec).parent_path().string();
+}
+
 std::optional<std::string> resolve_program(const std::string& name) {
-  if (name.find('/') == std::string::npos && name.starts_with("assay-")) {
-    std::error_code ec;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", ec);
-    const auto beside = self.parent_path() / name;
-    if (!ec && ::access(beside.c_str(), X_OK) == 0) return beside.string();
-  }
-  return find_program(name);
+  const std::filesystem::path path(name);
+  const bool plain = !path.has_parent_path();
+  if (plain && name.starts_with("assay-"))
+    if (auto beside = find_program(program_folder() + "/" + name)) return beside;
+  auto found = find_program(name);
+  if (!found && !plain && path.parent_path() == program_folder())
+    found = find_program(path.filename().string());
+  return found;
 }
 
 std::vector<std::string> expand_command(const std::vector<std::string>& command,
@@ -25,7 +29,8 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
   using namespace std::chrono;
   const auto ms = std::max<std::int64_t>(1, round<milliseconds>(interval).count());
   const auto s = std::max<std::int64_t>(1, ceil<std::chrono::seconds>(interval).count());
-  const std::map<std::string, std::string> values{{"interval_ms", std::to_string(ms)},
+  const std::map<std::string, std::string> values{{"bindir", program_folder()},
+                                                  {"interval_ms", std::to_string(ms)},
                                                   {"interval_s", std::to_string(s)}};
   std::vector<std::string> out;
   out.reserve(command.size());

@@ -9,13 +9,16 @@
 
 namespace assay::telemetry {
 
-/// Absolute path of a sampler: beside this program first (assay-nvml is delivered with the agent),
-/// then as execvp finds it.
+/// The folder of this program, where assay-nvml is delivered with the agent.
+[[nodiscard]] std::string program_folder();
+
+/// Absolute path of a sampler, found like execvp does; "assay-…" beside this program first, and one
+/// that is named in program_folder() but missing there is looked for in PATH.
 [[nodiscard]] std::optional<std::string> resolve_program(const std::string& name);
 
-/// The command with {interval_ms} and {interval_s} filled in; the latter is whole seconds, at least
-/// one, because that is what vendors' tools take. Throws Error of kind config at `where` for other
-/// names in braces.
+/// The command with {bindir} (program_folder()), {interval_ms} and {interval_s} filled in; the
+/// latter is whole seconds, at least one, because that is what vendors' tools take. Throws Error of
+/// kind config at `where` for other names in braces.
 [[nodiscard]] std::vector<std::string> expand_command(const std::vector<std::string>& command,
                                                       Nanoseconds interval,
                                                       const std::string& where);

@@ -83,7 +83,9 @@
           if (!point || Math.abs(point[0] - share * 1000) > 40) return;
           const value = chart.high - (point[1] / 1000) * (chart.high - chart.low);
           const row = element(chart.tip, "span", "");
-          element(row, "span", "").textContent = line.dataset.label;
+          const name = element(row, "span", "name");
+          element(name, "i", line.getAttribute("class"));
+          name.append(line.dataset.label);
           element(row, "span", "").textContent = number.format(value) + " " + chart.unit;
         });
         const width = chart.tip.offsetWidth;

@@ -36,7 +36,11 @@ class ConfDir : public ::testing::Test {
   void write(const std::string& name, const std::string& text) {
     std::ofstream(dir_ / "conf" / name) << text;
   }
-  Catalog load() { return load_catalog(dir_ / "conf"); }
+  Catalog load() {
+    Catalog catalog = load_catalog(dir_ / "conf");
+    for (const Vendor& vendor : catalog.vendors) check_vendor(vendor);
+    return catalog;
+  }
   fs::path dir_;
 };
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,6 +57,38 @@ TEST(Vendors, AllTenAreThereInOrder) {
   EXPECT_THAT(shipped().vendor_names(),
               ElementsAre("amd", "ascend", "cambricon", "cpu", "dcu", "iluvatar", "kunlunxin",
                           "metax", "mthreads", "nvidia"));
+}
+
+TEST(Vendors, EveryPatternFieldAndCommandIsSound) {
+  for (const Vendor& vendor : shipped().vendors)
+    EXPECT_NO_THROW(check_vendor(vendor)) << vendor.name;
+}
+
+TEST(Vendors, QueriesNameTheDevices) {
+  const auto first = [](const char* vendor, const std::string& text) {
+    const DeviceQuery& query = *shipped().find_vendor(vendor)->query;
+    const std::regex regex(query.pattern);
+    std::map<std::string, std::string> out;
+    std::smatch match;
+    if (std::regex_search(text, match, regex))
+      for (std::size_t i = 0; i < query.fields.size(); ++i) out[query.fields[i]] = match[i + 1];
+    return out;
+  };
+  using Fields = std::map<std::string, std::string>;
+  EXPECT_EQ(first("nvidia", "GPU 3: NVIDIA A100-SXM4-40GB (UUID: GPU-1b2c)\n"),
+            (Fields{{"index", "3"}, {"name", "NVIDIA A100-SXM4-40GB"}, {"uuid", "GPU-1b2c"}}));
+  EXPECT_EQ(first("ascend", screen("ascend.txt")), (Fields{{"index", "0"}, {"name", "910B3"}}));
+  EXPECT_EQ(first("cambricon", screen("cambricon.txt")),
+            (Fields{{"index", "0"}, {"name", "MLU370-X8"}}));
+  EXPECT_EQ(first("kunlunxin", screen("kunlunxin.txt")),
+            (Fields{{"index", "0"}, {"bus_id", "0000:53:00.0"}}));
+  EXPECT_EQ(first("metax", screen("metax.txt")),
+            (Fields{{"index", "0"}, {"name", "MetaX C500"}, {"bus_id", "0000:01:00.0"}}));
+  EXPECT_EQ(first("mthreads", screen("mthreads-screen.txt")),
+            (Fields{{"index", "0"}, {"name", "MTT S4000"}, {"bus_id", "00000000:0f:00.0"}}));
+  EXPECT_EQ(first("dcu", screen("dcu.txt")), (Fields{{"index", "0"}}));
+  EXPECT_EQ(first("amd", R"({"card0": {"Card Series": "Instinct MI210"}})"),
+            (Fields{{"index", "0"}, {"name", "Instinct MI210"}}));
 }
 
 TEST(Vendors, VisibleDevicesVariables) {

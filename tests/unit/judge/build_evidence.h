@@ -26,9 +26,9 @@ struct ConstantRate {
   int steps = 100;
   double step_s = 0.1;
   double samples = 32;
-  std::optional<double> data_s;
-  std::optional<double> flops;
-  std::optional<double> exit_s;
+  std::optional<double> data_s = std::nullopt;
+  std::optional<double> flops = std::nullopt;
+  std::optional<double> exit_s = std::nullopt;
   bool monotonic = true;
 };
 [[nodiscard]] RankEvidence constant_rank(int rank, const ConstantRate& how = {});

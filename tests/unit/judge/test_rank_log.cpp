@@ -188,8 +188,27 @@ TEST(OutputPatterns, FindNumbersInOrdinaryLines) {
 
 TEST(OutputPatterns, SurviveALineThatIsVeryLong) {
   auto plan = case_plan();
-  plan.metrics = {{"x", "(a|b)*c([0-9]+)", "1", Better::higher, "last", "mean"}};
-  EXPECT_THAT(read(std::string(900'000, 'a') + "\n", plan).outputs[0], ::testing::IsEmpty());
+  plan.metrics = {{"x", "rate(a|b)*c([0-9]+)", "1", Better::higher, "last", "mean"}};
+  EXPECT_THAT(read("rate" + std::string(900'000, 'a') + "\n", plan).outputs[0],
+              ::testing::IsEmpty());
+}
+
+TEST(OutputPatterns, FindANumberFarInsideALongLine) {
+  auto plan = case_plan();
+  plan.metrics = {{"x", "rate=([0-9]+)", "1", Better::higher, "last", "mean"}};
+  EXPECT_THAT(read(std::string(50'000, '.') + "rate=17\n", plan).outputs[0], ElementsAre(17));
+}
+
+TEST(OutputPatterns, DoNotTakeExponentialTime) {
+  auto plan = case_plan();
+  plan.metrics = {{"x", "(a+)+b", "1", Better::higher, "last", "mean"}};
+  EXPECT_THAT(read(std::string(100, 'a') + "\n", plan).outputs[0], ::testing::IsEmpty());
+}
+
+TEST(OutputPatterns, MayReferBack) {
+  auto plan = case_plan();
+  plan.metrics = {{"x", "(?:x|y)=([0-9]+) again \\1", "1", Better::higher, "last", "mean"}};
+  EXPECT_THAT(read("x=5 again 5\nx=5 again 6\n", plan).outputs[0], ElementsAre(5));
 }
 
 TEST(OutputPatterns, ThatAreNoRegularExpressionAreAnError) {

@@ -12,49 +12,49 @@ using namespace testing;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<Finding> apply(const catalog::Rule& r, std::optional<Fact> fact,
-                           bool only_diagnostic = false) {
+std::vector<Finding> outcome(const catalog::Rule& r, std::optional<Fact> fact,
+                             bool only_diagnostic = false) {
   return apply_rules(
       {r}, "round", [&](const std::string&) { return fact; }, "round 1", only_diagnostic);
 }
 
 TEST(Rule, FiresBelowItsMinimumAndAboveItsMaximum) {
   const auto bounded = rule("b", "steps", 10, 20);
-  EXPECT_EQ(apply(bounded, Fact{9, ""}).size(), 1U);
-  EXPECT_THAT(apply(bounded, Fact{10, ""}), IsEmpty());
-  EXPECT_THAT(apply(bounded, Fact{20, ""}), IsEmpty());
-  EXPECT_EQ(apply(bounded, Fact{21, ""}).size(), 1U);
+  EXPECT_EQ(outcome(bounded, Fact{9, ""}).size(), 1U);
+  EXPECT_THAT(outcome(bounded, Fact{10, ""}), IsEmpty());
+  EXPECT_THAT(outcome(bounded, Fact{20, ""}), IsEmpty());
+  EXPECT_EQ(outcome(bounded, Fact{21, ""}).size(), 1U);
 }
 
 TEST(Rule, FillsItsReasonAndAdvice) {
   auto r = rule("b", "steps", 10, std::nullopt);
   r.reason = "only {value} of {min} ({detail})";
   r.advice = "do {min}";
-  const auto findings = apply(r, Fact{3, "rank 2"});
+  const auto findings = outcome(r, Fact{3, "rank 2"});
   EXPECT_EQ(findings[0].reason, "only 3 of 10 (rank 2)");
   EXPECT_EQ(findings[0].advice, "do 10");
   EXPECT_EQ(findings[0].where, "round 1");
-  EXPECT_EQ(apply(r, Fact{3, ""})[0].reason, "only 3 of 10");
+  EXPECT_EQ(outcome(r, Fact{3, ""})[0].reason, "only 3 of 10");
 }
 
 TEST(Rule, OnAnUnknownFactIsPassedOverUnlessRequired) {
   auto r = rule("b", "steps", 10, std::nullopt);
-  EXPECT_THAT(apply(r, std::nullopt), IsEmpty());
+  EXPECT_THAT(outcome(r, std::nullopt), IsEmpty());
   r.required = true;
-  ASSERT_EQ(apply(r, std::nullopt).size(), 1U);
-  EXPECT_THAT(apply(r, std::nullopt)[0].reason, HasSubstr("'steps' is required"));
+  ASSERT_EQ(outcome(r, std::nullopt).size(), 1U);
+  EXPECT_THAT(outcome(r, std::nullopt)[0].reason, HasSubstr("'steps' is required"));
 }
 
 TEST(Rule, ThatWouldOnlyRepeatAFailureIsPassedOverInAFailedRound) {
-  EXPECT_THAT(apply(rule("a", "steps", 10, std::nullopt), Fact{1, ""}, true), IsEmpty());
-  EXPECT_EQ(apply(rule("a", "nonfinite_losses", std::nullopt, 0), Fact{1, ""}, true).size(), 1U);
+  EXPECT_THAT(outcome(rule("a", "steps", 10, std::nullopt), Fact{1, ""}, true), IsEmpty());
+  EXPECT_EQ(outcome(rule("a", "nonfinite_losses", std::nullopt, 0), Fact{1, ""}, true).size(), 1U);
 }
 
 TEST(Rule, SeverityDecidesTheVerdict) {
   const auto severity = [&](const std::string& name) {
     auto r = rule("b", "steps", 10, std::nullopt);
     r.severity = name;
-    return verdict(apply(r, Fact{1, ""}));
+    return verdict(outcome(r, Fact{1, ""}));
   };
   EXPECT_EQ(severity("invalid"), Validity::invalid);
   EXPECT_EQ(severity("incomplete"), Validity::incomplete);
@@ -107,8 +107,8 @@ TEST(CheckRules, RefusesWhatCanNeverWork) {
   r = rule("b", "cv", std::nullopt, 0.1);
   EXPECT_THAT(complaint(r), HasSubstr("fact of a case"));
   r = rule("b", "steps", 5, std::nullopt);
-  r.reason = "only {vlaue}";
-  EXPECT_THAT(complaint(r), HasSubstr("unknown placeholder {vlaue} (did you mean 'value'?)"));
+  r.reason = "only {valu}";
+  EXPECT_THAT(complaint(r), HasSubstr("unknown placeholder {valu} (did you mean 'value'?)"));
 }
 
 }  // namespace

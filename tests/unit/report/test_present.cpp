@@ -110,7 +110,7 @@ TEST(Chart, ManySeriesBecomeABandWithTheMedian) {
   const std::string svg = render_chart(chart);
   EXPECT_THAT(svg, HasSubstr("median of 9"));
   // The axis ends at 1000 W and the median is 104 W: 896 units from the top.
-  EXPECT_THAT(svg, HasSubstr("data-label=\"median\" d=\"M5,896 995,896\""));
+  EXPECT_THAT(svg, HasSubstr("data-label=\"median\" d=\"M10,896 990,896\""));
   EXPECT_THAT(svg, Not(HasSubstr("dev3")));
 }
 

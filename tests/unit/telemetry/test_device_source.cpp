@@ -76,5 +76,15 @@ TEST(DeviceSource, CommandGetsTheInterval) {
               ElementsAre("t", "1"));
 }
 
+TEST(DeviceSource, ProgramsDeliveredWithThisOneAreFoundBesideIt) {
+  const std::string nvml = program_folder() + "/assay-nvml";
+  EXPECT_EQ(resolve_program("assay-nvml"), nvml);
+  EXPECT_EQ(
+      resolve_program(expand_command({"{bindir}/assay-nvml"}, std::chrono::seconds(1), "x")[0]),
+      nvml);
+  EXPECT_TRUE(resolve_program(program_folder() + "/sh").value_or("").ends_with("/sh"));
+  EXPECT_FALSE(resolve_program("/nonexistent/sh"));
+}
+
 }  // namespace
 }  // namespace assay::telemetry

@@ -94,8 +94,9 @@ TEST_F(RecorderDevices, AOnceSourceIsRunAgainForEverySample) {
 }
 
 TEST_F(RecorderDevices, ASamplerThatDiesIsRestarted) {
-  start({loop_script("[ -e " + (out_.path() / "x").string() + " ] || { touch " +
-                     (out_.path() / "x").string() + "; echo oops >&2; exit 5; }; " + kGood)});
+  const std::string mark = (out_.path() / "mark").string();
+  start({loop_script("if [ ! -e " + mark + " ]; then touch " + mark +
+                     "; echo oops >&2; exit 5; fi; " + kGood)});
   ASSERT_TRUE(wait_for([&] { return recorder_->latest().devices == 2; }));
   ASSERT_TRUE(has_gap("exit 5: oops"));
   EXPECT_THAT(gaps_[0].reason, HasSubstr("restarted"));
@@ -123,7 +124,7 @@ TEST_F(RecorderDevices, ASilentSamplerIsKilledAndTheRecorderKeepsItsRate) {
 }
 
 TEST_F(RecorderDevices, NonsenseIsCountedReportedAndReplaced) {
-  start({loop_script("while :; do echo 'panic: \\033[31m{}'; done"), loop_script(kOther)});
+  start({loop_script("while :; do echo 'panic: \\033[31m{{}}'; done"), loop_script(kOther)});
   ASSERT_TRUE(wait_for([&] { return power_is(7); }));
   EXPECT_TRUE(has_gap("lines in a row not understood"));
   EXPECT_TRUE(stop(loop_, *recorder_));
@@ -179,6 +180,7 @@ TEST_F(RecorderDevices, StopEndsASamplerThatIgnoresSigtermWithinTwoSeconds) {
 }
 
 TEST_F(RecorderDevices, GrandchildrenThatKeepThePipeAreKilledToo) {
+  config_.stall_limit = 60ms;
   start({loop_script("sleep 1000 & echo $! > " + (out_.path() / "pid").string() + "; exit 1")});
   ASSERT_TRUE(wait_for([&] { return has_gap("given up"); }));
   const int pid = std::stoi(lines_of(out_.path() / "pid").at(0));
