@@ -34,5 +34,6 @@ class PerfLog:
     def epoch_begin(self, epoch): self.event("EPOCH_BEGIN", epoch=epoch)
     def epoch_end(self, epoch): self.event("EPOCH_END", epoch=epoch)
     def step_end(self, step, **value): self.event("STEP_END", value, step=step)
-    def evaluate(self, step, time_s, **value): self.event("EVALUATE", {**value, "time": time_s}, step=step)
+    def evaluate(self, step, time_s, **value):
+        self.event("EVALUATE", {**value, "time": time_s}, step=step)
     def finished(self, **value): self.event("FINISHED", value)

@@ -88,13 +88,22 @@ __attribute__((target("avx512f"))) void tile_avx512(const float* a, const float*
 #endif
 
 // The binary travels between machines, so the choice is made when it runs.
-Kernel best_kernel() {
+std::vector<Kernel> usable_kernels() {
+  std::vector<Kernel> kernels;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return {"avx512", 14, 32, tile_avx512};
+  if (__builtin_cpu_supports("avx512f")) kernels.push_back({"avx512", 14, 32, tile_avx512});
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {"avx2", 6, 16, tile_avx2};
+    kernels.push_back({"avx2", 6, 16, tile_avx2});
 #endif
-  return {"generic", 4, 8, tile_generic};
+  kernels.push_back({"generic", 4, 8, tile_generic});
+  return kernels;
+}
+
+Kernel find_kernel(std::string_view name) {
+  const std::vector<Kernel> kernels = usable_kernels();
+  for (const Kernel& kernel : kernels)
+    if (kernel.name == name) return kernel;
+  return kernels.front();
 }
 
 struct AlignedDelete {
@@ -116,7 +125,9 @@ std::size_t round_up(std::size_t value, std::size_t step) {
 }  // namespace
 
 struct Gemm::Impl {
-  Kernel kernel = best_kernel();
+  explicit Impl(std::string_view name) : kernel(find_kernel(name)) {}
+
+  Kernel kernel;
   Buffer packed_a = make_buffer(kRows * kDepth);
   Buffer packed_b;
   std::size_t packed_b_size = 0;
@@ -160,10 +171,16 @@ struct Gemm::Impl {
   }
 };
 
-Gemm::Gemm() : impl_(std::make_unique<Impl>()) {}
+Gemm::Gemm(std::string_view kernel) : impl_(std::make_unique<Impl>(kernel)) {}
 Gemm::~Gemm() = default;
 Gemm::Gemm(Gemm&&) noexcept = default;
 Gemm& Gemm::operator=(Gemm&&) noexcept = default;
+
+std::vector<std::string_view> Gemm::kernels() {
+  std::vector<std::string_view> names;
+  for (const Kernel& kernel : usable_kernels()) names.push_back(kernel.name);
+  return names;
+}
 
 std::string_view Gemm::kernel() const noexcept {
   return impl_->kernel.name;

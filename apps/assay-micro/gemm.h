@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace assay::micro {
 
@@ -10,7 +11,8 @@ namespace assay::micro {
 /// object per thread; it keeps its packing buffers between calls.
 class Gemm {
  public:
-  Gemm();
+  /// `kernel` is one of kernels(); nothing: the best one.
+  explicit Gemm(std::string_view kernel = {});
   ~Gemm();
   Gemm(Gemm&&) noexcept;
   Gemm& operator=(Gemm&&) noexcept;
@@ -19,7 +21,8 @@ class Gemm {
   void multiply(const float* a, const float* b, float* c, std::size_t size, std::size_t row_begin,
                 std::size_t row_end);
 
-  /// "avx512", "avx2" or "generic".
+  /// Those that this CPU can run, the best one first: of "avx512", "avx2" and "generic".
+  [[nodiscard]] static std::vector<std::string_view> kernels();
   [[nodiscard]] std::string_view kernel() const noexcept;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <asio/post.hpp>
 #include <asio/write.hpp>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
         if (to == node_ || to == kAllNodes) handle(message);
       }) {
   signals_.add(SIGHUP);
+  // A process that a rank leaves behind must not keep the controller's connection open.
+  for (const int fd : {input_fd, output_fd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::signal(SIGPIPE, SIG_IGN);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   raise_open_file_limit();

@@ -143,6 +143,12 @@ void check_rules(const std::vector<catalog::Rule>& rules,
   }
 }
 
+void check_rules(const plan::CasePlan& plan_case) {
+  std::vector<std::string> own;
+  for (const plan::OutputMetric& metric : plan_case.metrics) own.push_back(metric.name);
+  check_rules(plan_case.rules, own);
+}
+
 std::vector<Finding> apply_rules(const std::vector<catalog::Rule>& rules, const std::string& scope,
                                  const FactLookup& lookup, const std::string& where,
                                  bool only_diagnostic) {

@@ -9,6 +9,7 @@
 #include "catalog/rule.h"
 #include "judge/metric_set.h"
 #include "judge/result.h"
+#include "plan/plan.h"
 
 namespace assay::judge {
 
@@ -27,6 +28,9 @@ struct FactInfo {
 /// each other. `own_metrics`: names of the case's output metrics.
 void check_rules(const std::vector<catalog::Rule>& rules,
                  std::span<const std::string> own_metrics = {});
+
+/// The same for the rules in force in a case, which may bound its own output metrics.
+void check_rules(const plan::CasePlan& plan_case);
 
 using FactLookup = std::function<std::optional<Fact>(const std::string& name)>;
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kPadding = 16;
 constexpr std::size_t kMaxText = 4096;
-// A shape that is replaced this often without being met again is not worth recording each time.
+// A shape that was replaced kPatience times without being met again is neither tried nor replaced
+// for the next lines, until kImpatience.
 constexpr int kPatience = 4;
 constexpr int kImpatience = -64;
 // Behind ` {"event": "`, where names differ.
@@ -87,7 +88,7 @@ std::size_t ShapeCache::index(const char* at, const char* limit) noexcept {
 
 const char* ShapeCache::replay(const char* at, const char* limit, Event& event) {
   Shape& shape = shapes_[index(at, limit)];
-  if (shape.size == 0) return nullptr;
+  if (shape.size == 0 || shape.patience < 0) return nullptr;
   event = shape.event;
   Stamps stamps;
   const char* const text = shape.text.data();
@@ -114,8 +115,12 @@ const char* ShapeCache::replay(const char* at, const char* limit, Event& event) 
 void ShapeCache::record(const char* at, const char* end, const char* limit, const Event& event,
                         const std::vector<Slot>& slots) {
   Shape& shape = shapes_[index(at, limit)];
-  if (--shape.patience < 0 && shape.patience > kImpatience && shape.size != 0) return;
-  if (shape.patience <= kImpatience) shape.patience = 0;
+  if (shape.size == 0) {
+    shape.patience = kPatience;
+  } else if (--shape.patience < 0) {
+    if (shape.patience > kImpatience) return;
+    shape.patience = 0;  // one more try
+  }
   const std::size_t size = static_cast<std::size_t>(end - at);
   if (size > kMaxText) return;
   const std::less_equal<const char*> before;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "probe/checks.h"
 
 namespace assay::probe {
 
@@ -43,8 +44,15 @@ Check check_from_json(const Json& json) {
               "PASS, WARN or FAIL");
 }
 
-std::vector<Check> check_machine(const CheckOptions&) {
-  return {};
+std::vector<Check> check_machine(const CheckOptions& options) {
+  std::vector<Check> out;
+  check_resources(options, out);
+  check_processors(options, out);
+  check_clock(options, out);
+  check_limits(options, out);
+  check_devices(options, out);
+  check_container(options, out);
+  return out;
 }
 
 Level worst(const std::vector<Check>& checks) noexcept {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,21 @@ struct Check {
 /// Throws Error of kind config when a field is missing or of the wrong type.
 [[nodiscard]] Check check_from_json(const Json& json);
 
+/// Soft and hard limits of a process; nothing: unlimited.
+struct ProcessLimit {
+  std::optional<std::uint64_t> soft;
+  std::optional<std::uint64_t> hard;
+};
+
+struct ProcessLimits {
+  ProcessLimit files;    ///< RLIMIT_NOFILE
+  ProcessLimit threads;  ///< RLIMIT_NPROC
+  ProcessLimit memlock;  ///< RLIMIT_MEMLOCK, bytes
+};
+
+/// Of this process.
+[[nodiscard]] ProcessLimits process_limits();
+
 struct CheckOptions {
   std::filesystem::path root = "/";     ///< where proc, sys, etc and dev are read
   std::filesystem::path out_dir = ".";  ///< need not exist; its nearest existing parent counts
@@ -42,6 +58,9 @@ struct CheckOptions {
   std::string device_pattern;
   std::string container_runtime;  ///< "podman", "docker", …; "any"; empty: not wanted
   Nanoseconds timeout = std::chrono::seconds(10);  ///< of each external command
+  // What has no file below `root`; nothing: asked from the kernel.
+  std::optional<ProcessLimits> limits;
+  std::optional<bool> clock_synchronised;
 };
 
 /// Whether this machine is fit to measure on. Every check that applies is in the result, also

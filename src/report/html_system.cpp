@@ -159,12 +159,20 @@ std::string name_of(const Json& value) {
   return name != nullptr && name->is_string() ? name->get<std::string>() : std::string();
 }
 
+constexpr std::array<std::string_view, 6> kConsoles{"",     "aspeed", "matrox",
+                                                    "qemu", "vmware", "virtio"};
+
 void add_devices(const Json& node, std::vector<std::string>& parts) {
   const Json* devices = find(node, {"accelerators", "devices", "gpus"});
   if (devices == nullptr || !devices->is_array()) return;
   std::vector<std::pair<std::string, int>> kinds;
   for (const Json& device : *devices) {
-    const std::string name = name_of(device);
+    std::string name = name_of(device);
+    // PCI knows the vendor only; the adapters of a console or a hypervisor do not train anything.
+    const Json* vendor = find(device, {"vendor"});
+    if (name.empty() && vendor != nullptr && vendor->is_string() &&
+        std::ranges::find(kConsoles, vendor->get<std::string>()) == kConsoles.end())
+      name = vendor->get<std::string>() + " device";
     if (name.empty()) continue;
     const auto found = std::ranges::find(kinds, name, &std::pair<std::string, int>::first);
     if (found == kinds.end())
@@ -190,12 +198,12 @@ std::string machine_line(const Json& system) {
                      : nodes != nullptr && nodes->is_object() && !nodes->empty() ? &nodes->front()
                                                                                  : &system;
   std::vector<std::string> parts;
-  const std::size_t count = nodes != nullptr && nodes->is_structured() ? nodes->size() : 1;
+  const std::size_t node_count = nodes != nullptr && nodes->is_structured() ? nodes->size() : 1;
   if (const Json* inner = find(*node, {"system", "info"}); inner != nullptr && inner->is_object())
     node = inner;
   const Json* host = find(*node, {"host", "hostname", "name"});
-  if (count > 1)
-    parts.push_back(fmt::format("{} nodes", count));
+  if (node_count > 1)
+    parts.push_back(fmt::format("{} nodes", node_count));
   else if (host != nullptr && !name_of(*host).empty())
     parts.push_back(name_of(*host));
   if (const Json* cpu = find(*node, {"cpu", "cpu_model"}); cpu != nullptr) {
@@ -204,9 +212,12 @@ std::string machine_line(const Json& system) {
     if (!text.empty() && sockets != nullptr && sockets->is_number_integer() && *sockets > 1)
       text = fmt::format("{} × {}", sockets->get<int>(), text);
     if (!text.empty()) parts.push_back(text);
-    const Json* cores = find(*cpu, {"cores", "physical_cores", "threads", "logical", "cpus"});
-    if (cores != nullptr && cores->is_number_integer())
-      parts.push_back(fmt::format("{} cores", cores->get<long long>()));
+    for (const char* count : {"cores", "threads"}) {
+      const Json* number = find(*cpu, {count});
+      if (number == nullptr || !number->is_number_integer()) continue;
+      parts.push_back(fmt::format("{} {}", number->get<long long>(), count));
+      break;
+    }
   }
   const Json* memory = find(*node, {"memory_bytes", "memory"});
   if (memory != nullptr && memory->is_object()) memory = find(*memory, {"total_bytes", "total"});

@@ -117,4 +117,19 @@ std::vector<pid_t> processes_with(const std::string& text) {
   return found;
 }
 
+std::vector<pid_t> agents_of(pid_t pid) {
+  std::vector<pid_t> agents;
+  for (const pid_t candidate : processes_with("assay-agent --node")) {
+    const std::string stat = read_file_or_empty("/proc/" + std::to_string(candidate) + "/stat");
+    const auto close = stat.rfind(')');
+    if (close != std::string::npos && std::stol(stat.substr(close + 4)) == pid)
+      agents.push_back(candidate);
+  }
+  return agents;
+}
+
+bool alive(pid_t pid) {
+  return ::kill(pid, 0) == 0;
+}
+
 }  // namespace assay::e2e

@@ -51,4 +51,8 @@ class AssayTest : public ::testing::Test {
 /// Living processes whose command line contains `text`, but not this test itself.
 [[nodiscard]] std::vector<pid_t> processes_with(const std::string& text);
 
+/// The agents that the assay process `pid` started.
+[[nodiscard]] std::vector<pid_t> agents_of(pid_t pid);
+[[nodiscard]] bool alive(pid_t pid);
+
 }  // namespace assay::e2e

@@ -36,7 +36,7 @@ TEST_F(Faults, ARankThatExitsWithThreeFailsTheRoundAndIsNamed) {
 
 TEST_F(Faults, ARankKilledBySegvIsNamedWithItsSignal) {
   const Json round = only_round(script_suite("kill -SEGV $$\n"), 5);
-  EXPECT_EQ(round["ranks"][0]["exit"]["signal"], "SIGSEGV") << round["ranks"][0]["exit"];
+  EXPECT_EQ(round["ranks"][0]["exit"]["signal"], SIGSEGV);
   EXPECT_THAT(round["reason"].get<std::string>(), HasSubstr("SIGSEGV"));
 }
 
@@ -126,9 +126,11 @@ TEST_F(Faults, AControllerKilledWithNineLeavesNoRankAndTheRunResumes) {
                    "    repeats: 3\n    procs: 2\n");
   const pid_t pid = start({"run", suite.string()});
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 2; }));
+  const std::vector<pid_t> agents = agents_of(pid);
+  ASSERT_EQ(agents.size(), 1u);
   ::kill(pid, SIGKILL);
   EXPECT_TRUE(eventually([&] { return processes_with("sleep " + marker).empty(); }, 5s));
-  EXPECT_TRUE(eventually([&] { return processes_with("assay-agent --node").empty(); }, 5s));
+  EXPECT_TRUE(eventually([&] { return !alive(agents[0]); }, 5s));
 
   const fs::path first = latest() / "probe/round1";
   const auto touched = fs::last_write_time(first);
@@ -148,7 +150,7 @@ TEST_F(Faults, AnAgentKilledWithNineIsNamedAndItsRanksEnd) {
                                       "    limits: {grace: 500ms}\n");
   const pid_t pid = start({"run", suite.string()});
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 2; }));
-  const std::vector<pid_t> agents = processes_with("assay-agent --node 0");
+  const std::vector<pid_t> agents = agents_of(pid);
   ASSERT_EQ(agents.size(), 1u);
   ::kill(agents[0], SIGKILL);
   const auto status = wait(pid, 10s);
@@ -167,8 +169,7 @@ TEST_F(Faults, CtrlCStopsGentlyAndKeepsWhatWasMeasured) {
       "    repeats: 2\n");
   const pid_t pid = start({"run", suite.string()});
   ASSERT_TRUE(eventually([&] {
-    return fs::exists(folder_ / "results/latest") && !fs::is_empty(latest() / "probe/round1") &&
-           fs::exists(latest() / "live.json");
+    return fs::exists(folder_ / "results/latest") && fs::exists(latest() / "live.json");
   }));
   ::kill(pid, SIGINT);
   const auto status = wait(pid, 10s);

@@ -105,10 +105,23 @@ TEST_F(Rounds, ARankThatStoppedSteppingStalls) {
 }
 
 TEST_F(Rounds, AStopEndsTheWholeTreeAlsoWhenItIgnoresSigterm) {
-  const std::string script = "trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 60' &); sleep 60";
-  run(request(script), [](RoundSupervisor& round) { round.stop(StopCause::stop, 200ms); });
+  RoundRequest round =
+      request("trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 60' &); sleep 60");
+  round.time_limit = 400ms;
+  run(round);
   EXPECT_EQ(first("rank_exit")["signal"], SIGKILL);
-  EXPECT_TRUE(processes_of_round("test/AStopEndsTheWholeTreeAlsoWhenItIgnoresSigterm").empty());
+  EXPECT_EQ(first("rank_exit")["ended_by"], "time limit");
+  EXPECT_TRUE(processes_of_round(round.id).empty());
+}
+
+TEST_F(Rounds, ASecondStopShortensTheGrace) {
+  RoundRequest round = request("trap '' TERM; echo ready; sleep 60");
+  round.grace = 60s;
+  run(round, [](RoundSupervisor& supervisor) {
+    supervisor.stop(StopCause::stop, 60s);
+    supervisor.stop(StopCause::stop, 100ms);
+  });
+  EXPECT_EQ(first("rank_exit")["ended_by"], "stop");
 }
 
 TEST_F(Rounds, ADaemonLeftBehindIsKilledAndCounted) {

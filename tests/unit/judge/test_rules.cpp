@@ -89,8 +89,11 @@ TEST(CheckRules, AcceptsFactsMetricsQualitiesAndOwnMetrics) {
   EXPECT_EQ(complaint(rule("b", "p_whole", 100, std::nullopt)), "");
   EXPECT_EQ(complaint(rule("b", "final_acc1", 0.7, std::nullopt)), "");
   EXPECT_THAT(complaint(rule("b", "my_rate", 1, std::nullopt)), HasSubstr("unknown fact"));
-  const std::vector<std::string> own{"my_rate"};
-  EXPECT_NO_THROW(check_rules({rule("b", "my_rate", 1, std::nullopt)}, own));
+  auto plan = case_plan();
+  plan.rules = {rule("b", "my_rate", 1, std::nullopt)};
+  EXPECT_THROW(check_rules(plan), Error);
+  plan.metrics = {{"my_rate", "x", "1", Better::higher, "last", "mean"}};
+  EXPECT_NO_THROW(check_rules(plan));
 }
 
 TEST(CheckRules, RefusesWhatCanNeverWork) {

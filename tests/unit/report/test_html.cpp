@@ -172,6 +172,20 @@ TEST(Html, RunThatDidNothingSaysSo) {
   EXPECT_TRUE(has(render_html(run), "Verdict: INCOMPLETE"));
 }
 
+TEST(Html, MachineIsSummedUpFromWhatIsKnown) {
+  judge::RunResult run = small_result();
+  run.system = {{"nodes",
+                 {{{"host", "n1"},
+                   {"cpu", {{"model", "Xeon"}, {"sockets", 1}, {"threads", 8}}},
+                   {"memory", {{"total_bytes", 8589934592}}},
+                   {"accelerators",
+                    {{{"vendor", "nvidia"}}, {{"vendor", "nvidia"}}, {{"vendor", "aspeed"}}}}}}}};
+  EXPECT_TRUE(
+      has(render_html(run), "<dd>n1 · Xeon · 8 threads · 8.00 GiB · 2 × nvidia device</dd>"));
+  run.system = Json::object();
+  EXPECT_FALSE(has(render_html(run), "<dt>Machine</dt>"));
+}
+
 TEST(Html, SystemOfAnyShapeIsShown) {
   judge::RunResult run = small_result();
   Json deep = 1;

@@ -59,6 +59,13 @@ class RecorderDevices : public testing::Test {
       return gap.source == "acme" && gap.reason.find(words) != std::string::npos;
     });
   }
+  // Without those of the node: a busy machine may miss samples.
+  std::vector<Gap> device_gaps() const {
+    std::vector<Gap> out;
+    std::copy_if(gaps_.begin(), gaps_.end(), std::back_inserter(out),
+                 [](const Gap& gap) { return gap.source == "acme"; });
+    return out;
+  }
   bool power_is(double watts) const { return recorder_->latest().power_w == watts; }
 
   FakeRoot root_;
@@ -98,9 +105,9 @@ TEST_F(RecorderDevices, ASamplerThatDiesIsRestarted) {
   start({loop_script("if [ ! -e " + mark + " ]; then touch " + mark +
                      "; echo oops >&2; exit 5; fi; " + kGood)});
   ASSERT_TRUE(wait_for([&] { return recorder_->latest().devices == 2; }));
-  ASSERT_TRUE(has_gap("exit 5: oops"));
-  EXPECT_THAT(gaps_[0].reason, HasSubstr("restarted"));
-  EXPECT_GE(gaps_[0].seconds, 0.1);  // the first back-off
+  ASSERT_EQ(device_gaps().size(), 1U);
+  EXPECT_THAT(device_gaps()[0].reason, HasSubstr("exit 5: oops; restarted"));
+  EXPECT_GE(device_gaps()[0].seconds, 0.1);  // the first back-off
 }
 
 TEST_F(RecorderDevices, AfterThreeDeathsTheNextSourceIsUsed) {
@@ -155,9 +162,9 @@ TEST_F(RecorderDevices, WithNoSourceLeftTheRestOfTheTimeIsAGap) {
   start({missing});
   run_for(loop_, 60ms);
   EXPECT_TRUE(stop(loop_, *recorder_));
-  ASSERT_EQ(gaps_.size(), 2U);
-  EXPECT_THAT(gaps_[0].reason, HasSubstr("no other source"));
-  EXPECT_GE(gaps_[1].seconds, 0.05);
+  ASSERT_EQ(device_gaps().size(), 2U);
+  EXPECT_THAT(device_gaps()[0].reason, HasSubstr("no other source"));
+  EXPECT_GE(device_gaps()[1].seconds, 0.05);
   EXPECT_FALSE(rows_of(table(), "node").empty());
 }
 

@@ -1,0 +1,152 @@
+// What the harness itself costs: time from `assay run` to the first rank's exec, CPU time and
+// memory of the agent while it samples, and 512 ranks on one machine. Prints one line per
+// measurement. Clocks: CLOCK_MONOTONIC here and in the agent's stamps is the same clock of the same
+// machine.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+#include "core/time.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using assay::Json;
+
+class Bench {
+ public:
+  explicit Bench(fs::path assay) : assay_(std::move(assay)) {
+    std::string pattern = (fs::temp_directory_path() / "assay-bench-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~Bench() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  /// Runs the suite; the journal's events.
+  std::vector<Json> run(const std::string& suite, int expected = 0) {
+    std::ofstream(folder_ / "suite.yaml") << suite;
+    assay::CommandOptions options;
+    options.timeout = std::chrono::minutes(5);
+    started_ns = assay::mono_now_ns();
+    const assay::CommandResult result =
+        assay::run_command({assay_.string(), "run", (folder_ / "suite.yaml").string(), "--out",
+                            (folder_ / "results").string()},
+                           options);
+    ended_ns = assay::mono_now_ns();
+    if (result.status.code != expected) {
+      fmt::print(stderr, "assay run gave {}\n{}{}", to_string(result.status), result.out,
+                 result.err);
+      std::exit(1);
+    }
+    std::vector<Json> events;
+    const std::string journal = assay::read_file(folder_ / "results/latest/journal.jsonl");
+    for (const std::string_view line : assay::split(journal, '\n'))
+      if (!line.empty()) events.push_back(Json::parse(line));
+    return events;
+  }
+  [[nodiscard]] Json result() const {
+    return Json::parse(assay::read_file(folder_ / "results/latest/result.json"));
+  }
+
+  std::int64_t started_ns = 0;
+  std::int64_t ended_ns = 0;
+
+ private:
+  fs::path assay_;
+  fs::path folder_;
+};
+
+const Json& first(const std::vector<Json>& events, const std::string& name) {
+  return *std::ranges::find_if(events, [&](const Json& event) { return event["event"] == name; });
+}
+
+double ms(std::int64_t ns) {
+  return static_cast<double>(ns) * 1e-6;
+}
+
+void launch_latency(Bench& bench) {
+  std::vector<double> times;
+  for (int i = 0; i < 15; ++i) {
+    const auto events = bench.run("name: latency\ncases:\n  - {name: t, command: [/bin/true]}\n");
+    times.push_back(
+        ms(first(events, "rank_start")["mono_ns"].get<std::int64_t>() - bench.started_ns));
+  }
+  std::ranges::sort(times);
+  fmt::print(
+      "assay run → first rank's exec: median {:.1f} ms, worst {:.1f} ms of {} runs (goal < 150 "
+      "ms)\n",
+      times[times.size() / 2], times.back(), times.size());
+}
+
+void agent_cost(Bench& bench, const std::string& interval, double seconds, double goal_percent) {
+  const auto events =
+      bench.run(fmt::format("name: cost\ntelemetry: {{interval: {}}}\ncases:\n  - {{name: idle, "
+                            "command: [sleep, '{}']}}\n",
+                            interval, seconds));
+  const Json& end = first(events, "node_end");
+  fmt::print(
+      "agent, telemetry every {}: {:.3f} % of one core over {:.0f} s (goal < {} %), peak memory "
+      "{:.1f} MB (goal < 10 MB)\n",
+      interval, 100 * end["agent_cpu_s"].get<double>() / seconds, seconds, goal_percent,
+      end["agent_rss_bytes"].get<double>() / 1e6);
+}
+
+void many_ranks(Bench& bench, int ranks) {
+  const auto events =
+      bench.run(fmt::format("name: many\ncases:\n  - case: null:native:cpu:1:{}:1\n    config: "
+                            "{{steps: 50, step_ms: 200}}\n",
+                            ranks));
+  std::int64_t first_start = INT64_MAX;
+  std::int64_t last_start = 0;
+  std::int64_t end = 0;
+  int ok = 0;
+  for (const Json& event : events) {
+    const auto at = event["mono_ns"].get<std::int64_t>();
+    if (event["event"] == "rank_start") {
+      first_start = std::min(first_start, at);
+      last_start = std::max(last_start, at);
+    }
+    if (event["event"] == "rank_exit" && event.value("code", -1) == 0) ++ok;
+    if (event["event"] == "run_end") end = at;
+  }
+  std::int64_t steps = 0;
+  const Json judged = bench.result();
+  for (const Json& rank : judged["cases"][0]["rounds"][0]["ranks"])
+    steps += rank["steps"].get<std::int64_t>();
+  fmt::print(
+      "{} ranks: started in {:.0f} ms, {} ended with 0, {} of {} steps judged, {:.0f} ms from the "
+      "end of the run to the reports\n",
+      ranks, ms(last_start - first_start), ok, steps, ranks * 50, ms(bench.ended_ns - end));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const fs::path assay =
+      argc > 1 ? fs::path(argv[1]) : fs::read_symlink("/proc/self/exe").parent_path() / "assay";
+  try {
+    Bench bench(assay);
+    launch_latency(bench);
+    agent_cost(bench, "1s", 30, 0.2);
+    agent_cost(bench, "0.1s", 20, 1);
+    many_ranks(bench, 512);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_harness: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
