@@ -42,19 +42,24 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 
 namespace {
 
+// Optimal string alignment: two neighbouring letters exchanged count as one edit.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> above(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::iota(above.begin(), above.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
+      row[j] =
+          std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
+    before.swap(above);
+    above.swap(row);
   }
-  return row.back();
+  return above.back();
 }
 
 }  // namespace
@@ -102,31 +107,32 @@ std::string shell_join(std::span<const std::string> argv) {
 
 std::string expand(std::string_view text, const std::map<std::string, std::string>& values,
                    const std::string& where) {
+  static constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz_";
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if ((c == '{' || c == '}') && i + 1 < text.size() && text[i + 1] == c) {
-      out += c;
-      ++i;
-    } else if (c == '{') {
-      const auto close = text.find('}', i);
-      if (close == std::string_view::npos)
-        throw Error(ErrorKind::config, "'{' without '}' in '" + std::string(text) + "'", where,
-                    "write {{ for a literal brace");
-      const std::string name(text.substr(i + 1, close - i - 1));
-      const auto found = values.find(name);
-      if (found == values.end()) {
-        std::vector<std::string> names;
-        for (const auto& [key, value] : values) names.push_back(key);
-        throw Error(ErrorKind::config,
-                    "unknown placeholder {" + name + "}" + did_you_mean(name, names), where,
-                    "known: " + join(names, ", ") + "; write {{ for a literal brace");
-      }
-      out += found->second;
-      i = close;
-    } else {
-      out += c;
+    const bool doubled = text.substr(i).starts_with("{{");
+    const std::size_t begin = i + (doubled ? 2 : 1);
+    const std::size_t end = std::min(text.find_first_not_of(kNameCharacters, begin), text.size());
+    const std::string_view close = doubled ? "}}" : "}";
+    if (text[i] != '{' || end == begin || !text.substr(end).starts_with(close)) {
+      out += text[i];
+      continue;
     }
+    const std::string name(text.substr(begin, end - begin));
+    i = end + close.size() - 1;
+    if (doubled) {
+      out += "{" + name + "}";
+      continue;
+    }
+    const auto found = values.find(name);
+    if (found == values.end()) {
+      std::vector<std::string> names;
+      for (const auto& [key, value] : values) names.push_back(key);
+      throw Error(ErrorKind::config,
+                  "unknown placeholder {" + name + "}" + did_you_mean(name, names), where,
+                  "known: " + join(names, ", ") + "; write {{" + name + "}} for the text itself");
+    }
+    out += found->second;
   }
   return out;
 }

@@ -26,8 +26,9 @@ namespace assay {
 [[nodiscard]] std::string shell_quote(std::string_view word);
 [[nodiscard]] std::string shell_join(std::span<const std::string> argv);
 
-/// Replaces {name} by values.at(name); an unknown name is an Error of kind config at `where`.
-/// "{{" and "}}" stand for a single brace.
+/// Replaces {name} (lower-case letters and '_') by values.at(name); an unknown name is an Error of
+/// kind config at `where`. "{{name}}" stands for the text "{name}"; every other brace, as in shell,
+/// awk, JSON or "${NAME}", is left alone.
 [[nodiscard]] std::string expand(std::string_view text,
                                  const std::map<std::string, std::string>& values,
                                  const std::string& where);

@@ -11,6 +11,7 @@ const std::vector<std::string> kKeys{"case", "cases", "config", "telemetry"};
 TEST(Nearest, FindsALikelyTypo) {
   EXPECT_EQ(nearest("telemetri", kKeys), "telemetry");
   EXPECT_EQ(nearest("Cases", kKeys), "cases");
+  EXPECT_EQ(nearest("caes", kKeys), "case");  // two letters exchanged
 }
 
 TEST(Nearest, DoesNotGuessWhenNothingIsNear) {
@@ -32,6 +33,12 @@ TEST(ShellQuote, QuotesWhatAShellWouldChange) {
 TEST(Expand, ReplacesNamesAndKeepsDoubledBraces) {
   EXPECT_EQ(expand("rank {rank} of {n} {{x}}", {{"rank", "3"}, {"n", "8"}}, "here"),
             "rank 3 of 8 {x}");
+}
+
+TEST(Expand, LeavesTheBracesOfOtherLanguagesAlone) {
+  for (const char* text : {"awk '{print $1}'", "${HOME}", R"({"a": {"b": 1}})", "{ echo hi; }", "{",
+                           "}", "{}", "a{1,2}", "{{", "}}"})
+    EXPECT_EQ(expand(text, {}, "here"), text);
 }
 
 TEST(Expand, NamesAnUnknownPlaceholderWithItsPlace) {
