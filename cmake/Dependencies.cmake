@@ -1,15 +1,23 @@
-# Everything comes from the distribution; scripts/install-deps.sh names the packages.
+# Everything comes from the distribution; scripts/install-deps.sh names the packages. What has a
+# static library is linked statically, so that a built binary also runs elsewhere.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
+
+set(OPENSSL_USE_STATIC_LIBS TRUE)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
-# yaml-cpp 0.7 exports the plain name, 0.8 a namespaced one.
-if(NOT TARGET yaml-cpp::yaml-cpp)
-  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+find_package(yaml-cpp REQUIRED)
+find_library(YAML_CPP_STATIC NAMES libyaml-cpp.a)
+add_library(assay_yaml INTERFACE)
+if(YAML_CPP_STATIC)
+  target_link_libraries(assay_yaml INTERFACE ${YAML_CPP_STATIC})
+elseif(TARGET yaml-cpp::yaml-cpp)
+  target_link_libraries(assay_yaml INTERFACE yaml-cpp::yaml-cpp)
+else()
+  target_link_libraries(assay_yaml INTERFACE yaml-cpp)
 endif()
 
 find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)

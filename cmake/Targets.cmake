@@ -13,8 +13,9 @@ function(assay_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE assay_options ${ARG_DEPENDS})
   # Sanitizer runtimes cannot be linked into a static program.
-  if(ARG_STATIC AND NOT ASSAY_SANITIZE)
-    target_link_options(${name} PRIVATE -static)
+  if(NOT ASSAY_SANITIZE)
+    target_link_options(${name} PRIVATE
+      $<IF:$<BOOL:${ARG_STATIC}>,-static,-static-libstdc++;-static-libgcc>)
   endif()
 endfunction()
 

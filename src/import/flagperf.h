@@ -42,12 +42,12 @@ struct FlagPerfCase {
   int procs = 0;
   int repeats = 0;
   std::string data;
-  Place place;              ///< in test_conf.py
-  std::string config_file;  ///< name only: "config_A100x1x8.py"
-  Json config = Json::object();             ///< literal values of the vendor's file
-  std::vector<std::string> not_literal;     ///< names in it that only Python could know
-  std::optional<double> peak_flops;         ///< theoryflops: FLOP/s of one device
-  std::string skipped;  ///< why it is left out; empty when it is imported
+  Place place;                           ///< in test_conf.py
+  std::string config_file;               ///< name only: "config_A100x1x8.py"
+  Json config = Json::object();          ///< literal values of the vendor's file
+  std::vector<std::string> not_literal;  ///< names in it that only Python could know
+  std::optional<double> peak_flops;      ///< theoryflops: FLOP/s of one device
+  std::string skipped;                   ///< why it is left out; empty when it is imported
 };
 
 /// test_conf.py

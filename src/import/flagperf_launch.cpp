@@ -57,7 +57,11 @@ class Builder {
  public:
   Builder(const FlagPerfConfig& config, const FlagPerfCase& item, const Layout& here,
           const Layout& on_hosts, const std::string& python, bool local)
-      : config_(config), item_(item), here_(here), hosts_(on_hosts), python_(python),
+      : config_(config),
+        item_(item),
+        here_(here),
+        hosts_(on_hosts),
+        python_(python),
         local_(local) {}
 
   Launch run() {
@@ -116,8 +120,7 @@ class Builder {
   void source_environment() {
     const fs::path relative = "environment_variables.sh";
     if (!has_commands(here_.config_folder(item_) / relative)) return;
-    shell_.push_back(
-        fmt::format(". {} || exit 3", quoted(hosts_.config_folder(item_) / relative)));
+    shell_.push_back(fmt::format(". {} || exit 3", quoted(hosts_.config_folder(item_) / relative)));
     out_.remarks.push_back("sources environment_variables.sh first, as FlagPerf does");
   }
 
@@ -130,7 +133,8 @@ class Builder {
     std::error_code ignored;
     const bool exists = fs::is_directory(here_.vendor_folder(item_) / "extern", ignored);
     if (always || exists) words({"--enable_extern_config"});
-    if (exists) words({"--extern_module_dir", literal_path(hosts_.vendor_folder(item_) / "extern")});
+    if (exists)
+      words({"--extern_module_dir", literal_path(hosts_.vendor_folder(item_) / "extern")});
   }
 
   void pytorch() {
@@ -196,8 +200,7 @@ class Builder {
     add_env("FLAGPERF_NODE_RANK", "{node_rank}");
     add_env("FLAGPERF_HOSTS", "{hosts}");
     const auto& ports = config_.cluster.hosts_ports;
-    add_env("FLAGPERF_HOSTS_PORTS",
-            ports.empty() ? "2222" : literal(join(ports, ",")));
+    add_env("FLAGPERF_HOSTS_PORTS", ports.empty() ? "2222" : literal(join(ports, ",")));
   }
 
   void mindspore() {
@@ -205,8 +208,8 @@ class Builder {
     out_.workdir = hosts_.training.string();
     words({"bash", "-x", script_path(), "--extern_config_dir",
            literal_path(hosts_.config_folder(item_)), "--extern_config_file",
-           literal(item_.config_file), "--vendor",
-           literal(config_.test.vendor), "--data_dir", "{data}"});
+           literal(item_.config_file), "--vendor", literal(config_.test.vendor), "--data_dir",
+           "{data}"});
     extern_modules(true);
   }
 
@@ -260,17 +263,17 @@ class Builder {
     out_.mode = "per-node";
     out_.prints_tokens = true;
     words({python_, "run_pretraining.py", "--nproc_per_node={procs}", "--nnodes={nodes}",
-           "--node_rank={node_rank}", "--master_addr={master_addr}",
-           "--master_port={master_port}", "--vendor=" + literal(here_.vendor),
-           "--data_dir={data}", "--log_dir={outdir}", "--flagperf_config_file=" + config_path()});
+           "--node_rank={node_rank}", "--master_addr={master_addr}", "--master_port={master_port}",
+           "--vendor=" + literal(here_.vendor), "--data_dir={data}", "--log_dir={outdir}",
+           "--flagperf_config_file=" + config_path()});
   }
 
   void flagscale() {
     out_.mode = item_.nodes > 1 ? "head" : "per-node";
     out_.prints_tokens = true;
     words({python_, "run_pretraining.py", "--world_size={procs}", "--hosts={hosts}",
-           "--host_addr={host}", "--vendor=" + literal(here_.vendor),
-           "--data_dir={data}", "--log_dir={outdir}", "--flagperf_config_file=" + config_path()});
+           "--host_addr={host}", "--vendor=" + literal(here_.vendor), "--data_dir={data}",
+           "--log_dir={outdir}", "--flagperf_config_file=" + config_path()});
   }
 
   void wrap_in_shell() {
@@ -289,9 +292,8 @@ class Builder {
           fmt::format("needs: pip3 install -r {}",
                       (hosts_.config_folder(item_) / "requirements.txt").string()));
     if (fs::is_regular_file(here_.vendor_folder(item_) / "csrc" / "setup.py", ignored))
-      out_.remarks.push_back(
-          fmt::format("needs the custom operators of {} built and installed",
-                      (hosts_.vendor_folder(item_) / "csrc").string()));
+      out_.remarks.push_back(fmt::format("needs the custom operators of {} built and installed",
+                                         (hosts_.vendor_folder(item_) / "csrc").string()));
   }
 
   const FlagPerfConfig& config_;

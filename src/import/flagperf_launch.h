@@ -16,7 +16,7 @@ struct Launch {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> env;
   std::string workdir;
-  bool prints_tokens = false;  ///< prints "Tokens/p/s: …" and "MFU: …" instead of PerfLog
+  bool prints_tokens = false;        ///< prints "Tokens/p/s: …" and "MFU: …" instead of PerfLog
   std::vector<std::string> remarks;  ///< for the reader of the suite, one line each
 };
 

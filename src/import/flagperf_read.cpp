@@ -24,8 +24,7 @@ constexpr std::string_view kTestConf = "run_benchmarks/config/test_conf.py";
 std::optional<int> to_int(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size())
-    return std::nullopt;
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
@@ -50,11 +49,11 @@ class Settings {
   [[nodiscard]] const Setting* find(std::string_view name) const {
     const auto odd = std::ranges::find(module_.not_literal, name, &NotLiteral::name);
     if (odd != module_.not_literal.end())
-      throw Error(ErrorKind::config,
-                  fmt::format("{} is {}, which is not read without running Python", name,
-                              odd->what),
-                  fmt::format("{}:{}:{}", odd->file, odd->place.line, odd->place.column),
-                  fmt::format("write {} as a literal", name));
+      throw Error(
+          ErrorKind::config,
+          fmt::format("{} is {}, which is not read without running Python", name, odd->what),
+          fmt::format("{}:{}:{}", odd->file, odd->place.line, odd->place.column),
+          fmt::format("write {} as a literal", name));
     return module_.find(name);
   }
 
@@ -98,11 +97,11 @@ class Settings {
   }
 
   [[noreturn]] void wrong(const Setting& setting, std::string_view expected) const {
-    throw Error(ErrorKind::config,
-                fmt::format("{} must be {}, got a {}: {}", setting.name, expected,
-                            type_name(setting.value),
-                            ellipsize(printable(display(setting.value)), 80)),
-                where(setting));
+    throw Error(
+        ErrorKind::config,
+        fmt::format("{} must be {}, got a {}: {}", setting.name, expected, type_name(setting.value),
+                    ellipsize(printable(display(setting.value)), 80)),
+        where(setting));
   }
 
  private:
@@ -145,9 +144,9 @@ FlagPerfCase parse_key(const Entry& entry) {
   }
   const auto fields = split(out.key, ':');
   if (fields.size() < 6) {
-    out.skipped = fmt::format(
-        "the key has {} fields, it needs model:framework:hardware:nodes:procs:repeats",
-        fields.size());
+    out.skipped =
+        fmt::format("the key has {} fields, it needs model:framework:hardware:nodes:procs:repeats",
+                    fields.size());
     return out;
   }
   out.model = fields[0];
@@ -156,11 +155,11 @@ FlagPerfCase parse_key(const Entry& entry) {
   out.hardware = fields[2];
   for (std::size_t i = 0; i < 3; ++i) {
     const bool odd = fields[i].empty() || std::ranges::any_of(fields[i], [](char c) {
-      return static_cast<unsigned char>(c) <= ' ' || c == '/' || c == '\x7f';
-    });
+                       return static_cast<unsigned char>(c) <= ' ' || c == '/' || c == '\x7f';
+                     });
     if (odd || fields[i] == "." || fields[i] == "..") {
-      out.skipped = fmt::format("'{}' cannot be a model, framework or hardware name",
-                                printable(fields[i]));
+      out.skipped =
+          fmt::format("'{}' cannot be a model, framework or hardware name", printable(fields[i]));
       return out;
     }
   }
@@ -228,8 +227,7 @@ std::string check_case(const Layout& layout, const FlagPerfCase& item, std::size
     return fmt::format("it needs {} nodes, HOSTS has {}", item.nodes, hosts);
   const std::string script = layout.script(item);
   if (script.empty())
-    return fmt::format("the framework '{}' is not known to the import",
-                       printable(item.family));
+    return fmt::format("the framework '{}' is not known to the import", printable(item.family));
   if (!fs::is_regular_file(benchmark / script, ignored))
     return fmt::format("there is no {}", relative(benchmark / script));
   return {};
@@ -247,8 +245,8 @@ std::string read_vendor_file(const Layout& layout, FlagPerfCase& item,
   }
   diagnostics.insert(diagnostics.end(), module.diagnostics.begin(), module.diagnostics.end());
   if (!module.syntax_ok) {
-    const auto first = std::ranges::find(module.diagnostics, Severity::error,
-                                         &Diagnostic::severity);
+    const auto first =
+        std::ranges::find(module.diagnostics, Severity::error, &Diagnostic::severity);
     return fmt::format("Python does not accept {}",
                        first == module.diagnostics.end() ? path.string() : to_string(*first));
   }
@@ -307,8 +305,8 @@ FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagn
   if (const Setting* clear = settings.find("CLEAR_CACHES"))
     out.test.clear_caches = clear->value.truth();
 
-  const Setting& cases = settings.need(
-      "CASES", "CASES = {\"resnet50:pytorch_1.8:A100:1:8:1\": \"/data/imagenet\"}");
+  const Setting& cases =
+      settings.need("CASES", "CASES = {\"resnet50:pytorch_1.8:A100:1:8:1\": \"/data/imagenet\"}");
   if (cases.value.kind != Kind::dict) settings.wrong(cases, "a dict of case key and data path");
   const Layout layout{out.training, out.test.vendor};
   std::set<std::string> keys;
@@ -324,9 +322,9 @@ FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagn
     }
     if (item.skipped.empty()) item.skipped = read_vendor_file(layout, item, diagnostics);
     if (!item.skipped.empty())
-      diagnostics.push_back({cases.file, item.place.line, item.place.column, Severity::warning,
-                             fmt::format("the case {} is left out: {}",
-                                         printable(item.key), item.skipped)});
+      diagnostics.push_back(
+          {cases.file, item.place.line, item.place.column, Severity::warning,
+           fmt::format("the case {} is left out: {}", printable(item.key), item.skipped)});
     out.cases.push_back(std::move(item));
   }
   if (std::ranges::none_of(out.cases, [](const FlagPerfCase& c) { return c.skipped.empty(); })) {

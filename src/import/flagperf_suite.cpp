@@ -1,14 +1,13 @@
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <set>
 
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
@@ -40,8 +39,8 @@ std::vector<std::string> this_machine() {
     if (entry->ifa_addr == nullptr) continue;
     const int family = entry->ifa_addr->sa_family;
     if (family != AF_INET && family != AF_INET6) continue;
-    const auto length = static_cast<socklen_t>(family == AF_INET ? sizeof(sockaddr_in)
-                                                                 : sizeof(sockaddr_in6));
+    const auto length =
+        static_cast<socklen_t>(family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
     std::array<char, NI_MAXHOST> address{};
     if (getnameinfo(entry->ifa_addr, length, address.data(), address.size(), nullptr, 0,
                     NI_NUMERICHOST) == 0)
@@ -72,8 +71,8 @@ std::string real_text(double value) {
 
 /// Plain only when no YAML reader could take it for anything but this text.
 bool plain_word(const std::string& text) {
-  static const std::set<std::string> kReserved{"null", "true", "false", "yes", "no",
-                                               "on",   "off",  "y",     "n",   "inf", "nan"};
+  static const std::set<std::string> kReserved{"null", "true", "false", "yes", "no", "on",
+                                               "off",  "y",    "n",     "inf", "nan"};
   if (text.empty() || text.size() > 60 || kReserved.contains(to_lower(text))) return false;
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -127,10 +126,9 @@ Json token_metrics() {
   const auto metric = [](const char* pattern, const char* unit) {
     return Json{{"match", pattern}, {"unit", unit}, {"better", "higher"}};
   };
-  return Json{
-      {"tokens_per_device", metric("Tokens/p/s: *([0-9.eE+-]+)", "tokens/s/device")},
-      {"tokens_system", metric("System tokens per second: *([0-9.eE+-]+)", "tokens/s")},
-      {"mfu_printed", metric("MFU: *([0-9.eE+-]+)", "1")}};
+  return Json{{"tokens_per_device", metric("Tokens/p/s: *([0-9.eE+-]+)", "tokens/s/device")},
+              {"tokens_system", metric("System tokens per second: *([0-9.eE+-]+)", "tokens/s")},
+              {"mfu_printed", metric("MFU: *([0-9.eE+-]+)", "1")}};
 }
 
 std::string indented(std::string_view text) {
@@ -143,7 +141,9 @@ class SuiteWriter {
  public:
   SuiteWriter(const FlagPerfConfig& config, const ImportOptions& options,
               std::vector<Diagnostic>& diagnostics)
-      : config_(config), options_(options), diagnostics_(diagnostics),
+      : config_(config),
+        options_(options),
+        diagnostics_(diagnostics),
         local_(is_local(config.cluster, options)),
         here_{config.training, config.test.vendor},
         on_hosts_{options.training_on_hosts.empty() ? config.training : options.training_on_hosts,
@@ -195,9 +195,8 @@ class SuiteWriter {
     const auto& known = options_.known_vendors;
     const std::string& name = config_.test.vendor;
     if (known.empty() || std::ranges::find(known, name) != known.end()) return name;
-    note(Severity::warning,
-         fmt::format("Assay has no vendor '{}'{}: devices are not sampled", name,
-                     did_you_mean(name, known)));
+    note(Severity::warning, fmt::format("Assay has no vendor '{}'{}: devices are not sampled", name,
+                                        did_you_mean(name, known)));
     return "cpu";
   }
 
@@ -233,8 +232,7 @@ class SuiteWriter {
   }
 
   std::string one_case(const FlagPerfCase& item) {
-    const Launch launch =
-        plan_launch(config_, item, here_, on_hosts_, options_.python, local_);
+    const Launch launch = plan_launch(config_, item, here_, on_hosts_, options_.python, local_);
     std::string out;
     if (!item.not_literal.empty())
       out += comment(fmt::format("only Python knows these values of {}: {}", item.config_file,
@@ -267,8 +265,7 @@ class SuiteWriter {
     if (launch.prints_tokens) {
       yaml << YAML::Key << "metrics" << YAML::Value << YAML::BeginMap;
       const Json metrics = token_metrics();
-      for (const auto& [name, metric] : metrics.items())
-        emit_field(yaml, name.c_str(), metric);
+      for (const auto& [name, metric] : metrics.items()) emit_field(yaml, name.c_str(), metric);
       yaml << YAML::EndMap;
     }
     // The LLM scripts write their progress to files of their own: silence is no sign of a stall.

@@ -18,7 +18,6 @@ namespace {
 using Kind = Value::Kind;
 
 constexpr int kMaxRecursion = 250;  // of the parser; brackets alone are limited to 200
-constexpr int kMaxDepth = 100;      // of values
 
 class Evaluator {
  public:
@@ -90,9 +89,9 @@ class Evaluator {
     if (!is(",")) return first;
     Value tuple = Value::container(Kind::tuple);
     tuple.place = start;
-    add_item(tuple, std::move(first));
+    add_item(tuple, std::move(first), here());
     while (accept(","))
-      if (!at_end()) add_item(tuple, expression());
+      if (!at_end()) add_item(tuple, expression(), here());
     return tuple;
   }
 
@@ -143,7 +142,7 @@ class Evaluator {
     while (const auto op = comparison_operator()) {
       const Place place = here();
       Value right = arithmetic(0);
-      result = result && compare(*op, left, right, place);
+      result = result && compare(*op, left, right, place, budget_);
       left = std::move(right);
       any = true;
     }
@@ -159,42 +158,6 @@ class Evaluator {
       return "not in";
     }
     return std::nullopt;
-  }
-
-  bool compare(const std::string& op, const Value& a, const Value& b, Place place) {
-    if (a.is_container() && b.is_container()) spend(weight(a) * weight(b) / 64);
-    if (op == "==") return equal(a, b);
-    if (op == "!=") return !equal(a, b);
-    if (op == "is" || op == "is not") {
-      const bool comparable = a.kind == Kind::none || b.kind == Kind::none ||
-                              (a.kind == Kind::boolean && b.kind == Kind::boolean);
-      if (!comparable) throw Fault{place, "an identity test"};
-      return (a.kind == b.kind && equal(a, b)) == (op == "is");
-    }
-    if (op == "in" || op == "not in") {
-      bool found = false;
-      if (b.is_text() && a.is_text()) {
-        found = b.text.find(a.text) != std::string::npos;
-      } else if (b.kind == Kind::dict) {
-        found = std::ranges::any_of(b.entries, [&](const Entry& e) { return equal(e.key, a); });
-      } else if (b.is_container()) {
-        found = std::ranges::any_of(b.items, [&](const Value& item) { return equal(item, a); });
-      } else {
-        throw Fault{place, fmt::format("'in' of a {}", type_name(b)), true};
-      }
-      return found == (op == "in");
-    }
-    if (a.is_number() && b.is_number()) return order(op, a.number(), b.number());
-    if (a.is_text() && b.is_text()) return order(op, a.text, b.text);
-    throw Fault{place, fmt::format("{} {} {}", type_name(a), op, type_name(b))};
-  }
-
-  template <class T>
-  static bool order(const std::string& op, const T& a, const T& b) {
-    if (op == "<") return a < b;
-    if (op == "<=") return a <= b;
-    if (op == ">") return a > b;
-    return a >= b;
   }
 
   /// Left-associative binary operators, weakest first.
@@ -227,8 +190,7 @@ class Evaluator {
 
   void note_overflow(bool integers, const Value& result, Place place) {
     if (integers && result.kind == Kind::real)
-      out_.notes.emplace_back(place,
-                              "an integer beyond 64 bits, kept as a floating-point number");
+      out_.notes.emplace_back(place, "an integer beyond 64 bits, kept as a floating-point number");
   }
 
   Value unary() {
@@ -344,63 +306,6 @@ class Evaluator {
     return value;
   }
 
-  Value construct(const std::string& callee, const std::vector<Value>& arguments,
-                  const Value& keywords, Place place) {
-    const Fault fault{place, fmt::format("a call of {}(…) that is not a literal", callee)};
-    if (callee == "dict") {
-      Value out = Value::container(Kind::dict);
-      if (arguments.size() > 1 || (arguments.size() == 1 && arguments[0].kind != Kind::dict))
-        throw fault;
-      if (!arguments.empty()) out = arguments[0];
-      for (const Entry& entry : keywords.entries) set_item(out, entry.key, entry.value, place);
-      return out;
-    }
-    if (!keywords.entries.empty() || arguments.size() > 1) throw fault;
-    if (callee == "list" || callee == "tuple" || callee == "set") {
-      Value out = Value::container(callee == "list"    ? Kind::list
-                                   : callee == "tuple" ? Kind::tuple
-                                                       : Kind::set);
-      if (arguments.empty()) return out;
-      if (!arguments[0].is_container() || arguments[0].kind == Kind::dict) throw fault;
-      for (const Value& item : arguments[0].items) add_item(out, item);
-      return out;
-    }
-    if (arguments.empty()) throw fault;
-    return convert(callee, arguments[0], fault);
-  }
-
-  static Value convert(const std::string& callee, const Value& value, const Fault& fault) {
-    if (callee == "bool") return Value::boolean(value.truth());
-    if (callee == "str" && (value.is_text() || value.kind == Kind::integer ||
-                            value.kind == Kind::boolean || value.kind == Kind::none))
-      return Value::of_text(display(value));
-    if (callee == "float") {
-      if (value.is_number()) return Value::of_real(value.number());
-      const std::string text = to_lower(trim(value.is_text() ? value.text : ""));
-      const double infinity = std::numeric_limits<double>::infinity();
-      if (text == "inf" || text == "infinity" || text == "+inf") return Value::of_real(infinity);
-      if (text == "-inf" || text == "-infinity") return Value::of_real(-infinity);
-      double real = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
-      if (!text.empty() && error == std::errc{} && end == text.data() + text.size() &&
-          text.find('n') == std::string::npos)
-        return Value::of_real(real);
-    }
-    if (callee == "int") {
-      if (value.kind == Kind::integer || value.kind == Kind::boolean)
-        return Value::of_integer(value.kind == Kind::boolean ? std::int64_t{value.flag}
-                                                             : value.integer);
-      if (value.kind == Kind::real && value.real > -9e18 && value.real < 9e18)
-        return Value::of_integer(static_cast<std::int64_t>(value.real));
-      const std::string_view text = trim(value.is_text() ? std::string_view(value.text) : "");
-      std::int64_t integer = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-      if (!text.empty() && error == std::errc{} && end == text.data() + text.size())
-        return Value::of_integer(integer);
-    }
-    throw fault;
-  }
-
   Value subscript(const Value& container) {
     const Place place = here();
     expect("[");
@@ -411,9 +316,10 @@ class Evaluator {
     if (container.kind == Kind::dict) {
       for (const Entry& entry : container.entries)
         if (equal(entry.key, key)) return charged(entry.value);
-      throw Fault{place, fmt::format("a key that is not in the dict, {}",
-                                     ellipsize(printable(display(key)), 60)),
-                  true};
+      throw Fault{
+          place,
+          fmt::format("a key that is not in the dict, {}", ellipsize(printable(display(key)), 60)),
+          true};
     }
     const bool sequence = container.kind == Kind::list || container.kind == Kind::tuple;
     if (!sequence || key.kind != Kind::integer)
@@ -461,8 +367,7 @@ class Evaluator {
     for (; !at_end() && current().kind == Token::Kind::string; ++pos_) {
       const Token& token = current();
       if (!token.problem.empty()) throw Fault{token.place, token.problem};
-      if (token.is_bytes != first.is_bytes)
-        throw Fault{token.place, "bytes beside text", true};
+      if (token.is_bytes != first.is_bytes) throw Fault{token.place, "bytes beside text", true};
       if (token.format.empty()) value.text += token.decoded;
       for (const FormatPart& part : token.format)
         value.text += part.is_expression ? formatted(part.text, token.place) : part.text;
@@ -473,9 +378,9 @@ class Evaluator {
   /// A replacement field of an f-string: the name of a string or an integer, and nothing else.
   std::string formatted(const std::string& source, Place place) {
     const auto found = names_.find(trim(source));
-    const bool plain = found != names_.end() && found->second.value &&
-                       (found->second.value->is_text() ||
-                        found->second.value->kind == Kind::integer);
+    const bool plain =
+        found != names_.end() && found->second.value &&
+        (found->second.value->is_text() || found->second.value->kind == Kind::integer);
     if (!plain)
       throw Fault{place, fmt::format("an f-string with the expression {{{}}}",
                                      ellipsize(printable(source), 60))};
@@ -485,33 +390,25 @@ class Evaluator {
   Value name(const Token& token) {
     if (token.text == "True" || token.text == "False" || token.text == "None") {
       ++pos_;
-      Value value =
-          token.text == "None" ? Value::none() : Value::boolean(token.text == "True");
+      Value value = token.text == "None" ? Value::none() : Value::boolean(token.text == "True");
       value.place = token.place;
       return charged(std::move(value));
     }
     if (is_keyword(token.text)) unexpected();
     const auto found = names_.find(token.text);
     if (found == names_.end())
-      throw Fault{token.place, fmt::format("a name that this file does not define, {}",
-                                           printable(token.text))};
+      throw Fault{token.place,
+                  fmt::format("a name that this file does not define, {}", printable(token.text))};
     if (!found->second.value)
-      throw Fault{token.place, fmt::format("a name that is not a literal, {} ({})",
-                                           printable(token.text),
-                                           ellipsize(found->second.why, 100))};
+      throw Fault{token.place,
+                  fmt::format("a name that is not a literal, {} ({})", printable(token.text),
+                              ellipsize(found->second.why, 100))};
     ++pos_;
     const Value& value = *found->second.value;
     if (value.is_container()) out_.containers.insert(found->first);
     Value copy = charged(value);
     copy.place = token.place;
     return copy;
-  }
-
-  void add_item(Value& container, Value item) {
-    if (depth(item) + 1 > kMaxDepth) throw Fault{here(), "values nested too deeply"};
-    if (container.kind == Kind::set && !hashable(item))
-      throw Fault{here(), fmt::format("a {} in a set", type_name(item)), true};
-    container.items.push_back(std::move(item));
   }
 
   Value parenthesis() {
@@ -526,7 +423,7 @@ class Evaluator {
     if (accept(")")) return first;
     Value tuple = Value::container(Kind::tuple);
     tuple.place = start;
-    add_item(tuple, std::move(first));
+    add_item(tuple, std::move(first), here());
     items_until(")", tuple);
     return tuple;
   }
@@ -536,7 +433,7 @@ class Evaluator {
     while (!accept(end)) {
       expect(",");
       if (accept(end)) return;
-      add_item(container, expression());
+      add_item(container, expression(), here());
     }
   }
 
@@ -545,7 +442,7 @@ class Evaluator {
     out.place = here();
     expect("[");
     if (accept("]")) return out;
-    add_item(out, expression());
+    add_item(out, expression(), here());
     items_until("]", out);
     return out;
   }
@@ -559,21 +456,21 @@ class Evaluator {
     Value first = expression();
     if (is(":")) return dict(std::move(out), std::move(first));
     out.kind = Kind::set;
-    add_item(out, std::move(first));
+    add_item(out, std::move(first), here());
     items_until("}", out);
     std::set<std::string> seen;
-    std::erase_if(out.items, [&](const Value& item) { return !seen.insert(hash_text(item)).second; });
+    std::erase_if(out.items,
+                  [&](const Value& item) { return !seen.insert(hash_text(item)).second; });
     return out;
   }
 
   Value dict(Value out, Value key) {
     std::unordered_map<std::string, std::size_t> index;
     for (;;) {
-      if (!hashable(key))
-        throw Fault{key.place, fmt::format("a {} as key", type_name(key)), true};
+      if (!hashable(key)) throw Fault{key.place, fmt::format("a {} as key", type_name(key)), true};
       expect(":");
       Value value = expression();
-      if (depth(value) + 1 > kMaxDepth) throw Fault{here(), "values nested too deeply"};
+      if (depth(value) + 1 > kMaxValueDepth) throw Fault{here(), "values nested too deeply"};
       const auto [found, added] = index.emplace(hash_text(key), out.entries.size());
       if (added) {
         out.entries.push_back({std::move(key), std::move(value)});
@@ -605,10 +502,10 @@ Evaluated evaluate(std::span<const Token> tokens, const Names& names, Budget& bu
 
 bool is_keyword(std::string_view text) noexcept {
   static constexpr std::array<std::string_view, 35> kKeywords{
-      "False", "None",   "True",  "and",    "as",   "assert", "async",  "await",    "break",
-      "class", "continue", "def", "del",    "elif", "else",   "except", "finally",  "for",
-      "from",  "global", "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",    "pass",   "raise", "return", "try",  "while",  "with",   "yield"};
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
   return std::ranges::find(kKeywords, text) != kKeywords.end();
 }
 

@@ -6,6 +6,9 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "import/python_tokens.h"
 #include "import/python_value.h"
@@ -47,12 +50,25 @@ struct Evaluated {
 
 /// Evaluates the tokens as one expression (or a tuple without parentheses) of literals, operators
 /// on literals and names of literals. Throws Fault for anything else.
-[[nodiscard]] Evaluated evaluate(std::span<const Token> tokens, const Names& names,
-                                 Budget& budget);
+[[nodiscard]] Evaluated evaluate(std::span<const Token> tokens, const Names& names, Budget& budget);
 
 /// `left op right` as Python computes it: + - * / // % ** and the bit operators.
 [[nodiscard]] Value binary(std::string_view op, const Value& left, const Value& right, Place place,
                            Budget& budget);
+
+/// `left op right` of == != < <= > >= in, not in, is, is not. Throws Fault.
+[[nodiscard]] bool compare(std::string_view op, const Value& left, const Value& right, Place place,
+                           Budget& budget);
+
+/// dict(…), list(…), int(…) and the like of literals. Throws Fault.
+[[nodiscard]] Value construct(const std::string& callee, const std::vector<Value>& arguments,
+                              const Value& keywords, Place place);
+
+/// How deep containers may nest.
+inline constexpr int kMaxValueDepth = 100;
+
+/// Appends to a list, tuple or set. Throws Fault.
+void add_item(Value& container, Value item, Place place);
 
 /// Sets container[key] of a dict or a list in place. Throws Fault.
 void set_item(Value& container, Value key, Value value, Place place);

@@ -61,8 +61,8 @@ class ModuleReader {
       }
     }
     if (dropped_ > 0)
-      module_.diagnostics.push_back({file_, 0, 0, Severity::warning,
-                                     fmt::format("{} more remarks are not shown", dropped_)});
+      module_.diagnostics.push_back(
+          {file_, 0, 0, Severity::warning, fmt::format("{} more remarks are not shown", dropped_)});
     return std::move(module_);
   }
 
@@ -72,8 +72,7 @@ class ModuleReader {
       ++dropped_;
       return;
     }
-    module_.diagnostics.push_back(
-        {file_, place.line, place.column, severity, std::move(message)});
+    module_.diagnostics.push_back({file_, place.line, place.column, severity, std::move(message)});
   }
 
   void bind(const std::string& name, Name entry) {
@@ -111,14 +110,15 @@ class ModuleReader {
     const LogicalLine& header = lines[head];
     const std::string what = block_name(header.tokens);
     std::size_t end = head + 1;
-    while (end < lines.size() && (lines[end].indent > header.indent ||
-                                  (lines[end].indent == header.indent &&
-                                   continues_block(lines[end].tokens, what))))
+    while (end < lines.size() &&
+           (lines[end].indent > header.indent ||
+            (lines[end].indent == header.indent && continues_block(lines[end].tokens, what))))
       ++end;
     const Place place = header.tokens.front().place;
     if (is_main_guard(header.tokens)) {
-      add(place, Severity::note, "the block under __name__ == \"__main__\" is not part of the "
-                                 "settings");
+      add(place, Severity::note,
+          "the block under __name__ == \"__main__\" is not part of the "
+          "settings");
       return end;
     }
     std::set<std::string> targets;
@@ -126,8 +126,7 @@ class ModuleReader {
     module_.complete = false;
     std::string message = fmt::format("{}: not read", what);
     const std::vector<std::string> list(targets.begin(), targets.end());
-    if (!list.empty())
-      message += fmt::format("; it defines {}", ellipsize(join(list, ", "), 200));
+    if (!list.empty()) message += fmt::format("; it defines {}", ellipsize(join(list, ", "), 200));
     add(place, Severity::warning, message);
     for (const std::string& name : targets) bind_unknown(name, what, place);
     return end;
@@ -275,8 +274,8 @@ class ModuleReader {
       return;
     }
     if (const auto parts = unpacking(target)) {
-      const bool sequence = evaluated.value.kind == Value::Kind::tuple ||
-                            evaluated.value.kind == Value::Kind::list;
+      const bool sequence =
+          evaluated.value.kind == Value::Kind::tuple || evaluated.value.kind == Value::Kind::list;
       if (!sequence || evaluated.value.items.size() != parts->size())
         throw Fault{first.place,
                     fmt::format("{} names for {} values", parts->size(),
@@ -292,8 +291,8 @@ class ModuleReader {
   Name& container_name(const Token& token) {
     const auto found = names_.find(token.text);
     if (found == names_.end() || !found->second.value)
-      throw Fault{token.place, fmt::format("an item of {}, which is not a literal",
-                                           printable(token.text))};
+      throw Fault{token.place,
+                  fmt::format("an item of {}, which is not a literal", printable(token.text))};
     return found->second;
   }
 
@@ -318,8 +317,7 @@ class ModuleReader {
     const std::set<std::string> affected = std::exchange(shared_, {});
     for (const std::string& other : affected)
       bind_unknown(other, "changed through another name", place);
-    throw Fault{place, fmt::format("a change of {}, which other names share",
-                                   printable(name))};
+    throw Fault{place, fmt::format("a change of {}, which other names share", printable(name))};
   }
 
   void import_statement(std::span<const Token> statement);

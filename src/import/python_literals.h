@@ -29,12 +29,12 @@ struct NotLiteral {
 /// What a Python file of settings says, without executing it.
 struct Module {
   std::string file;
-  std::vector<Setting> settings;         ///< in the order of their assignment
-  std::vector<NotLiteral> not_literal;   ///< in the order of their assignment
-  std::vector<Diagnostic> diagnostics;   ///< in the order of the file
+  std::vector<Setting> settings;          ///< in the order of their assignment
+  std::vector<NotLiteral> not_literal;    ///< in the order of their assignment
+  std::vector<Diagnostic> diagnostics;    ///< in the order of the file
   std::vector<std::string> star_imports;  ///< names of the modules read by "from … import *"
-  bool syntax_ok = true;                 ///< false: Python itself would refuse the file
-  bool complete = true;                  ///< every statement was understood
+  bool syntax_ok = true;                  ///< false: Python itself would refuse the file
+  bool complete = true;                   ///< every statement was understood
 
   [[nodiscard]] const Setting* find(std::string_view name) const noexcept;
   /// Every name of the module was read: a plain literal module.

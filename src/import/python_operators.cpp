@@ -10,7 +10,6 @@ namespace {
 
 using Kind = Value::Kind;
 
-constexpr int kMaxDepth = 100;
 constexpr std::int64_t kMaxRepeat = 1'000'000;
 
 [[noreturn]] void unsupported(std::string_view op, const Value& left, const Value& right,
@@ -110,8 +109,7 @@ Value repeat(const Value& sequence, std::int64_t count, Place place, Budget& bud
 /// "%s" and "%d" with strings and integers; other conversions are not needed by settings.
 Value format_percent(const Value& pattern, const Value& argument, Place place, Budget& budget) {
   const std::vector<Value> single{argument};
-  const std::vector<Value>& arguments =
-      argument.kind == Kind::tuple ? argument.items : single;
+  const std::vector<Value>& arguments = argument.kind == Kind::tuple ? argument.items : single;
   std::string out;
   std::size_t next = 0;
   for (std::size_t i = 0; i < pattern.text.size(); ++i) {
@@ -176,7 +174,7 @@ Value binary(std::string_view op, const Value& left, const Value& right, Place p
 }
 
 void set_item(Value& container, Value key, Value value, Place place) {
-  if (depth(value) + 1 > kMaxDepth) throw Fault{place, "values nested too deeply"};
+  if (depth(value) + 1 > kMaxValueDepth) throw Fault{place, "values nested too deeply"};
   if (container.kind == Kind::dict) {
     if (!hashable(key)) throw Fault{place, fmt::format("a {} as key", type_name(key)), true};
     for (Entry& entry : container.entries) {

@@ -139,9 +139,8 @@ Tokens after_colon(Tokens header) noexcept {
 }
 
 bool is_assignment(Tokens statement) noexcept {
-  return std::ranges::any_of(statement, [](const Token& token) {
-    return is_top(token, "=") || is_augmented(token);
-  });
+  return std::ranges::any_of(
+      statement, [](const Token& token) { return is_top(token, "=") || is_augmented(token); });
 }
 
 bool is_annotation(Tokens statement) noexcept {
@@ -262,8 +261,8 @@ ImportStatement parse_import(Tokens statement) {
       return out;
     }
     if (!out.from) out.modules.push_back(name);
-    const std::string bound = renamed ? std::string(part.back().text)
-                                      : std::string(split(name, '.').front());
+    const std::string bound =
+        renamed ? std::string(part.back().text) : std::string(split(name, '.').front());
     out.names.emplace_back(name, bound);
   }
   return out;

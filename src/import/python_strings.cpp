@@ -147,7 +147,8 @@ std::optional<Value> decode_integer(std::string_view digits, int base, std::stri
   std::int64_t integer = 0;
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), integer, base);
-  if (digits.empty() || end != digits.data() + digits.size() || error == std::errc::invalid_argument)
+  if (digits.empty() || end != digits.data() + digits.size() ||
+      error == std::errc::invalid_argument)
     return std::nullopt;
   if (error == std::errc{}) return Value::of_integer(integer);
   double real = 0;

@@ -109,7 +109,7 @@ class Tokenizer {
   }
 
   void continuation() {
-    const std::size_t ending = peek(1) == '\r' && peek(2) == '\n'    ? 2U
+    const std::size_t ending = peek(1) == '\r' && peek(2) == '\n'   ? 2U
                                : peek(1) == '\n' || peek(1) == '\r' ? 1U
                                                                     : 0U;
     if (ending == 0) report(here(), "a backslash that does not end its line");

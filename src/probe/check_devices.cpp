@@ -1,5 +1,4 @@
-#include <algorithm>
-#include <array>
+#include <optional>
 #include <regex>
 
 #include <fmt/format.h>
@@ -43,21 +42,22 @@ void check_devices(const CheckOptions& options, std::vector<Check>& out) {
     out.push_back({"devices", level, std::move(seen), std::move(advice)});
   };
   if (options.device_query.empty())
-    return add(Level::warn, fmt::format("no command is known that lists {} devices", options.vendor),
+    return add(Level::warn,
+               fmt::format("no command is known that lists {} devices", options.vendor),
                "add it to the vendor's file in conf/vendors");
   const std::string& program = options.device_query.front();
   if (!find_program(program))
-    return add(Level::fail, fmt::format("{} is not installed", program),
-               fmt::format("install the driver and tools of {}, or choose vendor: cpu",
-                           options.vendor));
+    return add(
+        Level::fail, fmt::format("{} is not installed", program),
+        fmt::format("install the driver and tools of {}, or choose vendor: cpu", options.vendor));
   CommandOptions command;
   command.timeout = options.timeout;
   const CommandResult result = run_command(options.device_query, command);
   if (result.timed_out)
-    return add(Level::fail,
-               fmt::format("{} did not answer within {}", program,
-                           format_duration(options.timeout)),
-               "the driver hangs: see dmesg, then reset the device or reboot");
+    return add(
+        Level::fail,
+        fmt::format("{} did not answer within {}", program, format_duration(options.timeout)),
+        "the driver hangs: see dmesg, then reset the device or reboot");
   if (result.not_found)
     return add(Level::fail, fmt::format("{} cannot be executed", program),
                "check its permissions and that it is built for this machine");
@@ -70,8 +70,8 @@ void check_devices(const CheckOptions& options, std::vector<Check>& out) {
   if (!count)
     return add(Level::warn, fmt::format("'{}' is not a pattern", printable(options.device_pattern)),
                "correct it in the vendor's file in conf/vendors");
-  const std::string seen = fmt::format("{} {} devices for {} ranks", *count, options.vendor,
-                                       options.procs);
+  const std::string seen =
+      fmt::format("{} {} devices for {} ranks", *count, options.vendor, options.procs);
   if (*count >= options.procs) return add(Level::pass, seen, "");
   add(Level::fail, seen,
       *count == 0 ? "no device is visible: check the driver, and what the container may see"
@@ -80,27 +80,20 @@ void check_devices(const CheckOptions& options, std::vector<Check>& out) {
 
 void check_container(const CheckOptions& options, std::vector<Check>& out) {
   if (options.container_runtime.empty()) return;
-  static constexpr std::array<const char*, 5> kKnown{"podman", "docker", "apptainer",
-                                                     "singularity", "enroot"};
   const bool any = options.container_runtime == "any";
-  for (const char* name : kKnown) {
-    if (!any && options.container_runtime != name) continue;
+  const std::vector<std::string> wanted =
+      any ? std::vector<std::string>{"podman", "docker", "apptainer", "singularity", "enroot"}
+          : std::vector<std::string>{options.container_runtime};
+  for (const std::string& name : wanted) {
     if (const auto path = find_program(name)) {
-      out.push_back({"container", Level::pass, *path, ""});
-      return;
-    }
-  }
-  const std::string wanted = any ? "podman" : options.container_runtime;
-  if (!any) {
-    if (const auto path = find_program(wanted)) {
       out.push_back({"container", Level::pass, *path, ""});
       return;
     }
   }
   out.push_back({"container", Level::fail,
                  any ? std::string("no container runtime is installed")
-                     : fmt::format("{} is not installed", wanted),
-                 fmt::format("install {}, or run without a container", wanted)});
+                     : fmt::format("{} is not installed", printable(wanted.front())),
+                 fmt::format("install {}, or run without a container", printable(wanted.front()))});
 }
 
 }  // namespace assay::probe

@@ -1,13 +1,12 @@
-#include <sys/resource.h>
-#include <sys/statvfs.h>
-#include <sys/timex.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "core/text.h"
@@ -90,10 +89,11 @@ Check disk(const CheckOptions& options) {
 
 Check shared_memory(const CheckOptions& options) {
   const auto space = space_at(options.root / "dev/shm");
-  if (!space) return {"shm", Level::warn, "there is no /dev/shm",
-                      "frameworks exchange batches and gradients through it: mount it"};
-  const std::string seen = fmt::format("/dev/shm has {} free of {}", bytes_text(space->free),
-                                       bytes_text(space->total));
+  if (!space)
+    return {"shm", Level::warn, "there is no /dev/shm",
+            "frameworks exchange batches and gradients through it: mount it"};
+  const std::string seen =
+      fmt::format("/dev/shm has {} free of {}", bytes_text(space->free), bytes_text(space->total));
   const std::uint64_t each = options.vendor == "cpu" ? 16ULL << 20 : 256ULL << 20;
   const std::uint64_t wanted = each * static_cast<std::uint64_t>(std::max(options.procs, 1));
   if (space->free >= wanted) return {"shm", Level::pass, seen, ""};
@@ -115,8 +115,7 @@ Check governor(const Cpus& cpus) {
 Check load(const CheckOptions& options, int threads) {
   const std::string text = line_of(options.root / "proc/loadavg");
   double one_minute = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), one_minute);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), one_minute);
   if (error != std::errc{}) return {"load", Level::warn, "the load cannot be read", ""};
   const std::string seen = fmt::format("load {:.2f} on {} CPUs", one_minute, threads);
   // Half of the CPUs busy with something else is more than any measurement bears.
@@ -175,9 +174,9 @@ std::string limit_text(const std::optional<std::uint64_t>& limit) {
 
 Check limit_check(const std::string& id, const ProcessLimit& limit, std::uint64_t needed,
                   const std::string& what, const std::string& option) {
-  const std::string seen = fmt::format("{} {} (at most {}), about {} needed",
-                                       limit_text(limit.soft), what, limit_text(limit.hard),
-                                       needed);
+  const std::string seen =
+      fmt::format("{} {} (at most {}), about {} needed", limit_text(limit.soft), what,
+                  limit_text(limit.hard), needed);
   if (!limit.soft || *limit.soft >= needed) return {id, Level::pass, seen, ""};
   if (!limit.hard || *limit.hard >= needed)
     return {id, Level::warn, seen, fmt::format("ulimit {} {}", option, needed)};
@@ -224,12 +223,10 @@ void check_processors(const CheckOptions& options, std::vector<Check>& out) {
 }
 
 void check_clock(const CheckOptions& options, std::vector<Check>& out) {
-  const auto synchronised = options.clock_synchronised
-                                ? options.clock_synchronised
-                                : kernel_clock_synchronised(options.root);
+  const auto synchronised = options.clock_synchronised ? options.clock_synchronised
+                                                       : kernel_clock_synchronised(options.root);
   std::error_code ignored;
-  const bool timesyncd =
-      fs::exists(options.root / "run/systemd/timesync/synchronized", ignored);
+  const bool timesyncd = fs::exists(options.root / "run/systemd/timesync/synchronized", ignored);
   if (synchronised == true || timesyncd) {
     out.push_back({"clock", Level::pass, "the clock is synchronised", ""});
   } else {
@@ -239,14 +236,14 @@ void check_clock(const CheckOptions& options, std::vector<Check>& out) {
                    "times of different hosts cannot be lined up: start chrony or "
                    "systemd-timesyncd"});
   }
-  const std::string source = line_of(
-      options.root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
+  const std::string source =
+      line_of(options.root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (source.empty()) return;
   const bool slow = source == "hpet" || source == "acpi_pm" || source == "jiffies" ||
                     source == "refined-jiffies" || source == "pit";
-  out.push_back({"clocksource", slow ? Level::warn : Level::pass, source,
-                 slow ? "reading this clock is slow; the kernel distrusts the TSC: see dmesg"
-                      : ""});
+  out.push_back(
+      {"clocksource", slow ? Level::warn : Level::pass, source,
+       slow ? "reading this clock is slow; the kernel distrusts the TSC: see dmesg" : ""});
 }
 
 void check_limits(const CheckOptions& options, std::vector<Check>& out) {

@@ -8,8 +8,10 @@ namespace assay::probe {
 
 // The groups of check_machine, each appending its checks in a fixed order.
 
-void check_resources(const CheckOptions& options, std::vector<Check>& out);   // memory, swap, disk, shm
-void check_processors(const CheckOptions& options, std::vector<Check>& out);  // governor, boost, load, …
+void check_resources(const CheckOptions& options,
+                     std::vector<Check>& out);  // memory, swap, disk, shm
+void check_processors(const CheckOptions& options,
+                      std::vector<Check>& out);  // governor, boost, load, …
 void check_clock(const CheckOptions& options, std::vector<Check>& out);
 void check_limits(const CheckOptions& options, std::vector<Check>& out);
 void check_devices(const CheckOptions& options, std::vector<Check>& out);

@@ -17,8 +17,7 @@ template <class T>
 std::optional<T> parse(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size())
-    return std::nullopt;
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
@@ -97,8 +96,7 @@ std::optional<int> count_cpu_list(std::string_view list) {
   for (const auto part : split(trim(list), ',')) {
     const auto dash = part.find('-');
     const auto first = parse<int>(part.substr(0, dash));
-    const auto last =
-        dash == std::string_view::npos ? first : parse<int>(part.substr(dash + 1));
+    const auto last = dash == std::string_view::npos ? first : parse<int>(part.substr(dash + 1));
     if (!first || !last || *last < *first || *first < 0 || *last > 1'000'000) return std::nullopt;
     total += *last - *first + 1;
   }
@@ -163,7 +161,8 @@ std::optional<double> cgroup_cpus(const fs::path& root) {
 }
 
 std::optional<std::uint64_t> cgroup_memory(const fs::path& root) {
-  constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;  // version 1 says so with a huge number
+  constexpr std::int64_t kUnlimited = std::int64_t{1}
+                                      << 60;  // version 1 says so with a huge number
   std::optional<std::uint64_t> least;
   const auto take = [&](std::optional<std::int64_t> bytes) {
     if (!bytes || *bytes < 0 || *bytes >= kUnlimited) return;

@@ -1,14 +1,13 @@
 #include "probe/system_info.h"
 
-#include <sys/resource.h>
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
 
 #include "core/files.h"
 #include "core/subprocess.h"
@@ -105,8 +104,7 @@ Json memory(const fs::path& root) {
        {"hugepage_bytes", "Hugepagesize"},
        {"hugepages", "HugePages_Total"}}};
   for (const auto& [key, field] : kFields) put(out, key, meminfo(root, field));
-  put(out, "transparent_hugepages",
-      line_of(root / "sys/kernel/mm/transparent_hugepage/enabled"));
+  put(out, "transparent_hugepages", line_of(root / "sys/kernel/mm/transparent_hugepage/enabled"));
   return out;
 }
 
@@ -182,11 +180,11 @@ Json disks(const fs::path& root) {
 
 std::string vendor_name(const std::string& id) {
   static const std::map<std::string, std::string> kVendors{
-      {"0x10de", "nvidia"},    {"0x1002", "amd"},       {"0x8086", "intel"},
-      {"0x19e5", "huawei"},    {"0x1e3e", "iluvatar"},  {"0xcabc", "cambricon"},
-      {"0x1d22", "kunlunxin"}, {"0x9999", "metax"},     {"0x1ed5", "mthreads"},
-      {"0x1d94", "hygon"},     {"0x1a03", "aspeed"},    {"0x1234", "qemu"},
-      {"0x15ad", "vmware"},    {"0x1af4", "virtio"},    {"0x1da3", "habana"},
+      {"0x10de", "nvidia"},    {"0x1002", "amd"},      {"0x8086", "intel"},
+      {"0x19e5", "huawei"},    {"0x1e3e", "iluvatar"}, {"0xcabc", "cambricon"},
+      {"0x1d22", "kunlunxin"}, {"0x9999", "metax"},    {"0x1ed5", "mthreads"},
+      {"0x1d94", "hygon"},     {"0x1a03", "aspeed"},   {"0x1234", "qemu"},
+      {"0x15ad", "vmware"},    {"0x1af4", "virtio"},   {"0x1da3", "habana"},
       {"0x102b", "matrox"}};
   const auto found = kVendors.find(id);
   return found == kVendors.end() ? "" : found->second;
@@ -228,12 +226,11 @@ Json device_nodes(const fs::path& root) {
 }
 
 Json limits() {
-  static constexpr std::array<std::pair<const char*, int>, 5> kLimits{
-      {{"nofile", RLIMIT_NOFILE},
-       {"nproc", RLIMIT_NPROC},
-       {"memlock", RLIMIT_MEMLOCK},
-       {"stack", RLIMIT_STACK},
-       {"core", RLIMIT_CORE}}};
+  static constexpr std::array<std::pair<const char*, int>, 5> kLimits{{{"nofile", RLIMIT_NOFILE},
+                                                                       {"nproc", RLIMIT_NPROC},
+                                                                       {"memlock", RLIMIT_MEMLOCK},
+                                                                       {"stack", RLIMIT_STACK},
+                                                                       {"core", RLIMIT_CORE}}};
   Json out = Json::object();
   for (const auto& [name, id] : kLimits) {
     rlimit limit{};

@@ -39,8 +39,8 @@ class Checkout {
   }
   /// test_conf.py with just these cases.
   void cases(const std::string& entries, const std::string& vendor = "nvidia") const {
-    write("run_benchmarks/config/test_conf.py", "VENDOR = '" + vendor + "'\nCASES = {\n" +
-                                                    entries + "\n}\n");
+    write("run_benchmarks/config/test_conf.py",
+          "VENDOR = '" + vendor + "'\nCASES = {\n" + entries + "\n}\n");
   }
 
  private:

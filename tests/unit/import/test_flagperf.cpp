@@ -63,14 +63,14 @@ TEST(FlagPerf, TheRootAndTheTrainingFolderAreTheSameCheckout) {
 TEST(FlagPerf, ReadsTheVendorsFileOfACase) {
   const Checkout checkout;
   const FlagPerfConfig config = read(checkout);
-  const auto bert = std::ranges::find(config.cases, "bert:pytorch_1.8:A100:1:8:1",
-                                      &FlagPerfCase::key);
+  const auto bert =
+      std::ranges::find(config.cases, "bert:pytorch_1.8:A100:1:8:1", &FlagPerfCase::key);
   ASSERT_NE(bert, config.cases.end());
   EXPECT_EQ(bert->model, "bert");
   EXPECT_EQ(bert->framework, "pytorch_1.8");
   EXPECT_EQ(bert->family, "pytorch");
   EXPECT_EQ(bert->config_file, "config_A100x1x8.py");
-  EXPECT_EQ(bert->config.at("eval_batch_size"), 24);   // = train_batch_size of an imported file
+  EXPECT_EQ(bert->config.at("eval_batch_size"), 24);  // = train_batch_size of an imported file
   EXPECT_EQ(bert->config.at("learning_rate"), 3.5e-4);
   EXPECT_EQ(bert->config.at("unpad"), true);  // the nearer file wins over config_common
   EXPECT_THAT(bert->not_literal, ElementsAre("grad_scaler"));
@@ -80,8 +80,8 @@ TEST(FlagPerf, ReadsTheVendorsFileOfACase) {
 TEST(FlagPerf, TheoryflopsIsTheDevicesPeak) {
   const Checkout checkout;
   const FlagPerfConfig config = read(checkout);
-  const auto llama = std::ranges::find(config.cases, "llama3_8B:megatron:A100:1:8:1",
-                                       &FlagPerfCase::key);
+  const auto llama =
+      std::ranges::find(config.cases, "llama3_8B:megatron:A100:1:8:1", &FlagPerfCase::key);
   ASSERT_NE(llama, config.cases.end());
   EXPECT_EQ(llama->peak_flops, 312e12);
   EXPECT_EQ(llama->config.at("tokenizer_path"), "/workspace/llama3_8b_hf");

@@ -68,11 +68,12 @@ TEST(FlagPerfSuite, PytorchRunsOneScriptPerRankWithFlagPerfsArguments) {
   const plan::SuiteCase& item = one(suite, "resnet50", "pytorch");
   EXPECT_EQ(item.launch, "per-rank");
   EXPECT_EQ(item.workdir, training);
-  EXPECT_THAT(item.command,
-              ElementsAre("python3", "-u", training + "/benchmarks/resnet50/pytorch/run_pretraining.py",
-                          "--data_dir", "{data}", "--extern_config_dir",
-                          training + "/nvidia/resnet50-pytorch/config", "--extern_config_file",
-                          "config_A100x1x2.py", "--vendor", "nvidia", "--enable_extern_config"));
+  EXPECT_THAT(
+      item.command,
+      ElementsAre("python3", "-u", training + "/benchmarks/resnet50/pytorch/run_pretraining.py",
+                  "--data_dir", "{data}", "--extern_config_dir",
+                  training + "/nvidia/resnet50-pytorch/config", "--extern_config_file",
+                  "config_A100x1x2.py", "--vendor", "nvidia", "--enable_extern_config"));
   EXPECT_EQ(env_of(item), Json::parse(R"({"CUDA_VISIBLE_DEVICES": "0,1"})"));
 }
 
@@ -108,8 +109,8 @@ TEST(FlagPerfSuite, PaddleGetsGlobalTrainerIdsAndDistinctEndpoints) {
   EXPECT_EQ(env.at("PADDLE_TRAINERS_NUM"), "{world_size}");
   EXPECT_EQ(env.at("PADDLE_TRAINER_ID"), "{rank}");
   const std::string endpoints = env.at("PADDLE_TRAINER_ENDPOINTS").get<std::string>();
-  EXPECT_THAT(endpoints, AllOf(HasSubstr("127.0.0.1:29511,127.0.0.1:29512,"),
-                               HasSubstr(",127.0.0.1:29518")));
+  EXPECT_THAT(endpoints,
+              AllOf(HasSubstr("127.0.0.1:29511,127.0.0.1:29512,"), HasSubstr(",127.0.0.1:29518")));
 }
 
 TEST(FlagPerfSuite, ThePaddleWrapperPicksTheRanksOwnEndpoint) {

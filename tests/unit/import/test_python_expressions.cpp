@@ -35,47 +35,50 @@ TEST_P(ReadsLikePython, Value) {
 
 INSTANTIATE_TEST_SUITE_P(
     Numbers, ReadsLikePython,
-    ::testing::Values(Example{"1_000_000", "1000000"}, Example{"0x1F", "31"},
-                      Example{"0b101", "5"}, Example{"0o17", "15"}, Example{"1e-4", "0.0001"},
+    ::testing::Values(Example{"1_000_000", "1000000"}, Example{"0x1F", "31"}, Example{"0b101", "5"},
+                      Example{"0o17", "15"}, Example{"1e-4", "0.0001"},
                       Example{"312e12", "312000000000000.0"}, Example{"5.", "5.0"},
                       Example{".5", "0.5"}, Example{"-1", "-1"}, Example{"- -3", "3"},
                       Example{"2 ** 20", "1048576"}, Example{"-2 ** 2", "-4"},
                       Example{"2 ** 3 ** 2", "512"}, Example{"2 ** -1", "0.5"},
                       Example{"7 // -2", "-4"}, Example{"-7 % 3", "2"}, Example{"7 % -3", "-2"},
-                      Example{"1 / 4", "0.25"}, Example{"32 * 8", "256"},
-                      Example{"1 + 2 * 3", "7"}, Example{"(1 + 2) * 3", "9"},
-                      Example{"1 << 10", "1024"}, Example{"5 & 3 | 8", "9"}, Example{"~5", "-6"},
-                      Example{"True + 1", "2"}, Example{"9007199254740993", "9007199254740993"}));
+                      Example{"1 / 4", "0.25"}, Example{"32 * 8", "256"}, Example{"1 + 2 * 3", "7"},
+                      Example{"(1 + 2) * 3", "9"}, Example{"1 << 10", "1024"},
+                      Example{"5 & 3 | 8", "9"}, Example{"~5", "-6"}, Example{"True + 1", "2"},
+                      Example{"9007199254740993", "9007199254740993"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Strings, ReadsLikePython,
-    ::testing::Values(
-        Example{"'a' \"b\" '''c\nd'''", R"("abc\nd")"}, Example{R"(r'\n')", R"("\\n")"},
-        Example{R"('\x41\u4e2d\101\q')", R"("A中A\\q")"}, Example{"u'x'", R"("x")"},
-        Example{"rb'x'", R"("x")"}, Example{"f'{{a}}'", R"("{a}")"},
-        Example{"'训练'", R"("训练")"}, Example{"'a#b'", R"("a#b")"},
-        Example{"'/home' + \"/result/\"", R"("/home/result/")"}, Example{"'ab' * 2", R"("abab")"},
-        Example{"'%s/%d' % ('x', 3)", R"("x/3")"}, Example{"'100%%' % ()", R"("100%")"},
-        Example{"'a\\\nb'", R"("ab")"}, Example{"str(5) + 'a'", R"("5a")"}));
+    ::testing::Values(Example{"'a' \"b\" '''c\nd'''", R"("abc\nd")"},
+                      Example{R"(r'\n')", R"("\\n")"},
+                      Example{R"('\x41\u4e2d\101\q')", R"("A中A\\q")"}, Example{"u'x'", R"("x")"},
+                      Example{"rb'x'", R"("x")"}, Example{"f'{{a}}'", R"("{a}")"},
+                      Example{"'训练'", R"("训练")"}, Example{"'a#b'", R"("a#b")"},
+                      Example{"'/home' + \"/result/\"", R"("/home/result/")"},
+                      Example{"'ab' * 2", R"("abab")"}, Example{"'%s/%d' % ('x', 3)", R"("x/3")"},
+                      Example{"'100%%' % ()", R"("100%")"}, Example{"'a\\\nb'", R"("ab")"},
+                      Example{"str(5) + 'a'", R"("5a")"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Containers, ReadsLikePython,
-    ::testing::Values(
-        Example{"[1, [2, (3,)], ]", "[1, [2, [3]]]"}, Example{"()", "[]"}, Example{"(1)", "1"},
-        Example{"1, 2,", "[1, 2]"}, Example{"{}", "{}"}, Example{"{1, 2, 1}", "[1, 2]"},
-        Example{"{'a': {'b': None}, 'c': True,}", R"({"a": {"b": null}, "c": true})"},
-        Example{"{1: 'x', 1.0: 'y'}", R"({"1": "y"})"}, Example{"[1] * 2 + [3]", "[1, 1, 3]"},
-        Example{"dict(a=1, b=dict(c=[2]))", R"({"a": 1, "b": {"c": [2]}})"},
-        Example{"[1, 2, 3][-1]", "3"}, Example{"{'a': 5}['a']", "5"},
-        Example{"list((1, 2))", "[1, 2]"}));
+    ::testing::Values(Example{"[1, [2, (3,)], ]", "[1, [2, [3]]]"}, Example{"()", "[]"},
+                      Example{"(1)", "1"}, Example{"1, 2,", "[1, 2]"}, Example{"{}", "{}"},
+                      Example{"{1, 2, 1}", "[1, 2]"},
+                      Example{"{'a': {'b': None}, 'c': True,}", R"({"a": {"b": null}, "c": true})"},
+                      Example{"{1: 'x', 1.0: 'y'}", R"({"1": "y"})"},
+                      Example{"[1] * 2 + [3]", "[1, 1, 3]"},
+                      Example{"dict(a=1, b=dict(c=[2]))", R"({"a": 1, "b": {"c": [2]}})"},
+                      Example{"[1, 2, 3][-1]", "3"}, Example{"{'a': 5}['a']", "5"},
+                      Example{"list((1, 2))", "[1, 2]"}));
 
-INSTANTIATE_TEST_SUITE_P(
-    Conditions, ReadsLikePython,
-    ::testing::Values(Example{"1 if [] else 2", "2"}, Example{"not 0", "true"},
-                      Example{"1 < 2 < 3", "true"}, Example{"'a' in 'abc'", "true"},
-                      Example{"3 not in [1, 2]", "true"}, Example{"None is None", "true"},
-                      Example{"0 or 'z'", "\"z\""}, Example{"1 and 2", "2"},
-                      Example{"1 == 1.0", "true"}));
+INSTANTIATE_TEST_SUITE_P(Conditions, ReadsLikePython,
+                         ::testing::Values(Example{"1 if [] else 2", "2"}, Example{"not 0", "true"},
+                                           Example{"1 < 2 < 3", "true"},
+                                           Example{"'a' in 'abc'", "true"},
+                                           Example{"3 not in [1, 2]", "true"},
+                                           Example{"None is None", "true"},
+                                           Example{"0 or 'z'", "\"z\""}, Example{"1 and 2", "2"},
+                                           Example{"1 == 1.0", "true"}));
 
 TEST(PythonExpressions, ACallIsNamedAndNotRead) {
   EXPECT_EQ(value_of("GradScaler(init_scale=2)"), "not read: a function call, GradScaler(…)");
@@ -116,7 +119,8 @@ TEST(PythonExpressions, InfinityBecomesTextSinceJsonHasNone) {
 TEST(PythonExpressions, DivisionByZeroIsAnErrorOfTheFile) {
   const Module module = parse_python("x = 1 // 0\n", "t.py");
   EXPECT_FALSE(module.syntax_ok);
-  EXPECT_THAT(to_string(module.diagnostics.at(0)), HasSubstr("t.py:1:7: error: a division by zero"));
+  EXPECT_THAT(to_string(module.diagnostics.at(0)),
+              HasSubstr("t.py:1:7: error: a division by zero"));
 }
 
 TEST(PythonExpressions, LeadingZerosAreNotPython) {

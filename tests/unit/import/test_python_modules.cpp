@@ -86,7 +86,9 @@ TEST(PythonModules, LineEndingsByteOrderMarkAndTabs) {
   const Json expected = Json::parse(R"({"a": 1, "b": [1, 2]})");
   EXPECT_EQ(values(parse("a = 1\r\nb = [1,\r\n\t2]\r\n")), expected);
   EXPECT_EQ(values(parse("a = 1\rb = [1,\r2]\r")), expected);
-  EXPECT_EQ(values(parse("\xEF\xBB\xBF" "a\t=\t1\nb = [1, 2]")), expected);
+  EXPECT_EQ(values(parse("\xEF\xBB\xBF"
+                         "a\t=\t1\nb = [1, 2]")),
+            expected);
 }
 
 TEST(PythonModules, ColumnsCountCharactersAndLinesCountFromOne) {
@@ -201,7 +203,8 @@ TEST(PythonImports, AStarImportReadsTheFileBesideIt) {
   EXPECT_EQ(values(module), Json::parse(R"({"lr": 2, "vendor": "nvidia"})"));
   EXPECT_THAT(unread(module), ElementsAre("scaler"));
   EXPECT_THAT(module.star_imports, ElementsAre("config_common"));
-  EXPECT_THAT(messages(module), ElementsAre(HasSubstr("config_common.py:4:10: warning: a function")));
+  EXPECT_THAT(messages(module),
+              ElementsAre(HasSubstr("config_common.py:4:10: warning: a function")));
 }
 
 TEST(PythonImports, SingleNamesAreTakenFromTheFileBesideIt) {

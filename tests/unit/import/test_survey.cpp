@@ -30,8 +30,7 @@ TEST(Survey, EveryPlainLiteralModuleOfTheCheckoutIsReadFully) {
   EXPECT_EQ(survey.unreadable, 1U);
   EXPECT_TRUE(file(survey, "kunlunxin/glm-pytorch/config/config_R300x2x8.py").fully_read);
   EXPECT_TRUE(file(survey, "nvidia/resnet50-tensorflow2/config/config_A100x1x8.py").fully_read);
-  EXPECT_TRUE(
-      file(survey, "ascend/aquila2_34B_container-in_container/config_256p.py").fully_read);
+  EXPECT_TRUE(file(survey, "ascend/aquila2_34B_container-in_container/config_256p.py").fully_read);
 }
 
 TEST(Survey, APartlyReadFileNamesWhatOnlyPythonKnows) {

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+namespace assay::probe {
+
+/// A folder that stands for the root of another machine.
+class FakeRoot {
+ public:
+  FakeRoot() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "assay-root-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+    file("proc/meminfo",
+         "MemTotal:       16384 kB\nMemAvailable:    8192 kB\nSwapTotal:       4096 kB\n"
+         "SwapFree:        4096 kB\nHugePages_Total:       3\nHugepagesize:    2048 kB\n");
+    file("proc/loadavg", "0.10 0.20 0.30 1/234 5678\n");
+    file("sys/devices/system/cpu/online", "0-3\n");
+    for (int cpu = 0; cpu < 4; ++cpu) {
+      const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
+      file(folder + "/topology/physical_package_id", "0\n");
+      file(folder + "/topology/core_id", std::to_string(cpu / 2) + "\n");
+      file(folder + "/cpufreq/scaling_governor", "performance\n");
+    }
+    std::filesystem::create_directories(path_ / "dev/shm");
+  }
+  ~FakeRoot() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  FakeRoot(const FakeRoot&) = delete;
+  FakeRoot& operator=(const FakeRoot&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  void file(const std::string& name, const std::string& content) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary) << content;
+  }
+  /// A program that prints something or fails.
+  std::string program(const std::string& name, const std::string& script) const {
+    file(name, "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(path_ / name, std::filesystem::perms::owner_all);
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace assay::probe
