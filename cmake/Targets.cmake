@@ -31,6 +31,6 @@ function(assay_test name)
   target_compile_definitions(${name} PRIVATE
     ASSAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ASSAY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
     ${ARG_DEFINITIONS})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()

@@ -1,4 +1,3 @@
-#include <array>
 #include <memory>
 #include <string>
 
@@ -10,6 +9,7 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
@@ -50,9 +50,7 @@ int stop(const std::string& path, bool at_once) {
     return 0;
   }
   const Owner owner = owner_of(run);
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  if (owner.host != name.data())
+  if (owner.host != host_name())
     throw Error(ErrorKind::environment, "the run is controlled from host " + owner.host, path,
                 "run 'assay stop' there");
   const std::string command = read_file_or_empty("/proc/" + std::to_string(owner.pid) + "/comm");

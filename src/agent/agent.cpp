@@ -9,6 +9,7 @@
 
 #include "agent/spawn.h"
 #include "core/error.h"
+#include "core/host.h"
 #include "core/version.h"
 #include "probe/check.h"
 #include "probe/system_info.h"
@@ -21,11 +22,6 @@ namespace {
 constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
 // A controller that does not read: heartbeats are dropped beyond this, never facts.
 constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "launch/controller.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <asio/co_spawn.hpp>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/host.h"
 #include "core/version.h"
 
 namespace assay::launch {
@@ -19,11 +19,6 @@ namespace {
 
 constexpr std::int64_t kLiveEvery = 900'000'000;
 constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(10);
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 bool is_result(const std::string& status) {
   static const std::set<std::string> kResults{"completed", "failed", "timed_out", "stalled"};

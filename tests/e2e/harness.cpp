@@ -20,20 +20,12 @@ const std::string kAssay = std::string(ASSAY_BIN_DIR) + "/assay";
 
 }  // namespace
 
-void AssayTest::SetUp() {
-  std::string pattern = (fs::temp_directory_path() / "assay-e2e-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-  folder_ = pattern;
-}
-
 void AssayTest::TearDown() {
   for (const pid_t pid : started_) {
     if (::waitpid(pid, nullptr, WNOHANG) != 0) continue;
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
   }
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 CommandResult AssayTest::assay(std::vector<std::string> args, std::chrono::seconds limit) const {

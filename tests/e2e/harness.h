@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/subprocess.h"
+#include "temporary_folder.h"
 
 namespace assay::e2e {
 
@@ -19,7 +20,6 @@ namespace fs = std::filesystem;
 /// A folder of its own for every test, with the built `assay` at hand.
 class AssayTest : public ::testing::Test {
  protected:
-  void SetUp() override;
   void TearDown() override;
 
   /// Runs assay in the test's folder to its end.
@@ -38,7 +38,8 @@ class AssayTest : public ::testing::Test {
   [[nodiscard]] Json result() const;
   [[nodiscard]] static Json read_json(const fs::path& path);
 
-  fs::path folder_;
+  testing::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 
  private:
   std::vector<pid_t> started_;

@@ -5,22 +5,14 @@
 #include <unistd.h>
 
 #include "agent/process_tree.h"
+#include "core/host.h"
 
 namespace assay::launch {
-
-namespace {
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
-}  // namespace
 
 LocalLauncher::LocalLauncher(const plan::Cluster& cluster, std::filesystem::path agent)
     : agent_(std::move(agent)) {
   for (const plan::Host& host : cluster.hosts) hosts_.push_back(host.name);
-  if (hosts_.empty()) hosts_.push_back(this_host());
+  if (hosts_.empty()) hosts_.push_back(host_name());
 }
 
 std::vector<ChannelCommand> LocalLauncher::do_render(const std::vector<std::string>& hosts) const {
