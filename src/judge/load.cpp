@@ -208,7 +208,7 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
   for (std::size_t n = 0; n < evidence.nodes.size(); ++n) {
     NodeEvidence& node = evidence.nodes[n];
     const fs::path dir = run.node_dir(plan.name, evidence.round, node.host, node.node);
-    const std::string place = fs::relative(dir, run.path()).generic_string();
+    const std::string place = dir.lexically_relative(run.path()).generic_string();
     try {
       node.telemetry = telemetry::read_table(dir / "telemetry.csv");
     } catch (const std::exception&) {
@@ -236,8 +236,9 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
       if (rank.host.empty() && node != evidence.nodes.end() && node->node == rank.node)
         rank.host = node->host;
       const fs::path dir = run.node_dir(plan.name, evidence.round, rank.host, rank.node);
-      rank.log_path = (fs::relative(dir, run.path()) / fmt::format("rank{}.out.log", rank.rank))
-                          .generic_string();
+      rank.log_path =
+          (dir.lexically_relative(run.path()) / fmt::format("rank{}.out.log", rank.rank))
+              .generic_string();
       try {
         read_log(plan, dir, rank, step_limit);
       } catch (const Error& error) {

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "judge/timeline.h"
 
 namespace assay::judge {
 
@@ -137,9 +138,14 @@ struct RankLogReader::Impl {
   bool break_next = false;
   Stamp previous;
   bool any_stamp = false;
+  ClockWatch clocks;
+  bool foreign_clocks;  // the log may hold events of other machines
 
   Impl(const plan::CasePlan& p, RankLog& l, std::size_t limit)
-      : plan(p), log(l), step_limit(std::max<std::size_t>(limit, 16)) {
+      : plan(p),
+        log(l),
+        step_limit(std::max<std::size_t>(limit, 16)),
+        foreign_clocks(p.launch == plan::LaunchMode::head && p.nodes > 1) {
     for (const plan::OutputMetric& metric : plan.metrics) {
       try {
         patterns.push_back({compile(metric.pattern), literal_prefix(metric.pattern)});
@@ -158,24 +164,21 @@ struct RankLogReader::Impl {
     if (!any_stamp) log.first_event = at;
     log.last_event = at;
     log.has_mono = (any_stamp ? log.has_mono : true) && at.mono_us != kNoTime;
-    if (any_stamp) watch_clock(at);
+    watch_clock(at);
     any_stamp = true;
     previous = at;
   }
 
   void watch_clock(const Stamp& at) {
-    if (at.wall_ms == kNoTime || previous.wall_ms == kNoTime) return;
-    const double wall = static_cast<double>(at.wall_ms - previous.wall_ms) / 1e3;
-    if (at.mono_us == kNoTime || previous.mono_us == kNoTime) {
+    if (at.wall_ms == kNoTime) return;
+    if (at.mono_us != kNoTime) {
+      clocks.see(static_cast<double>(at.mono_us) / 1e6, static_cast<double>(at.wall_ms) / 1e3);
+      log.clock_jump_s = std::max(log.clock_jump_s, clocks.largest_jump());
+    } else if (previous.wall_ms != kNoTime) {
       // Without a second clock only a step back can be told from time that passed.
-      log.clock_jump_s = std::max(log.clock_jump_s, -wall);
-      return;
+      const double back = static_cast<double>(previous.wall_ms - at.wall_ms) / 1e3;
+      log.clock_jump_s = std::max(log.clock_jump_s, back);
     }
-    const double mono = static_cast<double>(at.mono_us - previous.mono_us) / 1e6;
-    // NTP slews by up to 500 ppm; time_ms has a resolution of 1 ms.
-    const double allowed = 0.002 + std::abs(mono) * 500e-6;
-    const double jump = std::abs(wall - mono) - allowed;
-    log.clock_jump_s = std::max(log.clock_jump_s, jump);
   }
 
   // The k-th process to log a step number is taken for the k-th track: events do not say reliably
@@ -345,7 +348,8 @@ void RankLogReader::on_hole() {
 
 void RankLogReader::on_event(const Event& event) {
   Impl& self = *impl_;
-  const Stamp at{sane(event.mono_us, kMaxMono_us), sane(event.time_ms, kMaxWall_ms)};
+  const Stamp at{self.foreign_clocks ? kNoTime : sane(event.mono_us, kMaxMono_us),
+                 sane(event.time_ms, kMaxWall_ms)};
   ++self.log.events;
   self.stamp(at);
   switch (event.kind) {

@@ -103,6 +103,24 @@ std::optional<double> Timeline::at(int node, const Instant& instant) const {
   return to_seconds(instant.mono_ns + offset->second - *zero_ns_);
 }
 
+bool ClockWatch::agree(const Reading& a, const Reading& b) noexcept {
+  return std::abs(a.offset - b.offset) <= 0.01 + std::abs(a.mono - b.mono) * 500e-6;
+}
+
+void ClockWatch::see(double mono_s, double wall_s) noexcept {
+  const Reading now{mono_s, wall_s - mono_s};
+  if (!stable_ || agree(now, *stable_)) {
+    stable_ = now;
+    odd_.reset();
+  } else if (odd_ && agree(now, *odd_)) {
+    largest_ = std::max(largest_, std::abs(now.offset - stable_->offset));
+    stable_ = now;
+    odd_.reset();
+  } else {
+    odd_ = now;
+  }
+}
+
 std::optional<double> largest_clock_jump(const RoundEvidence& evidence, std::string& detail) {
   std::optional<double> largest;
   const auto note = [&](double jump, const std::string& host) {
@@ -110,12 +128,6 @@ std::optional<double> largest_clock_jump(const RoundEvidence& evidence, std::str
       largest = std::max(jump, 0.0);
       detail = "on " + (host.empty() ? std::string("a node") : host);
     }
-  };
-  const auto disagreement = [](const Instant& a, const Instant& b) {
-    const double mono = to_seconds(b.mono_ns - a.mono_ns);
-    const double wall = to_seconds(b.wall_ns - a.wall_ns);
-    // NTP slews by up to 500 ppm; that is no jump.
-    return std::abs(wall - mono) - std::abs(mono) * 500e-6 - 1e-3;
   };
   for (const NodeEvidence& node : evidence.nodes) {
     std::vector<Instant> seen;
@@ -127,12 +139,14 @@ std::optional<double> largest_clock_jump(const RoundEvidence& evidence, std::str
       if (rank.end && rank.ended_by != "lost") seen.push_back(*rank.end);
     }
     std::ranges::stable_sort(seen, {}, &Instant::mono_ns);
-    for (std::size_t i = 1; i < seen.size(); ++i)
-      note(disagreement(seen[i - 1], seen[i]), node.host);
+    ClockWatch clocks;
+    for (const Instant& at : seen)
+      clocks.see(to_seconds(at.mono_ns - seen.front().mono_ns),
+                 to_seconds(at.wall_ns - seen.front().wall_ns));
+    if (seen.size() > 1) note(clocks.largest_jump(), node.host);
   }
   for (const RankEvidence& rank : evidence.ranks)
     if (rank.log.first_event.wall_ms != kNoTime) note(rank.log.clock_jump_s, rank.host);
-  if (largest && *largest < 1e-2) largest = 0;
   return largest;
 }
 

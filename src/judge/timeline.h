@@ -46,6 +46,25 @@ class Timeline {
   bool uses_wall_clock_ = false;
 };
 
+/// Looks for steps of a wall clock against the monotonic one in a sequence of readings of both. A
+/// step counts once two readings agree on it: a process that was not scheduled between its two
+/// readings gives a single odd pair. Slewing by up to 500 ppm (NTP) is no step.
+class ClockWatch {
+ public:
+  void see(double mono_s, double wall_s) noexcept;
+  [[nodiscard]] double largest_jump() const noexcept { return largest_; }  ///< s
+
+ private:
+  struct Reading {
+    double mono = 0;
+    double offset = 0;
+  };
+  [[nodiscard]] static bool agree(const Reading& a, const Reading& b) noexcept;
+  std::optional<Reading> stable_;
+  std::optional<Reading> odd_;
+  double largest_ = 0;
+};
+
 /// Largest step of the wall clock against the monotonic one that any node shows, in seconds;
 /// nothing when there is no evidence to tell.
 [[nodiscard]] std::optional<double> largest_clock_jump(const RoundEvidence& evidence,

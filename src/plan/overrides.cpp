@@ -137,8 +137,8 @@ class Applier {
       return;
     }
     if (!matching(pattern).empty()) {
-      const std::string key(
-          split(rest.substr(std::min(rest.size(), pattern.size() + 1)), '.').front());
+      const std::string tail = rest.substr(std::min(rest.size(), pattern.size() + 1));
+      const std::string key = tail.substr(0, tail.find('.'));
       setting.value.fail(
           "unknown key '" + key + "' of a case" + did_you_mean(key, suite_keys().at("case")),
           "keys of a case: " + join(suite_keys().at("case"), ", "));

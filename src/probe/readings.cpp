@@ -34,7 +34,8 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
   const fs::path base =
       controller.empty() ? root / "sys/fs/cgroup" : root / "sys/fs/cgroup" / controller;
   std::vector<fs::path> out;
-  for (const auto line : split(read_file_or_empty(root / "proc/self/cgroup"), '\n')) {
+  const std::string text = read_file_or_empty(root / "proc/self/cgroup");
+  for (const auto line : split(text, '\n')) {
     const auto parts = split(line, ':');
     if (parts.size() < 3) continue;
     const auto controllers = split(parts[1], ',');
@@ -79,7 +80,8 @@ std::string link_name(const fs::path& path) {
 }
 
 std::optional<std::uint64_t> meminfo(const fs::path& root, std::string_view wanted) {
-  for (const auto line : split(read_file_or_empty(root / "proc/meminfo"), '\n')) {
+  const std::string text = read_file_or_empty(root / "proc/meminfo");
+  for (const auto line : split(text, '\n')) {
     const auto value = field(line, wanted);
     if (!value) continue;
     const bool kib = value->ends_with(" kB");
@@ -106,7 +108,8 @@ std::optional<int> count_cpu_list(std::string_view list) {
 Cpus read_cpus(const fs::path& root) {
   Cpus out;
   int processors = 0;
-  for (const auto line : split(read_file_or_empty(root / "proc/cpuinfo"), '\n')) {
+  const std::string text = read_file_or_empty(root / "proc/cpuinfo");
+  for (const auto line : split(text, '\n')) {
     if (field(line, "processor")) ++processors;
     for (const char* key : {"model name", "Model", "cpu model", "Hardware"})
       if (const auto model = field(line, key); model && out.model.empty()) out.model = *model;

@@ -138,15 +138,22 @@ TEST(RankLogReader, SeesAClockThatStepsBack) {
   EXPECT_EQ(read(line("INIT_START", "", 10'000) + line("INIT_END", "", 90'000)).clock_jump_s, 0);
 }
 
+std::string both_clocks(std::int64_t time_ms, std::int64_t mono_us) {
+  return "[PerfLog] {\"event\": \"EPOCH_END\", \"metadata\": {\"time_ms\": " +
+         std::to_string(time_ms) + ", \"mono_us\": " + std::to_string(mono_us) + "}}\n";
+}
+
 TEST(RankLogReader, SeesAClockThatStepsForwardWhereBothClocksAreLogged) {
-  const std::string text =
-      "[PerfLog] {\"event\": \"INIT_START\", \"metadata\": {\"time_ms\": 1000, \"mono_us\": "
-      "5000000}}\n"
-      "[PerfLog] {\"event\": \"INIT_END\", \"metadata\": {\"time_ms\": 64000, \"mono_us\": "
-      "8000000}}\n";
-  const RankLog log = read(text);
+  const RankLog log = read(both_clocks(1000, 5'000'000) + both_clocks(64'000, 8'000'000) +
+                           both_clocks(65'000, 9'000'000));
   EXPECT_TRUE(log.has_mono);
   EXPECT_NEAR(log.clock_jump_s, 60, 0.01);
+}
+
+TEST(RankLogReader, DoesNotTakeAPauseBetweenTwoClockReadingsForAStep) {
+  const RankLog log = read(both_clocks(1000, 5'000'000) + both_clocks(2900, 6'000'000) +
+                           both_clocks(3000, 7'000'000));
+  EXPECT_EQ(log.clock_jump_s, 0);
 }
 
 TEST(RankLogReader, TakesNoNonsenseForATime) {
