@@ -5,14 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "catalog/catalog.h"
 #include "commands.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "judge/rules.h"
 #include "launch/preflight.h"
 #include "paths.h"
-#include "plan/make_plan.h"
+#include "planning.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -20,10 +18,9 @@ namespace assay::app {
 namespace {
 
 struct CheckOptions {
-  std::string suite = "quick";
+  PlanRequest plan;
   std::string out = "results";
   std::string format = "text";
-  std::vector<std::string> set;
 };
 
 std::string colored(probe::Level level, bool color) {
@@ -62,14 +59,7 @@ void print_json(const plan::Plan& plan, const std::vector<launch::NodeChecks>& n
 }
 
 int check(const CheckOptions& options) {
-  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
-  plan::PlanOptions plan_options;
-  plan_options.overrides = options.set;
-  plan_options.bindir = bin_dir();
-  plan_options.run_id = new_run_id();
-  const plan::Plan plan = plan::make_plan(
-      plan::load_suite(find_suite(options.suite, catalog.conf_dir)), catalog, plan_options);
-  for (const plan::CasePlan& plan_case : plan.cases) judge::check_rules(plan_case.rules);
+  const plan::Plan plan = make_plan(options.plan);
   const auto launcher = launch::make_launcher(plan.cluster, bin_dir());
   const std::vector<launch::NodeChecks> nodes =
       launch::preflight(plan, *launcher, std::filesystem::absolute(options.out));
@@ -89,9 +79,9 @@ void add_check(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* command =
       app.add_subcommand("check", "Check a suite, and whether the machines are fit to measure on");
-  command->add_option("suite", options->suite,
+  command->add_option("suite", options->plan.suite,
                       "Suite file, or the name of one in conf/suites (default: quick)");
-  command->add_option("--set", options->set, "Override a setting, key=value")
+  command->add_option("--set", options->plan.set, "Override a setting, key=value")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_option("--out", options->out, "Folder for the runs, whose disk is checked")

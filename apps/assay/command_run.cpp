@@ -4,17 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "catalog/catalog.h"
 #include "commands.h"
-#include "core/error.h"
-#include "core/text.h"
-#include "core/units.h"
-#include "judge/rules.h"
 #include "launch/controller.h"
 #include "launch/dry_run.h"
 #include "outcome.h"
 #include "paths.h"
 #include "plan/make_plan.h"
+#include "planning.h"
 #include "progress.h"
 #include "terminal.h"
 
@@ -25,32 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RunOptions {
-  std::string suite = "quick";
+  PlanRequest plan;
   std::string out = "results";
   std::string resume;
   std::string format = "text";
-  std::vector<std::string> set;
-  std::vector<std::string> only;
-  int repeat = 0;
   bool dry_run = false;
 };
 
-plan::Plan make_plan(const RunOptions& options) {
-  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
-  plan::PlanOptions plan_options;
-  plan_options.overrides = options.set;
-  plan_options.only = options.only;
-  if (options.repeat > 0) plan_options.repeat = options.repeat;
-  plan_options.bindir = bin_dir();
-  plan_options.run_id = new_run_id();
-  plan::Plan plan = plan::make_plan(plan::load_suite(find_suite(options.suite, catalog.conf_dir)),
-                                    catalog, plan_options);
-  for (const plan::CasePlan& plan_case : plan.cases) judge::check_rules(plan_case.rules);
-  return plan;
-}
-
 int show_plan(const RunOptions& options) {
-  const plan::Plan plan = make_plan(options);
+  const plan::Plan plan = make_plan(options.plan);
   const auto launcher = launch::make_launcher(plan.cluster, bin_dir());
   const Json execution =
       launch::describe_execution(plan, *launcher, fs::absolute(options.out) / plan.run_id);
@@ -74,7 +53,7 @@ int execute(const store::RunDir& run) {
 int run(const RunOptions& options) {
   if (!options.resume.empty()) return execute(store::RunDir::open(options.resume));
   if (options.dry_run) return show_plan(options);
-  const plan::Plan plan = make_plan(options);
+  const plan::Plan plan = make_plan(options.plan);
   return execute(store::RunDir::create(options.out, plan));
 }
 
@@ -83,17 +62,19 @@ int run(const RunOptions& options) {
 void add_run(CLI::App& app, Action& action) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a suite and judge the result");
-  command->add_option("suite", options->suite,
+  command->add_option("suite", options->plan.suite,
                       "Suite file, or the name of one in conf/suites (default: quick)");
   command
-      ->add_option("--set", options->set,
+      ->add_option("--set", options->plan.set,
                    "Override a setting, key=value; may be given several times")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--only", options->only, "Run only the cases that match this name or pattern")
+  command
+      ->add_option("--only", options->plan.only,
+                   "Run only the cases that match this name or pattern")
       ->type_name("CASE")
       ->allow_extra_args(false);
-  command->add_option("--repeat", options->repeat, "Rounds per case, instead of the suite's")
+  command->add_option("--repeat", options->plan.repeat, "Rounds per case, instead of the suite's")
       ->check(CLI::Range(1, 1000));
   command->add_option("--out", options->out, "Folder for the runs (default: results)")
       ->type_name("DIR");

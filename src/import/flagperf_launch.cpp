@@ -14,12 +14,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Text that Assay must not take for a placeholder.
+/// Text that Assay must not take for a placeholder: {name} becomes {{name}}.
 std::string literal(std::string_view text) {
+  static constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz_";
   std::string out;
-  for (const char c : text) {
-    out += c;
-    if (c == '{' || c == '}') out += c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t end = std::min(text.find_first_not_of(kNameCharacters, i + 1), text.size());
+    if (text[i] == '{' && end > i + 1 && text.substr(end).starts_with('}')) {
+      out += fmt::format("{{{}}}", text.substr(i, end + 1 - i));
+      i = end;
+    } else {
+      out += text[i];
+    }
   }
   return out;
 }

@@ -10,7 +10,7 @@
 namespace assay::importer {
 
 /// How Assay starts what FlagPerf's start_<framework>_task.py would start. Words and values hold
-/// Assay's placeholders ({rank}, {data}, …); literal braces are doubled.
+/// Assay's placeholders ({rank}, {data}, …); a literal {name} is written {{name}}.
 struct Launch {
   std::string mode;  ///< per-rank, per-node, head
   std::vector<std::string> command;

@@ -117,11 +117,22 @@ std::string list_of(std::string_view key, const Json& items, int depth) {
   return out;
 }
 
+// Two or three plain values need no list of their own: "soft 1024 · hard 4096".
+std::string inline_record(const Json& record) {
+  std::string out;
+  for (const auto& item : record.items())
+    out += fmt::format("{}<span class=\"unit\">{}</span> {}", out.empty() ? "" : " · ",
+                       label_of(item.key()), scalar(item.key(), item.value()));
+  return out;
+}
+
 std::string tree(const Json& value, int depth) {
   if (depth > kMaxDepth) return "<code>" + cut(dump_line(value)) + "</code>";
   if (value.is_array()) return list_of("item", value, depth);
   if (!value.is_object()) return scalar("", value);
   if (value.empty()) return "–";
+  if (depth > 0 && value.size() <= 3 && is_record(value) && dump_line(value).size() < 90)
+    return inline_record(value);
   std::vector<std::string> keys;
   for (const auto& item : value.items()) keys.push_back(item.key());
   std::ranges::stable_sort(keys, {}, [](const std::string& key) { return place_of(key); });

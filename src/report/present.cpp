@@ -90,7 +90,7 @@ AxisUnit axis_unit(std::string_view unit, double largest) {
 namespace {
 
 std::optional<std::string_view> known_title(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 36> kTitles{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kTitles{{
       {"p_whole", "Throughput, whole run"},
       {"p_train", "Throughput, training"},
       {"p_core", "Throughput, core steps"},
@@ -105,6 +105,9 @@ std::optional<std::string_view> known_title(std::string_view name) {
       {"data_time", "Waiting for data"},
       {"time_to_target", "Time to target"},
       {"converged", "Target met (1 = yes)"},
+      {"samples", "Samples"},
+      {"tokens", "Tokens"},
+      {"steps", "Steps"},
       {"step_time_mean", "Step time, mean"},
       {"step_time_p50", "Step time, median"},
       {"step_time_p90", "Step time, p90"},

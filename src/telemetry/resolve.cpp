@@ -18,10 +18,12 @@ std::optional<std::string> resolve_program(const std::string& name) {
   const bool plain = !path.has_parent_path();
   if (plain && name.starts_with("assay-"))
     if (auto beside = find_program(program_folder() + "/" + name)) return beside;
-  auto found = find_program(name);
-  if (!found && !plain && path.parent_path() == program_folder())
-    found = find_program(path.filename().string());
-  return found;
+  if (auto found = find_program(name)) return found;
+  const std::string file = path.filename().string();
+  // A path that was made on another machine may not hold here.
+  if (!plain && (path.parent_path() == program_folder() || file.starts_with("assay-")))
+    return resolve_program(file);
+  return std::nullopt;
 }
 
 std::vector<std::string> expand_command(const std::vector<std::string>& command,

@@ -20,6 +20,11 @@ const std::string kAssay = std::string(ASSAY_BIN_DIR) + "/assay";
 
 }  // namespace
 
+void AssayTest::SetUp() {
+  // The build folder may be outside the source tree.
+  ::setenv("ASSAY_CONF", (std::string(ASSAY_SOURCE_DIR) + "/conf").c_str(), 1);
+}
+
 void AssayTest::TearDown() {
   for (const pid_t pid : started_) {
     if (::waitpid(pid, nullptr, WNOHANG) != 0) continue;

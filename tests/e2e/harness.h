@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 /// A folder of its own for every test, with the built `assay` at hand.
 class AssayTest : public ::testing::Test {
  protected:
+  void SetUp() override;
   void TearDown() override;
 
   /// Runs assay in the test's folder to its end.

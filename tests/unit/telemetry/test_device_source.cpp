@@ -83,6 +83,7 @@ TEST(DeviceSource, ProgramsDeliveredWithThisOneAreFoundBesideIt) {
       resolve_program(expand_command({"{bindir}/assay-nvml"}, std::chrono::seconds(1), "x")[0]),
       nvml);
   EXPECT_TRUE(resolve_program(program_folder() + "/sh").value_or("").ends_with("/sh"));
+  EXPECT_EQ(resolve_program("/on/the/controller/assay-nvml"), nvml);
   EXPECT_FALSE(resolve_program("/nonexistent/sh"));
 }
 

@@ -1,0 +1,24 @@
+#include "planning.h"
+
+#include "catalog/catalog.h"
+#include "judge/rules.h"
+#include "paths.h"
+#include "plan/make_plan.h"
+
+namespace assay::app {
+
+plan::Plan make_plan(const PlanRequest& request) {
+  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
+  plan::PlanOptions options;
+  options.overrides = request.set;
+  options.only = request.only;
+  if (request.repeat > 0) options.repeat = request.repeat;
+  options.bindir = bin_dir();
+  options.run_id = new_run_id();
+  plan::Plan plan = plan::make_plan(plan::load_suite(find_suite(request.suite, catalog.conf_dir)),
+                                    catalog, options);
+  for (const plan::CasePlan& plan_case : plan.cases) judge::check_rules(plan_case);
+  return plan;
+}
+
+}  // namespace assay::app

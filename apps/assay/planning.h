@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace assay::app {
+
+/// What the command line says about the plan.
+struct PlanRequest {
+  std::string suite = "quick";  ///< a file, or the name of one in conf/suites
+  std::vector<std::string> set;
+  std::vector<std::string> only;
+  int repeat = 0;  ///< 0: the suite's
+};
+
+/// Suite and catalogue → plan with a new run id, every rule checked. Throws Error.
+[[nodiscard]] plan::Plan make_plan(const PlanRequest& request);
+
+}  // namespace assay::app
