@@ -23,5 +23,7 @@ endif()
 find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
 add_library(assay_asio INTERFACE)
 target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})
-target_compile_definitions(assay_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+# Whether Asio finds aligned_alloc depends on what was included before it; all must agree.
+target_compile_definitions(assay_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED
+  ASIO_DISABLE_STD_ALIGNED_ALLOC)
 target_link_libraries(assay_asio INTERFACE Threads::Threads)

@@ -17,7 +17,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kOnceLimitNs = 10 * kSecond;
 constexpr std::int64_t kHealthyNs = 60 * kSecond;  // after this, earlier failures are forgotten
 constexpr std::size_t kMaxLine = 64 * 1024;
-constexpr std::size_t kMaxLinesPerInterval = 10'000;
+constexpr std::size_t kMaxLinesPerWindow = 10'000;  // of an interval, at least a second
 constexpr int kMaxNonsenseRun = 20;
 constexpr int kCannotRunHere = 3;  // assay-nvml: no library or driver
 
@@ -91,6 +91,7 @@ void DeviceSampler::launch() {
   good_since_ns_ = 0;
   nonsense_run_ = 0;
   line_.clear();
+  lines_in_window_ = 0;
   first_line_ = true;
   if (source().mode == DeviceSource::Mode::once) {
     run_once();
@@ -175,11 +176,11 @@ void DeviceSampler::on_data(std::string_view data) {
 
 void DeviceSampler::on_line(std::string_view line) {
   const Instant at = now();
-  if (at.mono_ns - interval_start_ns_ >= interval_ns_) {
-    interval_start_ns_ = at.mono_ns;
-    lines_in_interval_ = 0;
+  if (at.mono_ns - window_start_ns_ >= std::max(interval_ns_, kSecond)) {
+    window_start_ns_ = at.mono_ns;
+    lines_in_window_ = 0;
   }
-  if (++lines_in_interval_ > kMaxLinesPerInterval) {
+  if (++lines_in_window_ > kMaxLinesPerWindow) {
     fail("floods its output", false);
     return;
   }

@@ -88,8 +88,8 @@ class DeviceSampler {
   std::string line_;  // an unfinished line
   bool first_line_ = true;
   int position_ = 0;  // of the next device without an index
-  std::size_t lines_in_interval_ = 0;
-  std::int64_t interval_start_ns_ = 0;
+  std::size_t lines_in_window_ = 0;
+  std::int64_t window_start_ns_ = 0;
   int nonsense_run_ = 0;
   std::size_t nonsense_total_ = 0;
   std::string first_nonsense_;

@@ -192,11 +192,11 @@ void Recorder::Impl::sample() {
   node_rows(when);
   rapl_rows(when);
   flush();
-  const double power = power_w(when.mono_ns);
-  // With IPMI there is news every ten seconds only.
-  const bool by_ipmi = ipmi_ns_ != 0 && power == ipmi_w_;
-  logs_->system(when, node_.util, node_.mem_used_bytes / node_.mem_total_bytes,
-                by_ipmi && !std::exchange(ipmi_new_, false) ? kUnknown : power);
+  // One log holds one kind of power: with IPMI only its readings, every ten seconds.
+  const double power = std::exchange(ipmi_new_, false) ? ipmi_w_
+                       : ipmi_->available()            ? kUnknown
+                                                       : power_w(when.mono_ns);
+  logs_->system(when, node_.util, node_.mem_used_bytes / node_.mem_total_bytes, power);
   if (!std::exchange(device_news_, false)) return;
   block_.assign(seen_.size(), std::nullopt);
   for (std::size_t i = 0; i < seen_.size(); ++i)
