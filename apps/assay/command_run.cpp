@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -41,8 +40,7 @@ int show_plan(const RunOptions& options) {
 }
 
 int execute(const store::RunDir& run) {
-  fmt::print("run {}\n", run.path().string());
-  std::fflush(stdout);
+  say("run " + run.path().string() + "\n");
   {
     Progress progress(terminal());
     launch::Controller(run, bin_dir(), progress).execute();

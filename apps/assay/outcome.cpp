@@ -1,7 +1,5 @@
 #include "outcome.h"
 
-#include <fmt/format.h>
-
 #include "core/error.h"
 #include "judge/judge.h"
 #include "report/console.h"
@@ -29,8 +27,8 @@ int exit_code_of(const judge::RunResult& result) noexcept {
 int conclude(const store::RunDir& run) {
   const judge::RunResult result = judge::judge_run(run);
   report::write_reports(result, run.path());
-  fmt::print("\n{}",
-             report::render_console(result, console_style((run.path() / "report.html").string())));
+  const std::string page = (run.path() / "report.html").string();
+  say("\n" + report::render_console(result, console_style(page)));
   return exit_code_of(result);
 }
 

@@ -1,7 +1,5 @@
 #include "progress.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 
 #include "core/text.h"
@@ -48,8 +46,7 @@ std::string describe(const launch::RoundProgress& progress) {
 Progress::Progress(Terminal terminal) : terminal_(terminal) {}
 
 Progress::~Progress() {
-  if (drawn_) fmt::print("\r\x1b[K");
-  std::fflush(stdout);
+  if (drawn_) say("\r\x1b[K");
 }
 
 std::string Progress::bar() const {
@@ -61,15 +58,12 @@ std::string Progress::bar() const {
 }
 
 void Progress::line(const std::string& text) {
-  if (drawn_) fmt::print("\r\x1b[K");
+  say((drawn_ ? "\r\x1b[K" : "") + text + "\n");
   drawn_ = false;
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
 }
 
 void Progress::redraw(const std::string& text) {
-  fmt::print("\r\x1b[K{}", ellipsize(text, terminal_.width - 1));
-  std::fflush(stdout);
+  say("\r\x1b[K" + ellipsize(text, terminal_.width - 1));
   drawn_ = true;
 }
 

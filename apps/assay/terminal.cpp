@@ -1,5 +1,6 @@
 #include "terminal.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -37,6 +38,11 @@ Terminal terminal() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) t.width = size.ws_col;
   return t;
+}
+
+void say(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
 }
 
 report::ConsoleStyle console_style(const std::string& report_path) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "report/console.h"
 
@@ -16,6 +17,10 @@ struct Terminal {
 };
 
 [[nodiscard]] Terminal terminal();
+/// Writes to stdout at once. A reader that went away (`assay run | head`) must not end a run, so
+/// errors are ignored.
+void say(std::string_view text);
+
 [[nodiscard]] report::ConsoleStyle console_style(const std::string& report_path);
 
 }  // namespace assay::app

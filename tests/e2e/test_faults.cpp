@@ -208,6 +208,17 @@ TEST_F(Faults, TwoRunsAtOnceDoNotDisturbEachOther) {
   EXPECT_EQ(runs, 2);
 }
 
+TEST_F(Faults, AReaderThatGoesAwayDoesNotEndTheRun) {
+  const fs::path suite = script_suite("sleep 0.3\n", "    repeats: 2\n");
+  const CommandResult run =
+      run_command({"/bin/sh", "-c", "cd \"$1\" && \"$2\" run \"$3\" | head -n 1; sleep 2", "sh",
+                   folder_.string(), std::string(ASSAY_BIN_DIR) + "/assay", suite.string()});
+  EXPECT_EQ(run.status.code, 0) << run.err;
+  EXPECT_THAT(run.err, Not(HasSubstr("error")));
+  EXPECT_TRUE(eventually([&] { return fs::exists(latest() / "result.json"); }));
+  EXPECT_EQ(result()["cases"][0]["rounds"][1]["status"], "completed");
+}
+
 TEST_F(Faults, ARunIsLockedAgainstASecondResume) {
   const fs::path suite = script_suite("sleep 3\n");
   const pid_t pid = start({"run", suite.string()});
