@@ -6,11 +6,10 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 "$source_dir/scripts/install-deps.sh" build
 cd "$source_dir"
-if [ ! -f build/release/build.ninja ]; then
+# A tree that was moved or copied needs a new configuration.
+if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source_dir" build/release/CMakeCache.txt; then
   echo "Configuring (build/release)"
-  cmake --preset release -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF >build-release.log 2>&1 ||
-    { cat build-release.log >&2; exit 3; }
-  rm -f build-release.log
+  cmake --preset release --fresh -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF >/dev/null
 fi
 echo "Building Assay (minutes the first time, seconds later)"
 cmake --build --preset release --target programs

@@ -12,7 +12,10 @@ if [ "${1:-}" = --full ]; then
 fi
 
 scripts/install-deps.sh build test
-cmake --preset release -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON
+# A tree that was moved or copied needs a new configuration.
+fresh=--fresh
+! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/release/CMakeCache.txt || fresh=
+cmake --preset release $fresh -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON
 cmake --build --preset release
 ctest --preset release -j "$(nproc)" "$@"
 
