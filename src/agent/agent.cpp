@@ -22,6 +22,7 @@ namespace {
 constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
 // A controller that does not read: heartbeats are dropped beyond this, never facts.
 constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
+constexpr auto kLastWords = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -31,6 +32,7 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
       input_(loop, input_fd),
       output_(loop, output_fd),
       signals_(loop, SIGCHLD, SIGTERM, SIGINT),
+      last_words_(loop),
       decoder_([this](int to, const Json& message) {
         if (to == node_ || to == kAllNodes) handle(message);
       }) {
@@ -62,13 +64,14 @@ void Agent::wait_for_input() {
 
 void Agent::wait_for_signals() {
   signals_.async_wait([this](const asio::error_code& ec, int signal) {
-    if (ec) return;
+    // A signal that was already queued is not cancelled any more; waiting anew would never end.
+    if (ec || finished_) return;
     if (signal == SIGCHLD) {
       if (round_) round_->children_changed();
     } else {
       end_soon("asked to end by a signal");
     }
-    wait_for_signals();
+    if (!finished_) wait_for_signals();
   });
 }
 
@@ -137,8 +140,19 @@ void Agent::end_soon(const std::string& /*why*/) {
 }
 
 void Agent::finish() {
+  finished_ = true;
   signals_.cancel();
-  if (!writing_) output_.close();
+  if (!writing_) return close_output();
+  // A controller that is stopped, not dead, would let the last words wait for ever.
+  last_words_.expires_after(kLastWords);
+  last_words_.async_wait([this](const asio::error_code& ec) {
+    if (!ec) loop_.stop();
+  });
+}
+
+void Agent::close_output() {
+  last_words_.cancel();
+  output_.close();
 }
 
 void Agent::send(const Json& message) {
@@ -157,14 +171,15 @@ void Agent::flush() {
                       if (ec) {
                         output_gone_ = true;
                         outbox_.clear();
+                        last_words_.cancel();
                         return end_soon("the controller does not listen");
                       }
                       outbox_bytes_ -= outbox_.front().size();
                       outbox_.pop_front();
                       if (!outbox_.empty())
                         flush();
-                      else if (ending_ && !round_)
-                        output_.close();
+                      else if (finished_)
+                        close_output();
                     });
 }
 

@@ -8,6 +8,7 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
 
 #include "agent/protocol.h"
 #include "agent/round_supervisor.h"
@@ -33,6 +34,7 @@ class Agent {
   void probe(const Json& message);
   void end_soon(const std::string& why);
   void finish();
+  void close_output();
   void send(const Json& message);
   void flush();
 
@@ -41,6 +43,7 @@ class Agent {
   asio::posix::stream_descriptor input_;
   asio::posix::stream_descriptor output_;
   asio::signal_set signals_;
+  asio::steady_timer last_words_;
   Encoder encoder_;
   Decoder decoder_;
   std::array<char, 65536> buffer_{};
@@ -48,7 +51,8 @@ class Agent {
   std::size_t outbox_bytes_ = 0;
   bool writing_ = false;
   bool output_gone_ = false;
-  bool ending_ = false;
+  bool ending_ = false;    // no new round; the running one is being stopped
+  bool finished_ = false;  // nothing is left but the outbox
   std::unique_ptr<RoundSupervisor> round_;
 };
 
