@@ -3,9 +3,21 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ -f build/release/compile_commands.json ] || cmake --preset release >/dev/null
-if [ $# -gt 0 ]; then files=("$@"); else 
-  # clang 14 does not know libstdc++'s coroutines.
-  mapfile -t files < <(find apps src -name '*.cpp' -print0 | xargs -0 grep -LE 'co_await|awaitable|launch/(controller|round|fleet)\.h' | sort)
+
+# Headers with coroutines, and those that include them: clang 14 does not know libstdc++'s coroutines.
+coroutine_headers() {
+  local pattern='awaitable|co_await' found='' more
+  while more=$(grep -rlE "$pattern" src apps --include='*.h' | sort) && [ "$more" != "$found" ]; do
+    found=$more
+    pattern="awaitable|co_await|\"($(sed -E 's#^(src|apps/[^/]+)/##' <<<"$found" | paste -sd'|'))\""
+  done
+  echo "$pattern"
+}
+
+if [ $# -gt 0 ]; then
+  files=("$@")
+else
+  mapfile -t files < <(find apps src -name '*.cpp' -print0 | xargs -0 grep -LE "$(coroutine_headers)" | sort)
 fi
 printf '%s\0' "${files[@]}" |
   xargs -0 -n 1 -P "$(nproc)" clang-tidy -p build/release --quiet --warnings-as-errors='*' \

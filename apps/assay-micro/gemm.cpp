@@ -15,15 +15,15 @@ constexpr std::size_t kColumns = 3072;
 constexpr std::size_t kAlignment = 64;
 
 struct Vector128 {
-  typedef float Type __attribute__((vector_size(16)));
+  using Type __attribute__((vector_size(16))) = float;
   static constexpr std::size_t kLanes = 4;
 };
 struct Vector256 {
-  typedef float Type __attribute__((vector_size(32)));
+  using Type __attribute__((vector_size(32))) = float;
   static constexpr std::size_t kLanes = 8;
 };
 struct Vector512 {
-  typedef float Type __attribute__((vector_size(64)));
+  using Type __attribute__((vector_size(64))) = float;
   static constexpr std::size_t kLanes = 16;
 };
 

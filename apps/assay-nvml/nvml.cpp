@@ -57,7 +57,8 @@ Error no_nvml(const std::string& what) {
 
 class Nvml::Library {
  public:
-  Library() : handle_(::dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  // Never unmapped: driver libraries keep threads and memory of their own.
+  Library() : handle_(::dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
     if (handle_ == nullptr) {
       const char* reason = ::dlerror();
       throw no_nvml(fmt::format("cannot load {}: {}", library_path(),

@@ -24,7 +24,7 @@ struct CheckOptions {
 };
 
 std::string colored(probe::Level level, bool color) {
-  const std::string text(probe::to_string(level));
+  std::string text(probe::to_string(level));
   if (!color) return text;
   const char* code = level == probe::Level::pass ? "32" : level == probe::Level::warn ? "33" : "31";
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);

@@ -22,7 +22,7 @@ fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
   if (fs::is_regular_file(name)) return name;
   const fs::path suites = conf_dir / "suites";
   if (name.find('/') == std::string::npos) {
-    const fs::path named = suites / (name.ends_with(".yaml") ? name : name + ".yaml");
+    fs::path named = suites / (name.ends_with(".yaml") ? name : name + ".yaml");
     if (fs::is_regular_file(named)) return named;
   }
   std::vector<std::string> known;

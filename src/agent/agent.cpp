@@ -12,6 +12,7 @@
 #include "core/host.h"
 #include "core/version.h"
 #include "probe/check.h"
+#include "probe/devices.h"
 #include "probe/system_info.h"
 
 namespace assay::agent {
@@ -22,6 +23,7 @@ namespace {
 constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
 // A controller that does not read: heartbeats are dropped beyond this, never facts.
 constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
+constexpr Nanoseconds kDeviceQueryLimit = std::chrono::seconds(5);
 constexpr auto kLastWords = std::chrono::seconds(2);
 
 }  // namespace
@@ -88,7 +90,7 @@ void Agent::handle(const Json& message) {
                                            : StopCause::stop,
                    grace);
   } else if (type == "describe") {
-    send({{"type", "system"}, {"system", probe::system_info("/")}});
+    describe(message);
   } else if (type == "probe") {
     probe(message);
   } else if (type == "bye") {
@@ -115,6 +117,14 @@ void Agent::begin_round(const Json& message) {
     return send({{"type", "error"}, {"reason", error.message()}});
   }
   round_->start();
+}
+
+void Agent::describe(const Json& message) {
+  Json system = probe::system_info("/");
+  if (message.contains("device_query"))
+    system["devices"] = probe::list_devices(probe::device_query_from_json(message["device_query"]),
+                                            kDeviceQueryLimit);
+  send({{"type", "system"}, {"system", std::move(system)}});
 }
 
 void Agent::probe(const Json& message) {

@@ -59,7 +59,7 @@ void RankProcess::wait_for_output() {
 }
 
 bool RankProcess::read_available(std::size_t at_most) {
-  static thread_local std::array<char, 256 * 1024> buffer;
+  static thread_local std::array<char, std::size_t{256} << 10> buffer;
   for (std::size_t i = 0; i < at_most; ++i) {
     const ssize_t n = ::read(output_.native_handle(), buffer.data(), buffer.size());
     if (n == 0) return false;

@@ -16,8 +16,6 @@
 
 #include "core/files.h"
 
-extern char** environ;
-
 namespace assay::agent {
 
 namespace {

@@ -116,7 +116,7 @@ fs::path find_conf_dir(const fs::path& executable, const char* assay_conf) {
     throw Error(ErrorKind::environment, "ASSAY_CONF is not a configuration folder", assay_conf,
                 "it must be the folder that holds vendors/, workloads/ and rules/");
   }
-  const fs::path installed = executable.parent_path().parent_path() / "share/assay/conf";
+  fs::path installed = executable.parent_path().parent_path() / "share/assay/conf";
   if (is_conf_dir(installed)) return installed;
   for (fs::path folder = executable.parent_path(); !folder.empty(); folder = folder.parent_path()) {
     if (is_conf_dir(folder / "conf")) return folder / "conf";

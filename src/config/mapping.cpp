@@ -49,7 +49,7 @@ std::string Mapping::choice(std::string_view key, const std::vector<std::string>
 }
 
 std::string choice(const Node& node, const std::vector<std::string>& choices) {
-  const std::string word = node.text();
+  std::string word = node.text();
   if (std::ranges::find(choices, word) == choices.end())
     node.fail("expected one of " + join(choices, ", ") + ", got '" +
               printable(ellipsize(word, 60)) + "'" +

@@ -11,6 +11,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "import/flagperf.h"
@@ -26,12 +27,9 @@ namespace fs = std::filesystem;
 /// Names and numeric addresses under which this machine can be meant.
 std::vector<std::string> this_machine() {
   std::vector<std::string> out{"localhost", "127.0.0.1", "::1"};
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) == 0) {
-    const std::string full = name.data();
-    out.push_back(full);
-    out.push_back(full.substr(0, full.find('.')));
-  }
+  const std::string full = host_name();
+  out.push_back(full);
+  out.push_back(full.substr(0, full.find('.')));
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return out;
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);

@@ -99,6 +99,7 @@ struct RankLog {
   std::optional<perflog::FinishedSummary> finished;             ///< the first FINISHED
   std::vector<std::pair<std::string, double>> finished_values;  ///< its numbers and booleans
   double clock_jump_s = 0;  ///< largest disagreement of wall and monotonic time, or step back
+  std::vector<std::string> last_lines;       ///< what a rank that did not end well said last
   std::vector<std::vector<double>> outputs;  ///< matches of the plan's output metrics, by metric
 };
 

@@ -23,6 +23,7 @@ Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
   out["vendor"] = plan.vendor;
   out["launcher"] = plan.cluster.launcher;
   out["telemetry_interval_s"] = seconds(plan.telemetry.interval);
+  if (!plan.submission.empty()) out["submission"] = plan.submission;
   out["journal_lines_skipped"] = skipped;
   return out;
 }

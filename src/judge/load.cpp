@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <fstream>
 #include <mutex>
 #include <regex>
 #include <thread>
@@ -11,8 +12,10 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
+#include "perflog/token.h"
 
 namespace assay::judge {
 
@@ -140,6 +143,28 @@ std::vector<int> logged_ranks(const fs::path& node_dir) {
   return ranks;
 }
 
+// The last lines of ordinary output: an exception, a message of the loader, an assertion.
+std::vector<std::string> last_words(const fs::path& log) {
+  constexpr std::size_t kTail = 16 << 10;
+  constexpr std::size_t kLines = 8;
+  constexpr std::size_t kColumns = 300;
+  std::ifstream file(log, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::int64_t>(file.tellg());
+  file.seekg(std::max<std::int64_t>(0, size - static_cast<std::int64_t>(kTail)));
+  std::string tail(kTail, '\0');
+  file.read(tail.data(), static_cast<std::streamsize>(kTail));
+  tail.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  std::vector<std::string_view> lines = split(tail, '\n');
+  // The first one began before the tail did.
+  if (tail.size() == kTail && lines.size() > 1) lines.erase(lines.begin());
+  std::vector<std::string> words;
+  for (const std::string_view line : lines)
+    if (!trim(line).empty() && line.find(perflog::detail::kToken) == std::string_view::npos)
+      words.push_back(ellipsize(printable(line), kColumns));
+  if (words.size() > kLines) words.erase(words.begin(), words.end() - kLines);
+  return words;
+}
+
 void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence& rank,
               std::size_t step_limit) {
   const std::vector<fs::path> parts = store::rank_logs(node_dir, rank.rank);
@@ -158,6 +183,8 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
     // Only the newest part ends where the rank's output ended.
     rank.log.truncated = stats.truncated_tail;
   }
+  if (!parts.empty() && (!rank.exit || !rank.exit->ok()))
+    rank.log.last_lines = last_words(parts.back());
 }
 
 }  // namespace

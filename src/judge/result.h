@@ -23,7 +23,8 @@ struct Finding {
   Severity severity = Severity::note;
   std::string reason;
   std::string advice;
-  std::string where;  ///< "round 2, rank 3 on node1", or empty
+  std::string where;                 ///< "round 2, rank 3 on node1", or empty
+  std::vector<std::string> quote{};  ///< the culprit's last words: lines of its log, safe to show
 };
 
 struct Metric {

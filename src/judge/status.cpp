@@ -90,6 +90,7 @@ Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std:
   if (ranks.size() > 1 && at != result.ranks.end() && at->steps > 0)
     finding.reason += fmt::format(", least far was {} at step {}", name_of(*behind), at->steps);
   finding.advice += "; " + see(*behind);
+  finding.quote = behind->log.last_lines;
   finding.where = name_of(*behind);
   return finding;
 }
@@ -112,6 +113,7 @@ Finding failed(const RoundEvidence& evidence) {
     if (&rank != first && rank.exit && !rank.exit->ok()) also.push_back(&rank);
   if (!also.empty()) finding.reason += fmt::format("; {} did not end well either", list(also));
   finding.advice = hint(*first->exit);
+  finding.quote = first->log.last_lines;
   if (const std::string log = see(*first); !log.empty()) finding.advice += "; " + log;
   return finding;
 }
@@ -134,8 +136,8 @@ Finding lost(const RoundEvidence& evidence) {
   return finding;
 }
 
-std::string or_else(const std::string& reason, std::string otherwise) {
-  return reason.empty() ? std::move(otherwise) : reason;
+std::string or_else(const std::string& reason, const std::string& otherwise) {
+  return reason.empty() ? otherwise : reason;
 }
 
 }  // namespace

@@ -16,8 +16,6 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 
-extern char** environ;
-
 namespace assay::launch {
 
 namespace {

@@ -128,7 +128,9 @@ asio::awaitable<void> Controller::prepare(Fleet& fleet) {
   co_await fleet.connect();
   if (std::filesystem::exists(run_.system_file())) co_return;
   Json nodes = Json::array();
-  for (auto& [node, system] : co_await fleet.describe(kDescribeLimit)) {
+  const Json& vendor = run_.plan().vendor_data;
+  const Json query = vendor.contains("query") ? vendor["query"] : Json();
+  for (auto& [node, system] : co_await fleet.describe(query, kDescribeLimit)) {
     Json entry{{"node", node}, {"host", fleet.hosts()[static_cast<std::size_t>(node)]}};
     entry.update(system);
     nodes.push_back(std::move(entry));

@@ -94,8 +94,9 @@ asio::awaitable<std::map<int, Json>> Fleet::ask(const Json& request, std::string
   co_return answers;
 }
 
-asio::awaitable<std::map<int, Json>> Fleet::describe(Nanoseconds limit) {
-  const Json request = Json::object({{"type", "describe"}});
+asio::awaitable<std::map<int, Json>> Fleet::describe(const Json& device_query, Nanoseconds limit) {
+  Json request = Json::object({{"type", "describe"}});
+  if (!device_query.is_null()) request["device_query"] = device_query;
   const std::map<int, Json> answers = co_await ask(request, "system", limit);
   std::map<int, Json> systems;
   for (const auto& [node, message] : answers)

@@ -33,7 +33,7 @@ class Fleet {
   asio::awaitable<void> connect();
   /// Asks every agent what machine it is on: node → system information. Nodes that do not answer
   /// within `limit` are left out.
-  asio::awaitable<std::map<int, Json>> describe(Nanoseconds limit);
+  asio::awaitable<std::map<int, Json>> describe(const Json& device_query, Nanoseconds limit);
   /// Sends `request` to every agent and collects the first answer of type `answer` from each, at
   /// most for `limit`.
   asio::awaitable<std::map<int, Json>> ask(const Json& request, std::string answer,

@@ -15,7 +15,7 @@ using config::Node;
 namespace {
 
 std::string read_safe_word(const Node& node, const char* what) {
-  const std::string word = node.nonempty_text();
+  std::string word = node.nonempty_text();
   const bool odd = std::ranges::any_of(word, [](char c) {
     return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\'' || c == '"';
   });
@@ -28,7 +28,7 @@ std::string read_safe_word(const Node& node, const char* what) {
 }
 
 std::string read_host_name(const Node& node) {
-  const std::string name = read_safe_word(node, "a host name");
+  std::string name = read_safe_word(node, "a host name");
   if (name.find('/') != std::string::npos || name.size() > 253)
     node.fail("not a host name: " + node.describe());
   return name;

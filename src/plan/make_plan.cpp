@@ -277,6 +277,7 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& op
   plan.vendor_data = catalog::to_json(vendor, options.bindir);
   plan.cluster = suite.cluster;
   plan.telemetry = suite.telemetry;
+  plan.submission = suite.submission;
   for (const SuiteCase* wanted : selected_cases(suite, options.only))
     plan.cases.push_back(resolve_case(*wanted, suite, catalog, vendor, options));
   return plan;

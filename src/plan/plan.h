@@ -103,6 +103,7 @@ struct Plan {
   Json vendor_data = Json::object();  ///< the vendor's catalogue entry (telemetry source, …)
   Cluster cluster;
   Telemetry telemetry;
+  std::map<std::string, std::string> submission;  ///< who hands the result in, for MLPerf logs
   std::vector<CasePlan> cases;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -47,7 +48,12 @@ void render_config(std::string& out, const CasePlan& plan) {
   }
 }
 
-void render_case(std::string& out, const CasePlan& plan) {
+std::string rule_text(const catalog::Rule& rule) {
+  return fmt::format("{} ({}, {}): {}  # {}", rule.id, rule.scope, rule.severity, bound(rule),
+                     rule.origin);
+}
+
+void render_case(std::string& out, const CasePlan& plan, const std::set<std::string>& common) {
   out += fmt::format("case {}\n", plan.name);
   line(out, "runs",
        fmt::format("{} of {} ({} × {} per node), launched {}", count(plan.repeats, "round"),
@@ -82,9 +88,22 @@ void render_case(std::string& out, const CasePlan& plan) {
                    duration_text(plan.limits.grace),
                    format_bytes(static_cast<double>(plan.limits.output_bytes))));
   for (const catalog::Rule& rule : plan.rules)
-    line(out, "rule",
-         fmt::format("{} ({}, {}): {}  # {}", rule.id, rule.scope, rule.severity, bound(rule),
-                     rule.origin));
+    if (const std::string text = rule_text(rule); !common.contains(text)) line(out, "rule", text);
+}
+
+// The rules that hold for every case in the same words.
+std::vector<std::string> common_rules(const Plan& plan) {
+  std::vector<std::string> common;
+  if (plan.cases.size() < 2) return common;
+  for (const catalog::Rule& rule : plan.cases.front().rules) {
+    const std::string text = rule_text(rule);
+    const bool everywhere = std::ranges::all_of(plan.cases, [&](const CasePlan& other) {
+      return std::ranges::any_of(
+          other.rules, [&](const catalog::Rule& theirs) { return rule_text(theirs) == text; });
+    });
+    if (everywhere) common.push_back(text);
+  }
+  return common;
 }
 
 }  // namespace
@@ -104,10 +123,13 @@ std::string render_text(const Plan& plan) {
         host.slots == 0 ? host.name : fmt::format("{} ({})", host.name, count(host.slots, "slot")));
   line(out, "telemetry",
        plan.telemetry.enabled ? "every " + duration_text(plan.telemetry.interval) : "off");
+  const std::vector<std::string> common = common_rules(plan);
   for (const CasePlan& c : plan.cases) {
     out += '\n';
-    render_case(out, c);
+    render_case(out, c, {common.begin(), common.end()});
   }
+  if (!common.empty()) out += "\nevery case\n";
+  for (const std::string& rule : common) line(out, "rule", rule);
   return printable(out);
 }
 

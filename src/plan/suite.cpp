@@ -26,7 +26,7 @@ const std::vector<std::string>& keys(const std::string& place) {
 constexpr std::size_t kMaxPatternBytes = 1000;
 
 std::string read_pattern(const Node& node) {
-  const std::string pattern = node.nonempty_text();
+  std::string pattern = node.nonempty_text();
   if (pattern.size() > kMaxPatternBytes)
     node.fail("the pattern is longer than " + std::to_string(kMaxPatternBytes) + " bytes");
   try {
@@ -88,7 +88,7 @@ std::string read_word(const Mapping& map, const char* key, std::string fallback)
               "to YAML, null is nothing: write 'null' in quotes if you mean the word");
   const Node* node = map.find(key);
   if (node == nullptr) return fallback;
-  const std::string word = node->nonempty_text();
+  std::string word = node->nonempty_text();
   if (word.find_first_of(": \t\n/") != std::string::npos)
     node->fail(std::string("'") + key + "' must not contain spaces, ':' or '/', got " +
                node->describe());
@@ -196,11 +196,23 @@ Telemetry read_telemetry(const Node& node) {
   return telemetry;
 }
 
+std::map<std::string, std::string> read_submission(const Node& node) {
+  const Mapping map(node, "submission", keys("submission"));
+  std::map<std::string, std::string> out;
+  for (const std::string& key : keys("submission"))
+    if (map.has(key)) out[key] = map.at(key).nonempty_text();
+  if (map.has("division")) (void)map.choice("division", {"closed", "open"});
+  if (map.has("status")) (void)map.choice("status", {"onprem", "cloud", "preview", "research"});
+  return out;
+}
+
 }  // namespace
 
 const std::map<std::string, std::vector<std::string>>& suite_keys() {
   static const std::map<std::string, std::vector<std::string>> all{
-      {"", {"name", "description", "vendor", "cluster", "telemetry", "defaults", "cases"}},
+      {"",
+       {"name", "description", "vendor", "cluster", "telemetry", "submission", "defaults",
+        "cases"}},
       {"cluster", {"launcher", "hosts", "master_addr", "master_port", "ssh", "slurm"}},
       {"cluster.hosts", {"name", "slots"}},
       {"cluster.ssh", {"user", "port", "identity", "jump"}},
@@ -208,6 +220,7 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
        {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude", "time",
         "extra"}},
       {"telemetry", {"interval", "enabled"}},
+      {"submission", {"org", "division", "status", "platform"}},
       {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps"}},
       {"limits", catalog::limit_keys()},
       {"case", {"case",    "name",    "model",  "framework",  "hardware",     "nodes",  "procs",
@@ -238,6 +251,8 @@ Suite read_suite(const Node& root) {
     suite.cluster_node = *cluster;
   }
   if (const Node* telemetry = map.find("telemetry")) suite.telemetry = read_telemetry(*telemetry);
+  if (const Node* submission = map.find("submission"))
+    suite.submission = read_submission(*submission);
   if (const Node* defaults = map.find("defaults")) suite.defaults = read_defaults(*defaults);
   const Node& cases = map.at("cases");
   if (cases.items().empty()) cases.fail("the suite has no cases");

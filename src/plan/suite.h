@@ -57,6 +57,7 @@ struct Suite {
   Cluster cluster;
   config::Node cluster_node;
   Telemetry telemetry;
+  std::map<std::string, std::string> submission;
   SuiteDefaults defaults;
   std::vector<SuiteCase> cases;
   config::Node root;  ///< the whole document, for --set
@@ -69,8 +70,8 @@ struct Suite {
 [[nodiscard]] Suite read_suite(const config::Node& root);
 
 /// Every key that a suite may have, by the place where it stands: "" (top level), "cluster",
-/// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "defaults", "limits", "case",
-/// "metric", "target", "rule".
+/// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "submission", "defaults",
+/// "limits", "case", "metric", "target", "rule".
 [[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
 
 }  // namespace assay::plan

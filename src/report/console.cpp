@@ -195,6 +195,8 @@ class Console {
       if (!finding.advice.empty())
         paragraph(plain(finding.advice), indent + own("→ "),
                   indent + (style_.unicode ? "  " : "   "));
+      for (const std::string& words : finding.quote)
+        line(paint("2", cut_to(indent + own("│ ") + plain(words), width_, own("…"))));
     }
   }
 

@@ -60,6 +60,8 @@ std::string one_finding(const MergedFinding& merged) {
   if (!finding.advice.empty())
     out +=
         fmt::format("<p class=\"advice\"><b>What to do</b> {}</p>", escape_markup(finding.advice));
+  if (!finding.quote.empty())
+    out += fmt::format("<pre class=\"quote\">{}</pre>", escape_markup(join(finding.quote, "\n")));
   out += fmt::format("<p class=\"where\">rule <code>{}</code>", escape_markup(finding.rule));
   if (const std::string places = places_text(merged.places); !places.empty())
     out += " · " + escape_markup(places);

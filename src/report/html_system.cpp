@@ -174,7 +174,7 @@ constexpr std::array<std::string_view, 6> kConsoles{"",     "aspeed", "matrox",
                                                     "qemu", "vmware", "virtio"};
 
 void add_devices(const Json& node, std::vector<std::string>& parts) {
-  const Json* devices = find(node, {"accelerators", "devices", "gpus"});
+  const Json* devices = find(node, {"devices", "accelerators"});
   if (devices == nullptr || !devices->is_array()) return;
   std::vector<std::pair<std::string, int>> kinds;
   for (const Json& device : *devices) {

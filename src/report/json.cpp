@@ -36,6 +36,7 @@ Json finding_to_json(const Finding& finding) {
                {"reason", finding.reason},
                {"advice", finding.advice}};
   put_text(json, "where", finding.where);
+  if (!finding.quote.empty()) json["quote"] = finding.quote;
   return json;
 }
 
@@ -240,7 +241,8 @@ std::vector<Finding> findings_from(const Reader& reader) {
                         .severity = item.one_of("severity", kSeverities),
                         .reason = item.get<std::string>("reason"),
                         .advice = item.get<std::string>("advice"),
-                        .where = item.get_or<std::string>("where", "")});
+                        .where = item.get_or<std::string>("where", ""),
+                        .quote = item.get_or<std::vector<std::string>>("quote", {})});
   });
   return findings;
 }

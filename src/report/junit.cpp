@@ -52,6 +52,7 @@ Problem problem_of(const std::vector<Finding>& findings, Validity validity,
     if (!finding.where.empty()) problem.body += " (" + finding.where + ")";
     problem.body += '\n';
     if (!finding.advice.empty()) problem.body += "  what to do: " + finding.advice + "\n";
+    for (const std::string& words : finding.quote) problem.body += "  | " + words + "\n";
   }
   if (!reason.empty() && reason != problem.message) problem.body += "round: " + reason + "\n";
   if (problem.message.empty()) problem.message = judge::to_string(validity);

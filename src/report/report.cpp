@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -54,6 +55,7 @@ std::map<std::string, MllogContext> contexts_of(const judge::RunResult& result,
 void write_mllogs(const judge::RunResult& result, const std::filesystem::path& run_dir) {
   auto contexts = contexts_of(result, run_dir / "plan.json");
   std::set<std::string> taken;
+  std::set<std::string> written;
   for (const judge::CaseResult& one : result.cases) {
     MllogContext& context = contexts[one.name];
     for (const judge::RoundResult& round : one.rounds) {
@@ -64,8 +66,16 @@ void write_mllogs(const judge::RunResult& result, const std::filesystem::path& r
       if (log.empty()) continue;
       make_directories(run_dir / "mllog");
       write_file_atomic(run_dir / "mllog" / name, log);
+      written.insert(name);
     }
   }
+  // Logs of rounds that this result does not have any more.
+  std::error_code ec;
+  std::vector<std::filesystem::path> stale;
+  for (const auto& entry : std::filesystem::directory_iterator(run_dir / "mllog", ec))
+    if (entry.path().extension() == ".txt" && !written.contains(entry.path().filename().string()))
+      stale.push_back(entry.path());
+  for (const auto& path : stale) std::filesystem::remove(path, ec);
 }
 
 }  // namespace

@@ -34,6 +34,17 @@ TEST_F(Faults, ARankThatExitsWithThreeFailsTheRoundAndIsNamed) {
   EXPECT_EQ(round["ranks"][0]["exit"]["code"], 3);
 }
 
+TEST_F(Faults, TheLastWordsOfAFailedRankAreShownWithoutTheirColours) {
+  const fs::path suite = script_suite(
+      "echo loading\nprintf '\\033[31mRuntimeError: out of memory\\033[0m\\n' >&2\nexit 1\n");
+  const CommandResult run = assay({"run", suite.string()});
+  EXPECT_THAT(run.out, HasSubstr("RuntimeError: out of memory"));
+  EXPECT_THAT(run.out, Not(HasSubstr("\x1b")));
+  const Json quote = result()["cases"][0]["rounds"][0]["findings"][0]["quote"];
+  EXPECT_EQ(quote, Json::parse(R"(["loading", "RuntimeError: out of memory"])"));
+  EXPECT_THAT(read_file(latest() / "report.html"), HasSubstr("RuntimeError: out of memory"));
+}
+
 TEST_F(Faults, ARankKilledBySegvIsNamedWithItsSignal) {
   const Json round = only_round(script_suite("kill -SEGV $$\n"), 5);
   EXPECT_EQ(round["ranks"][0]["exit"]["signal"], SIGSEGV);

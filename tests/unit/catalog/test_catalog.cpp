@@ -5,24 +5,15 @@
 #include <unistd.h>
 
 #include "catalog/catalog.h"
-#include "core/error.h"
+#include "error_of.h"
 
 namespace assay::catalog {
 namespace {
 
 namespace fs = std::filesystem;
+using assay::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    (void)f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 class ConfDir : public ::testing::Test {
  protected:

@@ -6,21 +6,13 @@
 
 #include "catalog/catalog.h"
 #include "config/yaml.h"
+#include "error_of.h"
 
 namespace assay::catalog {
 namespace {
 
+using assay::testing::error_of;
 using ::testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    (void)f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 std::vector<RuleChange> changes(const std::string& yaml) {
   return read_rule_changes(config::parse_yaml(yaml, {"s.yaml", "", false}));

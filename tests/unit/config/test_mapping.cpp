@@ -3,25 +3,17 @@
 
 #include "config/mapping.h"
 #include "config/yaml.h"
+#include "error_of.h"
 
 namespace assay::config {
 namespace {
 
+using assay::testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 Node parse(std::string_view text) {
   return parse_yaml(text, {"s.yaml", "", false});
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    (void)f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 TEST(Mapping, UnknownKeyNamesTheNearestAndThePlace) {

@@ -2,25 +2,17 @@
 #include <gtest/gtest.h>
 
 #include "config/yaml.h"
+#include "error_of.h"
 
 namespace assay::config {
 namespace {
 
 using namespace std::chrono_literals;
+using assay::testing::error_of;
 using ::testing::HasSubstr;
 
 Node value(const std::string& text) {
   return *parse_yaml("v: " + text + "\n", {"s.yaml", "", false}).find("v");
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    (void)f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 TEST(NodeText, KeepsWhatYaml11WouldTakeForSomethingElse) {

@@ -48,6 +48,15 @@ TEST(FailedRound, NamesTheRankThatFailedFirstAndItsLog) {
   EXPECT_EQ(round.reason, f.reason);
 }
 
+TEST(FailedRound, QuotesTheLastLinesOfTheCulprit) {
+  RankEvidence rank = constant_rank(0);
+  rank.exit = ExitStatus{1, std::nullopt};
+  rank.log.last_lines = {"Traceback (most recent call last):", "RuntimeError: out of memory"};
+  const RoundResult round = judge_round(strict_plan(1), with_status(RoundStatus::failed, {rank}));
+  ASSERT_NE(finding(round.findings, "round-failed"), nullptr);
+  EXPECT_EQ(finding(round.findings, "round-failed")->quote, rank.log.last_lines);
+}
+
 TEST(FailedRound, StillShowsWhatMayExplainIt) {
   RankEvidence rank = constant_rank(0);
   rank.exit = ExitStatus{1, std::nullopt};

@@ -18,6 +18,20 @@ std::string error(const std::string& yaml) {
   return error_of([&] { return plan(yaml); });
 }
 
+TEST(RenderedPlan, SaysTheRulesOfEveryCaseOnce) {
+  const std::string text =
+      render_text(plan("cases:\n  - train:native:X1:1:1:1\n"
+                       "  - {case: 'train:native:X1:1:2:1', rules: {min-steps: {min: 99}}}\n"));
+  const auto count = [&](std::string_view what) {
+    int n = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count("min-duration"), 1);
+  EXPECT_EQ(count("steps ≥ 10"), 1);
+  EXPECT_EQ(count("steps ≥ 99"), 1);
+}
+
 TEST(MakePlan, WorkloadDefaultsWithoutAnyOverride) {
   const CasePlan c = plan("cases: [train:native:cpu:1:1:1]").cases.at(0);
   EXPECT_EQ(dump_line(c.config),

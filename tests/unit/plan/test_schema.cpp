@@ -27,6 +27,7 @@ const std::map<std::string, std::string>& places() {
       {"cluster.ssh", "/properties/cluster/properties/ssh"},
       {"cluster.slurm", "/properties/cluster/properties/slurm"},
       {"telemetry", "/properties/telemetry"},
+      {"submission", "/properties/submission"},
       {"defaults", "/properties/defaults"},
       {"limits", "/$defs/limits"},
       {"case", "/$defs/case"},

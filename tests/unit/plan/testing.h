@@ -3,21 +3,12 @@
 #include <string>
 
 #include "config/yaml.h"
-#include "core/error.h"
+#include "error_of.h"
 #include "plan/make_plan.h"
 
 namespace assay::plan::testing {
 
-/// The rendered message of the Error that `f` throws.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    (void)f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
+using assay::testing::error_of;
 
 inline config::Node node(const std::string& yaml) {
   return config::parse_yaml(yaml, {"s.yaml", "", false});

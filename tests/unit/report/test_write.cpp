@@ -41,6 +41,15 @@ TEST_F(WriteReports, SecondTimeGivesTheSameBytes) {
     EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("tmp")));
 }
 
+TEST_F(WriteReports, RemovesTheLogsOfRoundsThatAreNoMore) {
+  write_reports(demo_result(), folder_);
+  write_file_atomic(folder_ / "mllog/notes.md", "mine");
+  write_reports(small_result(), folder_);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "mllog/null_round1.txt"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "mllog/my-llm_round1.txt"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "mllog/notes.md"));
+}
+
 TEST_F(WriteReports, LogsKnowTheConfigurationOfThePlan) {
   make_directories(folder_);
   write_file_atomic(folder_ / "plan.json",

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/time.h"
+
+namespace assay::probe {
+
+/// How a vendor's own tool lists its devices: `query` of conf/vendors/*.yaml.
+struct DeviceQuery {
+  std::vector<std::string> command;
+  std::string pattern;              ///< ECMAScript; a line that contains it is one device
+  std::vector<std::string> fields;  ///< what the pattern's groups are
+};
+
+[[nodiscard]] Json to_json(const DeviceQuery& query);
+/// Tolerant: what is missing or of another type is empty.
+[[nodiscard]] DeviceQuery device_query_from_json(const Json& json);
+
+/// One object a device, e.g. {"index": "0", "name": "NVIDIA H200"}, from the tool's output. Pure.
+[[nodiscard]] Json parse_devices(const std::string& output, const DeviceQuery& query);
+
+/// Runs the query, bounded by `timeout`. An empty list when the tool is absent, fails or hangs:
+/// `assay check` tells why; a description of the machine does without.
+[[nodiscard]] Json list_devices(const DeviceQuery& query, Nanoseconds timeout);
+
+}  // namespace assay::probe

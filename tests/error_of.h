@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+
+namespace assay::testing {
+
+/// The rendered message of the Error that `f` throws.
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    (void)f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace assay::testing

@@ -1,0 +1,48 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/time.h"
+#include "probe/devices.h"
+
+namespace assay::probe {
+namespace {
+
+const DeviceQuery kNvidia{
+    {"nvidia-smi", "-L"}, R"(GPU (\d+): (.+) \(UUID: ([^)]+)\))", {"index", "name", "uuid"}};
+
+TEST(Devices, AreReadFromTheToolsOwnListing) {
+  const Json devices = parse_devices(
+      "GPU 0: NVIDIA H200 (UUID: GPU-1a)\n"
+      "  MIG 1g.18gb     Device  0: (UUID: MIG-77)\n"
+      "GPU 1: NVIDIA H200 (UUID: GPU-2b)\n",
+      kNvidia);
+  EXPECT_EQ(devices, Json::parse(R"([{"index": "0", "name": "NVIDIA H200", "uuid": "GPU-1a"},
+                                     {"index": "1", "name": "NVIDIA H200", "uuid": "GPU-2b"}])"));
+}
+
+TEST(Devices, AreNoneWhenTheToolIsAbsentFailsOrHangs) {
+  using namespace std::chrono_literals;
+  DeviceQuery query = kNvidia;
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"no-such-tool"}, {"false"}, {"sleep", "60"}, {}}) {
+    query.command = command;
+    EXPECT_EQ(list_devices(query, 200ms), Json::array());
+  }
+}
+
+TEST(Devices, ANonsensicalQueryGivesNoneInsteadOfAnError) {
+  EXPECT_EQ(parse_devices("GPU 0: x", {{"x"}, "([", {"index"}}), Json::array());
+  const DeviceQuery query = device_query_from_json(Json::parse(R"({"command": 3, "fields": [1]})"));
+  EXPECT_TRUE(query.command.empty());
+  EXPECT_TRUE(query.fields.empty());
+}
+
+TEST(Devices, AQueryTravelsAsJson) {
+  const DeviceQuery back = device_query_from_json(to_json(kNvidia));
+  EXPECT_EQ(back.command, kNvidia.command);
+  EXPECT_EQ(back.pattern, kNvidia.pattern);
+  EXPECT_EQ(back.fields, kNvidia.fields);
+}
+
+}  // namespace
+}  // namespace assay::probe
