@@ -20,6 +20,12 @@ else()
   target_link_libraries(assay_yaml INTERFACE yaml-cpp)
 endif()
 
+find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+find_library(ZSTD_LIBRARY NAMES libzstd.a zstd REQUIRED)
+add_library(assay_zstd INTERFACE)
+target_include_directories(assay_zstd SYSTEM INTERFACE ${ZSTD_INCLUDE_DIR})
+target_link_libraries(assay_zstd INTERFACE ${ZSTD_LIBRARY})
+
 find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
 add_library(assay_asio INTERFACE)
 target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})

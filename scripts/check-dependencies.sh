@@ -11,14 +11,15 @@ declare -A may_use=(
   [perflog]="core"
   [telemetry]="core"
   [probe]="core"
+  [transfer]="core"
   [catalog]="core config telemetry"
   [plan]="core config catalog"
   [rendezvous]="core plan"
   [store]="core plan"
   [judge]="core stats perflog telemetry catalog plan store"
   [import]="core config"
-  [agent]="core perflog telemetry probe"
-  [launch]="core probe telemetry plan rendezvous store agent"
+  [agent]="core perflog telemetry probe transfer"
+  [launch]="core probe telemetry transfer plan rendezvous store agent"
   [report]="core judge plan store"
 )
 

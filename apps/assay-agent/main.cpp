@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/node_files.h"
 #include "agent/process_tree.h"
 #include "core/error.h"
 #include "core/version.h"
@@ -18,11 +20,19 @@
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: assay-agent --node N          serve on stdin and stdout as node N\n"
+    "usage: assay-agent --node N          serve on stdin and stdout as node N ('slurm': the "
+    "step's)\n"
+    "       assay-agent --send DIR        send a folder to stdout; stdin says what is there "
+    "already\n"
+    "       assay-agent --forget DIR      remove the folder of a run that was collected\n"
     "       assay-agent --sweep ROUND_ID  kill what a lost agent's round left behind\n"
     "       assay-agent --version\n";
 
 std::optional<int> node_number(std::string_view text) {
+  if (text == "slurm") {
+    const char* id = std::getenv("SLURM_NODEID");
+    text = id == nullptr ? "" : id;
+  }
   int node = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), node);
   if (ec != std::errc{} || end != text.data() + text.size() || node < 0) return std::nullopt;
@@ -48,6 +58,14 @@ int main(int argc, char** argv) {
     }
     if (command == "--sweep" && argc == 3) {
       fmt::print("{}\n", assay::agent::sweep_round(argv[2]));
+      return 0;
+    }
+    if (command == "--send" && argc == 3) {
+      assay::agent::send_node_files(argv[2], STDIN_FILENO, STDOUT_FILENO);
+      return 0;
+    }
+    if (command == "--forget" && argc == 3) {
+      assay::agent::forget_node_files(argv[2]);
       return 0;
     }
     if (command == "--node" && argc == 3) {

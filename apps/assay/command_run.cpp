@@ -41,9 +41,14 @@ int show_plan(const RunOptions& options) {
 
 int execute(const store::RunDir& run) {
   say("run " + run.path().string() + "\n");
-  {
+  try {
     Progress progress(terminal());
     launch::Controller(run, bin_dir(), progress).execute();
+  } catch (const Error&) {
+    // What was measured before it is not lost.
+    if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())
+      (void)conclude(run);
+    throw;
   }
   return conclude(run);
 }

@@ -67,6 +67,14 @@ void Progress::redraw(const std::string& text) {
   drawn_ = true;
 }
 
+void Progress::waiting(const std::string& what_for) {
+  if (terminal_.interactive)
+    redraw("waiting: " + what_for);
+  else if (what_for != waiting_for_)
+    line("waiting: " + what_for);
+  waiting_for_ = what_for;
+}
+
 void Progress::round_started(const plan::CasePlan& plan_case, int round, int done, int total) {
   done_ = done;
   total_ = total;

@@ -20,6 +20,7 @@ class Progress : public launch::Observer {
                       const launch::RoundProgress& progress) override;
   void round_ended(const plan::CasePlan& plan_case, int round,
                    const launch::RoundOutcome& outcome) override;
+  void waiting(const std::string& what_for) override;
   void stopping(int signals) override;
 
  private:
@@ -33,6 +34,7 @@ class Progress : public launch::Observer {
   std::int64_t round_started_ns_ = 0;
   std::int64_t shown_ns_ = 0;
   bool drawn_ = false;
+  std::string waiting_for_;
 };
 
 }  // namespace assay::app

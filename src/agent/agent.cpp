@@ -7,9 +7,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/identity.h"
 #include "agent/spawn.h"
 #include "core/error.h"
-#include "core/host.h"
 #include "core/version.h"
 #include "probe/check.h"
 #include "probe/devices.h"
@@ -47,11 +47,12 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
 }
 
 void Agent::start() {
-  send({{"type", "hello"},
-        {"protocol", kProtocolVersion},
-        {"version", version_string()},
-        {"host", host_name()},
-        {"pid", ::getpid()}});
+  Json hello = identity();
+  hello["type"] = "hello";
+  hello["protocol"] = kProtocolVersion;
+  hello["version"] = version_string();
+  hello["pid"] = ::getpid();
+  send(hello);
   wait_for_input();
   wait_for_signals();
 }
@@ -91,6 +92,8 @@ void Agent::handle(const Json& message) {
                    grace);
   } else if (type == "describe") {
     describe(message);
+  } else if (type == "free_port") {
+    send({{"type", "port"}, {"port", free_port()}});
   } else if (type == "probe") {
     probe(message);
   } else if (type == "bye") {

@@ -17,6 +17,7 @@ Json to_json(const RoundRequest& request) {
   return {{"type", "round"},
           {"id", request.id},
           {"directory", request.directory.string()},
+          {"fresh", request.fresh},
           {"workdir", request.workdir},
           {"files", request.files},
           {"env", request.env},
@@ -37,6 +38,7 @@ RoundRequest round_request_from_json(const Json& json) {
     };
     request.id = json.at("id");
     request.directory = json.at("directory").get<std::string>();
+    request.fresh = json.value("fresh", false);
     request.workdir = json.at("workdir");
     json.at("files").get_to(request.files);
     json.at("env").get_to(request.env);

@@ -26,7 +26,8 @@ struct RankRequest {
 struct RoundRequest {
   std::string id;  ///< unique over all runs; every rank carries it as ASSAY_ROUND_ID
   std::filesystem::path directory;
-  std::string workdir;                       ///< empty: the agent's
+  bool fresh = false;   ///< what an earlier attempt left in `directory` is removed first
+  std::string workdir;  ///< empty: the agent's
   std::map<std::string, std::string> files;  ///< name in `directory` → content
   std::map<std::string, std::string> env;    ///< common to all ranks
   std::vector<RankRequest> ranks;

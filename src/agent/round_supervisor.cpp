@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/node_files.h"
 #include "agent/process_tree.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -57,6 +58,17 @@ std::int64_t own_peak_rss_bytes() {
   return std::strtoll(status.c_str() + at + 6, nullptr, 10) * 1024;
 }
 
+// Programs that were copied to this node came with the libraries that it may lack.
+void add_shipped_libraries(std::vector<std::string>& env) {
+  std::error_code ec;
+  const std::filesystem::path libraries =
+      std::filesystem::read_symlink("/proc/self/exe", ec).parent_path() / "lib";
+  if (ec || !std::filesystem::is_directory(libraries, ec)) return;
+  const char* present = std::getenv("LD_LIBRARY_PATH");
+  env.push_back("LD_LIBRARY_PATH=" + libraries.string() +
+                (present == nullptr ? "" : ":" + std::string(present)));
+}
+
 Json stamped(Json message, Instant at) {
   message["mono_ns"] = at.mono_ns;
   message["wall_ns"] = at.wall_ns;
@@ -79,6 +91,8 @@ void RoundSupervisor::start() {
   started_ns_ = mono_now_ns();
   cpu_before_s_ = own_cpu_s();
   try {
+    if (request_.fresh && std::filesystem::exists(request_.directory))
+      forget_node_files(request_.directory);
     make_directories(request_.directory);
     for (const auto& [name, content] : request_.files)
       write_file_atomic(request_.directory / name, content);
@@ -119,6 +133,7 @@ void RoundSupervisor::start_telemetry() {
 void RoundSupervisor::start_ranks() {
   std::vector<std::string> env{std::string(kRoundVariable) + "=" + request_.id};
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
+  add_shipped_libraries(env);
   for (const auto& rank : ranks_) {
     const std::string error = rank->start(env, request_.workdir);
     if (!error.empty()) {

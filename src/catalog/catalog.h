@@ -111,8 +111,8 @@ struct Catalog {
 void check_vendor(const Vendor& vendor);
 
 /// {name, description, visible_devices, container: {options}, query, samples: [DeviceSource],
-/// hardware}, with {bindir} expanded: what plan.json keeps of the vendor.
-[[nodiscard]] Json to_json(const Vendor& vendor, const std::string& bindir);
+/// hardware}, with the placeholders that `paths` has expanded: what plan.json keeps of the vendor.
+[[nodiscard]] Json to_json(const Vendor& vendor, const std::map<std::string, std::string>& paths);
 
 /// Replaces {name} for the names in `values` only; every other placeholder, and {{ and }}, stay as
 /// they are for a later expansion.

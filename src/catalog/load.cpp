@@ -224,7 +224,7 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
   return rules;
 }
 
-Json to_json(const Vendor& vendor, const std::string& bindir) {
+Json to_json(const Vendor& vendor, const std::map<std::string, std::string>& paths) {
   Json json{{"name", vendor.name},
             {"description", vendor.description},
             {"visible_devices", vendor.visible_devices},
@@ -235,7 +235,7 @@ Json to_json(const Vendor& vendor, const std::string& bindir) {
                      {"fields", vendor.query->fields}};
   json["samples"] = Json::array();
   for (DeviceSource source : vendor.samples) {
-    for (std::string& word : source.command) word = expand_some(word, {{"bindir", bindir}});
+    for (std::string& word : source.command) word = expand_some(word, paths);
     json["samples"].push_back(telemetry::to_json(source));
   }
   json["hardware"] = Json::object();

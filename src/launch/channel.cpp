@@ -7,14 +7,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "launch/spawn.h"
 
 namespace assay::launch {
 
@@ -22,34 +21,7 @@ namespace {
 
 constexpr std::size_t kErrorTail = 2000;
 
-pid_t spawn(const ChannelCommand& command, int input, int output, int errors) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-  sigset_t none;
-  sigset_t defaults;
-  sigemptyset(&none);
-  sigfillset(&defaults);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> argv;
-  for (const std::string& word : command.argv) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  pid_t pid = -1;
-  const int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (rc != 0)
-    throw system_error(ErrorKind::launch, "cannot start '" + command.argv[0] + "'", command.label,
-                       rc);
-  return pid;
-}
+constexpr std::size_t kUploadPiece = 1 << 18;
 
 }  // namespace
 
@@ -60,11 +32,7 @@ Channel::Channel(asio::io_context& loop, ChannelCommand command, Handlers handle
       output_(loop),
       errors_(loop),
       decoder_([this](int node, const Json& message) { handlers_.message(node, message); },
-               [this](std::string_view line) {
-                 error_tail_ += printable(line) + "\n";
-                 if (error_tail_.size() > kErrorTail)
-                   error_tail_.erase(0, error_tail_.size() - kErrorTail);
-               }) {}
+               [this](std::string_view line) { on_noise(line); }) {}
 
 std::shared_ptr<Channel> Channel::open(asio::io_context& loop, ChannelCommand command,
                                        Handlers handlers) {
@@ -74,15 +42,37 @@ std::shared_ptr<Channel> Channel::open(asio::io_context& loop, ChannelCommand co
 }
 
 void Channel::start() {
-  Pipe to = make_pipe();
-  Pipe from = make_pipe();
-  Pipe errors = make_pipe();
-  pid_ = spawn(command_, to.read.get(), from.write.get(), errors.write.get());
-  input_.assign(to.write.release());
-  output_.assign(from.read.release());
-  errors_.assign(errors.read.release());
+  Child child = spawn_child(command_.argv, command_.label);
+  pid_ = child.pid;
+  input_.assign(child.input.release());
+  output_.assign(child.output.release());
+  errors_.assign(child.errors.release());
   read_messages();
   read_errors();
+}
+
+void Channel::on_noise(std::string_view line) {
+  if (trim(line) == kSendBundle && !command_.bundle.empty() && !upload_) {
+    upload_.reset(::open(command_.bundle.c_str(), O_RDONLY | O_CLOEXEC));
+    upload_next();
+    return;
+  }
+  error_tail_ += printable(line) + "\n";
+  if (error_tail_.size() > kErrorTail) error_tail_.erase(0, error_tail_.size() - kErrorTail);
+}
+
+// Nothing else is written meanwhile: requests follow the hello, and that follows the upload.
+void Channel::upload_next() {
+  upload_piece_.resize(kUploadPiece);
+  const ssize_t n = ::read(upload_.get(), upload_piece_.data(), upload_piece_.size());
+  if (n <= 0) {
+    upload_piece_ = {};
+    return;
+  }
+  asio::async_write(input_, asio::buffer(upload_piece_.data(), static_cast<std::size_t>(n)),
+                    [this, self = shared_from_this()](const asio::error_code& ec, std::size_t) {
+                      if (!ec) upload_next();  // otherwise the end of the output tells why
+                    });
 }
 
 Channel::~Channel() {

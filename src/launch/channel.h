@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "agent/protocol.h"
+#include "core/files.h"
 #include "launch/launcher.h"
 
 namespace assay::launch {
@@ -48,6 +49,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void start();
   void read_messages();
   void read_errors();
+  void on_noise(std::string_view line);
+  void upload_next();
   void flush();
   void end(const std::string& how);
 
@@ -62,6 +65,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   std::array<char, 4096> error_buffer_{};
   std::string error_tail_;
   std::deque<std::string> outbox_;
+  UniqueFd upload_;
+  std::vector<char> upload_piece_;
   bool writing_ = false;
   bool close_requested_ = false;
   bool closed_ = false;

@@ -79,7 +79,10 @@ std::string Controller::execute() {
 
 void Controller::interrupt() {
   observer_.stopping(++interrupts_);
-  if (current_ != nullptr) current_->interrupt();
+  if (current_ != nullptr)
+    current_->interrupt();
+  else if (fleet_ != nullptr)
+    fleet_->abandon();
 }
 
 asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) {
@@ -90,7 +93,7 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
                                                         {"host", host_name()},
                                                         {"pid", ::getpid()},
                                                         {"assay", version_string()}});
-  std::vector<std::string> hosts = launcher_->hosts();
+  std::vector<std::string> hosts = launcher_->hosts(plan);
   int nodes = 1;
   for (const plan::CasePlan& plan_case : plan.cases) {
     require_hosts(plan_case, hosts, plan.suite_file);
@@ -98,7 +101,10 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
   }
   hosts.resize(static_cast<std::size_t>(nodes));
 
+  launcher_->prepare(plan);
   Fleet fleet(loop, *launcher_, hosts);
+  fleet_ = &fleet;
+  fleet.on_waiting([this](const std::string& what_for) { observer_.waiting(what_for); });
   co_await prepare(fleet);
   bool all_completed = true;
   for (const plan::CasePlan& plan_case : plan.cases) {
@@ -110,12 +116,21 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
         continue;
       }
       if (interrupts_ > 0 || !startable) continue;
-      const RoundOutcome outcome = co_await execute_round(loop, fleet, journal, plan_case, round);
+      RoundOutcome outcome = co_await execute_round(loop, fleet, journal, plan_case, round);
+      for (int retry = 1; retry <= plan.cluster.retries && outcome.status == "lost"; ++retry) {
+        if (interrupts_ > 0) break;
+        journal.append("round_retry", {{"case", plan_case.name},
+                                       {"round", round},
+                                       {"retry", retry},
+                                       {"reason", outcome.reason}});
+        outcome = co_await execute_round(loop, fleet, journal, plan_case, round);
+      }
       all_completed &= outcome.status == "completed";
       startable = outcome.status != "launch_failed";
     }
   }
   co_await fleet.disconnect();
+  fleet_ = nullptr;
   const std::string status = interrupts_ > 0 ? "interrupted"
                              : all_completed ? "completed"
                                              : "failed";

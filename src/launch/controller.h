@@ -19,6 +19,8 @@ class Observer {
                               const RoundProgress& progress) = 0;
   virtual void round_ended(const plan::CasePlan& plan_case, int round,
                            const RoundOutcome& outcome) = 0;
+  /// The agents are not there yet: what the scheduler says they wait for.
+  virtual void waiting(const std::string& what_for) = 0;
   virtual void stopping(int signals) = 0;  ///< the user asked once (1) or again (2)
 };
 
@@ -52,6 +54,7 @@ class Controller {
   std::unique_ptr<Launcher> launcher_;
   std::map<std::pair<std::string, int>, std::string> finished_;  // (case, round) → status
   Round* current_ = nullptr;
+  Fleet* fleet_ = nullptr;
   int interrupts_ = 0;
   int rounds_done_ = 0;
   int rounds_total_ = 0;

@@ -43,7 +43,7 @@ std::string command_line(const Json& argv) {
 
 Json describe_execution(const plan::Plan& plan, const Launcher& launcher,
                         const std::filesystem::path& run_path) {
-  const std::vector<std::string> hosts = launcher.hosts();
+  const std::vector<std::string> hosts = launcher.hosts(plan);
   int nodes = 1;
   Json rounds = Json::array();
   for (const plan::CasePlan& plan_case : plan.cases) {

@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <set>
 
+#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include "core/error.h"
 #include "core/units.h"
+#include "launch/process.h"
 
 namespace assay::launch {
 
 namespace {
 
-constexpr Nanoseconds kHelloLimit = std::chrono::seconds(30);
+// Before it is worth asking the scheduler what it waits for.
+constexpr Nanoseconds kPatience = std::chrono::seconds(2);
+constexpr Nanoseconds kSweepLimit = std::chrono::seconds(20);
 constexpr Nanoseconds kByeLimit = std::chrono::seconds(5);
 
 }  // namespace
@@ -30,7 +34,7 @@ Fleet::~Fleet() {
 
 bool Fleet::connected(int node) const {
   const auto found = channels_.find(node);
-  return found != channels_.end() && found->second->is_open();
+  return found != channels_.end() && found->second->is_open() && !dropped_.contains(node);
 }
 
 asio::awaitable<void> Fleet::wait(Nanoseconds limit, const std::function<bool()>& until) {
@@ -45,9 +49,11 @@ asio::awaitable<void> Fleet::wait(Nanoseconds limit, const std::function<bool()>
 asio::awaitable<void> Fleet::connect() {
   for (const ChannelCommand& command : launcher_.render(hosts_)) {
     if (std::ranges::all_of(command.nodes, [&](int node) { return connected(node); })) continue;
+    // Nodes that share a command with a lost one start anew with it.
     for (const int node : command.nodes) {
-      hellos_.erase(node);
+      close_channel(node);
       failures_.erase(node);
+      dropped_.erase(node);
     }
     Channel::Handlers handlers{
         [this](int node, const Json& message) { on_message(node, message); },
@@ -55,15 +61,19 @@ asio::awaitable<void> Fleet::connect() {
     auto channel = Channel::open(loop_, command, std::move(handlers));
     for (const int node : command.nodes) channels_[node] = channel;
   }
-  co_await wait(kHelloLimit, [this] { return hellos_.size() + failures_.size() == hosts_.size(); });
+  const Nanoseconds limit = launcher_.start_limit();
+  co_await wait_for_hellos(limit);
+  if (abandoned_)
+    throw Error(ErrorKind::launch, "stopped while the agents were being started", {},
+                "'assay run --resume' goes on");
 
   std::string silent;
   for (int node = 0; node < size(); ++node) {
     if (hellos_.contains(node)) continue;
     const auto failure = failures_.find(node);
-    silent += (silent.empty() ? "" : "; ") + hosts_[static_cast<std::size_t>(node)] + ": " +
-              (failure == failures_.end() ? "no answer in " + format_duration(kHelloLimit)
-                                          : failure->second);
+    silent +=
+        (silent.empty() ? "" : "; ") + hosts_[static_cast<std::size_t>(node)] + ": " +
+        (failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second);
   }
   if (!silent.empty())
     throw Error(ErrorKind::launch, "not every agent could be started: " + silent, {},
@@ -75,6 +85,19 @@ asio::awaitable<void> Fleet::connect() {
                       ", this assay " + std::to_string(agent::kProtocolVersion),
                   "host " + hosts_[static_cast<std::size_t>(node)],
                   "build and install both from the same version");
+}
+
+asio::awaitable<void> Fleet::wait_for_hellos(Nanoseconds limit) {
+  const auto all = [this] {
+    return abandoned_ || hellos_.size() + failures_.size() == hosts_.size();
+  };
+  const std::int64_t deadline = mono_now_ns() + limit.count();
+  co_await wait(std::min(limit, kPatience), all);
+  while (!all() && mono_now_ns() < deadline) {
+    waiting_for_ = launcher_.waiting_for();
+    if (on_waiting_ && !waiting_for_.empty()) on_waiting_(waiting_for_);
+    co_await wait(std::min(Nanoseconds(deadline - mono_now_ns()), kPatience), all);
+  }
 }
 
 asio::awaitable<std::map<int, Json>> Fleet::ask(const Json& request, std::string answer,
@@ -94,6 +117,53 @@ asio::awaitable<std::map<int, Json>> Fleet::ask(const Json& request, std::string
   co_return answers;
 }
 
+asio::awaitable<std::optional<Json>> Fleet::ask_one(int node, const Json& request,
+                                                    std::string answer, Nanoseconds limit) {
+  std::optional<Json> given;
+  bool gone = false;
+  Listener previous = std::move(listener_);
+  Listener collector;
+  collector.message = [&](int from, const Json& message) {
+    if (from == node && message["type"] == answer) given = message;
+  };
+  collector.lost = [&](int from, const std::string&) { gone = gone || from == node; };
+  listener_ = std::move(collector);
+  send(node, request);
+  co_await wait(limit, [&] { return given || gone || !connected(node); });
+  listener_ = std::move(previous);
+  co_return given;
+}
+
+void Fleet::sweep(int node, const std::string& round_id) {
+  ++sweeping_;
+  const std::string& host = hosts_[static_cast<std::size_t>(node)];
+  const std::vector<std::string> args{"--sweep", round_id};
+  asio::co_spawn(loop_,
+                 run_process(
+                     launcher_.agent_command(host, identity(node), args), "host " + host, {},
+                     [](std::string_view) {}, kSweepLimit),
+                 [this](const std::exception_ptr&, const ProcessResult&) {
+                   // A host that cannot be reached cannot be swept; its agent ends by itself.
+                   --sweeping_;
+                   changed_.cancel();
+                 });
+}
+
+void Fleet::abandon() {
+  abandoned_ = true;
+  changed_.cancel();
+}
+
+asio::awaitable<void> Fleet::settle() {
+  co_await wait(kSweepLimit, [this] { return sweeping_ == 0; });
+}
+
+const Json& Fleet::identity(int node) const {
+  static const Json kUnknown = Json::object();
+  const auto found = identities_.find(node);
+  return found == identities_.end() ? kUnknown : found->second;
+}
+
 asio::awaitable<std::map<int, Json>> Fleet::describe(const Json& device_query, Nanoseconds limit) {
   Json request = Json::object({{"type", "describe"}});
   if (!device_query.is_null()) request["device_query"] = device_query;
@@ -110,10 +180,20 @@ void Fleet::send(int node, const Json& message) {
 
 void Fleet::drop(int node) {
   if (!connected(node)) return;
-  const std::shared_ptr<Channel> channel = channels_[node];
+  dropped_.insert(node);
+  const std::vector<int>& nodes = channels_[node]->command().nodes;
+  // The others behind the same command are still served; it ends with the last of them.
+  if (std::ranges::none_of(nodes, [this](int other) { return connected(other); }))
+    close_channel(node);
+}
+
+void Fleet::close_channel(int node) {
+  hellos_.erase(node);
+  const auto found = channels_.find(node);
+  if (found == channels_.end()) return;
+  const std::shared_ptr<Channel> channel = found->second;
   channel->silence();
   channel->kill();
-  // Every node behind the same command went with it.
   for (const int other : channel->command().nodes) {
     channels_.erase(other);
     hellos_.erase(other);
@@ -121,15 +201,22 @@ void Fleet::drop(int node) {
 }
 
 void Fleet::on_message(int node, const Json& message) {
-  if (node < 0 || node >= size()) return;
-  if (message["type"] == "hello")
+  if (node < 0 || node >= size() || dropped_.contains(node)) return;
+  if (message["type"] == "hello") {
     hellos_[node] = message;
-  else if (listener_.message)
+    identities_[node] = message;
+    if (launcher_.hosts_are_chosen_elsewhere())
+      hosts_[static_cast<std::size_t>(node)] =
+          message.value("host", hosts_[static_cast<std::size_t>(node)]);
+  } else if (listener_.message) {
     listener_.message(node, message);
+  }
   changed_.cancel();
 }
 
-void Fleet::on_closed(const std::vector<int>& nodes, const std::string& reason) {
+void Fleet::on_closed(const std::vector<int>& nodes, const std::string& how) {
+  const std::string known = launcher_.explain_end(identity(nodes.front()));
+  const std::string reason = known.empty() ? how : known + "; " + how;
   for (const int node : nodes) {
     channels_.erase(node);
     const bool said_hello = hellos_.erase(node) > 0;
@@ -146,7 +233,9 @@ asio::awaitable<void> Fleet::disconnect() {
     channel->close_input();
   }
   co_await wait(kByeLimit, [this] { return channels_.empty(); });
-  while (!channels_.empty()) drop(channels_.begin()->first);
+  while (!channels_.empty()) close_channel(channels_.begin()->first);
+  co_await settle();
+  launcher_.close(hosts_);
 }
 
 }  // namespace assay::launch

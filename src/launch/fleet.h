@@ -3,6 +3,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,21 @@ class Fleet {
   asio::awaitable<std::map<int, Json>> ask(const Json& request, std::string answer,
                                            Nanoseconds limit);
 
+  /// The same for one agent; nothing when it does not answer in time.
+  asio::awaitable<std::optional<Json>> ask_one(int node, const Json& request, std::string answer,
+                                               Nanoseconds limit);
+  /// Kills what a round left on a node whose agent was lost. Goes on in the background, bounded;
+  /// settle() waits for it.
+  void sweep(int node, const std::string& round_id);
+  asio::awaitable<void> settle();
+
+  /// What the node's agent said of itself when it last came; an empty object if it never did.
+  [[nodiscard]] const Json& identity(int node) const;
+
+  /// Makes connect() give up and throw.
+  void abandon();
+  /// Called while connect() waits, with what it waits for.
+  void on_waiting(std::function<void(const std::string&)> call) { on_waiting_ = std::move(call); }
   void listen(Listener listener) { listener_ = std::move(listener); }
   void send(int node, const Json& message);
   /// Gives up on a node: its channel is killed. No `lost` call follows.
@@ -52,6 +69,8 @@ class Fleet {
  private:
   void on_message(int node, const Json& message);
   void on_closed(const std::vector<int>& nodes, const std::string& reason);
+  asio::awaitable<void> wait_for_hellos(Nanoseconds limit);
+  void close_channel(int node);
   asio::awaitable<void> wait(Nanoseconds limit, const std::function<bool()>& until);
   [[nodiscard]] bool connected(int node) const;
 
@@ -61,6 +80,12 @@ class Fleet {
   std::map<int, std::shared_ptr<Channel>> channels_;  // by node; several may share one
   std::map<int, Json> hellos_;
   std::map<int, std::string> failures_;
+  std::map<int, Json> identities_;
+  std::set<int> dropped_;
+  std::string waiting_for_;
+  std::function<void(const std::string&)> on_waiting_;
+  int sweeping_ = 0;
+  bool abandoned_ = false;
   Listener listener_;
   asio::steady_timer changed_;
 };

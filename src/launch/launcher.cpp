@@ -1,28 +1,35 @@
 #include "launch/launcher.h"
 
 #include "core/error.h"
+#include "core/text.h"
 #include "launch/local/local_launcher.h"
+#include "launch/slurm/slurm_launcher.h"
+#include "launch/ssh/ssh_launcher.h"
 
 namespace assay::launch {
 
 const std::vector<LauncherInfo>& launcher_catalogue() {
   static const std::vector<LauncherInfo> catalogue{
-      {"local", "this machine: agents are child processes of assay"}};
+      {"local", "this machine: agents are child processes of assay"},
+      {"ssh", "hosts that OpenSSH reaches; nothing has to be installed there"},
+      {"slurm", "nodes that Slurm allocates, or has allocated; one srun carries all agents"}};
   return catalogue;
 }
 
 std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
                                         const std::filesystem::path& bindir) {
-  if (cluster.launcher == "local") {
-    const std::filesystem::path agent = bindir / "assay-agent";
-    if (!std::filesystem::exists(agent))
-      throw Error(ErrorKind::environment, "assay-agent is missing", agent.string(),
-                  "it is built and installed beside assay; build again");
-    return std::make_unique<LocalLauncher>(cluster, agent);
-  }
+  const std::filesystem::path agent = bindir / "assay-agent";
+  if (!std::filesystem::exists(agent))
+    throw Error(ErrorKind::environment, "assay-agent is missing", agent.string(),
+                "it is built and installed beside assay; build again");
+  if (cluster.launcher == "local") return std::make_unique<LocalLauncher>(cluster, agent);
+  if (cluster.launcher == "ssh") return std::make_unique<SshLauncher>(cluster, bindir);
+  if (cluster.launcher == "slurm") return std::make_unique<SlurmLauncher>(cluster, bindir);
+  std::vector<std::string> known;
+  for (const LauncherInfo& info : launcher_catalogue()) known.push_back(info.name);
   throw Error(ErrorKind::environment,
               "the launcher '" + cluster.launcher + "' is not part of this build", {},
-              "known: local; use 'cluster: {launcher: local}' or --set cluster.launcher=local");
+              "known: " + join(known, ", ") + "; --set cluster.launcher=local runs here");
 }
 
 void require_hosts(const plan::CasePlan& plan_case, const std::vector<std::string>& hosts,

@@ -63,15 +63,16 @@ asio::awaitable<std::vector<NodeChecks>> ask_fleet(asio::io_context& loop, const
 
 }  // namespace
 
-std::vector<NodeChecks> preflight(const plan::Plan& plan, const Launcher& launcher,
+std::vector<NodeChecks> preflight(const plan::Plan& plan, Launcher& launcher,
                                   const std::filesystem::path& out_dir) {
-  std::vector<std::string> hosts = launcher.hosts();
+  std::vector<std::string> hosts = launcher.hosts(plan);
   int nodes = 1;
   for (const plan::CasePlan& plan_case : plan.cases) {
     require_hosts(plan_case, hosts, plan.suite_file);
     nodes = std::max(nodes, plan_case.nodes);
   }
   hosts.resize(static_cast<std::size_t>(nodes));
+  launcher.prepare(plan);
   asio::io_context loop(1);
   std::exception_ptr failure;
   std::vector<NodeChecks> results;

@@ -18,7 +18,7 @@ struct NodeChecks {
 
 /// Asks every node that the plan would use whether it is fit. A node that does not answer in time
 /// has one failed check that says so. Throws Error of kind launch when agents cannot be started.
-[[nodiscard]] std::vector<NodeChecks> preflight(const plan::Plan& plan, const Launcher& launcher,
+[[nodiscard]] std::vector<NodeChecks> preflight(const plan::Plan& plan, Launcher& launcher,
                                                 const std::filesystem::path& out_dir);
 
 }  // namespace assay::launch

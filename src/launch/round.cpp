@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <random>
 
-#include <arpa/inet.h>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "agent/messages.h"
 #include "core/error.h"
 #include "core/subprocess.h"
 #include "core/units.h"
+#include "launch/collect.h"
 
 namespace assay::launch {
 
@@ -23,19 +21,15 @@ namespace {
 constexpr std::int64_t kSilenceLimit = 15'000'000'000;
 // After a stop an agent needs its grace, a look for leftovers and the end of telemetry.
 constexpr std::int64_t kStopMargin = 20'000'000'000;
+constexpr Nanoseconds kPortLimit = std::chrono::seconds(5);
+constexpr int kDefaultPort = 29500;
 constexpr auto kCheckEvery = std::chrono::milliseconds(200);
 
-int free_port() {
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (!fd || ::bind(fd.get(), generic, length) != 0 ||
-      ::getsockname(fd.get(), generic, &length) != 0)
-    return 29500;
-  return ntohs(address.sin_port);
+std::string expand_bindir(std::string word, const std::string& bindir) {
+  constexpr std::string_view kName = "{bindir}";
+  for (auto at = word.find(kName); at != std::string::npos; at = word.find(kName, at))
+    word.replace(at, kName.size(), bindir);
+  return word;
 }
 
 std::string state_text(const std::string& state) {
@@ -54,10 +48,24 @@ Round::Round(asio::io_context& loop, Context context, int number)
           rendezvous::place(context_.plan, context_.plan_case, context_.fleet.hosts(), number)),
       nodes_(static_cast<std::size_t>(context_.plan_case.nodes)),
       changed_(loop) {
-  if (placement_.master_port == 0) placement_.master_port = free_port();
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+    placement_.bindirs.push_back(
+        context_.launcher.programs_dir(context_.fleet.identity(node)).string());
+  if (context_.plan.cluster.master_addr.empty() && context_.plan.cluster.launcher != "local")
+    placement_.master_addr = master_address();
   std::random_device entropy;
   id_ = fmt::format("{}/{}/{}-{:08x}", context_.plan.run_id, context_.plan_case.name, number,
                     entropy());
+}
+
+// Names may not resolve on the nodes, or lead to a loopback address there.
+std::string Round::master_address() const {
+  const Json& first = context_.fleet.identity(0);
+  if (const std::string address = first.value("address", ""); !address.empty()) return address;
+  for (int node = 1; node < static_cast<int>(nodes_.size()); ++node)
+    if (context_.fleet.identity(node).value("boot_id", "?") != first.value("boot_id", ""))
+      return placement_.hosts.front();
+  return "127.0.0.1";
 }
 
 const std::string& Round::host(int node) const {
@@ -79,6 +87,42 @@ void Round::journal(const std::string& event, int node, const Json& message) {
   context_.journal.append(event, fields);
 }
 
+std::filesystem::path Round::remote_dir(int node) const {
+  std::filesystem::path path = context_.launcher.remote_dir(
+      context_.run.node_dir(context_.plan_case.name, number_, host(node), node));
+  const std::string text = path.string();
+  if (!text.starts_with("~/")) return path;
+  return std::filesystem::path(context_.fleet.identity(node).value("home", "/")) / text.substr(2);
+}
+
+asio::awaitable<void> Round::choose_port() {
+  const Json request = Json::object({{"type", "free_port"}});
+  const std::optional<Json> answer =
+      co_await context_.fleet.ask_one(0, request, "port", kPortLimit);
+  placement_.master_port = answer ? answer->value("port", kDefaultPort) : kDefaultPort;
+}
+
+asio::awaitable<void> Round::collect_evidence() {
+  std::vector<NodeFolder> folders;
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+    folders.push_back({node, host(node), context_.fleet.identity(node), remote_dir(node),
+                       context_.run.node_dir(context_.plan_case.name, number_, host(node), node)});
+  const std::vector<Collected> results = co_await collect(context_.launcher, std::move(folders));
+  for (const Collected& result : results) {
+    journal("collected", result.node,
+            {{"files", result.files}, {"bytes", result.bytes}, {"seconds", result.seconds}});
+    if (result.problem.empty()) continue;
+    journal("gap", result.node,
+            {{"source", "logs"},
+             {"seconds", 0},
+             {"reason",
+              "the logs of " + host(result.node) + " could not be fetched: " + result.problem}});
+    if (!outcome_)
+      conclude("lost",
+               "the logs of " + host(result.node) + " could not be fetched: " + result.problem);
+  }
+}
+
 void Round::send_work() {
   const plan::CasePlan& plan_case = context_.plan_case;
   Json nodes = Json::array();
@@ -87,13 +131,13 @@ void Round::send_work() {
   journal("round_start", -1, {{"nodes", nodes}, {"master_port", placement_.master_port}});
 
   for (int node = 0; node < plan_case.nodes; ++node) {
-    const auto directory = context_.launcher.remote_dir(
-        context_.run.node_dir(plan_case.name, number_, host(node), node));
+    const std::filesystem::path directory = remote_dir(node);
     rendezvous::NodeCommands commands =
         rendezvous::resolve_node(context_.plan, plan_case, placement_, node, directory);
     agent::RoundRequest request;
     request.id = id_;
     request.directory = directory;
+    request.fresh = context_.launcher.collects();
     request.workdir = plan_case.workdir;
     request.files["config.json"] = dump_pretty(plan_case.config);
     request.env = std::move(commands.env);
@@ -106,8 +150,11 @@ void Round::send_work() {
     request.output_limit = plan_case.limits.output_bytes;
     if (context_.plan.telemetry.enabled) {
       request.telemetry_interval = context_.plan.telemetry.interval;
-      for (const Json& source : context_.plan.vendor_data.value("samples", Json::array()))
+      for (const Json& source : context_.plan.vendor_data.value("samples", Json::array())) {
         request.sources.push_back(telemetry::device_source_from_json(source, "plan.json"));
+        for (std::string& word : request.sources.back().command)
+          word = expand_bindir(std::move(word), placement_.bindirs[static_cast<std::size_t>(node)]);
+      }
     }
     progress_.ranks += static_cast<int>(request.ranks.size());
     nodes_[static_cast<std::size_t>(node)].heard_ns = mono_now_ns();
@@ -131,6 +178,7 @@ asio::awaitable<RoundOutcome> Round::run() {
                          [this, guarded](int node, const std::string& reason) {
                            guarded([&] { on_lost(node, reason); });
                          }});
+  if (placement_.master_port == 0) co_await choose_port();
   send_work();
   while (!finished() && !failure_) {
     changed_.expires_after(kCheckEvery);
@@ -139,6 +187,8 @@ asio::awaitable<RoundOutcome> Round::run() {
     guarded([this] { check_deadlines(); });
   }
   context_.fleet.listen({});
+  co_await context_.fleet.settle();
+  if (context_.launcher.collects()) co_await collect_evidence();
   if (failure_) std::rethrow_exception(failure_);
   if (!outcome_) outcome_ = RoundOutcome{"completed", {}, {}};
   journal(
@@ -275,7 +325,7 @@ void Round::on_lost(int number, const std::string& reason) {
   Node& node = nodes_[static_cast<std::size_t>(number)];
   if (node.ended || node.lost) return;
   node.lost = true;
-  context_.launcher.sweep(host(number), id_);
+  context_.fleet.sweep(number, id_);
   for (const int rank : node.living) {
     ++progress_.ended;
     journal("rank_exit", number, {{"rank", rank}, {"ended_by", "lost"}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -62,6 +63,10 @@ class Round {
     std::set<int> living;  // ranks that were started and have not ended
   };
 
+  [[nodiscard]] std::string master_address() const;
+  [[nodiscard]] std::filesystem::path remote_dir(int node) const;
+  asio::awaitable<void> choose_port();
+  asio::awaitable<void> collect_evidence();
   void send_work();
   void on_message(int node, const Json& message);
   void on_lost(int node, const std::string& reason);

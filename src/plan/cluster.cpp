@@ -1,6 +1,7 @@
 #include "plan/cluster.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "config/mapping.h"
 #include "core/text.h"
@@ -34,12 +35,44 @@ std::string read_host_name(const Node& node) {
   return name;
 }
 
+// What ssh needs to know to reach a host; the keys that a host and the whole cluster share.
+void read_ssh_target(const Mapping& map, Json& options) {
+  if (const Node* user = map.find("user")) options["user"] = read_safe_word(*user, "a user name");
+  if (const Node* port = map.find("port")) options["port"] = port->integer(1, 65535);
+  if (const Node* identity = map.find("identity")) options["identity"] = identity->nonempty_text();
+  if (const Node* jump = map.find("jump")) options["jump"] = read_safe_word(*jump, "a jump host");
+}
+
+Json read_ssh(const Node& node) {
+  const Mapping map(node, "ssh", suite_keys().at("cluster.ssh"));
+  Json options = Json::object();
+  read_ssh_target(map, options);
+  if (const Node* config = map.find("config")) options["config"] = config->nonempty_text();
+  if (const Node* hosts = map.find("known_hosts")) options["known_hosts"] = hosts->nonempty_text();
+  if (const Node* accept = map.find("accept_new_keys"))
+    options["accept_new_keys"] = accept->boolean();
+  if (const Node* timeout = map.find("connect_timeout"))
+    options["connect_timeout_s"] =
+        std::chrono::ceil<std::chrono::seconds>(
+            timeout->duration(std::chrono::seconds(1), std::chrono::minutes(10)))
+            .count();
+  if (const Node* cache = map.find("cache")) {
+    const std::string path = read_safe_word(*cache, "a folder");
+    if (!path.starts_with('/') && !path.starts_with("~/"))
+      cache->fail("the cache must be an absolute path, or begin with ~/, got " + cache->describe());
+    options["cache"] = path;
+  }
+  return options;
+}
+
 Host read_host(const Node& node) {
-  if (node.is_scalar()) return {read_host_name(node), 0};
+  if (node.is_scalar()) return {read_host_name(node)};
   const Mapping map(node, "a host", suite_keys().at("cluster.hosts"));
-  Host host{read_host_name(map.at("name")), 0};
+  Host host{read_host_name(map.at("name"))};
   if (const Node* slots = map.find("slots"))
     host.slots = static_cast<int>(slots->integer(1, kMaxProcs));
+  if (const Node* address = map.find("address")) host.ssh["address"] = read_host_name(*address);
+  read_ssh_target(map, host.ssh);
   return host;
 }
 
@@ -54,23 +87,18 @@ std::vector<Host> read_hosts(const Node& node) {
   return hosts;
 }
 
-Json read_ssh(const Node& node) {
-  const Mapping map(node, "ssh", suite_keys().at("cluster.ssh"));
-  Json options = Json::object();
-  if (const Node* user = map.find("user")) options["user"] = read_safe_word(*user, "a user name");
-  if (const Node* port = map.find("port")) options["port"] = port->integer(1, 65535);
-  if (const Node* identity = map.find("identity")) options["identity"] = identity->nonempty_text();
-  if (const Node* jump = map.find("jump")) options["jump"] = read_safe_word(*jump, "a jump host");
-  return options;
-}
-
 Json read_slurm(const Node& node) {
   const Mapping map(node, "slurm", suite_keys().at("cluster.slurm"));
   Json options = Json::object();
   for (const char* key :
-       {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude"})
+       {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude", "gres"})
     if (const Node* value = map.find(key)) options[key] = read_safe_word(*value, key);
-  if (const Node* time = map.find("time")) options["time"] = time->text();
+  if (const Node* time = map.find("time")) options["time"] = read_safe_word(*time, "a time");
+  if (const Node* wait = map.find("wait"))
+    options["wait_ns"] =
+        wait->duration(std::chrono::seconds(1), std::chrono::hours(24 * 30)).count();
+  for (const char* key : {"exclusive", "shared"})
+    if (const Node* value = map.find(key)) options[key] = value->boolean();
   if (const Node* extra = map.find("extra")) options["extra"] = extra->texts();
   return options;
 }
@@ -85,6 +113,8 @@ Cluster read_cluster(const Node& node) {
   if (const Node* address = map.find("master_addr")) cluster.master_addr = read_host_name(*address);
   if (const Node* port = map.find("master_port"))
     cluster.master_port = static_cast<int>(port->integer(0, 65535));
+  if (const Node* retries = map.find("retries"))
+    cluster.retries = static_cast<int>(retries->integer(0, 100));
   if (const Node* ssh = map.find("ssh")) {
     Json options = read_ssh(*ssh);
     if (cluster.launcher == "ssh") cluster.options = std::move(options);

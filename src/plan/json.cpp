@@ -47,12 +47,10 @@ Json to_json(const CasePlan& plan) {
 Json to_json(const Cluster& cluster) {
   Json hosts = Json::array();
   for (const Host& host : cluster.hosts)
-    hosts.push_back({{"name", host.name}, {"slots", host.slots}});
-  return {{"launcher", cluster.launcher},
-          {"hosts", std::move(hosts)},
-          {"options", cluster.options},
-          {"master_addr", cluster.master_addr},
-          {"master_port", cluster.master_port}};
+    hosts.push_back({{"name", host.name}, {"slots", host.slots}, {"ssh", host.ssh}});
+  return {{"launcher", cluster.launcher},       {"hosts", std::move(hosts)},
+          {"options", cluster.options},         {"master_addr", cluster.master_addr},
+          {"master_port", cluster.master_port}, {"retries", cluster.retries}};
 }
 
 [[noreturn]] void fail(const std::string& message, const std::string& where) {
@@ -197,11 +195,12 @@ Cluster read_cluster(const Fields& fields) {
   cluster.launcher = fields.text("launcher");
   for (const Json& item : fields.array("hosts")) {
     const Fields host(item, fields.where() + ": hosts");
-    cluster.hosts.push_back({host.text("name"), host.integer("slots")});
+    cluster.hosts.push_back({host.text("name"), host.integer("slots"), host.object("ssh")});
   }
   cluster.options = fields.object("options");
   cluster.master_addr = fields.text("master_addr");
   cluster.master_port = fields.integer("master_port");
+  cluster.retries = fields.integer("retries");
   return cluster;
 }
 

@@ -160,6 +160,12 @@ void check_placement(const SuiteCase& wanted, const Cluster& cluster) {
   }
 }
 
+// Where the programs are on a node is known only there: until then the placeholder stays.
+std::map<std::string, std::string> known_paths(const Cluster& cluster, const PlanOptions& options) {
+  if (cluster.launcher != "local") return {};
+  return {{"bindir", options.bindir}};
+}
+
 CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog& catalog,
                       const Vendor& vendor, const PlanOptions& options) {
   static const Workload kNone;
@@ -182,7 +188,7 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   for (const auto& [name, value] : workload.env) check_placeholders(workload.origin, value);
   add_env(suite.defaults.env, plan);
   add_env(wanted.env, plan);
-  const std::map<std::string, std::string> known{{"bindir", options.bindir}};
+  const std::map<std::string, std::string> known = known_paths(suite.cluster, options);
   for (std::string& word : plan.command) word = catalog::expand_some(word, known);
   for (auto& [name, value] : plan.env) value = catalog::expand_some(value, known);
   plan.workdir = wanted.workdir;
@@ -274,7 +280,7 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& op
   plan.assay_version = version_string();
   plan.overrides = as_given(options);
   plan.vendor = suite.vendor;
-  plan.vendor_data = catalog::to_json(vendor, options.bindir);
+  plan.vendor_data = catalog::to_json(vendor, known_paths(suite.cluster, options));
   plan.cluster = suite.cluster;
   plan.telemetry = suite.telemetry;
   plan.submission = suite.submission;

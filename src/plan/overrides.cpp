@@ -67,7 +67,7 @@ Setting parse_setting(const std::string& text) {
 class Applier {
  public:
   Applier(const Suite& suite, const catalog::Catalog& catalog)
-      : catalog_(catalog), root_(suite.root), source_(suite.root.source()) {
+      : root_(suite.root), source_(suite.root.source()) {
     const Node* cases = suite.root.find("cases");
     for (std::size_t i = 0; i < suite.cases.size(); ++i) {
       const Node& node = cases->items()[i];
@@ -182,7 +182,6 @@ class Applier {
     return out;
   }
 
-  const catalog::Catalog& catalog_;
   Node root_;
   std::shared_ptr<const Source> source_;
   std::vector<std::string> names_;

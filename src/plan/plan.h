@@ -73,7 +73,8 @@ struct CasePlan {
 
 struct Host {
   std::string name;
-  int slots = 0;  ///< 0: not limited
+  int slots = 0;              ///< 0: not limited
+  Json ssh = Json::object();  ///< address, user, port, identity, jump: what differs for this host
 };
 
 struct Cluster {
@@ -82,6 +83,7 @@ struct Cluster {
   Json options = Json::object();  ///< of the launcher (ssh: user, port, …)
   std::string master_addr;        ///< empty: host 0
   int master_port = 0;            ///< 0: a free port is chosen for every round
+  int retries = 0;                ///< how often a round whose agents were lost is run again
 };
 
 struct Telemetry {

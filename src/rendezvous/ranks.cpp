@@ -57,18 +57,21 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
   out.host = placement.hosts.at(static_cast<std::size_t>(node));
   out.env = node_environment(plan, plan_case, placement, node);
 
-  Values values{{"world_size", std::to_string(plan_case.world_size())},
-                {"nodes", std::to_string(plan_case.nodes)},
-                {"procs", std::to_string(plan_case.procs)},
-                {"node_rank", std::to_string(node)},
-                {"master_addr", placement.master_addr},
-                {"master_port", std::to_string(placement.master_port)},
-                {"host", out.host},
-                {"hosts", join(placement.hosts, ",")},
-                {"config", (node_dir / "config.json").string()},
-                {"data", plan_case.data},
-                {"outdir", node_dir.string()},
-                {"round", std::to_string(placement.round)}};
+  Values values{
+      {"world_size", std::to_string(plan_case.world_size())},
+      {"nodes", std::to_string(plan_case.nodes)},
+      {"procs", std::to_string(plan_case.procs)},
+      {"node_rank", std::to_string(node)},
+      {"master_addr", placement.master_addr},
+      {"master_port", std::to_string(placement.master_port)},
+      {"host", out.host},
+      {"hosts", join(placement.hosts, ",")},
+      {"config", (node_dir / "config.json").string()},
+      {"data", plan_case.data},
+      {"outdir", node_dir.string()},
+      {"round", std::to_string(placement.round)},
+      {"bindir", placement.bindirs.empty() ? "{bindir}"
+                                           : placement.bindirs.at(static_cast<std::size_t>(node))}};
 
   const bool head_elsewhere = plan_case.launch == plan::LaunchMode::head && node != 0;
   const int processes = head_elsewhere                                   ? 0

@@ -16,6 +16,7 @@ struct Placement {
   int master_port = 0;
   int round = 1;
   std::string run_id;
+  std::vector<std::string> bindirs;  ///< of the nodes, where they are not known from the plan
 };
 
 /// One process to start on a node, completely resolved.

@@ -114,15 +114,32 @@ std::vector<pid_t> processes_with(const std::string& text) {
   return found;
 }
 
+namespace {
+
+pid_t parent_of(pid_t pid) {
+  const std::string stat = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
+  const auto close = stat.rfind(')');
+  return close == std::string::npos ? -1 : static_cast<pid_t>(std::stol(stat.substr(close + 4)));
+}
+
+}  // namespace
+
 std::vector<pid_t> agents_of(pid_t pid) {
-  std::vector<pid_t> agents;
-  for (const pid_t candidate : processes_with("assay-agent --node")) {
-    const std::string stat = read_file_or_empty("/proc/" + std::to_string(candidate) + "/stat");
-    const auto close = stat.rfind(')');
-    if (close != std::string::npos && std::stol(stat.substr(close + 4)) == pid)
-      agents.push_back(candidate);
-  }
+  std::vector<pid_t> agents = processes_with("assay-agent --node");
+  std::erase_if(agents, [&](pid_t agent) { return parent_of(agent) != pid; });
   return agents;
+}
+
+std::vector<pid_t> descendants_of(pid_t pid) {
+  std::vector<pid_t> found;
+  for (const pid_t candidate : processes_with("")) {
+    for (pid_t up = parent_of(candidate); up > 1; up = parent_of(up))
+      if (up == pid) {
+        found.push_back(candidate);
+        break;
+      }
+  }
+  return found;
 }
 
 bool alive(pid_t pid) {

@@ -56,5 +56,7 @@ class AssayTest : public ::testing::Test {
 /// The agents that the assay process `pid` started.
 [[nodiscard]] std::vector<pid_t> agents_of(pid_t pid);
 [[nodiscard]] bool alive(pid_t pid);
+/// Every process below `pid`.
+[[nodiscard]] std::vector<pid_t> descendants_of(pid_t pid);
 
 }  // namespace assay::e2e

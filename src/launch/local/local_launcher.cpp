@@ -1,10 +1,5 @@
 #include "launch/local/local_launcher.h"
 
-#include <array>
-
-#include <unistd.h>
-
-#include "agent/process_tree.h"
 #include "core/host.h"
 
 namespace assay::launch {
@@ -24,12 +19,12 @@ std::vector<ChannelCommand> LocalLauncher::do_render(const std::vector<std::stri
   return commands;
 }
 
-std::filesystem::path LocalLauncher::do_remote_dir(const std::filesystem::path& node_dir) const {
-  return node_dir;
-}
-
-void LocalLauncher::do_sweep(const std::string& /*host*/, const std::string& round_id) const {
-  agent::sweep_round(round_id);
+std::vector<std::string> LocalLauncher::do_agent_command(
+    const std::string& /*host*/, const Json& /*hello*/,
+    const std::vector<std::string>& args) const {
+  std::vector<std::string> argv{agent_.string()};
+  argv.insert(argv.end(), args.begin(), args.end());
+  return argv;
 }
 
 }  // namespace assay::launch

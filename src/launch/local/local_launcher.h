@@ -12,12 +12,19 @@ class LocalLauncher : public Launcher {
 
  private:
   [[nodiscard]] std::string_view do_name() const override { return "local"; }
-  [[nodiscard]] std::vector<std::string> do_hosts() const override { return hosts_; }
+  [[nodiscard]] std::vector<std::string> do_hosts(const plan::Plan& /*plan*/) const override {
+    return hosts_;
+  }
   [[nodiscard]] std::vector<ChannelCommand> do_render(
       const std::vector<std::string>& hosts) const override;
   [[nodiscard]] std::filesystem::path do_remote_dir(
-      const std::filesystem::path& node_dir) const override;
-  void do_sweep(const std::string& host, const std::string& round_id) const override;
+      const std::filesystem::path& node_dir) const override {
+    return node_dir;
+  }
+  [[nodiscard]] bool do_collects() const override { return false; }
+  [[nodiscard]] std::vector<std::string> do_agent_command(
+      const std::string& host, const Json& hello,
+      const std::vector<std::string>& args) const override;
 
   std::vector<std::string> hosts_;
   std::filesystem::path agent_;

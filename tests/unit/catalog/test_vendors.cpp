@@ -239,7 +239,7 @@ TEST(Vendors, EveryHardwareOfFlagPerfIsListed) {
 }
 
 TEST(VendorJson, ExpandsBindirOnly) {
-  const Json json = to_json(*shipped().find_vendor("nvidia"), "/opt/a{b}/bin");
+  const Json json = to_json(*shipped().find_vendor("nvidia"), {{"bindir", "/opt/a{b}/bin"}});
   EXPECT_EQ(json["samples"][0]["command"][0], "/opt/a{{b}}/bin/assay-nvml");
   EXPECT_EQ(json["samples"][0]["command"][2], "{interval_ms}");
   EXPECT_EQ(json["visible_devices"], "CUDA_VISIBLE_DEVICES");

@@ -33,7 +33,7 @@ TEST(LocalLauncher, RendersOneAgentPerHost) {
   plan::Cluster cluster;
   cluster.hosts = {{"alpha", 0}, {"beta", 0}};
   const auto launcher = make_launcher(cluster, ASSAY_BIN_DIR);
-  const auto commands = launcher->render(launcher->hosts());
+  const auto commands = launcher->render(launcher->hosts({}));
   ASSERT_EQ(commands.size(), 2u);
   EXPECT_EQ(commands[1].argv[2], "1");
   EXPECT_EQ(commands[1].nodes, std::vector<int>{1});

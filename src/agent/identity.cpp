@@ -1,0 +1,84 @@
+#include "agent/identity.h"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "core/files.h"
+#include "core/host.h"
+#include "core/text.h"
+
+namespace assay::agent {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// The first address that is not the loopback's. No name is looked up: a static program cannot
+// rely on the resolver, and names often lead to 127.0.1.1.
+std::string interface_address() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    if ((entry->ifa_flags & IFF_LOOPBACK) != 0 || (entry->ifa_flags & IFF_UP) == 0) continue;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
+    if (::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) != nullptr)
+      return text.data();
+  }
+  return {};
+}
+
+// The address that the controller's connection came to is one that the cluster uses.
+std::string own_address() {
+  const std::string connection = variable("SSH_CONNECTION");  // client, its port, server, its port
+  const auto words = split(connection, ' ');
+  if (words.size() == 4) return std::string(words[2]);
+  return interface_address();
+}
+
+}  // namespace
+
+Json identity() {
+  Json out = Json::object();
+  const auto put = [&](const char* key, const std::string& value) {
+    if (!value.empty()) out[key] = printable(value);
+  };
+  const std::string slurm_name = variable("SLURMD_NODENAME");
+  put("host", slurm_name.empty() ? host_name() : slurm_name);
+  put("home", variable("HOME"));
+  std::error_code ec;
+  put("bindir", std::filesystem::read_symlink("/proc/self/exe", ec).parent_path().string());
+  put("address", own_address());
+  put("boot_id", std::string(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id"))));
+  put("job", variable("SLURM_JOB_ID"));
+  return out;
+}
+
+int free_port() {
+  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (!fd || ::bind(fd.get(), generic, length) != 0 ||
+      ::getsockname(fd.get(), generic, &length) != 0)
+    return 29500;
+  return ntohs(address.sin_port);
+}
+
+}  // namespace assay::agent

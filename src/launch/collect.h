@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <asio/awaitable.hpp>
+
+#include "core/json.h"
+#include "launch/launcher.h"
+
+namespace assay::launch {
+
+/// What one node's agent wrote in a round, and where it belongs.
+struct NodeFolder {
+  int node = 0;
+  std::string host;
+  Json hello;
+  std::filesystem::path remote;
+  std::filesystem::path local;
+};
+
+struct Collected {
+  int node = 0;
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  std::string problem;  ///< empty: everything is here, checked, and gone from the node
+};
+
+/// Fetches all folders at once. A broken connection is taken up again where it stopped, `tries`
+/// times; what could not be fetched stays on its node and is said in `problem`. Never throws for a
+/// node's sake.
+[[nodiscard]] asio::awaitable<std::vector<Collected>> collect(const Launcher& launcher,
+                                                              std::vector<NodeFolder> folders,
+                                                              int tries = 3);
+
+}  // namespace assay::launch

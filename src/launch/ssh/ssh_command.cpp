@@ -1,0 +1,107 @@
+#include "launch/ssh/ssh_command.h"
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "launch/launcher.h"
+
+namespace assay::launch {
+
+namespace {
+
+void take(const Json& from, const char* key, std::string& to) {
+  if (from.contains(key)) to = from[key].get<std::string>();
+}
+
+// "~/x" stays unquoted up to the slash, so that the shell there finds the home.
+std::string quote_path(const std::string& path) {
+  if (path.starts_with("~/")) return "~/" + shell_quote(path.substr(2));
+  return shell_quote(path);
+}
+
+}  // namespace
+
+SshTarget ssh_target(const plan::Cluster& cluster, const plan::Host& host) {
+  SshTarget target;
+  target.name = host.name;
+  for (const Json* options : {&cluster.options, &host.ssh}) {
+    take(*options, "address", target.address);
+    take(*options, "user", target.user);
+    take(*options, "identity", target.identity);
+    take(*options, "jump", target.jump);
+    take(*options, "config", target.config);
+    take(*options, "known_hosts", target.known_hosts);
+    take(*options, "cache", target.cache);
+    if (options->contains("port")) target.port = (*options)["port"].get<int>();
+    if (options->contains("accept_new_keys"))
+      target.accept_new_keys = (*options)["accept_new_keys"].get<bool>();
+    if (options->contains("connect_timeout_s"))
+      target.connect_timeout_s = (*options)["connect_timeout_s"].get<int>();
+  }
+  if (target.address.empty()) target.address = host.name;
+  const auto at = target.cache.find("{host}");
+  if (at != std::string::npos) target.cache.replace(at, 6, host.name);
+  return target;
+}
+
+std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& control_path,
+                                  const std::string& command) {
+  std::vector<std::string> argv{"ssh", "-T"};
+  const auto option = [&](const std::string& text) {
+    argv.emplace_back("-o");
+    argv.push_back(text);
+  };
+  if (!target.config.empty()) argv.insert(argv.end(), {"-F", target.config});
+  option("BatchMode=yes");
+  option(fmt::format("ConnectTimeout={}", target.connect_timeout_s));
+  // A cut link is noticed after 15 s, whether anything is sent or not.
+  option("ServerAliveInterval=5");
+  option("ServerAliveCountMax=3");
+  option(std::string("StrictHostKeyChecking=") + (target.accept_new_keys ? "accept-new" : "yes"));
+  if (!target.known_hosts.empty()) option("UserKnownHostsFile=" + target.known_hosts);
+  if (!control_path.empty()) {
+    option("ControlMaster=auto");
+    option("ControlPath=" + control_path);
+    option("ControlPersist=30");
+  }
+  if (!target.user.empty()) argv.insert(argv.end(), {"-l", target.user});
+  if (target.port != 0) argv.insert(argv.end(), {"-p", std::to_string(target.port)});
+  if (!target.identity.empty()) {
+    argv.insert(argv.end(), {"-i", target.identity});
+    option("IdentitiesOnly=yes");
+  }
+  if (!target.jump.empty()) argv.insert(argv.end(), {"-J", target.jump});
+  argv.insert(argv.end(), {"--", target.address, command});
+  return argv;
+}
+
+std::vector<std::string> ssh_exit_argv(const SshTarget& target, const std::string& control_path) {
+  std::vector<std::string> argv{"ssh", "-O", "exit", "-o", "ControlPath=" + control_path};
+  if (!target.config.empty()) argv.insert(argv.end(), {"-F", target.config});
+  if (!target.user.empty()) argv.insert(argv.end(), {"-l", target.user});
+  if (target.port != 0) argv.insert(argv.end(), {"-p", std::to_string(target.port)});
+  argv.insert(argv.end(), {"--", target.address});
+  return argv;
+}
+
+std::string remote_programs(const SshTarget& target, const std::string& sha256) {
+  return quote_path(target.cache + "/bin-" + sha256.substr(0, 16));
+}
+
+std::string start_command(const SshTarget& target, const Bundle& bundle, int node) {
+  // In the user's login shell this is one word after another without '!' or newlines, so that csh
+  // passes it on, too; sh does the work. Another agent may install the same bundle meanwhile: the
+  // rename fails for the slower one, which then uses what is there.
+  const std::string script = fmt::format(
+      "d={}; if [ -x \"$d/assay-agent\" ]; then :; else t=\"$d.$$\"; "
+      "mkdir -p \"$t\" && echo {} && head -c {} > \"$t/bundle.tar\" && "
+      "echo \"{}  $t/bundle.tar\" | sha256sum -c - > /dev/null && "
+      "tar -xf \"$t/bundle.tar\" -C \"$t\" && rm -f \"$t/bundle.tar\" && "
+      "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || {{ rm -rf \"$t\"; "
+      "echo \"the programs could not be put into $d (disk full, or no permission?)\" >&2; "
+      "exit 96; }}; fi; exec \"$d/assay-agent\" --node {}",
+      remote_programs(target, bundle.sha256), kSendBundle, bundle.size, bundle.sha256, node);
+  return "exec /bin/sh -c " + shell_quote(script);
+}
+
+}  // namespace assay::launch

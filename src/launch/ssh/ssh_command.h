@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/bundle.h"
+#include "plan/plan.h"
+
+namespace assay::launch {
+
+/// How one host is reached. Empty or 0: as the user's ssh_config says.
+struct SshTarget {
+  std::string name;     ///< the suite's
+  std::string address;  ///< what ssh is told; the name by default
+  std::string user;
+  int port = 0;
+  std::string identity;
+  std::string jump;
+  std::string config;       ///< ssh_config to use instead of the user's
+  std::string known_hosts;  ///< instead of the user's
+  bool accept_new_keys = false;
+  int connect_timeout_s = 10;
+  std::string cache = "~/.cache/assay";  ///< on the node; {host} is the host's name
+};
+
+/// The cluster's settings with the host's own over them.
+[[nodiscard]] SshTarget ssh_target(const plan::Cluster& cluster, const plan::Host& host);
+
+/// Pure: ssh without any question, with host keys checked, that runs `command` in the login shell
+/// there. `control_path` is the socket that connections to the host share; empty: none.
+[[nodiscard]] std::vector<std::string> ssh_argv(const SshTarget& target,
+                                                const std::string& control_path,
+                                                const std::string& command);
+
+/// Pure: asks the shared connection to end.
+[[nodiscard]] std::vector<std::string> ssh_exit_argv(const SshTarget& target,
+                                                     const std::string& control_path);
+
+/// Pure: the folder of the bundle's programs on the node, for a POSIX shell.
+[[nodiscard]] std::string remote_programs(const SshTarget& target, const std::string& sha256);
+
+/// Pure: the shell command that becomes the agent of `node`. Where the programs are not there it
+/// asks for the bundle (kSendBundle), checks its hash, and puts it in place in one step.
+[[nodiscard]] std::string start_command(const SshTarget& target, const Bundle& bundle, int node);
+
+}  // namespace assay::launch

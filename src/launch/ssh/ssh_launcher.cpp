@@ -1,0 +1,106 @@
+#include "launch/ssh/ssh_launcher.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "core/error.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+
+namespace assay::launch {
+
+namespace fs = std::filesystem;
+
+SshLauncher::SshLauncher(const plan::Cluster& cluster, fs::path bindir)
+    : bindir_(std::move(bindir)) {
+  for (const plan::Host& host : cluster.hosts) targets_.push_back(ssh_target(cluster, host));
+  bundle_.sha256 = "<hash>";
+}
+
+SshLauncher::~SshLauncher() {
+  std::error_code ignored;
+  if (!sockets_.empty()) fs::remove_all(sockets_, ignored);
+}
+
+void SshLauncher::do_prepare(const plan::Plan& plan) {
+  if (!find_program("ssh"))
+    throw Error(ErrorKind::environment, "ssh is not installed", {},
+                "install the package 'openssh-client'");
+  bundle_ = make_bundle(bindir_, programs_of(plan));
+  // Socket paths are limited to 108 bytes: a short folder that only this user can enter.
+  std::string pattern = "/tmp/assay-ssh-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr)
+    throw system_error(ErrorKind::environment, "cannot make a folder for connections", pattern,
+                       errno);
+  sockets_ = pattern;
+  control_path_ = (sockets_ / "%C").string();
+}
+
+std::vector<std::string> SshLauncher::do_hosts(const plan::Plan& /*plan*/) const {
+  std::vector<std::string> names;
+  for (const SshTarget& target : targets_) names.push_back(target.name);
+  return names;
+}
+
+const SshTarget& SshLauncher::target(const std::string& host) const {
+  const auto found = std::ranges::find(targets_, host, &SshTarget::name);
+  if (found == targets_.end())
+    throw Error(ErrorKind::internal, "the host '" + host + "' is not part of the cluster");
+  return *found;
+}
+
+std::vector<ChannelCommand> SshLauncher::do_render(const std::vector<std::string>& hosts) const {
+  std::vector<ChannelCommand> commands;
+  for (int node = 0; node < static_cast<int>(hosts.size()); ++node) {
+    const SshTarget& to = target(hosts[static_cast<std::size_t>(node)]);
+    commands.push_back({ssh_argv(to, control_path_, start_command(to, bundle_, node)),
+                        {node},
+                        "host " + to.name,
+                        bundle_.file});
+  }
+  return commands;
+}
+
+fs::path SshLauncher::do_remote_dir(const fs::path& node_dir) const {
+  // …/<run>/<case>/round<N>/<host>_noderank<i>
+  const fs::path round = node_dir.parent_path();
+  const fs::path plan_case = round.parent_path();
+  const fs::path run = plan_case.parent_path();
+  const std::string node = node_dir.filename();
+  const std::string host = node.substr(0, node.rfind("_noderank"));
+  return fs::path(target(host).cache) / "runs" / run.filename() / plan_case.filename() /
+         round.filename() / node;
+}
+
+std::vector<std::string> SshLauncher::do_agent_command(const std::string& host,
+                                                       const Json& /*hello*/,
+                                                       const std::vector<std::string>& args) const {
+  const SshTarget& to = target(host);
+  return ssh_argv(
+      to, control_path_,
+      "exec " + remote_programs(to, bundle_.sha256) + "/assay-agent " + shell_join(args));
+}
+
+Nanoseconds SshLauncher::do_start_limit() const {
+  int longest = 0;
+  for (const SshTarget& to : targets_) longest = std::max(longest, to.connect_timeout_s);
+  // A first start copies the programs; with many hosts the controller's link is shared.
+  return std::chrono::seconds(longest + 20) + std::chrono::seconds(bundle_.size >> 20);
+}
+
+void SshLauncher::do_close(const std::vector<std::string>& hosts) const {
+  if (control_path_.empty()) return;
+  // Each is a socket's round trip, but with a thousand hosts in a row that adds up.
+  std::vector<std::jthread> workers;
+  std::atomic<std::size_t> next = 0;
+  CommandOptions options;
+  options.timeout = std::chrono::seconds(2);
+  for (std::size_t i = 0; i < std::min<std::size_t>(8, hosts.size()); ++i)
+    workers.emplace_back([&] {
+      for (std::size_t at = next++; at < hosts.size(); at = next++)
+        (void)run_command(ssh_exit_argv(target(hosts[at]), control_path_), options);
+    });
+}
+
+}  // namespace assay::launch

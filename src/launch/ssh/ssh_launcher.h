@@ -1,0 +1,42 @@
+#pragma once
+
+#include "launch/bundle.h"
+#include "launch/launcher.h"
+#include "launch/ssh/ssh_command.h"
+
+namespace assay::launch {
+
+/// Agents on hosts that the system's OpenSSH reaches, as the user's ssh_config says. The programs
+/// are copied once per content into a cache on the host; what a round leaves is fetched from there.
+class SshLauncher : public Launcher {
+ public:
+  SshLauncher(const plan::Cluster& cluster, std::filesystem::path bindir);
+  ~SshLauncher() override;
+  SshLauncher(const SshLauncher&) = delete;
+  SshLauncher& operator=(const SshLauncher&) = delete;
+
+ private:
+  [[nodiscard]] std::string_view do_name() const override { return "ssh"; }
+  void do_prepare(const plan::Plan& plan) override;
+  [[nodiscard]] std::vector<std::string> do_hosts(const plan::Plan& plan) const override;
+  [[nodiscard]] std::vector<ChannelCommand> do_render(
+      const std::vector<std::string>& hosts) const override;
+  [[nodiscard]] std::filesystem::path do_remote_dir(
+      const std::filesystem::path& node_dir) const override;
+  [[nodiscard]] bool do_collects() const override { return true; }
+  [[nodiscard]] std::vector<std::string> do_agent_command(
+      const std::string& host, const Json& hello,
+      const std::vector<std::string>& args) const override;
+  [[nodiscard]] Nanoseconds do_start_limit() const override;
+  void do_close(const std::vector<std::string>& hosts) const override;
+
+  [[nodiscard]] const SshTarget& target(const std::string& host) const;
+
+  std::vector<SshTarget> targets_;
+  std::filesystem::path bindir_;
+  Bundle bundle_;                  // of prepare()
+  std::filesystem::path sockets_;  // the shared connections'; made by prepare()
+  std::string control_path_;       // in it
+};
+
+}  // namespace assay::launch

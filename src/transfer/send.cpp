@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <array>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "transfer/stream.h"
+
+namespace assay::transfer {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Logs shrink to a tenth at the fastest level; higher ones gain little and cost the node's cores.
+constexpr int kLevel = 1;
+
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
+};
+
+class Compressor {
+ public:
+  Compressor() : context_(ZSTD_createCCtx()), out_(ZSTD_CStreamOutSize()) {
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+  }
+
+  void write(std::string_view piece, bool last, int fd, const fs::path& path) {
+    ZSTD_inBuffer in{piece.data(), piece.size(), 0};
+    for (bool more = true; more;) {
+      ZSTD_outBuffer out{out_.data(), out_.size(), 0};
+      const std::size_t left =
+          ZSTD_compressStream2(context_.get(), &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+      if (ZSTD_isError(left) != 0)
+        throw Error(ErrorKind::internal, ZSTD_getErrorName(left), path.string());
+      write_all(fd, {out_.data(), out.pos}, "the connection");
+      more = last ? left != 0 : in.pos < in.size;
+    }
+  }
+
+ private:
+  std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
+  std::vector<char> out_;
+};
+
+void send_line(const Json& header, int fd) {
+  write_all(fd, dump_line(header) + "\n", "the connection");
+}
+
+void send_file(const fs::path& folder, const std::string& name, std::uint64_t offset,
+               std::uint64_t size, Compressor& compressor, int fd) {
+  const fs::path path = folder / name;
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
+  send_line({{"path", name}, {"size", size}, {"offset", offset}}, fd);
+  std::vector<char> buffer(std::size_t{1} << 18);
+  for (std::uint64_t at = offset; at < size;) {
+    const std::size_t want = std::min<std::uint64_t>(buffer.size(), size - at);
+    const ssize_t n = ::pread(file.get(), buffer.data(), want, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
+    if (n == 0)
+      throw Error(ErrorKind::environment, "the file became shorter while it was sent",
+                  path.string());
+    at += static_cast<std::uint64_t>(n);
+    compressor.write({buffer.data(), static_cast<std::size_t>(n)}, at == size, fd, path);
+  }
+}
+
+}  // namespace
+
+Have list_files(const fs::path& folder) {
+  Have files;
+  std::error_code ec;
+  for (auto it = fs::recursive_directory_iterator(folder, ec);
+       !ec && it != fs::recursive_directory_iterator(); it.increment(ec)) {
+    std::error_code ignored;
+    if (it->is_symlink(ignored) || !it->is_regular_file(ignored)) continue;
+    files[it->path().lexically_relative(folder).generic_string()] = it->file_size(ignored);
+  }
+  return files;
+}
+
+void send_folder(const fs::path& folder, const Have& have, int fd) {
+  Compressor compressor;
+  std::uint64_t count = 0;
+  for (const auto& [name, size] : list_files(folder)) {
+    ++count;
+    const auto at = have.find(name);
+    const std::uint64_t offset = at == have.end() || at->second > size ? 0 : at->second;
+    if (offset == size && at != have.end()) continue;
+    if (size == 0)
+      send_line({{"path", name}, {"size", 0}, {"offset", 0}}, fd);
+    else
+      send_file(folder, name, offset, size, compressor, fd);
+  }
+  send_line({{"end", true}, {"files", count}}, fd);
+}
+
+}  // namespace assay::transfer

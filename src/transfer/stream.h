@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::transfer {
+
+// A folder as one stream of bytes, for any pipe: per file a header line of JSON,
+//
+//   {"path": "rank0.out.log", "size": 1048576, "offset": 0}
+//
+// then bytes [offset, size) as one zstd frame with its checksum (XXH64 of the content); after the
+// last file {"end": true, "files": 3}. A receiver that already has the beginning of a file asks for
+// the rest only.
+
+/// What a receiver has of each file, in bytes; `path` is relative to the folder.
+using Have = std::map<std::string, std::uint64_t>;
+
+/// Sizes of the regular files below `folder`; empty when it does not exist.
+[[nodiscard]] Have list_files(const std::filesystem::path& folder);
+
+/// Writes the regular files below `folder` that `have` lacks to `fd`, sorted by path. A file that
+/// grows meanwhile is sent up to the size it had. Throws Error of kind environment. Blocks.
+void send_folder(const std::filesystem::path& folder, const Have& have, int fd);
+
+/// Reads such a stream into a folder, whatever the pieces it comes in. Memory is constant.
+class Receiver {
+ public:
+  /// `folder` is made when the first file comes.
+  explicit Receiver(std::filesystem::path folder);
+  ~Receiver();
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+
+  /// Throws Error of kind environment for what is no such stream (a wrong checksum, a path that
+  /// leaves the folder, an offset that does not fit) or when a file cannot be written. What was
+  /// received before stays.
+  void feed(std::string_view bytes);
+  /// The end was announced: nothing is missing.
+  [[nodiscard]] bool complete() const noexcept;
+  [[nodiscard]] std::uint64_t files() const noexcept;
+  /// Of content, uncompressed.
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay::transfer

@@ -1,0 +1,131 @@
+#include "slurm_cluster.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/host.h"
+#include "core/text.h"
+
+namespace assay::e2e {
+
+namespace {
+
+CommandResult ask(std::vector<std::string> argv) {
+  CommandOptions options;
+  options.timeout = std::chrono::seconds(5);
+  return run_command(argv, options);
+}
+
+std::string configuration(const fs::path& folder, int nodes, int port) {
+  const std::string at = folder.string();
+  return "ClusterName=assay\nSlurmctldHost=" + host_name() +
+         "(127.0.0.1)\nSlurmctldPort=" + std::to_string(port) +
+         "\nAuthType=auth/munge\nAuthInfo=socket=" + at +
+         "/munge.sock\nSlurmUser=root\nSlurmdUser=root\nStateSaveLocation=" + at +
+         "/state\nSlurmdSpoolDir=" + at + "/spool-%n\nSlurmctldPidFile=" + at +
+         "/slurmctld.pid\nSlurmdPidFile=" + at + "/%n.pid\nSlurmctldLogFile=" + at +
+         "/slurmctld.log\nSlurmdLogFile=" + at +
+         "/%n.log\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
+         "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nMpiDefault=none\n"
+         "ReturnToService=2\nSlurmdTimeout=10\nSlurmctldTimeout=10\nKillWait=2\n"
+         "MailProg=/bin/true\nJobAcctGatherType=jobacct_gather/none\nNodeName=n[1-" +
+         std::to_string(nodes) + "] NodeHostname=" + host_name() + " NodeAddr=127.0.0.1 Port=[" +
+         std::to_string(port + 1) + "-" + std::to_string(port + nodes) +
+         "] CPUs=2 RealMemory=1000 State=UNKNOWN\n"
+         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n";
+}
+
+}  // namespace
+
+SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder / "slurm") {
+  for (const char* program : {"/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"})
+    if (!fs::exists(program)) missing_ = std::string(program) + " is not installed";
+  if (::getuid() != 0) missing_ = "several slurmd on one machine need root";
+  if (!missing_.empty()) return;
+  fs::create_directories(folder_ / "state");
+  for (int i = 1; i <= nodes; ++i)
+    fs::create_directories(folder_ / ("spool-n" + std::to_string(i)));
+  // munged refuses keys that others can read, and folders that others can write.
+  ::chmod(folder_.c_str(), 0755);
+  std::ofstream(folder_ / "munge.key") << std::string(128, 'k') << ::getpid();
+  ::chmod((folder_ / "munge.key").c_str(), 0600);
+  const int port = 20000 + ::getpid() % 20000;
+  std::ofstream(folder_ / "slurm.conf") << configuration(folder_, nodes, port);
+  ::setenv("SLURM_CONF", (folder_ / "slurm.conf").c_str(), 1);
+  const auto in = [this](const char* name) { return (folder_ / name).string(); };
+  start("munged", {"/usr/sbin/munged", "--foreground", "--force", "--key-file=" + in("munge.key"),
+                   "--socket=" + in("munge.sock"), "--pid-file=" + in("munge.pid"),
+                   "--log-file=" + in("munge.log"), "--seed-file=" + in("munge.seed")});
+  if (!eventually([&] { return fs::exists(folder_ / "munge.sock"); })) missing_ = "munged";
+  start("slurmctld", {"/usr/sbin/slurmctld", "-D"});
+  for (int i = 1; i <= nodes; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    start(name, {"/usr/sbin/slurmd", "-D", "-N", name});
+  }
+  const bool idle = eventually(
+      [&] {
+        const std::string states = ask({"sinfo", "--noheader", "--Node", "--format=%N|%T"}).out;
+        int ready = 0;
+        for (const auto line : split(states, '\n')) ready += line.ends_with("|idle") ? 1 : 0;
+        return ready == nodes;
+      },
+      std::chrono::seconds(30));
+  if (!idle) missing_ = "Slurm does not start: " + read_file_or_empty(folder_ / "slurmctld.log");
+}
+
+SlurmCluster::~SlurmCluster() {
+  // slurmd leaves its steps' daemons alone when it is killed: they go first.
+  for (const std::string& job : jobs()) (void)ask({"scancel", job});
+  (void)eventually([] { return jobs().empty(); }, std::chrono::seconds(5));
+  for (const auto& [name, pid] : daemons_)
+    for (const pid_t child : descendants_of(pid)) ::kill(child, SIGKILL);
+  while (!daemons_.empty()) kill(daemons_.begin()->first);
+  ::unsetenv("SLURM_CONF");
+}
+
+void SlurmCluster::start(const std::string& name, std::vector<std::string> argv) {
+  commands_[name] = argv;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::setsid();
+    const int log =
+        ::open((folder_ / (name + ".out")).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);
+    std::vector<char*> words;
+    for (std::string& word : argv) words.push_back(word.data());
+    words.push_back(nullptr);
+    ::execv(words[0], words.data());
+    ::_exit(127);
+  }
+  daemons_[name] = pid;
+}
+
+void SlurmCluster::kill(const std::string& daemon) {
+  const auto found = daemons_.find(daemon);
+  if (found == daemons_.end()) return;
+  ::kill(found->second, SIGKILL);
+  ::waitpid(found->second, nullptr, 0);
+  daemons_.erase(found);
+}
+
+void SlurmCluster::restart(const std::string& daemon) {
+  kill(daemon);
+  start(daemon, commands_.at(daemon));
+}
+
+std::vector<std::string> SlurmCluster::jobs() {
+  std::vector<std::string> ids;
+  const std::string out = ask({"squeue", "--noheader", "--format=%i"}).out;
+  for (const auto line : split(out, '\n'))
+    if (!trim(line).empty()) ids.emplace_back(trim(line));
+  return ids;
+}
+
+}  // namespace assay::e2e

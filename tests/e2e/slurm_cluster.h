@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "harness.h"
+
+namespace assay::e2e {
+
+/// A real Slurm on this machine: munged, slurmctld and one slurmd per node, each with files and
+/// ports of its own below `folder`. SLURM_CONF is set to it while the object lives. Needs root.
+class SlurmCluster {
+ public:
+  SlurmCluster(const fs::path& folder, int nodes);
+  ~SlurmCluster();
+  SlurmCluster(const SlurmCluster&) = delete;
+  SlurmCluster& operator=(const SlurmCluster&) = delete;
+
+  /// Why there is none (not root, not installed, does not start). Empty: it runs.
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+  /// Daemons by name: "munged", "slurmctld", "n1" …
+  void kill(const std::string& daemon);
+  void restart(const std::string& daemon);
+  /// Ids of jobs that are not finished.
+  [[nodiscard]] static std::vector<std::string> jobs();
+
+ private:
+  void start(const std::string& name, std::vector<std::string> argv);
+
+  fs::path folder_;
+  std::string missing_;
+  std::map<std::string, std::vector<std::string>> commands_;
+  std::map<std::string, pid_t> daemons_;
+};
+
+}  // namespace assay::e2e

@@ -1,0 +1,149 @@
+// A real Slurm cluster of four nodes on this machine.
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "core/files.h"
+#include "slurm_cluster.h"
+
+namespace assay::e2e {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+class Slurm : public AssayTest {
+ protected:
+  void SetUp() override {
+    AssayTest::SetUp();
+    if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
+  }
+  void TearDown() override {
+    AssayTest::TearDown();
+    if (!cluster_.missing().empty()) return;
+    EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }))
+        << "an allocation was left behind";
+  }
+  fs::path suite(const std::string& cases, const std::string& slurm = "wait: 20s") {
+    return write("suite.yaml", "name: s\ncluster:\n  launcher: slurm\n  slurm: {" + slurm +
+                                   "}\ncases:\n" + cases);
+  }
+  /// A case whose ranks say that they began, and sleep unless the file "again" exists.
+  [[nodiscard]] std::string sleeper(int nodes) const {
+    return "  - name: probe\n    nodes: " + std::to_string(nodes) +
+           "\n    limits: {grace: 500ms}\n"
+           "    command: [/bin/sh, -c, 'echo started; touch " +
+           (folder_ / "first").string() + "; test -e " + (folder_ / "again").string() +
+           " || sleep 61.5']\n    rules: {min-steps: off, min-duration: off, "
+           "perflog-present: off}\n";
+  }
+  pid_t start_and_wait_for_ranks(const fs::path& suite_file) {
+    const pid_t pid = start({"run", suite_file.string()});
+    EXPECT_TRUE(eventually([&] { return fs::exists(folder_ / "first"); }, 20s))
+        << read_file_or_empty(folder_ / "assay.log");
+    return pid;
+  }
+
+  SlurmCluster cluster_{folder_, 4};
+};
+
+TEST_F(Slurm, OneSrunCarriesTheAgentsOfFourNodes) {
+  const CommandResult run = assay(
+      {"run",
+       suite("  - {case: 'null:native:cpu:4:2:2', config: {steps: 60, step_ms: 10}}\n").string()});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const Json round = result()["cases"][0]["rounds"][1];
+  ASSERT_EQ(round["ranks"].size(), 8u);
+  for (int r = 0; r < 8; ++r) {
+    EXPECT_EQ(round["ranks"][r]["host"], "n" + std::to_string(r / 2 + 1));
+    EXPECT_EQ(round["ranks"][r]["steps"], 60);
+  }
+}
+
+TEST_F(Slurm, WithoutASharedFileSystemTheProgramsAreBroadcastAndTheLogsFetched) {
+  const CommandResult run =
+      assay({"run", suite("  - {case: 'null:native:cpu:2:2:1', config: {steps: 60, step_ms: 10}}\n",
+                          "wait: 20s, shared: false")
+                        .string()});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_TRUE(fs::exists(latest() / "null:native:cpu:2:2:1/round1/n2_noderank1/rank3.out.log"));
+}
+
+TEST_F(Slurm, AnAllocationThatStaysPendingIsSaidAndGivenUp) {
+  const CommandResult run = assay(
+      {"run", suite("  - {case: 'null:native:cpu:4:1:1'}\n", "wait: 5s, extra: [--begin=now+1hour]")
+                  .string()});
+  EXPECT_EQ(run.status.code, 4) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("pending: BeginTime"));
+}
+
+TEST_F(Slurm, AnImpossibleRequestIsSlurmsOwnWord) {
+  const CommandResult run = assay(
+      {"run",
+       suite("  - {case: 'null:native:cpu:2:1:1'}\n", "wait: 20s, partition: nowhere").string()});
+  EXPECT_EQ(run.status.code, 4) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("invalid partition"));
+}
+
+TEST_F(Slurm, AJobCancelledFromOutsideIsNamedAndTheRunResumes) {
+  const pid_t pid = start_and_wait_for_ranks(suite(sleeper(2)));
+  const std::vector<std::string> jobs = SlurmCluster::jobs();
+  ASSERT_EQ(jobs.size(), 1u);
+  (void)run_command({"scancel", jobs[0]});
+  const auto status = wait(pid, 40s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 5);
+  EXPECT_THAT(read_file(folder_ / "assay.log"), HasSubstr("cancelled"));
+  EXPECT_TRUE(eventually([] { return processes_with("sleep 61.5").empty(); }));
+}
+
+TEST_F(Slurm, AControllerKilledWithNineGivesTheAllocationBackAndTheRunResumes) {
+  const pid_t pid = start_and_wait_for_ranks(suite(sleeper(2)));
+  ::kill(pid, SIGKILL);
+  EXPECT_TRUE(eventually([] { return processes_with("sleep 61.5").empty(); }));
+  EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }));
+  std::ofstream(folder_ / "again") << "go";
+  const CommandResult resumed = assay({"run", "--resume", latest().string()});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+}
+
+TEST_F(Slurm, StopEndsTheRanksAndTheJob) {
+  const pid_t pid = start_and_wait_for_ranks(suite(sleeper(3)));
+  EXPECT_EQ(assay({"stop", latest().string()}).status.code, 0);
+  ASSERT_TRUE(wait(pid, 20s));
+  EXPECT_TRUE(processes_with("sleep 61.5").empty());
+}
+
+TEST_F(Slurm, AKilledAgentIsNamedAndTheOthersAreStopped) {
+  const pid_t pid = start_and_wait_for_ranks(suite(sleeper(2)));
+  std::vector<pid_t> agents;
+  for (const pid_t agent : processes_with("assay-agent --node slurm"))
+    if (read_file_or_empty("/proc/" + std::to_string(agent) + "/environ")
+                .find("SLURMD_NODENAME=n2") != std::string::npos &&
+        read_file_or_empty("/proc/" + std::to_string(agent) + "/comm") == "assay-agent\n")
+      agents.push_back(agent);
+  ASSERT_EQ(agents.size(), 1u);
+  ::kill(agents[0], SIGKILL);
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 5);
+  EXPECT_THAT(result()["cases"][0]["rounds"][0]["reason"].get<std::string>(), HasSubstr("n2"));
+  EXPECT_TRUE(processes_with("sleep 61.5").empty());
+}
+
+TEST_F(Slurm, ARestartedSlurmctldDoesNotDisturbARound) {
+  const fs::path file =
+      suite("  - {case: 'null:native:cpu:2:1:1', config: {steps: 400, step_ms: 10}}\n");
+  const pid_t pid = start({"run", file.string()});
+  ASSERT_TRUE(eventually(
+      [&] { return fs::exists(folder_ / "results/latest") && fs::exists(latest() / "live.json"); },
+      20s));
+  cluster_.restart("slurmctld");
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0) << read_file(folder_ / "assay.log");
+}
+
+}  // namespace assay::e2e

@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/subprocess.h"
+#include "launch/ssh/ssh_command.h"
+#include "temporary_folder.h"
+
+namespace assay::launch {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+plan::Cluster cluster() {
+  plan::Cluster cluster;
+  cluster.launcher = "ssh";
+  cluster.options = {{"user", "bench"}, {"port", 2222}, {"identity", "/keys/id"}};
+  cluster.hosts = {{"node1"},
+                   {"node2", 0, {{"address", "10.0.0.2"}, {"user", "root"}, {"jump", "gate"}}}};
+  return cluster;
+}
+
+TEST(SshCommand, AsksNothingAndChecksHostKeys) {
+  const auto argv = ssh_argv(ssh_target(cluster(), cluster().hosts[0]), "/tmp/s/%C", "true");
+  EXPECT_THAT(argv, IsSupersetOf({"BatchMode=yes", "StrictHostKeyChecking=yes",
+                                  "ControlPath=/tmp/s/%C", "bench", "2222", "/keys/id"}));
+  EXPECT_EQ(argv[argv.size() - 3], "--");
+  EXPECT_EQ(argv[argv.size() - 2], "node1");
+}
+
+TEST(SshCommand, AHostsOwnSettingsWin) {
+  const SshTarget target = ssh_target(cluster(), cluster().hosts[1]);
+  EXPECT_EQ(target.user, "root");
+  EXPECT_EQ(target.port, 2222);
+  const auto argv = ssh_argv(target, "", "true");
+  EXPECT_THAT(argv, IsSupersetOf({"-J", "gate", "10.0.0.2"}));
+  EXPECT_THAT(argv, Not(Contains(HasSubstr("Control"))));
+}
+
+TEST(SshCommand, NewKeysAreAcceptedOnlyOnRequest) {
+  plan::Cluster open = cluster();
+  open.options["accept_new_keys"] = true;
+  EXPECT_THAT(ssh_argv(ssh_target(open, open.hosts[0]), "", "true"),
+              Contains("StrictHostKeyChecking=accept-new"));
+}
+
+TEST(SshCommand, TheCacheMayDifferByHost) {
+  plan::Cluster own = cluster();
+  own.options["cache"] = "/scratch/{host}/assay";
+  const SshTarget target = ssh_target(own, own.hosts[0]);
+  EXPECT_EQ(remote_programs(target, std::string(64, 'a')),
+            "/scratch/node1/assay/bin-aaaaaaaaaaaaaaaa");
+  EXPECT_EQ(remote_programs(ssh_target(cluster(), cluster().hosts[0]), std::string(64, 'a')),
+            "~/.cache/assay/bin-aaaaaaaaaaaaaaaa");
+}
+
+// The script is run for real, with a "bundle" that is a shell script in a tar.
+TEST(StartCommand, RefusesABundleWithAnotherHashAndLeavesNothing) {
+  const testing::TemporaryFolder folder;
+  SshTarget target;
+  target.cache = folder.path().string();
+  const Bundle bundle{"", std::string(64, '0'), 5};
+  const CommandResult result =
+      run_command({"/bin/sh", "-c", "printf 12345 | " + start_command(target, bundle, 3)});
+  EXPECT_EQ(result.status.code, 96);
+  EXPECT_THAT(result.out, HasSubstr("ASSAY-SEND-BUNDLE"));
+  EXPECT_THAT(result.err, HasSubstr("could not be put into"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace assay::launch

@@ -1,0 +1,129 @@
+#include <fstream>
+#include <random>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "error_of.h"
+#include "temporary_folder.h"
+#include "transfer/stream.h"
+
+namespace assay::transfer {
+namespace {
+
+namespace fs = std::filesystem;
+using assay::testing::error_of;
+using ::testing::HasSubstr;
+
+class Stream : public ::testing::Test {
+ protected:
+  void put(const std::string& name, const std::string& content) const {
+    fs::create_directories((from_ / name).parent_path());
+    std::ofstream(from_ / name, std::ios::binary) << content;
+  }
+  [[nodiscard]] std::string sent(const Have& have = {}) const {
+    const fs::path file = temporary_.path() / "stream";
+    const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    send_folder(from_, have, fd.get());
+    return read_file(file);
+  }
+  /// Feeds `stream` in pieces of `piece` bytes.
+  bool receive(const std::string& stream, std::size_t piece = 1 << 16) const {
+    Receiver receiver(to_);
+    for (std::size_t at = 0; at < stream.size(); at += piece)
+      receiver.feed(std::string_view(stream).substr(at, piece));
+    return receiver.complete();
+  }
+
+  testing::TemporaryFolder temporary_;
+  const fs::path from_ = temporary_.path() / "from";
+  const fs::path to_ = temporary_.path() / "to";
+};
+
+std::string noise(std::size_t size) {
+  std::mt19937 random(7);
+  std::string text(size, '\0');
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
+}
+
+TEST_F(Stream, CarriesAFolderByteForByteInPiecesOfAnySize) {
+  put("rank0.out.log", std::string(3'000'000, 'x') + "end");
+  put("deep/er/noise.bin", noise(700'000));
+  put("empty", "");
+  const std::string stream = sent();
+  EXPECT_LT(stream.size(), 800'000u) << "text shrinks";
+  for (const std::size_t piece : {std::size_t{1} << 20, std::size_t{4093}, std::size_t{1}}) {
+    fs::remove_all(to_);
+    ASSERT_TRUE(receive(stream, piece));
+    for (const char* name : {"rank0.out.log", "deep/er/noise.bin", "empty"})
+      EXPECT_EQ(read_file(to_ / name), read_file(from_ / name)) << name;
+  }
+}
+
+TEST_F(Stream, GoesOnWhereItWasCutOff) {
+  put("a.log", noise(500'000));
+  put("b.log", noise(300'000));
+  const std::string whole = sent();
+  for (const std::size_t cut : {whole.size() / 5, whole.size() / 2, whole.size() - 2}) {
+    fs::remove_all(to_);
+    EXPECT_FALSE(receive(whole.substr(0, cut)));
+    const std::string rest = sent(list_files(to_));
+    EXPECT_LE(rest.size(), whole.size() - cut + 300'000);
+    EXPECT_TRUE(receive(rest));
+    EXPECT_EQ(read_file(to_ / "a.log"), read_file(from_ / "a.log"));
+    EXPECT_EQ(read_file(to_ / "b.log"), read_file(from_ / "b.log"));
+  }
+}
+
+TEST_F(Stream, WhatIsThereAlreadyIsNotSentAgain) {
+  put("a.log", noise(500'000));
+  ASSERT_TRUE(receive(sent()));
+  EXPECT_LT(sent(list_files(to_)).size(), 100u);
+}
+
+TEST_F(Stream, ADamagedByteIsNoticed) {
+  put("a.log", noise(100'000));
+  const std::string good = sent();
+  int noticed = 0;
+  for (std::size_t at = good.find('\n') + 1; at + 40 < good.size(); at += 997) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    fs::remove_all(to_);
+    noticed += error_of([&] { return receive(bad); }) != "no error" ? 1 : 0;
+  }
+  EXPECT_GT(noticed, 50);
+  EXPECT_EQ(noticed, static_cast<int>((good.size() - 40 - good.find('\n') - 1 + 996) / 997));
+}
+
+TEST_F(Stream, NothingIsWrittenOutsideTheFolder) {
+  for (const char* path : {"../evil", "/etc/evil", "a/../../evil", "", "./x"})
+    EXPECT_THAT(error_of([&] {
+                  return receive(R"({"path": ")" + std::string(path) +
+                                 R"(", "size": 0, "offset": 0})" + "\n");
+                }),
+                HasSubstr("leaves the folder"))
+        << path;
+  EXPECT_FALSE(fs::exists(temporary_.path() / "evil"));
+}
+
+TEST_F(Stream, NonsenseIsAnErrorAndNotACrash) {
+  for (const std::string& text :
+       {std::string("bash: assay-agent: not found\n"), std::string("[]\n"), std::string("{}\n"),
+        std::string(R"({"path": "a", "size": -1, "offset": 0})") + "\n",
+        std::string(R"({"path": "a", "size": 10, "offset": 99})") + "\n", std::string(100'000, 'x'),
+        std::string(R"({"path": "a", "size": 10, "offset": 0})") + "\nno zstd frame at all"})
+    EXPECT_NE(error_of([&] { return receive(text); }), "no error") << text.substr(0, 60);
+}
+
+TEST_F(Stream, LinksAreNotFollowed) {
+  put("a.log", "mine");
+  fs::create_symlink("/etc/passwd", from_ / "link");
+  EXPECT_EQ(list_files(from_), (Have{{"a.log", 4}}));
+}
+
+}  // namespace
+}  // namespace assay::transfer
