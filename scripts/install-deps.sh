@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Installs the packages that Assay needs, if any are missing: says which, never removes or replaces
-# what is installed. usage: scripts/install-deps.sh [build|test|lint]...
+# what is installed. usage: scripts/install-deps.sh [build|test|cluster|lint]...
 set -euo pipefail
 
 build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml-cpp-dev
        nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev libzstd-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema clang-format)
+# Real daemons that the end-to-end tests start for themselves; never left running.
+cluster=(openssh-client openssh-server munge slurm-wlm)
 lint=(clang clang-tidy)
 
 wanted=()
@@ -13,8 +15,9 @@ for group in "${@:-build}"; do
   case "$group" in
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${test[@]}") ;;
+    cluster) wanted+=("${cluster[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
-    *) echo "install-deps.sh: unknown group '$group' (build, test, lint)" >&2; exit 2 ;;
+    *) echo "install-deps.sh: unknown group '$group' (build, test, cluster, lint)" >&2; exit 2 ;;
   esac
 done
 
@@ -40,9 +43,29 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 echo "Installing them with apt-get (nothing is removed)."
+# Packages with daemons would start them, now and at every boot: a test suite opens no port for others.
+quiet_services() {
+  [ -e /usr/sbin/policy-rc.d ] || {
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee /usr/sbin/policy-rc.d >/dev/null
+    "${as_root[@]}" chmod 755 /usr/sbin/policy-rc.d
+    trap '"${as_root[@]}" rm -f /usr/sbin/policy-rc.d' EXIT
+  }
+}
+disable_new_services() {
+  command -v systemctl >/dev/null 2>&1 || return 0
+  for package in "${missing[@]}"; do
+    case "$package" in
+      openssh-server) "${as_root[@]}" systemctl disable ssh >/dev/null 2>&1 || true ;;
+      munge) "${as_root[@]}" systemctl disable munge >/dev/null 2>&1 || true ;;
+      slurm-wlm) "${as_root[@]}" systemctl disable slurmctld slurmd >/dev/null 2>&1 || true ;;
+    esac
+  done
+}
+quiet_services
 "${as_root[@]}" apt-get update -qq || echo "note: the package lists could not be renewed; trying with those at hand" >&2
 if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-remove --no-install-recommends "${missing[@]}"; then
   echo "error: the packages could not be installed; see the lines above. Nothing was removed." >&2
   exit 3
 fi
+disable_new_services

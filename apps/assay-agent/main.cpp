@@ -24,7 +24,6 @@ constexpr std::string_view kUsage =
     "step's)\n"
     "       assay-agent --send DIR        send a folder to stdout; stdin says what is there "
     "already\n"
-    "       assay-agent --forget DIR      remove the folder of a run that was collected\n"
     "       assay-agent --sweep ROUND_ID  kill what a lost agent's round left behind\n"
     "       assay-agent --version\n";
 
@@ -62,10 +61,6 @@ int main(int argc, char** argv) {
     }
     if (command == "--send" && argc == 3) {
       assay::agent::send_node_files(argv[2], STDIN_FILENO, STDOUT_FILENO);
-      return 0;
-    }
-    if (command == "--forget" && argc == 3) {
-      assay::agent::forget_node_files(argv[2]);
       return 0;
     }
     if (command == "--node" && argc == 3) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/identity.h"
+#include "agent/node_files.h"
 #include "agent/spawn.h"
 #include "core/error.h"
 #include "core/version.h"
@@ -92,6 +93,8 @@ void Agent::handle(const Json& message) {
                    grace);
   } else if (type == "describe") {
     describe(message);
+  } else if (type == "forget") {
+    forget(message);
   } else if (type == "free_port") {
     send({{"type", "port"}, {"port", free_port()}});
   } else if (type == "probe") {
@@ -128,6 +131,14 @@ void Agent::describe(const Json& message) {
     system["devices"] = probe::list_devices(probe::device_query_from_json(message["device_query"]),
                                             kDeviceQueryLimit);
   send({{"type", "system"}, {"system", std::move(system)}});
+}
+
+void Agent::forget(const Json& message) {
+  try {
+    forget_node_files(message.value("directory", ""));
+  } catch (const Error& error) {
+    send({{"type", "error"}, {"reason", error.what()}});
+  }
 }
 
 void Agent::probe(const Json& message) {

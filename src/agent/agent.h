@@ -32,6 +32,7 @@ class Agent {
   void handle(const Json& message);
   void begin_round(const Json& message);
   void describe(const Json& message);
+  void forget(const Json& message);
   void probe(const Json& message);
   void end_soon(const std::string& why);
   void finish();

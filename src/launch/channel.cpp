@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t kErrorTail = 2000;
 
+constexpr int kAskTries = 100;
+constexpr int kAskPause_ms = 30;
 constexpr std::size_t kUploadPiece = 1 << 18;
 
 }  // namespace
@@ -159,6 +161,14 @@ void Channel::kill() {
   asio::error_code ignored;
   input_.close(ignored);
   if (pid_ <= 0) return;
+  if (command_.ask_to_end) ::kill(pid_, SIGTERM);
+  for (int i = 0; command_.ask_to_end && i < kAskTries; ++i) {
+    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;
+      return;
+    }
+    ::poll(nullptr, 0, kAskPause_ms);
+  }
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

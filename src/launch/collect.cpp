@@ -43,17 +43,6 @@ asio::awaitable<void> fetch_once(const Launcher& launcher, const NodeFolder& fol
   result.bytes += receiver.bytes();
 }
 
-asio::awaitable<void> forget(const Launcher& launcher, const NodeFolder& folder) {
-  const std::vector<std::string> args{"--forget", folder.remote.string()};
-  const auto ignore = [](std::string_view) {};
-  try {
-    co_await run_process(launcher.agent_command(folder.host, folder.hello, args),
-                         "host " + folder.host, {}, ignore, kSilence);
-  } catch (const Error&) {
-    // What stays there is in the way of nobody.
-  }
-}
-
 asio::awaitable<void> fetch(const Launcher& launcher, const NodeFolder& folder, int tries,
                             Collected& result) {
   const std::int64_t begin = mono_now_ns();
@@ -65,10 +54,7 @@ asio::awaitable<void> fetch(const Launcher& launcher, const NodeFolder& folder, 
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));
     }
     co_await fetch_once(launcher, folder, result);
-    if (result.problem.empty()) {
-      co_await forget(launcher, folder);
-      break;
-    }
+    if (result.problem.empty()) break;
   }
   result.seconds = static_cast<double>(mono_now_ns() - begin) * 1e-9;
 }
@@ -76,7 +62,9 @@ asio::awaitable<void> fetch(const Launcher& launcher, const NodeFolder& folder, 
 }  // namespace
 
 asio::awaitable<std::vector<Collected>> collect(const Launcher& launcher,
-                                                std::vector<NodeFolder> folders, int tries) {
+                                                std::vector<NodeFolder> folders,
+                                                std::function<void(const NodeFolder&)> done,
+                                                int tries) {
   const auto executor = co_await asio::this_coro::executor;
   std::vector<Collected> results(folders.size());
   std::size_t open = folders.size();
@@ -86,6 +74,7 @@ asio::awaitable<std::vector<Collected>> collect(const Launcher& launcher,
     asio::co_spawn(executor, fetch(launcher, folders[i], tries, results[i]),
                    [&, i](const std::exception_ptr& error) {
                      if (error) results[i].problem = "it could not be fetched";
+                     if (results[i].problem.empty()) done(folders[i]);
                      if (--open == 0) all_done.cancel();
                    });
   }

@@ -26,14 +26,16 @@ struct Collected {
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
   double seconds = 0;
-  std::string problem;  ///< empty: everything is here, checked, and gone from the node
+  std::string problem;  ///< empty: everything is here, and checked
 };
 
 /// Fetches all folders at once. A broken connection is taken up again where it stopped, `tries`
 /// times; what could not be fetched stays on its node and is said in `problem`. Never throws for a
 /// node's sake.
-[[nodiscard]] asio::awaitable<std::vector<Collected>> collect(const Launcher& launcher,
-                                                              std::vector<NodeFolder> folders,
-                                                              int tries = 3);
+/// `done` is called for every folder that is here completely; nothing on the node needs it any
+/// more.
+[[nodiscard]] asio::awaitable<std::vector<Collected>> collect(
+    const Launcher& launcher, std::vector<NodeFolder> folders,
+    std::function<void(const NodeFolder&)> done, int tries = 3);
 
 }  // namespace assay::launch

@@ -63,6 +63,7 @@ asio::awaitable<void> Fleet::connect() {
   }
   const Nanoseconds limit = launcher_.start_limit();
   co_await wait_for_hellos(limit);
+  while (abandoned_ && !channels_.empty()) close_channel(channels_.begin()->first);
   if (abandoned_)
     throw Error(ErrorKind::launch, "stopped while the agents were being started", {},
                 "'assay run --resume' goes on");
@@ -75,6 +76,13 @@ asio::awaitable<void> Fleet::connect() {
         (silent.empty() ? "" : "; ") + hosts_[static_cast<std::size_t>(node)] + ": " +
         (failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second);
   }
+  // Those that answered end when this fleet does; the others may wait for ever.
+  for (int node = 0; node < size(); ++node)
+    if (!hellos_.contains(node)) close_channel(node);
+  if (hellos_.empty() && failures_.empty() && !waiting_for_.empty())
+    throw Error(ErrorKind::launch,
+                "no agent came within " + format_duration(limit) + ": " + waiting_for_, {},
+                "ask for less, wait for longer (cluster.slurm.wait), or try again later");
   if (!silent.empty())
     throw Error(ErrorKind::launch, "not every agent could be started: " + silent, {},
                 "check that the hosts are reachable and that assay-agent runs there");
@@ -94,8 +102,9 @@ asio::awaitable<void> Fleet::wait_for_hellos(Nanoseconds limit) {
   const std::int64_t deadline = mono_now_ns() + limit.count();
   co_await wait(std::min(limit, kPatience), all);
   while (!all() && mono_now_ns() < deadline) {
-    waiting_for_ = launcher_.waiting_for();
-    if (on_waiting_ && !waiting_for_.empty()) on_waiting_(waiting_for_);
+    const std::string reason = launcher_.waiting_for();
+    if (!reason.empty()) waiting_for_ = reason;
+    if (on_waiting_ && !reason.empty()) on_waiting_(reason);
     co_await wait(std::min(Nanoseconds(deadline - mono_now_ns()), kPatience), all);
   }
 }

@@ -17,6 +17,8 @@ struct ChannelCommand {
   std::string label;       ///< for messages: "host node1"
   /// Sent when the other side asks for it with a line kSendBundle; empty: it never does.
   std::filesystem::path bundle{};
+  /// It holds something (an allocation) that it gives back when asked to end, not when killed.
+  bool ask_to_end = false;
 };
 
 /// What a host without the programs says before it can start its agent.

@@ -6,6 +6,7 @@
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
+#include <signal.h>
 
 #include "agent/messages.h"
 #include "core/error.h"
@@ -107,7 +108,12 @@ asio::awaitable<void> Round::collect_evidence() {
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
     folders.push_back({node, host(node), context_.fleet.identity(node), remote_dir(node),
                        context_.run.node_dir(context_.plan_case.name, number_, host(node), node)});
-  const std::vector<Collected> results = co_await collect(context_.launcher, std::move(folders));
+  // Where the agent is gone, the next round on the node or the next run's cleaning removes it.
+  const auto forget = [this](const NodeFolder& folder) {
+    context_.fleet.send(folder.node, {{"type", "forget"}, {"directory", folder.remote.string()}});
+  };
+  const std::vector<Collected> results =
+      co_await collect(context_.launcher, std::move(folders), forget);
   for (const Collected& result : results) {
     journal("collected", result.node,
             {{"files", result.files}, {"bytes", result.bytes}, {"seconds", result.seconds}});
@@ -121,6 +127,13 @@ asio::awaitable<void> Round::collect_evidence() {
       conclude("lost",
                "the logs of " + host(result.node) + " could not be fetched: " + result.problem);
   }
+}
+
+// Ranks that were killed by nobody we know: the scheduler may have ended their job.
+void Round::name_the_scheduler() {
+  const std::string why = context_.launcher.explain_end(context_.fleet.identity(0));
+  if (!why.empty())
+    outcome_ = RoundOutcome{"lost", why, "run again with --resume, or set cluster.retries"};
 }
 
 void Round::send_work() {
@@ -190,6 +203,7 @@ asio::awaitable<RoundOutcome> Round::run() {
   co_await context_.fleet.settle();
   if (context_.launcher.collects()) co_await collect_evidence();
   if (failure_) std::rethrow_exception(failure_);
+  if (stopped_from_outside_) name_the_scheduler();
   if (!outcome_) outcome_ = RoundOutcome{"completed", {}, {}};
   journal(
       "round_end", -1,
@@ -241,11 +255,22 @@ void Round::on_rank_exit(int number, const Json& message) {
   nodes_[static_cast<std::size_t>(number)].living.erase(rank);
   ++progress_.ended;
   journal("rank_exit", number, message);
+  // An agent that stops its ranks without having been asked to was told to end by somebody else.
+  if (message.value("ended_by", "") == "stop" && !give_up_at_ns_) {
+    stopped_from_outside_ = true;
+    conclude("lost", "the agent on " + host(number) + " was told to end from outside",
+             "run again with --resume");
+    return;
+  }
   const bool by_itself = message.value("ended_by", "") == "itself";
   if (!by_itself || message.value("code", -1) == 0) return;
   ExitStatus status;
   if (message.contains("signal")) status.signal = message["signal"].get<int>();
   if (message.contains("code")) status.code = message["code"].get<int>();
+  // 128 + SIGTERM or SIGKILL is how a shell says that its program was killed.
+  stopped_from_outside_ = stopped_from_outside_ || status.signal == SIGTERM ||
+                          status.signal == SIGKILL || status.code == 128 + SIGTERM ||
+                          status.code == 128 + SIGKILL;
   conclude("failed", rank_on_host(rank, number) + ": " + to_string(status),
            fmt::format("see rank{}.out.log", rank));
   // The others may be about to end by themselves, or wait for the dead rank for ever.

@@ -67,6 +67,7 @@ class Round {
   [[nodiscard]] std::filesystem::path remote_dir(int node) const;
   asio::awaitable<void> choose_port();
   asio::awaitable<void> collect_evidence();
+  void name_the_scheduler();
   void send_work();
   void on_message(int node, const Json& message);
   void on_lost(int node, const std::string& reason);
@@ -93,6 +94,7 @@ class Round {
   std::optional<RoundOutcome> outcome_;  // the first reason that ends the round otherwise than well
   std::optional<std::int64_t> stop_at_ns_;     // after a rank failed: when the others are stopped
   std::optional<std::int64_t> give_up_at_ns_;  // after a stop: when silent agents are dropped
+  bool stopped_from_outside_ = false;
   int interrupts_ = 0;
   RoundProgress progress_;
 };

@@ -41,7 +41,8 @@ std::string unpack_and_start(const SlurmJob& job, const std::string& tar) {
   return fmt::format(
       "umask 077; d={}; if [ -x \"$d/assay-agent\" ]; then :; else t=\"$d.$$\"; mkdir -p \"$t\" && "
       "echo \"{}  {}\" | sha256sum -c - > /dev/null && tar -xf {} -C \"$t\" && "
-      "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || exit 96; fi; rm -f {}; "
+      "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || [ -x \"$d/assay-agent\" ] || "
+      "exit 96; fi; rm -f {}; "
       "exec \"$d/assay-agent\" --node slurm",
       folder, job.bundle.sha256, tar, tar, tar);
 }

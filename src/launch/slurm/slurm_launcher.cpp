@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -17,6 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr Nanoseconds kDefaultWait = std::chrono::minutes(10);
+constexpr int kTries = 12;
+constexpr int kBetweenTries_ms = 250;
 
 std::vector<SlurmState> ask_squeue(std::vector<std::string> which) {
   which.insert(which.begin(), {"squeue", "--noheader", "--format=%i|%T|%r", "--states=all"});
@@ -60,7 +63,7 @@ std::vector<std::string> SlurmLauncher::do_hosts(const plan::Plan& plan) const {
 std::vector<ChannelCommand> SlurmLauncher::do_render(const std::vector<std::string>& hosts) const {
   SlurmJob job = job_;
   job.nodes = static_cast<int>(hosts.size());
-  ChannelCommand command{slurm_argv(job), {}, "Slurm"};
+  ChannelCommand command{slurm_argv(job), {}, "Slurm", {}, /*ask_to_end=*/true};
   for (int node = 0; node < job.nodes; ++node) command.nodes.push_back(node);
   return {command};
 }
@@ -94,8 +97,15 @@ std::string SlurmLauncher::do_waiting_for() const {
 
 std::string SlurmLauncher::do_explain_end(const Json& hello) const {
   const std::string job = hello.value("job", "");
-  const auto states = ask_squeue({job.empty() ? "--name=" + job_.name : "--jobs=" + job});
-  return states.empty() ? std::string() : describe_end(states.front());
+  const std::string which = job.empty() ? "--name=" + job_.name : "--jobs=" + job;
+  for (int i = 0; i < kTries; ++i) {
+    const auto states = ask_squeue({which});
+    if (states.empty()) return {};
+    // Why it ends is known when it has ended.
+    if (states.front().state != "COMPLETING") return describe_end(states.front());
+    ::poll(nullptr, 0, kBetweenTries_ms);
+  }
+  return {};
 }
 
 }  // namespace assay::launch

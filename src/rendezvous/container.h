@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "rendezvous/ranks.h"
+
+namespace assay::rendezvous {
+
+/// What a rank's container has to see of its node.
+struct ContainerPlace {
+  std::string name;                    ///< unique on the node
+  std::filesystem::path node_dir;      ///< the evidence folder, writable
+  std::filesystem::path programs_dir;  ///< of {bindir}; empty: not needed
+  std::string workdir;
+  std::string data;
+};
+
+/// "assay-run20261115T101500Z-3f2a-5c1d-r2-7": run, case (hashed), round, rank.
+[[nodiscard]] std::string container_name(const std::string& run_id, const std::string& case_name,
+                                         int round, int rank);
+
+/// Pure: the command that runs `argv` in the container. Variables named in `env` are passed on by
+/// name, so that no value appears in a process list. `vendor_options` are docker's and podman's.
+[[nodiscard]] std::vector<std::string> run_in_container(
+    const plan::Container& container, const std::vector<std::string>& vendor_options,
+    const ContainerPlace& place, const std::vector<std::string>& argv,
+    const std::vector<std::string>& env);
+
+/// Pure: what removes the container whatever its state; empty where it ends with its process.
+[[nodiscard]] std::vector<std::string> remove_container(const plan::Container& container,
+                                                        const std::string& name);
+
+/// Pure: commands that make the image available on a node, in order. The first one that succeeds
+/// ends it; the last one's failure is the reason. Empty: nothing to do.
+[[nodiscard]] std::vector<std::vector<std::string>> image_commands(
+    const plan::Container& container);
+
+}  // namespace assay::rendezvous
