@@ -95,7 +95,7 @@ void Round::send_work() {
     request.id = id_;
     request.directory = directory;
     request.workdir = plan_case.workdir;
-    request.files["config.json"] = dump_pretty(plan_case.config);
+    request.files = placement_.files;
     request.env = std::move(commands.env);
     for (rendezvous::RankCommand& rank : commands.ranks)
       request.ranks.push_back(

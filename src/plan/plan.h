@@ -54,6 +54,7 @@ struct CasePlan {
   int procs = 1;    ///< per node
   int repeats = 1;  ///< rounds
   LaunchMode launch = LaunchMode::per_rank;
+  std::vector<std::string> rendezvous{"torchrun"};  ///< of rendezvous_flavours(), each once
   std::vector<std::string> command;  ///< argv; placeholders are expanded per rank (docs/suite.md)
   std::map<std::string, std::string> env;
   std::string workdir;           ///< empty: the folder that assay was started in
@@ -69,11 +70,21 @@ struct CasePlan {
   std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
+  [[nodiscard]] bool meets_by(std::string_view flavour) const noexcept;
+  /// Whether its ranks get a hostfile: MPI, Horovod and DLWS jobs do.
+  [[nodiscard]] bool has_hostfile() const noexcept {
+    return meets_by("mpi") || meets_by("horovod") || meets_by("dlws");
+  }
 };
 
 struct Host {
   std::string name;
-  int slots = 0;  ///< 0: not limited
+  int slots = 0;                          ///< 0: not limited
+  std::string server_id{};                ///< in rank tables; empty: the name
+  std::vector<std::string> device_ips{};  ///< of device 0, 1, …; "a,b" where a device has two
+  std::string super_pod{};                ///< super-pod that the host belongs to, or empty
+  std::vector<std::string> super_device_ids{};  ///< of device 0, 1, … in its super-pod
+  std::string ib_addr{};                        ///< on InfiniBand; empty: the name
 };
 
 struct Cluster {
@@ -82,6 +93,11 @@ struct Cluster {
   Json options = Json::object();  ///< of the launcher (ssh: user, port, …)
   std::string master_addr;        ///< empty: host 0
   int master_port = 0;            ///< 0: a free port is chosen for every round
+  /// Form of HCCL rank tables: 1.0, 1.2, cloud, lab; empty: 1.2 where hosts have super-pods.
+  std::string rank_table;
+
+  /// The host of that name, or nullptr.
+  [[nodiscard]] const Host* find_host(std::string_view host) const noexcept;
 };
 
 struct Telemetry {
@@ -112,5 +128,8 @@ struct Plan {
 [[nodiscard]] Plan plan_from_json(const Json& json, const std::string& where);
 
 [[nodiscard]] std::string_view to_string(LaunchMode mode) noexcept;
+
+/// How ranks can learn about each other: torchrun, mpi, horovod, hccl, dlws.
+[[nodiscard]] const std::vector<std::string>& rendezvous_flavours();
 
 }  // namespace assay::plan

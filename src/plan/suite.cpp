@@ -1,5 +1,6 @@
 #include "plan/suite.h"
 
+#include <algorithm>
 #include <regex>
 
 #include "config/mapping.h"
@@ -72,6 +73,21 @@ Node read_env(const Node& node) {
 Node read_config(const Node& node) {
   for (const Entry& entry : node.entries()) (void)entry.value.json();
   return node;
+}
+
+// One flavour, or a list of them.
+std::vector<std::string> read_rendezvous(const Node& node) {
+  if (node.is_scalar()) return {config::choice(node, rendezvous_flavours())};
+  if (node.items().empty())
+    node.fail("the list is empty", "one or more of: " + join(rendezvous_flavours(), ", "));
+  std::vector<std::string> out;
+  for (const Node& item : node.items()) {
+    std::string flavour = config::choice(item, rendezvous_flavours());
+    if (std::ranges::find(out, flavour) != out.end())
+      item.fail("'" + flavour + "' is listed twice");
+    out.push_back(std::move(flavour));
+  }
+  return out;
 }
 
 int read_count(const Mapping& map, const char* key, int fallback, int max) {
@@ -155,6 +171,7 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
   else if (map.has("shell"))
     map.at("shell").fail("'shell' needs 'command'");
   if (map.has("launch")) out.launch = map.choice("launch", catalog::launch_modes());
+  if (const Node* flavours = map.find("rendezvous")) out.rendezvous = read_rendezvous(*flavours);
   out.data = map.text_or("data", "");
   if (const Node* config = map.find("config")) out.config = read_config(*config);
   if (const Node* env = map.find("env")) out.env = read_env(*env);
@@ -213,8 +230,10 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
       {"",
        {"name", "description", "vendor", "cluster", "telemetry", "submission", "defaults",
         "cases"}},
-      {"cluster", {"launcher", "hosts", "master_addr", "master_port", "ssh", "slurm"}},
-      {"cluster.hosts", {"name", "slots"}},
+      {"cluster",
+       {"launcher", "hosts", "master_addr", "master_port", "rank_table", "ssh", "slurm"}},
+      {"cluster.hosts",
+       {"name", "slots", "server_id", "device_ips", "super_pod", "super_device_ids", "ib_addr"}},
       {"cluster.ssh", {"user", "port", "identity", "jump"}},
       {"cluster.slurm",
        {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude", "time",
@@ -223,9 +242,10 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
       {"submission", {"org", "division", "status", "platform"}},
       {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps"}},
       {"limits", catalog::limit_keys()},
-      {"case", {"case",    "name",    "model",  "framework",  "hardware",     "nodes",  "procs",
-                "repeats", "command", "shell",  "launch",     "data",         "config", "env",
-                "workdir", "metrics", "target", "peak_flops", "warmup_steps", "limits", "rules"}},
+      {"case",
+       {"case",    "name",   "model",      "framework",    "hardware", "nodes",  "procs", "repeats",
+        "command", "shell",  "launch",     "rendezvous",   "data",     "config", "env",   "workdir",
+        "metrics", "target", "peak_flops", "warmup_steps", "limits",   "rules"}},
       {"metric", {"match", "unit", "better", "reduce", "across"}},
       {"target", catalog::target_keys()},
       {"rule", catalog::rule_change_keys()}};

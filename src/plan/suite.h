@@ -24,6 +24,7 @@ struct SuiteCase {
   int repeats = 1;
   std::vector<std::string> command;  ///< empty: the workload's
   std::optional<std::string> launch;
+  std::vector<std::string> rendezvous;  ///< empty: torchrun
   std::string data;
   config::Node config;  ///< a mapping, or null
   config::Node env;     ///< a mapping of text, or null

@@ -4,36 +4,10 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "rendezvous/environment.h"
+#include "rendezvous/round_files.h"
 
 namespace assay::rendezvous {
-
-namespace {
-
-using Values = std::map<std::string, std::string>;
-
-std::string device_list(int procs) {
-  std::string list;
-  for (int i = 0; i < procs; ++i) list += (i == 0 ? "" : ",") + std::to_string(i);
-  return list;
-}
-
-Values node_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
-                        const Placement& placement, int node) {
-  Values env{{"WORLD_SIZE", std::to_string(plan_case.world_size())},
-             {"LOCAL_WORLD_SIZE", std::to_string(plan_case.procs)},
-             {"NODE_RANK", std::to_string(node)},
-             {"GROUP_RANK", std::to_string(node)},
-             {"MASTER_ADDR", placement.master_addr},
-             {"MASTER_PORT", std::to_string(placement.master_port)},
-             {"ASSAY_RUN", placement.run_id},
-             {"ASSAY_CASE", plan_case.name},
-             {"ASSAY_ROUND", std::to_string(placement.round)}};
-  const std::string visible = plan.vendor_data.value("visible_devices", "");
-  if (!visible.empty()) env[visible] = device_list(plan_case.procs);
-  return env;
-}
-
-}  // namespace
 
 Placement place(const plan::Plan& plan, const plan::CasePlan& plan_case,
                 const std::vector<std::string>& hosts, int round) {
@@ -45,6 +19,7 @@ Placement place(const plan::Plan& plan, const plan::CasePlan& plan_case,
   placement.master_addr = !plan.cluster.master_addr.empty()  ? plan.cluster.master_addr
                           : plan.cluster.launcher == "local" ? "127.0.0.1"
                                                              : hosts.front();
+  placement.files = round_files(plan, plan_case, placement.hosts);
   return placement;
 }
 
@@ -55,20 +30,23 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
   NodeCommands out;
   out.node = node;
   out.host = placement.hosts.at(static_cast<std::size_t>(node));
-  out.env = node_environment(plan, plan_case, placement, node);
+  out.env = node_environment(plan, plan_case, placement, node, node_dir);
 
-  Values values{{"world_size", std::to_string(plan_case.world_size())},
-                {"nodes", std::to_string(plan_case.nodes)},
-                {"procs", std::to_string(plan_case.procs)},
-                {"node_rank", std::to_string(node)},
-                {"master_addr", placement.master_addr},
-                {"master_port", std::to_string(placement.master_port)},
-                {"host", out.host},
-                {"hosts", join(placement.hosts, ",")},
-                {"config", (node_dir / "config.json").string()},
-                {"data", plan_case.data},
-                {"outdir", node_dir.string()},
-                {"round", std::to_string(placement.round)}};
+  std::map<std::string, std::string> values{{"world_size", std::to_string(plan_case.world_size())},
+                                            {"nodes", std::to_string(plan_case.nodes)},
+                                            {"procs", std::to_string(plan_case.procs)},
+                                            {"node_rank", std::to_string(node)},
+                                            {"master_addr", placement.master_addr},
+                                            {"master_port", std::to_string(placement.master_port)},
+                                            {"host", out.host},
+                                            {"hosts", join(placement.hosts, ",")},
+                                            {"config", (node_dir / kConfigFile).string()},
+                                            {"data", plan_case.data},
+                                            {"outdir", node_dir.string()},
+                                            {"round", std::to_string(placement.round)}};
+  if (placement.files.contains(kHostfile)) values["hostfile"] = (node_dir / kHostfile).string();
+  if (placement.files.contains(kRankTableFile))
+    values["ranktable"] = (node_dir / kRankTableFile).string();
 
   const bool head_elsewhere = plan_case.launch == plan::LaunchMode::head && node != 0;
   const int processes = head_elsewhere                                   ? 0
@@ -82,10 +60,8 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
     values["local_rank"] = std::to_string(local);
     for (const std::string& word : plan_case.command)
       command.argv.push_back(expand(word, values, where));
-    if (plan_case.launch == plan::LaunchMode::per_rank) {
-      command.env["RANK"] = values["rank"];
-      command.env["LOCAL_RANK"] = values["local_rank"];
-    }
+    if (plan_case.launch == plan::LaunchMode::per_rank)
+      command.env = rank_environment(plan, plan_case, placement, node, local);
     for (const auto& [name, value] : plan_case.env)
       command.env[name] = expand(value, values, where);
     out.ranks.push_back(std::move(command));
