@@ -240,9 +240,10 @@ std::string render(const NodesImport& import, const fs::path& file,
                            "into ~/.ssh/config is in the comments"});
     out += "# The nodes differ in user or port. Put this into ~/.ssh/config:\n";
     for (const ImportedNode& node : nodes) {
+      if ((same_user || node.user.empty()) && (same_port || !node.port)) continue;
       out += fmt::format("#   Host {}\n", node.host);
       if (!same_user && !node.user.empty()) out += fmt::format("#     User {}\n", node.user);
-      if (!same_port) out += fmt::format("#     Port {}\n", node.port.value_or(22));
+      if (!same_port && node.port) out += fmt::format("#     Port {}\n", *node.port);
     }
   }
   out += fmt::format("cluster:\n  launcher: {}\n  hosts:\n", local ? "local" : "ssh");

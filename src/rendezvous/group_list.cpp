@@ -32,8 +32,8 @@ class GroupReader {
  private:
   void read_groups(bool lab) {
     const std::vector<Cursor> groups = root_.objects("group_list");
-    root_.expect_count("group_count", groups.size(), "groups in group_list", true);
-    if (draft_.table.completed && root_.has("group_list") && groups.empty())
+    root_.expect_size("group_count", "group_list", "groups in group_list", true);
+    if (draft_.table.completed && root_.has_list("group_list") && groups.empty())
       root_.invalid("group_list", "has no groups");
     if (groups.size() > 1)
       root_.note("group_list",
@@ -73,8 +73,8 @@ class GroupReader {
 
   void read_cloud_group(const Cursor& group) {
     const std::vector<Cursor> instances = group.objects("instance_list");
-    group.expect_count("instance_count", instances.size(), "instances in instance_list", true);
-    if (draft_.table.completed && group.has("instance_list") && instances.empty())
+    group.expect_size("instance_count", "instance_list", "instances in instance_list", true);
+    if (draft_.table.completed && group.has_list("instance_list") && instances.empty())
       group.invalid("instance_list", "has no instances");
     std::size_t devices = 0;
     for (const Cursor& instance : instances) {
@@ -93,7 +93,7 @@ class GroupReader {
       else
         draft_.table.servers[server].pod_name = pod;
       const std::vector<Cursor> items = instance.objects("devices");
-      if (draft_.table.completed && instance.has("devices") && items.empty())
+      if (draft_.table.completed && instance.has_list("devices") && items.empty())
         instance.invalid("devices", "has no devices");
       devices += items.size();
       for (const Cursor& item : items) {
@@ -112,9 +112,9 @@ class GroupReader {
 
   void read_lab_group(const Cursor& group) {
     const std::vector<Cursor> instances = group.objects("instance_list");
-    group.expect_count("instance_count", instances.size(), "instances in instance_list", true);
-    group.expect_count("device_num", instances.size(), "instances in instance_list", true);
-    if (draft_.table.completed && group.has("instance_list") && instances.empty())
+    group.expect_size("instance_count", "instance_list", "instances in instance_list", true);
+    group.expect_size("device_num", "instance_list", "instances in instance_list", true);
+    if (draft_.table.completed && group.has_list("instance_list") && instances.empty())
       group.invalid("instance_list", "has no instances");
     std::set<std::string> ids;
     for (const Cursor& instance : instances) {
@@ -122,7 +122,7 @@ class GroupReader {
       ids.insert(id);
       const auto rank = instance.number("rank_id");
       const std::vector<Cursor> items = instance.objects("devices");
-      if (instance.has("devices") && items.size() != 1)
+      if (instance.has_list("devices") && items.size() != 1)
         instance.invalid("devices", fmt::format("has {} devices, it must have 1: its rank is that "
                                                 "of one device",
                                                 items.size()));

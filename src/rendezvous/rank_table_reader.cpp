@@ -34,6 +34,10 @@ bool Cursor::has(const char* key) const {
   return json_->contains(key);
 }
 
+bool Cursor::has_list(const char* key) const {
+  return has(key) && (*json_)[key].is_array();
+}
+
 std::string Cursor::path_of(std::string_view key) const {
   if (key.empty()) return path_;
   return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
@@ -118,6 +122,10 @@ void Cursor::expect_count(const char* key, std::size_t actual, const char* of,
   if (!count || static_cast<std::size_t>(*count) == actual) return;
   invalid(key, fmt::format("is {}, but there are {} {}", *count, actual, of),
           "the file may be cut short, or was changed by hand in one place only");
+}
+
+void Cursor::expect_size(const char* key, const char* list, const char* of, bool required) const {
+  if (has_list(list)) expect_count(key, (*json_)[list].size(), of, required);
 }
 
 void Cursor::note_unknown(std::initializer_list<std::string_view> known) const {

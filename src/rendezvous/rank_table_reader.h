@@ -25,6 +25,7 @@ class Cursor {
   /// The same place, with its findings elsewhere.
   [[nodiscard]] Cursor with(Findings& findings) const { return {*json_, path_, findings}; }
   [[nodiscard]] bool has(const char* key) const;
+  [[nodiscard]] bool has_list(const char* key) const;
   [[nodiscard]] std::string path_of(std::string_view key) const;
 
   /// Text of a key; "" with a finding when it is missing or no text. HCCL wants numbers as text:
@@ -36,8 +37,9 @@ class Cursor {
   /// The objects of a list; other items are findings. Empty, with a finding, when it is missing.
   [[nodiscard]] std::vector<Cursor> objects(const char* key) const;
   [[nodiscard]] std::vector<std::string> texts(const char* key) const;
-  /// A count that must be the size of something that was read; when it is optional it may be
-  /// absent.
+  /// A count that must be the size of a list beside it (where that is a list), or of something else
+  /// that was read. One that is not required may be absent.
+  void expect_size(const char* key, const char* list, const char* of, bool required) const;
   void expect_count(const char* key, std::size_t actual, const char* of, bool required) const;
   /// Keys that no form of rank tables has, as notes.
   void note_unknown(std::initializer_list<std::string_view> known) const;

@@ -94,7 +94,8 @@ void read_super_pods(const Cursor& root, TableDraft& draft) {
     if (!pods.insert(id).second)
       pod.invalid("super_pod_id", "\"" + printable(id) + "\" is there twice");
     const std::vector<Cursor> members = pod.objects("server_list");
-    if (members.empty()) pod.invalid("server_list", "is empty", "leave such a super-pod out");
+    if (pod.has_list("server_list") && members.empty())
+      pod.invalid("server_list", "is empty", "leave such a super-pod out");
     for (const Cursor& member : members) {
       const std::string name = member.text("server_id");
       const auto found = servers.find(name);
@@ -141,9 +142,8 @@ void read_server_list(const Cursor& root, TableDraft& draft) {
   const std::vector<Cursor> servers = draft.table.completed || root.has("server_list")
                                           ? root.objects("server_list")
                                           : std::vector<Cursor>{};
-  if (draft.table.completed || root.has("server_list"))
-    root.expect_count("server_count", servers.size(), "servers in server_list", false);
-  if (draft.table.completed && root.has("server_list") && servers.empty())
+  root.expect_size("server_count", "server_list", "servers in server_list", false);
+  if (draft.table.completed && root.has_list("server_list") && servers.empty())
     root.invalid("server_list", "has no servers");
   std::map<std::string, std::string> ids;
   for (const Cursor& cursor : servers) {
@@ -161,7 +161,8 @@ void read_server_list(const Cursor& root, TableDraft& draft) {
     server.host_ip = read_address(cursor, "host_ip");
     server.container_ip = read_address(cursor, "container_ip");
     read_devices(cursor, draft, server, place);
-    if (draft.table.completed && cursor.has("device") && place.devices.empty() && !draft.dropped)
+    if (draft.table.completed && cursor.has_list("device") && place.devices.empty() &&
+        !draft.dropped)
       cursor.invalid("device", "has no devices");
     cursor.note_unknown({"server_id", "host_ip", "host_nic_ip", "container_ip", "device",
                          "hardware_type", "server_ip"});
