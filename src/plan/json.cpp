@@ -35,7 +35,7 @@ Json to_json(const CasePlan& plan) {
             {"command", plan.command},     {"env", plan.env},
             {"workdir", plan.workdir},     {"data", plan.data},
             {"config", plan.config},       {"config_origin", plan.config_origin}};
-  json["rendezvous"] = plan.rendezvous;
+  if (plan.rendezvous != CasePlan{}.rendezvous) json["rendezvous"] = plan.rendezvous;
   json["metrics"] = Json::array();
   for (const OutputMetric& metric : plan.metrics) json["metrics"].push_back(to_json(metric));
   if (plan.target) json["target"] = to_json(*plan.target);

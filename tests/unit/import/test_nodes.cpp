@@ -111,7 +111,7 @@ TEST_F(NodeFiles, ThatAreWrongAreRefusedWithTheirPlace) {
 TEST_F(NodeFiles, HaveTheirUnknownFieldsNamed) {
   EXPECT_THAT(diagnostics(import("{\"cluster\": {\"10.1.2.3\": {\"usr\": \"root\"}},\n\"x\": 1}")),
               ::testing::ElementsAre(HasSubstr("nodes.json:2:1: warning: 'x' is not a field"),
-                                     HasSubstr("nodes.json:1:28: warning: 'usr' of 10.1.2.3")));
+                                     HasSubstr("nodes.json:1:27: warning: 'usr' of 10.1.2.3")));
 }
 
 TEST_F(NodeFiles, WithDifferentUsersSayWhatBelongsIntoSshConfig) {
