@@ -14,7 +14,9 @@
 #include "agent/agent.h"
 #include "agent/node_files.h"
 #include "agent/process_tree.h"
+#include "agent/side_jobs.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/version.h"
 
 namespace {
@@ -24,7 +26,8 @@ constexpr std::string_view kUsage =
     "step's)\n"
     "       assay-agent --send DIR        send a folder to stdout; stdin says what is there "
     "already\n"
-    "       assay-agent --sweep ROUND_ID  kill what a lost agent's round left behind\n"
+    "       assay-agent --sweep ROUND_ID [COMMAND]...  kill what a lost agent's round left behind\n"
+    "       assay-agent --until COMMANDS  run commands, JSON lists, until one succeeds\n"
     "       assay-agent --version\n";
 
 std::optional<int> node_number(std::string_view text) {
@@ -55,8 +58,11 @@ int main(int argc, char** argv) {
       fmt::print("assay-agent {}\n", assay::version_string());
       return 0;
     }
-    if (command == "--sweep" && argc == 3) {
+    if (command == "--until" && argc == 3)
+      return assay::agent::run_until_one_succeeds(assay::parse_json(argv[2], "--until"));
+    if (command == "--sweep" && argc >= 3) {
       fmt::print("{}\n", assay::agent::sweep_round(argv[2]));
+      assay::agent::run_cleanups({argv + 3, argv + argc});
       return 0;
     }
     if (command == "--send" && argc == 3) {

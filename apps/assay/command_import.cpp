@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "import/flagperf.h"
+#include "import/nodes.h"
 
 namespace assay::app {
 
@@ -45,6 +46,19 @@ int import_flagperf(const ImportOptions& options) {
   return 0;
 }
 
+int import_nodes(const ImportOptions& options) {
+  const importer::NodesImport result = importer::import_nodes(options.directory);
+  print_diagnostics(result.diagnostics);
+  if (options.out.empty()) {
+    fmt::print("{}", result.cluster_yaml);
+  } else {
+    write_file_atomic(options.out, result.cluster_yaml);
+    fmt::print("{}: {} node{} of {}\n", options.out, result.nodes.size(),
+               result.nodes.size() == 1 ? "" : "s", result.format);
+  }
+  return 0;
+}
+
 }  // namespace
 
 void add_import(CLI::App& app, Action& action) {
@@ -65,6 +79,18 @@ void add_import(CLI::App& app, Action& action) {
       "Examples:\n"
       "  assay import flagperf ~/FlagPerf -o flagperf.yaml && assay run flagperf.yaml --dry-run\n"
       "  assay import flagperf ~/FlagPerf --survey");
+  CLI::App* nodes = command->add_subcommand(
+      "nodes", "An ais-bench node file (v1, v2) or FlagPerf's cluster_conf.py, as `cluster:`");
+  nodes->add_option("file", options->directory, "The node file")->required()->type_name("FILE");
+  nodes->add_option("-o,--out", options->out, "Write the YAML here instead of to stdout")
+      ->type_name("FILE");
+  nodes->footer(
+      "Examples:\n"
+      "  assay import nodes nodes.json -o cluster.yaml\n"
+      "  assay import nodes ~/FlagPerf/training/run_benchmarks/config/cluster_conf.py\n"
+      "\n"
+      "Passwords are never copied.");
+  nodes->callback([options, &action] { action = [options] { return import_nodes(*options); }; });
   flagperf->callback(
       [options, &action] { action = [options] { return import_flagperf(*options); }; });
 }

@@ -14,6 +14,8 @@ void add_run(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
+void add_ranktable(CLI::App& app, Action& action);
+void add_hostfile(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_top(CLI::App& app, Action& action);
 void add_stop(CLI::App& app, Action& action);

@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
   assay::app::add_check(app, action);
   assay::app::add_list(app, action);
   assay::app::add_import(app, action);
+  assay::app::add_ranktable(app, action);
+  assay::app::add_hostfile(app, action);
   assay::app::add_report(app, action);
   assay::app::add_top(app, action);
   assay::app::add_stop(app, action);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -32,6 +33,17 @@ fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
   std::ranges::sort(known);
   throw Error(ErrorKind::usage, "there is no suite '" + name + "'" + did_you_mean(name, known), {},
               "give a file, or the name of a suite that comes with Assay: " + join(known, ", "));
+}
+
+std::string read_given_file(const std::string& path) {
+  constexpr std::uintmax_t kMost = 4U << 20;
+  std::error_code ec;
+  if (!fs::is_regular_file(path, ec))
+    throw Error(ErrorKind::usage,
+                fs::exists(path, ec) ? "not a regular file" : "there is no such file", path);
+  if (fs::file_size(path, ec) > kMost)
+    throw Error(ErrorKind::usage, "the file is larger than 4 MiB", path);
+  return read_file(path);
 }
 
 std::string new_run_id() {

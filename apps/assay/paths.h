@@ -13,6 +13,10 @@ namespace assay::app {
 [[nodiscard]] std::filesystem::path find_suite(const std::string& name,
                                                const std::filesystem::path& conf_dir);
 
+/// A small text file that was named on the command line. Throws Error of kind usage when it is not
+/// there or not a regular file, or larger than 4 MiB.
+[[nodiscard]] std::string read_given_file(const std::string& path);
+
 /// "run20261115T101500Z-3f2a".
 [[nodiscard]] std::string new_run_id();
 

@@ -10,7 +10,8 @@ Json to_json(const RoundRequest& request) {
     ranks.push_back({{"rank", rank.rank},
                      {"local_rank", rank.local_rank},
                      {"argv", rank.argv},
-                     {"env", rank.env}});
+                     {"env", rank.env},
+                     {"cleanup", rank.cleanup}});
   Json sources = Json::array();
   for (const telemetry::DeviceSource& source : request.sources)
     sources.push_back(telemetry::to_json(source));
@@ -48,6 +49,7 @@ RoundRequest round_request_from_json(const Json& json) {
       entry.at("local_rank").get_to(rank.local_rank);
       entry.at("argv").get_to(rank.argv);
       entry.at("env").get_to(rank.env);
+      rank.cleanup = entry.value("cleanup", std::vector<std::string>{});
       if (rank.argv.empty()) throw Error(ErrorKind::internal, "a rank without a command");
       request.ranks.push_back(std::move(rank));
     }

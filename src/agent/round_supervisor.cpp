@@ -24,6 +24,7 @@ constexpr std::int64_t kTicksPerHeartbeat = 5;
 // Helpers of a rank (data loaders, resource trackers) get this long to follow it by themselves.
 constexpr std::int64_t kLeftoverPatience = 500'000'000;
 constexpr std::int64_t kLeftoverGrace = 1'000'000'000;
+constexpr Nanoseconds kCleanupLimit = std::chrono::seconds(10);
 constexpr std::int64_t kUnkillableAfter = 10'000'000'000;
 // Before its second step a rank may still compile, load data or wait for others.
 constexpr std::uint64_t kStepsBeforeStall = 2;
@@ -273,6 +274,7 @@ void RoundSupervisor::look_for_leftovers() {
 void RoundSupervisor::close() {
   phase_ = Phase::closing;
   timer_.cancel();
+  clean_up();
   for (const auto& rank : ranks_) rank->close_output();
   report_log_errors();
   const auto finish = [this] {
@@ -298,6 +300,21 @@ void RoundSupervisor::close() {
     recorder_->stop(finish);
   else
     asio::post(loop_, finish);
+}
+
+// A container whose client was killed goes on without it.
+void RoundSupervisor::clean_up() {
+  CommandOptions options;
+  options.timeout = kCleanupLimit;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const std::vector<std::string>& command = request_.ranks[i].cleanup;
+    const bool ended_well = ranks_[i]->exit() && ranks_[i]->exit()->ok();
+    if (command.empty() || ended_well) continue;
+    const CommandResult result = run_command(command, options);
+    if (result.timed_out)
+      send_gap("rank" + std::to_string(ranks_[i]->rank()), 0,
+               "its container could not be removed: " + command.front() + " hangs");
+  }
 }
 
 bool RoundSupervisor::any_running() const {

@@ -89,6 +89,15 @@ struct FlagPerfImport {
 [[nodiscard]] FlagPerfConfig read_flagperf(const std::filesystem::path& dir,
                                            std::vector<Diagnostic>& diagnostics);
 
+/// cluster_conf.py alone. Throws Error of kind config when HOSTS is missing or a value is wrong, of
+/// kind environment when the file cannot be read.
+[[nodiscard]] FlagPerfCluster read_flagperf_cluster(const std::filesystem::path& file,
+                                                    std::vector<Diagnostic>& diagnostics);
+
+/// Whether a host's name or address is one of this machine (`local_names`; empty: found out).
+[[nodiscard]] bool is_this_machine(const std::string& host,
+                                   const std::vector<std::string>& local_names);
+
 /// The second half: the suite. Pure, except that it looks at which files of the checkout exist.
 [[nodiscard]] std::string render_suite(const FlagPerfConfig& config, const ImportOptions& options,
                                        std::vector<Diagnostic>& diagnostics);

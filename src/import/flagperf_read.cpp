@@ -31,8 +31,8 @@ std::optional<int> to_int(std::string_view text) {
 /// Reads settings of one module by name and type; what is missing or odd is named by place.
 class Settings {
  public:
-  Settings(const fs::path& training, std::string_view file, std::vector<Diagnostic>& diagnostics)
-      : module_(parse_python_file(training / file, (training / file).string())) {
+  Settings(const fs::path& file, std::vector<Diagnostic>& diagnostics)
+      : module_(parse_python_file(file, file.string())) {
     for (const Diagnostic& diagnostic : module_.diagnostics) {
       if (diagnostic.severity == Severity::error)
         throw Error(ErrorKind::config, diagnostic.message, importer::place(diagnostic),
@@ -66,6 +66,14 @@ class Settings {
                   module_.file, std::string(advice));
     }
     return *setting;
+  }
+
+  /// The settings that are none of `known`.
+  [[nodiscard]] std::vector<Setting> others(std::initializer_list<std::string_view> known) const {
+    std::vector<Setting> out;
+    for (const Setting& setting : module_.settings)
+      if (std::ranges::find(known, setting.name) == known.end()) out.push_back(setting);
+    return out;
   }
 
   [[nodiscard]] std::string text_or_empty(std::string_view name) const {
@@ -108,8 +116,10 @@ class Settings {
   Module module_;
 };
 
-FlagPerfCluster read_cluster(const fs::path& training, std::vector<Diagnostic>& diagnostics) {
-  const Settings settings(training, kClusterConf, diagnostics);
+}  // namespace
+
+FlagPerfCluster read_flagperf_cluster(const fs::path& file, std::vector<Diagnostic>& diagnostics) {
+  const Settings settings(file, diagnostics);
   FlagPerfCluster out;
   const Setting& hosts =
       settings.need("HOSTS", "HOSTS = [\"10.1.2.3\"], or [\"127.0.0.1\"] for this machine");
@@ -130,8 +140,14 @@ FlagPerfCluster read_cluster(const fs::path& training, std::vector<Diagnostic>& 
   }
   out.master_port = settings.port("MASTER_PORT");
   out.ssh_port = settings.port("SSH_PORT");
+  for (const Setting& other : settings.others({"HOSTS", "HOSTS_PORTS", "MASTER_PORT", "SSH_PORT"}))
+    diagnostics.push_back(
+        {other.file, other.place.line, other.place.column, Severity::note,
+         fmt::format("{} is not a setting that FlagPerf knows here", printable(other.name))});
   return out;
 }
+
+namespace {
 
 /// Splits a case key; the reason why it is none goes to `skipped`.
 FlagPerfCase parse_key(const Entry& entry) {
@@ -288,9 +304,9 @@ fs::path find_training(const fs::path& dir) {
 FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagnostics) {
   FlagPerfConfig out;
   out.training = find_training(dir);
-  out.cluster = read_cluster(out.training, diagnostics);
+  out.cluster = read_flagperf_cluster(out.training / kClusterConf, diagnostics);
 
-  const Settings settings(out.training, kTestConf, diagnostics);
+  const Settings settings(out.training / kTestConf, diagnostics);
   const Setting& vendor = settings.need("VENDOR", "VENDOR = \"nvidia\"");
   out.test.vendor = trim(settings.text_or_empty("VENDOR"));
   if (out.test.vendor.empty() || out.test.vendor.find('/') != std::string::npos)

@@ -48,9 +48,7 @@ std::vector<std::string> this_machine() {
 }
 
 bool is_local(const FlagPerfCluster& cluster, const ImportOptions& options) {
-  if (cluster.hosts.size() != 1) return false;
-  const auto names = options.local_names.empty() ? this_machine() : options.local_names;
-  return std::ranges::find(names, cluster.hosts.front()) != names.end();
+  return cluster.hosts.size() == 1 && is_this_machine(cluster.hosts.front(), options.local_names);
 }
 
 std::string comment(std::string_view text, std::string_view indent = "") {
@@ -294,6 +292,11 @@ class SuiteWriter {
 };
 
 }  // namespace
+
+bool is_this_machine(const std::string& host, const std::vector<std::string>& local_names) {
+  const auto names = local_names.empty() ? this_machine() : local_names;
+  return std::ranges::find(names, host) != names.end();
+}
 
 std::string render_suite(const FlagPerfConfig& config, const ImportOptions& options,
                          std::vector<Diagnostic>& diagnostics) {

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/host.h"
+#include "core/text.h"
 #include "core/version.h"
 
 namespace assay::launch {
@@ -169,6 +170,7 @@ asio::awaitable<RoundOutcome> Controller::execute_round(asio::io_context& loop, 
                                                         int number) {
   set_aside(plan_case, number);
   co_await fleet.connect();  // agents that were lost in an earlier round come back here
+  if (plan_case.container) co_await provide_image(fleet, plan_case);
   observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
   Round round(loop,
               {run_.plan(), plan_case, run_, *launcher_, fleet, journal,
@@ -188,6 +190,52 @@ asio::awaitable<RoundOutcome> Controller::execute_round(asio::io_context& loop, 
   current_ = nullptr;
   observer_.round_ended(plan_case, number, outcome);
   co_return outcome;
+}
+
+asio::awaitable<void> Controller::provide_image(Fleet& fleet, const plan::CasePlan& plan_case) {
+  const plan::Container& container = *plan_case.container;
+  const auto commands = rendezvous::image_commands(container);
+  const std::string key = container.runtime + " " + container.image;
+  if (commands.empty() || images_.contains(key)) co_return;
+  observer_.waiting("image " + container.image + " for " + std::to_string(plan_case.nodes) +
+                    (plan_case.nodes == 1 ? " node" : " nodes"));
+  const auto executor = co_await asio::this_coro::executor;
+  const std::vector<std::string> args{"--until", dump_line(Json(commands))};
+  std::map<int, std::string> problems;
+  int open = plan_case.nodes;
+  asio::steady_timer all_done(executor, asio::steady_timer::time_point::max());
+  for (int node = 0; node < plan_case.nodes; ++node) {
+    const std::string host = fleet.hosts()[static_cast<std::size_t>(node)];
+    const auto progress = [this, host](std::string_view text) {
+      const std::string_view line = trim(text);
+      observer_.waiting(host + ": " + printable(line.substr(line.rfind('\n') + 1)));
+    };
+    asio::co_spawn(executor,
+                   run_process(launcher_->agent_command(host, fleet.identity(node), args),
+                               "host " + host, {}, progress, container.timeout),
+                   [&, node](const std::exception_ptr& error, const ProcessResult& result) {
+                     if (error || !result.ok())
+                       problems[node] = error              ? "the command could not be started"
+                                        : result.timed_out ? "no progress for too long"
+                                                           : result.errors;
+                     if (--open == 0) all_done.cancel();
+                   });
+  }
+  while (open > 0) {
+    asio::error_code ec;
+    co_await all_done.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+  }
+  if (problems.empty()) {
+    images_.insert(key);
+    co_return;
+  }
+  std::string text;
+  for (const auto& [node, problem] : problems)
+    text += (text.empty() ? "" : "; ") + fleet.hosts()[static_cast<std::size_t>(node)] + ": " +
+            problem;
+  throw Error(ErrorKind::launch, "the image " + container.image + " is not available on " + text,
+              "case " + plan_case.name,
+              "pull or load it there, or correct `container` in the suite");
 }
 
 void Controller::set_aside(const plan::CasePlan& plan_case, int round) const {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -41,6 +42,7 @@ class Controller {
  private:
   asio::awaitable<std::string> execute_rounds(asio::io_context& loop);
   asio::awaitable<void> prepare(Fleet& fleet);
+  asio::awaitable<void> provide_image(Fleet& fleet, const plan::CasePlan& plan_case);
   asio::awaitable<RoundOutcome> execute_round(asio::io_context& loop, Fleet& fleet,
                                               store::Journal& journal,
                                               const plan::CasePlan& plan_case, int round);
@@ -53,6 +55,7 @@ class Controller {
   Observer& observer_;
   std::unique_ptr<Launcher> launcher_;
   std::map<std::pair<std::string, int>, std::string> finished_;  // (case, round) → status
+  std::set<std::string> images_;  // that every node has
   Round* current_ = nullptr;
   Fleet* fleet_ = nullptr;
   int interrupts_ = 0;

@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t kRanksShown = 4;
 
+// JSON as what it says, other files as their text.
+Json shown_files(const std::map<std::string, std::string>& files) {
+  Json out = Json::object();
+  for (const auto& [name, content] : files)
+    out[name] = name.ends_with(".json") ? parse_json(content, name) : Json(content);
+  return out;
+}
+
 Json describe_node(const plan::Plan& plan, const plan::CasePlan& plan_case,
                    const rendezvous::Placement& placement, int node,
                    const std::filesystem::path& directory) {
@@ -23,7 +31,7 @@ Json describe_node(const plan::Plan& plan, const plan::CasePlan& plan_case,
   return {{"node", node},
           {"host", commands.host},
           {"directory", directory.string()},
-          {"files", {{"config.json", plan_case.config}}},
+          {"files", shown_files(placement.files)},
           {"env", commands.env},
           {"ranks", std::move(ranks)}};
 }

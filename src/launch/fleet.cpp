@@ -143,10 +143,12 @@ asio::awaitable<std::optional<Json>> Fleet::ask_one(int node, const Json& reques
   co_return given;
 }
 
-void Fleet::sweep(int node, const std::string& round_id) {
+void Fleet::sweep(int node, const std::string& round_id,
+                  const std::vector<std::vector<std::string>>& cleanups) {
   ++sweeping_;
   const std::string& host = hosts_[static_cast<std::size_t>(node)];
-  const std::vector<std::string> args{"--sweep", round_id};
+  std::vector<std::string> args{"--sweep", round_id};
+  for (const std::vector<std::string>& cleanup : cleanups) args.push_back(dump_line(cleanup));
   asio::co_spawn(loop_,
                  run_process(
                      launcher_.agent_command(host, identity(node), args), "host " + host, {},

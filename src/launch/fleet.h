@@ -44,9 +44,10 @@ class Fleet {
   /// The same for one agent; nothing when it does not answer in time.
   asio::awaitable<std::optional<Json>> ask_one(int node, const Json& request, std::string answer,
                                                Nanoseconds limit);
-  /// Kills what a round left on a node whose agent was lost. Goes on in the background, bounded;
+  /// Kills what a round left on a node whose agent was lost, and runs `cleanups` there. Goes on in the background, bounded;
   /// settle() waits for it.
-  void sweep(int node, const std::string& round_id);
+  void sweep(int node, const std::string& round_id,
+             const std::vector<std::vector<std::string>>& cleanups);
   asio::awaitable<void> settle();
 
   /// What the node's agent said of itself when it last came; an empty object if it never did.

@@ -152,11 +152,15 @@ void Round::send_work() {
     request.directory = directory;
     request.fresh = context_.launcher.collects();
     request.workdir = plan_case.workdir;
-    request.files["config.json"] = dump_pretty(plan_case.config);
+    request.files = placement_.files;
     request.env = std::move(commands.env);
+    for (const rendezvous::RankCommand& rank : commands.ranks)
+      if (!rank.cleanup.empty())
+        nodes_[static_cast<std::size_t>(node)].cleanups.push_back(rank.cleanup);
     for (rendezvous::RankCommand& rank : commands.ranks)
       request.ranks.push_back(
-          {rank.rank, rank.local_rank, std::move(rank.argv), std::move(rank.env)});
+          {rank.rank, rank.local_rank, std::move(rank.argv), std::move(rank.env),
+           std::move(rank.cleanup)});
     request.time_limit = plan_case.limits.time;
     request.stall_limit = plan_case.limits.stall;
     request.grace = plan_case.limits.grace;
@@ -350,7 +354,7 @@ void Round::on_lost(int number, const std::string& reason) {
   Node& node = nodes_[static_cast<std::size_t>(number)];
   if (node.ended || node.lost) return;
   node.lost = true;
-  context_.fleet.sweep(number, id_);
+  context_.fleet.sweep(number, id_, node.cleanups);
   for (const int rank : node.living) {
     ++progress_.ended;
     journal("rank_exit", number, {{"rank", rank}, {"ended_by", "lost"}});

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "config/mapping.h"
+#include "core/address.h"
 #include "core/text.h"
 #include "plan/case_key.h"
 #include "plan/suite.h"
@@ -65,6 +67,21 @@ Json read_ssh(const Node& node) {
   return options;
 }
 
+// One address a device, in the order of the devices; "a,b" for a device with two.
+std::vector<std::string> read_device_ips(const Node& node) {
+  std::vector<std::string> out;
+  for (const Node& item : node.items()) {
+    std::string text = item.text();
+    for (const std::string_view part : split(text, ','))
+      if (!is_ip_address(std::string(part)))
+        item.fail("not an IP address: " + item.describe(),
+                  "device_ips: [192.168.10.1, 192.168.20.1], in the order of the devices");
+    out.push_back(std::move(text));
+  }
+  if (out.size() > static_cast<std::size_t>(kMaxProcs)) node.fail("more devices than processes");
+  return out;
+}
+
 Host read_host(const Node& node) {
   if (node.is_scalar()) return {read_host_name(node)};
   const Mapping map(node, "a host", suite_keys().at("cluster.hosts"));
@@ -73,15 +90,35 @@ Host read_host(const Node& node) {
     host.slots = static_cast<int>(slots->integer(1, kMaxProcs));
   if (const Node* address = map.find("address")) host.ssh["address"] = read_host_name(*address);
   read_ssh_target(map, host.ssh);
+  if (const Node* id = map.find("server_id")) {
+    host.server_id = read_safe_word(*id, "a server_id");
+    if (host.server_id.size() >= 64)
+      id->fail("a server_id has at most 63 characters, got " + id->describe());
+  }
+  if (const Node* ips = map.find("device_ips")) host.device_ips = read_device_ips(*ips);
+  if (const Node* pod = map.find("super_pod")) host.super_pod = read_safe_word(*pod, "a super_pod");
+  if (const Node* ids = map.find("super_device_ids"))
+    for (const Node& item : ids->items())
+      host.super_device_ids.push_back(std::to_string(item.integer(0, 0xFFFF'FFFFLL)));
+  if (const Node* address = map.find("ib_addr")) host.ib_addr = read_host_name(*address);
   return host;
 }
 
 std::vector<Host> read_hosts(const Node& node) {
   std::vector<Host> hosts;
+  std::map<std::string, std::string> seen;  // what must be unique → the host that has it
   for (const Node& item : node.items()) {
     Host host = read_host(item);
     if (std::ranges::find(hosts, host.name, &Host::name) != hosts.end())
       item.fail("the host '" + host.name + "' is listed twice");
+    const auto unique = [&](const std::string& what, const std::string& value) {
+      const auto [first, fresh] = seen.try_emplace(what + value, host.name);
+      if (!fresh) item.fail(what + value + " is that of '" + first->second + "' too");
+    };
+    unique("the server_id ", host.server_id.empty() ? host.name : host.server_id);
+    for (const std::string& device : host.device_ips)
+      for (const std::string_view ip : split(device, ','))
+        unique("the device IP ", std::string(ip));
     hosts.push_back(std::move(host));
   }
   return hosts;
@@ -115,6 +152,8 @@ Cluster read_cluster(const Node& node) {
     cluster.master_port = static_cast<int>(port->integer(0, 65535));
   if (const Node* retries = map.find("retries"))
     cluster.retries = static_cast<int>(retries->integer(0, 100));
+  if (map.has("rank_table"))
+    cluster.rank_table = map.choice("rank_table", {"1.0", "1.2", "cloud", "lab"});
   if (const Node* ssh = map.find("ssh")) {
     Json options = read_ssh(*ssh);
     if (cluster.launcher == "ssh") cluster.options = std::move(options);

@@ -146,9 +146,18 @@ std::vector<std::string> read_command(const config::Node& node, bool shell) {
 
 const std::vector<std::string>& placeholder_names() {
   static const std::vector<std::string> names{
-      "bindir",    "config", "data",   "host",  "hosts", "local_rank", "master_addr", "master_port",
-      "node_rank", "nodes",  "outdir", "procs", "rank",  "round",      "world_size"};
+      "bindir",     "config",      "data",        "host",      "hostfile",  "hosts",
+      "local_rank", "master_addr", "master_port", "node_rank", "nodes",     "outdir",
+      "procs",      "rank",        "ranktable",   "round",     "world_size"};
   return names;
+}
+
+bool uses_placeholder(const std::string& text, const std::string& name) {
+  std::map<std::string, std::string> values;
+  for (const std::string& known : placeholder_names()) values.emplace(known, "");
+  const std::string without = expand(text, values, {});
+  values[name] = "x";
+  return expand(text, values, {}) != without;
 }
 
 void check_placeholders(const config::Node& node, const std::string& text) {

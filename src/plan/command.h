@@ -17,6 +17,9 @@ void check_placeholders(const config::Node& node, const std::string& text);
 
 void check_placeholders(const std::string& where, const std::string& text);
 
+/// Whether a checked text contains {name}.
+[[nodiscard]] bool uses_placeholder(const std::string& text, const std::string& name);
+
 /// The placeholders of a command or environment value, sorted.
 [[nodiscard]] const std::vector<std::string>& placeholder_names();
 

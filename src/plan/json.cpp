@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/error.h"
 #include "plan/plan.h"
 
@@ -25,6 +27,19 @@ Json to_json(const Limits& limits) {
           {"output_bytes", limits.output_bytes}};
 }
 
+Json to_json(const Container& container) {
+  return {{"runtime", container.runtime},
+          {"image", container.image},
+          {"runtime_options", container.runtime_options},
+          {"options", container.options},
+          {"mounts", container.mounts},
+          {"shm_size", container.shm_size},
+          {"user", container.user},
+          {"pull", container.pull},
+          {"load", container.load},
+          {"timeout_ns", container.timeout.count()}};
+}
+
 Json to_json(const CasePlan& plan) {
   Json json{{"name", plan.name},           {"model", plan.model},
             {"framework", plan.framework}, {"hardware", plan.hardware},
@@ -33,6 +48,8 @@ Json to_json(const CasePlan& plan) {
             {"command", plan.command},     {"env", plan.env},
             {"workdir", plan.workdir},     {"data", plan.data},
             {"config", plan.config},       {"config_origin", plan.config_origin}};
+  if (plan.rendezvous != CasePlan{}.rendezvous) json["rendezvous"] = plan.rendezvous;
+  if (plan.container) json["container"] = to_json(*plan.container);
   json["metrics"] = Json::array();
   for (const OutputMetric& metric : plan.metrics) json["metrics"].push_back(to_json(metric));
   if (plan.target) json["target"] = to_json(*plan.target);
@@ -44,13 +61,28 @@ Json to_json(const CasePlan& plan) {
   return json;
 }
 
+Json to_json(const Host& host) {
+  Json json{{"name", host.name}, {"slots", host.slots}};
+  if (!host.server_id.empty()) json["server_id"] = host.server_id;
+  if (!host.device_ips.empty()) json["device_ips"] = host.device_ips;
+  if (!host.super_pod.empty()) json["super_pod"] = host.super_pod;
+  if (!host.super_device_ids.empty()) json["super_device_ids"] = host.super_device_ids;
+  if (!host.ib_addr.empty()) json["ib_addr"] = host.ib_addr;
+  if (!host.ssh.empty()) json["ssh"] = host.ssh;
+  return json;
+}
+
 Json to_json(const Cluster& cluster) {
   Json hosts = Json::array();
-  for (const Host& host : cluster.hosts)
-    hosts.push_back({{"name", host.name}, {"slots", host.slots}, {"ssh", host.ssh}});
-  return {{"launcher", cluster.launcher},       {"hosts", std::move(hosts)},
-          {"options", cluster.options},         {"master_addr", cluster.master_addr},
-          {"master_port", cluster.master_port}, {"retries", cluster.retries}};
+  for (const Host& host : cluster.hosts) hosts.push_back(to_json(host));
+  Json json{{"launcher", cluster.launcher},
+            {"hosts", std::move(hosts)},
+            {"options", cluster.options},
+            {"master_addr", cluster.master_addr},
+            {"master_port", cluster.master_port},
+            {"retries", cluster.retries}};
+  if (!cluster.rank_table.empty()) json["rank_table"] = cluster.rank_table;
+  return json;
 }
 
 [[noreturn]] void fail(const std::string& message, const std::string& where) {
@@ -76,6 +108,9 @@ class Fields {
     const Json& value = at(key);
     if (!value.is_string()) wrong(key, "text");
     return value.get<std::string>();
+  }
+  [[nodiscard]] std::string text_or_empty(const char* key) const {
+    return has(key) ? text(key) : std::string();
   }
   [[nodiscard]] int integer(const char* key) const {
     const std::int64_t value = integer64(key);
@@ -157,6 +192,21 @@ Limits read_limits(const Fields& fields) {
   return limits;
 }
 
+Container read_container(const Fields& fields) {
+  Container container;
+  container.runtime = fields.text("runtime");
+  container.image = fields.text("image");
+  container.runtime_options = fields.texts("runtime_options");
+  container.options = fields.texts("options");
+  container.mounts = fields.texts("mounts");
+  container.shm_size = fields.text("shm_size");
+  container.user = fields.text("user");
+  container.pull = fields.text("pull");
+  container.load = fields.text("load");
+  container.timeout = Nanoseconds(fields.integer64("timeout_ns"));
+  return container;
+}
+
 CasePlan read_case(const Fields& fields) {
   CasePlan plan;
   plan.name = fields.text("name");
@@ -167,8 +217,10 @@ CasePlan read_case(const Fields& fields) {
   plan.procs = fields.integer("procs");
   plan.repeats = fields.integer("repeats");
   plan.launch = read_launch(fields);
+  if (fields.has("rendezvous")) plan.rendezvous = fields.texts("rendezvous");
   plan.command = fields.texts("command");
   plan.env = fields.text_map("env");
+  if (fields.has("container")) plan.container = read_container(fields.fields("container"));
   plan.workdir = fields.text("workdir");
   plan.data = fields.text("data");
   plan.config = fields.object("config");
@@ -195,12 +247,20 @@ Cluster read_cluster(const Fields& fields) {
   cluster.launcher = fields.text("launcher");
   for (const Json& item : fields.array("hosts")) {
     const Fields host(item, fields.where() + ": hosts");
-    cluster.hosts.push_back({host.text("name"), host.integer("slots"), host.object("ssh")});
+    Host next{host.text("name"), host.integer("slots")};
+    next.server_id = host.text_or_empty("server_id");
+    if (host.has("device_ips")) next.device_ips = host.texts("device_ips");
+    next.super_pod = host.text_or_empty("super_pod");
+    if (host.has("super_device_ids")) next.super_device_ids = host.texts("super_device_ids");
+    next.ib_addr = host.text_or_empty("ib_addr");
+    if (host.has("ssh")) next.ssh = host.object("ssh");
+    cluster.hosts.push_back(std::move(next));
   }
   cluster.options = fields.object("options");
   cluster.master_addr = fields.text("master_addr");
   cluster.master_port = fields.integer("master_port");
   cluster.retries = fields.integer("retries");
+  cluster.rank_table = fields.text_or_empty("rank_table");
   return cluster;
 }
 
@@ -265,6 +325,20 @@ std::string_view to_string(LaunchMode mode) noexcept {
       break;
   }
   return "per-rank";
+}
+
+const std::vector<std::string>& rendezvous_flavours() {
+  static const std::vector<std::string> flavours{"torchrun", "mpi", "horovod", "hccl", "dlws"};
+  return flavours;
+}
+
+bool CasePlan::meets_by(std::string_view flavour) const noexcept {
+  return std::ranges::find(rendezvous, flavour) != rendezvous.end();
+}
+
+const Host* Cluster::find_host(std::string_view host) const noexcept {
+  const auto found = std::ranges::find(hosts, host, &Host::name);
+  return found == hosts.end() ? nullptr : &*found;
 }
 
 }  // namespace assay::plan

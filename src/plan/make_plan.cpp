@@ -166,6 +166,52 @@ std::map<std::string, std::string> known_paths(const Cluster& cluster, const Pla
   return {{"bindir", options.bindir}};
 }
 
+// A placeholder for a file that only some flavours of rendezvous write.
+void check_files(const SuiteCase& wanted, const CasePlan& plan) {
+  std::vector<std::string> texts = plan.command;
+  for (const auto& [name, value] : plan.env) texts.push_back(value);
+  const auto used = [&](const char* name) {
+    return std::ranges::any_of(texts,
+                               [&](const auto& text) { return uses_placeholder(text, name); });
+  };
+  if (!plan.has_hostfile() && used("hostfile"))
+    wanted.node.fail("{hostfile} is used by the case '" + plan.name + "', which gets no hostfile",
+                     "add 'rendezvous: mpi' (or horovod, dlws) to the case");
+  if (!plan.meets_by("hccl") && used("ranktable"))
+    wanted.node.fail(
+        "{ranktable} is used by the case '" + plan.name + "', which gets no rank table",
+        "add 'rendezvous: hccl' to the case");
+}
+
+// What HCCL needs to know of a host. Which hosts a scheduler gives is known only later.
+void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster) {
+  if (!plan.meets_by("hccl")) return;
+  const std::string who =
+      "the case '" + plan.name + "' meets by hccl on " + std::to_string(plan.nodes) + " nodes";
+  if (cluster.hosts.empty() && plan.nodes > 1)
+    wanted.node.fail(who + ", but the cluster lists no hosts with their device_ips",
+                     "cluster: {hosts: [{name: n1, device_ips: [192.168.10.1, …]}, …]}");
+  const bool super_pods = cluster.rank_table == "1.2";
+  for (int i = 0; i < plan.nodes && !cluster.hosts.empty(); ++i) {
+    const Host& host = cluster.hosts[static_cast<std::size_t>(i)];
+    const auto lacks = [&](const char* key, std::size_t has) {
+      wanted.node.fail(who + ", but the host '" + host.name + "' has " + std::to_string(has) + " " +
+                           key + " for " + std::to_string(plan.procs) + " processes",
+                       std::string("give every host as many ") + key +
+                           " as it has devices; /etc/hccn.conf of the host has device IPs");
+    };
+    const auto procs = static_cast<std::size_t>(plan.procs);
+    if ((plan.nodes > 1 || !host.device_ips.empty()) && host.device_ips.size() < procs)
+      lacks("device_ips", host.device_ips.size());
+    if (super_pods && host.super_pod.empty())
+      wanted.node.fail(
+          who + " with rank_table 1.2, but the host '" + host.name + "' has no super_pod",
+          "give every host a super_pod and super_device_ids, or use rank_table 1.0");
+    if ((super_pods || !host.super_pod.empty()) && host.super_device_ids.size() < procs)
+      lacks("super_device_ids", host.super_device_ids.size());
+  }
+}
+
 CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog& catalog,
                       const Vendor& vendor, const PlanOptions& options) {
   static const Workload kNone;
@@ -182,6 +228,8 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   plan.procs = wanted.procs;
   plan.repeats = options.repeat.value_or(wanted.repeats);
   plan.launch = launch_mode(wanted.launch.value_or(workload.launch));
+  if (!wanted.rendezvous.empty()) plan.rendezvous = wanted.rendezvous;
+  check_rank_table(wanted, plan, suite.cluster);
   plan.command = wanted.command.empty() ? workload.command : wanted.command;
   plan.env = workload.env;
   for (const std::string& word : workload.command) check_placeholders(workload.origin, word);
@@ -191,6 +239,8 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   const std::map<std::string, std::string> known = known_paths(suite.cluster, options);
   for (std::string& word : plan.command) word = catalog::expand_some(word, known);
   for (auto& [name, value] : plan.env) value = catalog::expand_some(value, known);
+  check_files(wanted, plan);
+  plan.container = wanted.container ? wanted.container : suite.container;
   plan.workdir = wanted.workdir;
   plan.data = wanted.data;
   if (found != nullptr)

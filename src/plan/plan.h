@@ -43,6 +43,20 @@ struct Limits {
   std::uint64_t output_bytes = 1ULL << 30;        ///< of log kept per rank (rotated beyond it)
 };
 
+/// What the ranks of a case run in; the agent stays outside.
+struct Container {
+  std::string runtime = "podman";  ///< podman, docker, apptainer, singularity, enroot
+  std::string image;
+  std::vector<std::string> runtime_options;  ///< of the runtime itself, before its "run"
+  std::vector<std::string> options;          ///< of "run", after the vendor's
+  std::vector<std::string> mounts;           ///< "source:target[:ro]"
+  std::string shm_size;                      ///< empty: the host's shared memory
+  std::string user;                          ///< empty: the image's
+  std::string pull = "missing";              ///< missing, never, always
+  std::string load;                          ///< archive on the node that holds the image
+  Nanoseconds timeout = std::chrono::minutes(30);  ///< for pulling or loading
+};
+
 /// One case: what is run, how often, and how it is judged. Everything is resolved; nothing in it
 /// refers to conf/ any more.
 struct CasePlan {
@@ -54,8 +68,10 @@ struct CasePlan {
   int procs = 1;    ///< per node
   int repeats = 1;  ///< rounds
   LaunchMode launch = LaunchMode::per_rank;
+  std::vector<std::string> rendezvous{"torchrun"};  ///< of rendezvous_flavours(), each once
   std::vector<std::string> command;  ///< argv; placeholders are expanded per rank (docs/suite.md)
   std::map<std::string, std::string> env;
+  std::optional<Container> container;
   std::string workdir;           ///< empty: the folder that assay was started in
   std::string data;              ///< data path, or empty
   Json config = Json::object();  ///< written as config.json for the ranks
@@ -69,11 +85,21 @@ struct CasePlan {
   std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
+  [[nodiscard]] bool meets_by(std::string_view flavour) const noexcept;
+  /// Whether its ranks get a hostfile: MPI, Horovod and DLWS jobs do.
+  [[nodiscard]] bool has_hostfile() const noexcept {
+    return meets_by("mpi") || meets_by("horovod") || meets_by("dlws");
+  }
 };
 
 struct Host {
   std::string name;
-  int slots = 0;              ///< 0: not limited
+  int slots = 0;                          ///< 0: not limited
+  std::string server_id{};                ///< in rank tables; empty: the name
+  std::vector<std::string> device_ips{};  ///< of device 0, 1, …; "a,b" where a device has two
+  std::string super_pod{};                ///< super-pod that the host belongs to, or empty
+  std::vector<std::string> super_device_ids{};  ///< of device 0, 1, … in its super-pod
+  std::string ib_addr{};                        ///< on InfiniBand; empty: the name
   Json ssh = Json::object();  ///< address, user, port, identity, jump: what differs for this host
 };
 
@@ -84,6 +110,11 @@ struct Cluster {
   std::string master_addr;        ///< empty: host 0
   int master_port = 0;            ///< 0: a free port is chosen for every round
   int retries = 0;                ///< how often a round whose agents were lost is run again
+  /// Form of HCCL rank tables: 1.0, 1.2, cloud, lab; empty: 1.2 where hosts have super-pods.
+  std::string rank_table;
+
+  /// The host of that name, or nullptr.
+  [[nodiscard]] const Host* find_host(std::string_view host) const noexcept;
 };
 
 struct Telemetry {
@@ -114,5 +145,8 @@ struct Plan {
 [[nodiscard]] Plan plan_from_json(const Json& json, const std::string& where);
 
 [[nodiscard]] std::string_view to_string(LaunchMode mode) noexcept;
+
+/// How ranks can learn about each other: torchrun, mpi, horovod, hccl, dlws.
+[[nodiscard]] const std::vector<std::string>& rendezvous_flavours();
 
 }  // namespace assay::plan

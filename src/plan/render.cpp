@@ -62,7 +62,13 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
                    count(plan.nodes, "node"), plan.procs, to_string(plan.launch)));
   line(out, "model",
        fmt::format("{}, framework {}, hardware {}", plan.model, plan.framework, plan.hardware));
+  if (plan.rendezvous != std::vector<std::string>{"torchrun"})
+    line(out, "rendezvous", join(plan.rendezvous, ", "));
   line(out, "command", shell_join(plan.command));
+  if (plan.container)
+    line(out, "container",
+         fmt::format("{} with {}, pull {}", plan.container->image, plan.container->runtime,
+                     plan.container->pull));
   if (!plan.workdir.empty()) line(out, "workdir", plan.workdir);
   if (!plan.data.empty()) line(out, "data", plan.data);
   for (const auto& [name, value] : plan.env)
@@ -91,6 +97,16 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
     if (const std::string text = rule_text(rule); !common.contains(text)) line(out, "rule", text);
 }
 
+std::string host_text(const Host& host) {
+  std::vector<std::string> parts;
+  if (host.slots != 0) parts.push_back(count(host.slots, "slot"));
+  if (!host.server_id.empty()) parts.push_back("server " + host.server_id);
+  if (!host.super_pod.empty()) parts.push_back("super-pod " + host.super_pod);
+  if (!host.device_ips.empty()) parts.push_back("devices " + join(host.device_ips, " "));
+  if (!host.ib_addr.empty()) parts.push_back("InfiniBand " + host.ib_addr);
+  return parts.empty() ? host.name : fmt::format("{} ({})", host.name, join(parts, ", "));
+}
+
 // The rules that hold for every case in the same words.
 std::vector<std::string> common_rules(const Plan& plan) {
   std::vector<std::string> common;
@@ -117,10 +133,7 @@ std::string render_text(const Plan& plan) {
   for (const Json& sample : plan.vendor_data.value("samples", Json::array()))
     line(out, "devices", shell_join(sample.value("command", std::vector<std::string>{})));
   line(out, "launcher", plan.cluster.launcher);
-  for (const Host& host : plan.cluster.hosts)
-    line(
-        out, "host",
-        host.slots == 0 ? host.name : fmt::format("{} ({})", host.name, count(host.slots, "slot")));
+  for (const Host& host : plan.cluster.hosts) line(out, "host", host_text(host));
   line(out, "telemetry",
        plan.telemetry.enabled ? "every " + duration_text(plan.telemetry.interval) : "off");
   const std::vector<std::string> common = common_rules(plan);

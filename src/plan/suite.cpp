@@ -1,5 +1,6 @@
 #include "plan/suite.h"
 
+#include <algorithm>
 #include <regex>
 
 #include "config/mapping.h"
@@ -74,6 +75,21 @@ Node read_config(const Node& node) {
   return node;
 }
 
+// One flavour, or a list of them.
+std::vector<std::string> read_rendezvous(const Node& node) {
+  if (node.is_scalar()) return {config::choice(node, rendezvous_flavours())};
+  if (node.items().empty())
+    node.fail("the list is empty", "one or more of: " + join(rendezvous_flavours(), ", "));
+  std::vector<std::string> out;
+  for (const Node& item : node.items()) {
+    std::string flavour = config::choice(item, rendezvous_flavours());
+    if (std::ranges::find(out, flavour) != out.end())
+      item.fail("'" + flavour + "' is listed twice");
+    out.push_back(std::move(flavour));
+  }
+  return out;
+}
+
 int read_count(const Mapping& map, const char* key, int fallback, int max) {
   const Node* node = map.find(key);
   return node == nullptr ? fallback : static_cast<int>(node->integer(1, max));
@@ -133,6 +149,29 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
   check_case_name(name_node != nullptr ? *name_node : map.node(), out.name);
 }
 
+Container read_container(const Node& node) {
+  const Mapping map(node, "container", keys("container"));
+  Container container;
+  container.runtime = map.choice("runtime", {"podman", "docker", "apptainer", "singularity", "enroot"});
+  container.image = map.at("image").nonempty_text();
+  if (container.image.starts_with('-'))
+    map.at("image").fail("not an image: " + map.at("image").describe());
+  container.runtime_options = map.texts_or_empty("runtime_options");
+  container.options = map.texts_or_empty("options");
+  container.mounts = map.texts_or_empty("mounts");
+  for (const std::string& mount : container.mounts)
+    if (mount.find(':') == std::string::npos || !mount.starts_with('/'))
+      map.at("mounts").fail("a mount is '/source:/target' or '/source:/target:ro', got '" +
+                            printable(mount) + "'");
+  container.shm_size = map.text_or("shm_size", "");
+  container.user = map.text_or("user", "");
+  container.pull = map.choice("pull", {"missing", "never", "always"});
+  container.load = map.text_or("load", "");
+  if (const Node* timeout = map.find("timeout"))
+    container.timeout = timeout->duration(std::chrono::seconds(1), std::chrono::hours(24));
+  return container;
+}
+
 SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::string& vendor) {
   SuiteCase out;
   out.node = node;
@@ -155,6 +194,8 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
   else if (map.has("shell"))
     map.at("shell").fail("'shell' needs 'command'");
   if (map.has("launch")) out.launch = map.choice("launch", catalog::launch_modes());
+  if (const Node* flavours = map.find("rendezvous")) out.rendezvous = read_rendezvous(*flavours);
+  if (const Node* container = map.find("container")) out.container = read_container(*container);
   out.data = map.text_or("data", "");
   if (const Node* config = map.find("config")) out.config = read_config(*config);
   if (const Node* env = map.find("env")) out.env = read_env(*env);
@@ -211,10 +252,14 @@ std::map<std::string, std::string> read_submission(const Node& node) {
 const std::map<std::string, std::vector<std::string>>& suite_keys() {
   static const std::map<std::string, std::vector<std::string>> all{
       {"",
-       {"name", "description", "vendor", "cluster", "telemetry", "submission", "defaults",
-        "cases"}},
-      {"cluster", {"launcher", "hosts", "master_addr", "master_port", "retries", "ssh", "slurm"}},
-      {"cluster.hosts", {"name", "slots", "address", "user", "port", "identity", "jump"}},
+       {"name", "description", "vendor", "cluster", "telemetry", "submission", "container",
+        "defaults", "cases"}},
+      {"cluster",
+       {"launcher", "hosts", "master_addr", "master_port", "rank_table", "retries", "ssh",
+        "slurm"}},
+      {"cluster.hosts",
+       {"name", "slots", "server_id", "device_ips", "super_pod", "super_device_ids", "ib_addr",
+        "address", "user", "port", "identity", "jump"}},
       {"cluster.ssh",
        {"user", "port", "identity", "jump", "config", "known_hosts", "accept_new_keys",
         "connect_timeout", "cache"}},
@@ -223,11 +268,15 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
         "time", "exclusive", "wait", "shared", "extra"}},
       {"telemetry", {"interval", "enabled"}},
       {"submission", {"org", "division", "status", "platform"}},
+      {"container",
+       {"runtime", "image", "runtime_options", "options", "mounts", "shm_size", "user", "pull",
+        "load", "timeout"}},
       {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps"}},
       {"limits", catalog::limit_keys()},
-      {"case", {"case",    "name",    "model",  "framework",  "hardware",     "nodes",  "procs",
-                "repeats", "command", "shell",  "launch",     "data",         "config", "env",
-                "workdir", "metrics", "target", "peak_flops", "warmup_steps", "limits", "rules"}},
+      {"case",
+       {"case",    "name",   "model",      "framework",    "hardware", "nodes",  "procs", "repeats",
+        "command", "shell",  "launch",     "rendezvous",   "container",   "data",     "config", "env",   "workdir",
+        "metrics", "target", "peak_flops", "warmup_steps", "limits",   "rules"}},
       {"metric", {"match", "unit", "better", "reduce", "across"}},
       {"target", catalog::target_keys()},
       {"rule", catalog::rule_change_keys()}};
@@ -253,6 +302,7 @@ Suite read_suite(const Node& root) {
     suite.cluster_node = *cluster;
   }
   if (const Node* telemetry = map.find("telemetry")) suite.telemetry = read_telemetry(*telemetry);
+  if (const Node* container = map.find("container")) suite.container = read_container(*container);
   if (const Node* submission = map.find("submission"))
     suite.submission = read_submission(*submission);
   if (const Node* defaults = map.find("defaults")) suite.defaults = read_defaults(*defaults);

@@ -24,6 +24,8 @@ struct SuiteCase {
   int repeats = 1;
   std::vector<std::string> command;  ///< empty: the workload's
   std::optional<std::string> launch;
+  std::vector<std::string> rendezvous;  ///< empty: torchrun
+  std::optional<Container> container;
   std::string data;
   config::Node config;  ///< a mapping, or null
   config::Node env;     ///< a mapping of text, or null
@@ -58,6 +60,7 @@ struct Suite {
   config::Node cluster_node;
   Telemetry telemetry;
   std::map<std::string, std::string> submission;
+  std::optional<Container> container;  ///< of every case that has none of its own
   SuiteDefaults defaults;
   std::vector<SuiteCase> cases;
   config::Node root;  ///< the whole document, for --set

@@ -4,33 +4,34 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "rendezvous/container.h"
+#include "rendezvous/environment.h"
+#include "rendezvous/round_files.h"
 
 namespace assay::rendezvous {
 
 namespace {
 
-using Values = std::map<std::string, std::string>;
-
-std::string device_list(int procs) {
-  std::string list;
-  for (int i = 0; i < procs; ++i) list += (i == 0 ? "" : ",") + std::to_string(i);
-  return list;
-}
-
-Values node_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
-                        const Placement& placement, int node) {
-  Values env{{"WORLD_SIZE", std::to_string(plan_case.world_size())},
-             {"LOCAL_WORLD_SIZE", std::to_string(plan_case.procs)},
-             {"NODE_RANK", std::to_string(node)},
-             {"GROUP_RANK", std::to_string(node)},
-             {"MASTER_ADDR", placement.master_addr},
-             {"MASTER_PORT", std::to_string(placement.master_port)},
-             {"ASSAY_RUN", placement.run_id},
-             {"ASSAY_CASE", plan_case.name},
-             {"ASSAY_ROUND", std::to_string(placement.round)}};
-  const std::string visible = plan.vendor_data.value("visible_devices", "");
-  if (!visible.empty()) env[visible] = device_list(plan_case.procs);
-  return env;
+// The rank's command becomes one that runs it in its container, and the variables go along.
+void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                      const Placement& placement, const NodeCommands& node,
+                      const std::filesystem::path& node_dir, RankCommand& command) {
+  ContainerPlace place;
+  place.name =
+      container_name(placement.run_id, plan_case.name, placement.round, command.rank);
+  place.node_dir = node_dir;
+  if (!placement.bindirs.empty())
+    place.programs_dir = placement.bindirs.at(static_cast<std::size_t>(node.node));
+  place.workdir = plan_case.workdir;
+  place.data = plan_case.data;
+  std::vector<std::string> names{std::string(kRoundIdVariable)};
+  for (const auto& [name, value] : node.env) names.push_back(name);
+  for (const auto& [name, value] : command.env) names.push_back(name);
+  const Json options = plan.vendor_data.value("container", Json::object());
+  command.argv = run_in_container(*plan_case.container,
+                                  options.value("options", std::vector<std::string>{}), place,
+                                  command.argv, names);
+  command.cleanup = remove_container(*plan_case.container, place.name);
 }
 
 }  // namespace
@@ -45,6 +46,7 @@ Placement place(const plan::Plan& plan, const plan::CasePlan& plan_case,
   placement.master_addr = !plan.cluster.master_addr.empty()  ? plan.cluster.master_addr
                           : plan.cluster.launcher == "local" ? "127.0.0.1"
                                                              : hosts.front();
+  placement.files = round_files(plan, plan_case, placement.hosts);
   return placement;
 }
 
@@ -55,9 +57,9 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
   NodeCommands out;
   out.node = node;
   out.host = placement.hosts.at(static_cast<std::size_t>(node));
-  out.env = node_environment(plan, plan_case, placement, node);
+  out.env = node_environment(plan, plan_case, placement, node, node_dir);
 
-  Values values{
+  std::map<std::string, std::string> values{
       {"world_size", std::to_string(plan_case.world_size())},
       {"nodes", std::to_string(plan_case.nodes)},
       {"procs", std::to_string(plan_case.procs)},
@@ -66,12 +68,15 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
       {"master_port", std::to_string(placement.master_port)},
       {"host", out.host},
       {"hosts", join(placement.hosts, ",")},
-      {"config", (node_dir / "config.json").string()},
+      {"config", (node_dir / kConfigFile).string()},
       {"data", plan_case.data},
       {"outdir", node_dir.string()},
       {"round", std::to_string(placement.round)},
       {"bindir", placement.bindirs.empty() ? "{bindir}"
                                            : placement.bindirs.at(static_cast<std::size_t>(node))}};
+  if (placement.files.contains(kHostfile)) values["hostfile"] = (node_dir / kHostfile).string();
+  if (placement.files.contains(kRankTableFile))
+    values["ranktable"] = (node_dir / kRankTableFile).string();
 
   const bool head_elsewhere = plan_case.launch == plan::LaunchMode::head && node != 0;
   const int processes = head_elsewhere                                   ? 0
@@ -85,12 +90,12 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
     values["local_rank"] = std::to_string(local);
     for (const std::string& word : plan_case.command)
       command.argv.push_back(expand(word, values, where));
-    if (plan_case.launch == plan::LaunchMode::per_rank) {
-      command.env["RANK"] = values["rank"];
-      command.env["LOCAL_RANK"] = values["local_rank"];
-    }
+    if (plan_case.launch == plan::LaunchMode::per_rank)
+      command.env = rank_environment(plan, plan_case, placement, node, local);
     for (const auto& [name, value] : plan_case.env)
       command.env[name] = expand(value, values, where);
+    if (plan_case.container)
+      put_in_container(plan, plan_case, placement, out, node_dir, command);
     out.ranks.push_back(std::move(command));
   }
   return out;

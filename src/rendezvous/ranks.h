@@ -17,6 +17,7 @@ struct Placement {
   int round = 1;
   std::string run_id;
   std::vector<std::string> bindirs;  ///< of the nodes, where they are not known from the plan
+  std::map<std::string, std::string> files;  ///< that every node gets in its folder: name → content
 };
 
 /// One process to start on a node, completely resolved.
@@ -26,6 +27,7 @@ struct RankCommand {
   int local_rank = 0;
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  ///< what differs between the ranks of a node
+  std::vector<std::string> cleanup;        ///< removes what outlives the command; may be empty
 };
 
 /// What one node does in a round.
@@ -37,13 +39,12 @@ struct NodeCommands {
 };
 
 /// Puts a round on the first hosts; a master port of 0 is left for the caller to choose. Pure.
+/// Throws Error of kind config when a file of the round (rank table, hostfile) cannot be made.
 [[nodiscard]] Placement place(const plan::Plan& plan, const plan::CasePlan& plan_case,
                               const std::vector<std::string>& hosts, int round);
 
-/// Resolves what node `node` runs: torchrun's variables (RANK, LOCAL_RANK, WORLD_SIZE,
-/// LOCAL_WORLD_SIZE, NODE_RANK, GROUP_RANK, MASTER_ADDR, MASTER_PORT), the vendor's
-/// visible-devices variable, ASSAY_RUN/ASSAY_CASE/ASSAY_ROUND, the case's own environment (which
-/// wins), and the command's placeholders. `node_dir` is the node's evidence folder as seen there.
+/// Resolves what node `node` runs: the environments of environment.h, the case's own (which wins),
+/// and the command's placeholders. `node_dir` is the node's evidence folder as seen there.
 /// Pure. Throws Error of kind config for an unknown placeholder.
 [[nodiscard]] NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_case,
                                         const Placement& placement, int node,

@@ -28,6 +28,7 @@ const std::map<std::string, std::string>& places() {
       {"cluster.slurm", "/properties/cluster/properties/slurm"},
       {"telemetry", "/properties/telemetry"},
       {"submission", "/properties/submission"},
+      {"container", "/$defs/container"},
       {"defaults", "/properties/defaults"},
       {"limits", "/$defs/limits"},
       {"case", "/$defs/case"},

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace assay::app {
+
+/// The hosts of a suite, or those that one of its cases runs on.
+struct SuiteHosts {
+  std::string file;
+  plan::Cluster cluster;
+  std::vector<std::string> hosts;  ///< names, in node order; of a case, as many as it has nodes
+  int procs = 0;                   ///< of the case per node; 0 without one
+};
+
+/// `case_name` is empty for the whole cluster. Throws Error of kind usage for an unknown suite or
+/// case, of kind config for a bad suite, a cluster without hosts or with too few for the case.
+[[nodiscard]] SuiteHosts suite_hosts(const std::string& suite, const std::string& case_name);
+
+}  // namespace assay::app

@@ -1,0 +1,184 @@
+#include "rendezvous/environment.h"
+
+#include <fmt/format.h>
+
+#include "core/address.h"
+#include "core/text.h"
+#include "rendezvous/rank_table.h"
+#include "rendezvous/round_files.h"
+
+namespace assay::rendezvous {
+
+namespace {
+
+// As ais-bench and HCCL's guide have it: enough for slow starts, and bounded.
+constexpr const char* kHcclConnectTimeout = "600";
+constexpr const char* kSshPort = "22";
+
+/// Where a rank stands among the others.
+struct Position {
+  int node;
+  int local;
+  const plan::CasePlan& plan_case;
+
+  [[nodiscard]] std::string rank() const { return text(node * plan_case.procs + local); }
+  [[nodiscard]] static std::string text(int number) { return std::to_string(number); }
+};
+
+std::string device_numbers(int procs) {
+  std::string list;
+  for (int i = 0; i < procs; ++i) list += (i == 0 ? "" : ",") + std::to_string(i);
+  return list;
+}
+
+/// A number that HCCL's JOB_ID may be; the same on every node of a round, another for another.
+std::string job_number(const plan::CasePlan& plan_case, const Placement& placement) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+  for (const char c : fmt::format("{}/{}/{}", placement.run_id, plan_case.name, placement.round))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return std::to_string(100'000'000 + hash % 900'000'000);
+}
+
+/// The host's address where the suite gives one, else its name.
+std::string address_of(const plan::Plan& plan, const std::string& name) {
+  const plan::Host* host = plan.cluster.find_host(name);
+  return host != nullptr && is_ip_address(host->server_id) ? host->server_id : name;
+}
+
+void add_torchrun(const plan::CasePlan& plan_case, const Placement& placement, int node,
+                  Environment& env) {
+  env["WORLD_SIZE"] = std::to_string(plan_case.world_size());
+  env["LOCAL_WORLD_SIZE"] = std::to_string(plan_case.procs);
+  env["NODE_RANK"] = std::to_string(node);
+  env["GROUP_RANK"] = std::to_string(node);
+  env["MASTER_ADDR"] = placement.master_addr;
+  env["MASTER_PORT"] = std::to_string(placement.master_port);
+}
+
+// The names of OpenMPI, and those of MPICH and Intel MPI.
+void add_mpi(const Position& at, Environment& env) {
+  const std::string size = Position::text(at.plan_case.world_size());
+  const std::string local_size = Position::text(at.plan_case.procs);
+  const std::string local = Position::text(at.local);
+  env["OMPI_COMM_WORLD_SIZE"] = env["OMPI_UNIVERSE_SIZE"] = env["PMI_SIZE"] = size;
+  env["OMPI_COMM_WORLD_RANK"] = env["PMI_RANK"] = at.rank();
+  env["OMPI_COMM_WORLD_LOCAL_SIZE"] = env["MPI_LOCALNRANKS"] = local_size;
+  // To OpenMPI "node rank" is the rank among the processes of the node.
+  env["OMPI_COMM_WORLD_LOCAL_RANK"] = env["OMPI_COMM_WORLD_NODE_RANK"] = local;
+  env["MPI_LOCALRANKID"] = local;
+}
+
+void add_horovod_rank(const Position& at, const Placement& placement, Environment& env) {
+  env["HOROVOD_RANK"] = at.rank();
+  env["HOROVOD_SIZE"] = Position::text(at.plan_case.world_size());
+  env["HOROVOD_LOCAL_RANK"] = Position::text(at.local);
+  env["HOROVOD_LOCAL_SIZE"] = Position::text(at.plan_case.procs);
+  // "Cross": among the processes with the same local rank, one on every node.
+  env["HOROVOD_CROSS_RANK"] = Position::text(at.node);
+  env["HOROVOD_CROSS_SIZE"] = Position::text(at.plan_case.nodes);
+  env["HOROVOD_HOSTNAME"] = placement.hosts.at(static_cast<std::size_t>(at.node));
+}
+
+void add_horovod_node(const Placement& placement, Environment& env) {
+  env["HOROVOD_CONTROLLER"] = "gloo";
+  env["HOROVOD_CPU_OPERATIONS"] = "gloo";
+  env["HOROVOD_GLOO_RENDEZVOUS_ADDR"] = placement.master_addr;
+  env["HOROVOD_GLOO_RENDEZVOUS_PORT"] = std::to_string(placement.master_port);
+}
+
+void add_hccl_node(const plan::CasePlan& plan_case, const Placement& placement, int node,
+                   const std::filesystem::path& node_dir, Environment& env) {
+  const std::string table = (node_dir / kRankTableFile).string();
+  env["RANK_TABLE_FILE"] = table;
+  env["MINDSPORE_HCCL_CONFIG_PATH"] = table;  // the name of MindSpore 0.x
+  env["RANK_SIZE"] = std::to_string(plan_case.world_size());
+  env["DEVICE_NUM"] = std::to_string(plan_case.procs);
+  env["SERVER_ID"] = std::to_string(node);
+  env["RANK_START"] = std::to_string(node * plan_case.procs);
+  env["HCCL_CONNECT_TIMEOUT"] = kHcclConnectTimeout;
+  env["JOB_ID"] = job_number(plan_case, placement);
+}
+
+void add_hccl_rank(const plan::Plan& plan, const Position& at, Environment& env) {
+  env["DEVICE_ID"] = env["ASCEND_DEVICE_ID"] = Position::text(at.local);
+  if (table_form(plan.cluster) == TableForm::cloud) {
+    // That form has no ranks: a process is known by its pod and its place in the whole.
+    RankTable table;
+    table.servers.resize(static_cast<std::size_t>(at.node) + 1);
+    env["RANK_ID"] = pod_name(table, static_cast<std::size_t>(at.node));
+    env["DEVICE_INDEX"] = at.rank();
+    return;
+  }
+  env["RANK_ID"] = at.rank();
+  env["DEVICE_INDEX"] = Position::text(at.local);
+}
+
+// What a job of that platform finds in its environment: a worker a node, and how to reach each.
+void add_dlws(const plan::Plan& plan, const plan::CasePlan& plan_case, const Placement& placement,
+              int node, Environment& env) {
+  const bool several = plan_case.nodes > 1;
+  env["DLWS_JOB_ID"] = placement.run_id;
+  env["DLWS_ROLE_NAME"] = several ? "worker" : "master";
+  env["DLWS_ROLE_IDX"] = env["DLTS_ROLE_IDX"] = std::to_string(node);
+  env["DLWS_NUM_PS"] = several ? "1" : "0";  // 0 means a job of one node there
+  env["DLWS_NUM_WORKER"] = env["DLWS_WORKER_NUM"] = std::to_string(plan_case.nodes);
+  env["DLWS_NUM_GPU_PER_WORKER"] = std::to_string(plan_case.procs);
+  env["DLWS_GPU_TYPE"] = plan_case.hardware;
+  env["DLWS_IS_NPU_JOB"] = plan.vendor == "ascend" ? "true" : "false";
+  env["DLWS_HOST_NETWORK"] = "enable";
+  const Json& options = plan.cluster.options;
+  if (options.contains("user") && options["user"].is_string())
+    env["DLWS_USER_NAME"] = options["user"].get<std::string>();
+  const std::string port = options.contains("port") ? dump_line(options["port"]) : kSshPort;
+  for (int i = 0; i < plan_case.nodes; ++i) {
+    const std::string& name = placement.hosts.at(static_cast<std::size_t>(i));
+    const plan::Host* host = plan.cluster.find_host(name);
+    const auto add = [&](const char* what, const std::string& value) {
+      env[fmt::format("DLWS_SD_worker{}_{}", i, what)] = value;
+      if (i == node) env[fmt::format("DLWS_SD_SELF_{}", what)] = value;
+    };
+    const std::string address = address_of(plan, name);
+    add("IP", address);
+    add("HOST_IP", address);
+    add("SSH_PORT", port);
+    add("IB_IP", host == nullptr || host->ib_addr.empty() ? address : host->ib_addr);
+    if (host == nullptr || host->device_ips.empty()) continue;
+    std::vector<std::string> devices;
+    for (std::size_t k = 0; k < host->device_ips.size(); ++k)
+      devices.push_back(fmt::format("{}:{}", k, host->device_ips[k]));
+    env[fmt::format("DLWS_SD_worker{}_NPU_IP_LIST", i)] = join(devices, ",");
+    if (i == node) env["NPU_IPS"] = join(devices, ",");
+  }
+  env["VISIBLE_IDS"] = device_numbers(plan_case.procs);
+}
+
+}  // namespace
+
+Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                             const Placement& placement, int node,
+                             const std::filesystem::path& node_dir) {
+  Environment env{{"ASSAY_RUN", placement.run_id},
+                  {"ASSAY_CASE", plan_case.name},
+                  {"ASSAY_ROUND", std::to_string(placement.round)}};
+  const std::string visible = plan.vendor_data.value("visible_devices", "");
+  if (!visible.empty()) env[visible] = device_numbers(plan_case.procs);
+  if (plan_case.meets_by("torchrun")) add_torchrun(plan_case, placement, node, env);
+  if (plan_case.meets_by("horovod") && plan_case.launch != plan::LaunchMode::head)
+    add_horovod_node(placement, env);  // horovodrun has a rendezvous of its own
+  if (plan_case.meets_by("hccl")) add_hccl_node(plan_case, placement, node, node_dir, env);
+  if (plan_case.meets_by("dlws")) add_dlws(plan, plan_case, placement, node, env);
+  return env;
+}
+
+Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                             const Placement& placement, int node, int local_rank) {
+  const Position at{node, local_rank, plan_case};
+  Environment env{{"RANK", at.rank()}};  // also what PerfLog writers go by
+  if (plan_case.meets_by("torchrun")) env["LOCAL_RANK"] = std::to_string(local_rank);
+  if (plan_case.meets_by("mpi")) add_mpi(at, env);
+  if (plan_case.meets_by("horovod")) add_horovod_rank(at, placement, env);
+  if (plan_case.meets_by("hccl")) add_hccl_rank(plan, at, env);
+  return env;
+}
+
+}  // namespace assay::rendezvous

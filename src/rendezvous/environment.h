@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "plan/plan.h"
+#include "rendezvous/ranks.h"
+
+namespace assay::rendezvous {
+
+using Environment = std::map<std::string, std::string>;
+
+/// What all ranks of node `node` have in common: ASSAY_*, the vendor's visible-devices variable,
+/// and the variables of the case's flavours of rendezvous (docs/rendezvous.md lists them).
+/// `node_dir` is the node's folder as seen there. Pure.
+[[nodiscard]] Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                                           const Placement& placement, int node,
+                                           const std::filesystem::path& node_dir);
+
+/// What one rank has on top of it. Only for ranks that Assay starts itself: a command that starts
+/// its own (torchrun, mpirun) numbers them too.
+[[nodiscard]] Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                                           const Placement& placement, int node, int local_rank);
+
+}  // namespace assay::rendezvous

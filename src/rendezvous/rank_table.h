@@ -1,0 +1,139 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/time.h"
+
+namespace assay::rendezvous {
+
+/// The forms in which HCCL reads a rank table (docs/rendezvous.md).
+enum class TableForm {
+  v1_0,   ///< server_list, version "1.0"
+  v1_2,   ///< as 1.0, with super-pods
+  cloud,  ///< group_list without ranks: HCCL sorts by server_id and device_id
+  lab,    ///< group_list with one instance a device, of MindSpore 0.x
+};
+
+/// "1.0", "1.2", "cloud", "lab".
+[[nodiscard]] std::string_view to_string(TableForm form) noexcept;
+[[nodiscard]] std::optional<TableForm> parse_table_form(std::string_view text) noexcept;
+[[nodiscard]] const std::vector<std::string>& table_form_names();
+
+struct TableDevice {
+  int id = 0;                    ///< of the device on its server
+  int rank = 0;                  ///< 0 … number of devices - 1
+  std::vector<std::string> ips;  ///< empty where a single server needs none
+  std::string super_device_id;   ///< unique in its super-pod; form 1.2
+  /// What only the forms 1.x have: device_port, host_port, backup_device_ip, …
+  std::map<std::string, std::string> options;
+};
+
+struct TableServer {
+  std::string id;
+  std::string host_ip;       ///< forms 1.x, optional
+  std::string container_ip;  ///< forms 1.x, optional
+  std::string pod_name;      ///< form cloud; empty: "<group>-worker-<i>" is written
+  std::string super_pod;     ///< form 1.2
+  std::vector<TableDevice> devices;
+};
+
+/// What the lab form says beside the devices; the defaults are those of an Atlas 800 (arm).
+struct LabSettings {
+  std::string board_id = "0x0020";  ///< "0x0000" on x86
+  std::string chip_info = "910";
+  std::vector<std::string> nic_names{"eth0", "eth1", "eth2", "eth3",
+                                     "eth4", "eth5", "eth6", "eth7"};
+};
+
+/// The devices of a cluster and their ranks, in no particular form.
+struct RankTable {
+  bool completed = true;  ///< false: "initializing", not to be used yet; may be incomplete
+  std::vector<TableServer> servers;
+  std::optional<std::string> group_name;  ///< forms cloud and lab; empty: the form's own
+  LabSettings lab;
+
+  [[nodiscard]] std::size_t device_count() const noexcept;
+};
+
+/// Something about a rank table that was read.
+struct Finding {
+  enum class Severity {
+    invalid,     ///< HCCL refuses the table, or ranks would not find each other
+    repairable,  ///< HCCL refuses it, but what is meant is clear: writing it anew repairs it
+    note,        ///< worth knowing
+  };
+  Severity severity = Severity::invalid;
+  std::string path;  ///< in the JSON: "server_list[0].device[3].device_ip"; empty: the whole file
+  std::string message;
+  std::string advice;
+};
+
+/// "path: message (advice)".
+[[nodiscard]] std::string to_string(const Finding& finding);
+
+struct CheckOptions {
+  int max_devices = 0;  ///< of a server; 0: 16 for the form 1.2, else 8
+};
+
+struct TableReading {
+  TableForm form = TableForm::v1_0;
+  RankTable table;
+  std::vector<Finding> findings;
+
+  [[nodiscard]] bool readable() const noexcept;  ///< nothing is invalid
+  [[nodiscard]] bool valid() const noexcept;     ///< HCCL takes the file as it is
+};
+
+/// Recognises the form and reads the table; every violation of its rules is a finding. Never
+/// throws for bad content. A table that is still initializing may be incomplete, but not wrong.
+[[nodiscard]] TableReading read_rank_table(const Json& json, const CheckOptions& options = {});
+
+/// The same from text: what is not JSON, has a key twice or is nested too deeply is an Error of
+/// kind config at `where`.
+[[nodiscard]] TableReading parse_rank_table(std::string_view text, const std::string& where,
+                                            const CheckOptions& options = {});
+
+/// Largest file that is read.
+inline constexpr std::size_t kMaxRankTableBytes = 64U << 20;
+
+/// As parse_rank_table. With a `wait` a file that is missing or still initializing is read again
+/// until it is completed or the time is over; what it was then is returned (or thrown).
+[[nodiscard]] TableReading load_rank_table(const std::filesystem::path& path,
+                                           const CheckOptions& options = {},
+                                           Nanoseconds wait = Nanoseconds(0));
+
+/// Throws an Error of kind config that lists what makes the table unreadable, if anything does.
+void require_readable(const TableReading& reading, const std::string& where);
+
+/// One server of a table to be made.
+struct ServerSpec {
+  std::string id;
+  std::vector<std::string> device_ips;  ///< of device 0, 1, …; "a,b" where a device has two
+  std::string super_pod{};
+  std::vector<std::string> super_device_ids{};
+};
+
+/// Devices 0 … devices-1 of every server; rank = index of the server × devices + device.
+/// Throws Error of kind config when a server has some device IPs, but too few.
+[[nodiscard]] RankTable make_rank_table(const std::vector<ServerSpec>& servers, int devices);
+
+/// The table in a form, checked by reading it back. Throws Error of kind config at `where` when it
+/// lacks what the form needs (super-pods for 1.2, ranks in HCCL's order for cloud) or breaks a
+/// rule.
+[[nodiscard]] Json render_rank_table(const RankTable& table, TableForm form,
+                                     const CheckOptions& options = {},
+                                     const std::string& where = {});
+
+/// What a form cannot say of this table, for people: "super-pods", "host_ip of servers".
+[[nodiscard]] std::vector<std::string> lost_in(const RankTable& table, TableForm form);
+
+/// The pod name that the cloud form has for server `index`: RANK_ID there.
+[[nodiscard]] std::string pod_name(const RankTable& table, std::size_t index);
+
+}  // namespace assay::rendezvous

@@ -1,0 +1,217 @@
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "error_of.h"
+#include "rendezvous/environment.h"
+#include "rendezvous/rank_table.h"
+#include "rendezvous/ranks.h"
+
+namespace assay::rendezvous {
+namespace {
+
+using assay::testing::error_of;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::UnorderedElementsAre;
+using Pair = std::pair<const std::string, std::string>;
+
+/// The seed's cluster: two servers of eight NPUs.
+struct Cluster {
+  plan::Plan plan;
+  plan::CasePlan plan_case;
+
+  explicit Cluster(std::vector<std::string> flavours) {
+    plan.run_id = "run1";
+    plan.vendor = "ascend";
+    plan.cluster.launcher = "ssh";
+    plan.cluster.options = {{"user", "bench"}, {"port", 2222}};
+    for (int server = 0; server < 2; ++server) {
+      plan::Host host{"n" + std::to_string(server + 1), 8};
+      host.server_id = "10.1.2." + std::to_string(server + 3);
+      host.ib_addr = "ib-" + host.name;
+      for (int device = 0; device < 8; ++device)
+        host.device_ips.push_back("192.168." + std::to_string(server) + "." +
+                                  std::to_string(device + 1));
+      plan.cluster.hosts.push_back(host);
+    }
+    plan_case.name = "bert";
+    plan_case.hardware = "9100";
+    plan_case.nodes = 2;
+    plan_case.procs = 8;
+    plan_case.rendezvous = std::move(flavours);
+    plan_case.command = {"train"};
+  }
+
+  [[nodiscard]] Placement placement() const {
+    Placement out = place(plan, plan_case, {"n1", "n2"}, 1);
+    out.master_port = 29500;
+    return out;
+  }
+  [[nodiscard]] NodeCommands node(int number) const {
+    return resolve_node(plan, plan_case, placement(), number, "/out");
+  }
+  /// What a rank finds in its environment.
+  [[nodiscard]] Environment rank(int number) const {
+    NodeCommands commands = node(number / plan_case.procs);
+    RankCommand& rank = commands.ranks.at(static_cast<std::size_t>(number % plan_case.procs));
+    Environment env = commands.env;
+    for (const auto& [name, value] : rank.env) env[name] = value;
+    return env;
+  }
+};
+
+TEST(TorchrunEnvironment, IsTheDefault) {
+  const Cluster cluster(plan::CasePlan{}.rendezvous);
+  EXPECT_THAT(cluster.rank(11),
+              UnorderedElementsAre(
+                  Pair{"ASSAY_RUN", "run1"}, Pair{"ASSAY_CASE", "bert"}, Pair{"ASSAY_ROUND", "1"},
+                  Pair{"RANK", "11"}, Pair{"LOCAL_RANK", "3"}, Pair{"WORLD_SIZE", "16"},
+                  Pair{"LOCAL_WORLD_SIZE", "8"}, Pair{"NODE_RANK", "1"}, Pair{"GROUP_RANK", "1"},
+                  Pair{"MASTER_ADDR", "n1"}, Pair{"MASTER_PORT", "29500"}));
+}
+
+TEST(MpiEnvironment, HasTheNamesOfOpenMpiAndOfMpich) {
+  const Environment env = Cluster({"mpi"}).rank(11);
+  EXPECT_THAT(
+      env,
+      IsSupersetOf({Pair{"OMPI_COMM_WORLD_RANK", "11"}, Pair{"OMPI_COMM_WORLD_SIZE", "16"},
+                    Pair{"OMPI_COMM_WORLD_LOCAL_RANK", "3"},
+                    Pair{"OMPI_COMM_WORLD_LOCAL_SIZE", "8"}, Pair{"OMPI_COMM_WORLD_NODE_RANK", "3"},
+                    Pair{"PMI_RANK", "11"}, Pair{"PMI_SIZE", "16"}, Pair{"MPI_LOCALRANKID", "3"},
+                    Pair{"MPI_LOCALNRANKS", "8"}}));
+  EXPECT_FALSE(env.contains("MASTER_ADDR"));
+}
+
+TEST(HorovodEnvironment, HasRanksAndTheGlooRendezvous) {
+  EXPECT_THAT(Cluster({"horovod"}).rank(11),
+              IsSupersetOf({Pair{"HOROVOD_RANK", "11"}, Pair{"HOROVOD_SIZE", "16"},
+                            Pair{"HOROVOD_LOCAL_RANK", "3"}, Pair{"HOROVOD_LOCAL_SIZE", "8"},
+                            Pair{"HOROVOD_CROSS_RANK", "1"}, Pair{"HOROVOD_CROSS_SIZE", "2"},
+                            Pair{"HOROVOD_HOSTNAME", "n2"}, Pair{"HOROVOD_CONTROLLER", "gloo"},
+                            Pair{"HOROVOD_CPU_OPERATIONS", "gloo"},
+                            Pair{"HOROVOD_GLOO_RENDEZVOUS_ADDR", "n1"},
+                            Pair{"HOROVOD_GLOO_RENDEZVOUS_PORT", "29500"}}));
+}
+
+TEST(HorovodEnvironment, IsLeftToHorovodrunOnTheHeadNode) {
+  Cluster cluster({"horovod"});
+  cluster.plan_case.launch = plan::LaunchMode::head;
+  cluster.plan_case.command = {"horovodrun", "-hostfile", "{hostfile}"};
+  const NodeCommands head = cluster.node(0);
+  EXPECT_EQ(head.ranks[0].argv[2], "/out/hostfile");
+  for (const auto& [name, value] : head.env) EXPECT_FALSE(name.starts_with("HOROVOD_")) << name;
+  EXPECT_TRUE(head.ranks[0].env.empty());
+}
+
+TEST(HcclEnvironment, PointsAtTheRankTable) {
+  const Cluster cluster({"hccl"});
+  EXPECT_THAT(cluster.rank(11),
+              IsSupersetOf({Pair{"RANK_TABLE_FILE", "/out/hccl.json"}, Pair{"RANK_ID", "11"},
+                            Pair{"RANK_SIZE", "16"}, Pair{"DEVICE_ID", "3"},
+                            Pair{"DEVICE_NUM", "8"}, Pair{"HCCL_CONNECT_TIMEOUT", "600"}}));
+  EXPECT_EQ(cluster.rank(0).at("JOB_ID"), cluster.rank(15).at("JOB_ID"));
+}
+
+// The seed's script sets RANK_ID=$i on both servers: ranks 8 to 15 never start.
+TEST(HcclEnvironment, GivesEveryRankOfTheTableToOneProcess) {
+  const Cluster cluster({"hccl"});
+  const TableReading reading = parse_rank_table(cluster.placement().files.at("hccl.json"), "x");
+  ASSERT_TRUE(reading.valid());
+  std::set<std::string> started;
+  for (int rank = 0; rank < 16; ++rank) {
+    const Environment env = cluster.rank(rank);
+    EXPECT_TRUE(started.insert(env.at("RANK_ID")).second);
+    const TableServer& server = reading.table.servers.at(static_cast<std::size_t>(rank / 8));
+    const TableDevice& device = server.devices.at(static_cast<std::size_t>(rank % 8));
+    EXPECT_EQ(env.at("RANK_ID"), std::to_string(device.rank));
+    EXPECT_EQ(env.at("DEVICE_ID"), std::to_string(device.id));
+    EXPECT_EQ(server.id, "10.1.2." + std::to_string(rank / 8 + 3));
+  }
+  EXPECT_EQ(started.size(), 16u);
+}
+
+TEST(HcclEnvironment, OfTheCloudFormNamesThePod) {
+  Cluster cluster({"hccl"});
+  cluster.plan.cluster.rank_table = "cloud";
+  const Json table = parse_json(cluster.placement().files.at("hccl.json"), "x");
+  const Environment env = cluster.rank(11);
+  EXPECT_EQ(env.at("RANK_ID"), table["group_list"][0]["instance_list"][1]["pod_name"]);
+  EXPECT_EQ(env.at("DEVICE_INDEX"), "11");
+  EXPECT_EQ(env.at("DEVICE_ID"), "3");
+}
+
+TEST(HcclEnvironment, OfTheCaseWins) {
+  Cluster cluster({"hccl"});
+  cluster.plan_case.env = {{"HCCL_CONNECT_TIMEOUT", "1200"}};
+  EXPECT_EQ(cluster.rank(3).at("HCCL_CONNECT_TIMEOUT"), "1200");
+}
+
+TEST(DlwsEnvironment, SaysWhoIsWhere) {
+  const Environment env = Cluster({"dlws"}).rank(11);
+  EXPECT_THAT(env,
+              IsSupersetOf(
+                  {Pair{"DLWS_ROLE_NAME", "worker"}, Pair{"DLWS_ROLE_IDX", "1"},
+                   Pair{"DLWS_NUM_WORKER", "2"}, Pair{"DLWS_WORKER_NUM", "2"},
+                   Pair{"DLWS_NUM_GPU_PER_WORKER", "8"}, Pair{"DLWS_JOB_ID", "run1"},
+                   Pair{"DLWS_USER_NAME", "bench"}, Pair{"DLWS_IS_NPU_JOB", "true"},
+                   Pair{"DLWS_SD_worker0_IP", "10.1.2.3"}, Pair{"DLWS_SD_worker0_SSH_PORT", "2222"},
+                   Pair{"DLWS_SD_worker1_IP", "10.1.2.4"}, Pair{"DLWS_SD_worker1_IB_IP", "ib-n2"},
+                   Pair{"DLWS_SD_SELF_IP", "10.1.2.4"}, Pair{"VISIBLE_IDS", "0,1,2,3,4,5,6,7"}}));
+  EXPECT_THAT(env.at("NPU_IPS"), HasSubstr("0:192.168.1.1,1:192.168.1.2"));
+}
+
+TEST(DlwsEnvironment, OfOneNodeIsThatOfAMaster) {
+  Cluster cluster({"dlws"});
+  cluster.plan_case.nodes = 1;
+  const Environment env = cluster.rank(0);
+  EXPECT_EQ(env.at("DLWS_ROLE_NAME"), "master");
+  EXPECT_EQ(env.at("DLWS_NUM_PS"), "0");
+}
+
+TEST(Environments, ComeTogetherWhenACaseAsksForSeveral) {
+  const Environment env = Cluster({"torchrun", "mpi", "horovod", "hccl", "dlws"}).rank(9);
+  for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "RANK_ID"})
+    EXPECT_EQ(env.at(name), "9") << name;
+}
+
+TEST(Environments, OfAPerNodeCommandHaveNoRanks) {
+  Cluster cluster({"mpi", "hccl"});
+  cluster.plan_case.launch = plan::LaunchMode::per_node;
+  const NodeCommands second = cluster.node(1);
+  EXPECT_TRUE(second.ranks[0].env.empty());
+  EXPECT_EQ(second.env.at("RANK_START"), "8");
+  EXPECT_FALSE(second.env.contains("RANK_ID"));
+}
+
+TEST(RoundFiles, AreThoseOfTheFlavours) {
+  EXPECT_EQ(Cluster({"torchrun"}).placement().files.size(), 1u);
+  const auto files = Cluster({"mpi", "dlws", "hccl"}).placement().files;
+  EXPECT_EQ(files.size(), 4u);
+  EXPECT_EQ(files.at("hostfile"), "n1 slots=8\nn2 slots=8\n");
+  EXPECT_EQ(files.at("ib_config"), "ib-n1 slots=8\nib-n2 slots=8\n");
+}
+
+TEST(RoundFiles, HaveSuperPodsWhereTheHostsHave) {
+  Cluster cluster({"hccl"});
+  for (plan::Host& host : cluster.plan.cluster.hosts) {
+    host.super_pod = "pod-" + host.name;
+    host.super_device_ids = {"0", "1", "2", "3", "4", "5", "6", "7"};
+  }
+  const Json table = parse_json(cluster.placement().files.at("hccl.json"), "x");
+  EXPECT_EQ(table["version"], "1.2");
+  EXPECT_EQ(table["super_pod_list"][1]["super_pod_id"], "pod-n2");
+}
+
+TEST(RoundFiles, NameAHostWhoseDevicesAreNotKnown) {
+  const Cluster cluster({"hccl"});
+  EXPECT_THAT(error_of([&] {
+                return place(cluster.plan, cluster.plan_case, {"n1", "other"}, 1);
+              }),
+              HasSubstr("device IPs of the host 'other'"));
+}
+
+}  // namespace
+}  // namespace assay::rendezvous
