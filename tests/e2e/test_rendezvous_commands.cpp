@@ -20,8 +20,8 @@ class RendezvousCommands : public AssayTest {
   static std::string golden(const std::string& name) {
     return read_file(source("golden/rendezvous/" + name));
   }
-  const std::string seed_ = source("fixtures/rendezvous/hccl-2x8-lab.json");
-  const std::string seed_suite_ =
+  const std::string guide_ = source("fixtures/rendezvous/hccl-2x8-lab.json");
+  const std::string guide_suite_ =
       "cluster:\n"
       "  hosts:\n"
       "    - {name: node1, slots: 8, server_id: 192.168.3.6, ib_addr: ib-node1, device_ips: [\n"
@@ -32,17 +32,17 @@ class RendezvousCommands : public AssayTest {
       "        192.168.10.4, 192.168.20.4, 192.168.30.4, 192.168.40.4]}\n";
 };
 
-TEST_F(RendezvousCommands, ASuitesRankTableIsTheSeeds) {
-  const auto suite = write("s.yaml", seed_suite_ + "cases: [{name: c, command: x}]\n").string();
+TEST_F(RendezvousCommands, ASuitesRankTableIsTheGuides) {
+  const auto suite = write("s.yaml", guide_suite_ + "cases: [{name: c, command: x}]\n").string();
   const CommandResult lab = assay({"ranktable", suite, "--form", "lab"});
   EXPECT_EQ(lab.status.code, 0) << lab.err;
-  EXPECT_EQ(parse_json(lab.out, "out"), read_json(seed_));
+  EXPECT_EQ(parse_json(lab.out, "out"), read_json(guide_));
   EXPECT_EQ(assay({"ranktable", suite}).out, golden("ranktable-1.0.json"));
 }
 
 TEST_F(RendezvousCommands, ACasesRankTableHasItsHostsAndDevicesOnly) {
   const auto suite =
-      write("s.yaml", seed_suite_ + "cases: [{name: c, procs: 2, command: x}]\n").string();
+      write("s.yaml", guide_suite_ + "cases: [{name: c, procs: 2, command: x}]\n").string();
   const CommandResult table = assay({"ranktable", suite, "--case", "c", "-o", "hccl.json"});
   EXPECT_EQ(table.out, "hccl.json: form 1.0, 1 server, 2 devices, completed\n") << table.err;
   EXPECT_EQ(read_json(folder_ / "hccl.json")["server_list"][0]["device"].size(), 2u);
@@ -79,14 +79,14 @@ TEST_F(RendezvousCommands, ARankTableIsMadeOfDeviceIpsOnTheCommandLine) {
   EXPECT_EQ(assay({"ranktable"}).status.code, 2);
 }
 
-TEST_F(RendezvousCommands, CheckAcceptsTheSeedsTable) {
-  const CommandResult check = assay({"ranktable", "--check", seed_});
+TEST_F(RendezvousCommands, CheckAcceptsTheGuidesTable) {
+  const CommandResult check = assay({"ranktable", "--check", guide_});
   EXPECT_EQ(check.status.code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr("valid: form lab, 2 servers, 16 devices, completed"));
 }
 
 TEST_F(RendezvousCommands, CheckNamesEveryViolationAndExitsWith2) {
-  Json json = read_json(seed_);
+  Json json = read_json(guide_);
   json["group_list"][0]["instance_list"][8]["rank_id"] = "0";
   json["group_list"][0]["instance_list"][9]["devices"][0]["device_ip"] = "192.168.20.1";
   const CommandResult check =
@@ -111,12 +111,12 @@ TEST_F(RendezvousCommands, AnInitializingTableIsNotReadyUntilItIsCompleted) {
 }
 
 TEST_F(RendezvousCommands, ConvertWritesAnotherForm) {
-  EXPECT_EQ(assay({"ranktable", "--convert", seed_, "--form", "1.0"}).out,
+  EXPECT_EQ(assay({"ranktable", "--convert", guide_, "--form", "1.0"}).out,
             golden("ranktable-1.0.json"));
-  const CommandResult cloud = assay({"ranktable", "--convert", seed_, "--form", "cloud"});
+  const CommandResult cloud = assay({"ranktable", "--convert", guide_, "--form", "cloud"});
   EXPECT_EQ(cloud.status.code, 2);
   EXPECT_THAT(cloud.err, HasSubstr("sorts servers by server_id as text"));
-  const CommandResult pods = assay({"ranktable", "--convert", seed_, "--form", "1.2"});
+  const CommandResult pods = assay({"ranktable", "--convert", guide_, "--form", "1.2"});
   EXPECT_EQ(pods.status.code, 2);
   EXPECT_THAT(pods.err, HasSubstr("has no super-pod"));
   const CommandResult less = assay(
@@ -126,7 +126,7 @@ TEST_F(RendezvousCommands, ConvertWritesAnotherForm) {
 }
 
 TEST_F(RendezvousCommands, AHostfileIsMadeOfASuiteInEveryForm) {
-  const auto suite = write("s.yaml", seed_suite_ + "cases: [{name: c, command: x}]\n").string();
+  const auto suite = write("s.yaml", guide_suite_ + "cases: [{name: c, command: x}]\n").string();
   EXPECT_EQ(assay({"hostfile", suite}).out, golden("hostfile.openmpi"));
   EXPECT_EQ(assay({"hostfile", suite, "--form", "mpich"}).out, golden("hostfile.mpich"));
   EXPECT_EQ(assay({"hostfile", suite, "--form", "horovod"}).out, golden("hostfile.horovod"));
@@ -167,7 +167,7 @@ TEST_F(RendezvousCommands, ANodeFileBecomesTheClusterOfASuite) {
 
 TEST_F(RendezvousCommands, ARoundsRanksFindTheFilesThatTheDryRunShowed) {
   const auto suite = write(
-      "s.yaml", seed_suite_ +
+      "s.yaml", guide_suite_ +
                     "cases:\n"
                     "  - name: probe\n"
                     "    nodes: 2\n"

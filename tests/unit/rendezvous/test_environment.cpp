@@ -18,7 +18,7 @@ using ::testing::IsSupersetOf;
 using ::testing::UnorderedElementsAre;
 using Pair = std::pair<const std::string, std::string>;
 
-/// The seed's cluster: two servers of eight NPUs.
+/// A cluster as that of the Apulis platform's training guide: two servers of eight NPUs.
 struct Cluster {
   plan::Plan plan;
   plan::CasePlan plan_case;
@@ -115,7 +115,7 @@ TEST(HcclEnvironment, PointsAtTheRankTable) {
   EXPECT_EQ(cluster.rank(0).at("JOB_ID"), cluster.rank(15).at("JOB_ID"));
 }
 
-// The seed's script sets RANK_ID=$i on both servers: ranks 8 to 15 never start.
+// The guide's script sets RANK_ID=$i on both servers: ranks 8 to 15 never start.
 TEST(HcclEnvironment, GivesEveryRankOfTheTableToOneProcess) {
   const Cluster cluster({"hccl"});
   const TableReading reading = parse_rank_table(cluster.placement().files.at("hccl.json"), "x");

@@ -16,21 +16,22 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::string kSource = ASSAY_SOURCE_DIR;
-const std::string kSeed = kSource + "/tests/fixtures/rendezvous/hccl-2x8-lab.json";
+/// The two-server, 16-NPU table of the Apulis platform's training guide.
+const std::string kGuide = kSource + "/tests/fixtures/rendezvous/hccl-2x8-lab.json";
 
 std::string golden(const std::string& name) {
   return read_file(kSource + "/tests/golden/rendezvous/" + name);
 }
 
-RankTable seed() {
-  TableReading reading = load_rank_table(kSeed);
+RankTable guide_table() {
+  TableReading reading = load_rank_table(kGuide);
   EXPECT_TRUE(reading.valid());
   return reading.table;
 }
 
-/// The seed's devices, from its address plan: device n is in 192.168.{10,20,30,40}.x, n and n + 4
+/// The guide's devices, from its address plan: device n is in 192.168.{10,20,30,40}.x, n and n + 4
 /// share a subnet.
-std::vector<ServerSpec> seed_servers() {
+std::vector<ServerSpec> guide_servers() {
   std::vector<ServerSpec> servers{{"192.168.3.6", {}}, {"192.168.3.2", {}}};
   for (int server = 0; server < 2; ++server)
     for (int device = 0; device < 8; ++device)
@@ -40,20 +41,20 @@ std::vector<ServerSpec> seed_servers() {
   return servers;
 }
 
-TEST(RankTable, OfTwoServersIsTheSeedsFieldByField) {
-  const Json expected = parse_json(read_file(kSeed), kSeed);
-  const Json made = render_rank_table(make_rank_table(seed_servers(), 8), TableForm::lab);
+TEST(RankTable, OfTwoServersIsTheGuidesFieldByField) {
+  const Json expected = parse_json(read_file(kGuide), kGuide);
+  const Json made = render_rank_table(make_rank_table(guide_servers(), 8), TableForm::lab);
   EXPECT_EQ(made, expected);  // ordered: the same keys, values and order
 }
 
 TEST(RankTable, NumbersRanksByServerTimesDevicesPlusDevice) {
-  const RankTable table = make_rank_table(seed_servers(), 8);
+  const RankTable table = make_rank_table(guide_servers(), 8);
   EXPECT_EQ(table.servers[1].devices[0].rank, 8);
   EXPECT_EQ(table.servers[1].devices[7].rank, 15);
 }
 
 TEST(RankTable, RecognisesEveryForm) {
-  EXPECT_EQ(load_rank_table(kSeed).form, TableForm::lab);
+  EXPECT_EQ(load_rank_table(kGuide).form, TableForm::lab);
   for (const auto& [file, form] : {std::pair{"ranktable-1.0.json", TableForm::v1_0},
                                    std::pair{"ranktable-1.2.json", TableForm::v1_2},
                                    std::pair{"ranktable-cloud.json", TableForm::cloud}}) {
@@ -64,12 +65,13 @@ TEST(RankTable, RecognisesEveryForm) {
   }
 }
 
-TEST(RankTable, ConvertsTheSeedToForm10) {
-  EXPECT_EQ(dump_pretty(render_rank_table(seed(), TableForm::v1_0)), golden("ranktable-1.0.json"));
+TEST(RankTable, ConvertsTheGuideToForm10) {
+  EXPECT_EQ(dump_pretty(render_rank_table(guide_table(), TableForm::v1_0)),
+            golden("ranktable-1.0.json"));
 }
 
 TEST(RankTable, ConvertsToForm12OnceSuperPodsAreKnown) {
-  RankTable table = seed();
+  RankTable table = guide_table();
   for (int server = 0; server < 2; ++server) {
     TableServer& one = table.servers[static_cast<std::size_t>(server)];
     one.super_pod = "pod" + std::to_string(server);
@@ -81,21 +83,22 @@ TEST(RankTable, ConvertsToForm12OnceSuperPodsAreKnown) {
 
 TEST(RankTable, WithoutSuperPodsCannotBecomeForm12) {
   const std::string error =
-      error_of([] { return render_rank_table(seed(), TableForm::v1_2, {}, "hccl.json"); });
+      error_of([] { return render_rank_table(guide_table(), TableForm::v1_2, {}, "hccl.json"); });
   EXPECT_THAT(error, HasSubstr("hccl.json"));
   EXPECT_THAT(error, HasSubstr("192.168.3.6' has no super-pod"));
   EXPECT_THAT(error, HasSubstr("use the form 1.0"));
 }
 
-// The seed lists 192.168.3.6 first; without ranks in the file HCCL would begin with 192.168.3.2.
+// The guide lists 192.168.3.6 first; without ranks in the file HCCL would begin with 192.168.3.2.
 TEST(RankTable, CannotBecomeCloudFormWhenHcclWouldNumberOtherwise) {
-  const std::string error = error_of([] { return render_rank_table(seed(), TableForm::cloud); });
+  const std::string error =
+      error_of([] { return render_rank_table(guide_table(), TableForm::cloud); });
   EXPECT_THAT(error, HasSubstr("device 0 of the server '192.168.3.6' the rank 8"));
   EXPECT_THAT(error, HasSubstr("sorts servers by server_id as text"));
 }
 
 TEST(RankTable, BecomesCloudFormInHcclsOrder) {
-  std::vector<ServerSpec> servers = seed_servers();
+  std::vector<ServerSpec> servers = guide_servers();
   std::swap(servers[0], servers[1]);
   EXPECT_EQ(dump_pretty(render_rank_table(make_rank_table(servers, 8), TableForm::cloud)),
             golden("ranktable-cloud.json"));
@@ -122,7 +125,8 @@ TEST(RankTable, SurvivesTheWayThroughEveryForm) {
     const TableReading reading = parse_rank_table(golden(file), file);
     EXPECT_EQ(dump_pretty(render_rank_table(reading.table, reading.form)), golden(file));
   }
-  EXPECT_EQ(render_rank_table(seed(), TableForm::lab), parse_json(read_file(kSeed), kSeed));
+  EXPECT_EQ(render_rank_table(guide_table(), TableForm::lab),
+            parse_json(read_file(kGuide), kGuide));
 }
 
 TEST(RankTable, KeepsTheOptionalFieldsOfForm10) {
