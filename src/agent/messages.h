@@ -20,7 +20,7 @@ struct RankRequest {
   int local_rank = 0;
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
-  std::vector<std::string> cleanup;  ///< run when the rank did not end well; may be empty
+  std::vector<std::string> cleanup{};  ///< run when the rank did not end well; may be empty
 };
 
 /// controller → agent: run these ranks and record the evidence in `directory`.

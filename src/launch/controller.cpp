@@ -4,7 +4,11 @@
 #include <set>
 
 #include <asio/co_spawn.hpp>
+#include <asio/redirect_error.hpp>
 #include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,6 +17,8 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "launch/process.h"
+#include "rendezvous/container.h"
 
 namespace assay::launch {
 
@@ -231,8 +237,8 @@ asio::awaitable<void> Controller::provide_image(Fleet& fleet, const plan::CasePl
   }
   std::string text;
   for (const auto& [node, problem] : problems)
-    text += (text.empty() ? "" : "; ") + fleet.hosts()[static_cast<std::size_t>(node)] + ": " +
-            problem;
+    text +=
+        (text.empty() ? "" : "; ") + fleet.hosts()[static_cast<std::size_t>(node)] + ": " + problem;
   throw Error(ErrorKind::launch, "the image " + container.image + " is not available on " + text,
               "case " + plan_case.name,
               "pull or load it there, or correct `container` in the suite");

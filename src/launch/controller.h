@@ -55,7 +55,7 @@ class Controller {
   Observer& observer_;
   std::unique_ptr<Launcher> launcher_;
   std::map<std::pair<std::string, int>, std::string> finished_;  // (case, round) → status
-  std::set<std::string> images_;  // that every node has
+  std::set<std::string> images_;                                 // that every node has
   Round* current_ = nullptr;
   Fleet* fleet_ = nullptr;
   int interrupts_ = 0;

@@ -44,8 +44,8 @@ class Fleet {
   /// The same for one agent; nothing when it does not answer in time.
   asio::awaitable<std::optional<Json>> ask_one(int node, const Json& request, std::string answer,
                                                Nanoseconds limit);
-  /// Kills what a round left on a node whose agent was lost, and runs `cleanups` there. Goes on in the background, bounded;
-  /// settle() waits for it.
+  /// Kills what a round left on a node whose agent was lost, and runs `cleanups` there. Goes on in
+  /// the background, bounded; settle() waits for it.
   void sweep(int node, const std::string& round_id,
              const std::vector<std::vector<std::string>>& cleanups);
   asio::awaitable<void> settle();

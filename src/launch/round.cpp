@@ -158,9 +158,8 @@ void Round::send_work() {
       if (!rank.cleanup.empty())
         nodes_[static_cast<std::size_t>(node)].cleanups.push_back(rank.cleanup);
     for (rendezvous::RankCommand& rank : commands.ranks)
-      request.ranks.push_back(
-          {rank.rank, rank.local_rank, std::move(rank.argv), std::move(rank.env),
-           std::move(rank.cleanup)});
+      request.ranks.push_back({rank.rank, rank.local_rank, std::move(rank.argv),
+                               std::move(rank.env), std::move(rank.cleanup)});
     request.time_limit = plan_case.limits.time;
     request.stall_limit = plan_case.limits.stall;
     request.grace = plan_case.limits.grace;

@@ -60,7 +60,7 @@ class Round {
     bool lost = false;
     std::int64_t heard_ns = 0;
     double idle_s = 0;
-    std::set<int> living;  // ranks that were started and have not ended
+    std::set<int> living;                            // ranks that were started and have not ended
     std::vector<std::vector<std::string>> cleanups;  // of its containers
   };
 

@@ -75,12 +75,9 @@ Json to_json(const Host& host) {
 Json to_json(const Cluster& cluster) {
   Json hosts = Json::array();
   for (const Host& host : cluster.hosts) hosts.push_back(to_json(host));
-  Json json{{"launcher", cluster.launcher},
-            {"hosts", std::move(hosts)},
-            {"options", cluster.options},
-            {"master_addr", cluster.master_addr},
-            {"master_port", cluster.master_port},
-            {"retries", cluster.retries}};
+  Json json{{"launcher", cluster.launcher},       {"hosts", std::move(hosts)},
+            {"options", cluster.options},         {"master_addr", cluster.master_addr},
+            {"master_port", cluster.master_port}, {"retries", cluster.retries}};
   if (!cluster.rank_table.empty()) json["rank_table"] = cluster.rank_table;
   return json;
 }

@@ -47,13 +47,13 @@ struct Limits {
 struct Container {
   std::string runtime = "podman";  ///< podman, docker, apptainer, singularity, enroot
   std::string image;
-  std::vector<std::string> runtime_options;  ///< of the runtime itself, before its "run"
-  std::vector<std::string> options;          ///< of "run", after the vendor's
-  std::vector<std::string> mounts;           ///< "source:target[:ro]"
-  std::string shm_size;                      ///< empty: the host's shared memory
-  std::string user;                          ///< empty: the image's
-  std::string pull = "missing";              ///< missing, never, always
-  std::string load;                          ///< archive on the node that holds the image
+  std::vector<std::string> runtime_options;        ///< of the runtime itself, before its "run"
+  std::vector<std::string> options;                ///< of "run", after the vendor's
+  std::vector<std::string> mounts;                 ///< "source:target[:ro]"
+  std::string shm_size;                            ///< empty: the host's shared memory
+  std::string user;                                ///< empty: the image's
+  std::string pull = "missing";                    ///< missing, never, always
+  std::string load;                                ///< archive on the node that holds the image
   Nanoseconds timeout = std::chrono::minutes(30);  ///< for pulling or loading
 };
 

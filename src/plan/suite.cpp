@@ -152,7 +152,8 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
 Container read_container(const Node& node) {
   const Mapping map(node, "container", keys("container"));
   Container container;
-  container.runtime = map.choice("runtime", {"podman", "docker", "apptainer", "singularity", "enroot"});
+  container.runtime =
+      map.choice("runtime", {"podman", "docker", "apptainer", "singularity", "enroot"});
   container.image = map.at("image").nonempty_text();
   if (container.image.starts_with('-'))
     map.at("image").fail("not an image: " + map.at("image").describe());
@@ -274,9 +275,9 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
       {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps"}},
       {"limits", catalog::limit_keys()},
       {"case",
-       {"case",    "name",   "model",      "framework",    "hardware", "nodes",  "procs", "repeats",
-        "command", "shell",  "launch",     "rendezvous",   "container",   "data",     "config", "env",   "workdir",
-        "metrics", "target", "peak_flops", "warmup_steps", "limits",   "rules"}},
+       {"case",    "name",    "model",  "framework",  "hardware",     "nodes",  "procs",  "repeats",
+        "command", "shell",   "launch", "rendezvous", "container",    "data",   "config", "env",
+        "workdir", "metrics", "target", "peak_flops", "warmup_steps", "limits", "rules"}},
       {"metric", {"match", "unit", "better", "reduce", "across"}},
       {"target", catalog::target_keys()},
       {"rule", catalog::rule_change_keys()}};

@@ -84,7 +84,7 @@ std::string container_name(const std::string& run_id, const std::string& case_na
 
 Words run_in_container(const plan::Container& container, const Words& vendor_options,
                        const ContainerPlace& place, const Words& argv, const Words& env) {
-  Words words = docker_like(container) ? docker_like(container, vendor_options, place, env)
+  Words words = docker_like(container)          ? docker_like(container, vendor_options, place, env)
                 : container.runtime == "enroot" ? enroot(container, place, env)
                                                 : apptainer(container, place);
   append(words, argv);

@@ -17,8 +17,7 @@ void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
                       const Placement& placement, const NodeCommands& node,
                       const std::filesystem::path& node_dir, RankCommand& command) {
   ContainerPlace place;
-  place.name =
-      container_name(placement.run_id, plan_case.name, placement.round, command.rank);
+  place.name = container_name(placement.run_id, plan_case.name, placement.round, command.rank);
   place.node_dir = node_dir;
   if (!placement.bindirs.empty())
     place.programs_dir = placement.bindirs.at(static_cast<std::size_t>(node.node));
@@ -28,9 +27,9 @@ void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
   for (const auto& [name, value] : node.env) names.push_back(name);
   for (const auto& [name, value] : command.env) names.push_back(name);
   const Json options = plan.vendor_data.value("container", Json::object());
-  command.argv = run_in_container(*plan_case.container,
-                                  options.value("options", std::vector<std::string>{}), place,
-                                  command.argv, names);
+  command.argv =
+      run_in_container(*plan_case.container, options.value("options", std::vector<std::string>{}),
+                       place, command.argv, names);
   command.cleanup = remove_container(*plan_case.container, place.name);
 }
 
@@ -94,8 +93,7 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
       command.env = rank_environment(plan, plan_case, placement, node, local);
     for (const auto& [name, value] : plan_case.env)
       command.env[name] = expand(value, values, where);
-    if (plan_case.container)
-      put_in_container(plan, plan_case, placement, out, node_dir, command);
+    if (plan_case.container) put_in_container(plan, plan_case, placement, out, node_dir, command);
     out.ranks.push_back(std::move(command));
   }
   return out;

@@ -55,7 +55,7 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder /
   ::chmod(folder_.c_str(), 0755);
   std::ofstream(folder_ / "munge.key") << std::string(128, 'k') << ::getpid();
   ::chmod((folder_ / "munge.key").c_str(), 0600);
-  const int port = 20000 + ::getpid() % 20000;
+  const int port = 20000 + ::getpid() % 2500 * 8;  // tests run side by side
   std::ofstream(folder_ / "slurm.conf") << configuration(folder_, nodes, port);
   ::setenv("SLURM_CONF", (folder_ / "slurm.conf").c_str(), 1);
   const auto in = [this](const char* name) { return (folder_ / name).string(); };
@@ -76,7 +76,7 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder /
         return ready == nodes;
       },
       std::chrono::seconds(30));
-  if (!idle) missing_ = "Slurm does not start: " + read_file_or_empty(folder_ / "slurmctld.log");
+  if (!idle) broken_ = "Slurm does not start: " + read_file_or_empty(folder_ / "slurmctld.log");
 }
 
 SlurmCluster::~SlurmCluster() {

@@ -19,8 +19,10 @@ class SlurmCluster {
   SlurmCluster(const SlurmCluster&) = delete;
   SlurmCluster& operator=(const SlurmCluster&) = delete;
 
-  /// Why there is none (not root, not installed, does not start). Empty: it runs.
+  /// Why there can be none (not root, not installed).
   [[nodiscard]] const std::string& missing() const { return missing_; }
+  /// Why it does not start though it is installed. Empty: it runs.
+  [[nodiscard]] const std::string& broken() const { return broken_; }
   /// Daemons by name: "munged", "slurmctld", "n1" …
   void kill(const std::string& daemon);
   void restart(const std::string& daemon);
@@ -32,6 +34,7 @@ class SlurmCluster {
 
   fs::path folder_;
   std::string missing_;
+  std::string broken_;
   std::map<std::string, std::vector<std::string>> commands_;
   std::map<std::string, pid_t> daemons_;
 };

@@ -19,6 +19,7 @@ class Slurm : public AssayTest {
   void SetUp() override {
     AssayTest::SetUp();
     if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
+    ASSERT_EQ(cluster_.broken(), "");
   }
   void TearDown() override {
     AssayTest::TearDown();

@@ -18,8 +18,9 @@ plan::Cluster cluster() {
   plan::Cluster cluster;
   cluster.launcher = "ssh";
   cluster.options = {{"user", "bench"}, {"port", 2222}, {"identity", "/keys/id"}};
-  cluster.hosts = {{"node1"},
-                   {"node2", 0, {{"address", "10.0.0.2"}, {"user", "root"}, {"jump", "gate"}}}};
+  plan::Host second{"node2"};
+  second.ssh = {{"address", "10.0.0.2"}, {"user", "root"}, {"jump", "gate"}};
+  cluster.hosts = {plan::Host{"node1"}, second};
   return cluster;
 }
 
