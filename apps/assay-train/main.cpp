@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/version.h"
+#include "train/loop/runtime.h"
+#include "train/loop/trainer.h"
+#include "train/torch.h"
+
+namespace {
+
+using namespace assay::train;
+
+int run(const std::string& workload, const std::string& config_path, bool data_only) {
+  const std::vector<std::string>& known = training_workloads();
+  if (std::find(known.begin(), known.end(), workload) == known.end())
+    throw assay::Error(assay::ErrorKind::usage,
+                       "unknown workload '" + assay::printable(workload) + "'" +
+                           assay::did_you_mean(workload, known),
+                       {}, "known workloads: " + assay::join(known, ", "));
+  const Place place = place_from_environment();
+  Options options(config_path);
+  Settings settings = read_settings(workload, options);
+  handle_stop_signals();
+  assay::perflog::Writer log(stdout, place.rank);
+  if (data_only || settings.data_only) return measure_data(settings, place, log);
+  return train(settings, place, log);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Assay's training workloads: one rank, its PerfLog on standard output. The rank's place "
+      "comes "
+      "from RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT.",
+      "assay-train");
+  std::string workload;
+  std::string config;
+  bool list = false;
+  bool data_only = false;
+  app.add_option("WORKLOAD", workload, "see --list");
+  app.add_option("--config", config, "JSON or YAML file with the workload's settings");
+  app.add_flag("--data-only", data_only, "measure the input pipeline, without a model");
+  app.add_flag("--list", list, "print the names of the workloads");
+  app.set_version_flag("--version", assay::version_string() + "\n" + torch_description());
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : assay::exit_code(assay::ErrorKind::usage);
+  }
+  if (list) {
+    for (const std::string& name : training_workloads()) std::printf("%s\n", name.c_str());
+    return 0;
+  }
+  try {
+    if (workload.empty())
+      throw assay::Error(assay::ErrorKind::usage, "which workload?", {},
+                         "assay-train --list prints them");
+    return run(workload, config, data_only);
+  } catch (const assay::Error& error) {
+    std::fprintf(stderr, "assay-train: %s\n", error.what());
+    return assay::exit_code(error.kind());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "assay-train: not enough memory\n");
+    return assay::exit_code(assay::ErrorKind::environment);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "assay-train: %s\n", first_line(error).c_str());
+    return is_out_of_memory(error) ? assay::exit_code(assay::ErrorKind::environment) : 1;
+  }
+}
