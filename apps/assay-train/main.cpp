@@ -12,24 +12,41 @@
 #include "core/version.h"
 #include "train/loop/runtime.h"
 #include "train/loop/trainer.h"
+#include "train/micro/micro.h"
 #include "train/torch.h"
 
 namespace {
 
 using namespace assay::train;
 
+std::vector<std::string> workloads() {
+  std::vector<std::string> names = training_workloads();
+  names.insert(names.end(), micro_workloads().begin(), micro_workloads().end());
+  return names;
+}
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 int run(const std::string& workload, const std::string& config_path, bool data_only) {
-  const std::vector<std::string>& known = training_workloads();
-  if (std::find(known.begin(), known.end(), workload) == known.end())
+  const std::vector<std::string> known = workloads();
+  if (!holds(known, workload))
     throw assay::Error(assay::ErrorKind::usage,
                        "unknown workload '" + assay::printable(workload) + "'" +
                            assay::did_you_mean(workload, known),
                        {}, "known workloads: " + assay::join(known, ", "));
   const Place place = place_from_environment();
   Options options(config_path);
-  Settings settings = read_settings(workload, options);
   handle_stop_signals();
   assay::perflog::Writer log(stdout, place.rank);
+  if (holds(micro_workloads(), workload)) {
+    if (data_only)
+      throw assay::Error(assay::ErrorKind::usage, workload + " has no input pipeline",
+                         "--data-only");
+    return run_micro(workload, options, place, log);
+  }
+  const Settings settings = read_settings(workload, options);
   if (data_only || settings.data_only) return measure_data(settings, place, log);
   return train(settings, place, log);
 }
@@ -57,7 +74,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : assay::exit_code(assay::ErrorKind::usage);
   }
   if (list) {
-    for (const std::string& name : training_workloads()) std::printf("%s\n", name.c_str());
+    for (const std::string& name : workloads()) std::printf("%s\n", name.c_str());
     return 0;
   }
   try {
