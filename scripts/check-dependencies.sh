@@ -38,8 +38,17 @@ for folder in src/*/; do
     esac
   done < <(grep -rnE '#include "[a-z_]+/' "$folder" --include='*.h' --include='*.cpp' || true)
 done
-if grep -rnE '#include "(\.\./)*apps/' src; then
-  echo "src/ may not use apps/"
+if grep -rnE '#include "(\.\./)*(apps|train)/' src; then
+  echo "src/ may not use apps/ or train/"
+  failed=1
+fi
+# The input pipeline is built without libtorch and knows nothing of what is trained.
+if grep -rnE '#include [<"](torch|ATen|c10)/|#include "train/' train/data | grep -v '"train/data/'; then
+  echo "train/data may use core and itself alone"
+  failed=1
+fi
+if grep -rnE '#include "[a-z_]+/' train/data | grep -vE '"(core|train)/'; then
+  echo "train/data may use core and itself alone"
   failed=1
 fi
 exit $failed

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml-cpp-dev
-       nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev)
+       nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev libjpeg-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema clang-format)
 lint=(clang clang-tidy)
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t side = 32;
 constexpr std::int64_t classes = 10;
-constexpr std::int64_t default_train = 12288;
+constexpr std::int64_t default_train = 8192;
 constexpr std::int64_t default_eval = 2000;
 
 struct Point {
@@ -73,15 +73,15 @@ void draw(std::int64_t glyph, Random random, std::uint8_t* out) {
   do {  // until they can be told apart
     for (float& c : ground) c = static_cast<float>(random.uniform(10, 245));
     for (float& c : ink) c = static_cast<float>(random.uniform(10, 245));
-  } while (std::abs(luminance(ground) - luminance(ink)) < 60);
-  const auto radius = static_cast<float>(random.uniform(8, 12));
+  } while (std::abs(luminance(ground) - luminance(ink)) < 70);
+  const auto radius = static_cast<float>(random.uniform(9, 12));
   const float reach = 0.5F * side - radius;
   const float centre_x = 0.5F * side + static_cast<float>(random.uniform(-reach, reach));
   const float centre_y = 0.5F * side + static_cast<float>(random.uniform(-reach, reach));
-  const double angle = random.uniform(-0.4, 0.4);
+  const double angle = random.uniform(-0.3, 0.3);
   const auto sine = static_cast<float>(std::sin(angle));
   const auto cosine = static_cast<float>(std::cos(angle));
-  const auto noise = static_cast<float>(random.uniform(5, 20) / 104.5);  // 104.5: see below
+  const auto noise = static_cast<float>(random.uniform(4, 12) / 104.5);  // 104.5: see below
 
   std::uint64_t bits = 0;
   int left = 0;

@@ -16,8 +16,8 @@ namespace assay::train::data {
 class GrammarModel {
  public:
   static constexpr std::int64_t topics = 8;
-  static constexpr std::int64_t determiners = 4;  // shared by all topics, like the full stop
-  static constexpr std::int64_t per_class = 8;    // nouns, verbs and adjectives of a topic
+  static constexpr std::int64_t determiners = 2;  // shared by all topics, like the full stop
+  static constexpr std::int64_t per_class = 4;    // nouns, verbs and adjectives of a topic
   static constexpr std::int64_t words = determiners + 1 + topics * 3 * per_class;
   static constexpr double favourite = 0.85;  // probability of the favourite follower
   static constexpr double with_adjective = 0.3;

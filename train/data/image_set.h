@@ -44,7 +44,7 @@ struct ImageSetOptions {
   std::filesystem::path path;
   /// Of the generated set: another seed is another set.
   std::uint64_t seed = 1;
-  /// Samples of the generated set; 0 is its default (12,288 and 2,000).
+  /// Samples of the generated set; 0 is its default (8,192 and 2,000).
   std::int64_t train_size = 0;
   std::int64_t eval_size = 0;
   /// Share of glyphs' labels that are wrong, 0…0.5.
@@ -52,6 +52,8 @@ struct ImageSetOptions {
   /// How many classes the set must have; 0 takes what is there. "tfrecord" needs it (its files do
   /// not say it) and takes 1000 for 0.
   std::int64_t classes = 0;
+  /// "tfrecord": the label of the first class; ImageNet's files count from 1.
+  std::int64_t label_base = 1;
   /// Height and width of the samples of "folder" and "tfrecord".
   std::int64_t image_size = 224;
   /// Random crop and flip in training. Off, training samples are made like evaluation's.
