@@ -171,6 +171,7 @@ Settings read_settings(const std::string& workload, Options& options) {
   s.eval_every = options.integer("eval_every", s.eval_every, 0, kMany);
   s.target = options.number("target", 0, 0, 1);
   s.data_only = options.flag("data_only", false);
+  s.repeat_batch = options.flag("repeat_batch", false);
 
   s.checkpoint = options.text("checkpoint", "");
   s.checkpoint_every = options.integer("checkpoint_every", 0, 0, kMany);

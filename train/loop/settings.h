@@ -46,6 +46,7 @@ struct Settings {
   std::int64_t eval_every = 0;  ///< steps; 0: once an epoch
   double target = 0;            ///< of the task's accuracy; 0: none
   bool data_only = false;
+  bool repeat_batch = false;  ///< train on the first batch only: no input after it
 
   OptimizerOptions optimizer;
   ScheduleOptions schedule;  ///< total_steps is set by the trainer

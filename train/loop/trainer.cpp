@@ -75,7 +75,8 @@ class Trainer {
   std::int64_t last_step_ = 0;
   std::int64_t eval_every_ = 0;
   torch::Tensor loss_;
-  BatchWork work_;
+  BatchWork batch_;  // the one that was taken last
+  BatchWork work_;   // of the step
   Qualities qualities_;
   double eval_seconds_ = 0;
   bool converged_ = false;
@@ -140,10 +141,10 @@ void Trainer::check_loss(std::int64_t step, double loss) {
 }
 
 void Trainer::backward(bool last) {
-  const BatchWork work = task_->next();
-  work_.samples += work.samples;
-  work_.tokens += work.tokens;
-  work_.flops += work.flops;
+  if (!settings_.repeat_batch || batch_.samples == 0) batch_ = task_->next();
+  work_.samples += batch_.samples;
+  work_.tokens += batch_.tokens;
+  work_.flops += batch_.flops;
   steps_->end(Phase::data);
   reducer_->begin(last);
   torch::Tensor loss = task_->loss();
