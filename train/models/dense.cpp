@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include "core/error.h"
+#include "train/maybe_tensor.h"
 
 namespace assay::train {
 namespace {
@@ -32,7 +33,6 @@ bool is_fast(const torch::Tensor& x) {
 }
 
 // An autograd function takes an undefined tensor as an empty optional only.
-using MaybeTensor = c10::optional<torch::Tensor>;
 MaybeTensor maybe(const torch::Tensor& tensor) {
   return tensor.defined() ? MaybeTensor(tensor) : MaybeTensor();
 }
@@ -212,7 +212,7 @@ torch::Tensor attention(const torch::Tensor& qkv, const torch::Tensor& mask, dou
   const auto parts = qkv.permute({2, 0, 3, 1, 4}).unbind(0);  // each [B, heads, S, D]
   torch::Tensor out;
 #if TORCH_VERSION_MAJOR >= 2
-  c10::optional<torch::Tensor> bias;
+  MaybeTensor bias;
   if (mask.defined())
     bias = mask.to(parts[0].scalar_type()).expand({-1, qkv.size(3), qkv.size(1), -1});
   out = at::scaled_dot_product_attention(parts[0], parts[1], parts[2], bias, dropout);

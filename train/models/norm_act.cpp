@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "train/maybe_tensor.h"
 #include "train/models/norm_kernels.h"
 
 namespace assay::train {
@@ -9,7 +10,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-using MaybeTensor = c10::optional<torch::Tensor>;
 
 struct FusedNormAct : torch::autograd::Function<FusedNormAct> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
