@@ -51,7 +51,7 @@ void append_cifar10(std::span<const std::uint8_t> file, const std::string& where
 ImageSet open_cifar10(const ImageSetOptions& options) {
   require_classes(options, classes, "cifar10");
   const std::filesystem::path folder = find_set_folder(
-      options.path, {"", "cifar-10-batches-bin"}, "data_batch_1.bin",
+      options.path, "cifar10", {"", "cifar-10-batches-bin"}, "data_batch_1.bin",
       "unpack cifar-10-binary.tar.gz and give the folder that has data_batch_1.bin");
   MemoryImages train;
   for (int i = 1; i <= 5; ++i) read_into(folder / fmt::format("data_batch_{}.bin", i), train);

@@ -35,10 +35,11 @@ class Grammar final : public TextSource {
   void write(const SampleKey& key, std::vector<std::int32_t>& text,
              std::vector<std::int32_t>& scratch, TextBatch& batch, std::int64_t row) const {
     Random random(seed_, 1, key.index);
-    // From half full to full rows, A from a third to two thirds of it.
-    const std::int64_t room = shape_.sequence - 3;
-    const std::int64_t total = room - random.below(room / 2);
-    const std::int64_t size_a = total / 3 + random.below(total / 3 + 1);
+    // Whole sentences, from half full to full rows; at least one each for A and B.
+    const std::int64_t most = (shape_.sequence - 3) / GrammarModel::sentence;
+    const std::int64_t sentences = most - random.below(most / 2);
+    const std::int64_t total = sentences * GrammarModel::sentence;
+    const std::int64_t size_a = (1 + random.below(sentences - 1)) * GrammarModel::sentence;
     const std::int64_t topic_a = random.below(GrammarModel::topics);
     const bool random_next = random.bits() >> 63 != 0;
     const std::int64_t topic_b = random_next ? random.below(GrammarModel::topics) : topic_a;
@@ -93,6 +94,10 @@ std::int64_t sized(std::int64_t asked, std::int64_t fallback, const char* what) 
 
 TextSet open_grammar(const TextSetOptions& options) {
   const std::int64_t masked = masked_per_row(options);
+  if (options.sequence < 3 * GrammarModel::sentence + 3)
+    throw Error(ErrorKind::config,
+                fmt::format("a sequence of {} tokens has no room for two texts", options.sequence),
+                "data set grammar", "use 27 or more");
   const auto model = std::make_shared<const GrammarModel>(options.seed);
   const std::int64_t train_size = sized(options.train_size, default_train, "training");
   const std::int64_t eval_size = sized(options.eval_size, default_eval, "evaluation");

@@ -33,45 +33,35 @@ std::vector<Transition> prefer(std::int32_t first, std::int32_t count, std::int3
   return next;
 }
 
-// A determiner: an adjective of any kind, or one of the nouns that agree with it.
-std::vector<Transition> after_determiner(std::int32_t determiner, std::int32_t adjectives,
-                                         std::int32_t nouns) {
-  std::vector<Transition> next;
-  for (std::int32_t i = 0; i < per_class; ++i)
-    next.push_back({adjectives + i, GrammarModel::with_adjective / per_class});
-  constexpr std::int32_t agreeing = per_class / determiners;
-  for (std::int32_t i = 0; i < agreeing; ++i)
-    next.push_back(
-        {nouns + determiner + i * determiners, (1 - GrammarModel::with_adjective) / agreeing});
-  return next;
-}
-
 Chain make_chain(std::int64_t topic, std::uint64_t seed) {
   Random random(seed, 0x6A33A5u, topic);
+  const auto determiner = static_cast<std::int32_t>(random.below(determiners));
+  const auto adjective = static_cast<std::int32_t>(random.below(per_class));
   const Permutation noun_of(per_class, random.bits());
   const Permutation verb_of(per_class, random.bits());
   const Permutation determiner_of(per_class, random.bits());
+  const auto favourite_of = [](const Permutation& permutation, std::int32_t i) {
+    return static_cast<std::int32_t>(permutation(i));
+  };
 
   Chain chain;
   chain.states.resize(state_count);
+  chain.start = prefer(subject_determiner, determiners, determiner);
   for (std::int32_t i = 0; i < determiners; ++i) {
-    chain.start.push_back({subject_determiner + i, 1.0 / determiners});
-    chain.states[subject_determiner + i] = {i, after_determiner(i, subject_adjective, subject)};
-    chain.states[object_determiner + i] = {i, after_determiner(i, object_adjective, object)};
+    chain.states[subject_determiner + i] = {i, prefer(subject_adjective, per_class, adjective)};
+    chain.states[object_determiner + i] = {i, prefer(object_adjective, per_class, adjective)};
   }
   const auto first = static_cast<std::int32_t>(determiners + 1 + topic * 3 * per_class);
   for (std::int32_t i = 0; i < per_class; ++i) {
     const std::int32_t adjective_word = first + i;
     const std::int32_t noun_word = first + per_class + i;
     const std::int32_t verb_word = first + 2 * per_class + i;
-    const auto noun = static_cast<std::int32_t>(noun_of(i));
+    const std::int32_t noun = favourite_of(noun_of, i);
     chain.states[subject_adjective + i] = {adjective_word, prefer(subject, per_class, noun)};
     chain.states[object_adjective + i] = {adjective_word, prefer(object, per_class, noun)};
-    chain.states[subject + i] = {noun_word,
-                                 prefer(verb, per_class, static_cast<std::int32_t>(verb_of(i)))};
-    chain.states[verb + i] = {verb_word,
-                              prefer(object_determiner, determiners,
-                                     static_cast<std::int32_t>(determiner_of(i)) % determiners)};
+    chain.states[subject + i] = {noun_word, prefer(verb, per_class, favourite_of(verb_of, i))};
+    chain.states[verb + i] = {verb_word, prefer(object_determiner, determiners,
+                                                favourite_of(determiner_of, i) % determiners)};
     chain.states[object + i] = {noun_word, {{stop, 1.0}}};
   }
   chain.states[stop] = {determiners, chain.start};

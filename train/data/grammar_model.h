@@ -9,18 +9,19 @@
 namespace assay::train::data {
 
 /// The language of the `grammar` set: for every topic a regular grammar with probabilities,
-///   sentence = determiner [adjective] noun verb determiner [adjective] noun "."
-/// where a determiner agrees with its noun, and adjective, noun, verb and determiner each have a
-/// favourite that follows. As a Markov chain over states that each emit one word, its conditional
-/// distributions are known exactly. Immutable.
+///   sentence = determiner adjective noun verb determiner adjective noun "."
+/// A topic has a favourite first determiner and a favourite adjective; an adjective has a favourite
+/// noun, a noun its verb and a verb its determiner, which differ from topic to topic. As a Markov
+/// chain over states that each emit one word, its conditional distributions are known exactly.
+/// Immutable.
 class GrammarModel {
  public:
   static constexpr std::int64_t topics = 8;
   static constexpr std::int64_t determiners = 2;  // shared by all topics, like the full stop
   static constexpr std::int64_t per_class = 4;    // nouns, verbs and adjectives of a topic
   static constexpr std::int64_t words = determiners + 1 + topics * 3 * per_class;
-  static constexpr double favourite = 0.85;  // probability of the favourite follower
-  static constexpr double with_adjective = 0.3;
+  static constexpr std::int64_t sentence = 8;  // words
+  static constexpr double favourite = 0.85;    // probability of the favourite
 
   struct Transition {
     std::int32_t to = 0;

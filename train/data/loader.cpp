@@ -32,7 +32,9 @@ void check(const LoaderOptions& options) {
   if (options.buffers < 2 || options.buffers > 1024)
     wrong(fmt::format("{} batch buffers", options.buffers),
           "use 2 to 1024: one is with the trainer while the next is made");
-  if (options.epochs < 0 || options.start.epoch < 0 || options.start.batch < 0)
+  constexpr std::int64_t most_epochs = 1'000'000'000;  // so that batches can be counted
+  if (options.epochs < 0 || options.epochs > most_epochs || options.start.epoch < 0 ||
+      options.start.epoch > most_epochs || options.start.batch < 0)
     wrong(fmt::format("cannot start at epoch {}, batch {}, of {} epochs", options.start.epoch,
                       options.start.batch, options.epochs));
   if (options.timeout <= Nanoseconds::zero()) wrong("the timeout of a batch is not positive");

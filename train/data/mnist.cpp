@@ -73,8 +73,8 @@ IdxArray parse_idx(std::span<const std::uint8_t> file, std::size_t dimensions,
 }
 
 ImageSet open_mnist(const ImageSetOptions& options) {
-  const std::filesystem::path folder =
-      find_set_folder(options.path, {"", "MNIST/raw", "raw"}, "train-images-idx3-ubyte", advice);
+  const std::filesystem::path folder = find_set_folder(
+      options.path, "mnist", {"", "MNIST/raw", "raw"}, "train-images-idx3-ubyte", advice);
   MemoryImages train = read_split(folder, "train");
   MemoryImages eval = read_split(folder, "t10k");
   if (train.shape != eval.shape)

@@ -27,9 +27,10 @@ void require_folder(const fs::path& folder, const std::string& set) {
                        error.value());
 }
 
-fs::path find_set_folder(const fs::path& folder, std::initializer_list<std::string_view> below,
-                         std::string_view file, const std::string& advice) {
-  require_folder(folder, std::string(file));
+fs::path find_set_folder(const fs::path& folder, const std::string& set,
+                         std::initializer_list<std::string_view> below, std::string_view file,
+                         const std::string& advice) {
+  require_folder(folder, set);
   std::error_code ignored;
   for (const std::string_view name : below) {
     const fs::path candidate = name.empty() ? folder : folder / name;

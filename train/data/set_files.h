@@ -17,8 +17,10 @@ namespace assay::train::data {
 /// `folder` must be given and be a folder that can be listed.
 void require_folder(const std::filesystem::path& folder, const std::string& set);
 
-/// The first of `folder`/`below` that has `file`; `advice` when none has.
+/// The first of `folder`/`below` that has `file` (or `file`.gz); `advice` when none has. `set` is
+/// the name of the data set.
 [[nodiscard]] std::filesystem::path find_set_folder(const std::filesystem::path& folder,
+                                                    const std::string& set,
                                                     std::initializer_list<std::string_view> below,
                                                     std::string_view file,
                                                     const std::string& advice);

@@ -141,7 +141,7 @@ std::vector<Place> index_files(const std::vector<std::string>& files, const Prog
     std::int64_t number = 0;
     for (const RecordPlace& record : index_tfrecord(files[f]))
       places.push_back({static_cast<std::int32_t>(f), number++, record});
-    if (number > 0) done = std::min(total, done + bytes_of({files[f]}));
+    done += bytes_of({files[f]});
     if (progress) progress(done, total);
   }
   if (places.empty())

@@ -271,18 +271,21 @@ TEST(Grammar, TextsAreOfTheGrammar) {
   for (std::int64_t row = 0; row < batch.size; ++row) {
     const std::int32_t* tokens = batch.tokens + row * 64;
     const std::int32_t length = batch.lengths[row];
-    ASSERT_GE(length, 3 + 30);
-    ASSERT_LE(length, 64);
+    ASSERT_GE(length, 3 + 32);
+    ASSERT_LE(length, 3 + 56);
+    ASSERT_EQ(length % 8, 3);
     EXPECT_EQ(tokens[0], special.cls);
     EXPECT_EQ(tokens[length - 1], special.sep);
     for (std::int32_t i = length; i < 64; ++i) ASSERT_EQ(tokens[i], special.pad);
-    // Undo the masks: every text then begins with a determiner.
+    // Undo the masks: every text then begins with a determiner and ends with a full stop.
     std::vector<std::int32_t> text(tokens, tokens + length);
     for (std::int32_t m = 0; m < batch.masked_counts[row]; ++m)
       text[batch.masked_positions[row * 10 + m]] = batch.masked_labels[row * 10 + m];
     EXPECT_LT(text[1], grammar_first_word + GrammarModel::determiners);
     const auto sep = std::find(text.begin(), text.end(), special.sep) - text.begin();
     EXPECT_LT(text[sep + 1], grammar_first_word + GrammarModel::determiners);
+    EXPECT_EQ(text[sep - 1], grammar_first_word + GrammarModel::determiners);
+    EXPECT_EQ(text[length - 2], grammar_first_word + GrammarModel::determiners);
     for (std::int32_t i = 0; i < 64; ++i)
       ASSERT_EQ(batch.segments[row * 64 + i], i > sep && i < length ? 1 : 0);
   }
@@ -342,6 +345,8 @@ TEST(Masking, SequencesAndMasksThatCannotBeAreRefused) {
   options.sequence = 10000;
   EXPECT_THAT(error_of([&] { return open_text_set(options); }).message(),
               HasSubstr("10000 tokens"));
+  options.sequence = 20;
+  EXPECT_THAT(error_of([&] { return open_text_set(options); }).message(), HasSubstr("no room"));
   options = {};
   options.masked = 62;
   EXPECT_THAT(error_of([&] { return open_text_set(options); }).message(), HasSubstr("62 masked"));
