@@ -26,7 +26,7 @@ Settings defaults(const std::string& workload) {
     s.schedule.warmup_steps = tiny ? 20 : 100;
     s.clip_norm = 1;
     s.dropout = tiny ? 0 : 0.1;
-    s.batch_size = tiny ? 64 : 8;
+    s.batch_size = tiny ? 32 : 8;
     s.epochs = 1;
     s.text.set = tiny ? "grammar" : "text";
     s.text.sequence = tiny ? 64 : 128;
@@ -38,11 +38,11 @@ Settings defaults(const std::string& workload) {
   s.optimizer.nesterov = small;
   s.optimizer.weight_decay = small ? 5e-4 : 5e-5;
   s.schedule.shape = "cosine";
-  s.schedule.base = 0.1;
+  s.schedule.base = small ? 0.05 : 0.1;
   s.warmup_epochs = small ? 0.2 : 5;
   s.label_smoothing = small ? 0 : 0.1;
-  s.batch_size = small ? 128 : 32;
-  s.epochs = small ? 4 : 90;
+  s.batch_size = 32;
+  s.epochs = small ? 2 : 90;
   s.images.set = small ? "glyphs" : "folder";
   s.images.augment = true;
   s.zero_init_residual = !small;
