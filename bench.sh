@@ -4,7 +4,7 @@
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-"$source_dir/scripts/install-deps.sh" build
+"$source_dir/scripts/install-deps.sh" build train
 cd "$source_dir"
 # A tree that was moved or copied needs a new configuration.
 if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source_dir" build/release/CMakeCache.txt; then

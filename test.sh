@@ -11,7 +11,7 @@ if [ "${1:-}" = --full ]; then
   shift
 fi
 
-scripts/install-deps.sh build test
+scripts/install-deps.sh build train test cluster
 # A tree that was moved or copied needs a new configuration.
 fresh=--fresh
 ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/release/CMakeCache.txt || fresh=

@@ -39,8 +39,35 @@ for folder in src/*/; do
     esac
   done < <(grep -rnE '#include "[a-z_]+/' "$folder" --include='*.h' --include='*.cpp' || true)
 done
-if grep -rnE '#include "(\.\./)*apps/' src; then
-  echo "src/ may not use apps/"
+if grep -rnE '#include "(\.\./)*(apps|train)/' src; then
+  echo "src/ may not use apps/ or train/"
   failed=1
 fi
+# The input pipeline is built without libtorch and knows nothing of what is trained.
+if grep -rnE '#include [<"](torch|ATen|c10)/|#include "train/' train/data | grep -v '"train/data/'; then
+  echo "train/data may use core and itself alone"
+  failed=1
+fi
+if grep -rnE '#include "[a-z_]+/' train/data | grep -vE '"(core|train)/'; then
+  echo "train/data may use core and itself alone"
+  failed=1
+fi
+# The other folders of train/, which link libtorch.
+declare -A train_may_use=(
+  [models]="core train/models"
+  [optim]="core train/optim"
+  [parallel]="core train/optim train/parallel"
+  [loop]="core config perflog train/data train/models train/optim train/parallel train/loop"
+  [micro]="core perflog train/loop train/models train/parallel train/micro"
+)
+for name in "${!train_may_use[@]}"; do
+  [ -d "train/$name" ] || continue
+  while IFS=: read -r file line include; do
+    used=$(sed -E 's/.*#include "((train\/)?[a-z_]+)(\.h|\/).*/\1/' <<<"$include")
+    case " train/torch train/maybe_tensor ${train_may_use[$name]} " in
+      *" $used "*) ;;
+      *) echo "$file:$line: train/$name may not use $used (it may use: ${train_may_use[$name]})"; failed=1 ;;
+    esac
+  done < <(grep -rnE '#include "[a-z_]+/' "train/$name" --include='*.h' --include='*.cpp' || true)
+done
 exit $failed

@@ -7,5 +7,5 @@ if ! clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
   echo "skipped: clang-format 14 is not installed"
   exit 77
 fi
-find apps src tests bench \( -name '*.cpp' -o -name '*.h' -o -name '*.c' \) -print0 |
+find apps src train tests bench \( -name '*.cpp' -o -name '*.h' -o -name '*.c' \) -print0 |
   xargs -0 clang-format --dry-run --Werror

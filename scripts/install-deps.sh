@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs the packages that Assay needs, if any are missing: says which, never removes or replaces
-# what is installed. usage: scripts/install-deps.sh [build|test|cluster|lint]...
+# what is installed. usage: scripts/install-deps.sh [build|train|test|cluster|lint]...
 set -euo pipefail
 
 build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml-cpp-dev
-       nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev libzstd-dev)
+       nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev libzstd-dev libjpeg-dev)
+# The built-in training workloads; without them Assay still runs commands of your own.
+train=(libtorch-dev libgloo-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema clang-format)
 # Real daemons that the end-to-end tests start for themselves; never left running.
 cluster=(openssh-client openssh-server munge slurm-wlm)
@@ -14,10 +16,11 @@ wanted=()
 for group in "${@:-build}"; do
   case "$group" in
     build) wanted+=("${build[@]}") ;;
+    train) wanted+=("${train[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     cluster) wanted+=("${cluster[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
-    *) echo "install-deps.sh: unknown group '$group' (build, test, cluster, lint)" >&2; exit 2 ;;
+    *) echo "install-deps.sh: unknown group '$group' (build, train, test, cluster, lint)" >&2; exit 2 ;;
   esac
 done
 

@@ -1,0 +1,97 @@
+# Finds libtorch: Debian's libtorch-dev, or the one inside a PyTorch installation when
+# CMAKE_PREFIX_PATH holds torch.utils.cmake_prefix_path. Not by find_package(Torch): that one fails
+# for a PyTorch with CUDA on a machine without the CUDA compiler, which nothing here needs.
+# Defines the target assay_torch and ASSAY_TORCH_FOUND, _VERSION, _CUDA, _NCCL, _GLOO.
+set(ASSAY_TRAIN AUTO CACHE STRING "Build assay-train, which needs libtorch: AUTO, ON or OFF")
+set(ASSAY_TORCH_FOUND FALSE)
+if(ASSAY_TRAIN STREQUAL "OFF")
+  message(STATUS "assay-train: not built (ASSAY_TRAIN=OFF)")
+  return()
+endif()
+
+set(torch_roots)
+foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
+  get_filename_component(root "${prefix}/../.." ABSOLUTE)  # from torch/share/cmake
+  list(APPEND torch_roots "${root}" "${prefix}")
+endforeach()
+# A root that was given wins over the distribution's.
+find_path(ASSAY_TORCH_API torch/torch.h HINTS ${torch_roots}
+  PATH_SUFFIXES include/torch/csrc/api/include torch/csrc/api/include)
+if(ASSAY_TORCH_API)
+  get_filename_component(torch_include "${ASSAY_TORCH_API}/../../../.." ABSOLUTE)
+  get_filename_component(torch_root "${torch_include}/.." ABSOLUTE)
+  find_library(ASSAY_TORCH_CPU torch_cpu HINTS ${torch_root} PATH_SUFFIXES lib)
+  find_library(ASSAY_TORCH_C10 c10 HINTS ${torch_root} PATH_SUFFIXES lib)
+  find_library(ASSAY_TORCH_CUDA_LIB torch_cuda HINTS ${torch_root} PATH_SUFFIXES lib)
+  find_library(ASSAY_TORCH_C10_CUDA c10_cuda HINTS ${torch_root} PATH_SUFFIXES lib)
+endif()
+if(NOT (ASSAY_TORCH_API AND ASSAY_TORCH_CPU AND ASSAY_TORCH_C10))
+  set(torch_advice "install libtorch-dev and libgloo-dev, or give "
+    "-DCMAKE_PREFIX_PATH=$(python3 -c 'import torch; print(torch.utils.cmake_prefix_path)')")
+  list(JOIN torch_advice "" torch_advice)
+  if(ASSAY_TRAIN STREQUAL "ON")
+    message(FATAL_ERROR "assay-train needs libtorch, which was not found: ${torch_advice}")
+  endif()
+  message(STATUS "assay-train: not built, libtorch was not found (${torch_advice})")
+  return()
+endif()
+
+file(READ ${ASSAY_TORCH_API}/torch/version.h torch_version)
+string(REGEX MATCH "TORCH_VERSION_MAJOR ([0-9]+)" ignored "${torch_version}")
+set(ASSAY_TORCH_VERSION ${CMAKE_MATCH_1})
+string(REGEX MATCH "TORCH_VERSION_MINOR ([0-9]+)" ignored "${torch_version}")
+string(APPEND ASSAY_TORCH_VERSION ".${CMAKE_MATCH_1}")
+if(EXISTS ${torch_root}/share/cmake/Torch/TorchConfig.cmake)
+  file(STRINGS ${torch_root}/share/cmake/Torch/TorchConfig.cmake torch_old_abi
+    REGEX "_GLIBCXX_USE_CXX11_ABI=0")
+  if(torch_old_abi)
+    set(message "the libtorch in ${torch_root} was built with the old C++ ABI; use PyTorch 2.7 or newer")
+    if(ASSAY_TRAIN STREQUAL "ON")
+      message(FATAL_ERROR "assay-train: ${message}")
+    endif()
+    message(STATUS "assay-train: not built, ${message}")
+    return()
+  endif()
+endif()
+
+add_library(assay_torch INTERFACE)
+target_include_directories(assay_torch SYSTEM INTERFACE ${torch_include} ${ASSAY_TORCH_API})
+target_link_libraries(assay_torch INTERFACE ${ASSAY_TORCH_CPU} ${ASSAY_TORCH_C10} ${CMAKE_DL_LIBS})
+
+find_path(ASSAY_GLOO_INCLUDE gloo/config.h HINTS ${torch_include})
+find_library(ASSAY_GLOO gloo HINTS ${torch_root}/lib)
+set(ASSAY_TORCH_GLOO OFF)
+if(ASSAY_GLOO_INCLUDE AND EXISTS ${torch_include}/torch/csrc/distributed/c10d/ProcessGroupGloo.hpp)
+  set(ASSAY_TORCH_GLOO ON)
+  target_compile_definitions(assay_torch INTERFACE USE_C10D_GLOO ASSAY_TRAIN_GLOO)
+  target_include_directories(assay_torch SYSTEM INTERFACE ${ASSAY_GLOO_INCLUDE})
+  if(ASSAY_GLOO)
+    target_link_libraries(assay_torch INTERFACE ${ASSAY_GLOO})
+  endif()
+endif()
+
+set(ASSAY_TORCH_CUDA OFF)
+set(ASSAY_TORCH_NCCL OFF)
+if(ASSAY_TORCH_CUDA_LIB AND ASSAY_TORCH_C10_CUDA)
+  set(ASSAY_TORCH_CUDA ON)
+  # Nothing calls libtorch_cuda by name; it registers its kernels when it is loaded.
+  target_link_libraries(assay_torch INTERFACE
+    -Wl,--no-as-needed ${ASSAY_TORCH_CUDA_LIB} ${ASSAY_TORCH_C10_CUDA} -Wl,--as-needed)
+  # The headers of CUDA and NCCL come with the toolkit or with PyTorch's own packages.
+  file(GLOB nvidia_includes ${torch_root}/../nvidia/*/include)
+  find_path(ASSAY_CUDA_INCLUDE cuda_runtime_api.h
+    HINTS ${nvidia_includes} /usr/local/cuda/include $ENV{CUDA_HOME}/include)
+  find_path(ASSAY_NCCL_INCLUDE nccl.h HINTS ${nvidia_includes} /usr/local/cuda/include)
+  if(ASSAY_CUDA_INCLUDE)
+    target_include_directories(assay_torch SYSTEM INTERFACE ${ASSAY_CUDA_INCLUDE})
+    target_compile_definitions(assay_torch INTERFACE ASSAY_TRAIN_CUDA)
+  endif()
+  if(ASSAY_CUDA_INCLUDE AND ASSAY_NCCL_INCLUDE)
+    set(ASSAY_TORCH_NCCL ON)
+    target_include_directories(assay_torch SYSTEM INTERFACE ${ASSAY_NCCL_INCLUDE})
+    target_compile_definitions(assay_torch INTERFACE USE_C10D_NCCL ASSAY_TRAIN_NCCL)
+  endif()
+endif()
+set(ASSAY_TORCH_FOUND TRUE)
+message(STATUS "assay-train: libtorch ${ASSAY_TORCH_VERSION} in ${ASSAY_TORCH_CPU}, "
+  "CUDA ${ASSAY_TORCH_CUDA}, NCCL ${ASSAY_TORCH_NCCL}, Gloo ${ASSAY_TORCH_GLOO}")

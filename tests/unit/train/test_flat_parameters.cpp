@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include "train/models/resnet.h"
+#include "train/optim/flat_parameters.h"
+#include "train/optim/gradients.h"
+
+namespace assay::train {
+namespace {
+
+TEST(FlatParametersTest, KeepsValuesAndGradientsOfTheModule) {
+  for (const bool channels_last : {false, true}) {
+    torch::manual_seed(1);
+    ResNet reference(ResNetOptions::cifar(8));
+    torch::manual_seed(1);
+    ResNet model(ResNetOptions::cifar(8));
+    FlatParameters flat(*model, channels_last);
+    const torch::Tensor x = torch::randn({4, 3, 32, 32});
+    reference->forward(x).square().sum().backward();
+    model->forward(x).square().sum().backward();
+    flat.check_views();
+    const auto expected = reference->named_parameters();
+    for (const auto& item : model->named_parameters()) {
+      EXPECT_TRUE(torch::equal(item.value(), expected[item.key()])) << item.key();
+      EXPECT_TRUE(torch::allclose(item.value().grad(), expected[item.key()].grad(), 1e-3, 1e-3))
+          << item.key();
+    }
+    EXPECT_NEAR(flat.gradients().square().sum().item<double>(),
+                std::pow(gradient_norm(flat).item<double>(), 2),
+                1e-4 * flat.gradients().square().sum().item<double>());
+  }
+}
+
+TEST(FlatParametersTest, PutsNormsAndBiasesLastAndLateLayersFirst) {
+  ResNet model(ResNetOptions::cifar(8));
+  const FlatParameters flat(*model, false);
+  EXPECT_EQ(flat.entries().front().name, "fc.weight");
+  EXPECT_EQ(flat.entries().back().name, "bn1.weight");
+  std::int64_t norms = 0;
+  for (const auto& entry : flat.entries()) {
+    EXPECT_EQ(entry.decayed, entry.parameter.dim() > 1);
+    EXPECT_EQ(entry.decayed, entry.offset < flat.decayed());
+    if (!entry.decayed) norms += entry.size;
+  }
+  EXPECT_EQ(flat.decayed() + norms, flat.size());
+}
+
+TEST(FlatParametersTest, NoticesAGradientThatLeftItsBuffer) {
+  torch::nn::Linear layer(3, 2);
+  FlatParameters flat(*layer, false);
+  layer->weight.mutable_grad() = torch::zeros({2, 3});
+  EXPECT_ANY_THROW(flat.check_views());
+}
+
+TEST(ClipTest, LimitsTheNormAndUnscales) {
+  const torch::Tensor norm = torch::scalar_tensor(8.0, torch::kDouble);
+  EXPECT_DOUBLE_EQ(clip_factor(norm, 2, 1).item<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(clip_factor(norm, 10, 1).item<double>(), 1);
+  EXPECT_DOUBLE_EQ(clip_factor(norm, 2, 0.5).item<double>(), 0.25);  // 4 after unscaling
+  EXPECT_DOUBLE_EQ(clip_factor(norm, 0, 0.5).item<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(clip_factor(norm * 0, 2, 1).item<double>(), 1);
+}
+
+TEST(LossScalerTest, HalvesOnOverflowAndDoublesAfterAnInterval) {
+  LossScaler scaler(1024, 3);
+  EXPECT_FALSE(scaler.update(std::numeric_limits<double>::infinity()));
+  EXPECT_DOUBLE_EQ(scaler.scale(), 512);
+  EXPECT_FALSE(scaler.update(std::nan("")));
+  EXPECT_DOUBLE_EQ(scaler.scale(), 256);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(scaler.update(1));
+  EXPECT_DOUBLE_EQ(scaler.scale(), 512);
+  EXPECT_EQ(scaler.skipped(), 2);
+}
+
+TEST(MovingAverageTest, FollowsTheClosedFormAndSwapsBack) {
+  torch::nn::Linear layer(2, 1);
+  FlatParameters flat(*layer, false);
+  flat.values().fill_(1.0);
+  MovingAverage average(flat, 0.9);
+  flat.values().fill_(2.0);
+  for (int i = 0; i < 5; ++i) average.update();
+  // 2 - 0.9^5
+  EXPECT_NEAR(average.average()[0].item<double>(), 2 - std::pow(0.9, 5), 1e-6);
+  average.swap();
+  EXPECT_NEAR(layer->weight[0][0].item<double>(), 2 - std::pow(0.9, 5), 1e-6);
+  average.swap();
+  EXPECT_EQ(layer->weight[0][0].item<double>(), 2.0);
+}
+
+}  // namespace
+}  // namespace assay::train

@@ -1,0 +1,207 @@
+// Real processes, as a launcher would start them.
+#include <future>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/subprocess.h"
+#include "core/time.h"
+#include "temporary_folder.h"
+#include "train/parallel/place.h"
+
+namespace assay::train {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string free_port() {
+  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw std::runtime_error("no free port");
+  return std::to_string(ntohs(address.sin_port));
+}
+
+struct Rank {
+  int rank;
+  int world;
+};
+
+std::vector<CommandResult> run(const std::vector<Rank>& ranks,
+                               const std::vector<std::string>& arguments,
+                               const std::string& port = free_port(),
+                               std::chrono::seconds timeout = std::chrono::seconds(40)) {
+  std::vector<std::future<CommandResult>> running;
+  for (const Rank& rank : ranks)
+    running.push_back(std::async(std::launch::async, [&, rank] {
+      std::vector<std::string> argv{std::string(ASSAY_BIN_DIR) + "/train_worker"};
+      argv.insert(argv.end(), arguments.begin(), arguments.end());
+      CommandOptions options;
+      options.timeout = timeout;
+      options.env = {{"RANK", std::to_string(rank.rank)},
+                     {"WORLD_SIZE", std::to_string(rank.world)},
+                     {"LOCAL_RANK", std::to_string(rank.rank)},
+                     {"MASTER_ADDR", "127.0.0.1"},
+                     {"MASTER_PORT", port},
+                     {"OMP_NUM_THREADS", "1"}};
+      return run_command(argv, options);
+    }));
+  std::vector<CommandResult> results;
+  for (auto& result : running) results.push_back(result.get());
+  return results;
+}
+
+std::vector<float> read_floats(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  std::vector<float> values(bytes.size() / 4);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST(ParallelTest, RanksWithAShareOfTheBatchTrainLikeOneWithAllOfIt) {
+  const assay::testing::TemporaryFolder folder;
+  const auto train = [&](int world, int accumulation) {
+    const std::string name =
+        (folder.path() / (std::to_string(world) + "x" + std::to_string(accumulation))).string();
+    std::vector<Rank> ranks;
+    for (int rank = 0; rank < world; ++rank) ranks.push_back({rank, world});
+    for (const CommandResult& result :
+         run(ranks, {"gradients", std::to_string(accumulation), name}))
+      EXPECT_TRUE(result.status.ok()) << to_string(result.status) << result.err;
+    return name;
+  };
+  const std::vector<float> expected = read_floats(train(1, 1) + ".0");
+  ASSERT_EQ(expected.size(), 8 * 300 + 300 + 300 * 200 + 200 + 200 * 3 + 3);
+  for (const auto& [world, accumulation] : {std::pair{2, 1}, {3, 1}, {2, 3}, {1, 4}}) {
+    const std::string name = train(world, accumulation);
+    for (int rank = 0; rank < world; ++rank) {
+      const std::vector<float> values = read_floats(name + "." + std::to_string(rank));
+      ASSERT_EQ(values.size(), expected.size());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        ASSERT_NEAR(values[i], expected[i], 1e-5) << world << " ranks, element " << i;
+    }
+  }
+}
+
+TEST(ParallelTest, CountsAreAddedExactly) {
+  for (const CommandResult& result : run({{0, 3}, {1, 3}, {2, 3}}, {"sum"}))
+    EXPECT_EQ(result.out, "3 3458764513820540931\n") << result.err;  // 3·2^60 + 3
+}
+
+TEST(ParallelTest, ARankThatDiesIsNamedByTheOthers) {
+  for (const int culprit : {0, 2}) {
+    const std::int64_t begin = mono_now_ns();
+    const auto results =
+        run({{0, 3}, {1, 3}, {2, 3}}, {"collapse", "die", std::to_string(culprit)});
+    EXPECT_LT(seconds(Nanoseconds(mono_now_ns() - begin)), 20);
+    for (int rank = 0; rank < 3; ++rank) {
+      const CommandResult& result = results[static_cast<std::size_t>(rank)];
+      EXPECT_EQ(result.status.code, rank == culprit ? 77 : 5) << result.err;
+      if (rank == culprit) continue;
+      EXPECT_THAT(result.err, HasSubstr("rank " + std::to_string(culprit))) << rank;
+    }
+  }
+}
+
+TEST(ParallelTest, ARankThatFailsGivesTheOthersItsReason) {
+  const auto results = run({{0, 2}, {1, 2}}, {"collapse", "fail", "1"});
+  EXPECT_EQ(results[1].status.code, 3);
+  EXPECT_EQ(results[0].status.code, 5);
+  EXPECT_THAT(results[0].err, HasSubstr("rank 1"));
+  EXPECT_THAT(results[0].err, HasSubstr("the disk burns"));
+}
+
+TEST(ParallelTest, ARankThatStopsToAnswerIsNamedByTheOthers) {
+  const auto results =
+      run({{0, 2}, {1, 2}}, {"collapse", "stop", "1"}, free_port(), std::chrono::seconds(20));
+  EXPECT_FALSE(results[0].timed_out);
+  EXPECT_EQ(results[0].status.code, 5) << results[0].err;
+  EXPECT_THAT(results[0].err, HasSubstr("rank 1"));
+  EXPECT_TRUE(results[1].timed_out);  // stopped, hence killed by the test
+}
+
+TEST(ParallelTest, ARankThatNeverAppearsIsNamed) {
+  const auto results = run({{0, 3}, {2, 3}}, {"sum"});
+  for (const CommandResult& result : results) {
+    EXPECT_EQ(result.status.code, 3);
+    EXPECT_THAT(result.err, HasSubstr("1 of 3 ranks did not appear: 1"));
+  }
+}
+
+TEST(ParallelTest, AnotherWorldSizeIsAnError) {
+  const auto results = run({{0, 2}, {1, 3}}, {"sum"});
+  EXPECT_EQ(results[0].status.code, 3);
+  EXPECT_THAT(results[0].err, HasSubstr("rank 1 has WORLD_SIZE 3, rank 0 has 2"));
+  EXPECT_EQ(results[1].status.code, 3);
+}
+
+TEST(ParallelTest, ARankThatExistsTwiceIsAnError) {
+  const auto results = run({{0, 3}, {1, 3}, {1, 3}}, {"sum"});
+  EXPECT_EQ(results[0].status.code, 3);
+  EXPECT_THAT(results[1].err + results[2].err, HasSubstr("another process is rank 1 already"));
+}
+
+TEST(ParallelTest, AMasterThatCannotBeReachedIsAnErrorInTime) {
+  const std::int64_t begin = mono_now_ns();
+  const auto results = run({{1, 2}}, {"sum"});
+  EXPECT_LT(seconds(Nanoseconds(mono_now_ns() - begin)), 15);
+  EXPECT_EQ(results[0].status.code, 3);
+  EXPECT_THAT(results[0].err, HasSubstr("cannot reach the master at 127.0.0.1:"));
+}
+
+class PlaceTest : public ::testing::Test {
+ protected:
+  void SetUp() override { clear(); }
+  void TearDown() override { clear(); }
+  static void clear() {
+    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"})
+      ::unsetenv(name);
+  }
+};
+
+TEST_F(PlaceTest, IsAloneWithoutAnEnvironment) {
+  const Place place = place_from_environment();
+  EXPECT_TRUE(place.alone());
+  EXPECT_EQ(place.rank, 0);
+}
+
+TEST_F(PlaceTest, ComesFromTheVariablesOfTorchrun) {
+  ::setenv("RANK", "3", 1);
+  ::setenv("WORLD_SIZE", "8", 1);
+  ::setenv("LOCAL_RANK", "1", 1);
+  ::setenv("MASTER_ADDR", "node7", 1);
+  ::setenv("MASTER_PORT", "12345", 1);
+  const Place place = place_from_environment();
+  EXPECT_EQ(place.rank, 3);
+  EXPECT_EQ(place.world_size, 8);
+  EXPECT_EQ(place.local_rank, 1);
+  EXPECT_EQ(place.master_address, "node7");
+  EXPECT_EQ(place.master_port, 12345);
+}
+
+TEST_F(PlaceTest, NonsenseIsAnErrorThatNamesTheVariable) {
+  ::setenv("RANK", "8", 1);
+  EXPECT_THROW(static_cast<void>(place_from_environment()), Error);  // no WORLD_SIZE
+  ::setenv("WORLD_SIZE", "8", 1);
+  EXPECT_THROW(static_cast<void>(place_from_environment()), Error);  // not below it
+  ::setenv("RANK", "x", 1);
+  try {
+    static_cast<void>(place_from_environment());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("RANK"));
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+  }
+}
+
+}  // namespace
+}  // namespace assay::train

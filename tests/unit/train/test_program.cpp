@@ -1,0 +1,264 @@
+// assay-train as a launcher starts it: small trainings, what they log, and how they fail.
+#include <fstream>
+#include <future>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+#include "temporary_folder.h"
+
+namespace assay::train {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  static constexpr const char* kImages =
+      "train_size: 256\neval_size: 66\nbatch_size: 16\neval_batch_size: 32\nthreads: 1\n"
+      "loader_threads: 1\nwarmup_steps: 0\n";
+  static constexpr const char* kText =
+      "train_size: 256\neval_size: 50\nbatch_size: 16\neval_batch_size: 32\nthreads: 1\n"
+      "loader_threads: 1\nwarmup_steps: 0\nsequence: 32\n";
+
+  std::string config(const std::string& text) {
+    const std::filesystem::path path =
+        folder_.path() / ("config" + std::to_string(++configs_) + ".yaml");
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  static CommandResult run(std::vector<std::string> arguments,
+                           std::map<std::string, std::string> env = {}) {
+    arguments.insert(arguments.begin(), std::string(ASSAY_BIN_DIR) + "/assay-train");
+    CommandOptions options;
+    options.timeout = std::chrono::seconds(100);
+    options.env = std::move(env);
+    options.max_output = 8 << 20;
+    return run_command(arguments, options);
+  }
+
+  CommandResult train(const std::string& workload, const std::string& text) {
+    return run({workload, "--config", config(text)});
+  }
+
+  std::vector<CommandResult> train_ranks(const std::string& workload, const std::string& text,
+                                         int world) {
+    const std::string path = config(text);
+    const std::string port = free_port();
+    std::vector<std::future<CommandResult>> ranks;
+    for (int rank = 0; rank < world; ++rank)
+      ranks.push_back(std::async(std::launch::async, [&, rank] {
+        return run({workload, "--config", path}, {{"RANK", std::to_string(rank)},
+                                                  {"WORLD_SIZE", std::to_string(world)},
+                                                  {"LOCAL_RANK", std::to_string(rank)},
+                                                  {"MASTER_ADDR", "127.0.0.1"},
+                                                  {"MASTER_PORT", port}});
+      }));
+    std::vector<CommandResult> results;
+    for (auto& rank : ranks) results.push_back(rank.get());
+    return results;
+  }
+
+  static std::string free_port() {
+    const UniqueFd fd(::socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size);
+    ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    return std::to_string(ntohs(address.sin_port));
+  }
+
+  // The events of one name, as JSON.
+  static std::vector<Json> events(const CommandResult& result, const std::string& name) {
+    std::vector<Json> found;
+    for (const std::string_view line : split(result.out, '\n')) {
+      if (!line.starts_with("[PerfLog] ")) continue;
+      const Json event = parse_json(line.substr(10), "log");
+      if (event.at("event") == name) found.push_back(event);
+    }
+    return found;
+  }
+  static std::vector<double> losses(const CommandResult& result) {
+    std::vector<double> values;
+    for (const Json& event : events(result, "STEP_END"))
+      values.push_back(event.at("value").at("loss").get<double>());
+    return values;
+  }
+
+  assay::testing::TemporaryFolder folder_;
+  int configs_ = 0;
+};
+
+TEST_F(ProgramTest, LogsEveryStepAndTheEvaluations) {
+  const CommandResult result =
+      train("resnet20", std::string(kImages) + "max_steps: 4\neval_every: 2\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  const auto steps = events(result, "STEP_END");
+  ASSERT_EQ(steps.size(), 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Json& value = steps[i].at("value");
+    EXPECT_EQ(steps[i].at("step"), i + 1);
+    EXPECT_EQ(value.at("samples"), 16);
+    EXPECT_NEAR(value.at("flops").get<double>() / 16, 3 * 2 * 40.55e6, 2e6);
+    for (const char* name : {"loss", "lr", "data_s", "compute_s", "comm_s", "optimizer_s"})
+      EXPECT_TRUE(value.at(name).is_number()) << name;
+  }
+  const auto evaluations = events(result, "EVALUATE");
+  ASSERT_EQ(evaluations.size(), 2);
+  // Every sample once: accuracies are whole 66ths.
+  const double right = evaluations[0].at("value").at("eval_acc1").get<double>() * 66;
+  EXPECT_NEAR(right, std::round(right), 1e-9);
+  for (const char* name : {"INIT_START", "INIT_END", "TRAIN_START", "TRAIN_END", "FINISHED"})
+    EXPECT_EQ(events(result, name).size(), 1) << name;
+  EXPECT_EQ(events(result, "FINISHED")[0].at("value").at("converged"), true);
+}
+
+TEST_F(ProgramTest, StopsAtTheTargetAndSaysWhenItWasNotReached) {
+  const CommandResult early =
+      train("resnet20", std::string(kImages) + "max_steps: 6\neval_every: 2\ntarget: 0.0001\n");
+  ASSERT_TRUE(early.status.ok()) << early.err;
+  EXPECT_EQ(events(early, "STEP_END").size(), 2);
+  EXPECT_EQ(events(early, "FINISHED")[0].at("value").at("converged"), true);
+  const CommandResult never = train("resnet20", std::string(kImages) + "max_steps: 2\ntarget: 1\n");
+  EXPECT_TRUE(never.status.ok());
+  EXPECT_EQ(events(never, "FINISHED")[0].at("value").at("converged"), false);
+}
+
+// Momentum, dropout's random numbers, data order, norm statistics: all of it must go on.
+TEST_F(ProgramTest, AResumedTrainingGivesTheSameLosses) {
+  for (const auto& [workload, base, extra] : {std::tuple{"resnet20", kImages, "ema_decay: 0.9\n"},
+                                              std::tuple{"bert-tiny", kText, "dropout: 0.1\n"}}) {
+    const std::string text = std::string(base) + extra + "max_steps: 20\nepochs: 0\n";
+    const CommandResult whole = train(workload, text);
+    ASSERT_TRUE(whole.status.ok()) << whole.err;
+    const std::string there =
+        "checkpoint: " + (folder_.path() / workload).string() + "\nresume: true\n";
+    // 17 is within the second epoch. The schedule must be the same, so the first part is ended by
+    // a checkpoint at 17 and thrown away after it.
+    const CommandResult first = train(workload, text + there + "checkpoint_every: 17\n");
+    ASSERT_TRUE(first.status.ok()) << first.err;
+    std::ofstream(folder_.path() / workload / "latest") << "17\n";
+    const CommandResult second = train(workload, text + there);
+    ASSERT_TRUE(second.status.ok()) << second.err;
+    const std::vector<double> expected = losses(whole);
+    const std::vector<double> resumed = losses(second);
+    ASSERT_EQ(expected.size(), 20);
+    ASSERT_EQ(resumed.size(), 3);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(resumed[i], expected[17 + i]) << workload << i;
+    EXPECT_EQ(events(second, "EVALUATE").back().at("value").at("eval_loss"),
+              events(whole, "EVALUATE").back().at("value").at("eval_loss"));
+    EXPECT_EQ(events(second, "STEP_END").front().at("step"), 18);
+  }
+}
+
+TEST_F(ProgramTest, ACheckpointOfAnotherModelIsAnError) {
+  const std::string there = "checkpoint: " + (folder_.path() / "c").string() + "\n";
+  ASSERT_TRUE(train("resnet20", kImages + there + "max_steps: 1\n").status.ok());
+  const CommandResult other = train("resnet32", kImages + there + "max_steps: 2\nresume: true\n");
+  EXPECT_EQ(other.status.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("of the workload resnet20, not resnet32"));
+  std::ofstream(folder_.path() / "c" / "step1" / "model.pt") << "rubbish";
+  const CommandResult damaged = train("resnet20", kImages + there + "max_steps: 2\nresume: true\n");
+  EXPECT_EQ(damaged.status.code, 3);
+  EXPECT_THAT(damaged.err, HasSubstr("damaged"));
+}
+
+TEST_F(ProgramTest, ALossThatIsNotFiniteEndsTheTrainingWithTheLastGoodCheckpoint) {
+  const CommandResult result = train(
+      "resnet20", std::string(kImages) + "max_steps: 40\nepochs: 0\nlearning_rate: 1000000\n" +
+                      "optimizer: adamw\ncheckpoint_every: 1\ncheckpoint: " +
+                      (folder_.path() / "c").string() + "\n");
+  EXPECT_EQ(result.status.code, 5) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the loss of step "));
+  EXPECT_THAT(result.err, HasSubstr("last good checkpoint: step "));
+  EXPECT_TRUE(events(result, "FINISHED").empty());
+}
+
+TEST_F(ProgramTest, ABatchLargerThanTheDataIsAnError) {
+  const CommandResult result =
+      train("resnet20", std::string(kImages) + "max_steps: 1\n" + "accumulation: 2\n");
+  EXPECT_TRUE(result.status.ok()) << result.err;
+  const CommandResult large = train("resnet20", "train_size: 100\nbatch_size: 101\n");
+  EXPECT_EQ(large.status.code, 2);
+  EXPECT_THAT(large.err, HasSubstr("101"));
+}
+
+TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {
+  // Without norms over the batch, two halves are the whole: BERT with layer norms.
+  const std::string text = std::string(kText) + "max_steps: 6\neval_every: 3\n";
+  const CommandResult alone = train("bert-tiny", text);
+  ASSERT_TRUE(alone.status.ok()) << alone.err;
+  std::string half = text;
+  half.replace(half.find("batch_size: 16"), 14, "batch_size: 8");
+  const std::vector<CommandResult> ranks = train_ranks("bert-tiny", half, 2);
+  for (const CommandResult& rank : ranks) ASSERT_TRUE(rank.status.ok()) << rank.err;
+  const auto quality = [](const CommandResult& result) {
+    return events(result, "EVALUATE").back().at("value");
+  };
+  // Both ranks have counted all of the evaluation data.
+  EXPECT_EQ(quality(ranks[0]).at("eval_loss"), quality(ranks[1]).at("eval_loss"));
+  EXPECT_NEAR(quality(ranks[0]).at("eval_loss").get<double>(),
+              quality(alone).at("eval_loss").get<double>(), 0.02);
+  EXPECT_EQ(events(ranks[1], "STEP_END").size(), 6);
+  EXPECT_EQ(events(ranks[1], "STEP_END")[0].at("value").at("samples"), 8);
+}
+
+TEST_F(ProgramTest, MeasuresTheInputPipelineAlone) {
+  const CommandResult result =
+      run({"resnet20", "--data-only", "--config", config(std::string(kImages) + "epochs: 2\n")});
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  EXPECT_EQ(events(result, "STEP_END").size(), 32);
+  EXPECT_GT(events(result, "FINISHED")[0].at("value").at("samples_per_second").get<double>(), 0);
+}
+
+TEST_F(ProgramTest, MicroBenchmarksReportRates) {
+  const CommandResult gemm = train("gemm", "size: 64\nseconds: 0.1\nthreads: 1\n");
+  ASSERT_TRUE(gemm.status.ok()) << gemm.err;
+  EXPECT_GT(events(gemm, "FINISHED")[0].at("value").at("peak_flops").get<double>(), 1e8);
+  const Json step = events(gemm, "STEP_END")[0].at("value");
+  EXPECT_EQ(step.at("flops").get<double>(), step.at("samples").get<double>() * 2 * 64 * 64 * 64);
+  const CommandResult memory = train("membw", "megabytes: 1\nseconds: 0.1\nthreads: 1\n");
+  ASSERT_TRUE(memory.status.ok()) << memory.err;
+  for (const char* name : {"copy_bytes_per_s", "scale_bytes_per_s", "triad_bytes_per_s"})
+    EXPECT_GT(events(memory, "FINISHED")[0].at("value").at(name).get<double>(), 1e7) << name;
+  const CommandResult transfer = train("transfer", "device: cpu\n");
+  EXPECT_EQ(transfer.status.code, 3);
+  EXPECT_THAT(transfer.err, HasSubstr("CUDA"));
+}
+
+TEST_F(ProgramTest, AllReduceReportsAlgorithmAndBusBandwidth) {
+  const std::string text = "sizes: [4096, 262144]\nseconds: 0.2\nstep_ms: 10\nthreads: 1\n";
+  for (const CommandResult& rank : train_ranks("allreduce", text, 3)) {
+    ASSERT_TRUE(rank.status.ok()) << rank.err;
+    const Json value = events(rank, "FINISHED")[0].at("value");
+    EXPECT_NEAR(value.at("busbw_256KiB").get<double>(),
+                value.at("algbw_256KiB").get<double>() * 4 / 3, 1);
+  }
+  const CommandResult alone = train("allreduce", text);
+  EXPECT_EQ(alone.status.code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("two ranks"));
+}
+
+TEST_F(ProgramTest, UnknownWorkloadsAndOptionsAreErrors) {
+  EXPECT_EQ(run({"resnet5"}).status.code, 2);
+  EXPECT_THAT(run({"resnet5"}).err, HasSubstr("did you mean"));
+  EXPECT_EQ(run({}).status.code, 2);
+  EXPECT_EQ(run({"resnet20", "--config", "/nowhere"}).status.code, 2);
+  EXPECT_EQ(train("resnet20", "device: cuda\nmax_steps: 1\n").status.code, 3);
+  const CommandResult list = run({"--list"});
+  EXPECT_TRUE(list.status.ok());
+  EXPECT_THAT(list.out, HasSubstr("bert-large\n"));
+  EXPECT_THAT(run({"--version"}).out, HasSubstr("libtorch"));
+}
+
+}  // namespace
+}  // namespace assay::train

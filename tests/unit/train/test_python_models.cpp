@@ -1,0 +1,203 @@
+// The models against independent implementations: torchvision's ResNet and PyTorch's own
+// TransformerEncoderLayer, with the same weights. Skipped when Python has no torch.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "core/subprocess.h"
+#include "temporary_folder.h"
+#include "train/models/bert.h"
+#include "train/models/resnet.h"
+
+namespace assay::train {
+namespace {
+
+constexpr const char* kPython = "/usr/bin/python3";
+
+CommandResult python(const std::string& script, const std::vector<std::string>& arguments) {
+  std::vector<std::string> argv{kPython, "-c", script};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  CommandOptions options;
+  options.timeout = std::chrono::seconds(100);
+  return run_command(argv, options);
+}
+
+bool has_modules(const std::string& modules) {
+  return python("import " + modules, {}).status.ok();
+}
+
+// Tensors as raw float32 files in `folder`, named as in the module.
+void write(const std::filesystem::path& folder, const std::string& name, const torch::Tensor& t) {
+  const torch::Tensor data = t.detach().to(torch::kFloat).contiguous();
+  std::ofstream file(folder / name, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(data.data_ptr<float>()),
+             static_cast<std::streamsize>(data.numel() * 4));
+  ASSERT_TRUE(file.good());
+}
+
+torch::Tensor read(const std::filesystem::path& path, std::vector<std::int64_t> shape) {
+  const std::string bytes = read_file(path);
+  torch::Tensor out = torch::empty(shape);
+  if (static_cast<std::size_t>(out.numel()) * 4 != bytes.size())
+    throw std::runtime_error("size of " + path.string());
+  std::memcpy(out.data_ptr<float>(), bytes.data(), bytes.size());
+  return out;
+}
+
+// A norm that does nothing hides mistakes: give all of them weights and statistics of their own.
+void disturb(torch::nn::Module& module) {
+  torch::NoGradGuard no_grad;
+  for (auto& item : module.named_parameters())
+    if (item.value().dim() == 1) item.value().add_(torch::rand_like(item.value()), 0.2);
+  for (auto& item : module.named_buffers())
+    if (item.value().is_floating_point()) item.value().add_(torch::rand_like(item.value()), 0.2);
+}
+
+const char* const kResNetScript = R"(
+import sys, os, numpy as np, torch, torchvision
+folder, depth = sys.argv[1], sys.argv[2]
+torch.manual_seed(0)
+model = getattr(torchvision.models, "resnet" + depth)()
+state = model.state_dict()
+for name in state:
+    if name.endswith("num_batches_tracked"): continue
+    data = np.fromfile(os.path.join(folder, name), dtype=np.float32)
+    state[name] = torch.from_numpy(data).reshape(state[name].shape)
+model.load_state_dict(state)
+x = torch.from_numpy(np.fromfile(os.path.join(folder, "x"), dtype=np.float32)).reshape(2, 3, 64, 64)
+model.eval()
+with torch.no_grad(): model(x).numpy().tofile(os.path.join(folder, "y_eval"))
+model.train()
+y = model(x)
+y.detach().numpy().tofile(os.path.join(folder, "y_train"))
+loss = torch.nn.functional.cross_entropy(y, torch.tensor([1, 5]), label_smoothing=0.1)
+loss.backward()
+model.conv1.weight.grad.numpy().tofile(os.path.join(folder, "g_conv1"))
+model.fc.weight.grad.numpy().tofile(os.path.join(folder, "g_fc"))
+)";
+
+class PythonResNetTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(PythonResNetTest, GivesTorchvisionsOutputsAndGradients) {
+  if (!has_modules("numpy, torch, torchvision")) GTEST_SKIP() << "no torchvision in " << kPython;
+  torch::manual_seed(7);
+  const assay::testing::TemporaryFolder folder;
+  ResNet model(ResNetOptions::imagenet(GetParam()));
+  disturb(*model);
+  for (const auto& item : model->named_parameters()) write(folder.path(), item.key(), item.value());
+  for (const auto& item : model->named_buffers()) write(folder.path(), item.key(), item.value());
+  const torch::Tensor x = torch::randn({2, 3, 64, 64});
+  write(folder.path(), "x", x);
+  const CommandResult result =
+      python(kResNetScript, {folder.path().string(), std::to_string(GetParam())});
+  ASSERT_TRUE(result.status.ok()) << result.err;
+
+  model->eval();
+  {
+    torch::NoGradGuard no_grad;
+    EXPECT_TRUE(
+        torch::allclose(model->forward(x), read(folder.path() / "y_eval", {2, 1000}), 1e-3, 1e-3));
+  }
+  model->train();
+  const torch::Tensor y = model->forward(x);
+  EXPECT_TRUE(torch::allclose(y, read(folder.path() / "y_train", {2, 1000}), 1e-3, 1e-3));
+  torch::nn::functional::cross_entropy(
+      y, torch::tensor({std::int64_t{1}, std::int64_t{5}}),
+      torch::nn::functional::CrossEntropyFuncOptions().label_smoothing(0.1))
+      .backward();
+  const auto named = model->named_parameters();
+  const auto near = [&](const std::string& name, const std::string& file) {
+    const torch::Tensor mine = named[name].grad();
+    const torch::Tensor other = read(folder.path() / file, mine.sizes().vec());
+    return ((mine - other).norm() / other.norm()).item<double>();
+  };
+  EXPECT_LT(near("fc.weight", "g_fc"), 1e-3);
+  EXPECT_LT(near("conv1.weight", "g_conv1"), 1e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Depths, PythonResNetTest, ::testing::Values(18, 50));
+
+const char* const kBertScript = R"(
+import sys, os, math, numpy as np, torch
+import torch.nn.functional as F
+folder = sys.argv[1]
+def load(name, *shape):
+    return torch.from_numpy(np.fromfile(os.path.join(folder, name), dtype=np.float32)).reshape(shape)
+V, L, H, A, I, B, S, P = 50, 2, 128, 2, 512, 3, 8, 16
+words = load("words.weight", V, H).requires_grad_()
+x = words[load("tokens", B, S).long()] + load("segments.weight", 2, H)[load("segs", B, S).long()]
+x = x + load("positions.weight", P, H)[:S]
+x = F.layer_norm(x, (H,), load("norm.weight", H), load("norm.bias", H), 1e-12)
+lengths = load("lengths", B).long()
+padding = torch.arange(S)[None, :] >= lengths[:, None]
+for i in range(L):
+    p = "layers.%d." % i
+    layer = torch.nn.TransformerEncoderLayer(H, A, I, dropout=0.0, activation="gelu",
+        layer_norm_eps=1e-12, batch_first=True, norm_first=False)
+    layer.load_state_dict({
+        "self_attn.in_proj_weight": load(p + "qkv.weight", 3 * H, H),
+        "self_attn.in_proj_bias": load(p + "qkv.bias", 3 * H),
+        "self_attn.out_proj.weight": load(p + "out.weight", H, H),
+        "self_attn.out_proj.bias": load(p + "out.bias", H),
+        "linear1.weight": load(p + "up.weight", I, H), "linear1.bias": load(p + "up.bias", I),
+        "linear2.weight": load(p + "down.weight", H, I), "linear2.bias": load(p + "down.bias", H),
+        "norm1.weight": load(p + "norm1.weight", H), "norm1.bias": load(p + "norm1.bias", H),
+        "norm2.weight": load(p + "norm2.weight", H), "norm2.bias": load(p + "norm2.bias", H)})
+    layer.train()
+    x = layer(x, src_key_padding_mask=padding)
+pooled = torch.tanh(F.linear(x[:, 0], load("pooler.weight", H, H), load("pooler.bias", H)))
+nsp = F.linear(pooled, load("next.weight", 2, H), load("next.bias", 2))
+picked = x.reshape(B * S, H)[load("picked", 4).long()]
+t = F.gelu(F.linear(picked, load("transform.weight", H, H), load("transform.bias", H)))
+t = F.layer_norm(t, (H,), load("transform_norm.weight", H), load("transform_norm.bias", H), 1e-12)
+mlm = F.linear(t, words, load("decoder_bias", V))
+mlm.detach().numpy().tofile(os.path.join(folder, "mlm"))
+nsp.detach().numpy().tofile(os.path.join(folder, "nsp"))
+loss = F.cross_entropy(mlm, torch.tensor([3, 1, 4, 1])) + F.cross_entropy(nsp, torch.tensor([0, 1, 1]))
+loss.backward()
+words.grad.numpy().tofile(os.path.join(folder, "g_words"))
+)";
+
+TEST(PythonBertTest, GivesTheOutputsAndGradientsOfPyTorchsEncoderLayers) {
+  if (!has_modules("numpy, torch")) GTEST_SKIP() << "no torch in " << kPython;
+  torch::manual_seed(8);
+  const assay::testing::TemporaryFolder folder;
+  BertOptions options = BertOptions::named("tiny");
+  options.vocabulary = 50;
+  options.positions = 16;
+  options.dropout = 0;
+  Bert model(options);
+  disturb(*model);
+  for (const auto& item : model->named_parameters()) write(folder.path(), item.key(), item.value());
+  BertInput input;
+  input.tokens = torch::randint(0, 50, {3, 8}, torch::kLong);
+  input.segments = torch::randint(0, 2, {3, 8}, torch::kLong);
+  input.picked = torch::tensor(std::vector<std::int64_t>{1, 4, 9, 20});
+  const torch::Tensor lengths = torch::tensor(std::vector<std::int64_t>{8, 5, 7});
+  input.mask = torch::zeros({3, 1, 1, 8});
+  input.mask[1][0][0].slice(0, 5, 8).fill_(-1e9);
+  input.mask[2][0][0].slice(0, 7, 8).fill_(-1e9);
+  write(folder.path(), "tokens", input.tokens);
+  write(folder.path(), "segs", input.segments);
+  write(folder.path(), "picked", input.picked);
+  write(folder.path(), "lengths", lengths);
+  const CommandResult result = python(kBertScript, {folder.path().string()});
+  ASSERT_TRUE(result.status.ok()) << result.err;
+
+  const BertOutput output = model->forward(input);
+  EXPECT_TRUE(torch::allclose(output.words, read(folder.path() / "mlm", {4, 50}), 1e-3, 1e-4));
+  EXPECT_TRUE(torch::allclose(output.next, read(folder.path() / "nsp", {3, 2}), 1e-3, 1e-4));
+  const torch::Tensor loss =
+      torch::cross_entropy_loss(output.words,
+                                torch::tensor(std::vector<std::int64_t>{3, 1, 4, 1})) +
+      torch::cross_entropy_loss(output.next, torch::tensor(std::vector<std::int64_t>{0, 1, 1}));
+  loss.backward();
+  const torch::Tensor mine = model->named_parameters()["words.weight"].grad();
+  const torch::Tensor other = read(folder.path() / "g_words", {50, 128});
+  EXPECT_LT(((mine - other).norm() / other.norm()).item<double>(), 1e-3);
+}
+
+}  // namespace
+}  // namespace assay::train

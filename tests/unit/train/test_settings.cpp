@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "train/loop/settings.h"
+#include "train/micro/micro.h"
+
+namespace assay::train {
+namespace {
+
+using ::testing::HasSubstr;
+
+Settings read(const std::string& workload, const std::string& text) {
+  Options options = Options::from_text(text);
+  return read_settings(workload, options);
+}
+
+std::string error_of(const std::string& workload, const std::string& text) {
+  try {
+    static_cast<void>(read(workload, text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::config);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(SettingsTest, EveryWorkloadHasDefaults) {
+  for (const std::string& name : training_workloads()) {
+    const Settings settings = read(name, "{}");
+    EXPECT_EQ(settings.workload, name);
+    EXPECT_GT(settings.batch_size, 0);
+    EXPECT_GT(settings.epochs, 0);
+    EXPECT_EQ(settings.is_text, name.starts_with("bert-"));
+  }
+}
+
+TEST(SettingsTest, ReadsJsonAsItIsWritten) {
+  const Settings settings =
+      read("resnet50",
+           R"({"batch_size": 256, "learning_rate": 1e-1, "precision": "bf16", "nesterov": true,
+          "milestones": [0.3, 0.6], "schedule": "step", "epochs": 5.0, "path": "/data"})");
+  EXPECT_EQ(settings.batch_size, 256);
+  EXPECT_DOUBLE_EQ(settings.schedule.base, 0.1);
+  EXPECT_EQ(settings.precision, Precision::bf16);
+  EXPECT_TRUE(settings.optimizer.nesterov);
+  EXPECT_EQ(settings.schedule.milestones, (std::vector<double>{0.3, 0.6}));
+  EXPECT_EQ(settings.images.path, "/data");
+}
+
+TEST(SettingsTest, AnUnknownKeyIsAnErrorThatNamesTheNearest) {
+  const std::string error = error_of("resnet20", "batch_size: 3\nlearing_rate: 1\n");
+  EXPECT_THAT(error, HasSubstr("learing_rate"));
+  EXPECT_THAT(error, HasSubstr("did you mean 'learning_rate'?"));
+  EXPECT_THAT(error, HasSubstr(":2:1"));
+}
+
+TEST(SettingsTest, AKeyOfAnotherKindOfWorkloadIsUnknown) {
+  EXPECT_THAT(error_of("resnet20", "sequence: 64"), HasSubstr("unknown key 'sequence'"));
+  EXPECT_THAT(error_of("bert-tiny", "label_noise: 0.1"), HasSubstr("unknown key 'label_noise'"));
+}
+
+TEST(SettingsTest, ValuesOutOfRangeAreErrorsAtTheirPlace) {
+  EXPECT_THAT(error_of("resnet20", "batch_size: 0"), HasSubstr("whole number from 1"));
+  EXPECT_THAT(error_of("resnet20", "batch_size: 1.5"), HasSubstr("whole number"));
+  EXPECT_THAT(error_of("resnet20", "batch_size: many"), HasSubstr(":1:13"));
+  EXPECT_THAT(error_of("resnet20", "precision: fp8"), HasSubstr("fp8"));
+  EXPECT_THAT(error_of("resnet20", "milestones: [0.5, 0.2]"), HasSubstr("ascend"));
+  EXPECT_THAT(error_of("resnet20", "[1, 2]"), HasSubstr("not a mapping"));
+  EXPECT_THAT(error_of("resnet20", "{epochs: 0, max_steps: 0}"), HasSubstr("nothing to train"));
+  EXPECT_THAT(error_of("resnet20", "resume: true"), HasSubstr("need 'checkpoint'"));
+}
+
+TEST(SettingsTest, WarmUpStepsReplaceWarmUpEpochs) {
+  EXPECT_GT(read("resnet20", "{}").warmup_epochs, 0);
+  const Settings settings = read("resnet20", "warmup_steps: 7");
+  EXPECT_EQ(settings.warmup_epochs, 0);
+  EXPECT_EQ(settings.schedule.warmup_steps, 7);
+}
+
+}  // namespace
+}  // namespace assay::train

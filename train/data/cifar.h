@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "train/data/image_set.h"
+#include "train/data/memory_images.h"
+
+namespace assay::train::data {
+
+/// Appends the records of one file of CIFAR-10's binary version (a label, then 32×32 red, green
+/// and blue). Throws Error of kind environment at `where` when its size or a label cannot be.
+void append_cifar10(std::span<const std::uint8_t> file, const std::string& where,
+                    MemoryImages& images);
+
+/// data_batch_1…5.bin and test_batch.bin, in options.path or in cifar-10-batches-bin below it.
+[[nodiscard]] ImageSet open_cifar10(const ImageSetOptions& options);
+
+}  // namespace assay::train::data

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace assay::train::data {
+
+/// CRC-32C (Castagnoli), with the CPU's instruction where it has one.
+[[nodiscard]] std::uint32_t crc32c(std::span<const std::uint8_t> bytes) noexcept;
+
+/// The same by tables alone.
+[[nodiscard]] std::uint32_t crc32c_portable(std::span<const std::uint8_t> bytes) noexcept;
+
+/// TFRecord stores checksums in this form.
+[[nodiscard]] constexpr std::uint32_t masked(std::uint32_t crc) noexcept {
+  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
+}
+
+}  // namespace assay::train::data

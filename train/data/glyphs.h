@@ -1,0 +1,17 @@
+#pragma once
+
+#include "train/data/image_set.h"
+
+namespace assay::train::data {
+
+/// Ten shapes, each 32×32×3 with its own place, size, turn, colours and noise, drawn when they are
+/// asked for. Exactly round(size · label_noise) labels of each split are wrong, evenly over the
+/// other classes, and nothing in an image tells which: no model can expect more than 1 - that
+/// share. docs/data.md says how they are made.
+[[nodiscard]] ImageSet open_glyphs(const ImageSetOptions& options);
+
+/// The label before noise; for tests.
+[[nodiscard]] std::int64_t glyph_class(const ImageSetOptions& options, bool train,
+                                       std::int64_t index);
+
+}  // namespace assay::train::data

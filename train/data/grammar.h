@@ -1,0 +1,32 @@
+#pragma once
+
+#include "train/data/grammar_model.h"
+#include "train/data/text_set.h"
+
+namespace assay::train::data {
+
+/// The id of the grammar's first word; those before are special tokens.
+constexpr std::int32_t grammar_first_word = 5;
+
+/// Pairs of texts in the language of GrammarModel, made when they are asked for. The texts of a
+/// sample are fixed by (set seed, split, index); its masks change from epoch to epoch in training
+/// and never in evaluation, whatever the loader's seed. docs/data.md says how they are made.
+[[nodiscard]] TextSet open_grammar(const TextSetOptions& options);
+
+/// The two texts of a row as the ideal predictor sees them: it knows the grammar, the masking rule
+/// and which positions were chosen.
+struct PairEvidence {
+  std::vector<Evidence> a;
+  std::vector<Evidence> b;
+};
+[[nodiscard]] PairEvidence pair_evidence(const TextBatch& batch, std::int64_t row);
+
+/// What the ideal predictor expects over all rows of a source.
+struct IdealAccuracy {
+  double mlm = 0;
+  double nsp = 0;
+  std::int64_t masked = 0;
+};
+[[nodiscard]] IdealAccuracy ideal_accuracy(const GrammarModel& model, const TextSource& source);
+
+}  // namespace assay::train::data

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "train/data/image_set.h"
+
+namespace assay::train::data {
+
+/// JPEG files in train/CLASS/ and val/CLASS/ below options.path, at any depth; the classes are the
+/// folders' names in byte order, the same in both.
+[[nodiscard]] ImageSet open_image_folder(const ImageSetOptions& options);
+
+/// The normalisation that goes with ImageNet.
+void set_imagenet_statistics(ImageSetInfo& info);
+
+}  // namespace assay::train::data

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "core/time.h"
+#include "train/data/allocator.h"
+#include "train/data/source.h"
+
+namespace assay::train::data {
+
+enum class Pass {
+  train,  ///< shuffled; whole global batches only, the tail is dropped on all ranks alike
+  eval,   ///< in order; every sample exactly once over all ranks, the last batch may be short
+};
+
+/// A place in the stream of batches of one rank.
+struct Position {
+  std::int64_t epoch = 0;
+  std::int64_t batch = 0;  ///< within the epoch
+  bool operator==(const Position&) const = default;
+};
+
+struct LoaderOptions {
+  Pass pass = Pass::train;
+  std::int64_t batch_size = 0;  ///< of this rank
+  std::int64_t rank = 0;
+  std::int64_t world = 1;
+  std::int64_t threads = 2;  ///< that make batches
+  std::int64_t buffers = 4;  ///< batches that exist at once, those with the consumer included
+  std::uint64_t seed = 1;    ///< of order and augmentation; the same on all ranks
+  Position start;            ///< resuming: the first batch that next() gives
+  std::int64_t epochs = 0;   ///< the stream ends before this epoch; 0: it never ends
+  std::shared_ptr<HostAllocator> allocator;        ///< nullptr: heap_allocator()
+  Nanoseconds timeout = std::chrono::minutes(10);  ///< longest wait for one batch
+};
+
+template <class Batch>
+class Loader;
+
+namespace detail {
+template <class Batch>
+class LoaderState;
+}
+
+/// A batch that the consumer has until this object goes; then its buffer is filled again. Whoever
+/// copies from it asynchronously keeps it until the copy is done. May outlive the loader.
+template <class Batch>
+class Loan {
+ public:
+  Loan() = default;
+  Loan(Loan&& other) noexcept = default;
+  Loan& operator=(Loan&& other) noexcept {
+    if (this != &other) {
+      give_back();
+      state_ = std::move(other.state_);
+      batch_ = std::exchange(other.batch_, nullptr);
+      position_ = other.position_;
+      waited_ = other.waited_;
+    }
+    return *this;
+  }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  ~Loan() { give_back(); }
+
+  /// Whether there is a batch; false after the last.
+  [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] const Batch& operator*() const noexcept { return *batch_; }
+  [[nodiscard]] const Batch* operator->() const noexcept { return batch_; }
+  [[nodiscard]] Position position() const noexcept { return position_; }
+  /// How long next() had to wait for it.
+  [[nodiscard]] Nanoseconds waited() const noexcept { return waited_; }
+  /// Gives the buffer back now.
+  void give_back() noexcept;
+
+ private:
+  friend class Loader<Batch>;
+  std::shared_ptr<detail::LoaderState<Batch>> state_;
+  Batch* batch_ = nullptr;
+  Position position_;
+  Nanoseconds waited_{0};
+};
+
+/// Makes the batches of one rank ahead of their use, in threads. What a batch holds depends on the
+/// source and (seed, epoch, batch, rank, world) alone, not on threads or time; and the global
+/// batches of `world` ranks of size B are those of one rank of size B·world, rank by rank.
+/// next() belongs to one thread.
+template <class Batch>
+class Loader {
+ public:
+  /// Throws Error of kind config when no batch can be made of these options (a batch larger than a
+  /// rank's share of the training split, a rank outside the world, a start beyond the epoch).
+  Loader(std::shared_ptr<const Source<Batch>> source, LoaderOptions options);
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  /// Ends all threads; waits for the samples they are making, no longer.
+  ~Loader();
+
+  /// The next batch; an empty loan after the last. Rethrows the Error of a thread that failed (as
+  /// soon as it is the turn of that thread's batch, and then on every call); throws Error of kind
+  /// environment when the timeout passes, and of kind internal when the consumer holds all buffers.
+  [[nodiscard]] Loan<Batch> next();
+
+  /// Of this rank. In training the same on all ranks, in evaluation they may differ by one.
+  [[nodiscard]] std::int64_t batches_per_epoch() const noexcept;
+  /// Samples of this rank per epoch, after dropping the tail.
+  [[nodiscard]] std::int64_t samples_per_epoch() const noexcept;
+  [[nodiscard]] const LoaderOptions& options() const noexcept;
+  [[nodiscard]] const Source<Batch>& source() const noexcept;
+
+ private:
+  std::shared_ptr<detail::LoaderState<Batch>> state_;
+};
+
+using ImageLoader = Loader<ImageBatch>;
+using TextLoader = Loader<TextBatch>;
+using ImageLoan = Loan<ImageBatch>;
+using TextLoan = Loan<TextBatch>;
+
+extern template class Loan<ImageBatch>;
+extern template class Loan<TextBatch>;
+extern template class Loader<ImageBatch>;
+extern template class Loader<TextBatch>;
+
+}  // namespace assay::train::data

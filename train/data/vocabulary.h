@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "train/data/text_set.h"
+
+namespace assay::train::data {
+
+/// A WordPiece vocabulary: pieces that begin a word, and pieces ("##…") that go on in it.
+/// Immutable after it is made.
+class Vocabulary {
+ public:
+  /// Of the tokens in the order of their ids. Throws Error of kind environment at `where` when one
+  /// is empty or there twice, or a special token is missing.
+  Vocabulary(std::vector<std::string> tokens, const std::string& where);
+
+  /// vocab.txt: one token a line.
+  [[nodiscard]] static Vocabulary read(const std::filesystem::path& path);
+
+  [[nodiscard]] std::int64_t size() const noexcept {
+    return static_cast<std::int64_t>(tokens_.size());
+  }
+  [[nodiscard]] const std::string& token(std::int32_t id) const { return tokens_[id]; }
+  [[nodiscard]] const SpecialTokens& special() const noexcept { return special_; }
+
+  /// Appends the pieces of a word: always the longest that fits next; the unknown token when none
+  /// fits or the word has more than 100 characters.
+  void encode(std::string_view word, std::vector<std::int32_t>& out) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  using Pieces = std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>;
+
+  std::vector<std::string> tokens_;
+  Pieces begins_;
+  Pieces goes_on_;
+  SpecialTokens special_;
+};
+
+/// How often every word occurs.
+using WordCounts = std::map<std::string, std::int64_t>;
+
+/// Learns up to `size` tokens: the special tokens (ids 0…4), the characters (at most the 1,000 most
+/// frequent, in their order), then merges of two neighbouring pieces. Each merge is the one that
+/// raises the likelihood of the text most, count(ab) · log(count(ab) · all / (count(a) ·
+/// count(b))), as long as there is one that occurs twice and raises it at all. Depends on nothing
+/// but the counts.
+[[nodiscard]] std::vector<std::string> learn_vocabulary(const WordCounts& words, std::int64_t size);
+
+}  // namespace assay::train::data

@@ -1,0 +1,187 @@
+#include "train/loop/checkpoint.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <fmt/format.h>
+
+#include "core/files.h"
+#include "core/text.h"
+
+namespace assay::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFormat = 1;
+
+at::Generator generator(torch::Device device) {
+  if (device.is_cpu()) return at::detail::getDefaultCPUGenerator();
+  return at::globalContext().defaultGenerator(device);
+}
+
+// Names and shapes: two models with the same ones can exchange parameters.
+std::string shape_of(const FlatParameters& parameters) {
+  std::string text;
+  for (const FlatParameters::Entry& entry : parameters.entries())
+    text += fmt::format("{} {} {}\n", entry.name, entry.offset, entry.size);
+  return text;
+}
+
+fs::path step_folder(const fs::path& folder, std::int64_t step) {
+  return folder / fmt::format("step{}", step);
+}
+
+void write_archive(torch::serialize::OutputArchive& archive, const fs::path& path) {
+  const fs::path temporary = path.string() + ".new";
+  try {
+    archive.save_to(temporary.string());
+  } catch (const std::exception& error) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    throw Error(ErrorKind::environment, "a checkpoint cannot be written: " + first_line(error),
+                path.string(), "check the free space and the permissions of the folder");
+  }
+  std::error_code code;
+  fs::rename(temporary, path, code);
+  if (code)
+    throw Error(ErrorKind::environment, "a checkpoint cannot be written: " + code.message(),
+                path.string());
+}
+
+void read_archive(torch::serialize::InputArchive& archive, const fs::path& path) {
+  if (!fs::exists(path))
+    throw Error(ErrorKind::environment, "a file of the checkpoint is missing", path.string(),
+                "remove the folder to start anew, or give the right one");
+  try {
+    archive.load_from(path.string(), torch::kCPU);
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::environment, "the checkpoint is damaged: " + first_line(error),
+                path.string(), "remove this step's folder and name an older step in 'latest'");
+  }
+}
+
+torch::Tensor read_tensor(torch::serialize::InputArchive& archive, const std::string& name,
+                          const fs::path& path) {
+  torch::Tensor tensor;
+  if (!archive.try_read(name, tensor))
+    throw Error(ErrorKind::environment, "the checkpoint holds no '" + name + "'", path.string());
+  return tensor;
+}
+
+void copy_into(const torch::Tensor& to, const torch::Tensor& from, const fs::path& path) {
+  torch::NoGradGuard no_grad;
+  if (to.sizes() != from.sizes())
+    throw Error(ErrorKind::config, "the checkpoint is of another model", path.string(),
+                "give another folder, or the configuration that it was made with");
+  to.copy_(from);
+}
+
+// Archive keys must not hold dots in some versions.
+std::string buffer_key(const std::string& name) {
+  std::string key = "buffer_" + name;
+  std::replace(key.begin(), key.end(), '.', '_');
+  return key;
+}
+
+}  // namespace
+
+std::string Checkpoints::last() const {
+  return last_ ? fmt::format("step {} in {}", *last_, folder_.string()) : "none";
+}
+
+void Checkpoints::save(const TrainingState& state, const Progress& progress) {
+  const fs::path folder = step_folder(folder_, progress.step);
+  make_directories(folder);
+  torch::serialize::OutputArchive own;
+  own.write("random", generator(state.device).get_state(), true);
+  for (const auto& item : state.model.named_buffers())
+    own.write(buffer_key(item.key()), item.value().cpu(), true);
+  write_archive(own, folder / fmt::format("rank{}.pt", communicator_.rank()));
+
+  if (communicator_.rank() == 0) {
+    torch::serialize::OutputArchive archive;
+    Json info{{"format", kFormat},
+              {"workload", state.workload},
+              {"model", shape_of(state.parameters)},
+              {"world_size", communicator_.world_size()},
+              {"step", progress.step},
+              {"epoch", progress.position.epoch},
+              {"batch", progress.position.batch},
+              {"optimizer_steps", state.optimizer.steps()},
+              {"scale", progress.scale},
+              {"good_steps", progress.good_steps},
+              {"skipped", progress.skipped},
+              {"average", state.average != nullptr}};
+    archive.write("parameters", state.parameters.values().cpu(), true);
+    for (const auto& [name, tensor] : state.optimizer.state())
+      archive.write("optimizer_" + name, tensor.cpu(), true);
+    if (state.average != nullptr) archive.write("average", state.average->average().cpu(), true);
+    write_archive(archive, folder / "model.pt");
+    write_file_atomic(folder / "info.json", dump_pretty(info));
+  }
+  communicator_.barrier();  // every file is there
+  if (communicator_.rank() == 0)
+    write_file_atomic(folder_ / "latest", std::to_string(progress.step) + "\n");
+  communicator_.barrier();
+  if (before_last_ && *before_last_ != progress.step && communicator_.rank() == 0) {
+    std::error_code ignored;
+    fs::remove_all(step_folder(folder_, *before_last_), ignored);
+  }
+  before_last_ = last_;
+  last_ = progress.step;
+}
+
+std::optional<Progress> Checkpoints::load(const TrainingState& state) {
+  const std::string latest(trim(read_file_or_empty(folder_ / "latest")));
+  if (latest.empty()) return std::nullopt;
+  const fs::path folder = folder_ / ("step" + latest);
+  const fs::path info_path = folder / "info.json";
+  const Json info = parse_json(read_file(info_path), info_path.string());
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::config, "the checkpoint is " + what, info_path.string(),
+                "give another folder, or the configuration that it was made with");
+  };
+  Progress progress;
+  try {
+    if (info.at("format").get<int>() != kFormat) refuse("of another version of assay-train");
+    if (info.at("workload").get<std::string>() != state.workload)
+      refuse("of the workload " + printable(info.at("workload").get<std::string>()) + ", not " +
+             state.workload);
+    if (info.at("model").get<std::string>() != shape_of(state.parameters))
+      refuse("of another model");
+    if (info.at("world_size").get<int>() != communicator_.world_size())
+      refuse(fmt::format("of {} ranks, not {}", info.at("world_size").get<int>(),
+                         communicator_.world_size()));
+    if (info.at("average").get<bool>() != (state.average != nullptr))
+      refuse("of a training with another 'ema_decay'");
+    progress.step = info.at("step").get<std::int64_t>();
+    progress.position = {info.at("epoch").get<std::int64_t>(),
+                         info.at("batch").get<std::int64_t>()};
+    progress.scale = info.at("scale").get<double>();
+    progress.good_steps = info.at("good_steps").get<std::int64_t>();
+    progress.skipped = info.at("skipped").get<std::int64_t>();
+    state.optimizer.set_steps(info.at("optimizer_steps").get<std::int64_t>());
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::environment, std::string("the checkpoint is damaged: ") + error.what(),
+                info_path.string());
+  }
+  const fs::path model_path = folder / "model.pt";
+  torch::serialize::InputArchive archive;
+  read_archive(archive, model_path);
+  copy_into(state.parameters.values(), read_tensor(archive, "parameters", model_path), model_path);
+  for (const auto& [name, tensor] : state.optimizer.state())
+    copy_into(tensor, read_tensor(archive, "optimizer_" + name, model_path), model_path);
+  if (state.average != nullptr)
+    copy_into(state.average->average(), read_tensor(archive, "average", model_path), model_path);
+
+  const fs::path own_path = folder / fmt::format("rank{}.pt", communicator_.rank());
+  torch::serialize::InputArchive own;
+  read_archive(own, own_path);
+  for (const auto& item : state.model.named_buffers())
+    copy_into(item.value(), read_tensor(own, buffer_key(item.key()), own_path), own_path);
+  at::Generator random = generator(state.device);
+  random.set_state(read_tensor(own, "random", own_path));
+  last_ = progress.step;
+  return progress;
+}
+
+}  // namespace assay::train

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/json.h"
+#include "train/loop/task.h"
+#include "train/optim/gradients.h"
+#include "train/optim/optimizer.h"
+#include "train/parallel/communicator.h"
+
+namespace assay::train {
+
+/// Where a training stands, besides its tensors.
+struct Progress {
+  std::int64_t step = 0;
+  data::Position position;  ///< of the next batch
+  double scale = 0;         ///< loss scaling
+  std::int64_t good_steps = 0;
+  std::int64_t skipped = 0;
+};
+
+/// The tensors of a training, by reference.
+struct TrainingState {
+  std::string workload;
+  torch::nn::Module& model;
+  FlatParameters& parameters;
+  Optimizer& optimizer;
+  MovingAverage* average = nullptr;
+  torch::Device device;
+};
+
+/// Checkpoints in a folder: step<N>/model.pt (rank 0: parameters, optimizer), step<N>/rank<r>.pt
+/// (every rank: norm statistics, random numbers), then `latest` names the step. Each file is
+/// written beside its place and renamed, and `latest` last of all, so that a crash leaves the old
+/// checkpoint or the new one. The two newest are kept.
+class Checkpoints {
+ public:
+  Checkpoints(std::filesystem::path folder, Communicator& communicator)
+      : folder_(std::move(folder)), communicator_(communicator) {}
+
+  /// By all ranks. Throws Error of kind environment when a file cannot be written.
+  void save(const TrainingState& state, const Progress& progress);
+
+  /// Restores the newest checkpoint, by all ranks; nothing when there is none. Throws Error of kind
+  /// config for one of another model or number of ranks, of kind environment for a damaged one.
+  [[nodiscard]] std::optional<Progress> load(const TrainingState& state);
+
+  /// "step 120 in FOLDER" or "none".
+  [[nodiscard]] std::string last() const;
+
+ private:
+  std::filesystem::path folder_;
+  Communicator& communicator_;
+  std::optional<std::int64_t> last_;
+  std::optional<std::int64_t> before_last_;
+};
+
+}  // namespace assay::train

@@ -1,0 +1,100 @@
+#include "train/loop/device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <unordered_map>
+
+#include <sched.h>
+
+#include "core/error.h"
+
+namespace assay::train {
+namespace {
+
+class PinnedAllocator final : public data::HostAllocator {
+ public:
+  std::byte* allocate(std::size_t bytes) override {
+    torch::Tensor tensor;
+    try {
+      tensor = torch::empty({static_cast<std::int64_t>(bytes)},
+                            torch::TensorOptions(torch::kByte).pinned_memory(true));
+    } catch (const std::exception& error) {
+      throw Error(ErrorKind::environment,
+                  "cannot get " + std::to_string(bytes) +
+                      " bytes of page-locked memory: " + first_line(error),
+                  {}, "lower batch_size or loader_buffers, or raise the memory lock limit");
+    }
+    auto* const memory = static_cast<std::byte*>(tensor.data_ptr());
+    held_.emplace(memory, std::move(tensor));
+    return memory;
+  }
+  void release(std::byte* memory, std::size_t) noexcept override { held_.erase(memory); }
+
+ private:
+  std::unordered_map<std::byte*, torch::Tensor> held_;
+};
+
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return 1;
+}
+
+}  // namespace
+
+torch::Device choose_device(const std::string& name, const Place& place) {
+  const bool available = torch::cuda::is_available();
+  if (name == "cpu" || (name == "auto" && !available)) return torch::Device(torch::kCPU);
+  if (!available)
+    throw Error(ErrorKind::environment, "no CUDA device can be used", "device: cuda",
+                "check nvidia-smi and the driver, and that assay-train was built with a libtorch "
+                "that has CUDA (assay-train --version)");
+  const auto devices = static_cast<int>(torch::cuda::device_count());
+  if (place.local_rank >= devices)
+    throw Error(ErrorKind::environment,
+                "LOCAL_RANK " + std::to_string(place.local_rank) + " has no device: there are " +
+                    std::to_string(devices),
+                "device: " + name, "start at most one rank per device");
+  return {torch::kCUDA, static_cast<c10::DeviceIndex>(place.local_rank)};
+}
+
+int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
+                   const Place& place) {
+  if (device.is_cpu() && (precision == Precision::tf32 || precision == Precision::fp16))
+    throw Error(ErrorKind::config, "the CPU does not train in " + to_string(precision), "precision",
+                "use fp32 or bf16, or a CUDA device");
+  at::globalContext().setAllowTF32CuBLAS(precision == Precision::tf32);
+  at::globalContext().setAllowTF32CuDNN(precision == Precision::tf32);
+  if (device.is_cuda()) at::globalContext().setBenchmarkCuDNN(true);
+  int count = static_cast<int>(threads);
+  if (count == 0) {
+    // Ranks on one machine share its CPUs; a launcher that binds them has shared them out already.
+    const char* local = std::getenv("LOCAL_WORLD_SIZE");
+    const int ranks = local != nullptr ? std::max(1, std::atoi(local)) : place.world_size;
+    const char* omp = std::getenv("OMP_NUM_THREADS");
+    count =
+        omp != nullptr && std::atoi(omp) > 0 ? std::atoi(omp) : std::max(1, usable_cpus() / ranks);
+  }
+  at::set_num_threads(count);
+  return count;
+}
+
+std::shared_ptr<data::HostAllocator> batch_allocator(torch::Device device) {
+  if (device.is_cuda()) return std::make_shared<PinnedAllocator>();
+  return data::heap_allocator();
+}
+
+AutocastScope::AutocastScope(torch::Device device, Precision precision)
+    : type_(device.type()), active_(precision == Precision::bf16 || precision == Precision::fp16) {
+  if (active_)
+    set_autocast(type_, true, precision == Precision::bf16 ? torch::kBFloat16 : torch::kHalf);
+}
+
+AutocastScope::~AutocastScope() {
+  if (!active_) return;
+  set_autocast(type_, false, torch::kFloat);
+  at::autocast::clear_cache();
+}
+
+}  // namespace assay::train

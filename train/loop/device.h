@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+
+#include "train/data/allocator.h"
+#include "train/loop/settings.h"
+#include "train/parallel/place.h"
+#include "train/torch.h"
+
+namespace assay::train {
+
+/// The device of this rank: `name` is auto, cpu or cuda. auto takes CUDA device LOCAL_RANK when
+/// there is one. Throws Error of kind environment when there is no such device.
+[[nodiscard]] torch::Device choose_device(const std::string& name, const Place& place);
+
+/// Sets the process up for it: precision of matrix products, threads (0: this rank's share of the
+/// CPUs that the process may use). Gives the number of threads.
+int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
+                   const Place& place);
+
+/// Page-locked memory for batches that go to a CUDA device; ordinary memory for the CPU.
+[[nodiscard]] std::shared_ptr<data::HostAllocator> batch_allocator(torch::Device device);
+
+/// Lets operators run in a lower precision as long as it exists; does nothing for fp32 and tf32.
+class AutocastScope {
+ public:
+  AutocastScope(torch::Device device, Precision precision);
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  torch::DeviceType type_;
+  bool active_;
+};
+
+}  // namespace assay::train

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/data/loader.h"
+#include "train/data/measure.h"
+#include "train/loop/settings.h"
+#include "train/parallel/place.h"
+#include "train/torch.h"
+
+namespace assay::train {
+
+/// Steps that a device may be behind the host: the buffers of so many batches are still being
+/// copied from, and a loss is read so many steps late.
+inline constexpr std::int64_t kStepsInFlight = 3;
+
+/// What one batch amounts to, on this rank.
+struct BatchWork {
+  double samples = 0;
+  double tokens = 0;  ///< 0 for images
+  double flops = 0;   ///< model FLOPs, forward and backward
+};
+
+/// Sums of one rank's share of an evaluation; those of all ranks are added.
+struct Evaluation {
+  std::vector<std::int64_t> counts;
+  std::vector<double> sums;
+};
+
+using Qualities = std::vector<std::pair<std::string, double>>;
+
+/// A model with its data, on one rank. One thread.
+class Task {
+ public:
+  Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+  virtual ~Task() = default;
+
+  [[nodiscard]] virtual torch::nn::Module& model() = 0;
+  /// Makes the training batches from `start` on available. Throws Error of kind config when there
+  /// can be none (a batch larger than the data).
+  virtual void start(const data::Position& start) = 0;
+  [[nodiscard]] virtual std::int64_t batches_per_epoch() const = 0;
+  /// Of the batch that next() gives.
+  [[nodiscard]] virtual data::Position position() const = 0;
+  /// Takes the next training batch and sends it to the device.
+  virtual BatchWork next() = 0;
+  /// The mean loss over the batch that next() took; float.
+  [[nodiscard]] virtual torch::Tensor loss() = 0;
+  /// Halves the batch that loss() sees; gives its new size, 0 when it cannot be halved.
+  virtual std::int64_t halve() = 0;
+
+  /// Over this rank's share of the evaluation data, each sample once.
+  [[nodiscard]] virtual Evaluation evaluate() = 0;
+  /// Of the sums over all ranks. The first is the one that a target is for.
+  [[nodiscard]] virtual Qualities qualities(const Evaluation& total) const = 0;
+  /// The best value that the first quality can have on these data, or 0 when it is not known.
+  [[nodiscard]] virtual double best_quality() const = 0;
+  /// FLOPs of training on one sample.
+  [[nodiscard]] virtual double flops_per_sample() const = 0;
+
+  /// One batch of the input pipeline and nothing else; false after the last.
+  virtual bool skip(BatchWork& work) = 0;
+};
+
+/// The task of `settings.workload`.
+[[nodiscard]] std::unique_ptr<Task> make_task(const Settings& settings, const Place& place,
+                                              torch::Device device);
+
+[[nodiscard]] std::unique_ptr<Task> make_image_task(const Settings& settings, const Place& place,
+                                                    torch::Device device);
+[[nodiscard]] std::unique_ptr<Task> make_text_task(const Settings& settings, const Place& place,
+                                                   torch::Device device);
+
+/// Keeps the batches that a device may still copy from.
+template <typename Loan>
+class LoanRing {
+ public:
+  explicit LoanRing(std::size_t size) : loans_(size) {}
+  void keep(Loan loan) {
+    loans_[next_] = std::move(loan);
+    next_ = (next_ + 1) % loans_.size();
+  }
+
+ private:
+  std::vector<Loan> loans_;
+  std::size_t next_ = 0;
+};
+
+/// Options of a loader for one pass of this rank.
+[[nodiscard]] data::LoaderOptions loader_options(const Settings& settings, const Place& place,
+                                                 torch::Device device, data::Pass pass);
+
+}  // namespace assay::train

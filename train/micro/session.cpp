@@ -1,0 +1,106 @@
+#include "train/micro/session.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "train/loop/runtime.h"
+
+namespace assay::train {
+
+Session::Session(Options& options, const Place& place, perflog::Writer& log)
+    : place_(place),
+      log_(log),
+      device_(choose_device(options.choice("device", "auto", {"auto", "cpu", "cuda"}), place)),
+      threads_(
+          prepare_device(device_, Precision::fp32, options.integer("threads", 0, 0, 4096), place)),
+      seconds_(options.number("seconds", 5, 0.01, 1e6)),
+      step_seconds_(options.number("step_ms", 20, 0.1, 1e5) / 1000),
+      begin_ns_(mono_now_ns()) {
+  log_.init_start();
+}
+
+void Session::start() {
+  log_.init_end();
+  log_.train_start();
+  start_ns_ = mono_now_ns();
+}
+
+void Session::wait() const {
+  if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
+}
+
+std::int64_t Session::calibrate(const std::function<void()>& operation) {
+  operation();  // allocations, code generation, clocks
+  double once = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    wait();
+    const std::int64_t begin = mono_now_ns();
+    operation();
+    wait();
+    once = std::min(once, std::max(1e-7, seconds(Nanoseconds(mono_now_ns() - begin))));
+  }
+  return static_cast<std::int64_t>(std::clamp(std::round(step_seconds_ / once), 1.0, 1e6));
+}
+
+Session::Rate Session::measure(const Work& work, double budget,
+                               const std::function<void()>& operation, std::int64_t repeats,
+                               std::int64_t steps) {
+  if (repeats == 0) repeats = calibrate(operation);
+  const auto calls = static_cast<double>(repeats);
+  Rate rate;
+  double total = 0;
+  std::int64_t done = 0;
+  while (stop_signal() == 0 && (steps > 0 ? done < steps : done == 0 || total < budget)) {
+    wait();
+    const std::int64_t begin = mono_now_ns();
+    for (std::int64_t i = 0; i < repeats; ++i) operation();
+    wait();
+    const double taken = std::max(1e-9, seconds(Nanoseconds(mono_now_ns() - begin)));
+    total += taken;
+    ++done;
+    rate.best = std::max(rate.best, calls / taken);
+    perflog::Step step;
+    step.samples = calls;
+    step.compute_s = taken;
+    if (work.flops > 0) step.flops = work.flops * calls;
+    if (work.bytes > 0)
+      log_.step_end(++step_, step, {{"bytes", work.bytes * calls}});
+    else
+      log_.step_end(++step_, step);
+  }
+  rate.mean = total > 0 ? calls * static_cast<double>(done) / total : 0;
+  return rate;
+}
+
+int Session::finish() {
+  const std::int64_t end = mono_now_ns();
+  log_.train_end();
+  if (stop_signal() != 0) return exit_code(log_);
+  const std::string device = device_.str();
+  std::vector<perflog::Value> values{{"converged", true},
+                                     {"e2e_time", seconds(Nanoseconds(end - begin_ns_))},
+                                     {"train_time", seconds(Nanoseconds(end - start_ns_))},
+                                     {"device", std::string_view(device)},
+                                     {"threads", threads_},
+                                     {"world_size", place_.world_size}};
+  for (const auto& [name, value] : results_) values.emplace_back(name, value);
+  log_.finished(values);
+  return exit_code(log_);
+}
+
+const std::vector<std::string>& micro_workloads() {
+  static const std::vector<std::string> names{"gemm", "membw", "transfer", "allreduce"};
+  return names;
+}
+
+int run_micro(const std::string& name, Options& options, const Place& place, perflog::Writer& log) {
+  if (name == "gemm") return run_gemm(options, place, log);
+  if (name == "membw") return run_membw(options, place, log);
+  if (name == "transfer") return run_transfer(options, place, log);
+  if (name == "allreduce") return run_allreduce(options, place, log);
+  throw Error(ErrorKind::internal, "no micro-benchmark '" + name + "'");
+}
+
+}  // namespace assay::train

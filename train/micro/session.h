@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+#include "train/loop/device.h"
+#include "train/loop/options.h"
+#include "train/micro/micro.h"
+
+namespace assay::train {
+
+/// What all micro-benchmarks share: device, warm-up, repetition for a time, the log.
+class Session {
+ public:
+  /// Reads `device`, `threads`, `seconds` and `step_ms`, and writes INIT_START.
+  Session(Options& options, const Place& place, perflog::Writer& log);
+
+  [[nodiscard]] torch::Device device() const noexcept { return device_; }
+  [[nodiscard]] int threads() const noexcept { return threads_; }
+  [[nodiscard]] double budget() const noexcept { return seconds_; }
+  [[nodiscard]] double step_seconds() const noexcept { return step_seconds_; }
+
+  /// INIT_END and TRAIN_START.
+  void start();
+
+  struct Work {
+    double flops = 0;  ///< of one call
+    double bytes = 0;
+  };
+  struct Rate {
+    double best = 0;  ///< calls per second, of the best step
+    double mean = 0;  ///< over all steps
+  };
+  /// Calls `operation` for about `seconds`, in steps of as many calls as fill step_ms, each with
+  /// its STEP_END (samples: calls). The device is waited for before the clock is read.
+  /// `repeats` > 0 fixes the calls of a step instead, for ranks that must agree on it.
+  Rate measure(const Work& work, double seconds, const std::function<void()>& operation,
+               std::int64_t repeats = 0, std::int64_t steps = 0);
+
+  /// Calls that fill step_ms, from a short trial after a warm-up.
+  [[nodiscard]] std::int64_t calibrate(const std::function<void()>& operation);
+
+  void result(const std::string& name, double value) { results_.emplace_back(name, value); }
+  /// TRAIN_END and FINISHED; the exit code.
+  [[nodiscard]] int finish();
+
+ private:
+  void wait() const;
+
+  Place place_;
+  perflog::Writer& log_;
+  torch::Device device_;
+  int threads_;
+  double seconds_;
+  double step_seconds_;
+  std::int64_t begin_ns_;
+  std::int64_t start_ns_ = 0;
+  std::int64_t step_ = 0;
+  std::vector<std::pair<std::string, double>> results_;
+};
+
+}  // namespace assay::train

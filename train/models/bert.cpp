@@ -1,0 +1,116 @@
+#include "train/models/bert.h"
+
+#include "core/error.h"
+#include "train/models/dense.h"
+
+namespace assay::train {
+namespace {
+
+constexpr double kNormEpsilon = 1e-12;
+constexpr double kInitDeviation = 0.02;
+
+torch::nn::LayerNorm make_norm(std::int64_t width) {
+  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(kNormEpsilon));
+}
+
+torch::Tensor run(torch::nn::Linear& layer, const torch::Tensor& x) {
+  return linear(x, layer->weight, layer->bias);
+}
+
+torch::Tensor drop(const torch::Tensor& x, double rate, bool training) {
+  return training && rate > 0 ? torch::dropout(x, rate, true) : x;
+}
+
+}  // namespace
+
+BertOptions BertOptions::named(const std::string& size) {
+  BertOptions options;
+  if (size == "large") return options;
+  if (size == "base") {
+    options.layers = 12;
+    options.width = 768;
+    options.heads = 12;
+    options.inner = 3072;
+    return options;
+  }
+  if (size == "tiny") {
+    options.layers = 2;
+    options.width = 128;
+    options.heads = 2;
+    options.inner = 512;
+    return options;
+  }
+  throw Error(ErrorKind::config, "there is no BERT of size '" + size + "'", {},
+              "known sizes: tiny, base, large");
+}
+
+BertLayerImpl::BertLayerImpl(const BertOptions& options)
+    : heads_(options.heads), dropout_(options.dropout) {
+  qkv_ = register_module("qkv", torch::nn::Linear(options.width, 3 * options.width));
+  out_ = register_module("out", torch::nn::Linear(options.width, options.width));
+  norm1_ = register_module("norm1", make_norm(options.width));
+  up_ = register_module("up", torch::nn::Linear(options.width, options.inner));
+  down_ = register_module("down", torch::nn::Linear(options.inner, options.width));
+  norm2_ = register_module("norm2", make_norm(options.width));
+}
+
+torch::Tensor BertLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& mask) {
+  const std::int64_t batch = x.size(0);
+  const std::int64_t length = x.size(1);
+  const std::int64_t width = x.size(2);
+  const torch::Tensor qkv = run(qkv_, x).view({batch, length, 3, heads_, width / heads_});
+  torch::Tensor y = run(out_, attention(qkv, mask, is_training() ? dropout_ : 0.0));
+  y = norm1_->forward(x + drop(y, dropout_, is_training()));
+  const torch::Tensor z = run(down_, torch::gelu(run(up_, y)));
+  return norm2_->forward(y + drop(z, dropout_, is_training()));
+}
+
+BertImpl::BertImpl(const BertOptions& options) : options_(options) {
+  if (options.width % options.heads != 0)
+    throw Error(ErrorKind::config, "the width of BERT must be a multiple of its heads");
+  words_ = register_module("words", torch::nn::Embedding(options.vocabulary, options.width));
+  positions_ = register_module("positions", torch::nn::Embedding(options.positions, options.width));
+  segments_ = register_module("segments", torch::nn::Embedding(options.segments, options.width));
+  norm_ = register_module("norm", make_norm(options.width));
+  torch::nn::ModuleList layers;
+  for (std::int64_t i = 0; i < options.layers; ++i) {
+    layers_.emplace_back(options);
+    layers->push_back(layers_.back());
+  }
+  register_module("layers", layers);
+  pooler_ = register_module("pooler", torch::nn::Linear(options.width, options.width));
+  transform_ = register_module("transform", torch::nn::Linear(options.width, options.width));
+  transform_norm_ = register_module("transform_norm", make_norm(options.width));
+  decoder_bias_ = register_parameter("decoder_bias", torch::zeros({options.vocabulary}));
+  next_ = register_module("next", torch::nn::Linear(options.width, 2));
+
+  torch::NoGradGuard no_grad;
+  for (auto& item : named_parameters()) {
+    const bool is_bias = item.value().dim() == 1;
+    const bool is_norm = item.key().find("norm") != std::string::npos;
+    if (is_norm) continue;
+    if (is_bias)
+      item.value().zero_();
+    else
+      item.value().normal_(0.0, kInitDeviation);
+  }
+}
+
+BertOutput BertImpl::forward(const BertInput& input) {
+  const std::int64_t batch = input.tokens.size(0);
+  const std::int64_t length = input.tokens.size(1);
+  torch::Tensor x = words_->forward(input.tokens) + segments_->forward(input.segments);
+  x = x + positions_->weight.slice(0, 0, length).unsqueeze(0);
+  x = drop(norm_->forward(x), options_.dropout, is_training());
+  for (BertLayer& layer : layers_) x = layer->forward(x, input.mask);
+
+  BertOutput output;
+  const torch::Tensor first = x.select(1, 0);
+  output.next = run(next_, torch::tanh(run(pooler_, first)));
+  torch::Tensor picked = x.reshape({batch * length, x.size(2)}).index_select(0, input.picked);
+  picked = transform_norm_->forward(torch::gelu(run(transform_, picked)));
+  output.words = linear(picked, words_->weight, decoder_bias_);
+  return output;
+}
+
+}  // namespace assay::train

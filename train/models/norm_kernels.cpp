@@ -1,0 +1,201 @@
+#include "train/models/norm_kernels.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <ATen/Parallel.h>
+
+// The binary travels between machines, so the vector width is chosen when it runs.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define ASSAY_CLONES \
+  __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define ASSAY_CLONES
+#endif
+
+namespace assay::train {
+namespace {
+
+constexpr std::int64_t kBlockElements = 1 << 14;
+
+ASSAY_CLONES void add_squares(std::int64_t rows, std::int64_t channels, const float* __restrict x,
+                              float* __restrict sum, float* __restrict square) {
+  for (std::int64_t r = 0; r < rows; ++r, x += channels)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      sum[c] += x[c];
+      square[c] += x[c] * x[c];
+    }
+}
+
+ASSAY_CLONES void transform(std::int64_t rows, std::int64_t channels, const float* __restrict x,
+                            const float* __restrict scale, const float* __restrict shift,
+                            float floor, float* __restrict y) {
+  for (std::int64_t r = 0; r < rows; ++r, x += channels, y += channels)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float value = x[c] * scale[c] + shift[c];
+      y[c] = value < floor ? floor : value;  // keeps NaN
+    }
+}
+
+ASSAY_CLONES void transform_add(std::int64_t rows, std::int64_t channels, const float* __restrict x,
+                                const float* __restrict addend, const float* __restrict scale,
+                                const float* __restrict shift, float floor, float* __restrict y) {
+  for (std::int64_t r = 0; r < rows; ++r, x += channels, y += channels, addend += channels)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float value = x[c] * scale[c] + shift[c] + addend[c];
+      y[c] = value < floor ? floor : value;  // keeps NaN
+    }
+}
+
+// Raw sums of g and g·x; the caller moves them to the mean.
+ASSAY_CLONES void add_products(std::int64_t rows, std::int64_t channels, const float* __restrict x,
+                               const float* __restrict y, const float* __restrict dy,
+                               const float* __restrict mean, float* __restrict sum,
+                               float* __restrict product) {
+  for (std::int64_t r = 0; r < rows; ++r, x += channels, y += channels, dy += channels)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float g = y[c] > 0.0F ? dy[c] : 0.0F;
+      sum[c] += g;
+      product[c] += g * (x[c] - mean[c]);
+    }
+}
+
+ASSAY_CLONES void add_products_keep(std::int64_t rows, std::int64_t channels,
+                                    const float* __restrict x, const float* __restrict y,
+                                    const float* __restrict dy, const float* __restrict mean,
+                                    float* __restrict gradient, float* __restrict sum,
+                                    float* __restrict product) {
+  for (std::int64_t r = 0; r < rows;
+       ++r, x += channels, y += channels, dy += channels, gradient += channels)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float g = y[c] > 0.0F ? dy[c] : 0.0F;
+      gradient[c] = g;
+      sum[c] += g;
+      product[c] += g * (x[c] - mean[c]);
+    }
+}
+
+ASSAY_CLONES void add_products_plain(std::int64_t rows, std::int64_t channels,
+                                     const float* __restrict x, const float* __restrict dy,
+                                     const float* __restrict mean, float* __restrict sum,
+                                     float* __restrict product) {
+  for (std::int64_t r = 0; r < rows; ++r, x += channels, dy += channels)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      sum[c] += dy[c];
+      product[c] += dy[c] * (x[c] - mean[c]);
+    }
+}
+
+ASSAY_CLONES void input_masked(std::int64_t rows, std::int64_t channels, const float* __restrict x,
+                               const float* __restrict y, const float* __restrict dy,
+                               const float* __restrict a, const float* __restrict b,
+                               const float* __restrict c0, float* __restrict dx) {
+  for (std::int64_t r = 0; r < rows;
+       ++r, x += channels, y += channels, dy += channels, dx += channels)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float g = y[c] > 0.0F ? dy[c] : 0.0F;
+      dx[c] = a[c] * g + (b[c] * x[c] + c0[c]);
+    }
+}
+
+ASSAY_CLONES void input_plain(std::int64_t rows, std::int64_t channels, const float* __restrict x,
+                              const float* __restrict g, const float* __restrict a,
+                              const float* __restrict b, const float* __restrict c0,
+                              float* __restrict dx) {
+  for (std::int64_t r = 0; r < rows; ++r, x += channels, g += channels, dx += channels)
+    for (std::int64_t c = 0; c < channels; ++c) dx[c] = a[c] * g[c] + (b[c] * x[c] + c0[c]);
+}
+
+struct Blocks {
+  std::int64_t rows;  // of one
+  std::int64_t count;
+
+  explicit Blocks(const NormShape& shape)
+      : rows(std::max<std::int64_t>(1, kBlockElements / shape.channels)),
+        count((shape.rows + rows - 1) / rows) {}
+
+  template <typename F>
+  void each(const NormShape& shape, const F& f) const {
+    at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        f(i, i * rows, std::min(rows, shape.rows - i * rows));
+    });
+  }
+};
+
+// Runs `add(row, rows, first, second)` over all blocks and adds their two sums per channel.
+template <typename F>
+void add_blocks(const NormShape& shape, double* first, double* second, const F& add) {
+  const Blocks blocks(shape);
+  const auto channels = static_cast<std::size_t>(shape.channels);
+  std::vector<float> sums(static_cast<std::size_t>(blocks.count) * 2 * channels);
+  blocks.each(shape, [&](std::int64_t block, std::int64_t row, std::int64_t rows) {
+    float* const own = sums.data() + static_cast<std::size_t>(block) * 2 * channels;
+    add(row, rows, own, own + channels);
+  });
+  std::fill(first, first + channels, 0.0);
+  std::fill(second, second + channels, 0.0);
+  for (std::int64_t block = 0; block < blocks.count; ++block) {
+    const float* const own = sums.data() + static_cast<std::size_t>(block) * 2 * channels;
+    for (std::size_t c = 0; c < channels; ++c) {
+      first[c] += static_cast<double>(own[c]);
+      second[c] += static_cast<double>(own[channels + c]);
+    }
+  }
+}
+
+}  // namespace
+
+void norm_statistics(const NormShape& shape, const float* x, double* mean, double* variance) {
+  add_blocks(shape, mean, variance,
+             [&](std::int64_t row, std::int64_t rows, float* sum, float* square) {
+               add_squares(rows, shape.channels, x + row * shape.channels, sum, square);
+             });
+  const auto count = static_cast<double>(shape.rows);
+  for (std::int64_t c = 0; c < shape.channels; ++c) {
+    mean[c] /= count;
+    variance[c] = std::max(0.0, variance[c] / count - mean[c] * mean[c]);
+  }
+}
+
+void norm_forward(const NormShape& shape, const float* x, const float* addend, const float* scale,
+                  const float* shift, bool relu, float* y) {
+  const float floor = relu ? 0.0F : -__builtin_inff();
+  Blocks(shape).each(shape, [&](std::int64_t, std::int64_t row, std::int64_t rows) {
+    const std::int64_t at = row * shape.channels;
+    if (addend == nullptr)
+      transform(rows, shape.channels, x + at, scale, shift, floor, y + at);
+    else
+      transform_add(rows, shape.channels, x + at, addend + at, scale, shift, floor, y + at);
+  });
+}
+
+void norm_backward_sums(const NormShape& shape, const float* x, const float* y, const float* dy,
+                        const float* mean, const float* inverse, bool relu, float* gradient,
+                        double* sum, double* product) {
+  add_blocks(shape, sum, product,
+             [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
+               const std::int64_t at = row * shape.channels;
+               if (!relu)
+                 add_products_plain(rows, shape.channels, x + at, dy + at, mean, first, second);
+               else if (gradient != nullptr)
+                 add_products_keep(rows, shape.channels, x + at, y + at, dy + at, mean,
+                                   gradient + at, first, second);
+               else
+                 add_products(rows, shape.channels, x + at, y + at, dy + at, mean, first, second);
+             });
+  for (std::int64_t c = 0; c < shape.channels; ++c) product[c] *= static_cast<double>(inverse[c]);
+}
+
+void norm_backward_input(const NormShape& shape, const float* x, const float* y, const float* dy,
+                         const float* a, const float* b, const float* c, float* dx) {
+  Blocks(shape).each(shape, [&](std::int64_t, std::int64_t row, std::int64_t rows) {
+    const std::int64_t at = row * shape.channels;
+    if (y == nullptr)
+      input_plain(rows, shape.channels, x + at, dy + at, a, b, c, dx + at);
+    else
+      input_masked(rows, shape.channels, x + at, y + at, dy + at, a, b, c, dx + at);
+  });
+}
+
+}  // namespace assay::train

@@ -1,0 +1,137 @@
+#include "train/models/resnet.h"
+
+#include "core/error.h"
+#include "train/models/dense.h"
+#include "train/models/norm_act.h"
+
+namespace assay::train {
+namespace {
+
+constexpr std::int64_t kBottleneckExpansion = 4;
+
+torch::nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
+                              std::int64_t stride) {
+  torch::nn::Conv2d conv(
+      torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
+  torch::nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
+  return conv;
+}
+
+}  // namespace
+
+ResNetOptions ResNetOptions::imagenet(int depth, std::int64_t classes) {
+  ResNetOptions options;
+  options.widths = {64, 128, 256, 512};
+  options.classes = classes;
+  options.bottleneck = depth >= 50;
+  switch (depth) {
+    case 18:
+      options.blocks = {2, 2, 2, 2};
+      break;
+    case 34:
+      options.blocks = {3, 4, 6, 3};
+      break;
+    case 50:
+      options.blocks = {3, 4, 6, 3};
+      break;
+    case 101:
+      options.blocks = {3, 4, 23, 3};
+      break;
+    case 152:
+      options.blocks = {3, 8, 36, 3};
+      break;
+    default:
+      throw Error(ErrorKind::config, "there is no ResNet of depth " + std::to_string(depth), {},
+                  "known depths: 18, 34, 50, 101, 152");
+  }
+  return options;
+}
+
+ResNetOptions ResNetOptions::cifar(int depth, std::int64_t classes) {
+  if (depth < 8 || (depth - 2) % 6 != 0)
+    throw Error(ErrorKind::config,
+                "a ResNet for 32×32 images has a depth of 6n+2, not " + std::to_string(depth));
+  ResNetOptions options;
+  options.blocks.assign(3, (depth - 2) / 6);
+  options.widths = {16, 32, 64};
+  options.classes = classes;
+  options.small_images = true;
+  return options;
+}
+
+ResidualBlockImpl::ResidualBlockImpl(const ResNetOptions& options, std::int64_t in,
+                                     std::int64_t width, std::int64_t stride)
+    : stride_(stride) {
+  std::int64_t out = width;
+  if (options.bottleneck) {
+    out = width * kBottleneckExpansion;
+    conv1_ = register_module("conv1", convolution(in, width, 1, 1));
+    bn1_ = register_module("bn1", torch::nn::BatchNorm2d(width));
+    conv2_ = register_module("conv2", convolution(width, width, 3, stride));
+    bn2_ = register_module("bn2", torch::nn::BatchNorm2d(width));
+    conv3_ = register_module("conv3", convolution(width, out, 1, 1));
+    bn3_ = register_module("bn3", torch::nn::BatchNorm2d(out));
+  } else {
+    conv1_ = register_module("conv1", convolution(in, width, 3, stride));
+    bn1_ = register_module("bn1", torch::nn::BatchNorm2d(width));
+    conv2_ = register_module("conv2", convolution(width, width, 3, 1));
+    bn2_ = register_module("bn2", torch::nn::BatchNorm2d(width));
+  }
+  if (stride == 1 && in == out) return;
+  if (options.small_images) {
+    new_channels_ = out - in;
+    return;
+  }
+  downsample_conv_ = convolution(in, out, 1, stride);
+  downsample_norm_ = torch::nn::BatchNorm2d(out);
+  register_module("downsample", torch::nn::Sequential(downsample_conv_, downsample_norm_));
+}
+
+torch::Tensor ResidualBlockImpl::shortcut(const torch::Tensor& x) {
+  if (!downsample_conv_.is_empty())
+    return norm_act(*downsample_norm_, downsample_conv_->forward(x), {}, false);
+  if (new_channels_ == 0) return x;
+  constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
+  const torch::Tensor sparse = x.slice(2, 0, kAll, stride_).slice(3, 0, kAll, stride_);
+  const std::int64_t before = new_channels_ / 2;
+  return torch::constant_pad_nd(sparse, {0, 0, 0, 0, before, new_channels_ - before});
+}
+
+torch::Tensor ResidualBlockImpl::forward(const torch::Tensor& x) {
+  torch::Tensor y = norm_act(*bn1_, conv1_->forward(x));
+  if (bn3_.is_empty()) return norm_act(*bn2_, conv2_->forward(y), shortcut(x));
+  y = norm_act(*bn2_, conv2_->forward(y));
+  return norm_act(*bn3_, conv3_->forward(y), shortcut(x));
+}
+
+ResNetImpl::ResNetImpl(const ResNetOptions& options) : options_(options) {
+  const std::int64_t stem = options.widths.at(0);
+  conv1_ =
+      register_module("conv1", options.small_images ? convolution(options.channels, stem, 3, 1)
+                                                    : convolution(options.channels, stem, 7, 2));
+  bn1_ = register_module("bn1", torch::nn::BatchNorm2d(stem));
+  const std::int64_t expansion = options.bottleneck ? kBottleneckExpansion : 1;
+  std::int64_t in = stem;
+  for (std::size_t stage = 0; stage < options.blocks.size(); ++stage) {
+    torch::nn::Sequential layer;
+    for (int i = 0; i < options.blocks[stage]; ++i) {
+      ResidualBlock block(options, in, options.widths[stage], stage > 0 && i == 0 ? 2 : 1);
+      if (options.zero_init_residual) torch::nn::init::zeros_(block->last_norm()->weight);
+      layer->push_back(block);
+      stages_.push_back(block);
+      in = options.widths[stage] * expansion;
+    }
+    register_module("layer" + std::to_string(stage + 1), layer);
+  }
+  fc_ = register_module("fc", torch::nn::Linear(in, options.classes));
+}
+
+torch::Tensor ResNetImpl::forward(torch::Tensor x) {
+  x = norm_act(*bn1_, conv1_->forward(x));
+  if (!options_.small_images) x = torch::max_pool2d(x, 3, 2, 1);
+  for (ResidualBlock& block : stages_) x = block->forward(x);
+  x = torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+  return linear(x, fc_->weight, fc_->bias);
+}
+
+}  // namespace assay::train

@@ -1,0 +1,63 @@
+#include "train/optim/flat_parameters.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace assay::train {
+namespace {
+
+// A view of `flat` with the parameter's shape, in the format that it is stored in.
+torch::Tensor shaped(const torch::Tensor& flat, const torch::Tensor& parameter,
+                     bool channels_last) {
+  if (!channels_last || parameter.dim() != 4) return flat.view(parameter.sizes());
+  return flat.view({parameter.size(0), parameter.size(2), parameter.size(3), parameter.size(1)})
+      .permute({0, 3, 1, 2});
+}
+
+}  // namespace
+
+FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last) {
+  std::int64_t total = 0;
+  for (const auto& item : module.named_parameters()) {
+    if (!item.value().requires_grad()) continue;
+    if (item.value().scalar_type() != torch::kFloat)
+      throw Error(ErrorKind::internal, "parameter " + item.key() + " is not float");
+    entries_.push_back({item.key(), item.value(), 0, item.value().numel(), item.value().dim() > 1});
+    total += item.value().numel();
+  }
+  if (entries_.empty()) throw Error(ErrorKind::internal, "the model has no parameters");
+  std::reverse(entries_.begin(), entries_.end());
+  std::stable_partition(entries_.begin(), entries_.end(), [](const Entry& e) { return e.decayed; });
+
+  torch::NoGradGuard no_grad;
+  const auto options = entries_.front().parameter.options().requires_grad(false);
+  values_ = torch::empty({total}, options);
+  gradients_ = torch::zeros({total}, options);
+  std::int64_t offset = 0;
+  for (Entry& entry : entries_) {
+    entry.offset = offset;
+    offset += entry.size;
+    if (entry.decayed) decayed_ = offset;
+    const torch::Tensor view = shaped(part(values_, entry), entry.parameter, channels_last);
+    view.copy_(entry.parameter.detach());
+    entry.parameter.set_data(view);
+    entry.parameter.mutable_grad() =
+        shaped(part(gradients_, entry), entry.parameter, channels_last);
+  }
+}
+
+void FlatParameters::zero_gradients() {
+  gradients_.zero_();
+}
+
+void FlatParameters::check_views() const {
+  const auto* const base = static_cast<const float*>(gradients_.data_ptr());
+  for (const Entry& entry : entries_) {
+    const torch::Tensor& gradient = entry.parameter.grad();
+    if (!gradient.defined() || gradient.data_ptr() != base + entry.offset)
+      throw Error(ErrorKind::internal, "the gradient of " + entry.name + " has left its buffer");
+  }
+}
+
+}  // namespace assay::train

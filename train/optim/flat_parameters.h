@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "train/torch.h"
+
+namespace assay::train {
+
+/// All trainable parameters of a module in one buffer and their gradients in another; the module's
+/// own tensors become views of them. Updates, clipping, zeroing and all-reduce then work on a few
+/// large ranges instead of hundreds of tensors. The order is that in which backward finishes
+/// gradients: reverse registration order, first those that are decayed, then norms and biases
+/// (parameters of one dimension), so that each kind is one range.
+class FlatParameters {
+ public:
+  struct Entry {
+    std::string name;
+    torch::Tensor parameter;  ///< the module's tensor, a view of values()
+    std::int64_t offset = 0;  ///< elements
+    std::int64_t size = 0;
+    bool decayed = false;
+  };
+
+  /// With `channels_last`, weights of four dimensions are stored in that format. The module must
+  /// already be on its device, all parameters of it float. Keeps references to the module's
+  /// tensors.
+  FlatParameters(torch::nn::Module& module, bool channels_last);
+
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] std::int64_t size() const noexcept { return values_.numel(); }
+  /// Elements from the beginning that are decayed.
+  [[nodiscard]] std::int64_t decayed() const noexcept { return decayed_; }
+  [[nodiscard]] const torch::Tensor& values() const noexcept { return values_; }
+  [[nodiscard]] const torch::Tensor& gradients() const noexcept { return gradients_; }
+  /// One parameter's part of a tensor of size() elements, in the order of the buffer.
+  [[nodiscard]] static torch::Tensor part(const torch::Tensor& flat, const Entry& entry) {
+    return flat.narrow(0, entry.offset, entry.size);
+  }
+  void zero_gradients();
+  /// Throws Error of kind internal when a gradient of the module is no longer a view of
+  /// gradients(): an update would miss it.
+  void check_views() const;
+
+ private:
+  std::vector<Entry> entries_;
+  std::int64_t decayed_ = 0;
+  torch::Tensor values_;
+  torch::Tensor gradients_;
+};
+
+}  // namespace assay::train

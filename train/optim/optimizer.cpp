@@ -1,0 +1,158 @@
+#include "train/optim/optimizer.h"
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "train/optim/update_kernels.h"
+
+namespace assay::train {
+namespace {
+
+float factor_value(const torch::Tensor& factor) {
+  return factor.defined() ? static_cast<float>(factor.item<double>()) : 1.0F;
+}
+
+// |numerator| / |denominator| as a tensor, 1 where either is 0.
+torch::Tensor ratio(const torch::Tensor& numerator, const torch::Tensor& denominator) {
+  return torch::where((numerator > 0).logical_and(denominator > 0), numerator / denominator,
+                      torch::ones_like(numerator));
+}
+
+}  // namespace
+
+const std::vector<std::string>& optimizer_methods() {
+  static const std::vector<std::string> methods{"sgd", "lars", "adamw", "lamb"};
+  return methods;
+}
+
+Optimizer::Optimizer(FlatParameters& parameters, const OptimizerOptions& options)
+    : parameters_(parameters), options_(options) {
+  const std::int64_t decayed = parameters.decayed();
+  const std::int64_t rest = parameters.size() - decayed;
+  if (decayed > 0) ranges_.push_back({0, decayed, options.weight_decay});
+  if (rest > 0) ranges_.push_back({decayed, rest, 0.0});
+  const auto add = [&](const char* name) {
+    state_.emplace_back(name, torch::zeros_like(parameters.values()));
+  };
+  if (options.method == "sgd" || options.method == "lars") {
+    add("velocity");
+  } else if (options.method == "adamw" || options.method == "lamb") {
+    add("first");
+    add("second");
+  } else {
+    throw Error(ErrorKind::config, "unknown optimizer '" + options.method + "'" +
+                                       did_you_mean(options.method, optimizer_methods()));
+  }
+}
+
+void Optimizer::step(double rate, const torch::Tensor& factor) {
+  torch::NoGradGuard no_grad;
+  ++steps_;
+  if (options_.method == "sgd") return sgd(rate, factor);
+  if (options_.method == "adamw") return adamw(rate, factor);
+  scale_gradients(factor);
+  if (options_.method == "lars") return lars(rate);
+  lamb(rate);
+}
+
+void Optimizer::scale_gradients(const torch::Tensor& factor) {
+  if (factor.defined()) parameters_.gradients().mul_(factor);
+}
+
+void Optimizer::sgd(double rate, const torch::Tensor& factor) {
+  const torch::Tensor& velocity = state_[0].second;
+  const bool fused = !options_.plain && parameters_.values().device().is_cpu();
+  const float scale = fused ? factor_value(factor) : 1.0F;
+  if (!fused) scale_gradients(factor);
+  for (const Range& range : ranges_) {
+    if (fused) {
+      const SgdTerms terms{static_cast<float>(rate), scale, static_cast<float>(range.decay),
+                           static_cast<float>(options_.momentum), options_.nesterov};
+      sgd_update(terms, range.size, parameters_.gradients().data_ptr<float>() + range.begin,
+                 parameters_.values().data_ptr<float>() + range.begin,
+                 velocity.data_ptr<float>() + range.begin);
+      continue;
+    }
+    torch::Tensor value = parameters_.values().narrow(0, range.begin, range.size);
+    torch::Tensor gradient = parameters_.gradients().narrow(0, range.begin, range.size);
+    torch::Tensor speed = velocity.narrow(0, range.begin, range.size);
+    if (range.decay != 0) gradient.add_(value, range.decay);
+    speed.mul_(options_.momentum).add_(gradient);
+    if (options_.nesterov)
+      value.add_(gradient.add_(speed, options_.momentum), -rate);
+    else
+      value.add_(speed, -rate);
+  }
+}
+
+void Optimizer::lars(double rate) {
+  const torch::Tensor& velocity = state_[0].second;
+  torch::Tensor gradients = parameters_.gradients();
+  for (const FlatParameters::Entry& entry : parameters_.entries()) {
+    if (!entry.decayed) continue;
+    const torch::Tensor value = FlatParameters::part(parameters_.values(), entry);
+    torch::Tensor gradient = FlatParameters::part(gradients, entry);
+    const torch::Tensor norm = value.norm();
+    const torch::Tensor local =
+        ratio(norm * options_.trust,
+              torch::where(norm > 0, gradient.norm() + norm * options_.weight_decay, norm));
+    gradient.add_(value, options_.weight_decay).mul_(local);
+  }
+  velocity.mul_(options_.momentum).add_(gradients);
+  parameters_.values().add_(velocity, -rate);
+}
+
+void Optimizer::adamw(double rate, const torch::Tensor& factor) {
+  const torch::Tensor& first = state_[0].second;
+  const torch::Tensor& second = state_[1].second;
+  const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));
+  const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
+  const bool fused = !options_.plain && parameters_.values().device().is_cpu();
+  const float scale = fused ? factor_value(factor) : 1.0F;
+  if (!fused) scale_gradients(factor);
+  for (const Range& range : ranges_) {
+    if (fused) {
+      const AdamTerms terms{
+          static_cast<float>(rate),           scale,
+          static_cast<float>(range.decay),    static_cast<float>(options_.beta1),
+          static_cast<float>(options_.beta2), static_cast<float>(options_.epsilon),
+          static_cast<float>(correction1),    static_cast<float>(correction2)};
+      adamw_update(terms, range.size, parameters_.gradients().data_ptr<float>() + range.begin,
+                   parameters_.values().data_ptr<float>() + range.begin,
+                   first.data_ptr<float>() + range.begin, second.data_ptr<float>() + range.begin);
+      continue;
+    }
+    torch::Tensor value = parameters_.values().narrow(0, range.begin, range.size);
+    const torch::Tensor gradient = parameters_.gradients().narrow(0, range.begin, range.size);
+    torch::Tensor m = first.narrow(0, range.begin, range.size);
+    torch::Tensor v = second.narrow(0, range.begin, range.size);
+    value.mul_(1 - rate * range.decay);
+    m.mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
+    v.mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+    const torch::Tensor root = v.sqrt().div_(std::sqrt(correction2)).add_(options_.epsilon);
+    value.addcdiv_(m, root, -rate / correction1);
+  }
+}
+
+void Optimizer::lamb(double rate) {
+  const torch::Tensor& gradients = parameters_.gradients();
+  torch::Tensor m = state_[0].second;
+  torch::Tensor v = state_[1].second;
+  const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));
+  const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
+  m.mul_(options_.beta1).add_(gradients, 1 - options_.beta1);
+  v.mul_(options_.beta2).addcmul_(gradients, gradients, 1 - options_.beta2);
+  torch::Tensor update = m.div(correction1).div_(v.div(correction2).sqrt_().add_(options_.epsilon));
+  if (parameters_.decayed() > 0)
+    update.narrow(0, 0, parameters_.decayed())
+        .add_(parameters_.values().narrow(0, 0, parameters_.decayed()), options_.weight_decay);
+  for (const FlatParameters::Entry& entry : parameters_.entries()) {
+    if (!entry.decayed) continue;
+    torch::Tensor part = FlatParameters::part(update, entry);
+    part.mul_(ratio(FlatParameters::part(parameters_.values(), entry).norm(), part.norm()));
+  }
+  parameters_.values().add_(update, -rate);
+}
+
+}  // namespace assay::train

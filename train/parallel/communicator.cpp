@@ -1,0 +1,136 @@
+#include "train/parallel/communicator.h"
+
+#include <cstdlib>
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#if defined(ASSAY_TRAIN_GLOO)
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#endif
+#if defined(ASSAY_TRAIN_NCCL)
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#endif
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+namespace assay::train {
+namespace {
+
+#if TORCH_VERSION_MAJOR >= 2
+using Group = c10d::Backend;
+#else
+using Group = c10d::ProcessGroup;
+#endif
+
+// Runs one operation; an exception of libtorch becomes an Error that names the rank at fault.
+template <typename F>
+auto guarded(Membership& membership, const char* what, const F& operation) {
+  try {
+    return operation();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw membership.diagnose(std::string(what) + " failed (" + first_line(error) + ")");
+  }
+}
+
+c10::intrusive_ptr<Group> make_group([[maybe_unused]] const Place& place, torch::Device device,
+                                     [[maybe_unused]] const Membership& membership,
+                                     [[maybe_unused]] std::chrono::milliseconds timeout) {
+  if (device.is_cuda()) {
+#if defined(ASSAY_TRAIN_NCCL)
+    auto options = c10d::ProcessGroupNCCL::Options::create();
+    options->timeout = timeout;
+    return c10::make_intrusive<c10d::ProcessGroupNCCL>(
+        c10::make_intrusive<c10d::PrefixStore>("nccl", membership.store()), place.rank,
+        place.world_size, options);
+#else
+    throw Error(ErrorKind::environment, "this assay-train was built without NCCL",
+                "several ranks on CUDA devices", "build it where nccl.h is found");
+#endif
+  }
+#if defined(ASSAY_TRAIN_GLOO)
+  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+  const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+  // A machine's own name often resolves to an address that it cannot be reached at.
+  if (interface != nullptr && *interface != '\0')
+    options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForInterface(interface));
+  else if (membership.one_host())
+    options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+  else
+    options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
+  options->threads = 2;
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(
+      c10::make_intrusive<c10d::PrefixStore>("gloo", membership.store()), place.rank,
+      place.world_size, options);
+#else
+  throw Error(ErrorKind::environment, "this assay-train was built without Gloo",
+              "several ranks on the CPU", "build it with libgloo-dev installed");
+#endif
+}
+
+}  // namespace
+
+class Communicator::Backend {
+ public:
+  c10::intrusive_ptr<Group> group;
+};
+
+Communicator::Communicator(const Place& place, torch::Device device, const Options& options,
+                           Membership::OnLost on_lost)
+    : place_(place), device_(device) {
+  if (place.alone()) return;
+  membership_ = std::make_unique<Membership>(place, options.membership, std::move(on_lost));
+  backend_ = std::make_unique<Backend>();
+  backend_->group = guarded(*membership_, "connecting the ranks", [&] {
+    return make_group(place, device, *membership_, options.timeout);
+  });
+}
+
+Communicator::~Communicator() = default;
+
+Pending Communicator::all_reduce(const torch::Tensor& tensor) {
+  if (alone()) return {};
+  return guarded(*membership_, "an all-reduce", [&] {
+    std::vector<torch::Tensor> tensors{tensor};
+    return Pending(backend_->group->allreduce(tensors, c10d::AllreduceOptions()));
+  });
+}
+
+void Communicator::wait(const Pending& pending) {
+  if (!pending.work()) return;
+  guarded(*membership_, "an all-reduce", [&] { pending.work()->wait(); });
+}
+
+void Communicator::broadcast(const torch::Tensor& tensor) {
+  if (alone()) return;
+  guarded(*membership_, "a broadcast", [&] {
+    std::vector<torch::Tensor> tensors{tensor};
+    backend_->group->broadcast(tensors, c10d::BroadcastOptions())->wait();
+  });
+}
+
+std::vector<std::int64_t> Communicator::sum(std::vector<std::int64_t> counts) {
+  if (alone()) return counts;
+  torch::Tensor tensor = torch::tensor(counts, torch::kLong).to(device_);
+  wait(all_reduce(tensor));
+  tensor = tensor.cpu();
+  std::copy_n(tensor.data_ptr<std::int64_t>(), counts.size(), counts.begin());
+  return counts;
+}
+
+std::vector<double> Communicator::sum(const std::vector<double>& values) {
+  if (alone()) return values;
+  torch::Tensor tensor = torch::tensor(values, torch::kDouble).to(device_);
+  wait(all_reduce(tensor));
+  tensor = tensor.cpu();
+  return {tensor.data_ptr<double>(), tensor.data_ptr<double>() + values.size()};
+}
+
+void Communicator::barrier() {
+  static_cast<void>(sum(std::vector<std::int64_t>{1}));
+}
+
+void Communicator::report_failure(const std::string& message) noexcept {
+  if (membership_) membership_->report_failure(message);
+}
+
+}  // namespace assay::train

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include "train/parallel/membership.h"
+#include "train/parallel/place.h"
+#include "train/torch.h"
+
+namespace assay::train {
+
+/// A collective operation under way.
+class Pending {
+ public:
+  Pending() = default;
+  explicit Pending(c10::intrusive_ptr<c10d::Work> work) : work_(std::move(work)) {}
+  [[nodiscard]] const c10::intrusive_ptr<c10d::Work>& work() const noexcept { return work_; }
+
+ private:
+  c10::intrusive_ptr<c10d::Work> work_;
+};
+
+/// Collective operations among all ranks: Gloo on the CPU, NCCL on CUDA devices. A process that is
+/// alone needs neither, and all operations do nothing. All ranks call the same operations in the
+/// same order. Every failure is an Error of kind round_failed that names the rank at fault.
+class Communicator {
+ public:
+  struct Options {
+    MembershipOptions membership;
+    /// Longest time that one operation may take.
+    std::chrono::milliseconds timeout = std::chrono::minutes(10);
+  };
+
+  Communicator(const Place& place, torch::Device device, const Options& options,
+               Membership::OnLost on_lost);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  [[nodiscard]] int rank() const noexcept { return place_.rank; }
+  [[nodiscard]] int world_size() const noexcept { return place_.world_size; }
+  [[nodiscard]] bool alone() const noexcept { return place_.alone(); }
+
+  /// Sums `tensor` over all ranks in place; it must not be touched before wait().
+  [[nodiscard]] Pending all_reduce(const torch::Tensor& tensor);
+  /// On CUDA the current stream waits, not the caller.
+  void wait(const Pending& pending);
+  /// Gives all ranks what rank 0 has.
+  void broadcast(const torch::Tensor& tensor);
+  /// Exact sums of counts over all ranks; waits.
+  [[nodiscard]] std::vector<std::int64_t> sum(std::vector<std::int64_t> counts);
+  [[nodiscard]] std::vector<double> sum(const std::vector<double>& values);
+  void barrier();
+
+  /// Tells the other ranks why this one ends.
+  void report_failure(const std::string& message) noexcept;
+
+ private:
+  class Backend;
+
+  Place place_;
+  torch::Device device_;
+  std::unique_ptr<Membership> membership_;  // goes after backend_
+  std::unique_ptr<Backend> backend_;
+};
+
+}  // namespace assay::train

@@ -1,0 +1,272 @@
+#include "train/parallel/membership.h"
+
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "core/host.h"
+#include "core/text.h"
+#include "core/time.h"
+
+namespace assay::train {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// How long a process may take to end by itself once a lost rank is known.
+constexpr auto kGrace = std::chrono::seconds(5);
+// How long rank 0 keeps the store up for the others at the end.
+constexpr auto kFarewell = std::chrono::seconds(10);
+constexpr auto kPoll = milliseconds(50);
+
+std::vector<std::uint8_t> bytes(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+std::string text(const std::vector<std::uint8_t>& value) {
+  return {value.begin(), value.end()};
+}
+
+c10::intrusive_ptr<c10d::Store> connect(const Place& place, milliseconds timeout, bool serve) {
+  c10d::TCPStoreOptions options;
+  options.port = place.master_port;
+  options.isServer = serve;
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  return c10::make_intrusive<c10d::PrefixStore>(
+      "assay/" + place.attempt, c10::make_intrusive<c10d::TCPStore>(place.master_address, options));
+}
+
+std::string list(const std::vector<int>& ranks) {
+  std::string out;
+  for (std::size_t i = 0; i < ranks.size() && i < 8; ++i)
+    out += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  if (ranks.size() > 8) out += " and " + std::to_string(ranks.size() - 8) + " more";
+  return out;
+}
+
+}  // namespace
+
+Membership::Membership(const Place& place, const MembershipOptions& options, OnLost on_lost)
+    : place_(place), options_(options), on_lost_(std::move(on_lost)) {
+  const std::string master = place.master_address + ":" + std::to_string(place.master_port);
+  const bool serve = place.rank == 0 && !place.launcher_has_store;
+  try {
+    store_ = connect(place, options.join, serve);
+    watch_store_ = connect(place, options.join, false);
+  } catch (const std::exception& error) {
+    if (serve)
+      throw Error(ErrorKind::environment,
+                  "cannot serve the ranks' store at " + master + ": " + first_line(error),
+                  "MASTER_ADDR, MASTER_PORT",
+                  "is the port in use, or the address not one of this machine?");
+    throw Error(ErrorKind::environment,
+                "rank " + std::to_string(place.rank) + " cannot reach the master at " + master +
+                    " within " + std::to_string(options.join.count() / 1000) +
+                    " s: " + first_line(error),
+                "MASTER_ADDR, MASTER_PORT", "is rank 0 running, and the port not blocked?");
+  }
+  join();
+  watcher_ = std::thread([this] { watch(); });
+}
+
+std::string Membership::key(const char* what, int rank) const {
+  return std::string(what) + "/" + std::to_string(rank);
+}
+
+void Membership::join() {
+  const Clock::time_point deadline = Clock::now() + options_.join;
+  if (store_->add(key("claim", place_.rank), 1) != 1)
+    throw Error(ErrorKind::environment,
+                "another process is rank " + std::to_string(place_.rank) + " already", "RANK",
+                "give every process its own rank, and every training its own MASTER_PORT");
+  const std::string host = host_name();
+  store_->set(key("joined", place_.rank), bytes(std::to_string(place_.world_size) + " " + host));
+  if (place_.rank == 0) {
+    std::vector<int> missing;
+    for (int rank = 0; rank < place_.world_size; ++rank) missing.push_back(rank);
+    while (!missing.empty()) {
+      std::erase_if(missing, [&](int rank) { return store_->check({key("joined", rank)}); });
+      if (missing.empty()) break;
+      if (Clock::now() >= deadline) {
+        const std::string problem = std::to_string(missing.size()) + " of " +
+                                    std::to_string(place_.world_size) +
+                                    " ranks did not appear: " + list(missing);
+        store_->set("verdict", bytes(problem));
+        std::this_thread::sleep_for(milliseconds(500));  // for the others to read it
+        throw Error(ErrorKind::environment, problem, "WORLD_SIZE",
+                    "start all ranks, and set WORLD_SIZE to their number");
+      }
+      std::this_thread::sleep_for(kPoll);
+    }
+    check_joined();
+    store_->set("verdict", bytes(one_host_ ? "one host" : "ok"));
+    return;
+  }
+  while (!store_->check({"verdict"})) {
+    // Rank 0 decides at its own deadline; it began a little earlier or later.
+    if (Clock::now() >= deadline + milliseconds(2000))
+      throw Error(ErrorKind::environment,
+                  "rank 0 did not let the training begin within " +
+                      std::to_string(options_.join.count() / 1000) + " s",
+                  "rank 0");
+    std::this_thread::sleep_for(kPoll);
+  }
+  const std::string verdict = text(store_->get("verdict"));
+  one_host_ = verdict == "one host";
+  if (verdict != "ok" && !one_host_)
+    throw Error(ErrorKind::environment, verdict, "rank 0", "see the message of rank 0");
+}
+
+void Membership::check_joined() {
+  one_host_ = true;
+  const std::string own_host = host_name();
+  for (int rank = 0; rank < place_.world_size; ++rank) {
+    const std::string joined = text(store_->get(key("joined", rank)));
+    const std::size_t space = joined.find(' ');
+    if (joined.substr(0, space) != std::to_string(place_.world_size)) {
+      const std::string problem = "rank " + std::to_string(rank) + " has WORLD_SIZE " +
+                                  joined.substr(0, space) + ", rank 0 has " +
+                                  std::to_string(place_.world_size);
+      store_->set("verdict", bytes(problem));
+      std::this_thread::sleep_for(milliseconds(500));
+      throw Error(ErrorKind::environment, problem, "WORLD_SIZE",
+                  "start all ranks with the same WORLD_SIZE");
+    }
+    if (joined.substr(space + 1) != own_host) one_host_ = false;
+  }
+}
+
+std::string Membership::name_of(int rank) {
+  std::string name = "rank " + std::to_string(rank);
+  try {
+    if (store_->check({key("joined", rank)})) {
+      const std::string joined = text(store_->get(key("joined", rank)));
+      name += " on " + printable(joined.substr(joined.find(' ') + 1));
+    }
+  } catch (const std::exception&) {
+    // The store went with rank 0; the number has to do.
+  }
+  return name;
+}
+
+// Rank 0 tells all, so that they agree. The text of the loss, or "".
+std::string Membership::look_for_lost(c10d::Store& store) {
+  if (store.check({"lost"})) return text(store.get("lost"));
+  return {};
+}
+
+void Membership::watch() {
+  struct Seen {
+    std::int64_t beats = -1;
+    Clock::time_point since;
+    bool over = false;
+  };
+  std::vector<Seen> seen(static_cast<std::size_t>(place_.rank == 0 ? place_.world_size : 1));
+  std::string lost;
+  for (std::unique_lock lock(mutex_); !stop_; wake_.wait_for(lock, options_.beat)) {
+    lock.unlock();
+    try {
+      watch_store_->add(key("beat", place_.rank), 1);
+      for (std::size_t i = 0; i < seen.size() && lost.empty(); ++i) {
+        const int rank = static_cast<int>(i);
+        if (rank == place_.rank || seen[i].over) continue;
+        const std::int64_t beats = watch_store_->add(key("beat", rank), 0);
+        if (beats != seen[i].beats || seen[i].beats < 0) {
+          seen[i] = {beats, Clock::now(), false};
+        } else if (watch_store_->check({key("over", rank)})) {
+          seen[i].over = true;
+        } else if (Clock::now() - seen[i].since > options_.silence) {
+          lost = name_of(rank) + " has given no sign of life for " +
+                 std::to_string(options_.silence.count() / 1000) + " s";
+          if (place_.rank == 0) watch_store_->set("lost", bytes(lost));
+        }
+      }
+      if (lost.empty()) lost = look_for_lost(*watch_store_);
+    } catch (const std::exception&) {
+      lost = place_.launcher_has_store ? "the launcher's store is gone"
+                                       : "rank 0 has ended: its store does not answer";
+    }
+    lock.lock();
+    if (lost.empty()) continue;
+    // The failing operation usually ends the process with a better message.
+    if (!wake_.wait_for(lock, kGrace + options_.diagnosis, [this] { return stop_; })) {
+      lock.unlock();
+      on_lost_(Error(ErrorKind::round_failed, lost, "rank " + std::to_string(place_.rank),
+                     "the log of the lost rank says why, unless its machine is gone"));
+      lock.lock();
+    }
+    return;
+  }
+}
+
+void Membership::report_failure(const std::string& message) noexcept {
+  try {
+    failed_ = true;
+    store_->set(key("fault", place_.rank), bytes(message.substr(0, 400)));
+    store_->set("lost", bytes(name_of(place_.rank) + " failed: " + message.substr(0, 400)));
+  } catch (const std::exception&) {
+    // Without a store the others will notice by themselves.
+  }
+}
+
+Error Membership::diagnose(const std::string& what) {
+  const auto make = [&](const std::string& message) {
+    return Error(ErrorKind::round_failed, message, "rank " + std::to_string(place_.rank),
+                 "the log of the lost rank says why, unless its machine is gone");
+  };
+  failed_ = true;
+  const Clock::time_point begin = Clock::now();
+  try {
+    // This one is leaving because of another: not at fault.
+    store_->set(key("over", place_.rank), bytes("consequence"));
+    std::vector<std::int64_t> first(static_cast<std::size_t>(place_.world_size), -1);
+    const bool look = place_.rank == 0 || place_.launcher_has_store;
+    if (look)
+      for (int rank = 0; rank < place_.world_size; ++rank)
+        first[static_cast<std::size_t>(rank)] = store_->add(key("beat", rank), 0);
+    const auto enough = 4 * options_.beat + milliseconds(500);
+    while (Clock::now() - begin < options_.diagnosis) {
+      const std::string lost = look_for_lost(*store_);
+      if (!lost.empty()) return make(lost);
+      std::this_thread::sleep_for(kPoll);
+      if (!look || Clock::now() - begin < enough) continue;
+      for (int rank = 0; rank < place_.world_size; ++rank) {
+        if (rank == place_.rank || store_->check({key("over", rank)})) continue;
+        if (store_->add(key("beat", rank), 0) != first[static_cast<std::size_t>(rank)]) continue;
+        const std::string message = name_of(rank) + " has ended or does not answer";
+        store_->set("lost", bytes(message));
+        return make(message);
+      }
+    }
+  } catch (const std::exception&) {
+    return make(place_.launcher_has_store ? "the launcher's store is gone"
+                                          : "rank 0 has ended: its store does not answer");
+  }
+  return make(what + ", though all ranks are alive");
+}
+
+Membership::~Membership() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+  try {
+    store_->set(key("over", place_.rank), bytes("end"));
+    if (place_.rank != 0 || place_.launcher_has_store) return;
+    // The others may still need the store; those that are gone without a word are waited for in
+    // vain, but not long.
+    const Clock::time_point deadline = Clock::now() + (failed_ ? kGrace : kFarewell);
+    for (int rank = 1; rank < place_.world_size; ++rank)
+      while (!store_->check({key("over", rank)}) && Clock::now() < deadline)
+        std::this_thread::sleep_for(kPoll);
+  } catch (const std::exception&) {
+    // Nothing is left to tell.
+  }
+}
+
+}  // namespace assay::train

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "train/optim/flat_parameters.h"
+#include "train/parallel/communicator.h"
+
+namespace assay::train {
+
+/// Sums the gradients of all ranks while backward still runs. The gradient buffer is cut into
+/// buckets in the order in which backward finishes them; as soon as a bucket is complete (hooks on
+/// the gradient accumulators count), its all-reduce starts. Buckets start in the same order on all
+/// ranks, whatever the order of their completion.
+class GradientReducer {
+ public:
+  /// Both must outlive this. Does nothing when the communicator is alone.
+  GradientReducer(FlatParameters& parameters, Communicator& communicator,
+                  std::int64_t bucket_bytes = 8 << 20);
+  ~GradientReducer();
+  GradientReducer(const GradientReducer&) = delete;
+  GradientReducer& operator=(const GradientReducer&) = delete;
+
+  /// Before a backward. With `reduce` false (all but the last backward of an accumulation) the
+  /// gradients stay local.
+  void begin(bool reduce);
+  /// After the backward: starts what has not been started (parameters without a gradient) and
+  /// waits. The gradients are then sums over all ranks.
+  void finish();
+
+  [[nodiscard]] std::size_t buckets() const noexcept { return buckets_.size(); }
+  /// Buckets of the last reduction that started before its backward had ended.
+  [[nodiscard]] std::size_t overlapped() const noexcept { return overlapped_; }
+
+ private:
+  struct Bucket {
+    std::int64_t begin = 0;  // elements of the buffer
+    std::int64_t size = 0;
+    std::size_t parameters = 0;
+    std::size_t waiting = 0;  // parameters whose gradient is not complete yet
+    torch::Tensor view;
+    Pending pending;
+  };
+  void arrived(std::size_t bucket);
+  void start_complete(bool all);
+
+  Communicator& communicator_;
+  std::vector<Bucket> buckets_;
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  // keep the hooks alive
+  std::vector<std::uintptr_t> hooks_;
+  bool active_ = false;
+  std::size_t next_ = 0;  // first bucket that has not been started
+  std::size_t overlapped_ = 0;
+};
+
+}  // namespace assay::train

@@ -1,0 +1,24 @@
+#pragma once
+
+// libtorch as all of train/ uses it; precompiled (train/CMakeLists.txt).
+#include <string>
+
+#include <ATen/autocast_mode.h>
+#include <torch/torch.h>
+
+namespace assay::train {
+
+/// "libtorch 1.13.0, Gloo" with what this build offers; for --version.
+[[nodiscard]] std::string torch_description();
+
+/// Whether operators on `device` are cast to a lower precision in this thread now.
+[[nodiscard]] bool autocast_enabled(torch::DeviceType device);
+void set_autocast(torch::DeviceType device, bool enabled, torch::ScalarType type);
+
+/// True when an exception's text says that memory of a device or of the host ran out.
+[[nodiscard]] bool is_out_of_memory(const std::exception& error) noexcept;
+
+/// The first line of a libtorch exception, without its C++ backtrace.
+[[nodiscard]] std::string first_line(const std::exception& error);
+
+}  // namespace assay::train
