@@ -27,6 +27,7 @@ constexpr std::int32_t state_count = stop + 1;
 // `likely` of the `count` states from `first`, each of the others equally unlikely.
 std::vector<Transition> prefer(std::int32_t first, std::int32_t count, std::int32_t likely) {
   std::vector<Transition> next;
+  next.reserve(static_cast<std::size_t>(count));
   for (std::int32_t i = 0; i < count; ++i)
     next.push_back({first + i, i == likely ? GrammarModel::favourite
                                            : (1 - GrammarModel::favourite) / (count - 1)});

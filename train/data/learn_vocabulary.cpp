@@ -52,6 +52,7 @@ class Learner {
     for (const auto& [text, count] : counts)
       for (const std::string& character : characters_of(text)) frequency[character] += count;
     std::vector<std::pair<std::int64_t, std::string>> order;
+    order.reserve(frequency.size());
     for (const auto& [character, count] : frequency) order.emplace_back(-count, character);
     std::sort(order.begin(), order.end());
     order.resize(std::min(order.size(), most_characters));
