@@ -29,34 +29,43 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
   exit 0
 fi
 
+# Assay builds without these; what then cannot be run says so.
+optional() { case " ${train[*]} ${cluster[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
+
 missing=()
+needed=()
 for package in "${wanted[@]}"; do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$status" = installed ] || missing+=("$package")
+  [ "$status" != installed ] || continue
+  missing+=("$package")
+  optional "$package" || needed+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-echo "Assay needs these packages, which are not installed: ${missing[*]}"
+echo "Assay uses these packages, which are not installed: ${missing[*]}"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo >/dev/null 2>&1; then
+    if [ ${#needed[@]} -eq 0 ]; then
+      echo "note: installing them needs root; going on without them" >&2
+      exit 0
+    fi
     echo "error: installing them needs root. Run as root: apt-get install --no-remove ${missing[*]}" >&2
     exit 3
   fi
   as_root=(sudo)
 fi
-echo "Installing them with apt-get (nothing is removed)."
-# Packages with daemons would start them, now and at every boot: a test suite opens no port for others.
-quiet_services() {
-  [ -e /usr/sbin/policy-rc.d ] || {
-    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee /usr/sbin/policy-rc.d >/dev/null
-    "${as_root[@]}" chmod 755 /usr/sbin/policy-rc.d
-    trap '"${as_root[@]}" rm -f /usr/sbin/policy-rc.d' EXIT
-  }
+
+# Packages with daemons would start them, now and at every boot: a test suite opens no port.
+keep_services_down() {
+  [ ! -e /usr/sbin/policy-rc.d ] || return 0
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee /usr/sbin/policy-rc.d >/dev/null
+  "${as_root[@]}" chmod 755 /usr/sbin/policy-rc.d
+  trap '"${as_root[@]}" rm -f /usr/sbin/policy-rc.d' EXIT
 }
 disable_new_services() {
   command -v systemctl >/dev/null 2>&1 || return 0
-  for package in "${missing[@]}"; do
+  for package in "${available[@]}"; do
     case "$package" in
       openssh-server) "${as_root[@]}" systemctl disable ssh >/dev/null 2>&1 || true ;;
       munge) "${as_root[@]}" systemctl disable munge >/dev/null 2>&1 || true ;;
@@ -64,10 +73,21 @@ disable_new_services() {
     esac
   done
 }
-quiet_services
+
+echo "Installing them with apt-get (nothing is removed)."
 "${as_root[@]}" apt-get update -qq || echo "note: the package lists could not be renewed; trying with those at hand" >&2
+available=()
+for package in "${missing[@]}"; do
+  if optional "$package" && [ -z "$(apt-cache show "$package" 2>/dev/null)" ]; then
+    echo "note: this release has no package $package; going on without it" >&2
+  else
+    available+=("$package")
+  fi
+done
+[ ${#available[@]} -gt 0 ] || exit 0
+keep_services_down
 if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-remove --no-install-recommends "${missing[@]}"; then
+    apt-get install -y --no-remove --no-install-recommends "${available[@]}"; then
   echo "error: the packages could not be installed; see the lines above. Nothing was removed." >&2
   exit 3
 fi
