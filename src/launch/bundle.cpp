@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
+#include <utility>
 
 #include <unistd.h>
 
@@ -88,6 +90,21 @@ void run_tar(const fs::path& bindir, const std::vector<std::string>& programs,
                 target.string(), "check the free space there");
 }
 
+// Bundles of programs that were built again are never used again; the newest few are kept.
+void forget_old(const fs::path& folder) {
+  constexpr std::size_t kKept = 4;
+  std::vector<std::pair<fs::file_time_type, fs::path>> bundles;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(folder, ec))
+    if (entry.path().extension() == ".tar")
+      bundles.emplace_back(entry.last_write_time(ec), entry.path());
+  std::ranges::sort(bundles, std::greater<>{});
+  for (std::size_t i = kKept; i < bundles.size(); ++i) {
+    fs::remove(bundles[i].second, ec);
+    fs::remove(bundles[i].second.string() + ".sha256", ec);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> programs_of(const plan::Plan& plan) {
@@ -138,6 +155,7 @@ Bundle make_bundle(const fs::path& bindir, const std::vector<std::string>& progr
     run_tar(bindir, programs, libraries, temporary);
     write_file_atomic(sum, sha256_file(temporary));
     fs::rename(temporary, target);
+    forget_old(target.parent_path());
   }
   return {target, read_file(sum), fs::file_size(target)};
 }
