@@ -9,7 +9,7 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
 train=(libtorch-dev libgloo-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema clang-format)
 # Real daemons that the end-to-end tests start for themselves; never left running.
-cluster=(openssh-client openssh-server munge slurm-wlm)
+cluster=(openssh-client openssh-server munge slurm-wlm podman runc busybox-static)
 lint=(clang clang-tidy)
 
 wanted=()

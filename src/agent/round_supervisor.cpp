@@ -168,7 +168,10 @@ void RoundSupervisor::tick() {
   children_changed();
   if (phase_ == Phase::ended || phase_ == Phase::closing) return;
   if (phase_ == Phase::running) check_limits(mono);
-  if (phase_ == Phase::stopping && mono >= kill_at_ns_) kill_everything();
+  if (phase_ == Phase::stopping && mono >= kill_at_ns_) {
+    clean_up();
+    kill_everything();
+  }
   if (phase_ == Phase::leftovers) look_for_leftovers();
   if (phase_ == Phase::closing || phase_ == Phase::ended) return;
   if (ticks_ % kTicksPerHeartbeat == 0) send_heartbeat();
@@ -302,18 +305,22 @@ void RoundSupervisor::close() {
     asio::post(loop_, finish);
 }
 
-// A container whose client was killed goes on without it.
+// A container whose client was killed goes on without it. Removed while its own supervisor lives
+// it goes at once; afterwards its runtime may need a second attempt to notice. All of it is bounded
+// by less than the silence that the controller takes for death.
 void RoundSupervisor::clean_up() {
-  CommandOptions options;
-  options.timeout = kCleanupLimit;
+  const std::int64_t deadline = mono_now_ns() + kCleanupLimit.count();
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    const std::vector<std::string>& command = request_.ranks[i].cleanup;
-    const bool ended_well = ranks_[i]->exit() && ranks_[i]->exit()->ok();
-    if (command.empty() || ended_well) continue;
-    const CommandResult result = run_command(command, options);
-    if (result.timed_out)
+    std::vector<std::string>& command = request_.ranks[i].cleanup;
+    if (ranks_[i]->exit() && ranks_[i]->exit()->ok()) command.clear();
+    while (!command.empty() && mono_now_ns() < deadline) {
+      CommandOptions options;
+      options.timeout = Nanoseconds(deadline - mono_now_ns());
+      if (run_command(command, options).status.ok()) command.clear();
+    }
+    if (!command.empty() && phase_ == Phase::closing)
       send_gap("rank" + std::to_string(ranks_[i]->rank()), 0,
-               "its container could not be removed: " + command.front() + " hangs");
+               "its container could not be removed with " + command.front());
   }
 }
 

@@ -1,0 +1,110 @@
+// Ranks in real containers, from an image that the tests make of busybox.
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "core/files.h"
+#include "harness.h"
+
+namespace assay::e2e {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class Containers : public AssayTest {
+ protected:
+  void SetUp() override {
+    AssayTest::SetUp();
+    if (!find_program("podman") || !find_program("runc") || !fs::exists("/bin/busybox"))
+      GTEST_SKIP() << "podman, runc or busybox-static is not installed";
+    const fs::path root = folder_ / "image";
+    fs::create_directories(root / "bin");
+    fs::copy_file("/bin/busybox", root / "bin/busybox");
+    for (const char* name : {"sh", "sleep", "echo", "touch", "test"})
+      fs::create_symlink("busybox", root / "bin" / name);
+    (void)run_command({"tar", "-C", root.string(), "-cf", (folder_ / "image.tar").string(), "."});
+    if (!podman({"import", (folder_ / "image.tar").string(), "localhost/assay-test:1"})
+             .status.ok() ||
+        !podman({"run", "--rm", "--network=host", "--ulimit", "nofile=1024:1024", "--ulimit",
+                 "nproc=512:512", "localhost/assay-test:1", "/bin/echo", "works"})
+             .status.ok())
+      GTEST_SKIP() << "podman cannot run a container here";
+  }
+  void TearDown() override {
+    AssayTest::TearDown();
+    if (IsSkipped()) return;
+    EXPECT_EQ(podman({"ps", "--all", "--quiet"}).out, "") << "a container was left behind";
+    EXPECT_TRUE(processes_with("sleep 78.5").empty());
+    (void)podman({"system", "reset", "--force"});
+  }
+  [[nodiscard]] CommandResult podman(const std::vector<std::string>& args) const {
+    std::vector<std::string> argv{"podman"};
+    for (const std::string& option : options()) argv.push_back(option);
+    argv.insert(argv.end(), args.begin(), args.end());
+    CommandOptions options;
+    options.timeout = 30s;
+    return run_command(argv, options);
+  }
+  [[nodiscard]] std::vector<std::string> options() const {
+    return {"--runtime=runc", "--cgroup-manager=cgroupfs", "--storage-driver=vfs",
+            "--root=" + (folder_ / "storage").string(), "--runroot=" + (folder_ / "run").string()};
+  }
+  fs::path suite(const std::string& command, const std::string& more = {},
+                 const std::string& image = "localhost/assay-test:1") const {
+    std::string text = "name: c\ncontainer:\n  image: " + image + "\n  runtime_options: [";
+    for (const std::string& option : options()) text += "'" + option + "', ";
+    return write("suite.yaml", text +
+                                   "]\n  options: ['--ulimit=nofile=1024:1024', "
+                                   "'--ulimit=nproc=512:512']\ncases:\n  - name: probe\n"
+                                   "    procs: 2\n    command: [/bin/sh, -c, '" +
+                                   command +
+                                   "']\n    rules: {min-steps: off, min-duration: off, "
+                                   "perflog-present: off}\n" +
+                                   more);
+  }
+};
+
+TEST_F(Containers, RanksRunInsideWithTheirEnvironmentAndAreRemoved) {
+  const CommandResult run = assay(
+      {"run", suite("echo rank $RANK of $WORLD_SIZE; test -e /etc/debian_version || echo inside")
+                  .string()});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  std::string log;
+  for (const auto& entry : fs::recursive_directory_iterator(latest()))
+    if (entry.path().filename() == "rank1.out.log") log = read_file(entry.path());
+  EXPECT_THAT(log, HasSubstr("rank 1 of 2"));
+  EXPECT_THAT(log, HasSubstr("inside"));
+}
+
+TEST_F(Containers, AHangingContainerIsEndedAndRemoved) {
+  const CommandResult run =
+      assay({"run", suite("sleep 78.5", "    limits: {time: 1s, grace: 300ms}\n").string()});
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "timed_out");
+}
+
+TEST_F(Containers, AKilledAgentLeavesNoContainer) {
+  const fs::path file =
+      suite("touch " + std::string("/tmp/never") + "; sleep 78.5", "    limits: {grace: 300ms}\n");
+  const pid_t pid = start({"run", file.string()});
+  ASSERT_TRUE(eventually([] { return processes_with("sleep 78.5").size() >= 2; }, 20s));
+  const std::vector<pid_t> agents = agents_of(pid);
+  ASSERT_EQ(agents.size(), 1u);
+  ::kill(agents[0], SIGKILL);
+  ASSERT_TRUE(wait(pid, 40s));
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "lost");
+}
+
+TEST_F(Containers, AMissingImageFailsTheLaunchAndIsNamed) {
+  const fs::path file = suite("echo never", "", "localhost/no-such-image:1");
+  std::string text = read_file(file);
+  text.insert(text.find("  image:"), "  pull: never\n");
+  write("suite.yaml", text);
+  const CommandResult run = assay({"run", file.string()});
+  EXPECT_EQ(run.status.code, 4) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("localhost/no-such-image:1 is not available"));
+}
+
+}  // namespace assay::e2e
