@@ -76,9 +76,18 @@ disable_new_services() {
 
 echo "Installing them with apt-get (nothing is removed)."
 "${as_root[@]}" apt-get update -qq || echo "note: the package lists could not be renewed; trying with those at hand" >&2
+install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-remove --no-install-recommends "$@"
+}
+if [ ${#needed[@]} -gt 0 ] && ! install "${needed[@]}"; then
+  echo "error: the packages could not be installed; see the lines above. Nothing was removed." >&2
+  exit 3
+fi
 available=()
 for package in "${missing[@]}"; do
-  if optional "$package" && [ -z "$(apt-cache show "$package" 2>/dev/null)" ]; then
+  optional "$package" || continue
+  if [ -z "$(apt-cache show "$package" 2>/dev/null)" ]; then
     echo "note: this release has no package $package; going on without it" >&2
   else
     available+=("$package")
@@ -86,9 +95,6 @@ for package in "${missing[@]}"; do
 done
 [ ${#available[@]} -gt 0 ] || exit 0
 keep_services_down
-if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-remove --no-install-recommends "${available[@]}"; then
-  echo "error: the packages could not be installed; see the lines above. Nothing was removed." >&2
-  exit 3
-fi
+install "${available[@]}" ||
+  echo "note: ${available[*]} could not be installed; going on without them" >&2
 disable_new_services

@@ -52,6 +52,23 @@ void add_quality(RoundContext& round, const std::string& name, const std::string
                     std::move(origin), std::move(note));
 }
 
+// What micro-benchmarks report in FINISHED: bandwidths by their suffix or prefix, and latencies.
+void add_reported_rates(RoundContext& round,
+                        const std::vector<std::pair<std::string, double>>& finished) {
+  constexpr std::string_view kLatency = "latency_us_";
+  for (const auto& [key, value] : finished) {
+    const bool bandwidth =
+        key.ends_with("_bytes_per_s") || key.starts_with("algbw_") || key.starts_with("busbw_");
+    if (bandwidth && !key.starts_with("best_"))
+      round.metrics.add(MetricInfo{key, "B/s", Better::higher, "bandwidth"}, value, "reported",
+                        "by FINISHED");
+    if (key.starts_with(kLatency))
+      round.metrics.add(MetricInfo{"latency_" + key.substr(kLatency.size()), "s", Better::lower,
+                                   "mean time of one call"},
+                        value * 1e-6, "reported", "by FINISHED");
+  }
+}
+
 }  // namespace
 
 std::optional<double> EvaluationWindows::within(double a, double b) const {
@@ -132,9 +149,15 @@ void compute_quality(RoundContext& round) {
 
   if (finished != nullptr)
     for (const perflog::Quality& quality : finished->quality)
-      add_quality(round,
-                  quality.name.starts_with("final_") ? quality.name : "final_" + quality.name,
-                  quality.name, quality.value, "reported", "by FINISHED");
+      if (!quality.name.ends_with("_bytes_per_s"))
+        add_quality(round,
+                    quality.name.starts_with("final_") ? quality.name : "final_" + quality.name,
+                    quality.name, quality.value, "reported", "by FINISHED");
+  for (const RankEvidence& rank : round.evidence.ranks)
+    if (rank.log.finished) {
+      add_reported_rates(round, rank.log.finished_values);
+      break;
+    }
   if (last != nullptr)
     for (const auto& [key, value] : last->values)
       if (looks_like_quality(key) || (target && is_target_metric(key, target->metric)))

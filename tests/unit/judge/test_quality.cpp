@@ -43,6 +43,19 @@ TEST(TimeToTarget, IsAbsentWhenTheTargetIsNotReached) {
   EXPECT_THAT(finding(round.findings, "converged")->reason, HasSubstr("acc1 ≥ 0.8, best 0.76"));
 }
 
+TEST(ReportedRates, OfAMicroBenchmarkAreMetricsWithTheirUnits) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.finished = perflog::FinishedSummary{};
+  rank.log.finished_values = {
+      {"busbw_bytes_per_s", 2e9}, {"busbw_64KiB", 1e9}, {"latency_us_64KiB", 40}, {"megabytes", 3}};
+  const RoundResult round = judge_round(case_plan(), round_of({rank}));
+  EXPECT_EQ(*metric(round, "busbw_bytes_per_s"), 2e9);
+  EXPECT_EQ(*metric(round, "busbw_64KiB"), 1e9);
+  EXPECT_DOUBLE_EQ(*metric(round, "latency_64KiB"), 40e-6);
+  EXPECT_FALSE(metric(round, "megabytes"));
+  EXPECT_EQ(summarise_case(case_plan(), {round}).headline, "busbw_bytes_per_s");
+}
+
 TEST(Converged, MayHaveATargetThatIsBetterWhenLower) {
   RankEvidence rank = constant_rank(0);
   rank.log.evaluations = {{stamp(4), 0.5, {{"acc1", 3.0}}}, {stamp(6), 0.5, {{"acc1", 1.9}}}};
