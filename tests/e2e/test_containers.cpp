@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "harness.h"
@@ -15,6 +16,9 @@ using namespace std::chrono_literals;
 
 class Containers : public AssayTest {
  protected:
+  // Tests run side by side: each knows its own processes.
+  const std::string marker_ = "78." + std::to_string(::getpid());
+
   void SetUp() override {
     AssayTest::SetUp();
     if (!find_program("podman") || !find_program("runc") || !fs::exists("/bin/busybox"))
@@ -36,7 +40,7 @@ class Containers : public AssayTest {
     AssayTest::TearDown();
     if (IsSkipped()) return;
     EXPECT_EQ(podman({"ps", "--all", "--quiet"}).out, "") << "a container was left behind";
-    EXPECT_TRUE(processes_with("sleep 78.5").empty());
+    EXPECT_TRUE(processes_with("sleep " + marker_).empty());
     (void)podman({"system", "reset", "--force"});
   }
   [[nodiscard]] CommandResult podman(const std::vector<std::string>& args) const {
@@ -80,16 +84,15 @@ TEST_F(Containers, RanksRunInsideWithTheirEnvironmentAndAreRemoved) {
 
 TEST_F(Containers, AHangingContainerIsEndedAndRemoved) {
   const CommandResult run =
-      assay({"run", suite("sleep 78.5", "    limits: {time: 1s, grace: 300ms}\n").string()});
+      assay({"run", suite("sleep " + marker_, "    limits: {time: 1s, grace: 300ms}\n").string()});
   EXPECT_EQ(run.status.code, 5) << run.out << run.err;
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "timed_out");
 }
 
 TEST_F(Containers, AKilledAgentLeavesNoContainer) {
-  const fs::path file =
-      suite("touch " + std::string("/tmp/never") + "; sleep 78.5", "    limits: {grace: 300ms}\n");
+  const fs::path file = suite("sleep " + marker_, "    limits: {grace: 300ms}\n");
   const pid_t pid = start({"run", file.string()});
-  ASSERT_TRUE(eventually([] { return processes_with("sleep 78.5").size() >= 2; }, 20s));
+  ASSERT_TRUE(eventually([this] { return processes_with("sleep " + marker_).size() >= 2; }, 20s));
   const std::vector<pid_t> agents = agents_of(pid);
   ASSERT_EQ(agents.size(), 1u);
   ::kill(agents[0], SIGKILL);

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "slurm_cluster.h"
@@ -16,6 +17,9 @@ using namespace std::chrono_literals;
 
 class Slurm : public AssayTest {
  protected:
+  // Tests run side by side: each knows its own processes.
+  const std::string marker_ = "61." + std::to_string(::getpid());
+
   void SetUp() override {
     AssayTest::SetUp();
     if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
@@ -37,7 +41,8 @@ class Slurm : public AssayTest {
            "\n    limits: {grace: 500ms}\n"
            "    command: [/bin/sh, -c, 'echo started; touch " +
            (folder_ / "first").string() + "; test -e " + (folder_ / "again").string() +
-           " || sleep 61.5']\n    rules: {min-steps: off, min-duration: off, "
+           " || sleep " + marker_ +
+           "']\n    rules: {min-steps: off, min-duration: off, "
            "perflog-present: off}\n";
   }
   pid_t start_and_wait_for_ranks(const fs::path& suite_file) {
@@ -97,13 +102,13 @@ TEST_F(Slurm, AJobCancelledFromOutsideIsNamedAndTheRunResumes) {
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);
   EXPECT_THAT(read_file(folder_ / "assay.log"), HasSubstr("cancelled"));
-  EXPECT_TRUE(eventually([] { return processes_with("sleep 61.5").empty(); }));
+  EXPECT_TRUE(eventually([this] { return processes_with("sleep " + marker_).empty(); }));
 }
 
 TEST_F(Slurm, AControllerKilledWithNineGivesTheAllocationBackAndTheRunResumes) {
   const pid_t pid = start_and_wait_for_ranks(suite(sleeper(2)));
   ::kill(pid, SIGKILL);
-  EXPECT_TRUE(eventually([] { return processes_with("sleep 61.5").empty(); }));
+  EXPECT_TRUE(eventually([this] { return processes_with("sleep " + marker_).empty(); }));
   EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }));
   std::ofstream(folder_ / "again") << "go";
   const CommandResult resumed = assay({"run", "--resume", latest().string()});
@@ -114,24 +119,27 @@ TEST_F(Slurm, StopEndsTheRanksAndTheJob) {
   const pid_t pid = start_and_wait_for_ranks(suite(sleeper(3)));
   EXPECT_EQ(assay({"stop", latest().string()}).status.code, 0);
   ASSERT_TRUE(wait(pid, 20s));
-  EXPECT_TRUE(processes_with("sleep 61.5").empty());
+  EXPECT_TRUE(processes_with("sleep " + marker_).empty());
 }
 
 TEST_F(Slurm, AKilledAgentIsNamedAndTheOthersAreStopped) {
   const pid_t pid = start_and_wait_for_ranks(suite(sleeper(2)));
   std::vector<pid_t> agents;
-  for (const pid_t agent : processes_with("assay-agent --node slurm"))
-    if (read_file_or_empty("/proc/" + std::to_string(agent) + "/environ")
-                .find("SLURMD_NODENAME=n2") != std::string::npos &&
-        read_file_or_empty("/proc/" + std::to_string(agent) + "/comm") == "assay-agent\n")
+  for (const pid_t agent : processes_with("assay-agent --node slurm")) {
+    const std::string proc = "/proc/" + std::to_string(agent);
+    const std::string environment = read_file_or_empty(proc + "/environ");
+    if (environment.find("SLURMD_NODENAME=n2") != std::string::npos &&
+        environment.find(folder_.string()) != std::string::npos &&
+        read_file_or_empty(proc + "/comm") == "assay-agent\n")
       agents.push_back(agent);
+  }
   ASSERT_EQ(agents.size(), 1u);
   ::kill(agents[0], SIGKILL);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);
   EXPECT_THAT(result()["cases"][0]["rounds"][0]["reason"].get<std::string>(), HasSubstr("n2"));
-  EXPECT_TRUE(processes_with("sleep 61.5").empty());
+  EXPECT_TRUE(processes_with("sleep " + marker_).empty());
 }
 
 TEST_F(Slurm, ARestartedSlurmctldDoesNotDisturbARound) {

@@ -95,19 +95,20 @@ TEST(ShippedSuites, LoadPlanAndRoundTrip) {
   EXPECT_GE(count, 1);
 }
 
-TEST(ShippedSuites, QuickHasEnoughRepeatsForStatisticsAndEndsInThreeMinutes) {
+TEST(ShippedSuites, QuickRepeatsWhatIsShortAndTrainsToATarget) {
   const Plan p = make_plan(load_suite(kSource + "/conf/suites/quick.yaml"),
                            catalog::load_catalog(kSource + "/conf"), {});
-  double seconds = 0;
+  int trained = 0;
   for (const CasePlan& c : p.cases) {
-    EXPECT_GE(c.repeats, 3) << c.name;
     EXPECT_EQ(c.nodes, 1);
     EXPECT_LE(c.procs, 2);
-    seconds += c.repeats * (c.model == "null" ? c.config.at("steps").get<double>() *
-                                                    c.config.at("step_ms").get<double>() / 1000
-                                              : c.config.at("min_seconds").get<double>());
+    if (c.target) {
+      ++trained;
+    } else if (c.model != "allreduce") {
+      EXPECT_GE(c.repeats, 3) << c.name << " has no statistics";
+    }
   }
-  EXPECT_LT(seconds, 90);
+  EXPECT_GE(trained, 2);
 }
 
 }  // namespace
