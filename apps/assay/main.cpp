@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "commands.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "core/version.h"
 
 namespace {
@@ -23,6 +27,17 @@ constexpr const char* kFooter =
 int fail(const assay::Error& error) {
   fmt::print(stderr, "assay: error: {}\n", error.what());
   return assay::exit_code(error.kind());
+}
+
+// CLI11 says only that a subcommand is missing.
+void require_known_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (word.starts_with('-') || std::ranges::find(names, word) != names.end()) return;
+  throw assay::Error(
+      assay::ErrorKind::usage,
+      "there is no command '" + assay::printable(word) + "'" + assay::did_you_mean(word, names), {},
+      "commands: " + assay::join(names, ", "));
 }
 
 }  // namespace
@@ -47,6 +62,7 @@ int main(int argc, char** argv) {
   assay::app::add_logs(app, action);
   assay::app::add_version(app, action);
   try {
+    if (argc > 1) require_known_command(app, argv[1]);
     app.parse(argc, argv);
     return action ? action() : 0;
   } catch (const CLI::Success& done) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/round_variable.h"
 
 namespace assay::agent {
 

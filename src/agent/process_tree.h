@@ -8,9 +8,6 @@
 
 namespace assay::agent {
 
-/// The variable by which a round's processes are known however far they wander.
-inline constexpr std::string_view kRoundVariable = "ASSAY_ROUND_ID";
-
 /// All living descendants of `root` (children first met first), read from /proc; zombies are left
 /// out.
 [[nodiscard]] std::vector<pid_t> descendants(pid_t root);

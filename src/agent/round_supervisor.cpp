@@ -14,6 +14,7 @@
 #include "agent/process_tree.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/round_variable.h"
 
 namespace assay::agent {
 
@@ -59,12 +60,18 @@ std::int64_t own_peak_rss_bytes() {
   return std::strtoll(status.c_str() + at + 6, nullptr, 10) * 1024;
 }
 
-// Programs that were copied to this node came with the libraries that it may lack.
-void add_shipped_libraries(std::vector<std::string>& env) {
+// Programs that were copied to this node came with the libraries that it may lack. Only they get
+// them: a command of the user's has its own.
+void add_shipped_libraries(const std::vector<std::string>& argv, std::vector<std::string>& env) {
   std::error_code ec;
-  const std::filesystem::path libraries =
-      std::filesystem::read_symlink("/proc/self/exe", ec).parent_path() / "lib";
+  const std::filesystem::path programs =
+      std::filesystem::read_symlink("/proc/self/exe", ec).parent_path();
+  const std::filesystem::path libraries = programs / "lib";
   if (ec || !std::filesystem::is_directory(libraries, ec)) return;
+  const std::string prefix = programs.string() + "/";
+  if (std::ranges::none_of(
+          argv, [&](const std::string& word) { return word.find(prefix) != std::string::npos; }))
+    return;
   const char* present = std::getenv("LD_LIBRARY_PATH");
   env.push_back("LD_LIBRARY_PATH=" + libraries.string() +
                 (present == nullptr ? "" : ":" + std::string(present)));
@@ -134,9 +141,11 @@ void RoundSupervisor::start_telemetry() {
 void RoundSupervisor::start_ranks() {
   std::vector<std::string> env{std::string(kRoundVariable) + "=" + request_.id};
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
-  add_shipped_libraries(env);
-  for (const auto& rank : ranks_) {
-    const std::string error = rank->start(env, request_.workdir);
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const auto& rank = ranks_[i];
+    std::vector<std::string> rank_env = env;
+    add_shipped_libraries(request_.ranks[i].argv, rank_env);
+    const std::string error = rank->start(rank_env, request_.workdir);
     if (!error.empty()) {
       send_({{"type", "start_failed"},
              {"kind", "launch"},

@@ -214,6 +214,7 @@ asio::awaitable<void> Controller::provide_image(Fleet& fleet, const plan::CasePl
     const std::string host = fleet.hosts()[static_cast<std::size_t>(node)];
     const auto progress = [this, host](std::string_view text) {
       const std::string_view line = trim(text);
+      if (line.empty()) return;
       observer_.waiting(host + ": " + printable(line.substr(line.rfind('\n') + 1)));
     };
     asio::co_spawn(executor,

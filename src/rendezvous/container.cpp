@@ -107,7 +107,7 @@ std::vector<Words> image_commands(const plan::Container& container) {
     out.push_back(program(container));
     append(out.back(), words);
   };
-  if (container.pull != "always") add({"image", "inspect", "--format", "{{.Id}}", container.image});
+  if (container.pull != "always") add({"image", "inspect", "--format", " ", container.image});
   if (!container.load.empty())
     add({"load", "--input", container.load});
   else if (container.pull != "never")

@@ -9,9 +9,6 @@
 
 namespace assay::rendezvous {
 
-/// By which agents find the processes of a round, also in a container.
-inline constexpr std::string_view kRoundIdVariable = "ASSAY_ROUND_ID";
-
 /// What a rank's container has to see of its node.
 struct ContainerPlace {
   std::string name;                    ///< unique on the node

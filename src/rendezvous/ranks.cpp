@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/round_variable.h"
 #include "core/text.h"
 #include "rendezvous/container.h"
 #include "rendezvous/environment.h"
@@ -23,7 +24,7 @@ void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
     place.programs_dir = placement.bindirs.at(static_cast<std::size_t>(node.node));
   place.workdir = plan_case.workdir;
   place.data = plan_case.data;
-  std::vector<std::string> names{std::string(kRoundIdVariable)};
+  std::vector<std::string> names{std::string(kRoundVariable)};
   for (const auto& [name, value] : node.env) names.push_back(name);
   for (const auto& [name, value] : command.env) names.push_back(name);
   const Json options = plan.vendor_data.value("container", Json::object());

@@ -123,4 +123,26 @@ TEST_F(AgentAlone, EndsWhenAskedThoughNobodyReadsItsReports) {
   EXPECT_TRUE(eventually([&] { return agent.ended(); }, 5s));
 }
 
+TEST_F(AgentAlone, RunsTheCleanupsOfALostRoundAfterSweepingIt) {
+  const std::string made = (folder_ / "made").string();
+  const CommandResult sweep = run_command({ASSAY_BIN_DIR "/assay-agent", "--sweep", "no-such-round",
+                                           Json({"touch", made}).dump(), "not a command"});
+  EXPECT_EQ(sweep.status.code, 0) << sweep.err;
+  EXPECT_EQ(sweep.out, "0\n");
+  EXPECT_TRUE(fs::exists(made));
+}
+
+TEST_F(AgentAlone, TriesCommandsUntilOneSucceeds) {
+  const auto until = [](const Json& commands) {
+    return run_command({ASSAY_BIN_DIR "/assay-agent", "--until", commands.dump()});
+  };
+  const CommandResult second = until({{"false"}, {"echo", "pulled"}, {"echo", "never"}});
+  EXPECT_EQ(second.status.code, 0);
+  EXPECT_EQ(second.out, "pulled\n");
+  EXPECT_EQ(until({{"false"}, {"sh", "-c", "exit 9"}}).status.code, 9);
+  const CommandResult missing = until(Json::array({Json::array({"no-such-runtime"})}));
+  EXPECT_EQ(missing.status.code, 127);
+  EXPECT_EQ(missing.err, "no-such-runtime is not installed on this node\n");
+}
+
 }  // namespace assay::e2e

@@ -104,6 +104,12 @@ TEST_F(Commands, UsageErrorsExitWithTwo) {
   EXPECT_EQ(assay({"run", "--help"}).status.code, 0);
 }
 
+TEST_F(Commands, AMisspeltCommandIsNamedWithItsLikelyMeaning) {
+  const CommandResult run = assay({"rnu"});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("there is no command 'rnu' (did you mean 'run'?)"));
+}
+
 TEST_F(Commands, ListKnowsEveryCatalogue) {
   EXPECT_THAT(assay({"list", "workloads"}).out, HasSubstr("matmul"));
   EXPECT_THAT(assay({"list", "vendors"}).out, HasSubstr("kunlunxin"));

@@ -103,6 +103,21 @@ TEST_F(Slurm, AJobCancelledFromOutsideIsNamedAndTheRunResumes) {
   EXPECT_EQ(status->code, 5);
   EXPECT_THAT(read_file(folder_ / "assay.log"), HasSubstr("cancelled"));
   EXPECT_TRUE(eventually([this] { return processes_with("sleep " + marker_).empty(); }));
+  std::ofstream(folder_ / "again") << "go";
+  const CommandResult resumed = assay({"run", "--resume", latest().string()});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+}
+
+TEST_F(Slurm, CtrlCWhileTheJobIsPendingWithdrawsIt) {
+  const pid_t pid = start(
+      {"run", suite("  - {case: 'null:native:cpu:2:1:1'}\n", "wait: 1h, extra: [--begin=now+1hour]")
+                  .string()});
+  ASSERT_TRUE(eventually([] { return SlurmCluster::jobs().size() == 1; }, 20s));
+  ::kill(pid, SIGINT);
+  const auto status = wait(pid, 20s);
+  ASSERT_TRUE(status) << "assay still waits for its job";
+  EXPECT_EQ(status->code, 4);
+  EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }));
 }
 
 TEST_F(Slurm, AControllerKilledWithNineGivesTheAllocationBackAndTheRunResumes) {
