@@ -3,6 +3,16 @@
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+# Compiled once, in cmake/fmt.cpp: header-only it costs three seconds in every file, and the
+# distribution has only the shared library, which a static agent cannot use.
+if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
+  add_library(assay_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cpp)
+  target_include_directories(assay_fmt SYSTEM PUBLIC
+    $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+else()
+  add_library(assay_fmt INTERFACE)
+  target_link_libraries(assay_fmt INTERFACE fmt::fmt-header-only)
+endif()
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 

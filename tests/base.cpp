@@ -1,0 +1,1 @@
+// Only here to have the headers of the tests precompiled.
