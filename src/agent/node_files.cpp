@@ -37,7 +37,7 @@ std::string read_to_end(int fd) {
 void send_node_files(const fs::path& folder, int input, int output) {
   ::signal(SIGPIPE, SIG_IGN);
   transfer::Have have;
-  const Json json = Json::parse(read_to_end(input), nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json_or_null(read_to_end(input));
   if (json.is_object())
     for (const auto& [name, size] : json.items())
       if (size.is_number_unsigned()) have[name] = size.get<std::uint64_t>();

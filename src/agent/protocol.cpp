@@ -90,7 +90,7 @@ void Decoder::feed(std::string_view bytes) {
 
 void Decoder::line(std::string_view text) {
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-  const Json frame = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json frame = parse_json_or_null(text);
   if (!frame.is_object() || !frame.contains("node") || !frame["node"].is_number_integer())
     return noise(text);
   const auto node = frame["node"].get<std::int64_t>();
@@ -126,7 +126,7 @@ void Decoder::chunk(int node, const Json& frame) {
 
   const std::string text = std::move(assembly.text);
   assemblies_.erase(found);
-  const Json message = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json message = parse_json_or_null(text);
   if (!message.is_object() || !message.contains("type") || !message["type"].is_string() ||
       message.value("node", Json()) != Json(node))
     return noise("chunks that are not a message");

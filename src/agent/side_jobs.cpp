@@ -57,7 +57,7 @@ void run_cleanups(const std::vector<std::string>& commands) {
   CommandOptions options;
   options.timeout = kCleanupLimit;
   for (const std::string& text : commands) {
-    const auto words = words_of(Json::parse(text, nullptr, /*allow_exceptions=*/false));
+    const auto words = words_of(parse_json_or_null(text));
     if (!words.empty()) (void)run_command(words, options);
   }
 }

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <regex>
 #include <set>
 
 #include "catalog/catalog.h"
 #include "config/mapping.h"
 #include "config/yaml.h"
+#include "core/pattern.h"
 #include "core/text.h"
 
 namespace assay::catalog {
@@ -25,11 +25,11 @@ void check_name(const Node& name, const std::filesystem::path& path) {
 
 void check_pattern(const Node& node, std::size_t groups) {
   try {
-    const std::regex regex(node.text(), std::regex::ECMAScript);
-    if (regex.mark_count() != groups)
-      node.fail("the pattern has " + std::to_string(regex.mark_count()) + " groups, but " +
+    const Pattern pattern(node.text());
+    if (pattern.groups() != groups)
+      node.fail("the pattern has " + std::to_string(pattern.groups()) + " groups, but " +
                 std::to_string(groups) + " fields are named");
-  } catch (const std::regex_error& e) {
+  } catch (const PatternError& e) {
     node.fail(std::string("not a regular expression (ECMAScript): ") + e.what());
   }
 }

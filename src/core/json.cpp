@@ -13,6 +13,11 @@ Json parse_json(std::string_view text, const std::string& where) {
   }
 }
 
+Json parse_json_or_null(std::string_view text) {
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return value.is_discarded() ? Json() : value;
+}
+
 std::string dump_line(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -13,6 +13,9 @@ using Json = nlohmann::ordered_json;
 /// Parses `text`; a syntax error becomes an Error of kind config at `where`.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& where);
 
+/// The same for text that may be anything: null when it is not valid JSON.
+[[nodiscard]] Json parse_json_or_null(std::string_view text);
+
 /// One line, no trailing newline; invalid UTF-8 is replaced, non-finite numbers become null.
 [[nodiscard]] std::string dump_line(const Json& value);
 

@@ -90,6 +90,7 @@ struct RankLog {
   Total global_tokens;
   Total flops;
   Total data_s;
+  Total comm_s;
   std::optional<double> trained_first;  ///< `num_trained_samples`, cumulative over all ranks
   std::optional<double> trained_last;
   double trained_stride = 0;  ///< its largest increase

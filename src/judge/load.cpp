@@ -6,12 +6,12 @@
 #include <cmath>
 #include <fstream>
 #include <mutex>
-#include <regex>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
@@ -129,13 +129,13 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
 
 // rank<r>.out.log files that the journal does not know of (its tail may have been lost).
 std::vector<int> logged_ranks(const fs::path& node_dir) {
-  static const std::regex kName(R"(rank([0-9]{1,9})\.out\.log(\.head|\.1)?)");
+  static const Pattern kName(R"(^rank([0-9]{1,9})\.out\.log(\.head|\.1)?$)");
   std::vector<int> ranks;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(node_dir, ec)) {
     const std::string name = entry.path().filename().string();
-    std::smatch match;
-    if (std::regex_match(name, match, kName)) ranks.push_back(std::stoi(match[1]));
+    if (const auto match = kName.search(name))
+      ranks.push_back(std::stoi(std::string(*(*match)[1])));
   }
   std::ranges::sort(ranks);
   const auto repeated = std::ranges::unique(ranks);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <regex>
 
 #include "core/error.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "judge/timeline.h"
 
@@ -30,20 +30,6 @@ std::int64_t sane(std::int64_t value, std::int64_t limit) {
   return value >= 0 && value < limit ? value : kNoTime;
 }
 
-// A matcher without backtracking where the library has one: no pattern takes exponential time, and
-// no line exhausts the stack. Patterns with back-references need the backtracking one.
-std::regex compile(const std::string& pattern) {
-#ifdef __GLIBCXX__
-  try {
-    return std::regex(pattern, std::regex::ECMAScript | std::regex_constants::__polynomial);
-  } catch (const std::regex_error&) {
-    return std::regex(pattern, std::regex::ECMAScript);
-  }
-#else
-  return std::regex(pattern, std::regex::ECMAScript);
-#endif
-}
-
 // The characters that every match must begin with: a cheap test before the regular expression.
 std::string literal_prefix(std::string_view pattern) {
   if (pattern.find('|') != std::string_view::npos) return {};
@@ -63,7 +49,8 @@ std::string literal_prefix(std::string_view pattern) {
   return prefix;
 }
 
-std::optional<double> parse_number(std::string text) {
+std::optional<double> parse_number(std::string_view matched) {
+  std::string text(matched);
   std::erase(text, ',');
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -117,7 +104,7 @@ bool nonfinite_loss(const Field& field) {
 
 struct RankLogReader::Impl {
   struct OutputPattern {
-    std::regex regex;
+    Pattern pattern;
     std::string prefix;
   };
 
@@ -148,8 +135,8 @@ struct RankLogReader::Impl {
         foreign_clocks(p.launch == plan::LaunchMode::head && p.nodes > 1) {
     for (const plan::OutputMetric& metric : plan.metrics) {
       try {
-        patterns.push_back({compile(metric.pattern), literal_prefix(metric.pattern)});
-      } catch (const std::regex_error& e) {
+        patterns.push_back({Pattern(metric.pattern), literal_prefix(metric.pattern)});
+      } catch (const PatternError& e) {
         throw Error(ErrorKind::config,
                     "metric '" + metric.name + "': '" + metric.pattern +
                         "' is not a regular expression: " + e.what(),
@@ -275,6 +262,7 @@ struct RankLogReader::Impl {
       log.global_tokens.add(*v);
     if (const auto v = number_of(event, "flops"); v && *v >= 0) log.flops.add(*v);
     if (const auto v = number_of(event, "data_s"); v && *v >= 0) log.data_s.add(*v);
+    if (const auto v = number_of(event, "comm_s"); v && *v >= 0) log.comm_s.add(*v);
     if (const auto v = number_of(event, "num_trained_samples"); v && *v >= 0) {
       if (!log.trained_first) log.trained_first = *v;
       if (log.trained_last && *v > *log.trained_last) {
@@ -312,7 +300,7 @@ struct RankLogReader::Impl {
     log.tracks.clear();
     writers.clear();
     for (Total* total : {&log.samples, &log.global_samples, &log.tokens, &log.global_tokens,
-                         &log.flops, &log.data_s})
+                         &log.flops, &log.data_s, &log.comm_s})
       *total = {};
     log.trained_first.reset();
     log.trained_last.reset();
@@ -385,13 +373,12 @@ void RankLogReader::on_event(const Event& event) {
 
 void RankLogReader::on_text(std::string_view line) {
   for (std::size_t i = 0; i < impl_->patterns.size(); ++i) {
-    const Impl::OutputPattern& pattern = impl_->patterns[i];
-    const std::size_t from = line.find(pattern.prefix);
+    const Impl::OutputPattern& metric = impl_->patterns[i];
+    const std::size_t from = line.find(metric.prefix);
     if (from == std::string_view::npos) continue;
-    const std::string_view text = line.substr(from, kRegexLine);
-    std::match_results<std::string_view::const_iterator> match;
-    if (!std::regex_search(text.begin(), text.end(), match, pattern.regex)) continue;
-    const auto value = parse_number(match.size() > 1 ? match[1].str() : match[0].str());
+    const auto match = metric.pattern.search(line.substr(from, kRegexLine));
+    if (!match) continue;
+    const auto value = parse_number((*match)[match->size() > 1 ? 1 : 0].value_or(""));
     if (value && impl_->log.outputs[i].size() < kMaxMatches)
       impl_->log.outputs[i].push_back(*value);
   }

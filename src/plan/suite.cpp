@@ -1,10 +1,10 @@
 #include "plan/suite.h"
 
 #include <algorithm>
-#include <regex>
 
 #include "config/mapping.h"
 #include "config/yaml.h"
+#include "core/pattern.h"
 #include "core/sha256.h"
 #include "core/text.h"
 #include "plan/case_key.h"
@@ -23,24 +23,19 @@ const std::vector<std::string>& keys(const std::string& place) {
   return suite_keys().at(place);
 }
 
-// libstdc++ compiles a pattern recursively; the limit keeps it far from the end of the stack.
-constexpr std::size_t kMaxPatternBytes = 1000;
-
 std::string read_pattern(const Node& node) {
-  std::string pattern = node.nonempty_text();
-  if (pattern.size() > kMaxPatternBytes)
-    node.fail("the pattern is longer than " + std::to_string(kMaxPatternBytes) + " bytes");
+  std::string text = node.nonempty_text();
   try {
-    const std::regex regex(pattern, std::regex::ECMAScript);
-    if (regex.mark_count() != 1)
-      node.fail("the pattern needs exactly one group in ( ), it has " +
-                    std::to_string(regex.mark_count()),
-                "put ( ) around the number, and (?: ) around other groups");
-  } catch (const std::regex_error& e) {
+    const Pattern pattern(text);
+    if (pattern.groups() != 1)
+      node.fail(
+          "the pattern needs exactly one group in ( ), it has " + std::to_string(pattern.groups()),
+          "put ( ) around the number, and (?: ) around other groups");
+  } catch (const PatternError& e) {
     node.fail("not a regular expression (ECMAScript): " + std::string(e.what()),
               "write it in single quotes, so that backslashes stay as they are");
   }
-  return pattern;
+  return text;
 }
 
 OutputMetric read_metric(const Entry& entry) {

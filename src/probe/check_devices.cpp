@@ -1,8 +1,8 @@
 #include <optional>
-#include <regex>
 
 #include <fmt/format.h>
 
+#include "core/pattern.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -20,16 +20,14 @@ std::string first_line(std::string_view text) {
 /// Lines of `output` that stand for a device; nothing when the pattern is none.
 std::optional<int> count_devices(const std::string& output, const std::string& pattern) {
   try {
-    const std::regex regex(pattern, std::regex::ECMAScript | std::regex::optimize);
+    const Pattern device(pattern);
     int count = 0;
     for (const auto line : split(output, '\n')) {
-      constexpr std::size_t kLongest = 4096;  // std::regex recurses over the line
-      const std::string_view text = trim(line.substr(0, kLongest));
-      if (text.empty()) continue;
-      if (pattern.empty() || std::regex_search(text.begin(), text.end(), regex)) ++count;
+      const std::string_view text = trim(line);
+      if (!text.empty() && device.found_in(text)) ++count;
     }
     return count;
-  } catch (const std::regex_error&) {
+  } catch (const PatternError&) {
     return std::nullopt;
   }
 }

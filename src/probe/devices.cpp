@@ -1,7 +1,6 @@
 #include "probe/devices.h"
 
-#include <regex>
-
+#include "core/pattern.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 
@@ -34,21 +33,16 @@ Json parse_devices(const std::string& output, const DeviceQuery& query) {
   Json devices = Json::array();
   if (query.pattern.empty()) return devices;
   try {
-    const std::regex regex(query.pattern, std::regex::ECMAScript | std::regex::optimize);
+    const Pattern pattern(query.pattern);
     for (const auto line : split(output, '\n')) {
-      constexpr std::size_t kLongest = 4096;  // std::regex recurses over the line
-      const std::string_view text = line.substr(0, kLongest);
-      std::match_results<std::string_view::const_iterator> match;
-      if (!std::regex_search(text.begin(), text.end(), match, regex)) continue;
+      const auto match = pattern.search(line);
+      if (!match) continue;
       Json device = Json::object();
-      for (std::size_t i = 0; i < query.fields.size() && i + 1 < match.size(); ++i)
-        if (match[i + 1].matched) {
-          const std::string value = match[i + 1].str();
-          device[query.fields[i]] = printable(trim(value));
-        }
+      for (std::size_t i = 0; i < query.fields.size() && i + 1 < match->size(); ++i)
+        if (const auto& value = (*match)[i + 1]) device[query.fields[i]] = printable(trim(*value));
       devices.push_back(std::move(device));
     }
-  } catch (const std::regex_error&) {
+  } catch (const PatternError&) {
     return Json::array();
   }
   return devices;

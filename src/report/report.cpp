@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "report/console.h"
 #include "report/csv.h"
 #include "report/html.h"
@@ -37,7 +38,7 @@ std::map<std::string, MllogContext> contexts_of(const judge::RunResult& result,
   }
   std::map<std::string, MllogContext> contexts;
   for (const judge::CaseResult& one : result.cases) contexts[one.name] = base;
-  const Json plan = Json::parse(read_file_or_empty(plan_file), nullptr, false);
+  const Json plan = parse_json_or_null(read_file_or_empty(plan_file));
   if (!plan.is_object() || !plan.contains("cases") || !plan["cases"].is_array()) return contexts;
   for (const Json& planned : plan["cases"]) {
     const auto found = contexts.find(text_at(planned, "name", ""));

@@ -54,7 +54,7 @@ std::vector<Json> Journal::read(const std::filesystem::path& path, std::size_t* 
   const std::string content = read_file(path);
   for (const std::string_view line : split(content, '\n')) {
     if (trim(line).empty()) continue;
-    Json event = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    Json event = parse_json_or_null(line);
     if (event.is_object() && event.contains("event") && event["event"].is_string())
       events.push_back(std::move(event));
     else

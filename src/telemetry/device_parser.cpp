@@ -135,20 +135,18 @@ DeviceParser::DeviceParser(const DeviceSource& source, const std::string& where)
                 "name the columns of the output in 'fields', for example [index, util:%, power_w]");
   if (format_ != DeviceSource::Format::regex) return;
   try {
-    // libstdc++'s other engine recurses per character: a long output would end the process, and a
-    // careless pattern would take for ever.
-    pattern_.assign(source.pattern, std::regex::ECMAScript | std::regex::optimize |
-                                        std::regex_constants::__polynomial);
-  } catch (const std::regex_error& e) {
+    pattern_ = Pattern(source.pattern);
+    if (pattern_.has_back_references()) throw PatternError("it has back references");
+  } catch (const PatternError& e) {
     throw Error(ErrorKind::config,
                 fmt::format("the pattern '{}' cannot be used: {}", source.pattern, e.what()), where,
                 "ECMAScript syntax without back references");
   }
-  if (source.pattern.empty() || pattern_.mark_count() < fields_.size())
-    throw Error(ErrorKind::config,
-                fmt::format("the pattern has {} groups for {} fields", pattern_.mark_count(),
-                            fields_.size()),
-                where, "give each field its group, in the same order");
+  if (source.pattern.empty() || pattern_.groups() < fields_.size())
+    throw Error(
+        ErrorKind::config,
+        fmt::format("the pattern has {} groups for {} fields", pattern_.groups(), fields_.size()),
+        where, "give each field its group, in the same order");
 }
 
 DeviceParser::Field DeviceParser::parse_field(const std::string& text, const std::string& where) {
@@ -287,14 +285,11 @@ DeviceParser::Line DeviceParser::parse_assay(std::string_view line, DeviceReadin
   return out.index < 0 ? Line::nonsense : Line::reading;
 }
 
-bool DeviceParser::from_match(const std::cmatch& match, DeviceReading& out) const {
+bool DeviceParser::from_match(const Pattern::Groups& match, DeviceReading& out) const {
   reset(out);
   double used_share = kUnknown;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
-    const auto& group = match[i + 1];
-    const std::string_view text =
-        group.matched ? std::string_view(group.first, group.second) : std::string_view{};
-    if (!set_field(fields_[i], text, out, used_share)) return false;
+    if (!set_field(fields_[i], match[i + 1].value_or(""), out, used_share)) return false;
   }
   finish(out, used_share);
   return true;
@@ -317,12 +312,11 @@ DeviceParser::Line DeviceParser::parse_line(std::string_view line, DeviceReading
     case DeviceSource::Format::regex:
       break;
   }
-  std::cmatch match;
   line = line.substr(0, kMaxOutput);
   // Screens have frames and titles between the devices, so a line without a match means nothing.
-  if (!std::regex_search(line.data(), line.data() + line.size(), match, pattern_))
-    return Line::nothing;
-  return from_match(match, out) ? Line::reading : Line::nonsense;
+  const auto match = pattern_.search(line);
+  if (!match) return Line::nothing;
+  return from_match(*match, out) ? Line::reading : Line::nonsense;
 }
 
 DeviceParser::Output DeviceParser::parse_output(std::string_view text) const {
@@ -338,12 +332,11 @@ DeviceParser::Output DeviceParser::parse_output(std::string_view text) const {
       out.readings.push_back(reading);
   };
   if (format_ == DeviceSource::Format::regex) {
-    for (std::cregex_iterator it(text.data(), text.data() + text.size(), pattern_), end; it != end;
-         ++it) {
-      if (from_match(*it, reading))
+    for (const Pattern::Groups& match : pattern_.search_all(text)) {
+      if (from_match(match, reading))
         accept();
       else
-        nonsense(std::string_view((*it)[0].first, (*it)[0].second));
+        nonsense(match[0].value_or(""));
     }
     if (out.readings.empty() && out.nonsense == 0 && !trim(text).empty()) nonsense(text);
     return out;

@@ -3,11 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/pattern.h"
 #include "telemetry/device_source.h"
 #include "telemetry/table.h"
 
@@ -60,11 +60,11 @@ class DeviceParser {
   static void finish(DeviceReading& out, double used_share);
   Line parse_csv(std::string_view line, DeviceReading& out) const;
   static Line parse_assay(std::string_view line, DeviceReading& out);
-  bool from_match(const std::cmatch& match, DeviceReading& out) const;
+  bool from_match(const Pattern::Groups& match, DeviceReading& out) const;
 
   DeviceSource::Format format_;
   std::vector<Field> fields_;
-  std::regex pattern_;
+  Pattern pattern_;
 };
 
 /// 1 when one of NVML's throttle reasons is heat, the power brake or a hardware slowdown, else 0.

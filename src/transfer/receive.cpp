@@ -54,7 +54,7 @@ struct Receiver::Impl {
   explicit Impl(fs::path f) : folder(std::move(f)) {}
 
   void begin(const std::string& line) {
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const Json json = parse_json_or_null(line);
     if (!json.is_object()) broken("not a stream of files: '" + line.substr(0, 80) + "'", folder);
     if (json.contains("end")) {
       complete = true;

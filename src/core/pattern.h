@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+/// The text is no regular expression; what() says why.
+class PatternError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A regular expression in ECMAScript's syntax. Where it has no back-references it is matched
+/// without backtracking: no pattern takes exponential time, and no text exhausts the stack.
+class Pattern {
+ public:
+  /// A group that took no part in the match is nothing; [0] is the whole match. The views are into
+  /// the text that was searched.
+  using Groups = std::vector<std::optional<std::string_view>>;
+
+  /// The empty pattern. Matches everywhere.
+  Pattern();
+  /// Throws PatternError, also for a text of more than 1000 bytes.
+  explicit Pattern(const std::string& text);
+
+  /// Then only the first 4096 bytes of a text are looked at.
+  [[nodiscard]] bool has_back_references() const;
+  /// How many groups in ( ) it has.
+  [[nodiscard]] std::size_t groups() const;
+  /// Whether `text` contains a match.
+  [[nodiscard]] bool found_in(std::string_view text) const;
+  /// The first match in `text`.
+  [[nodiscard]] std::optional<Groups> search(std::string_view text) const;
+  /// All matches that do not overlap, in order.
+  [[nodiscard]] std::vector<Groups> search_all(std::string_view text) const;
+
+ private:
+  struct Compiled;
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+}  // namespace assay
