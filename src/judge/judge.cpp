@@ -4,9 +4,11 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "judge/load.h"
 #include "judge/round.h"
 #include "judge/rules.h"
+#include "judge/scaling.h"
 
 namespace assay::judge {
 
@@ -40,7 +42,7 @@ RunResult judge_run(const store::RunDir& run) {
   const RoundJournal journal(store::Journal::read(run.journal_file(), &skipped));
   result.provenance = provenance_of(plan, skipped);
   if (const std::string text = read_file_or_empty(run.system_file()); !text.empty()) {
-    Json system = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    Json system = parse_json_or_null(text);
     if (system.is_object()) result.system = std::move(system);
   }
 
@@ -58,6 +60,7 @@ RunResult judge_run(const store::RunDir& run) {
     result.cases.push_back(summarise_case(case_plan, std::move(rounds)));
     result.validity = worst(result.validity, result.cases.back().validity);
   }
+  add_scaling(plan, result.cases);
   return result;
 }
 

@@ -45,6 +45,7 @@ struct RankResult {
   std::int64_t steps = 0;
   double samples = 0;
   std::optional<double> mean_step_s;
+  std::optional<double> mean_own_s;      ///< of it, not waiting for other ranks; where logged
   std::optional<double> relative_speed;  ///< to the median rank; below 1 is slower
   std::uint64_t malformed_lines = 0;
   std::uint64_t dropped_bytes = 0;  ///< of output, beyond the limit or because the disk was full

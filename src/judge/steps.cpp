@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -69,22 +70,65 @@ void add_step_metrics(RoundContext& round, StepTimes& all, std::uint32_t merged)
     round.metrics.add(kNames[i], values[i], "measured", note);
 }
 
+// Ranks that reduce their gradients together all take as long as the slowest; what tells them apart
+// is the part of a step in which a rank does not wait for the others.
+std::optional<double> own_time(const RankEvidence& rank, const std::optional<double>& mean_step_s) {
+  std::uint64_t logged = 0;
+  for (const StepTrack& track : rank.log.tracks) logged += track.logged;
+  if (!mean_step_s || !rank.log.comm_s.known || logged == 0) return std::nullopt;
+  const double waiting = rank.log.comm_s.sum / static_cast<double>(logged);
+  return std::max(0.0, *mean_step_s - waiting);
+}
+
+// A rank's time for a step: its own where every rank logs what it waits.
+using StepTime = std::optional<double> RankResult::*;
+
+StepTime comparable_time(const std::vector<RankResult>& ranks) {
+  const bool all = std::ranges::all_of(
+      ranks, [](const RankResult& rank) { return rank.mean_own_s.value_or(0) > 0; });
+  return all ? &RankResult::mean_own_s : &RankResult::mean_step_s;
+}
+
+void add_node_imbalance(RoundContext& round, StepTime time) {
+  std::map<int, std::vector<double>> by_node;
+  std::map<int, std::string> hosts;
+  for (const RankResult& rank : round.result.ranks) {
+    if ((rank.*time).value_or(0) <= 0) continue;
+    by_node[rank.node].push_back(*(rank.*time));
+    hosts[rank.node] = rank.host;
+  }
+  if (by_node.size() < 2) return;
+  std::vector<double> means;
+  double worst = 0;
+  int slowest = 0;
+  for (const auto& [node, times] : by_node) {
+    means.push_back(*stats::mean(times));
+    if (means.back() <= worst) continue;
+    worst = means.back();
+    slowest = node;
+  }
+  round.metrics.add("node_imbalance", worst / *stats::median(means), "measured",
+                    fmt::format("{} (node {}) is the slowest", hosts[slowest], slowest));
+}
+
 void add_stragglers(RoundContext& round) {
+  const StepTime time = comparable_time(round.result.ranks);
   std::vector<double> means;
   for (const RankResult& rank : round.result.ranks)
-    if (rank.mean_step_s && *rank.mean_step_s > 0) means.push_back(*rank.mean_step_s);
+    if ((rank.*time).value_or(0) > 0) means.push_back(*(rank.*time));
   const auto median = stats::median(means);
   if (means.size() < 2 || !median || *median <= 0) return;
   const RankResult* slowest = nullptr;
   for (RankResult& rank : round.result.ranks) {
-    if (!rank.mean_step_s || *rank.mean_step_s <= 0) continue;
-    rank.relative_speed = *median / *rank.mean_step_s;
-    if (slowest == nullptr || *rank.mean_step_s > *slowest->mean_step_s) slowest = &rank;
+    if ((rank.*time).value_or(0) <= 0) continue;
+    rank.relative_speed = *median / *(rank.*time);
+    if (slowest == nullptr || *(rank.*time) > *(slowest->*time)) slowest = &rank;
   }
-  const double ratio = *slowest->mean_step_s / *median;
+  const double ratio = *(slowest->*time) / *median;
   const std::string who = fmt::format("rank {} on {}", slowest->rank, slowest->host);
   round.metrics.add("straggler_ratio", ratio, "measured", who + " is the slowest");
   round.fact("straggler_ratio", ratio, who);
+  add_node_imbalance(round, time);
 }
 
 // The ranks whose steps together hold every sample once.
@@ -202,6 +246,7 @@ void compute_steps(RoundContext& round) {
       merged = std::max(merged, track.merged);
     }
     out.mean_step_s = own.mean();
+    out.mean_own_s = own_time(rank, out.mean_step_s);
     steps = std::max(steps, out.steps);
     all.per_step.insert(all.per_step.end(), own.per_step.begin(), own.per_step.end());
     all.seconds += own.seconds;

@@ -76,6 +76,7 @@ Json rank_to_json(const RankResult& rank) {
   else if (rank.exit && rank.exit->signal)
     json["exit"] = {{"signal", *rank.exit->signal}};
   put_number(json, "mean_step_s", rank.mean_step_s);
+  put_number(json, "mean_own_s", rank.mean_own_s);
   put_number(json, "relative_speed", rank.relative_speed);
   json["malformed_lines"] = rank.malformed_lines;
   json["dropped_bytes"] = rank.dropped_bytes;
@@ -271,6 +272,7 @@ RankResult rank_from(const Reader& reader) {
   rank.steps = reader.get<std::int64_t>("steps");
   rank.samples = reader.get<double>("samples");
   rank.mean_step_s = reader.number_if("mean_step_s");
+  rank.mean_own_s = reader.number_if("mean_own_s");
   rank.relative_speed = reader.number_if("relative_speed");
   rank.malformed_lines = reader.get<std::uint64_t>("malformed_lines");
   rank.dropped_bytes = reader.get<std::uint64_t>("dropped_bytes");

@@ -90,7 +90,7 @@ AxisUnit axis_unit(std::string_view unit, double largest) {
 namespace {
 
 std::optional<std::string_view> known_title(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kTitles{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kTitles{{
       {"p_whole", "Throughput, whole run"},
       {"p_train", "Throughput, training"},
       {"p_core", "Throughput, core steps"},
@@ -115,6 +115,8 @@ std::optional<std::string_view> known_title(std::string_view name) {
       {"step_time_min", "Step time, shortest"},
       {"step_time_max", "Step time, longest"},
       {"straggler_ratio", "Slowest to median rank"},
+      {"node_imbalance", "Slowest to median node"},
+      {"scaling_efficiency", "Scaling efficiency"},
       {"loss_first", "First loss"},
       {"loss_last", "Last loss"},
       {"mfu", "Model FLOPs utilisation"},

@@ -118,6 +118,34 @@ TEST(Stragglers, AreMeasuredAgainstTheMedianRank) {
   EXPECT_NEAR(*round.ranks[2].relative_speed, 1 / 1.5, 1e-6);
 }
 
+TEST(Stragglers, WaitForNobodyWhereAllWaitForThem) {
+  // All take 0.1 s a step; rank 2 waits least, so it is the one that the others wait for.
+  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1), constant_rank(2)};
+  const double waits[] = {0.05, 0.05, 0.02};
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    ranks[i].log.comm_s = {true, waits[i] * static_cast<double>(ranks[i].log.tracks[0].logged), 0};
+  const RoundResult round = judge_round(case_plan(1, 3), round_of(std::move(ranks)));
+  EXPECT_NEAR(*metric(round, "straggler_ratio"), 0.08 / 0.05, 1e-6);
+  EXPECT_NEAR(*round.ranks[2].mean_own_s, 0.08, 1e-6);
+  EXPECT_NEAR(*round.ranks[2].relative_speed, 0.05 / 0.08, 1e-6);
+}
+
+TEST(NodeImbalance, IsTheSlowestNodeAgainstTheMedianNode) {
+  std::vector<RankEvidence> ranks;
+  for (int rank = 0; rank < 6; ++rank) {
+    ranks.push_back(constant_rank(rank, {.step_s = rank < 4 ? 0.1 : 0.13}));
+    ranks.back().node = rank / 2;
+    ranks.back().host = "n" + std::to_string(rank / 2);
+  }
+  const RoundResult round = judge_round(case_plan(3, 2), round_of(std::move(ranks)));
+  EXPECT_NEAR(*metric(round, "node_imbalance"), 1.3, 1e-6);
+}
+
+TEST(NodeImbalance, NeedsTwoNodes) {
+  EXPECT_FALSE(metric(judge_round(case_plan(1, 2), round_of({constant_rank(0), constant_rank(1)})),
+                      "node_imbalance"));
+}
+
 TEST(Stragglers, NeedTwoRanks) {
   const RoundResult round = judge_round(case_plan(), round_of({constant_rank(0)}));
   EXPECT_FALSE(metric(round, "straggler_ratio"));

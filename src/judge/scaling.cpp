@@ -1,0 +1,72 @@
+#include "judge/scaling.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "judge/judge.h"
+
+namespace assay::judge {
+
+namespace {
+
+int ranks_of(const CaseResult& one) {
+  return one.nodes * one.procs;
+}
+
+// The rate that stands for the case, when its workload reports one.
+const Summary* throughput_of(const CaseResult& one) {
+  if (one.headline != "p_whole" && one.headline != "tokens_per_s") return nullptr;
+  const auto at =
+      std::ranges::find(one.summary, one.headline,
+                        [](const Summary& s) -> const std::string& { return s.info.name; });
+  return at != one.summary.end() && at->median > 0 ? &*at : nullptr;
+}
+
+bool same_workload(const CaseResult& a, const CaseResult& b) {
+  return a.model == b.model && a.framework == b.framework && a.hardware == b.hardware &&
+         a.headline == b.headline;
+}
+
+// Keys of the two configurations that are not the same: a batch may grow with the ranks.
+std::string differences(const Json& a, const Json& b) {
+  std::set<std::string> keys;
+  for (const Json* one : {&a, &b})
+    for (const auto& [key, value] : one->items())
+      if (!a.contains(key) || !b.contains(key) || a[key] != b[key]) keys.insert(key);
+  return join(std::vector<std::string>(keys.begin(), keys.end()), ", ");
+}
+
+}  // namespace
+
+void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
+  const auto info = std::ranges::find(metric_catalogue(), "scaling_efficiency", &MetricInfo::name);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Summary* own = throughput_of(cases[i]);
+    if (own == nullptr) continue;
+    std::size_t base = i;
+    for (std::size_t k = 0; k < cases.size(); ++k)
+      if (same_workload(cases[k], cases[i]) && throughput_of(cases[k]) != nullptr &&
+          ranks_of(cases[k]) < ranks_of(cases[base]))
+        base = k;
+    if (base == i) continue;
+    const CaseResult& smaller = cases[base];
+    const Summary& reference = *throughput_of(smaller);
+    Summary summary;
+    summary.info = *info;
+    summary.origin = own->origin == reference.origin ? own->origin : "estimated";
+    summary.n = std::min(own->n, reference.n);
+    summary.median = (own->median / ranks_of(cases[i])) / (reference.median / ranks_of(smaller));
+    summary.mean = summary.min = summary.max = summary.median;
+    summary.note = fmt::format("{} ranks against the {} of '{}', medians of {}", ranks_of(cases[i]),
+                               ranks_of(smaller), smaller.name, own->info.name);
+    if (const std::string keys = differences(plan.cases[i].config, plan.cases[base].config);
+        !keys.empty())
+      summary.note += "; the configurations differ in " + keys;
+    cases[i].summary.push_back(std::move(summary));
+  }
+}
+
+}  // namespace assay::judge
