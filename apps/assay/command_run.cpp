@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "detach.h"
 #include "launch/controller.h"
 #include "launch/dry_run.h"
 #include "outcome.h"
@@ -25,6 +26,7 @@ struct RunOptions {
   std::string resume;
   std::string format = "text";
   bool dry_run = false;
+  bool detach = false;
 };
 
 int show_plan(const RunOptions& options) {
@@ -54,10 +56,11 @@ int execute(const store::RunDir& run) {
 }
 
 int run(const RunOptions& options) {
-  if (!options.resume.empty()) return execute(store::RunDir::open(options.resume));
   if (options.dry_run) return show_plan(options);
-  const plan::Plan plan = make_plan(options.plan);
-  return execute(store::RunDir::create(options.out, plan));
+  const store::RunDir run = options.resume.empty()
+                                ? store::RunDir::create(options.out, make_plan(options.plan))
+                                : store::RunDir::open(options.resume);
+  return options.detach ? detach(run) : execute(run);
 }
 
 }  // namespace
@@ -87,6 +90,10 @@ void add_run(CLI::App& app, Action& action) {
                      ->type_name("RUN");
   auto* dry_run =
       command->add_flag("--dry-run", options->dry_run, "Print the whole plan and run nothing");
+  command
+      ->add_flag("--detach", options->detach,
+                 "Leave the run going without this terminal: under sbatch with the slurm launcher")
+      ->excludes(dry_run);
   command->add_option("--format", options->format, "Of the plan: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->needs(dry_run);
@@ -98,6 +105,7 @@ void add_run(CLI::App& app, Action& action) {
       "  assay run suite.yaml --only 'matmul*'      some of its cases\n"
       "  assay run suite.yaml --set config.size=256 --set telemetry.interval=0.5s\n"
       "  assay run --resume results/latest          go on after an interruption\n"
+      "  assay run slurm-4-nodes --detach           submit it; assay top, stop and report find it\n"
       "\n"
       "Ctrl-C once stops the ranks gently and keeps what was measured; twice kills them at once.");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -13,6 +13,8 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
+#include "detach.h"
+#include "launch/slurm/slurm_batch.h"
 #include "store/run_dir.h"
 
 namespace assay::app {
@@ -24,13 +26,14 @@ constexpr Nanoseconds kMargin = std::chrono::seconds(30);
 struct Owner {
   pid_t pid = 0;
   std::string host;
+  std::string job;  // the allocation that it runs in, if any
 };
 
 Owner owner_of(const store::RunDir& run) {
   Owner owner;
   for (const Json& event : store::Journal::read(run.journal_file()))
     if (event["event"] == "run_start" || event["event"] == "run_resume")
-      owner = {event.value("pid", 0), event.value("host", "")};
+      owner = {event.value("pid", 0), event.value("host", ""), event.value("job", "")};
   return owner;
 }
 
@@ -43,13 +46,21 @@ bool wait_until_free(const store::RunDir& run, Nanoseconds limit) {
   return true;
 }
 
-int stop(const std::string& path, bool at_once) {
-  const store::RunDir run = store::RunDir::open(path);
-  if (!store::RunLock::held(run.path())) {
-    fmt::print("{} is not running\n", run.plan().run_id);
-    return 0;
+// A batch job that has not begun yet holds nothing; it is withdrawn.
+bool withdraw(const store::RunDir& run, const std::string& job) {
+  if (job.empty() || launch::batch_waits_for(job).empty()) return false;
+  launch::cancel_batch(job, /*waiting=*/true);
+  fmt::print("job {} is withdrawn; 'assay run --resume {}' goes on\n", job, run.path().string());
+  return true;
+}
+
+// Asks the controller to end as Ctrl-C would; gives what would end it by force.
+std::string ask_to_end(const Owner& owner, const std::string& job, const std::string& path,
+                       int times) {
+  if (!job.empty() && owner.job == job) {
+    for (int i = 0; i < times; ++i) launch::cancel_batch(job, /*waiting=*/false);
+    return "scancel " + job;
   }
-  const Owner owner = owner_of(run);
   if (owner.host != host_name())
     throw Error(ErrorKind::environment, "the run is controlled from host " + owner.host, path,
                 "run 'assay stop' there");
@@ -57,17 +68,30 @@ int stop(const std::string& path, bool at_once) {
   if (owner.pid <= 0 || trim(command) != "assay")
     throw Error(ErrorKind::environment, "the run's process cannot be found", path,
                 "it may be ending right now; try again");
+  for (int i = 0; i < times; ++i)
+    if (::kill(owner.pid, SIGTERM) != 0)
+      throw system_error(ErrorKind::environment, "cannot signal the run", path, errno);
+  return fmt::format("kill -9 {}", owner.pid);
+}
+
+int stop(const std::string& path, bool at_once) {
+  const store::RunDir run = store::RunDir::open(path);
+  const std::string job = batch_job_of(run);
+  if (!store::RunLock::held(run.path())) {
+    if (!withdraw(run, job)) fmt::print("{} is not running\n", run.plan().run_id);
+    return 0;
+  }
+  const Owner owner = owner_of(run);
   Nanoseconds grace{};
   for (const plan::CasePlan& plan_case : run.plan().cases)
     grace = std::max(grace, plan_case.limits.grace);
-  if (::kill(owner.pid, SIGTERM) != 0 || (at_once && ::kill(owner.pid, SIGTERM) != 0))
-    throw system_error(ErrorKind::environment, "cannot signal the run", path, errno);
-  fmt::print("stopping {} (process {})\n", run.plan().run_id, owner.pid);
+  const std::string by_force = ask_to_end(owner, job, path, at_once ? 2 : 1);
+  fmt::print("stopping {} (process {} on {})\n", run.plan().run_id, owner.pid, owner.host);
   std::fflush(stdout);
   if (!wait_until_free(run, grace + kMargin))
     throw Error(ErrorKind::environment,
                 "the run did not end within " + format_duration(grace + kMargin), path,
-                fmt::format("'kill -9 {}' ends it; its agents then end their ranks", owner.pid));
+                "'" + by_force + "' ends it; its agents then end their ranks");
   fmt::print("stopped; 'assay run --resume {}' goes on\n", path);
   return 0;
 }

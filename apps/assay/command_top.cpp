@@ -9,9 +9,12 @@
 
 #include "commands.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
+#include "detach.h"
+#include "launch/slurm/slurm_batch.h"
 #include "store/run_dir.h"
 #include "terminal.h"
 
@@ -67,15 +70,23 @@ std::string render(const Json& live) {
   return text;
 }
 
+// A detached run whose job has not begun yet.
+std::string waiting_for(const store::RunDir& run) {
+  const std::string job = batch_job_of(run);
+  return job.empty() ? "" : launch::batch_waits_for(job);
+}
+
 int top(const std::string& path, bool once) {
   const store::RunDir run = store::RunDir::open(path);
   const Terminal t = terminal();
   for (bool first = true;; first = false) {
     const bool running = store::RunLock::held(run.path());
-    const Json live = Json::parse(read_file_or_empty(run.live_file()), nullptr, false);
+    const Json live = parse_json_or_null(read_file_or_empty(run.live_file()));
     if (t.interactive && !once && running) fmt::print("\x1b[H\x1b[2J");
     if (live.is_object() && running) {
       fmt::print("{}", render(live));
+    } else if (const std::string why = running ? "" : waiting_for(run); !why.empty()) {
+      fmt::print("{}\n", why);
     } else if (!running) {
       if (first || t.interactive) fmt::print("{} is not running\n", run.plan().run_id);
       return 0;

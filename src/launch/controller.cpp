@@ -1,6 +1,7 @@
 #include "launch/controller.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include <asio/co_spawn.hpp>
@@ -96,10 +97,12 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
   const plan::Plan& plan = run_.plan();
   const bool resumed = std::filesystem::exists(run_.journal_file());
   store::Journal journal(run_.journal_file());
-  journal.append(resumed ? "run_resume" : "run_start", {{"run", plan.run_id},
-                                                        {"host", host_name()},
-                                                        {"pid", ::getpid()},
-                                                        {"assay", version_string()}});
+  Json start{{"run", plan.run_id},
+             {"host", host_name()},
+             {"pid", ::getpid()},
+             {"assay", version_string()}};
+  if (const char* job = std::getenv("SLURM_JOB_ID")) start["job"] = job;
+  journal.append(resumed ? "run_resume" : "run_start", start);
   std::vector<std::string> hosts = launcher_->hosts(plan);
   int nodes = 1;
   for (const plan::CasePlan& plan_case : plan.cases) {

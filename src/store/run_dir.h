@@ -23,6 +23,8 @@ class RunDir {
   [[nodiscard]] std::filesystem::path journal_file() const { return path_ / "journal.jsonl"; }
   [[nodiscard]] std::filesystem::path system_file() const { return path_ / "system.json"; }
   [[nodiscard]] std::filesystem::path live_file() const { return path_ / "live.json"; }
+  /// The batch job of a detached run.
+  [[nodiscard]] std::filesystem::path job_file() const { return path_ / "job.json"; }
 
   /// <case>/round<N>; the case name is used as it is (FlagPerf's layout), checked when planning.
   [[nodiscard]] std::filesystem::path round_dir(const std::string& case_name, int round) const;

@@ -125,6 +125,18 @@ TEST_F(Commands, CheckProbesThisMachine) {
   EXPECT_GE(shown["nodes"][0]["checks"].size(), 5u);
 }
 
+TEST_F(Commands, ADetachedRunGoesOnByItselfAndStopEndsIt) {
+  const fs::path suite = script_suite("touch " + (folder_ / "began").string() + "; sleep 60");
+  const CommandResult run = assay({"run", "--detach", suite.string()});
+  ASSERT_EQ(run.status.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("running as process"));
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "began"); }, 20s));
+  EXPECT_EQ(assay({"stop", latest().string()}).status.code, 0);
+  EXPECT_TRUE(eventually([&] { return fs::exists(latest() / "report.html"); }));
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "interrupted");
+  EXPECT_THAT(read_file(latest() / "controller.log"), HasSubstr("probe"));
+}
+
 TEST_F(Commands, TopShowsARunningRunAndStopEndsIt) {
   const fs::path suite = script_suite("while :; do echo tick; sleep 0.1; done\n");
   const pid_t pid = start({"run", suite.string()});

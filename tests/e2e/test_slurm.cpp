@@ -137,6 +137,43 @@ TEST_F(Slurm, StopEndsTheRanksAndTheJob) {
   EXPECT_TRUE(processes_with("sleep " + marker_).empty());
 }
 
+TEST_F(Slurm, ADetachedRunGoesOnUnderSbatchAndIsStoppedAndResumed) {
+  const CommandResult detached =
+      assay({"run", "--detach", suite(sleeper(3), "exclusive: true").string()});
+  ASSERT_EQ(detached.status.code, 0) << detached.err;
+  EXPECT_THAT(detached.out, HasSubstr("submitted as job"));
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "first"); }, 30s))
+      << read_file_or_empty(latest() / "controller.log");
+  EXPECT_THAT(assay({"top", "--once", latest().string()}).out, HasSubstr("probe"));
+  const CommandResult stopped = assay({"stop", latest().string()});
+  EXPECT_EQ(stopped.status.code, 0) << stopped.err;
+  EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }, 20s));
+  EXPECT_TRUE(processes_with("sleep " + marker_).empty());
+
+  write("again", "");
+  const CommandResult resumed = assay({"run", "--detach", "--resume", latest().string()});
+  ASSERT_EQ(resumed.status.code, 0) << resumed.err;
+  EXPECT_TRUE(eventually(
+      [&] { return fs::exists(latest() / "report.html") && SlurmCluster::jobs().empty(); }, 30s));
+  EXPECT_EQ(assay({"report", latest().string()}).status.code, 0)
+      << read_file_or_empty(latest() / "controller.log");
+}
+
+TEST_F(Slurm, ADetachedRunThatWaitsSaysWhyAndIsWithdrawn) {
+  ASSERT_EQ(assay({"run", "--detach", suite(sleeper(1), "extra: [--hold]").string()}).status.code,
+            0);
+  EXPECT_THAT(assay({"top", "--once", latest().string()}).out,
+              HasSubstr("is pending: JobHeldUser"));
+  EXPECT_THAT(assay({"stop", latest().string()}).out, HasSubstr("withdrawn"));
+  EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }));
+}
+
+TEST_F(Slurm, ADetachedRunNeedsASharedFileSystem) {
+  const CommandResult run = assay({"run", "--detach", suite(sleeper(1), "shared: false").string()});
+  EXPECT_EQ(run.status.code, 2) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("shared: true"));
+}
+
 TEST_F(Slurm, AKilledAgentIsNamedAndTheOthersAreStopped) {
   const pid_t pid = start_and_wait_for_ranks(suite(sleeper(2)));
   std::vector<pid_t> agents;

@@ -5,11 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "core/subprocess.h"
 #include "core/text.h"
 
 namespace assay::launch {
-
-namespace {
 
 std::vector<std::string> allocation_options(const SlurmJob& job) {
   std::vector<std::string> argv{"--job-name=" + job.name,
@@ -27,6 +26,8 @@ std::vector<std::string> allocation_options(const SlurmJob& job) {
     argv.push_back(word);
   return argv;
 }
+
+namespace {
 
 std::vector<std::string> step(const SlurmJob& job) {
   return {"srun", fmt::format("--nodes={}", job.nodes), fmt::format("--ntasks={}", job.nodes),
@@ -78,6 +79,13 @@ std::vector<std::string> slurm_step_argv(const std::string& job_id, const std::s
                                "--mem=0",    "--overlap",          "--quiet"};
   out.insert(out.end(), argv.begin(), argv.end());
   return out;
+}
+
+std::vector<SlurmState> ask_squeue(std::vector<std::string> which) {
+  which.insert(which.begin(), {"squeue", "--noheader", "--format=%i|%T|%r", "--states=all"});
+  CommandOptions options;
+  options.timeout = std::chrono::seconds(3);
+  return parse_squeue(run_command(which, options).out);
 }
 
 std::vector<SlurmState> parse_squeue(const std::string& output) {

@@ -19,6 +19,9 @@ struct SlurmJob {
   bool broadcast = false;
 };
 
+/// Pure: what salloc and sbatch are asked for.
+[[nodiscard]] std::vector<std::string> allocation_options(const SlurmJob& job);
+
 /// Pure: one srun that carries all agents, within an allocation that salloc makes for it and gives
 /// back when it ends, or within the existing one.
 [[nodiscard]] std::vector<std::string> slurm_argv(const SlurmJob& job);
@@ -34,6 +37,10 @@ struct SlurmState {
   std::string state;   ///< PENDING, RUNNING, CANCELLED, NODE_FAIL, PREEMPTED, …
   std::string reason;  ///< why it is pending
 };
+
+/// The jobs that squeue's options `which` select, ended ones too, as far as the scheduler still
+/// knows them. Empty when it does not answer within three seconds.
+[[nodiscard]] std::vector<SlurmState> ask_squeue(std::vector<std::string> which);
 
 /// Reads lines of `squeue --format=%i|%T|%r`. Pure.
 [[nodiscard]] std::vector<SlurmState> parse_squeue(const std::string& output);

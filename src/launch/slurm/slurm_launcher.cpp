@@ -21,13 +21,6 @@ constexpr Nanoseconds kDefaultWait = std::chrono::minutes(10);
 constexpr int kTries = 12;
 constexpr int kBetweenTries_ms = 250;
 
-std::vector<SlurmState> ask_squeue(std::vector<std::string> which) {
-  which.insert(which.begin(), {"squeue", "--noheader", "--format=%i|%T|%r", "--states=all"});
-  CommandOptions options;
-  options.timeout = std::chrono::seconds(3);
-  return parse_squeue(run_command(which, options).out);
-}
-
 }  // namespace
 
 SlurmLauncher::SlurmLauncher(const plan::Cluster& cluster, fs::path bindir)

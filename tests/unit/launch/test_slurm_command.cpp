@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "launch/bundle.h"
+#include "launch/slurm/slurm_batch.h"
 #include "launch/slurm/slurm_command.h"
 
 namespace assay::launch {
@@ -37,6 +38,20 @@ TEST(SlurmCommand, WithinAnAllocationThereIsOnlySrun) {
   EXPECT_EQ(argv[0], "srun");
   EXPECT_THAT(argv, Contains("--jobid=17"));
   EXPECT_THAT(argv, Not(Contains("--partition=gpu")));
+}
+
+TEST(SlurmCommand, ABatchJobAsksForTheNodesOfTheLargestCase) {
+  plan::Plan plan;
+  plan.run_id = "run1";
+  plan.cases.resize(2);
+  plan.cases[1].nodes = 3;
+  plan.cluster.options = {{"partition", "gpu"}};
+  const auto argv = sbatch_argv(plan, {"/opt/assay", "run", "--resume", "/a b"}, "/a b/log");
+  EXPECT_EQ(argv[0], "sbatch");
+  EXPECT_THAT(argv, IsSupersetOf({"--nodes=3-3", "--partition=gpu", "--output=/a b/log",
+                                  "--no-requeue", "--wrap=exec /opt/assay run --resume '/a b'"}));
+  plan.cluster.retries = 1;
+  EXPECT_THAT(sbatch_argv(plan, {"x"}, "log"), Contains("--requeue"));
 }
 
 TEST(SlurmCommand, SharedNodesAreOnRequest) {
