@@ -226,28 +226,21 @@ bool all_same(const std::vector<ImportedNode>& nodes, F&& field) {
 }
 
 std::string render(const NodesImport& import, const fs::path& file,
-                   const std::vector<std::string>& local_names,
-                   std::vector<Diagnostic>& diagnostics) {
+                   const std::vector<std::string>& local_names) {
   const std::vector<ImportedNode>& nodes = import.nodes;
   const bool local = nodes.size() == 1 && is_this_machine(nodes[0].host, local_names);
   std::string out = fmt::format("# Written by assay {} import nodes, from {} ({}).\n",
                                 version_string(), printable(file.string()), import.format);
   const bool same_user = all_same(nodes, [](const auto& node) { return node.user; });
   const bool same_port = all_same(nodes, [](const auto& node) { return node.port; });
-  if (!same_user || !same_port) {
-    diagnostics.push_back({file.string(), 0, 0, Severity::warning,
-                           "the nodes differ in user or port, a suite has one for all: what to put "
-                           "into ~/.ssh/config is in the comments"});
-    out += "# The nodes differ in user or port. Put this into ~/.ssh/config:\n";
-    for (const ImportedNode& node : nodes) {
-      if ((same_user || node.user.empty()) && (same_port || !node.port)) continue;
-      out += fmt::format("#   Host {}\n", node.host);
-      if (!same_user && !node.user.empty()) out += fmt::format("#     User {}\n", node.user);
-      if (!same_port && node.port) out += fmt::format("#     Port {}\n", *node.port);
-    }
-  }
   out += fmt::format("cluster:\n  launcher: {}\n  hosts:\n", local ? "local" : "ssh");
-  for (const ImportedNode& node : nodes) out += fmt::format("    - \"{}\"\n", node.host);
+  for (const ImportedNode& node : nodes) {
+    std::string own;
+    if (!same_user && !node.user.empty()) own += fmt::format(", user: \"{}\"", node.user);
+    if (!same_port && node.port) own += fmt::format(", port: {}", *node.port);
+    out += own.empty() ? fmt::format("    - \"{}\"\n", node.host)
+                       : fmt::format("    - {{name: \"{}\"{}}}\n", node.host, own);
+  }
   if (import.master_port) out += fmt::format("  master_port: {}\n", *import.master_port);
   const bool user = same_user && !nodes[0].user.empty();
   const bool port = same_port && nodes[0].port.has_value();
@@ -266,7 +259,7 @@ NodesImport import_nodes(const fs::path& file, const std::vector<std::string>& l
                 fs::exists(file, ec) ? "not a regular file" : "there is no such file",
                 file.string(), "give an ais-bench node file (JSON) or FlagPerf's cluster_conf.py");
   NodesImport out = file.extension() == ".py" ? read_cluster_conf(file) : Reader().read(file);
-  out.cluster_yaml = render(out, file, local_names, out.diagnostics);
+  out.cluster_yaml = render(out, file, local_names);
   return out;
 }
 

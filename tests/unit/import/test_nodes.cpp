@@ -114,12 +114,13 @@ TEST_F(NodeFiles, HaveTheirUnknownFieldsNamed) {
                                      HasSubstr("nodes.json:1:27: warning: 'usr' of 10.1.2.3")));
 }
 
-TEST_F(NodeFiles, WithDifferentUsersSayWhatBelongsIntoSshConfig) {
+TEST_F(NodeFiles, WithDifferentUsersGiveEachHostItsOwn) {
   const NodesImport nodes = import(
       R"({"cluster": {"10.1.2.3": {"user": "a"}, "10.1.2.4": {"user": "b", "port": 8000}}})");
-  EXPECT_TRUE(cluster(nodes).options.empty());
-  EXPECT_THAT(nodes.cluster_yaml, HasSubstr("#   Host 10.1.2.4\n#     User b\n#     Port 8000\n"));
-  EXPECT_THAT(diagnostics(nodes), Contains(HasSubstr("the nodes differ in user or port")));
+  const plan::Cluster made = cluster(nodes);
+  EXPECT_TRUE(made.options.empty());
+  EXPECT_EQ(made.hosts[0].ssh, (Json{{"user", "a"}}));
+  EXPECT_EQ(made.hosts[1].ssh, (Json{{"user", "b"}, {"port", 8000}}));
 }
 
 TEST_F(NodeFiles, OfThisMachineAloneAreLocal) {
