@@ -84,6 +84,7 @@ class Console {
          paint("2", plain(result.run_id)));
     line("");
     table(result);
+    scaling(result);
     for (const CaseResult& one : result.cases) findings(one);
     line("");
     line(verdict_line(result));
@@ -169,6 +170,19 @@ class Console {
     std::size_t n = 0;
     for (const std::string& part : wrap(text, width_ > indent ? width_ - indent : 1))
       line((n++ == 0 ? first : rest) + part);
+  }
+
+  void scaling(const judge::RunResult& result) {
+    bool first = true;
+    for (const CaseResult& one : result.cases) {
+      const judge::Summary* summary = find_summary(one, "scaling_efficiency");
+      if (summary == nullptr) continue;
+      if (first) line("");
+      first = false;
+      paragraph(plain(fmt::format("{}: {}", one.name, summary->note)),
+                "scaling " + pad_left(own(show_percent(summary->median)), 7) + "  ",
+                std::string(17, ' '));
+    }
   }
 
   void findings(const CaseResult& one) {

@@ -21,6 +21,20 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+TEST(Console, ShowsTheScalingEfficiencyAndWhatItIsMeasuredAgainst) {
+  judge::RunResult run;
+  judge::CaseResult one;
+  one.name = "m:f:h:4:1:1";
+  judge::Summary summary;
+  summary.info.name = "scaling_efficiency";
+  summary.median = 0.37;
+  summary.note = "4 ranks against the 1 of 'm:f:h:1:1:1'";
+  one.summary.push_back(summary);
+  run.cases.push_back(one);
+  EXPECT_THAT(render_console(run, {}),
+              HasSubstr("scaling    37 %  m:f:h:4:1:1: 4 ranks against the 1 of 'm:f:h:1:1:1'\n"));
+}
+
 TEST(Columns, CountsWideAndCombiningCharacters) {
   EXPECT_EQ(columns_of("abc"), 3U);
   EXPECT_EQ(columns_of("é–±"), 3U);
