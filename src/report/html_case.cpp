@@ -86,15 +86,17 @@ std::string below_card(const Summary& summary) {
 
 // What says most about a case, in this order after the headline; "*" stands for the metrics that
 // the workload or the user named. The rest of the catalogue is in the tables.
-constexpr std::array<std::string_view, 16> kCards{"p_whole",
+constexpr std::array<std::string_view, 18> kCards{"p_whole",
                                                   "p_train",
                                                   "p_core",
                                                   "tokens_per_s",
+                                                  "scaling_efficiency",
                                                   "e2e_time",
                                                   "time_to_target",
                                                   "*",
                                                   "step_time_p50",
                                                   "step_time_p99",
+                                                  "node_imbalance",
                                                   "mfu",
                                                   "energy_j",
                                                   "samples_per_joule",
