@@ -138,8 +138,7 @@ std::vector<int> logged_ranks(const fs::path& node_dir) {
       ranks.push_back(std::stoi(std::string(*(*match)[1])));
   }
   std::ranges::sort(ranks);
-  const auto repeated = std::ranges::unique(ranks);
-  ranks.erase(repeated.begin(), repeated.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
 

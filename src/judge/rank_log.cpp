@@ -386,8 +386,7 @@ void RankLogReader::on_text(std::string_view line) {
 
 std::string rank_list(std::vector<int> ranks) {
   std::ranges::sort(ranks);
-  const auto repeated = std::ranges::unique(ranks);
-  ranks.erase(repeated.begin(), repeated.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   if (ranks.empty()) return "no rank";
   std::string out = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < ranks.size();) {

@@ -53,7 +53,7 @@ std::string submit_batch(const plan::Plan& plan, const std::vector<std::string>&
                 "file system, run assay in tmux or within salloc");
   const CommandResult result = run_slurm(sbatch_argv(plan, command, log));
   // "17" or "17;cluster"
-  const std::string id(trim(std::string_view(result.out).substr(0, result.out.find(';'))));
+  std::string id(trim(std::string_view(result.out).substr(0, result.out.find(';'))));
   if (!result.status.ok() || id.empty())
     throw Error(ErrorKind::launch, "sbatch did not take the job: " + own_words(result));
   return id;
