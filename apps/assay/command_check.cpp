@@ -1,14 +1,17 @@
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "launch/preflight.h"
+#include "launch/preflight_text.h"
 #include "paths.h"
 #include "planning.h"
 #include "terminal.h"
@@ -23,50 +26,47 @@ struct CheckOptions {
   std::string format = "text";
 };
 
-std::string colored(probe::Level level, bool color) {
-  std::string text(probe::to_string(level));
-  if (!color) return text;
-  const char* code = level == probe::Level::pass ? "32" : level == probe::Level::warn ? "33" : "31";
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
-}
-
-void print_text(const plan::Plan& plan, const std::vector<launch::NodeChecks>& nodes) {
-  const bool color = terminal().color;
-  fmt::print("{}  suite {}: {} case{}, ready to run\n", colored(probe::Level::pass, color),
-             plan.suite_file, plan.cases.size(), plan.cases.size() == 1 ? "" : "s");
-  std::size_t width = 0;
-  for (const launch::NodeChecks& node : nodes)
-    for (const probe::Check& check : node.checks) width = std::max(width, check.id.size());
-  for (const launch::NodeChecks& node : nodes) {
-    fmt::print("\n{}\n", node.host);
-    for (const probe::Check& check : node.checks) {
-      fmt::print("{}  {:<{}}  {}\n", colored(check.level, color), check.id, width,
-                 printable(check.seen));
-      if (check.level != probe::Level::pass && !check.advice.empty())
-        fmt::print("      {:<{}}  → {}\n", "", width, printable(check.advice));
-    }
+/// What takes its time, on stderr: redrawn on a terminal, else a line whenever it changes.
+class Waiting {
+ public:
+  ~Waiting() {
+    if (drawn_) fmt::print(stderr, "\r\x1b[K");
   }
-}
-
-void print_json(const plan::Plan& plan, const std::vector<launch::NodeChecks>& nodes) {
-  Json list = Json::array();
-  for (const launch::NodeChecks& node : nodes) {
-    Json checks = Json::array();
-    for (const probe::Check& check : node.checks) checks.push_back(probe::to_json(check));
-    list.push_back({{"node", node.node}, {"host", node.host}, {"checks", std::move(checks)}});
+  void show(const std::string& stage) {
+    if (interactive_)
+      fmt::print(stderr, "\r\x1b[K{}", ellipsize(printable(stage), terminal().width - 1));
+    else if (stage != shown_)
+      fmt::print(stderr, "{}\n", printable(stage));
+    drawn_ = interactive_;
+    shown_ = stage;
+    std::fflush(stderr);
   }
-  fmt::print("{}", dump_pretty({{"suite", plan.suite}, {"nodes", std::move(list)}}));
-}
+
+ private:
+  const bool interactive_ = ::isatty(STDERR_FILENO) == 1;
+  bool drawn_ = false;
+  std::string shown_;
+};
 
 int check(const CheckOptions& options) {
   const plan::Plan plan = make_plan(options.plan);
   const auto launcher = launch::make_launcher(plan.cluster, bin_dir());
-  const std::vector<launch::NodeChecks> nodes =
-      launch::preflight(plan, *launcher, std::filesystem::absolute(options.out));
-  if (options.format == "json")
-    print_json(plan, nodes);
-  else
-    print_text(plan, nodes);
+  std::vector<launch::NodeChecks> nodes;
+  {
+    Waiting waiting;
+    nodes = launch::preflight(plan, *launcher,
+                              {std::filesystem::absolute(options.out),
+                               [&](const std::string& stage) { waiting.show(stage); }});
+  }
+  if (options.format == "json") {
+    fmt::print("{}", dump_pretty({{"suite", plan.suite}, {"nodes", launch::to_json(nodes)}}));
+  } else {
+    const Terminal screen = terminal();
+    fmt::print("{}  suite {}: {} case{}, ready to run\n\n{}",
+               launch::level_text(probe::Level::pass, screen.color), plan.suite_file,
+               plan.cases.size(), plan.cases.size() == 1 ? "" : "s",
+               launch::render_checks(nodes, {screen.color, screen.width}));
+  }
   const bool fit = std::ranges::all_of(nodes, [](const launch::NodeChecks& node) {
     return probe::worst(node.checks) != probe::Level::fail;
   });

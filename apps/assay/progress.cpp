@@ -111,6 +111,10 @@ void Progress::round_ended(const plan::CasePlan& plan_case, int round,
                    outcome.reason.empty() ? "" : ": " + printable(outcome.reason)));
 }
 
+void Progress::warning(const std::string& text) {
+  line("warning: " + printable(text));
+}
+
 void Progress::stopping(int signals) {
   line(signals == 1 ? "stopping: the ranks get SIGTERM and their grace; press Ctrl-C again to kill "
                       "them at once"

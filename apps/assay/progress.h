@@ -21,6 +21,7 @@ class Progress : public launch::Observer {
   void round_ended(const plan::CasePlan& plan_case, int round,
                    const launch::RoundOutcome& outcome) override;
   void waiting(const std::string& what_for) override;
+  void warning(const std::string& text) override;
   void stopping(int signals) override;
 
  private:

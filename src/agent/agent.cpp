@@ -7,13 +7,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/device_idle.h"
 #include "agent/identity.h"
 #include "agent/node_files.h"
+#include "agent/page_caches.h"
 #include "agent/spawn.h"
 #include "core/error.h"
 #include "core/version.h"
 #include "probe/check.h"
 #include "probe/devices.h"
+#include "probe/listing.h"
 #include "probe/system_info.h"
 
 namespace assay::agent {
@@ -25,6 +28,7 @@ constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
 // A controller that does not read: heartbeats are dropped beyond this, never facts.
 constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
 constexpr Nanoseconds kDeviceQueryLimit = std::chrono::seconds(5);
+constexpr Nanoseconds kSampleLimit = std::chrono::seconds(4);
 constexpr auto kLastWords = std::chrono::seconds(2);
 
 }  // namespace
@@ -99,6 +103,16 @@ void Agent::handle(const Json& message) {
     send({{"type", "port"}, {"port", free_port()}});
   } else if (type == "probe") {
     probe(message);
+  } else if (type == "clock") {
+    send({{"type", "clock"}, {"wall_ns", wall_now_ns()}});
+  } else if (type == "list_data") {
+    list_data(message);
+  } else if (type == "listen") {
+    listen(message);
+  } else if (type == "connect") {
+    connect(message);
+  } else if (type == "drop_caches") {
+    drop_caches();
   } else if (type == "bye") {
     end_soon("the controller said bye");
   } else {
@@ -146,10 +160,42 @@ void Agent::probe(const Json& message) {
     const std::vector<probe::Check> checks = probe::check_machine(check_options_from_json(message));
     Json list = Json::array();
     for (const probe::Check& check : checks) list.push_back(probe::to_json(check));
+    if (message.contains("sources")) {
+      std::vector<telemetry::DeviceSource> sources;
+      for (const Json& source : message["sources"])
+        sources.push_back(telemetry::device_source_from_json(source, "probe request"));
+      list.push_back(probe::to_json(check_idle(sources, kSampleLimit)));
+    }
     send({{"type", "checks"}, {"checks", std::move(list)}});
   } catch (const Error& error) {
     send({{"type", "error"}, {"reason", error.message()}});
   }
+}
+
+void Agent::list_data(const Json& message) {
+  Json listings = Json::array();
+  if (const auto paths = message.find("paths"); paths != message.end() && paths->is_array())
+    for (const Json& path : *paths)
+      if (path.is_string())
+        listings.push_back(probe::to_json(probe::list_data(path.get<std::string>())));
+  send({{"type", "data"}, {"listings", std::move(listings)}});
+}
+
+void Agent::listen(const Json& message) {
+  listening_ = {};  // a port that is asked for again must be free
+  listening_ = listen_on(message.value("port", 0));
+  send({{"type", "listening"}, {"port", listening_.port}, {"problem", listening_.problem}});
+}
+
+void Agent::connect(const Json& message) {
+  const std::vector<Peer> peers = peers_from_json(message.value("peers", Json::array()));
+  const Nanoseconds limit(message.value("limit_ns", std::int64_t{0}));
+  send({{"type", "connected"}, {"results", to_json(connect_to(peers, limit))}});
+}
+
+void Agent::drop_caches() {
+  const CacheDrop drop = drop_page_caches();
+  send({{"type", "caches"}, {"done", drop.done}, {"how", drop.how}});
 }
 
 void Agent::end_soon(const std::string& /*why*/) {

@@ -11,6 +11,7 @@
 #include <asio/steady_timer.hpp>
 
 #include "agent/protocol.h"
+#include "agent/reach.h"
 #include "agent/round_supervisor.h"
 
 namespace assay::agent {
@@ -34,6 +35,10 @@ class Agent {
   void describe(const Json& message);
   void forget(const Json& message);
   void probe(const Json& message);
+  void list_data(const Json& message);
+  void listen(const Json& message);
+  void connect(const Json& message);
+  void drop_caches();
   void end_soon(const std::string& why);
   void finish();
   void close_output();
@@ -56,6 +61,7 @@ class Agent {
   bool ending_ = false;    // no new round; the running one is being stopped
   bool finished_ = false;  // nothing is left but the outbox
   std::unique_ptr<RoundSupervisor> round_;
+  Listening listening_;  // for the other nodes' connections, while the cluster is checked
 };
 
 }  // namespace assay::agent

@@ -66,6 +66,7 @@ struct Workload {
   std::string launch = "per-rank";        ///< per-rank, per-node or head
   config::Node config;                    ///< defaults; a mapping. They give each key its type
   std::vector<std::string> fixed;         ///< config keys that nothing may change
+  std::vector<std::string> data_keys;     ///< config keys that are paths of data on every node
   std::vector<ConfigOverride> overrides;  ///< in file order
   std::map<std::string, std::string> env;
   std::optional<TargetSetting> target;

@@ -150,7 +150,7 @@ void check_vendor(const Vendor& vendor) {
 Workload load_workload(const std::filesystem::path& path, const std::string& display) {
   const Mapping map(config::load_yaml(path, display), "a workload",
                     {"name", "description", "frameworks", "command", "launch", "config", "fixed",
-                     "overrides", "env", "target", "warmup_steps", "limits", "rules"});
+                     "data_keys", "overrides", "env", "target", "warmup_steps", "limits", "rules"});
   check_name(map.at("name"), path);
   Workload workload;
   workload.name = map.at("name").nonempty_text();
@@ -177,6 +177,14 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
     for (const Node& key : fixed->items())
       config::require_known(key, "config key", key.text(), keys);
     workload.fixed = fixed->texts();
+  }
+  if (const Node* data = map.find("data_keys")) {
+    for (const Node& key : data->items()) {
+      config::require_known(key, "config key", key.text(), keys);
+      if (!workload.config.find(key.text())->json().is_string())
+        key.fail("'" + key.text() + "' is not text, so it cannot be a path");
+    }
+    workload.data_keys = data->texts();
   }
   if (const Node* overrides = map.find("overrides"))
     for (const Node& item : overrides->items())

@@ -36,6 +36,21 @@ std::string endings(const std::vector<const RankEvidence*>& ranks) {
   return join(parts, "; ");
 }
 
+// A node of which the journal says nothing kept its caches too.
+void note_caches(RoundContext& round) {
+  std::map<std::string, std::vector<std::string>> kept;  // by reason
+  double count = 0;
+  for (const NodeEvidence& node : round.evidence.nodes) {
+    if (node.caches_dropped == true) continue;
+    ++count;
+    kept[node.caches_how.empty() ? "not recorded" : node.caches_how].push_back(
+        node.host.empty() ? fmt::format("node {}", node.node) : node.host);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [reason, hosts] : kept) parts.push_back(join(hosts, ", ") + ": " + reason);
+  round.fact("caches_kept", count, join(parts, "; "));
+}
+
 }  // namespace
 
 void compute_facts(RoundContext& round) {
@@ -126,6 +141,7 @@ void compute_facts(RoundContext& round) {
     hosts.push_back(node.host.empty() ? fmt::format("node {}", node.node) : node.host);
   }
   round.fact("killed_leftovers", leftovers, hosts.empty() ? "" : "on " + join(hosts, ", "));
+  if (round.plan.drop_caches) note_caches(round);
 }
 
 }  // namespace assay::judge

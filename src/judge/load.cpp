@@ -115,6 +115,11 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     node.agent_cpu_s = real(event, "agent_cpu_s");
     node.killed_leftovers = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer(event, "killed_leftovers").value_or(0)));
+  } else if (kind == "caches") {
+    NodeEvidence& node = node_of(round, small(event, "node", 0), text(event, "host"));
+    const auto done = event.find("done");
+    node.caches_dropped = done != event.end() && done->is_boolean() && done->get<bool>();
+    node.caches_how = text(event, "how");
   } else if (kind == "gap") {
     round.gaps.push_back({small(event, "node", 0), text(event, "source"),
                           real(event, "seconds").value_or(0), text(event, "reason")});

@@ -100,6 +100,8 @@ const std::vector<FactInfo>& fact_catalogue() {
        false},
       {"killed_leftovers", "processes", "processes that outlived their rank and were killed",
        "round", true},
+      {"caches_kept", "nodes",
+       "nodes whose page cache could not be dropped, where it was asked for", "round", false},
       {"cv", "ratio", "coefficient of variation of the headline metric; needs 3 completed rounds",
        "case", false},
       {"rounds_completed", "rounds", "rounds that completed", "case", false},

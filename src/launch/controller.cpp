@@ -18,6 +18,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "launch/clock_offset.h"
 #include "launch/process.h"
 #include "rendezvous/container.h"
 
@@ -115,7 +116,7 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
   Fleet fleet(loop, *launcher_, hosts);
   fleet_ = &fleet;
   fleet.on_waiting([this](const std::string& what_for) { observer_.waiting(what_for); });
-  co_await prepare(fleet);
+  co_await prepare(fleet, journal);
   bool all_completed = true;
   for (const plan::CasePlan& plan_case : plan.cases) {
     bool startable = true;
@@ -149,8 +150,23 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
   co_return status;
 }
 
-asio::awaitable<void> Controller::prepare(Fleet& fleet) {
+// Times of several hosts are worth comparing only as far as their clocks agree.
+asio::awaitable<void> Controller::compare_clocks(Fleet& fleet, store::Journal& journal) {
+  if (launcher_->name() == "local") co_return;
+  for (const auto& [node, offset] : co_await measure_offsets(fleet)) {
+    const std::string& host = fleet.hosts()[static_cast<std::size_t>(node)];
+    Json fields{{"node", node}, {"host", host}};
+    fields.update(to_json(offset));
+    journal.append("clock_offset", fields);
+    const probe::Check check = check_offset(offset);
+    if (check.level == probe::Level::fail)
+      observer_.warning("the clock of " + host + " is " + check.seen + ": " + check.advice);
+  }
+}
+
+asio::awaitable<void> Controller::prepare(Fleet& fleet, store::Journal& journal) {
   co_await fleet.connect();
+  co_await compare_clocks(fleet, journal);
   if (std::filesystem::exists(run_.system_file())) co_return;
   Json nodes = Json::array();
   const Json& vendor = run_.plan().vendor_data;

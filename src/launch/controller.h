@@ -22,6 +22,8 @@ class Observer {
                            const RoundOutcome& outcome) = 0;
   /// The agents are not there yet: what the scheduler says they wait for.
   virtual void waiting(const std::string& what_for) = 0;
+  /// Something that the user should know and that does not end the run.
+  virtual void warning(const std::string& text) = 0;
   virtual void stopping(int signals) = 0;  ///< the user asked once (1) or again (2)
 };
 
@@ -41,7 +43,8 @@ class Controller {
 
  private:
   asio::awaitable<std::string> execute_rounds(asio::io_context& loop);
-  asio::awaitable<void> prepare(Fleet& fleet);
+  asio::awaitable<void> prepare(Fleet& fleet, store::Journal& journal);
+  asio::awaitable<void> compare_clocks(Fleet& fleet, store::Journal& journal);
   asio::awaitable<void> provide_image(Fleet& fleet, const plan::CasePlan& plan_case);
   asio::awaitable<RoundOutcome> execute_round(asio::io_context& loop, Fleet& fleet,
                                               store::Journal& journal,

@@ -46,7 +46,7 @@ asio::awaitable<void> Fleet::wait(Nanoseconds limit, const std::function<bool()>
   }
 }
 
-asio::awaitable<void> Fleet::connect() {
+asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
   for (const ChannelCommand& command : launcher_.render(hosts_)) {
     if (std::ranges::all_of(command.nodes, [&](int node) { return connected(node); })) continue;
     // Nodes that share a command with a lost one start anew with it.
@@ -68,13 +68,12 @@ asio::awaitable<void> Fleet::connect() {
     throw Error(ErrorKind::launch, "stopped while the agents were being started", {},
                 "'assay run --resume' goes on");
 
-  std::string silent;
+  std::map<int, std::string> missing;
   for (int node = 0; node < size(); ++node) {
     if (hellos_.contains(node)) continue;
     const auto failure = failures_.find(node);
-    silent +=
-        (silent.empty() ? "" : "; ") + hosts_[static_cast<std::size_t>(node)] + ": " +
-        (failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second);
+    missing[node] =
+        failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second;
   }
   // Those that answered end when this fleet does; the others may wait for ever.
   for (int node = 0; node < size(); ++node)
@@ -83,6 +82,14 @@ asio::awaitable<void> Fleet::connect() {
     throw Error(ErrorKind::launch,
                 "no agent came within " + format_duration(limit) + ": " + waiting_for_, {},
                 "ask for less, wait for longer (cluster.slurm.wait), or try again later");
+  co_return missing;
+}
+
+asio::awaitable<void> Fleet::connect() {
+  const std::map<int, std::string> missing = co_await try_connect();
+  std::string silent;
+  for (const auto& [node, why] : missing)
+    silent += (silent.empty() ? "" : "; ") + hosts_[static_cast<std::size_t>(node)] + ": " + why;
   if (!silent.empty())
     throw Error(ErrorKind::launch, "not every agent could be started: " + silent, {},
                 "check that the hosts are reachable and that assay-agent runs there");
@@ -111,6 +118,13 @@ asio::awaitable<void> Fleet::wait_for_hellos(Nanoseconds limit) {
 
 asio::awaitable<std::map<int, Json>> Fleet::ask(const Json& request, std::string answer,
                                                 Nanoseconds limit) {
+  std::map<int, Json> requests;
+  for (int node = 0; node < size(); ++node) requests[node] = request;
+  co_return co_await ask_each(requests, std::move(answer), limit);
+}
+
+asio::awaitable<std::map<int, Json>> Fleet::ask_each(const std::map<int, Json>& requests,
+                                                     std::string answer, Nanoseconds limit) {
   std::map<int, Json> answers;
   std::set<int> gone;
   Listener previous = std::move(listener_);
@@ -120,8 +134,16 @@ asio::awaitable<std::map<int, Json>> Fleet::ask(const Json& request, std::string
   };
   collector.lost = [&](int node, const std::string&) { gone.insert(node); };
   listener_ = std::move(collector);
-  for (int node = 0; node < size(); ++node) send(node, request);
-  co_await wait(limit, [&] { return answers.size() + gone.size() >= hosts_.size(); });
+  std::set<int> asked;  // a node whose agent never came cannot answer
+  for (const auto& [node, request] : requests) {
+    if (!connected(node)) continue;
+    asked.insert(node);
+    send(node, request);
+  }
+  co_await wait(limit, [&] {
+    return std::ranges::all_of(
+        asked, [&](int node) { return answers.contains(node) || gone.contains(node); });
+  });
   listener_ = std::move(previous);
   co_return answers;
 }

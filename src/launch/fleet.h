@@ -33,6 +33,9 @@ class Fleet {
   /// Starts the agents that are not there (all at first, later those that were lost) and waits for
   /// every hello. Throws Error of kind launch that names the hosts which did not answer in time.
   asio::awaitable<void> connect();
+  /// The same without throwing for a host's sake: node → why its agent did not come. Those that
+  /// came stay.
+  asio::awaitable<std::map<int, std::string>> try_connect();
   /// Asks every agent what machine it is on: node → system information. Nodes that do not answer
   /// within `limit` are left out.
   asio::awaitable<std::map<int, Json>> describe(const Json& device_query, Nanoseconds limit);
@@ -41,6 +44,9 @@ class Fleet {
   asio::awaitable<std::map<int, Json>> ask(const Json& request, std::string answer,
                                            Nanoseconds limit);
 
+  /// A request of its own for each node.
+  asio::awaitable<std::map<int, Json>> ask_each(const std::map<int, Json>& requests,
+                                                std::string answer, Nanoseconds limit);
   /// The same for one agent; nothing when it does not answer in time.
   asio::awaitable<std::optional<Json>> ask_one(int node, const Json& request, std::string answer,
                                                Nanoseconds limit);
@@ -65,6 +71,7 @@ class Fleet {
   asio::awaitable<void> disconnect();
 
   [[nodiscard]] const std::vector<std::string>& hosts() const noexcept { return hosts_; }
+  [[nodiscard]] bool connected(int node) const;
   [[nodiscard]] int size() const noexcept { return static_cast<int>(hosts_.size()); }
 
  private:
@@ -73,7 +80,6 @@ class Fleet {
   asio::awaitable<void> wait_for_hellos(Nanoseconds limit);
   void close_channel(int node);
   asio::awaitable<void> wait(Nanoseconds limit, const std::function<bool()>& until);
-  [[nodiscard]] bool connected(int node) const;
 
   asio::io_context& loop_;
   const Launcher& launcher_;

@@ -32,6 +32,12 @@ std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
               "known: " + join(known, ", ") + "; --set cluster.launcher=local runs here");
 }
 
+std::filesystem::path at_home(const std::filesystem::path& path, const Json& hello) {
+  const std::string text = path.string();
+  if (!text.starts_with("~/")) return path;
+  return std::filesystem::path(hello.value("home", "/")) / text.substr(2);
+}
+
 void require_hosts(const plan::CasePlan& plan_case, const std::vector<std::string>& hosts,
                    const std::string& suite_file) {
   if (plan_case.nodes <= static_cast<int>(hosts.size())) return;

@@ -113,6 +113,9 @@ struct LauncherInfo {
 [[nodiscard]] std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
                                                       const std::filesystem::path& bindir);
 
+/// A leading "~/" replaced by the home of the user on the node, which its agent's `hello` tells.
+[[nodiscard]] std::filesystem::path at_home(const std::filesystem::path& path, const Json& hello);
+
 /// Throws Error of kind config when the case wants more nodes than there are hosts.
 void require_hosts(const plan::CasePlan& plan_case, const std::vector<std::string>& hosts,
                    const std::string& suite_file);

@@ -23,6 +23,8 @@ constexpr std::int64_t kSilenceLimit = 15'000'000'000;
 // After a stop an agent needs its grace, a look for leftovers and the end of telemetry.
 constexpr std::int64_t kStopMargin = 20'000'000'000;
 constexpr Nanoseconds kPortLimit = std::chrono::seconds(5);
+// The agent gives sync and sudo their own, shorter limits.
+constexpr Nanoseconds kDropLimit = std::chrono::minutes(2);
 constexpr int kDefaultPort = 29500;
 constexpr auto kCheckEvery = std::chrono::milliseconds(200);
 
@@ -89,11 +91,9 @@ void Round::journal(const std::string& event, int node, const Json& message) {
 }
 
 std::filesystem::path Round::remote_dir(int node) const {
-  std::filesystem::path path = context_.launcher.remote_dir(
-      context_.run.node_dir(context_.plan_case.name, number_, host(node), node));
-  const std::string text = path.string();
-  if (!text.starts_with("~/")) return path;
-  return std::filesystem::path(context_.fleet.identity(node).value("home", "/")) / text.substr(2);
+  return at_home(context_.launcher.remote_dir(
+                     context_.run.node_dir(context_.plan_case.name, number_, host(node), node)),
+                 context_.fleet.identity(node));
 }
 
 asio::awaitable<void> Round::choose_port() {
@@ -136,13 +136,38 @@ void Round::name_the_scheduler() {
     outcome_ = RoundOutcome{"lost", why, "run again with --resume, or set cluster.retries"};
 }
 
-void Round::send_work() {
-  const plan::CasePlan& plan_case = context_.plan_case;
+// Before any rank starts: a node that still writes its pages out would hold up the others.
+asio::awaitable<std::map<int, Json>> Round::drop_caches() {
+  std::map<int, Json> drops;
+  if (!context_.plan_case.drop_caches) co_return drops;
+  std::map<int, Json> requests;
+  for (int node = 0; node < context_.plan_case.nodes; ++node)
+    requests[node] = {{"type", "drop_caches"}};
+  const std::map<int, Json> answers =
+      co_await context_.fleet.ask_each(requests, "caches", kDropLimit);
+  for (const auto& [node, request] : requests) {
+    const auto answer = answers.find(node);
+    if (answer != answers.end() && answer->second.value("done", false))
+      drops[node] = {{"done", true}, {"how", answer->second.value("how", "")}};
+    else
+      drops[node] = {
+          {"done", false},
+          {"how", answer == answers.end()
+                      ? "the agent did not answer in " + format_duration(kDropLimit)
+                      : answer->second.value("how", answer->second.value("reason", ""))}};
+  }
+  co_return drops;
+}
+
+void Round::journal_start() {
   Json nodes = Json::array();
-  for (int node = 0; node < plan_case.nodes; ++node)
+  for (int node = 0; node < context_.plan_case.nodes; ++node)
     nodes.push_back({{"node", node}, {"host", host(node)}});
   journal("round_start", -1, {{"nodes", nodes}, {"master_port", placement_.master_port}});
+}
 
+void Round::send_work() {
+  const plan::CasePlan& plan_case = context_.plan_case;
   for (int node = 0; node < plan_case.nodes; ++node) {
     const std::filesystem::path directory = remote_dir(node);
     rendezvous::NodeCommands commands =
@@ -195,7 +220,14 @@ asio::awaitable<RoundOutcome> Round::run() {
                            guarded([&] { on_lost(node, reason); });
                          }});
   if (placement_.master_port == 0) co_await choose_port();
-  send_work();
+  const std::map<int, Json> drops = co_await drop_caches();
+  journal_start();
+  for (const auto& [node, drop] : drops) journal("caches", node, drop);
+  // Interrupted while the caches were dropped: there is nothing to wait for.
+  if (outcome_)
+    for (Node& node : nodes_) node.ended = true;
+  else
+    send_work();
   while (!finished() && !failure_) {
     changed_.expires_after(kCheckEvery);
     asio::error_code ec;

@@ -69,6 +69,8 @@ class Round {
   asio::awaitable<void> choose_port();
   asio::awaitable<void> collect_evidence();
   void name_the_scheduler();
+  asio::awaitable<std::map<int, Json>> drop_caches();
+  void journal_start();
   void send_work();
   void on_message(int node, const Json& message);
   void on_lost(int node, const std::string& reason);

@@ -50,6 +50,8 @@ Json to_json(const CasePlan& plan) {
             {"config", plan.config},       {"config_origin", plan.config_origin}};
   if (plan.rendezvous != CasePlan{}.rendezvous) json["rendezvous"] = plan.rendezvous;
   if (plan.container) json["container"] = to_json(*plan.container);
+  if (!plan.data_paths.empty()) json["data_paths"] = plan.data_paths;
+  if (plan.drop_caches) json["drop_caches"] = true;
   json["metrics"] = Json::array();
   for (const OutputMetric& metric : plan.metrics) json["metrics"].push_back(to_json(metric));
   if (plan.target) json["target"] = to_json(*plan.target);
@@ -220,6 +222,8 @@ CasePlan read_case(const Fields& fields) {
   if (fields.has("container")) plan.container = read_container(fields.fields("container"));
   plan.workdir = fields.text("workdir");
   plan.data = fields.text("data");
+  if (fields.has("data_paths")) plan.data_paths = fields.texts("data_paths");
+  if (fields.has("drop_caches")) plan.drop_caches = fields.boolean("drop_caches");
   plan.config = fields.object("config");
   plan.config_origin = fields.text_map("config_origin");
   for (const Json& item : fields.array("metrics")) {

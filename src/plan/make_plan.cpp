@@ -212,6 +212,20 @@ void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Clust
   }
 }
 
+// In a container only `data` is known to have the same path outside.
+std::vector<std::string> data_paths_of(const Workload& workload, const CasePlan& plan) {
+  std::vector<std::string> paths;
+  const auto add = [&](const std::string& path) {
+    if (!path.empty() && std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+  };
+  add(plan.data);
+  if (plan.container) return paths;
+  for (const std::string& key : workload.data_keys)
+    if (const auto value = plan.config.find(key); value != plan.config.end() && value->is_string())
+      add(value->get<std::string>());
+  return paths;
+}
+
 CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog& catalog,
                       const Vendor& vendor, const PlanOptions& options) {
   static const Workload kNone;
@@ -247,6 +261,8 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
     merge_workload_config(workload, wanted, suite.vendor, plan);
   else
     take_own_config(wanted, plan);
+  plan.data_paths = data_paths_of(workload, plan);
+  plan.drop_caches = wanted.drop_caches.value_or(suite.defaults.drop_caches.value_or(false));
   plan.metrics = wanted.metrics;
   if (const auto& target = wanted.target ? wanted.target : workload.target)
     plan.target = Target{target->metric, target->value, target->better};

@@ -72,9 +72,11 @@ struct CasePlan {
   std::vector<std::string> command;  ///< argv; placeholders are expanded per rank (docs/suite.md)
   std::map<std::string, std::string> env;
   std::optional<Container> container;
-  std::string workdir;           ///< empty: the folder that assay was started in
-  std::string data;              ///< data path, or empty
-  Json config = Json::object();  ///< written as config.json for the ranks
+  std::string workdir;                  ///< empty: the folder that assay was started in
+  std::string data;                     ///< data path, or empty
+  std::vector<std::string> data_paths;  ///< `data` and what the configuration names, as given
+  bool drop_caches = false;             ///< the page cache of every node, before each round
+  Json config = Json::object();         ///< written as config.json for the ranks
   std::map<std::string, std::string> config_origin;  ///< key → "file:line" that decided it
   std::vector<OutputMetric> metrics;
   std::optional<Target> target;

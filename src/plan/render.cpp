@@ -86,6 +86,7 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
   if (plan.peak_flops)
     line(out, "peak",
          fmt::format("{:.4g} FLOP/s per device  # {}", *plan.peak_flops, plan.peak_flops_origin));
+  if (plan.drop_caches) line(out, "caches", "dropped before every round");
   if (plan.warmup_steps > 0) line(out, "warm-up", count(plan.warmup_steps, "step"));
   line(out, "limits",
        fmt::format("time {}, stall {}, grace {}, output {} per rank",

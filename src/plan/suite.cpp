@@ -206,6 +206,7 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
   }
   if (const Node* warmup = map.find("warmup_steps"))
     out.warmup_steps = catalog::read_warmup_steps(*warmup);
+  if (const Node* drop = map.find("drop_caches")) out.drop_caches = drop->boolean();
   if (const Node* limits = map.find("limits")) out.limits = catalog::read_limits(*limits);
   if (const Node* rules = map.find("rules")) out.rules = catalog::read_rule_changes(*rules);
   return out;
@@ -220,6 +221,7 @@ SuiteDefaults read_defaults(const Node& node) {
   if (map.has("repeats")) defaults.repeats = read_count(map, "repeats", 1, kMaxRepeats);
   if (const Node* warmup = map.find("warmup_steps"))
     defaults.warmup_steps = catalog::read_warmup_steps(*warmup);
+  if (const Node* drop = map.find("drop_caches")) defaults.drop_caches = drop->boolean();
   return defaults;
 }
 
@@ -267,12 +269,12 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
       {"container",
        {"runtime", "image", "runtime_options", "options", "mounts", "shm_size", "user", "pull",
         "load", "timeout"}},
-      {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps"}},
+      {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps", "drop_caches"}},
       {"limits", catalog::limit_keys()},
-      {"case",
-       {"case",    "name",    "model",  "framework",  "hardware",     "nodes",  "procs",  "repeats",
-        "command", "shell",   "launch", "rendezvous", "container",    "data",   "config", "env",
-        "workdir", "metrics", "target", "peak_flops", "warmup_steps", "limits", "rules"}},
+      {"case", {"case",      "name",       "model",        "framework",   "hardware", "nodes",
+                "procs",     "repeats",    "command",      "shell",       "launch",   "rendezvous",
+                "container", "data",       "config",       "env",         "workdir",  "metrics",
+                "target",    "peak_flops", "warmup_steps", "drop_caches", "limits",   "rules"}},
       {"metric", {"match", "unit", "better", "reduce", "across"}},
       {"target", catalog::target_keys()},
       {"rule", catalog::rule_change_keys()}};

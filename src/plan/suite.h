@@ -35,6 +35,7 @@ struct SuiteCase {
   std::optional<double> peak_flops;
   std::string peak_flops_origin;
   std::optional<int> warmup_steps;
+  std::optional<bool> drop_caches;
   catalog::LimitSettings limits;
   std::vector<catalog::RuleChange> rules;
   config::Node node;  ///< where the case was written
@@ -46,6 +47,7 @@ struct SuiteDefaults {
   std::vector<catalog::RuleChange> rules;
   std::optional<int> repeats;
   std::optional<int> warmup_steps;
+  std::optional<bool> drop_caches;
 };
 
 /// A suite file, checked as far as that is possible without the catalogue.

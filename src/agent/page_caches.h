@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+
+namespace assay::agent {
+
+/// Whether the kernel's page cache, dentries and inodes were dropped, and how or why not.
+struct CacheDrop {
+  bool done = false;
+  std::string how;  ///< "written by the agent", "by sudo", or the reason why it was not done
+};
+
+/// What is tried when the file cannot be written: a command that a sudoers rule may allow.
+[[nodiscard]] const std::vector<std::string>& drop_caches_by_sudo();
+
+/// Syncs, then writes 3 to `root`/proc/sys/vm/drop_caches, or runs `fallback` when that is not
+/// allowed. Blocks, at most some two minutes. Does not throw.
+[[nodiscard]] CacheDrop drop_page_caches(
+    const std::filesystem::path& root = "/",
+    const std::vector<std::string>& fallback = drop_caches_by_sudo());
+
+}  // namespace assay::agent
