@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "judge/line_up.h"
 #include "judge/rank_log.h"
 #include "judge/round_context.h"
 
@@ -117,6 +119,17 @@ void compute_facts(RoundContext& round) {
     round.fact("clock_jump_max_s", *jump, where);
     if (round.timeline.uses_wall_clock()) round.fact("clock_jump_in_times_s", *jump, where);
   }
+
+  double skew = 0;
+  std::vector<std::string> off;
+  for (const NodeEvidence& node : evidence.nodes) {
+    if (!node.clock_behind_s) continue;
+    skew = std::max(skew, std::abs(*node.clock_behind_s));
+    if (std::abs(*node.clock_behind_s) > kWrongClock_s)
+      off.push_back(fmt::format("{}: {:.1f} s {}", node.host, std::abs(*node.clock_behind_s),
+                                *node.clock_behind_s > 0 ? "behind" : "ahead"));
+  }
+  if (!evidence.one_clock) round.fact("clock_skew_max_s", skew, join(off, ", "));
 
   double leftovers = 0;
   std::vector<std::string> hosts;
