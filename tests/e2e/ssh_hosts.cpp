@@ -29,15 +29,6 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-bool answers(int port) {
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-}
-
 void make_key(const fs::path& path) {
   (void)run_command({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path.string()});
 }
@@ -47,41 +38,87 @@ std::string user_name() {
   return entry == nullptr ? "root" : entry->pw_name;
 }
 
+// sshd insists on an absolute path.
+constexpr const char* kSshd = "/usr/sbin/sshd";
+
 }  // namespace
 
-SshDaemon::SshDaemon(const fs::path& folder) : folder_(folder / "sshd") {
-  const std::string program = "/usr/sbin/sshd";  // sshd insists on an absolute path
-  if (!fs::exists(program) || !find_program("ssh") || !find_program("ssh-keygen")) {
-    missing_ = "openssh-server is not installed";
-    return;
-  }
-  fs::create_directories(folder_);
-  fs::create_directories(cache());
+std::string missing_for_ssh() {
+  const bool there = fs::exists(kSshd) && find_program("ssh") && find_program("ssh-keygen");
+  return there ? "" : "openssh-server is not installed";
+}
+
+bool takes_connections(const std::string& address, int port) {
+  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(port));
+  if (::inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) return false;
+  return ::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+}
+
+void make_ssh_files(const fs::path& folder, int port) {
   if (::getuid() == 0) fs::create_directories("/run/sshd");
-  make_key(folder_ / "host_key");
-  make_key(folder_ / "user_key");
-  fs::copy_file(folder_ / "user_key.pub", folder_ / "authorized_keys");
-  port_ = free_port();
-  std::ofstream(folder_ / "sshd_config")
-      << "Port " << port_ << "\nListenAddress 0.0.0.0\nHostKey " << (folder_ / "host_key").string()
-      << "\nAuthorizedKeysFile " << (folder_ / "authorized_keys").string()
+  make_key(folder / "host_key");
+  make_key(folder / "user_key");
+  fs::copy_file(folder / "user_key.pub", folder / "authorized_keys");
+  std::ofstream(folder / "sshd_config")
+      << "Port " << port << "\nListenAddress 0.0.0.0\nHostKey " << (folder / "host_key").string()
+      << "\nAuthorizedKeysFile " << (folder / "authorized_keys").string()
       << "\nPidFile none\nStrictModes no\nUsePAM no\nUseDNS no\nPasswordAuthentication no\n"
          "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n"
          "MaxStartups 400\nMaxSessions 100\nPrintMotd no\n";
+}
+
+pid_t start_sshd(const fs::path& folder, const fs::path& log,
+                 const std::vector<std::string>& prefix) {
+  std::vector<std::string> words = prefix;
+  for (const std::string& word : {std::string(kSshd), std::string("-D"), std::string("-e"),
+                                  std::string("-f"), (folder / "sshd_config").string()})
+    words.push_back(word);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ::setsid();
+    ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  return pid;
+}
+
+void kill_sshd(pid_t pid) {
+  if (pid <= 0) return;
+  const std::vector<pid_t> sessions = descendants_of(pid);
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  for (const pid_t session : sessions)
+    if (read_file_or_empty("/proc/" + std::to_string(session) + "/comm").starts_with("sshd"))
+      ::kill(session, SIGKILL);
+}
+
+std::string ssh_settings(const fs::path& folder, int port, const fs::path& cache,
+                         const std::string& more) {
+  return "ssh: {user: " + user_name() + ", port: " + std::to_string(port) +
+         ", identity: " + (folder / "user_key").string() +
+         ", known_hosts: " + (folder / "known_hosts").string() + ", config: /dev/null, cache: '" +
+         (cache / "{host}").string() + "'" + (more.empty() ? "" : ", " + more) + "}\n";
+}
+
+SshDaemon::SshDaemon(const fs::path& folder) : folder_(folder / "sshd") {
+  missing_ = missing_for_ssh();
+  if (!missing_.empty()) return;
+  fs::create_directories(cache());
+  port_ = free_port();
+  make_ssh_files(folder_, port_);
   const std::string key = read_file(folder_ / "host_key.pub");
   std::ofstream known(folder_ / "known_hosts");
   for (int i = 1; i <= 100; ++i) known << "[" << host(i) << "]:" << port_ << " " << key;
   known.close();
-  pid_ = ::fork();
-  if (pid_ == 0) {
-    ::setsid();
-    const int log = ::open((folder_ / "sshd.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    ::dup2(log, STDERR_FILENO);
-    ::execl(program.c_str(), "/usr/sbin/sshd", "-D", "-e", "-f", (folder_ / "sshd_config").c_str(),
-            nullptr);
-    ::_exit(127);
-  }
-  if (!eventually([this] { return answers(port_); }))
+  pid_ = start_sshd(folder_, folder_ / "sshd.log");
+  if (!eventually([this] { return takes_connections("127.0.0.1", port_); }))
     missing_ = "sshd does not start: " + read_file_or_empty(folder_ / "sshd.log");
 }
 
@@ -90,23 +127,14 @@ SshDaemon::~SshDaemon() {
 }
 
 void SshDaemon::kill_all() {
-  if (pid_ <= 0) return;
-  const std::vector<pid_t> sessions = descendants_of(pid_);
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
-  for (const pid_t session : sessions)
-    if (read_file_or_empty("/proc/" + std::to_string(session) + "/comm").starts_with("sshd"))
-      ::kill(session, SIGKILL);
+  kill_sshd(pid_);
   pid_ = -1;
 }
 
 std::string SshDaemon::cluster(int hosts, const std::string& more) const {
   std::string text = "cluster:\n  launcher: ssh\n  hosts: [";
   for (int i = 1; i <= hosts; ++i) text += (i == 1 ? "" : ", ") + host(i);
-  return text + "]\n  ssh: {user: " + user_name() + ", port: " + std::to_string(port_) +
-         ", identity: " + (folder_ / "user_key").string() +
-         ", known_hosts: " + (folder_ / "known_hosts").string() + ", config: /dev/null, cache: '" +
-         (cache() / "{host}").string() + "'" + (more.empty() ? "" : ", " + more) + "}\n";
+  return text + "]\n  " + ssh_settings(folder_, port_, cache(), more);
 }
 
 }  // namespace assay::e2e

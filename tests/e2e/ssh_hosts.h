@@ -10,6 +10,22 @@
 
 namespace assay::e2e {
 
+/// Keys (host_key, user_key), authorized_keys and sshd_config of an sshd in `folder`, which exists.
+void make_ssh_files(const fs::path& folder, int port);
+/// Starts sshd with the files of make_ssh_files, behind `prefix` (a command that becomes it) and in
+/// a session of its own; its words go to `log`.
+[[nodiscard]] pid_t start_sshd(const fs::path& folder, const fs::path& log,
+                               const std::vector<std::string>& prefix = {});
+/// Kills an sshd of start_sshd and every connection that it serves.
+void kill_sshd(pid_t pid);
+/// "ssh: {…}" of a suite's cluster that reaches such an sshd; `more` goes into it.
+[[nodiscard]] std::string ssh_settings(const fs::path& folder, int port, const fs::path& cache,
+                                       const std::string& more = {});
+/// Why there can be no sshd on this machine; empty: there can.
+[[nodiscard]] std::string missing_for_ssh();
+/// Whether somebody takes connections at this address.
+[[nodiscard]] bool takes_connections(const std::string& address, int port);
+
 /// A real sshd on loopback with keys of its own: every address of 127.0.0.0/8 is a host of its
 /// own to ssh. Ends with the object.
 class SshDaemon {

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "harness.h"
+
+namespace assay::e2e {
+
+/// Machines that are network namespaces: each has an interface and an address of its own, all hang
+/// on one bridge, and this process reaches them too. Links can be cut and pairs be kept apart.
+/// Several test processes may have some at once. Everything is removed with the object; what a
+/// test that was killed left is removed by the next one that gets the same number.
+class NetNamespaces {
+ public:
+  /// Hosts are numbered from 1 to `hosts` (at most 250). See missing().
+  explicit NetNamespaces(int hosts);
+  ~NetNamespaces();
+  NetNamespaces(const NetNamespaces&) = delete;
+  NetNamespaces& operator=(const NetNamespaces&) = delete;
+
+  /// Why there are none (not root, no `ip`, not allowed here). Empty: they are there.
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+  [[nodiscard]] int size() const { return hosts_; }
+  [[nodiscard]] std::string address(int host) const;
+  [[nodiscard]] std::string name(int host) const;
+  /// The words that run a command on a host: {"ip", "netns", "exec", …}.
+  [[nodiscard]] std::vector<std::string> prefix(int host) const;
+
+  /// Pulls the host's cable, and puts it back: nothing reaches it or leaves it in between, and
+  /// nobody is told.
+  void cut(int host);
+  void restore(int host);
+  /// As a firewall that drops what `from` sends to `to`: `from` waits in vain.
+  void drop(int from, int to);
+  /// As a firewall that refuses what `from` sends to `to`: `from` is told at once.
+  void refuse(int from, int to);
+  /// Takes back drop() and refuse().
+  void allow(int from, int to);
+
+ private:
+  void remove();
+  [[nodiscard]] std::string interface(int host) const;
+
+  int hosts_ = 0;
+  int number_ = -1;  // of the bridge and of the subnet
+  std::string missing_;
+};
+
+/// A real sshd in every namespace, with keys of their own, and a suite's cluster that reaches them.
+class NamespaceHosts {
+ public:
+  /// Files go to `folder`.
+  NamespaceHosts(const fs::path& folder, int hosts);
+  ~NamespaceHosts();
+  NamespaceHosts(const NamespaceHosts&) = delete;
+  NamespaceHosts& operator=(const NamespaceHosts&) = delete;
+
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+  [[nodiscard]] NetNamespaces& net() { return net_; }
+  /// "cluster:" of a suite; the hosts are named n1, n2, …; `more` goes into its ssh part.
+  [[nodiscard]] std::string cluster(const std::string& more = {}) const;
+  [[nodiscard]] static std::string host(int number) { return "n" + std::to_string(number); }
+  /// What assay keeps on the hosts, a folder for each by its name.
+  [[nodiscard]] fs::path cache() const { return folder_ / "cache"; }
+
+ private:
+  fs::path folder_;
+  NetNamespaces net_;
+  std::string missing_;
+  std::vector<pid_t> daemons_;
+};
+
+}  // namespace assay::e2e
