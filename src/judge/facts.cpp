@@ -120,6 +120,17 @@ void compute_facts(RoundContext& round) {
     if (round.timeline.uses_wall_clock()) round.fact("clock_jump_in_times_s", *jump, where);
   }
 
+  std::vector<std::string> unwritten;
+  for (const GapEvidence& gap : evidence.gaps) {
+    if (!gap.source.starts_with("rank") || !gap.source.ends_with(".log")) continue;
+    const auto node = std::ranges::find(evidence.nodes, gap.node, &NodeEvidence::node);
+    const std::string host = node == evidence.nodes.end() || node->host.empty()
+                                 ? fmt::format("node {}", gap.node)
+                                 : node->host;
+    unwritten.push_back(fmt::format("{} on {}: {}", gap.source, host, gap.reason));
+  }
+  round.fact("log_write_errors", static_cast<double>(unwritten.size()), join(unwritten, "; "));
+
   double skew = 0;
   std::vector<std::string> off;
   for (const NodeEvidence& node : evidence.nodes) {

@@ -77,6 +77,8 @@ const std::vector<FactInfo>& fact_catalogue() {
       {"truncated_logs", "1", "logs that end inside a PerfLog line", "round", false},
       {"malformed_lines", "lines", "PerfLog lines that are no JSON object", "round", true},
       {"dropped_bytes", "bytes", "output that was not kept", "round", true},
+      {"log_write_errors", "1", "nodes where output was lost because a log could not be written",
+       "round", true},
       {"unreadable_files", "1", "evidence that exists and cannot be read", "round", true},
       {"nonfinite_losses", "1", "losses that are NaN or infinite", "round", true},
       {"train_restarts", "1", "times that training began again within a rank", "round", true},

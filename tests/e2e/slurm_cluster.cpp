@@ -73,7 +73,8 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder /
   }
   const bool idle = eventually(
       [&] {
-        const std::string states = ask({"sinfo", "--noheader", "--Node", "--format=%N|%T"}).out;
+        const std::string states =
+            ask({"sinfo", "--noheader", "--Node", "--partition=main", "--format=%N|%T"}).out;
         int ready = 0;
         for (const auto line : split(states, '\n')) ready += line.ends_with("|idle") ? 1 : 0;
         return ready == nodes;

@@ -85,7 +85,7 @@ TEST_F(LinkFaults, ALinkThatComesBackAfterThreeSecondsDisturbsNothing) {
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 0) << read_file(folder_ / "assay.log");
   const Json round = result()["cases"][0]["rounds"][0];
-  EXPECT_EQ(round["verdict"], "VALID");
+  EXPECT_EQ(round["validity"], "VALID");
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(round["ranks"][rank]["steps"], 800);
 }
 
