@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -30,6 +31,9 @@ constexpr std::string_view kUsage =
     "       assay-agent --until COMMANDS  run commands, JSON lists, until one succeeds\n"
     "       assay-agent --version\n";
 
+// Programs of earlier versions that were copied to this node.
+constexpr assay::Nanoseconds kProgramsUnusedFor = std::chrono::hours(24 * 30);
+
 std::optional<int> node_number(std::string_view text) {
   if (text == "slurm") {
     const char* id = std::getenv("SLURM_NODEID");
@@ -45,6 +49,9 @@ int serve(int node) {
   asio::io_context loop(1);
   assay::agent::Agent agent(loop, node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
   agent.start();
+  std::error_code ec;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
+  if (!ec) (void)assay::agent::prune_programs(program.parent_path(), kProgramsUnusedFor);
   loop.run();
   return 0;
 }

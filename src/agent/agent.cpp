@@ -3,6 +3,7 @@
 #include <asio/post.hpp>
 #include <asio/write.hpp>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "agent/page_caches.h"
 #include "agent/spawn.h"
 #include "core/error.h"
+#include "core/time.h"
 #include "core/version.h"
 #include "probe/check.h"
 #include "probe/devices.h"
@@ -40,6 +42,7 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
       output_(loop, output_fd),
       signals_(loop, SIGCHLD, SIGTERM, SIGINT),
       last_words_(loop),
+      silence_(loop),
       decoder_([this](int to, const Json& message) {
         if (to == node_ || to == kAllNodes) handle(message);
       }) {
@@ -65,6 +68,7 @@ void Agent::start() {
 void Agent::wait_for_input() {
   input_.async_read_some(asio::buffer(buffer_), [this](const asio::error_code& ec, std::size_t n) {
     if (ec) return end_soon("the controller is gone");
+    heard_ns_ = mono_now_ns();
     decoder_.feed({buffer_.data(), n});
     if (!ending_) wait_for_input();
   });
@@ -113,11 +117,26 @@ void Agent::handle(const Json& message) {
     connect(message);
   } else if (type == "drop_caches") {
     drop_caches();
+  } else if (type == "ping") {
+    watch_controller(Nanoseconds(message.value("silence_ns", std::int64_t{0})));
   } else if (type == "bye") {
     end_soon("the controller said bye");
   } else {
     send({{"type", "error"}, {"reason", "unknown request '" + type + "'"}});
   }
+}
+
+void Agent::watch_controller(Nanoseconds limit) {
+  if (limit.count() <= 0 || ending_) return;
+  silence_.expires_after(limit);
+  silence_.async_wait([this, limit](const asio::error_code& ec) {
+    if (ec || ending_) return;
+    // What came while this process was busy or stopped has not been read yet.
+    pollfd input{input_.native_handle(), POLLIN, 0};
+    const bool waiting = ::poll(&input, 1, 0) > 0;
+    if (waiting || mono_now_ns() - heard_ns_ < limit.count()) return watch_controller(limit);
+    end_soon("the controller fell silent");
+  });
 }
 
 void Agent::begin_round(const Json& message) {
@@ -201,6 +220,7 @@ void Agent::drop_caches() {
 void Agent::end_soon(const std::string& /*why*/) {
   if (ending_) return;
   ending_ = true;
+  silence_.cancel();
   asio::error_code ignored;
   input_.close(ignored);
   if (round_)

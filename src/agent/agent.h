@@ -17,8 +17,9 @@
 namespace assay::agent {
 
 /// The supervisor of one node: protocol lines in, protocol lines out, at most one round at a time.
-/// When the input ends (the controller died, the network broke) or a signal asks for it, the round
-/// is stopped and the agent ends: nothing is left behind.
+/// When the input ends (the controller died, the network broke), when a controller that pings falls
+/// silent for as long as it said (a cut link closes nothing), or when a signal asks for it, the
+/// round is stopped and the agent ends: nothing is left behind.
 class Agent {
  public:
   /// Takes over both descriptors. `node` is this agent's number in the cluster.
@@ -30,6 +31,7 @@ class Agent {
  private:
   void wait_for_input();
   void wait_for_signals();
+  void watch_controller(Nanoseconds limit);
   void handle(const Json& message);
   void begin_round(const Json& message);
   void describe(const Json& message);
@@ -51,6 +53,8 @@ class Agent {
   asio::posix::stream_descriptor output_;
   asio::signal_set signals_;
   asio::steady_timer last_words_;
+  asio::steady_timer silence_;
+  std::int64_t heard_ns_ = 0;  // when the controller was last heard
   Encoder encoder_;
   Decoder decoder_;
   std::array<char, 65536> buffer_{};

@@ -4,6 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <signal.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::string_view kProgramsPrefix = "bin-";
 constexpr std::size_t kMaxInput = 64 << 20;
 
 std::string read_to_end(int fd) {
@@ -30,6 +33,18 @@ std::string read_to_end(int fd) {
     text.append(buffer.data(), static_cast<std::size_t>(n));
   }
   return text;
+}
+
+// Whether a process of this user runs a program from there.
+bool in_use(const fs::path& folder) {
+  std::error_code ec;
+  const std::string prefix = fs::canonical(folder, ec).string() + "/";
+  for (fs::directory_iterator entry("/proc", ec), end; !ec && entry != end; entry.increment(ec)) {
+    std::error_code unreadable;
+    const fs::path program = fs::read_symlink(entry->path() / "exe", unreadable);
+    if (!unreadable && program.string().starts_with(prefix)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -55,6 +70,33 @@ void forget_node_files(const fs::path& folder) {
   if (ec) throw system_error(ErrorKind::environment, "cannot remove", folder.string(), ec.value());
   for (fs::path up = path.parent_path(); up.filename() != "runs"; up = up.parent_path())
     if (::rmdir(up.c_str()) != 0) break;
+}
+
+int prune_programs(const fs::path& programs, Nanoseconds unused_for) {
+  if (!programs.filename().string().starts_with(kProgramsPrefix)) return 0;
+  std::error_code ec;
+  const auto now = fs::file_time_type::clock::now();
+  fs::last_write_time(programs, now, ec);
+  const auto unused = [&](const fs::path& path) {
+    std::error_code gone;
+    const auto used = fs::last_write_time(path, gone);
+    return !gone && now - used > unused_for;
+  };
+  std::vector<fs::path> old;
+  for (fs::directory_iterator entry(programs.parent_path(), ec), end; !ec && entry != end;
+       entry.increment(ec))
+    if (entry->path().filename().string().starts_with(kProgramsPrefix) &&
+        entry->path().filename() != programs.filename() && unused(entry->path()))
+      old.push_back(entry->path());
+  int removed = 0;
+  for (const fs::path& path : old) {
+    // Looked at again: another controller may just have begun to use it.
+    if (in_use(path) || !unused(path)) continue;
+    std::error_code failed;
+    fs::remove_all(path, failed);
+    removed += failed ? 0 : 1;
+  }
+  return removed;
 }
 
 }  // namespace assay::agent

@@ -3,17 +3,20 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/subprocess.h"
+#include "core/time.h"
 
 namespace assay::agent {
 
 namespace {
 
+constexpr int kBetweenAttempts_ms = 100;
 constexpr Nanoseconds kCleanupLimit = std::chrono::seconds(10);
 
 std::vector<std::string> words_of(const Json& command) {
@@ -54,11 +57,17 @@ int run_until_one_succeeds(const Json& commands) {
 }
 
 void run_cleanups(const std::vector<std::string>& commands) {
-  CommandOptions options;
-  options.timeout = kCleanupLimit;
+  const std::int64_t deadline = mono_now_ns() + kCleanupLimit.count();
   for (const std::string& text : commands) {
     const auto words = words_of(parse_json_or_null(text));
-    if (!words.empty()) (void)run_command(words, options);
+    // A container whose own supervisor was killed, too, is gone for its runtime only at the second
+    // attempt.
+    while (!words.empty() && mono_now_ns() < deadline) {
+      CommandOptions options;
+      options.timeout = Nanoseconds(deadline - mono_now_ns());
+      if (run_command(words, options).status.ok()) break;
+      ::poll(nullptr, 0, kBetweenAttempts_ms);
+    }
   }
 }
 

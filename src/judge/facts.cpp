@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "judge/line_up.h"
 #include "judge/rank_log.h"
 #include "judge/round_context.h"
 
@@ -132,6 +134,28 @@ void compute_facts(RoundContext& round) {
     round.fact("clock_jump_max_s", *jump, where);
     if (round.timeline.uses_wall_clock()) round.fact("clock_jump_in_times_s", *jump, where);
   }
+
+  std::vector<std::string> unwritten;
+  for (const GapEvidence& gap : evidence.gaps) {
+    if (!gap.source.starts_with("rank") || !gap.source.ends_with(".log")) continue;
+    const auto node = std::ranges::find(evidence.nodes, gap.node, &NodeEvidence::node);
+    const std::string host = node == evidence.nodes.end() || node->host.empty()
+                                 ? fmt::format("node {}", gap.node)
+                                 : node->host;
+    unwritten.push_back(fmt::format("{} on {}: {}", gap.source, host, gap.reason));
+  }
+  round.fact("log_write_errors", static_cast<double>(unwritten.size()), join(unwritten, "; "));
+
+  double skew = 0;
+  std::vector<std::string> off;
+  for (const NodeEvidence& node : evidence.nodes) {
+    if (!node.clock_behind_s) continue;
+    skew = std::max(skew, std::abs(*node.clock_behind_s));
+    if (std::abs(*node.clock_behind_s) > kWrongClock_s)
+      off.push_back(fmt::format("{}: {:.1f} s {}", node.host, std::abs(*node.clock_behind_s),
+                                *node.clock_behind_s > 0 ? "behind" : "ahead"));
+  }
+  if (!evidence.one_clock) round.fact("clock_skew_max_s", skew, join(off, ", "));
 
   double leftovers = 0;
   std::vector<std::string> hosts;

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "judge/line_up.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
 #include "perflog/token.h"
@@ -94,7 +95,18 @@ NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host)
   return *round.nodes.insert(at, std::move(node));
 }
 
+// How far the node's wall clock is behind the one of the controller, which saw the message.
+void compare_clocks(RoundEvidence& round, const Json& event) {
+  const auto seen = integer(event, "seen_wall_ns");
+  const auto said = integer(event, "wall_ns");
+  if (!seen || !said) return;
+  NodeEvidence& node = node_of(round, small(event, "node", 0), text(event, "host"));
+  const double behind = (static_cast<double>(*seen) - static_cast<double>(*said)) / 1e9;
+  node.clock_behind_s = std::min(node.clock_behind_s.value_or(behind), behind);
+}
+
 void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
+  compare_clocks(round, event);
   if (kind == "rank_start") {
     RankEvidence& rank = rank_of(round, event);
     rank.host = text(event, "host");
@@ -288,6 +300,7 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
     work();
   }
   for (const auto& [where, what] : problems) evidence.problems.push_back(where + ": " + what);
+  line_up_clocks(evidence);
 }
 
 }  // namespace assay::judge

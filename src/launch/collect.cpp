@@ -43,11 +43,10 @@ asio::awaitable<void> fetch_once(const Launcher& launcher, const NodeFolder& fol
   result.bytes += receiver.bytes();
 }
 
-asio::awaitable<void> fetch(const Launcher& launcher, const NodeFolder& folder, int tries,
-                            Collected& result) {
+asio::awaitable<void> fetch(const Launcher& launcher, const NodeFolder& folder, Collected& result) {
   const std::int64_t begin = mono_now_ns();
   asio::steady_timer pause(co_await asio::this_coro::executor);
-  for (int i = 0; i < tries; ++i) {
+  for (int i = 0; i < folder.tries; ++i) {
     if (i > 0) {
       pause.expires_after(kPause * (1 << i));
       asio::error_code ec;
@@ -63,15 +62,14 @@ asio::awaitable<void> fetch(const Launcher& launcher, const NodeFolder& folder, 
 
 asio::awaitable<std::vector<Collected>> collect(const Launcher& launcher,
                                                 std::vector<NodeFolder> folders,
-                                                std::function<void(const NodeFolder&)> done,
-                                                int tries) {
+                                                std::function<void(const NodeFolder&)> done) {
   const auto executor = co_await asio::this_coro::executor;
   std::vector<Collected> results(folders.size());
   std::size_t open = folders.size();
   asio::steady_timer all_done(executor, asio::steady_timer::time_point::max());
   for (std::size_t i = 0; i < folders.size(); ++i) {
     results[i].node = folders[i].node;
-    asio::co_spawn(executor, fetch(launcher, folders[i], tries, results[i]),
+    asio::co_spawn(executor, fetch(launcher, folders[i], results[i]),
                    [&, i](const std::exception_ptr& error) {
                      if (error) results[i].problem = "it could not be fetched";
                      if (results[i].problem.empty()) done(folders[i]);

@@ -19,6 +19,7 @@ struct NodeFolder {
   Json hello;
   std::filesystem::path remote;
   std::filesystem::path local;
+  int tries = 3;  ///< how often it is attempted
 };
 
 struct Collected {
@@ -29,13 +30,12 @@ struct Collected {
   std::string problem;  ///< empty: everything is here, and checked
 };
 
-/// Fetches all folders at once. A broken connection is taken up again where it stopped, `tries`
-/// times; what could not be fetched stays on its node and is said in `problem`. Never throws for a
-/// node's sake.
-/// `done` is called for every folder that is here completely; nothing on the node needs it any
-/// more.
+/// Fetches all folders at once. A broken connection is taken up again where it stopped, as
+/// often as the folder says; what could not be fetched stays on its node and is said in `problem`.
+/// Never throws for a node's sake. `done` is called for every folder that is here completely;
+/// nothing on the node needs it any more.
 [[nodiscard]] asio::awaitable<std::vector<Collected>> collect(
     const Launcher& launcher, std::vector<NodeFolder> folders,
-    std::function<void(const NodeFolder&)> done, int tries = 3);
+    std::function<void(const NodeFolder&)> done);
 
 }  // namespace assay::launch

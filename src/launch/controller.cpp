@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "agent/spawn.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/text.h"
@@ -27,6 +28,7 @@ namespace assay::launch {
 namespace {
 
 constexpr std::int64_t kLiveEvery = 900'000'000;
+constexpr std::size_t kHostsForMoreFiles = 200;
 constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(10);
 
 bool is_result(const std::string& status) {
@@ -112,6 +114,8 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
   }
   hosts.resize(static_cast<std::size_t>(nodes));
 
+  // Three pipes a channel; a shell's usual limit is 1,024.
+  if (hosts.size() > kHostsForMoreFiles) agent::raise_open_file_limit();
   launcher_->prepare(plan);
   Fleet fleet(loop, *launcher_, hosts);
   fleet_ = &fleet;

@@ -7,7 +7,9 @@
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include "agent/protocol.h"
 #include "core/error.h"
+#include "core/time.h"
 #include "core/units.h"
 #include "launch/process.h"
 
@@ -18,12 +20,20 @@ namespace {
 // Before it is worth asking the scheduler what it waits for.
 constexpr Nanoseconds kPatience = std::chrono::seconds(2);
 constexpr Nanoseconds kSweepLimit = std::chrono::seconds(20);
+// A node behind a cut link is told by nobody: its agent ends when no ping came for this long.
+// Longer than anything that keeps the controller's loop busy, and than a link's short failures.
+constexpr Nanoseconds kPingEvery = std::chrono::seconds(5);
+constexpr Nanoseconds kControllerSilence = std::chrono::seconds(30);
 constexpr Nanoseconds kByeLimit = std::chrono::seconds(5);
 
 }  // namespace
 
 Fleet::Fleet(asio::io_context& loop, const Launcher& launcher, std::vector<std::string> hosts)
-    : loop_(loop), launcher_(launcher), hosts_(std::move(hosts)), changed_(loop) {}
+    : loop_(loop),
+      launcher_(launcher),
+      hosts_(std::move(hosts)),
+      changed_(loop),
+      ping_timer_(loop) {}
 
 Fleet::~Fleet() {
   for (const auto& [node, channel] : channels_) {
@@ -55,14 +65,12 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
       failures_.erase(node);
       dropped_.erase(node);
     }
-    Channel::Handlers handlers{
-        [this](int node, const Json& message) { on_message(node, message); },
-        [this, nodes = command.nodes](const std::string& reason) { on_closed(nodes, reason); }};
-    auto channel = Channel::open(loop_, command, std::move(handlers));
-    for (const int node : command.nodes) channels_[node] = channel;
+    open(command, 0, mono_now_ns());
   }
+  ping();
   const Nanoseconds limit = launcher_.start_limit();
   co_await wait_for_hellos(limit);
+  retries_.clear();
   while (abandoned_ && !channels_.empty()) close_channel(channels_.begin()->first);
   if (abandoned_)
     throw Error(ErrorKind::launch, "stopped while the agents were being started", {},
@@ -100,6 +108,54 @@ asio::awaitable<void> Fleet::connect() {
                       ", this assay " + std::to_string(agent::kProtocolVersion),
                   "host " + hosts_[static_cast<std::size_t>(node)],
                   "build and install both from the same version");
+}
+
+void Fleet::open(const ChannelCommand& command, int attempt, std::int64_t since_ns) {
+  Channel::Handlers handlers{[this](int node, const Json& message) { on_message(node, message); },
+                             [this, command, attempt, since_ns](const std::string& reason) {
+                               if (!try_again(command, reason, attempt, since_ns))
+                                 on_closed(command.nodes, reason);
+                             }};
+  auto channel = Channel::open(loop_, command, std::move(handlers));
+  for (const int node : command.nodes) channels_[node] = channel;
+}
+
+bool Fleet::try_again(const ChannelCommand& command, const std::string& reason, int attempt,
+                      std::int64_t since_ns) {
+  if (abandoned_ || std::ranges::any_of(command.nodes, [&](int n) { return hellos_.contains(n); }))
+    return false;
+  const auto pause = launcher_.retry_pause(reason, attempt, Nanoseconds(mono_now_ns() - since_ns));
+  if (!pause) return false;
+  for (const int node : command.nodes) channels_.erase(node);
+  const int first = command.nodes.front();
+  // Those that were turned away together do not come back together.
+  const Nanoseconds spread = *pause * (first % 16) / 16;
+  auto& timer = retries_[first];
+  timer = std::make_unique<asio::steady_timer>(loop_, *pause + spread);
+  timer->async_wait([this, command, attempt, since_ns](const asio::error_code& ec) {
+    if (ec || abandoned_) return;
+    try {
+      open(command, attempt + 1, since_ns);
+    } catch (const Error& error) {
+      on_closed(command.nodes, error.what());
+    }
+  });
+  return true;
+}
+
+void Fleet::ping() {
+  const Json message{{"type", "ping"}, {"silence_ns", kControllerSilence.count()}};
+  std::set<const Channel*> told;
+  // Only where an agent answered: before, the way to it may still carry its programs.
+  for (const auto& [node, hello] : hellos_) {
+    const auto found = channels_.find(node);
+    if (found != channels_.end() && told.insert(found->second.get()).second)
+      found->second->send(agent::kAllNodes, message);
+  }
+  ping_timer_.expires_after(kPingEvery);
+  ping_timer_.async_wait([this](const asio::error_code& ec) {
+    if (!ec) ping();
+  });
 }
 
 asio::awaitable<void> Fleet::wait_for_hellos(Nanoseconds limit) {
@@ -261,6 +317,7 @@ void Fleet::on_closed(const std::vector<int>& nodes, const std::string& how) {
 
 asio::awaitable<void> Fleet::disconnect() {
   listener_ = {};
+  ping_timer_.cancel();
   for (const auto& [node, channel] : channels_) {
     channel->send(node, {{"type", "bye"}});
     channel->close_input();

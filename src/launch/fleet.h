@@ -17,7 +17,8 @@
 
 namespace assay::launch {
 
-/// The agents of a run, one per node, and the way to each of them.
+/// The agents of a run, one per node, and the way to each of them. Agents are pinged every few
+/// seconds, so that one whose link was cut knows that nobody is there any more.
 class Fleet {
  public:
   struct Listener {
@@ -78,6 +79,10 @@ class Fleet {
   void on_message(int node, const Json& message);
   void on_closed(const std::vector<int>& nodes, const std::string& reason);
   asio::awaitable<void> wait_for_hellos(Nanoseconds limit);
+  void open(const ChannelCommand& command, int attempt, std::int64_t since_ns);
+  bool try_again(const ChannelCommand& command, const std::string& reason, int attempt,
+                 std::int64_t since_ns);
+  void ping();
   void close_channel(int node);
   asio::awaitable<void> wait(Nanoseconds limit, const std::function<bool()>& until);
 
@@ -95,6 +100,8 @@ class Fleet {
   bool abandoned_ = false;
   Listener listener_;
   asio::steady_timer changed_;
+  asio::steady_timer ping_timer_;
+  std::map<int, std::unique_ptr<asio::steady_timer>> retries_;  // by first node of the command
 };
 
 }  // namespace assay::launch

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,13 @@ class Launcher {
   /// outside"); empty: it does not. Bounded.
   [[nodiscard]] std::string explain_end(const Json& hello) const { return do_explain_end(hello); }
 
+  /// How long to wait before a start that ended with `reason` is tried again, `since` after its
+  /// first attempt; nothing when another attempt would not help, or comes too late. Pure.
+  [[nodiscard]] std::optional<Nanoseconds> retry_pause(const std::string& reason, int attempt,
+                                                       Nanoseconds since) const {
+    return do_retry_pause(reason, attempt, since);
+  }
+
   /// How long starting may take before it counts as failed.
   [[nodiscard]] Nanoseconds start_limit() const { return do_start_limit(); }
 
@@ -99,6 +107,11 @@ class Launcher {
   }
   [[nodiscard]] virtual std::string do_waiting_for() const { return {}; }
   [[nodiscard]] virtual std::string do_explain_end(const Json& /*hello*/) const { return {}; }
+  [[nodiscard]] virtual std::optional<Nanoseconds> do_retry_pause(const std::string& /*reason*/,
+                                                                  int /*attempt*/,
+                                                                  Nanoseconds /*since*/) const {
+    return std::nullopt;
+  }
   [[nodiscard]] virtual Nanoseconds do_start_limit() const { return std::chrono::seconds(30); }
   virtual void do_close(const std::vector<std::string>& /*hosts*/) const {}
 };

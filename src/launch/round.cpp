@@ -105,9 +105,12 @@ asio::awaitable<void> Round::choose_port() {
 
 asio::awaitable<void> Round::collect_evidence() {
   std::vector<NodeFolder> folders;
-  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
     folders.push_back({node, host(node), context_.fleet.identity(node), remote_dir(node),
                        context_.run.node_dir(context_.plan_case.name, number_, host(node), node)});
+    // The sweep just failed to reach it, or did: there is no passing trouble to wait for.
+    if (nodes_[static_cast<std::size_t>(node)].lost) folders.back().tries = 1;
+  }
   // Where the agent is gone, the next round on the node or the next run's cleaning removes it.
   const auto forget = [this](const NodeFolder& folder) {
     context_.fleet.send(folder.node, {{"type", "forget"}, {"directory", folder.remote.string()}});

@@ -40,6 +40,8 @@ void Journal::append(const std::string& event, const Json& fields) {
   line["mono_ns"] = fields.value("mono_ns", at.mono_ns);
   for (const auto& [key, value] : fields.items())
     if (key != "wall_ns" && key != "mono_ns") line[key] = value;
+  // When it came is what shows that clocks differ.
+  if (fields.contains("wall_ns")) line["seen_wall_ns"] = at.wall_ns;
   write_all(fd_.get(), dump_line(line) + "\n", path_);
 }
 

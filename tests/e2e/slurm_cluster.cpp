@@ -38,7 +38,10 @@ std::string configuration(const fs::path& folder, int nodes, int port) {
          std::to_string(nodes) + "] NodeHostname=" + host_name() + " NodeAddr=127.0.0.1 Port=[" +
          std::to_string(port + 1) + "-" + std::to_string(port + nodes) +
          "] CPUs=2 RealMemory=1000 State=UNKNOWN\n"
-         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n";
+         // Jobs of the partition "urgent" take nodes away from those of "main".
+         "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\n"
+         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1\n"
+         "PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10\n";
 }
 
 }  // namespace
@@ -70,7 +73,8 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder /
   }
   const bool idle = eventually(
       [&] {
-        const std::string states = ask({"sinfo", "--noheader", "--Node", "--format=%N|%T"}).out;
+        const std::string states =
+            ask({"sinfo", "--noheader", "--Node", "--partition=main", "--format=%N|%T"}).out;
         int ready = 0;
         for (const auto line : split(states, '\n')) ready += line.ends_with("|idle") ? 1 : 0;
         return ready == nodes;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/text.h"
 #include "harness.h"
 
 namespace assay::e2e {
@@ -97,15 +98,41 @@ TEST_F(Containers, AHangingContainerIsEndedAndRemoved) {
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "timed_out");
 }
 
+// podman's own `--rm` needs conmon, the container's supervisor, to live; here it is killed as well,
+// as when a whole session is killed: only the removal by name after the agent's loss is left.
 TEST_F(Containers, AKilledAgentLeavesNoContainer) {
   const fs::path file = suite("sleep " + marker_, "    limits: {grace: 300ms}\n");
   const pid_t pid = start({"run", file.string()});
   ASSERT_TRUE(eventually([this] { return sleeping() == 2; }, 20s));
   const std::vector<pid_t> agents = agents_of(pid);
   ASSERT_EQ(agents.size(), 1u);
+  ::kill(agents[0], SIGSTOP);  // it must not see its ranks' clients end
+  int supervisors = 0;
+  for (const pid_t conmon : processes_with(folder_.string())) {
+    if (read_file_or_empty("/proc/" + std::to_string(conmon) + "/comm") != "conmon\n") continue;
+    ::kill(conmon, SIGKILL);
+    ++supervisors;
+  }
+  ASSERT_EQ(supervisors, 2);
   ::kill(agents[0], SIGKILL);
-  ASSERT_TRUE(wait(pid, 40s));
+  ASSERT_TRUE(wait(pid, 60s));
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "lost");
+}
+
+TEST_F(Containers, AContainerKilledFromOutsideIsNamedAndTheOthersAreRemoved) {
+  const fs::path file = suite("sleep " + marker_, "    limits: {grace: 300ms}\n");
+  const pid_t pid = start({"run", file.string()});
+  ASSERT_TRUE(eventually([this] { return sleeping() == 2; }, 20s));
+  const std::string names = podman({"ps", "--format", "{{.Names}}", "--sort", "names"}).out;
+  const std::string last(trim(names.substr(names.find('\n') + 1)));
+  ASSERT_TRUE(podman({"kill", last}).status.ok()) << names;
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << "assay still waits for a container that was killed";
+  EXPECT_EQ(status->code, 5);
+  const Json round = result()["cases"][0]["rounds"][0];
+  EXPECT_EQ(round["status"], "failed");
+  EXPECT_THAT(round["reason"].get<std::string>(), HasSubstr("rank 1 on "));
+  EXPECT_THAT(round["reason"].get<std::string>(), HasSubstr("137"));
 }
 
 TEST_F(Containers, AMissingImageFailsTheLaunchAndIsNamed) {

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "core/time.h"
 
 namespace assay::launch {
 
@@ -18,7 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr Nanoseconds kDefaultWait = std::chrono::minutes(10);
-constexpr int kTries = 12;
+// The controller waits for the answer: shorter than what agents take for its death.
+constexpr Nanoseconds kExplainLimit = std::chrono::seconds(8);
 constexpr int kBetweenTries_ms = 250;
 
 }  // namespace
@@ -91,7 +93,8 @@ std::string SlurmLauncher::do_waiting_for() const {
 std::string SlurmLauncher::do_explain_end(const Json& hello) const {
   const std::string job = hello.value("job", "");
   const std::string which = job.empty() ? "--name=" + job_.name : "--jobs=" + job;
-  for (int i = 0; i < kTries; ++i) {
+  const std::int64_t deadline = mono_now_ns() + kExplainLimit.count();
+  while (mono_now_ns() < deadline) {
     const auto states = ask_squeue({which});
     if (states.empty()) return {};
     // Why it ends is known when it has ended.

@@ -75,6 +75,15 @@ std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& co
   return argv;
 }
 
+bool is_throttled(const std::string& words) {
+  // A host where nobody listens refuses instead: that does not pass.
+  if (words.find("Connection refused") != std::string::npos) return false;
+  for (const char* sign : {"kex_exchange_identification", "ssh_exchange_identification",
+                           "Exceeded MaxStartups", "Not allowed at this time"})
+    if (words.find(sign) != std::string::npos) return true;
+  return false;
+}
+
 std::vector<std::string> ssh_exit_argv(const SshTarget& target, const std::string& control_path) {
   std::vector<std::string> argv{"ssh", "-O", "exit", "-o", "ControlPath=" + control_path};
   if (!target.config.empty()) argv.insert(argv.end(), {"-F", target.config});
@@ -93,7 +102,7 @@ std::string start_command(const SshTarget& target, const Bundle& bundle, int nod
   // passes it on, too; sh does the work. Another agent may install the same bundle meanwhile: the
   // rename fails for the slower one, which then uses what is there.
   const std::string script = fmt::format(
-      "d={}; if [ -x \"$d/assay-agent\" ]; then :; else t=\"$d.$$\"; "
+      "d={}; touch -c \"$d\" 2> /dev/null; if [ -x \"$d/assay-agent\" ]; then :; else t=\"$d.$$\"; "
       "mkdir -p \"$t\" && echo {} && head -c {} > \"$t/bundle.tar\" && "
       "echo \"{}  $t/bundle.tar\" | sha256sum -c - > /dev/null && "
       "tar -xf \"$t/bundle.tar\" -C \"$t\" && rm -f \"$t/bundle.tar\" && "

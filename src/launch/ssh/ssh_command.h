@@ -32,6 +32,10 @@ struct SshTarget {
                                                 const std::string& control_path,
                                                 const std::string& command);
 
+/// Pure: whether ssh's words mean that the server, or a jump host, has too many connections that
+/// are not logged in yet (MaxStartups) and turned this one away before any key was exchanged.
+[[nodiscard]] bool is_throttled(const std::string& words);
+
 /// Pure: asks the shared connection to end.
 [[nodiscard]] std::vector<std::string> ssh_exit_argv(const SshTarget& target,
                                                      const std::string& control_path);

@@ -12,6 +12,13 @@ namespace assay::launch {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+constexpr Nanoseconds kFirstPause = std::chrono::milliseconds(250);
+constexpr Nanoseconds kLongestPause = std::chrono::seconds(2);
+
+}  // namespace
+
 SshLauncher::SshLauncher(const plan::Cluster& cluster, fs::path bindir)
     : bindir_(std::move(bindir)) {
   for (const plan::Host& host : cluster.hosts) targets_.push_back(ssh_target(cluster, host));
@@ -82,11 +89,24 @@ std::vector<std::string> SshLauncher::do_agent_command(const std::string& host,
       "exec " + remote_programs(to, bundle_.sha256) + "/assay-agent " + shell_join(args));
 }
 
-Nanoseconds SshLauncher::do_start_limit() const {
+int SshLauncher::longest_connect_s() const {
   int longest = 0;
   for (const SshTarget& to : targets_) longest = std::max(longest, to.connect_timeout_s);
+  return longest;
+}
+
+std::optional<Nanoseconds> SshLauncher::do_retry_pause(const std::string& reason, int attempt,
+                                                       Nanoseconds since) const {
+  if (!is_throttled(reason)) return std::nullopt;
+  const Nanoseconds pause =
+      std::min<Nanoseconds>(kFirstPause * (1 << std::min(attempt, 8)), kLongestPause);
+  if (since + pause > std::chrono::seconds(longest_connect_s())) return std::nullopt;
+  return pause;
+}
+
+Nanoseconds SshLauncher::do_start_limit() const {
   // A first start copies the programs; with many hosts the controller's link is shared.
-  return std::chrono::seconds(longest + 20) + std::chrono::seconds(bundle_.size >> 20);
+  return std::chrono::seconds(longest_connect_s() + 20) + std::chrono::seconds(bundle_.size >> 20);
 }
 
 void SshLauncher::do_close(const std::vector<std::string>& hosts) const {

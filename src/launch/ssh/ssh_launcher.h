@@ -27,9 +27,12 @@ class SshLauncher : public Launcher {
   [[nodiscard]] std::vector<std::string> do_agent_command(
       const std::string& host, const Json& hello,
       const std::vector<std::string>& args) const override;
+  [[nodiscard]] std::optional<Nanoseconds> do_retry_pause(const std::string& reason, int attempt,
+                                                          Nanoseconds since) const override;
   [[nodiscard]] Nanoseconds do_start_limit() const override;
   void do_close(const std::vector<std::string>& hosts) const override;
 
+  [[nodiscard]] int longest_connect_s() const;
   [[nodiscard]] const SshTarget& target(const std::string& host) const;
 
   std::vector<SshTarget> targets_;

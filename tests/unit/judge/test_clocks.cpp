@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "judge/line_up.h"
 #include "unit/judge/build_evidence.h"
 
 namespace assay::judge {
@@ -104,6 +105,55 @@ TEST(LaunchTime, IsAbsentRatherThanNegative) {
   RoundEvidence round = round_of({constant_rank(0)});
   round.start = moment(5);
   EXPECT_FALSE(metric(judge_round(case_plan(), round), "launch_time"));
+}
+
+// Two nodes, the second of which has a wall clock that is an hour behind.
+RoundEvidence two_nodes(bool monotonic) {
+  RoundEvidence round = round_of(
+      {constant_rank(0, {.monotonic = monotonic}), constant_rank(1, {.monotonic = monotonic})});
+  round.one_clock = false;
+  round.ranks[0].host = "n1";
+  round.ranks[1].host = "n2";
+  round.ranks[1].node = 1;
+  NodeEvidence second;
+  second.node = 1;
+  second.host = "n2";
+  round.nodes.push_back(second);
+  round.nodes[0].clock_behind_s = 0.002;
+  round.nodes[1].clock_behind_s = 3600.002;
+  constexpr std::int64_t kHour_ms = 3'600'000;
+  RankEvidence& rank = round.ranks[1];
+  rank.start->wall_ns -= kHour_ms * 1'000'000;
+  rank.end->wall_ns -= kHour_ms * 1'000'000;
+  for (Stamp* stamp :
+       {&rank.log.train_start, &rank.log.train_end, &rank.log.first_event, &rank.log.last_event})
+    if (stamp->wall_ms != kNoTime) stamp->wall_ms -= kHour_ms;
+  for (Step& step : rank.log.tracks[0].steps) step.at.wall_ms -= kHour_ms;
+  return round;
+}
+
+class ClocksThatDiffer : public ::testing::TestWithParam<bool> {};
+
+TEST_P(ClocksThatDiffer, ByAnHourChangeNoTimeAndAreSaid) {
+  RoundEvidence round = two_nodes(GetParam());
+  line_up_clocks(round);
+  Facts facts;
+  const RoundResult result = judge_round(case_plan(2, 1), round, &facts);
+  EXPECT_NEAR(*metric(result, "e2e_time"), 13, 0.01);
+  EXPECT_NEAR(*metric(result, "train_time"), 10, 0.01);
+  EXPECT_NEAR(facts.at("clock_skew_max_s").value, 3600, 0.01);
+  EXPECT_EQ(facts.at("clock_skew_max_s").detail, "n2: 3600.0 s behind");
+}
+
+INSTANTIATE_TEST_SUITE_P(Logs, ClocksThatDiffer, ::testing::Values(true, false),
+                         [](const auto& with) { return with.param ? "Monotonic" : "WallOnly"; });
+
+TEST(Clocks, ThatDifferByLessThanAMessageMayTakeAreLeftAlone) {
+  RoundEvidence round = round_of({constant_rank(0)});
+  round.nodes[0].clock_behind_s = 0.9;
+  const std::int64_t before = round.ranks[0].start->wall_ns;
+  line_up_clocks(round);
+  EXPECT_EQ(round.ranks[0].start->wall_ns, before);
 }
 
 }  // namespace

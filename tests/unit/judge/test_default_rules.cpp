@@ -74,6 +74,10 @@ const std::map<std::string, Break>& faults() {
        }},
       {"complete-logs", [](auto& s) { s.round.ranks[1].log.truncated = true; }},
       {"well-formed-logs", [](auto& s) { s.round.ranks[1].log.malformed_lines = 4; }},
+      {"logs-written",
+       [](auto& s) {
+         s.round.gaps = {{0, "rank1.out.log", 0, "No space left on device"}};
+       }},
       {"dropped-output", [](auto& s) { s.round.ranks[1].dropped_bytes = 1 << 20; }},
       {"perflog-present",
        [](auto& s) {
@@ -113,6 +117,11 @@ const std::map<std::string, Break>& faults() {
          }
        }},
       {"clock-steps-seen", [](auto& s) { s.round.ranks[0].log.clock_jump_s = 2; }},
+      {"clock-skew",
+       [](auto& s) {
+         s.round.one_clock = false;
+         s.round.nodes[0].clock_behind_s = -3600;
+       }},
       {"telemetry-present", [](auto& s) { s.round.nodes[0].telemetry = {}; }},
       {"telemetry-gaps",
        [](auto& s) {

@@ -1,0 +1,43 @@
+#include "judge/line_up.h"
+
+#include <cmath>
+#include <map>
+
+namespace assay::judge {
+
+namespace {
+
+void shift(Stamp& stamp, std::int64_t by_ms) {
+  if (stamp.wall_ms != kNoTime) stamp.wall_ms += by_ms;
+}
+
+void shift(RankEvidence& rank, std::int64_t by_ns) {
+  if (rank.start) rank.start->wall_ns += by_ns;
+  // The end of a lost rank was stamped by the controller.
+  if (rank.end && rank.ended_by != "lost") rank.end->wall_ns += by_ns;
+  const std::int64_t by_ms = by_ns / 1'000'000;
+  RankLog& log = rank.log;
+  for (Stamp* stamp : {&log.first_event, &log.last_event, &log.init_start, &log.init_end,
+                       &log.train_start, &log.train_end})
+    shift(*stamp, by_ms);
+  for (StepTrack& track : log.tracks)
+    for (Step& step : track.steps) shift(step.at, by_ms);
+  for (Evaluation& evaluation : log.evaluations) shift(evaluation.at, by_ms);
+}
+
+}  // namespace
+
+void line_up_clocks(RoundEvidence& evidence) {
+  std::map<int, std::int64_t> wrong;
+  for (NodeEvidence& node : evidence.nodes) {
+    if (!node.clock_behind_s || std::abs(*node.clock_behind_s) <= kWrongClock_s) continue;
+    const auto by_ns = static_cast<std::int64_t>(*node.clock_behind_s * 1e9);
+    wrong[node.node] = by_ns;
+    for (telemetry::Row& row : node.telemetry.rows) row.wall_ns += by_ns;
+  }
+  if (wrong.empty()) return;
+  for (RankEvidence& rank : evidence.ranks)
+    if (const auto at = wrong.find(rank.node); at != wrong.end()) shift(rank, at->second);
+}
+
+}  // namespace assay::judge
