@@ -124,8 +124,8 @@ struct NodeEvidence {
   telemetry::Table telemetry;
   std::optional<double> agent_cpu_s;
   std::uint64_t killed_leftovers = 0;
-  std::optional<bool> caches_dropped;  ///< nothing: not asked for
-  std::string caches_how;              ///< or why not
+  std::optional<bool> caches_dropped{};  ///< nothing: not asked for
+  std::string caches_how{};              ///< or why not
 };
 
 /// A hole that the agent itself reported.
