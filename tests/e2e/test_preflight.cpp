@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -244,6 +245,33 @@ TEST_F(DropCaches, BeforeARoundAreRecordedForTheNode) {
     }
   EXPECT_TRUE(recorded);
   EXPECT_THAT(run.out, Not(HasSubstr("page caches")));
+}
+
+// The machine's own sync is quick; this one takes as long as a file exists.
+TEST_F(DropCaches, DoNotHoldUpAUserWhoStopsTheRun) {
+  const fs::path bin = folder_ / "bin";
+  fs::create_directories(bin);
+  const std::string hold = (folder_ / "hold").string();
+  std::ofstream(hold) << "on";
+  std::ofstream(bin / "sync") << "#!/bin/sh\ntouch '" << (folder_ / "begun").string()
+                              << "'\nwhile [ -e '" << hold << "' ]; do sleep 0.1; done\n";
+  fs::permissions(bin / "sync", fs::perms::owner_all);
+  const fs::path file = write("suite.yaml",
+                              "name: s\ncases:\n  - {case: 'null:native:cpu:1:1:1', drop_caches: "
+                              "true}\n");
+  const std::string path = ::getenv("PATH");
+  ::setenv("PATH", (bin.string() + ":" + path).c_str(), 1);
+  const pid_t pid = start({"run", file.string()});
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_TRUE(eventually([this] { return fs::exists(folder_ / "begun"); }));
+  ::kill(pid, SIGINT);
+  const auto status = wait(pid, std::chrono::seconds(30));
+  fs::remove(hold);
+  ASSERT_TRUE(status) << read_file_or_empty(folder_ / "assay.log");
+  EXPECT_EQ(status->code, 5);
+  const Json round = result()["cases"][0]["rounds"][0];
+  EXPECT_EQ(round["status"], "interrupted") << dump_line(round);
+  EXPECT_TRUE(round["ranks"].empty());
 }
 
 class Namespaces : public AssayTest {
