@@ -126,8 +126,8 @@ struct NodeEvidence {
   /// Controller's wall clock minus the node's, when the quickest message came; seconds.
   std::optional<double> clock_behind_s{};
   std::uint64_t killed_leftovers = 0;
-  std::optional<bool> caches_dropped;  ///< nothing: not asked for
-  std::string caches_how;              ///< or why not
+  std::optional<bool> caches_dropped{};  ///< nothing: not asked for
+  std::string caches_how{};              ///< or why not
 };
 
 /// A hole that the agent itself reported.

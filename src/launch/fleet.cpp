@@ -197,7 +197,9 @@ asio::awaitable<std::map<int, Json>> Fleet::ask_each(const std::map<int, Json>& 
     asked.insert(node);
     send(node, request);
   }
+  asking_ = true;
   co_await wait(limit, [&] {
+    if (!asking_) return true;
     return std::ranges::all_of(
         asked, [&](int node) { return answers.contains(node) || gone.contains(node); });
   });
@@ -237,6 +239,11 @@ void Fleet::sweep(int node, const std::string& round_id,
                    --sweeping_;
                    changed_.cancel();
                  });
+}
+
+void Fleet::stop_asking() {
+  asking_ = false;
+  changed_.cancel();
 }
 
 void Fleet::abandon() {

@@ -60,6 +60,8 @@ class Fleet {
   /// What the node's agent said of itself when it last came; an empty object if it never did.
   [[nodiscard]] const Json& identity(int node) const;
 
+  /// Ends a question that is being asked; who has not answered by now is left out.
+  void stop_asking();
   /// Makes connect() give up and throw.
   void abandon();
   /// Called while connect() waits, with what it waits for.
@@ -98,6 +100,7 @@ class Fleet {
   std::function<void(const std::string&)> on_waiting_;
   int sweeping_ = 0;
   bool abandoned_ = false;
+  bool asking_ = false;
   Listener listener_;
   asio::steady_timer changed_;
   asio::steady_timer ping_timer_;

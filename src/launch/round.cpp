@@ -156,7 +156,7 @@ asio::awaitable<std::map<int, Json>> Round::drop_caches() {
       drops[node] = {
           {"done", false},
           {"how", answer == answers.end()
-                      ? "the agent did not answer in " + format_duration(kDropLimit)
+                      ? "the agent did not answer"
                       : answer->second.value("how", answer->second.value("reason", ""))}};
   }
   co_return drops;
@@ -414,6 +414,7 @@ void Round::stop_all(const std::string& cause, Nanoseconds grace) {
 void Round::interrupt() {
   conclude("interrupted", "stopped by the user", "'assay run --resume' goes on from here");
   stop_all("stop", ++interrupts_ == 1 ? context_.plan_case.limits.grace : Nanoseconds(0));
+  context_.fleet.stop_asking();
   changed_.cancel();
 }
 

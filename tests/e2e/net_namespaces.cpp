@@ -136,9 +136,19 @@ NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts)
   std::ofstream known(folder_ / "known_hosts");
   for (int host = 1; host <= hosts; ++host) known << net_.address(host) << " " << key;
   known.close();
-  for (int host = 1; host <= hosts; ++host)
+  fs::create_directories(own());
+  for (int number = 1; number <= hosts; ++number) {
+    fs::create_directories(own_of(number));
+    // `ip netns exec` gives mounts of their own, too.
+    std::vector<std::string> prefix = net_.prefix(number);
+    for (const std::string& word :
+         {std::string("/bin/sh"), std::string("-c"),
+          std::string("mount --bind \"$0\" \"$1\" && shift && exec \"$@\""),
+          own_of(number).string(), own().string()})
+      prefix.push_back(word);
     daemons_.push_back(
-        start_sshd(folder_, folder_ / ("sshd" + std::to_string(host) + ".log"), net_.prefix(host)));
+        start_sshd(folder_, folder_ / ("sshd" + std::to_string(number) + ".log"), prefix));
+  }
   for (int host = 1; host <= hosts && missing_.empty(); ++host)
     if (!eventually([&] { return takes_connections(net_.address(host), kPort); }))
       missing_ = "the sshd of a namespace does not start: " +

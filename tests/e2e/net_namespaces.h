@@ -63,6 +63,9 @@ class NamespaceHosts {
   /// "cluster:" of a suite; the hosts are named n1, n2, …; `more` goes into its ssh part.
   [[nodiscard]] std::string cluster(const std::string& more = {}) const;
   [[nodiscard]] static std::string host(int number) { return "n" + std::to_string(number); }
+  /// A folder that every host sees under this path with a content of its own, that of own_of().
+  [[nodiscard]] fs::path own() const { return folder_ / "own"; }
+  [[nodiscard]] fs::path own_of(int number) const { return folder_ / ("own-" + host(number)); }
   /// What assay keeps on the hosts, a folder for each by its name.
   [[nodiscard]] fs::path cache() const { return folder_ / "cache"; }
 

@@ -1,6 +1,7 @@
 // A real Slurm cluster of four nodes on this machine.
 
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -65,6 +66,21 @@ TEST_F(Slurm, OneSrunCarriesTheAgentsOfFourNodes) {
   for (int r = 0; r < 8; ++r) {
     EXPECT_EQ(round["ranks"][r]["host"], "n" + std::to_string(r / 2 + 1));
     EXPECT_EQ(round["ranks"][r]["steps"], 60);
+  }
+}
+
+TEST_F(Slurm, ACheckAsksTheNodesThatSlurmGives) {
+  const CommandResult run =
+      assay({"check", suite("  - {case: 'null:native:cpu:4:1:1'}\n").string(), "--format", "json"});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const Json nodes = parse_json(run.out, "assay check")["nodes"];
+  ASSERT_EQ(nodes.size(), 4U);
+  for (int n = 0; n < 4; ++n) {
+    EXPECT_EQ(nodes[n]["host"], "n" + std::to_string(n + 1));
+    std::map<std::string, std::string> levels;
+    for (const Json& check : nodes[n]["checks"]) levels[check["id"]] = check["level"];
+    for (const char* id : {"reach", "clock-skew", "alike", "connect"})
+      EXPECT_EQ(levels[id], "PASS") << id << " of " << nodes[n];
   }
 }
 

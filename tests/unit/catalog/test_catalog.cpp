@@ -56,6 +56,16 @@ TEST_F(ConfDir, ListsAreSortedByName) {
   EXPECT_THAT(load().workload_names(), ElementsAre("a", "b", "c"));
 }
 
+TEST_F(ConfDir, DataKeysOfAWorkloadAreTextsOfItsConfig) {
+  const std::string head = "name: a\nframeworks: [native]\ncommand: [x]\n";
+  write("workloads/a.yaml", head + "data_keys: [path]\nconfig: {path: '', size: 3}\n");
+  EXPECT_THAT(load().workloads.at(0).data_keys, ElementsAre("path"));
+  write("workloads/a.yaml", head + "data_keys: [size]\nconfig: {path: '', size: 3}\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("cannot be a path"));
+  write("workloads/a.yaml", head + "data_keys: [pat]\nconfig: {path: '', size: 3}\n");
+  EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("path"));
+}
+
 TEST_F(ConfDir, NameMustAgreeWithTheFile) {
   write("vendors/acme.yaml", "name: acne\n");
   EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("acme.yaml:1:7: the name is 'acne'"));

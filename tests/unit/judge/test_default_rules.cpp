@@ -109,6 +109,12 @@ const std::map<std::string, Break>& faults() {
       {"stragglers",
        [](auto& s) { s.round.ranks[1] = constant_rank(1, {.steps = 100, .step_s = 0.15}); }},
       {"no-leftovers", [](auto& s) { s.round.nodes[0].killed_leftovers = 2; }},
+      {"caches-dropped",
+       [](auto& s) {
+         s.plan.drop_caches = true;
+         s.round.nodes[0].caches_dropped = false;
+         s.round.nodes[0].caches_how = "Permission denied";
+       }},
       {"clock-jumps",
        [](auto& s) {
          for (auto& rank : s.round.ranks) {
@@ -141,6 +147,26 @@ const std::map<std::string, Break>& faults() {
 
 TEST(DefaultRules, CanAllWork) {
   EXPECT_NO_THROW(check_rules(default_rules()));
+}
+
+TEST(DefaultRules, AreContentWithCachesThatWereDropped) {
+  Situation s = sane();
+  s.plan.drop_caches = true;
+  s.round.nodes[0].caches_dropped = true;
+  EXPECT_EQ(finding(judge_round(s.plan, s.round).findings, "caches-dropped"), nullptr);
+}
+
+TEST(DefaultRules, NameTheNodeThatKeptItsCachesAndWhy) {
+  Situation s = sane();
+  s.plan.drop_caches = true;
+  s.round.nodes[0].host = "n1";
+  s.round.nodes[0].caches_dropped = false;
+  s.round.nodes[0].caches_how = "Permission denied";
+  const RoundResult round = judge_round(s.plan, s.round);
+  const Finding* found = finding(round.findings, "caches-dropped");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_THAT(found->reason, ::testing::HasSubstr("n1: Permission denied"));
 }
 
 TEST(DefaultRules, FindNothingWrongWithASaneRound) {

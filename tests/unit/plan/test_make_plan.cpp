@@ -43,6 +43,35 @@ TEST(MakePlan, WorkloadDefaultsWithoutAnyOverride) {
                                      "{rank}"));
 }
 
+TEST(MakePlan, CachesAreDroppedWhereTheCaseOrElseTheSuiteSaysSo) {
+  const auto dropped = [](const std::string& defaults, const std::string& own) {
+    return plan(defaults + "cases: [{case: 'train:native:cpu:1:1:1'" + own + "}]")
+        .cases.at(0)
+        .drop_caches;
+  };
+  EXPECT_FALSE(dropped("", ""));
+  EXPECT_TRUE(dropped("", ", drop_caches: true"));
+  EXPECT_TRUE(dropped("defaults: {drop_caches: true}\n", ""));
+  EXPECT_FALSE(dropped("defaults: {drop_caches: true}\n", ", drop_caches: false"));
+}
+
+TEST(MakePlan, DataPathsAreTheCasesAndThoseThatTheWorkloadDeclares) {
+  catalog::Catalog catalog = testing::small_catalog();
+  catalog.workloads[0].data_keys = {"precision"};  // the only text in it
+  const auto paths = [&](const std::string& more) {
+    return make_plan(
+               testing::suite("cases: [{case: 'train:native:cpu:1:1:1', data: /d" + more + "}]"),
+               catalog)
+        .cases.at(0)
+        .data_paths;
+  };
+  EXPECT_THAT(paths(""), ElementsAre("/d", "fp16"));
+  EXPECT_THAT(paths(", config: {precision: ''}"), ElementsAre("/d"));
+  EXPECT_THAT(paths(", config: {precision: /d}"), ElementsAre("/d"));
+  // Only `data` is known to have the same path outside of a container.
+  EXPECT_THAT(paths(", container: {image: x}"), ElementsAre("/d"));
+}
+
 TEST(MakePlan, MoreSpecificWorkloadOverrideWins) {
   const auto batch = [](const std::string& key) {
     return plan("vendor: acme\ncases: ['" + key + "']").cases.at(0).config.at("batch").get<int>();

@@ -20,6 +20,7 @@ cases:
     data: /d
     workdir: /w
     launch: head
+    drop_caches: true
     config: {lr: 0.30000000000000004}
     env: {A: "x\ny"}
     metrics: {m: {match: '(\d+)', unit: s, better: lower, reduce: median, across: max}}
@@ -41,6 +42,8 @@ TEST(PlanJson, RoundTripIsExact) {
   EXPECT_EQ(c.limits.time, std::chrono::nanoseconds(1000000001));
   EXPECT_EQ(c.limits.output_bytes, 12345678901ULL);
   EXPECT_EQ(c.launch, LaunchMode::head);
+  EXPECT_TRUE(c.drop_caches);
+  EXPECT_EQ(c.data_paths, std::vector<std::string>{"/d"});
   EXPECT_EQ(c.env.at("A"), "x\ny");
   EXPECT_EQ(c.metrics.at(0).better, Better::lower);
   EXPECT_EQ(c.peak_flops, 100e12);
@@ -60,7 +63,8 @@ TEST(PlanJson, EveryMissingFieldIsNamedNotCrashedOn) {
   for (const auto& [key, value] : whole.items())
     EXPECT_THAT(without(Json::json_pointer(""), key), HasSubstr("'" + key + "' is missing")) << key;
   for (const auto& [key, value] : whole["cases"][0].items())
-    if (key != "target" && key != "peak_flops") {
+    // What older plans do not have is optional.
+    if (key != "target" && key != "peak_flops" && key != "drop_caches" && key != "data_paths") {
       EXPECT_THAT(without(Json::json_pointer("/cases/0"), key),
                   HasSubstr("plan.json: case 1: '" + key + "' is missing"))
           << key;
