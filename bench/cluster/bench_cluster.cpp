@@ -296,7 +296,7 @@ int main(int argc, char** argv) {
   ::setenv("ASSAY_CONF", ASSAY_SOURCE_DIR "/conf", 1);
   int code = 0;
   for (const std::string& what : wanted) {
-    const testing::TemporaryFolder folder;
+    const assay::testing::TemporaryFolder folder;
     try {
       if (what == "ssh")
         ssh(folder.path());
