@@ -258,8 +258,7 @@ void collect(const fs::path& folder) {
   const double cpu = children_cpu_s();
   const std::string suite =
       "name: b\n" + sshd.cluster(kHosts) +
-      one_case(kHosts, "[head, -c, '67108864', " + (folder / "text").string() + "]",
-               ", limits: {output: 100M}");
+      one_case(kHosts, "[cat, " + (folder / "text").string() + "]", ", limits: {output: 200M}");
   double bytes = 0;
   std::int64_t ended = 0;
   std::int64_t collected = 0;
