@@ -102,27 +102,43 @@ std::string ssh_suite(const e2e::SshDaemon& sshd, int hosts) {
   return "name: b\n" + sshd.cluster(hosts, "connect_timeout: 60s") + one_case(hosts, "[/bin/true]");
 }
 
+std::vector<std::string> bare_ssh(const e2e::SshDaemon& sshd, const fs::path& files, int host,
+                                  const std::string& command) {
+  return {"ssh",
+          "-T",
+          "-F",
+          "/dev/null",
+          "-o",
+          "BatchMode=yes",
+          "-o",
+          "UserKnownHostsFile=" + (files / "known_hosts").string(),
+          "-o",
+          "IdentitiesOnly=yes",
+          "-i",
+          (files / "user_key").string(),
+          "-p",
+          std::to_string(sshd.port()),
+          e2e::SshDaemon::host(host),
+          command};
+}
+
+/// What the user's shell does when it starts (~/.bashrc) is neither ssh nor Assay: an empty home.
+void give_an_empty_home(const e2e::SshDaemon& sshd, const fs::path& files) {
+  std::ofstream(files / "sshd_config", std::ios::app) << "SetEnv HOME=" << files.string() << "\n";
+  ::kill(sshd.pid(), SIGHUP);
+  const auto told = [&] {
+    return trim(run_command(bare_ssh(sshd, files, 1, "echo $HOME")).out) == files.string();
+  };
+  if (!e2e::eventually(told, std::chrono::seconds(20)))
+    throw Error(ErrorKind::environment, "sshd does not take its new configuration");
+}
+
 /// Seconds for `ssh HOST true` on so many hosts at once, with nothing of Assay.
 double bare_ssh_s(const e2e::SshDaemon& sshd, const fs::path& files, int hosts) {
   const std::int64_t begin = mono_now_ns();
   std::vector<pid_t> children;
   for (int i = 1; i <= hosts; ++i) {
-    std::vector<std::string> words{"ssh",
-                                   "-T",
-                                   "-F",
-                                   "/dev/null",
-                                   "-o",
-                                   "BatchMode=yes",
-                                   "-o",
-                                   "UserKnownHostsFile=" + (files / "known_hosts").string(),
-                                   "-o",
-                                   "IdentitiesOnly=yes",
-                                   "-i",
-                                   (files / "user_key").string(),
-                                   "-p",
-                                   std::to_string(sshd.port()),
-                                   e2e::SshDaemon::host(i),
-                                   "true"};
+    std::vector<std::string> words = bare_ssh(sshd, files, i, "true");
     const pid_t pid = ::fork();
     if (pid == 0) {
       std::vector<char*> argv;
@@ -144,6 +160,7 @@ double bare_ssh_s(const e2e::SshDaemon& sshd, const fs::path& files, int hosts) 
 void ssh(const fs::path& folder) {
   const e2e::SshDaemon sshd(folder);
   if (!sshd.missing().empty()) return fmt::print("ssh: left out, {}\n", sshd.missing());
+  give_an_empty_home(sshd, folder / "sshd");
   Runs runs(folder);
   const double copy_one = runs.until_ready_s(ssh_suite(sshd, 1));
   fs::remove_all(sshd.cache());
@@ -241,6 +258,7 @@ void collect(const fs::path& folder) {
   constexpr double kBytes = 64.0 * (1 << 20) * kHosts;
   const e2e::SshDaemon sshd(folder);
   if (!sshd.missing().empty()) return fmt::print("collect: left out, {}\n", sshd.missing());
+  give_an_empty_home(sshd, folder / "sshd");
   // Lines as ranks write them: a text that repeats, numbers that do not.
   {
     std::ofstream text(folder / "text");
@@ -258,8 +276,7 @@ void collect(const fs::path& folder) {
   const double cpu = children_cpu_s();
   const std::string suite =
       "name: b\n" + sshd.cluster(kHosts) +
-      one_case(kHosts, "[head, -c, '67108864', " + (folder / "text").string() + "]",
-               ", limits: {output: 100M}");
+      one_case(kHosts, "[cat, " + (folder / "text").string() + "]", ", limits: {output: 200M}");
   double bytes = 0;
   std::int64_t ended = 0;
   std::int64_t collected = 0;
@@ -296,7 +313,7 @@ int main(int argc, char** argv) {
   ::setenv("ASSAY_CONF", ASSAY_SOURCE_DIR "/conf", 1);
   int code = 0;
   for (const std::string& what : wanted) {
-    const testing::TemporaryFolder folder;
+    const assay::testing::TemporaryFolder folder;
     try {
       if (what == "ssh")
         ssh(folder.path());

@@ -12,9 +12,9 @@
 #include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/spawn.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/text.h"
@@ -28,8 +28,18 @@ namespace assay::launch {
 namespace {
 
 constexpr std::int64_t kLiveEvery = 900'000'000;
-constexpr std::size_t kHostsForMoreFiles = 200;
+// The pipes of a channel, and of a transfer beside it; a shell's usual limit is 1,024.
+constexpr std::size_t kFilesPerHost = 6;
+constexpr std::size_t kOwnFiles = 64;
 constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(10);
+
+// Only where it is needed: local ranks inherit the limit.
+void allow_open_files(std::size_t count) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count + kOwnFiles) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, count + kOwnFiles);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 bool is_result(const std::string& status) {
   static const std::set<std::string> kResults{"completed", "failed", "timed_out", "stalled"};
@@ -114,8 +124,7 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
   }
   hosts.resize(static_cast<std::size_t>(nodes));
 
-  // Three pipes a channel; a shell's usual limit is 1,024.
-  if (hosts.size() > kHostsForMoreFiles) agent::raise_open_file_limit();
+  allow_open_files(hosts.size() * kFilesPerHost);
   launcher_->prepare(plan);
   Fleet fleet(loop, *launcher_, hosts);
   fleet_ = &fleet;

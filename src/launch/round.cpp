@@ -133,10 +133,17 @@ asio::awaitable<void> Round::collect_evidence() {
 }
 
 // Ranks that were killed by nobody we know: the scheduler may have ended their job.
-void Round::name_the_scheduler() {
+bool Round::name_the_scheduler() {
   const std::string why = context_.launcher.explain_end(context_.fleet.identity(0));
   if (!why.empty())
     outcome_ = RoundOutcome{"lost", why, "run again with --resume, or set cluster.retries"};
+  return !why.empty();
+}
+
+// Agents that end may take a while to close their connection: another round must not get them.
+void Round::drop_those_that_leave(bool all) {
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+    if (all || nodes_[static_cast<std::size_t>(node)].leaving) context_.fleet.drop(node);
 }
 
 // Before any rank starts: a node that still writes its pages out would hold up the others.
@@ -241,7 +248,7 @@ asio::awaitable<RoundOutcome> Round::run() {
   co_await context_.fleet.settle();
   if (context_.launcher.collects()) co_await collect_evidence();
   if (failure_) std::rethrow_exception(failure_);
-  if (stopped_from_outside_) name_the_scheduler();
+  drop_those_that_leave(stopped_from_outside_ && name_the_scheduler());
   if (!outcome_) outcome_ = RoundOutcome{"completed", {}, {}};
   journal(
       "round_end", -1,
@@ -296,6 +303,7 @@ void Round::on_rank_exit(int number, const Json& message) {
   // An agent that stops its ranks without having been asked to was told to end by somebody else.
   if (message.value("ended_by", "") == "stop" && !give_up_at_ns_) {
     stopped_from_outside_ = true;
+    nodes_[static_cast<std::size_t>(number)].leaving = true;
     conclude("lost", "the agent on " + host(number) + " was told to end from outside",
              "run again with --resume");
     return;

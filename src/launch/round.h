@@ -58,6 +58,7 @@ class Round {
   struct Node {
     bool ended = false;
     bool lost = false;
+    bool leaving = false;  // its agent was told to end by somebody else
     std::int64_t heard_ns = 0;
     double idle_s = 0;
     std::set<int> living;                            // ranks that were started and have not ended
@@ -68,9 +69,10 @@ class Round {
   [[nodiscard]] std::filesystem::path remote_dir(int node) const;
   asio::awaitable<void> choose_port();
   asio::awaitable<void> collect_evidence();
-  void name_the_scheduler();
+  bool name_the_scheduler();
   asio::awaitable<std::map<int, Json>> drop_caches();
   void journal_start();
+  void drop_those_that_leave(bool all);
   void send_work();
   void on_message(int node, const Json& message);
   void on_lost(int node, const std::string& reason);

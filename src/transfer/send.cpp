@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -9,6 +12,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/time.h"
+#include "core/units.h"
 #include "transfer/stream.h"
 
 namespace assay::transfer {
@@ -19,6 +24,41 @@ namespace {
 
 // Logs shrink to a tenth at the fastest level; higher ones gain little and cost the node's cores.
 constexpr int kLevel = 1;
+
+/// Where the bytes go. A connection whose other end is behind a cut link takes none, and says
+/// nothing.
+class Output {
+ public:
+  Output(int fd, Nanoseconds silence) : fd_(fd), silence_(silence) {
+    const int flags = ::fcntl(fd_, F_GETFL);
+    if (flags >= 0) ::fcntl(fd_, F_SETFL, flags | O_NONBLOCK);
+  }
+
+  void write(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+      if (n >= 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(n));
+      } else if (errno == EAGAIN) {
+        wait();
+      } else if (errno != EINTR) {
+        throw system_error(ErrorKind::environment, "cannot write", "the connection", errno);
+      }
+    }
+  }
+
+ private:
+  void wait() const {
+    pollfd room{fd_, POLLOUT, 0};
+    const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(silence_).count();
+    if (::poll(&room, 1, static_cast<int>(limit)) == 0)
+      throw Error(ErrorKind::environment, "nobody took any bytes for " + format_duration(silence_),
+                  "the connection");
+  }
+
+  int fd_;
+  Nanoseconds silence_;
+};
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
@@ -31,7 +71,7 @@ class Compressor {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   }
 
-  void write(std::string_view piece, bool last, int fd, const fs::path& path) {
+  void write(std::string_view piece, bool last, const Output& output, const fs::path& path) {
     ZSTD_inBuffer in{piece.data(), piece.size(), 0};
     for (bool more = true; more;) {
       ZSTD_outBuffer out{out_.data(), out_.size(), 0};
@@ -39,7 +79,7 @@ class Compressor {
           ZSTD_compressStream2(context_.get(), &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
       if (ZSTD_isError(left) != 0)
         throw Error(ErrorKind::internal, ZSTD_getErrorName(left), path.string());
-      write_all(fd, {out_.data(), out.pos}, "the connection");
+      output.write({out_.data(), out.pos});
       more = last ? left != 0 : in.pos < in.size;
     }
   }
@@ -49,16 +89,16 @@ class Compressor {
   std::vector<char> out_;
 };
 
-void send_line(const Json& header, int fd) {
-  write_all(fd, dump_line(header) + "\n", "the connection");
+void send_line(const Json& header, const Output& output) {
+  output.write(dump_line(header) + "\n");
 }
 
 void send_file(const fs::path& folder, const std::string& name, std::uint64_t offset,
-               std::uint64_t size, Compressor& compressor, int fd) {
+               std::uint64_t size, Compressor& compressor, const Output& output) {
   const fs::path path = folder / name;
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
-  send_line({{"path", name}, {"size", size}, {"offset", offset}}, fd);
+  send_line({{"path", name}, {"size", size}, {"offset", offset}}, output);
   std::vector<char> buffer(std::size_t{1} << 18);
   for (std::uint64_t at = offset; at < size;) {
     const std::size_t want = std::min<std::uint64_t>(buffer.size(), size - at);
@@ -69,7 +109,7 @@ void send_file(const fs::path& folder, const std::string& name, std::uint64_t of
       throw Error(ErrorKind::environment, "the file became shorter while it was sent",
                   path.string());
     at += static_cast<std::uint64_t>(n);
-    compressor.write({buffer.data(), static_cast<std::size_t>(n)}, at == size, fd, path);
+    compressor.write({buffer.data(), static_cast<std::size_t>(n)}, at == size, output, path);
   }
 }
 
@@ -87,7 +127,8 @@ Have list_files(const fs::path& folder) {
   return files;
 }
 
-void send_folder(const fs::path& folder, const Have& have, int fd) {
+void send_folder(const fs::path& folder, const Have& have, int fd, Nanoseconds silence) {
+  const Output output(fd, silence);
   Compressor compressor;
   std::uint64_t count = 0;
   for (const auto& [name, size] : list_files(folder)) {
@@ -96,11 +137,11 @@ void send_folder(const fs::path& folder, const Have& have, int fd) {
     const std::uint64_t offset = at == have.end() || at->second > size ? 0 : at->second;
     if (offset == size && at != have.end()) continue;
     if (size == 0)
-      send_line({{"path", name}, {"size", 0}, {"offset", 0}}, fd);
+      send_line({{"path", name}, {"size", 0}, {"offset", 0}}, output);
     else
-      send_file(folder, name, offset, size, compressor, fd);
+      send_file(folder, name, offset, size, compressor, output);
   }
-  send_line({{"end", true}, {"files", count}}, fd);
+  send_line({{"end", true}, {"files", count}}, output);
 }
 
 }  // namespace assay::transfer

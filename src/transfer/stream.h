@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/time.h"
+
 namespace assay::transfer {
 
 // A folder as one stream of bytes, for any pipe: per file a header line of JSON,
@@ -26,8 +28,10 @@ using Have = std::map<std::string, std::uint64_t>;
 [[nodiscard]] Have list_files(const std::filesystem::path& folder);
 
 /// Writes the regular files below `folder` that `have` lacks to `fd`, sorted by path. A file that
-/// grows meanwhile is sent up to the size it had. Throws Error of kind environment. Blocks.
-void send_folder(const std::filesystem::path& folder, const Have& have, int fd);
+/// grows meanwhile is sent up to the size it had. Blocks, but not for longer than `silence` without
+/// a byte that somebody takes; `fd` is made non-blocking. Throws Error of kind environment.
+void send_folder(const std::filesystem::path& folder, const Have& have, int fd,
+                 Nanoseconds silence = std::chrono::seconds(60));
 
 /// Reads such a stream into a folder, whatever the pieces it comes in. Memory is constant.
 class Receiver {

@@ -123,6 +123,23 @@ TEST_F(AgentAlone, EndsWhenAskedThoughNobodyReadsItsReports) {
   EXPECT_TRUE(eventually([&] { return agent.ended(); }, 5s));
 }
 
+// As behind a cut link: the pipes stay open, and nothing comes.
+TEST_F(AgentAlone, EndsItsRanksAndItselfWhenAControllerThatPingedFallsSilent) {
+  const std::string marker = "65." + std::to_string(::getpid());
+  AgentProcess agent;
+  agent.send(round_of("exec sleep " + marker, folder_ / "round"));
+  ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 2; }));
+  const Json ping{{"node", -1}, {"type", "ping"}, {"silence_ns", 2'000'000'000}};
+  for (int i = 0; i < 8; ++i) {
+    agent.send(ping);
+    ::usleep(500'000);
+  }
+  EXPECT_FALSE(agent.ended()) << "it ended though it was pinged";
+  EXPECT_EQ(processes_with("sleep " + marker).size(), 2u);
+  EXPECT_TRUE(eventually([&] { return agent.ended(); }, 20s));
+  EXPECT_TRUE(processes_with("sleep " + marker).empty());
+}
+
 TEST_F(AgentAlone, RunsTheCleanupsOfALostRoundAfterSweepingIt) {
   const std::string made = (folder_ / "made").string();
   const CommandResult sweep = run_command({ASSAY_BIN_DIR "/assay-agent", "--sweep", "no-such-round",

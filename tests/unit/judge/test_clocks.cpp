@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "judge/line_up.h"
+#include "judge/load.h"
 #include "unit/judge/build_evidence.h"
 
 namespace assay::judge {
@@ -147,6 +148,28 @@ TEST_P(ClocksThatDiffer, ByAnHourChangeNoTimeAndAreSaid) {
 
 INSTANTIATE_TEST_SUITE_P(Logs, ClocksThatDiffer, ::testing::Values(true, false),
                          [](const auto& with) { return with.param ? "Monotonic" : "WallOnly"; });
+
+// What the journal has: the node's stamps, and when the controller saw them. The quickest message
+// tells best.
+TEST(Clocks, AreComparedByTheQuickestMessage) {
+  const auto event = [](const char* name, double node_s, double seen_s) {
+    return Json{{"event", name},
+                {"case", "c"},
+                {"round", 1},
+                {"node", 1},
+                {"host", "n2"},
+                {"rank", 1},
+                {"mono_ns", 1},
+                {"wall_ns", static_cast<std::int64_t>(node_s * 1e9)},
+                {"seen_wall_ns", static_cast<std::int64_t>(seen_s * 1e9)}};
+  };
+  const RoundJournal journal({Json{{"event", "round_start"}, {"case", "c"}, {"round", 1}},
+                              event("rank_start", 1000, 4600.5), event("rank_exit", 1010, 4610.25),
+                              event("node_end", 1011, 4611.75)});
+  const RoundEvidence round = journal.round("c", 1);
+  ASSERT_EQ(round.nodes.size(), 1u);
+  EXPECT_NEAR(round.nodes[0].clock_behind_s.value_or(0), 3600.25, 1e-6);
+}
 
 TEST(Clocks, ThatDifferByLessThanAMessageMayTakeAreLeftAlone) {
   RoundEvidence round = round_of({constant_rank(0)});

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/subprocess.h"
+#include "launch/launcher.h"
 #include "launch/ssh/ssh_command.h"
 #include "temporary_folder.h"
 
@@ -56,6 +57,28 @@ TEST(SshCommand, TheCacheMayDifferByHost) {
             "/scratch/node1/assay/bin-aaaaaaaaaaaaaaaa");
   EXPECT_EQ(remote_programs(ssh_target(cluster(), cluster().hosts[0]), std::string(64, 'a')),
             "~/.cache/assay/bin-aaaaaaaaaaaaaaaa");
+}
+
+TEST(SshCommand, OnlyAConnectionThatWasTurnedAwayIsWorthAnotherAttempt) {
+  EXPECT_TRUE(is_throttled(
+      "ended with exit 255: kex_exchange_identification: read: Connection reset by peer"));
+  EXPECT_TRUE(is_throttled("Exceeded MaxStartups"));
+  EXPECT_FALSE(is_throttled("ssh: connect to host n1 port 22: Connection refused"));
+  EXPECT_FALSE(is_throttled("bench@n1: Permission denied (publickey)."));
+  EXPECT_FALSE(is_throttled("Host key verification failed."));
+}
+
+TEST(SshLauncher, WaitsLongerFromAttemptToAttemptWithinTheConnectTimeout) {
+  plan::Cluster quick = cluster();
+  quick.options["connect_timeout_s"] = 4;
+  const auto launcher = make_launcher(quick, ASSAY_BIN_DIR);
+  const std::string reason = "kex_exchange_identification: Connection closed by remote host";
+  using std::chrono::milliseconds;
+  EXPECT_EQ(launcher->retry_pause(reason, 0, milliseconds(10)), milliseconds(250));
+  EXPECT_EQ(launcher->retry_pause(reason, 2, milliseconds(900)), milliseconds(1000));
+  EXPECT_EQ(launcher->retry_pause(reason, 9, milliseconds(1500)), milliseconds(2000));
+  EXPECT_EQ(launcher->retry_pause(reason, 9, milliseconds(3000)), std::nullopt);
+  EXPECT_EQ(launcher->retry_pause("Permission denied", 0, milliseconds(10)), std::nullopt);
 }
 
 // The script is run for real, with a "bundle" that is a shell script in a tar.

@@ -119,6 +119,18 @@ TEST_F(Stream, NonsenseIsAnErrorAndNotACrash) {
     EXPECT_NE(error_of([&] { return receive(text); }), "no error") << text.substr(0, 60);
 }
 
+TEST_F(Stream, AConnectionThatTakesNothingIsGivenUp) {
+  put("log", std::string(1 << 20, 'x') + std::string(1 << 20, 'y'));
+  std::mt19937 random(1);
+  std::string noise(4 << 20, '\0');
+  for (char& c : noise) c = static_cast<char>(random());
+  put("noise", noise);
+  const Pipe pipe = make_pipe();
+  const std::string error =
+      error_of([&] { send_folder(from_, {}, pipe.write.get(), std::chrono::milliseconds(200)); });
+  EXPECT_THAT(error, HasSubstr("nobody took any bytes for 200 ms"));
+}
+
 TEST_F(Stream, LinksAreNotFollowed) {
   put("a.log", "mine");
   fs::create_symlink("/etc/passwd", from_ / "link");
