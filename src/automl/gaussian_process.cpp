@@ -19,6 +19,13 @@ namespace {
 constexpr std::array length_factors{0.1, 0.2, 0.35, 0.6, 1.0, 1.8, 3.0, 6.0, 12.0};
 constexpr std::array noises{1e-4, 1e-3, 1e-2, 5e-2, 0.2};
 
+// Matérn 5/2: positive definite in every dimension, and smooth enough to see a trend between
+// points.
+double matern(double r) {
+  const double x = std::sqrt(5.0) * r;
+  return (1 + x + x * x / 3) * std::exp(-x);
+}
+
 double root_mean_square(const double* a, const double* b, std::size_t n) {
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
@@ -83,7 +90,7 @@ void GaussianProcess::embed(const Descriptor& descriptor, std::span<double> feat
 }
 
 double GaussianProcess::covariance(const double* a, const double* b) const noexcept {
-  return std::exp(-root_mean_square(a, b, landmark_points_.size()) / length_);
+  return matern(root_mean_square(a, b, landmark_points_.size()) / length_);
 }
 
 void GaussianProcess::choose_landmarks() {
@@ -172,7 +179,7 @@ void GaussianProcess::fit_hyperparameters() {
       for (std::size_t i = 0; i < n; ++i) {
         row.resize(i + 1);
         for (std::size_t j = 0; j < i; ++j) {
-          row[j] = std::exp(-distances[at++] / (typical * factor_of_length));
+          row[j] = matern(distances[at++] / (typical * factor_of_length));
         }
         row[i] = 1 + noise;
         if (!factor.append(row)) break;

@@ -19,8 +19,8 @@ struct Prediction {
 };
 
 /// A Gaussian process over architectures. An architecture is seen as its edit distances to up to
-/// `landmarks` architectures of the history, and the covariance is exp(-|x-y|/length) of those
-/// vectors, which is positive definite for any set of them; one kernel serves fit and prediction,
+/// `landmarks` architectures of the history, and the covariance is Matérn 5/2 of those vectors,
+/// which is positive definite for any set of them; one kernel serves fit and prediction,
 /// and the noise stands on the whole diagonal (docs/automl.md).
 ///
 /// Every distinct descriptor that was ever added stays, measured or not: what is under way counts

@@ -30,12 +30,15 @@ void check(const SearchOptions& o, const std::vector<Graph>& start) {
                   "raise the limits, or start with a smaller model");
     }
   }
-  if (o.candidates < 1 || o.children < 1 || o.parents < 1) {
-    throw wrong("candidates, children and parents must be at least 1", "correct the option");
-  }
-  if (!(o.temperature > 0) || !(o.cooling > 0 && o.cooling <= 1) || !(o.beta >= 0)) {
-    throw wrong("temperature must be above 0, cooling in (0, 1] and beta not negative",
+  if (o.candidates < 1 || o.children < 1 || o.parents < 1 || o.longest_chain < 1) {
+    throw wrong("candidates, children, parents and longest_chain must be at least 1",
                 "correct the option");
+  }
+  if (!(o.temperature > 0) || !(o.cooling > 0 && o.cooling <= 1) || !(o.beta >= 0) ||
+      !(o.explore >= 0 && o.explore <= 1)) {
+    throw wrong(
+        "temperature must be above 0, cooling in (0, 1], beta not negative, explore in [0, 1]",
+        "correct the option");
   }
   const MorphismChances& c = o.chances;
   const double sum = c.deeper + c.wider + c.add_skip + c.concat_skip;
@@ -81,11 +84,12 @@ Proposal Search::propose() {
   return wander(random);
 }
 
-std::vector<std::int64_t> Search::parents() const {
+std::vector<std::int64_t> Search::parents(Random& random) const {
   std::vector<std::int64_t> ids;
   for (std::size_t i = 0; i < trials_.size(); ++i) {
     if (trials_[i].state == State::measured) ids.push_back(static_cast<std::int64_t>(i));
   }
+  if (random.uniform() < options_.explore) return {ids[random.below(ids.size())]};
   const std::size_t keep = std::min<std::size_t>(ids.size(), options_.parents);
   std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(keep), ids.end(),
                     [&](std::int64_t a, std::int64_t b) {
@@ -122,7 +126,7 @@ std::optional<Proposal> Search::anneal(Random& random) {
     return a.first != b.first ? a.first < b.first : a.second < b.second;
   };
   std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(later);
-  for (const std::int64_t id : parents())
+  for (const std::int64_t id : parents(random))
     queue.emplace(trials_[id].value, -1 - static_cast<int>(id));
 
   std::vector<Candidate> candidates;
@@ -164,7 +168,9 @@ std::optional<Proposal> Search::anneal(Random& random) {
     for (std::size_t i = first; i < candidates.size(); ++i) {
       const Prediction& p = candidates[i].expected = predictions[i - first];
       const double upper = p.mean + options_.beta * p.deviation;
-      queue.emplace(upper, static_cast<int>(i));
+      if (static_cast<int>(candidates[i].operations.size()) < options_.longest_chain) {
+        queue.emplace(upper, static_cast<int>(i));
+      }
       best_bound = std::max(best_bound, upper);
       if (const double value = score(p, best_value); value > best_score) {
         best_score = value;

@@ -23,6 +23,11 @@ struct SearchOptions {
   int candidates = 100;  ///< looked at per proposal
   int children = 8;      ///< tried per expansion
   int parents = 32;      ///< measured models that a proposal starts from, the best ones
+  /// The share of proposals that start from one measured model drawn at random instead. Morphisms
+  /// only grow a model: a wrong step is mended in another branch, and the best ones lie in one
+  /// branch.
+  double explore = 0.8;
+  int longest_chain = 1;  ///< morphisms between a parent and a proposal, at most
   /// The annealing's temperature at first, in standard deviations of what was measured, and what it
   /// is multiplied by at every expansion.
   double temperature = 1.0;
@@ -91,7 +96,7 @@ class Search {
                   std::optional<Prediction> expected);
   std::optional<Proposal> anneal(Random& random);
   Proposal wander(Random& random);
-  [[nodiscard]] std::vector<std::int64_t> parents() const;
+  [[nodiscard]] std::vector<std::int64_t> parents(Random& random) const;
   [[nodiscard]] double spread() const;
   [[nodiscard]] double score(const Prediction& prediction, double best) const;
   Trial& pending(std::int64_t id);

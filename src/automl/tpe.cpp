@@ -154,6 +154,14 @@ double Tpe::pick(const Parameter& p, const Split& split, Random& random) const {
   };
   const std::vector<double> good = observed(split.good);
   const std::vector<double> rest = observed(split.rest);
+  if (p.kind == Parameter::Kind::choice) {
+    // Drawn, not the best ratio of many: that would stay with an option that was lucky early.
+    const std::vector<double> share = shares(p, good);
+    double at = random.uniform();
+    std::size_t option = 0;
+    while (option + 1 < share.size() && at >= share[option]) at -= share[option++];
+    return static_cast<double>(option);
+  }
   double best = 0;
   double best_ratio = -std::numeric_limits<double>::infinity();
   const auto consider = [&](double value, double ratio) {
@@ -161,17 +169,6 @@ double Tpe::pick(const Parameter& p, const Split& split, Random& random) const {
     best_ratio = ratio;
     best = value;
   };
-  if (p.kind == Parameter::Kind::choice) {
-    const std::vector<double> high = shares(p, good);
-    const std::vector<double> low = shares(p, rest);
-    for (int i = 0; i < options_.candidates; ++i) {
-      double at = random.uniform();
-      std::size_t option = 0;
-      while (option + 1 < high.size() && at >= high[option]) at -= high[option++];
-      consider(static_cast<double>(option), std::log(high[option] / low[option]));
-    }
-    return best;
-  }
   const Parzen high(p, good);
   const Parzen low(p, rest);
   for (int i = 0; i < options_.candidates; ++i) {

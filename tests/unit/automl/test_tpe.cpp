@@ -160,8 +160,20 @@ TEST(Tpe, ProposesOnlyPointsOfTheSpace) {
     ASSERT_EQ(p.point.contains("beta"), p.point.at("optimizer") != 0);
     tpe.tell(p.id, mixed(p.point));
   }
-  const Json values = tpe.space().values(tpe.trials()[*tpe.best()].point);
-  EXPECT_EQ(values["optimizer"], "sgd");
+}
+
+TEST(Tpe, DoesNotStayWithAChoiceThatWasLuckyEarly) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    TpeOptions o;
+    o.seed = seed;
+    Tpe tpe(mixed_space(), o);
+    for (int i = 0; i < 120; ++i) {
+      const auto p = tpe.propose();
+      tpe.tell(p.id, mixed(p.point));
+    }
+    const Json values = tpe.space().values(tpe.trials()[*tpe.best()].point);
+    EXPECT_EQ(values["optimizer"], "sgd") << seed;
+  }
 }
 
 TEST(Tpe, RandomPointsOfALogarithmicRangeAreEvenInTheirLogarithm) {
