@@ -8,6 +8,7 @@ declare -A may_use=(
   [core]=""
   [config]="core"
   [stats]="core"
+  [automl]="core config stats"
   [perflog]="core"
   [telemetry]="core"
   [probe]="core"
