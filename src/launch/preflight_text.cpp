@@ -135,7 +135,7 @@ std::string one_host(const NodeChecks& node, const PreflightStyle& style) {
 }  // namespace
 
 std::string level_text(Level level, bool color) {
-  const std::string text(probe::to_string(level));
+  std::string text(probe::to_string(level));
   if (!color) return text;
   const char* code = level == Level::pass ? "32" : level == Level::warn ? "33" : "31";
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);

@@ -1,5 +1,8 @@
 // What is made of the nodes' answers in `assay check`.
 
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <random>
 
 #include <gmock/gmock.h>
