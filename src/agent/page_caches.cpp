@@ -1,5 +1,6 @@
 #include "agent/page_caches.h"
 
+#include <cerrno>
 #include <system_error>
 
 #include <fcntl.h>

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-
 namespace assay::agent {
 
 /// Whether the kernel's page cache, dentries and inodes were dropped, and how or why not.

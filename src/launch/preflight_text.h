@@ -18,7 +18,8 @@ struct PreflightStyle {
 [[nodiscard]] std::string level_text(probe::Level level, bool color);
 
 /// Pure: one host in full; several as a table of hosts × checks (a column for every check that is
-/// not passed everywhere), then what is not passed, with advice, hosts that say the same together.
+/// not passed wherever it was asked), then what is not passed, with advice, hosts that say the same
+/// together.
 [[nodiscard]] std::string render_checks(const std::vector<NodeChecks>& nodes,
                                         const PreflightStyle& style);
 
