@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 
 namespace assay::automl {
@@ -153,12 +154,14 @@ double layers_distance(const Descriptor& a, const Descriptor& b) {
     }
   }
   w.row.resize(m + 1);
-  for (int band = std::max(std::abs(n - m), 4);; band *= 3) {
+  for (int band = std::max(std::abs(n - m), 4);;) {
     const std::int64_t d =
         banded(a.layers.data() + begin, n, m, w.cost_rows.data(), w.row.data(), band);
     if (d <= band * unit || band >= std::max(n, m)) {
       return static_cast<double>(d) / static_cast<double>(unit);
     }
+    // No distance is above what an alignment costs, so a band of that width would do.
+    band = static_cast<int>(std::min<std::int64_t>(3 * band, d / unit + 1));
   }
 }
 

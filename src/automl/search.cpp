@@ -178,6 +178,7 @@ std::optional<Proposal> Search::anneal(Random& random) {
       }
     }
   }
+  candidates_seen_ += static_cast<std::int64_t>(candidates.size());
   if (winner < 0) return std::nullopt;
   Candidate& chosen = candidates[winner];
   return record(chosen.parent, std::move(chosen.operations), std::move(chosen.graph),

@@ -20,7 +20,7 @@ struct SearchOptions {
   std::uint64_t seed = 1;
   Acquisition acquisition = Acquisition::expected_improvement;
   double beta = 2.576;
-  int candidates = 100;  ///< looked at per proposal
+  int candidates = 100;  ///< looked at per proposal, at most
   int children = 8;      ///< tried per expansion
   int parents = 32;      ///< measured models that a proposal starts from, the best ones
   /// The share of proposals that start from one measured model drawn at random instead. Morphisms
@@ -84,6 +84,9 @@ class Search {
   [[nodiscard]] std::optional<std::int64_t> best() const;  ///< the measured trial of largest value
   [[nodiscard]] const GaussianProcess& process() const noexcept { return process_; }
 
+  /// Candidates that proposals of this object have looked at so far.
+  [[nodiscard]] std::int64_t candidates_seen() const noexcept { return candidates_seen_; }
+
   /// Start models, trials as operations on their parents, and what the process has fitted.
   [[nodiscard]] Json save() const;
   /// Throws Error of kind config at `where`.
@@ -105,6 +108,7 @@ class Search {
   std::vector<Graph> start_;
   std::vector<Trial> trials_;
   GaussianProcess process_;
+  std::int64_t candidates_seen_ = 0;
 };
 
 }  // namespace assay::automl
