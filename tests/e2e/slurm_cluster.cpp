@@ -90,6 +90,11 @@ SlurmCluster::~SlurmCluster() {
   for (const auto& [name, pid] : daemons_)
     for (const pid_t child : descendants_of(pid)) ::kill(child, SIGKILL);
   while (!daemons_.empty()) kill(daemons_.begin()->first);
+  // Those whose slurmd a test has killed are nobody's children any more.
+  for (const pid_t step : processes_with("slurmstepd"))
+    if (read_file_or_empty("/proc/" + std::to_string(step) + "/environ")
+            .find("SLURM_CONF=" + (folder_ / "slurm.conf").string()) != std::string::npos)
+      ::kill(step, SIGKILL);
   ::unsetenv("SLURM_CONF");
 }
 
