@@ -97,10 +97,25 @@ void Channel::read_errors() {
       asio::buffer(error_buffer_),
       [this, self = shared_from_this()](const asio::error_code& ec, std::size_t n) {
         if (ec) return;
-        error_tail_.append(error_buffer_.data(), n);
-        if (error_tail_.size() > kErrorTail) error_tail_.erase(0, error_tail_.size() - kErrorTail);
+        keep_errors(n);
         read_errors();
       });
+}
+
+void Channel::keep_errors(std::size_t n) {
+  error_tail_.append(error_buffer_.data(), n);
+  if (error_tail_.size() > kErrorTail) error_tail_.erase(0, error_tail_.size() - kErrorTail);
+}
+
+// What the command said last may still be on its way through the pipe. Not to its end: a connection
+// that ssh keeps for others holds it open.
+void Channel::drain_errors() {
+  asio::error_code ec;
+  errors_.non_blocking(true, ec);
+  while (!ec) {
+    const std::size_t n = errors_.read_some(asio::buffer(error_buffer_), ec);
+    if (!ec) keep_errors(n);
+  }
 }
 
 void Channel::end(const std::string& how) {
@@ -119,6 +134,7 @@ void Channel::end(const std::string& how) {
     ::poll(nullptr, 0, 2);
   }
   kill();
+  drain_errors();
   const std::string_view tail = trim(error_tail_);
   if (!tail.empty()) reason += ": " + printable(tail);
   handlers_.closed(reason);

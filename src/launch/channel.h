@@ -49,6 +49,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void start();
   void read_messages();
   void read_errors();
+  void keep_errors(std::size_t n);
+  void drain_errors();
   void on_noise(std::string_view line);
   void upload_next();
   void flush();
