@@ -17,13 +17,15 @@ fresh=--fresh
 ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/release/CMakeCache.txt || fresh=
 cmake --preset release $fresh -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON
 cmake --build --preset release
-ctest --preset release -j "$(nproc)" "$@"
+# Most tests wait for something rather than compute.
+jobs=$((2 * $(nproc)))
+ctest --preset release -j "$jobs" "$@"
 
 if [ "$full" = yes ]; then
   scripts/install-deps.sh lint
   cmake --preset asan
   cmake --build --preset asan
-  ctest --preset asan -j "$(nproc)" "$@"
+  ctest --preset asan -j "$jobs" "$@"
   scripts/fuzz.sh 30
   scripts/lint.sh
 fi

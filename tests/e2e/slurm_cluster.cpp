@@ -137,4 +137,17 @@ std::vector<std::string> SlurmCluster::jobs() {
   return ids;
 }
 
+void SlurmTest::SetUp() {
+  AssayTest::SetUp();
+  if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
+  if (!cluster_.broken().empty()) GTEST_SKIP() << cluster_.broken();
+}
+
+void SlurmTest::TearDown() {
+  AssayTest::TearDown();
+  if (IsSkipped()) return;
+  EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }, std::chrono::seconds(30)))
+      << "an allocation was left behind";
+}
+
 }  // namespace assay::e2e

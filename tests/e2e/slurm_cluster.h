@@ -39,4 +39,13 @@ class SlurmCluster {
   std::map<std::string, pid_t> daemons_;
 };
 
+/// Tests on a cluster of four nodes; checks that no allocation is left behind.
+class SlurmTest : public AssayTest {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  SlurmCluster cluster_{folder_, 4};
+};
+
 }  // namespace assay::e2e

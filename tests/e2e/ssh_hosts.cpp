@@ -137,4 +137,14 @@ std::string SshDaemon::cluster(int hosts, const std::string& more) const {
   return text + "]\n  " + ssh_settings(folder_, port_, cache(), more);
 }
 
+void SshTest::SetUp() {
+  AssayTest::SetUp();
+  if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
+}
+
+void SshTest::TearDown() {
+  AssayTest::TearDown();
+  EXPECT_TRUE(eventually([this] { return processes_with(sshd_.cache().string()).empty(); }));
+}
+
 }  // namespace assay::e2e

@@ -54,4 +54,13 @@ class SshDaemon {
   pid_t pid_ = -1;
 };
 
+/// Tests on the hosts of an SshDaemon; checks that nothing of ours stays on any of them.
+class SshTest : public AssayTest {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  SshDaemon sshd_{folder_};
+};
+
 }  // namespace assay::e2e

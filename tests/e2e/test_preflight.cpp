@@ -65,16 +65,8 @@ constexpr const char* kThreeNodes = "cases:\n  - {case: 'null:native:cpu:3:1:1'}
 
 }  // namespace
 
-class Preflight : public AssayTest {
+class Preflight : public SshTest {
  protected:
-  void SetUp() override {
-    AssayTest::SetUp();
-    if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
-  }
-  void TearDown() override {
-    AssayTest::TearDown();
-    EXPECT_TRUE(eventually([this] { return processes_with(sshd_.cache().string()).empty(); }));
-  }
   fs::path suite(int hosts, const std::string& rest) {
     return write("suite.yaml", "name: s\n" + sshd_.cluster(hosts) + rest);
   }
@@ -84,8 +76,6 @@ class Preflight : public AssayTest {
     EXPECT_EQ(run.status.code, code) << run.out << run.err;
     return parse_json(run.out, "assay check");
   }
-
-  SshDaemon sshd_{folder_};
 };
 
 TEST_F(Preflight, AHostThatCannotBeReachedFailsAloneAndTheOthersAreChecked) {

@@ -16,22 +16,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-class Slurm : public AssayTest {
+class Slurm : public SlurmTest {
  protected:
   // Tests run side by side: each knows its own processes.
   const std::string marker_ = "61." + std::to_string(::getpid());
 
-  void SetUp() override {
-    AssayTest::SetUp();
-    if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
-    if (!cluster_.broken().empty()) GTEST_SKIP() << cluster_.broken();
-  }
-  void TearDown() override {
-    AssayTest::TearDown();
-    if (IsSkipped()) return;
-    EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }))
-        << "an allocation was left behind";
-  }
   fs::path suite(const std::string& cases, const std::string& slurm = "wait: 20s") {
     return write("suite.yaml", "name: s\ncluster:\n  launcher: slurm\n  slurm: {" + slurm +
                                    "}\ncases:\n" + cases);
@@ -52,8 +41,6 @@ class Slurm : public AssayTest {
         << read_file_or_empty(folder_ / "assay.log");
     return pid;
   }
-
-  SlurmCluster cluster_{folder_, 4};
 };
 
 TEST_F(Slurm, OneSrunCarriesTheAgentsOfFourNodes) {

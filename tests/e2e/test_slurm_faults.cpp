@@ -16,21 +16,13 @@ namespace assay::e2e {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-class SlurmFaults : public AssayTest {
+class SlurmFaults : public SlurmTest {
  protected:
   // Tests run side by side: each knows its own processes.
   const std::string marker_ = "63." + std::to_string(::getpid());
 
-  void SetUp() override {
-    AssayTest::SetUp();
-    if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
-    if (!cluster_.broken().empty()) GTEST_SKIP() << cluster_.broken();
-  }
   void TearDown() override {
-    AssayTest::TearDown();
-    if (IsSkipped()) return;
-    EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }, 30s))
-        << "an allocation was left behind";
+    SlurmTest::TearDown();
     EXPECT_TRUE(eventually([this] { return processes_with("sleep " + marker_).empty(); }));
   }
 
@@ -66,8 +58,6 @@ class SlurmFaults : public AssayTest {
     return result()["cases"][0]["rounds"][0]["reason"].get<std::string>();
   }
   [[nodiscard]] std::string journal() const { return read_file(latest() / "journal.jsonl"); }
-
-  SlurmCluster cluster_{folder_, 4};
 };
 
 TEST_F(SlurmFaults, ARankKilledFromOutsideIsNamed) {

@@ -15,17 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace std::chrono_literals;
 
-class Ssh : public AssayTest {
+class Ssh : public SshTest {
  protected:
-  void SetUp() override {
-    AssayTest::SetUp();
-    if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
-  }
-  void TearDown() override {
-    AssayTest::TearDown();
-    // Nothing of ours stays on any "host".
-    EXPECT_TRUE(eventually([this] { return processes_with(sshd_.cache().string()).empty(); }));
-  }
   fs::path suite(int hosts, const std::string& cases, const std::string& more = {}) {
     return write("suite.yaml", "name: s\n" + sshd_.cluster(hosts, more) + "cases:\n" + cases);
   }
@@ -34,8 +25,6 @@ class Ssh : public AssayTest {
     (void)run_command(
         {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", (folder_ / "other").string()});
   }
-
-  SshDaemon sshd_{folder_};
 };
 
 constexpr const char* kNull =

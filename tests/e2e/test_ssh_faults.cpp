@@ -15,18 +15,13 @@ namespace assay::e2e {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-class SshFaults : public AssayTest {
+class SshFaults : public SshTest {
  protected:
   // Tests run side by side: each knows its own processes.
   const std::string marker_ = "62." + std::to_string(::getpid());
 
-  void SetUp() override {
-    AssayTest::SetUp();
-    if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
-  }
   void TearDown() override {
-    AssayTest::TearDown();
-    EXPECT_TRUE(eventually([this] { return processes_with(sshd_.cache().string()).empty(); }));
+    SshTest::TearDown();
     EXPECT_TRUE(eventually([this] { return processes_with("sleep " + marker_).empty(); }));
     if (!disk_.empty()) ::umount2(disk_.c_str(), MNT_DETACH);
   }
@@ -81,7 +76,6 @@ class SshFaults : public AssayTest {
     disk_ = folder;
   }
 
-  SshDaemon sshd_{folder_};
   fs::path disk_;
 };
 
