@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <asio/post.hpp>
 #include <asio/write.hpp>
 #include <fcntl.h>
 #include <poll.h>
@@ -98,7 +99,7 @@ void Channel::read_errors() {
       [this, self = shared_from_this()](const asio::error_code& ec, std::size_t n) {
         if (ec) return;
         keep_errors(n);
-        read_errors();
+        if (!closed_) read_errors();
       });
 }
 
@@ -134,10 +135,16 @@ void Channel::end(const std::string& how) {
     ::poll(nullptr, 0, 2);
   }
   kill();
-  drain_errors();
-  const std::string_view tail = trim(error_tail_);
-  if (!tail.empty()) reason += ": " + printable(tail);
-  handlers_.closed(reason);
+  // A read that is done but not yet handled comes before what is posted now; one that is not done
+  // leaves its bytes in the pipe.
+  asio::error_code ignored;
+  errors_.cancel(ignored);
+  asio::post(errors_.get_executor(), [this, self = shared_from_this(), reason]() mutable {
+    drain_errors();
+    const std::string_view tail = trim(error_tail_);
+    if (!tail.empty()) reason += ": " + printable(tail);
+    handlers_.closed(reason);
+  });
 }
 
 void Channel::send(int node, const Json& message) {
