@@ -58,7 +58,8 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder /
   ::chmod(folder_.c_str(), 0755);
   std::ofstream(folder_ / "munge.key") << std::string(128, 'k') << ::getpid();
   ::chmod((folder_ / "munge.key").c_str(), 0600);
-  const int port = 20000 + ::getpid() % 2500 * 8;  // tests run side by side
+  const int port =
+      20000 + ::getpid() % 1500 * 8;  // side by side, below the ports that the kernel gives away
   std::ofstream(folder_ / "slurm.conf") << configuration(folder_, nodes, port);
   ::setenv("SLURM_CONF", (folder_ / "slurm.conf").c_str(), 1);
   const auto in = [this](const char* name) { return (folder_ / name).string(); };
