@@ -37,6 +37,9 @@ if(NOT (ASSAY_TORCH_API AND ASSAY_TORCH_CPU AND ASSAY_TORCH_C10))
 endif()
 
 file(READ ${ASSAY_TORCH_API}/torch/version.h torch_version)
+if(EXISTS ${torch_include}/torch/headeronly/version.h)  # from 2.9 on
+  file(READ ${torch_include}/torch/headeronly/version.h torch_version)
+endif()
 string(REGEX MATCH "TORCH_VERSION_MAJOR ([0-9]+)" ignored "${torch_version}")
 set(ASSAY_TORCH_VERSION ${CMAKE_MATCH_1})
 string(REGEX MATCH "TORCH_VERSION_MINOR ([0-9]+)" ignored "${torch_version}")
@@ -77,10 +80,11 @@ if(ASSAY_TORCH_CUDA_LIB AND ASSAY_TORCH_C10_CUDA)
   # Nothing calls libtorch_cuda by name; it registers its kernels when it is loaded.
   target_link_libraries(assay_torch INTERFACE
     -Wl,--no-as-needed ${ASSAY_TORCH_CUDA_LIB} ${ASSAY_TORCH_C10_CUDA} -Wl,--as-needed)
-  # The headers of CUDA and NCCL come with the toolkit or with PyTorch's own packages.
+  # The headers of CUDA and NCCL come with the toolkit or with PyTorch's own packages, of which some
+  # hold no more than a part: crt/ is what they lack.
   file(GLOB nvidia_includes ${torch_root}/../nvidia/*/include)
-  find_path(ASSAY_CUDA_INCLUDE cuda_runtime_api.h
-    HINTS ${nvidia_includes} /usr/local/cuda/include $ENV{CUDA_HOME}/include)
+  find_path(ASSAY_CUDA_INCLUDE crt/host_config.h
+    HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${nvidia_includes})
   find_path(ASSAY_NCCL_INCLUDE nccl.h HINTS ${nvidia_includes} /usr/local/cuda/include)
   if(ASSAY_CUDA_INCLUDE)
     target_include_directories(assay_torch SYSTEM INTERFACE ${ASSAY_CUDA_INCLUDE})

@@ -9,6 +9,9 @@ std::string torch_description() {
 #if defined(ASSAY_TRAIN_CUDA)
   text += ", CUDA";
 #endif
+#if defined(ASSAY_TRAIN_KERNELS)
+  text += ", own kernels";
+#endif
 #if defined(ASSAY_TRAIN_NCCL)
   text += ", NCCL";
 #endif
@@ -23,6 +26,10 @@ bool autocast_enabled(torch::DeviceType device) {
   return at::autocast::is_autocast_enabled(device);
 }
 
+torch::ScalarType autocast_type(torch::DeviceType device) {
+  return at::autocast::get_autocast_dtype(device);
+}
+
 void set_autocast(torch::DeviceType device, bool enabled, torch::ScalarType type) {
   at::autocast::set_autocast_enabled(device, enabled);
   if (enabled) at::autocast::set_autocast_dtype(device, type);
@@ -30,6 +37,11 @@ void set_autocast(torch::DeviceType device, bool enabled, torch::ScalarType type
 #else
 bool autocast_enabled(torch::DeviceType device) {
   return device == torch::kCPU ? at::autocast::is_cpu_enabled() : at::autocast::is_enabled();
+}
+
+torch::ScalarType autocast_type(torch::DeviceType device) {
+  return device == torch::kCPU ? at::autocast::get_autocast_cpu_dtype()
+                               : at::autocast::get_autocast_gpu_dtype();
 }
 
 void set_autocast(torch::DeviceType device, bool enabled, torch::ScalarType type) {

@@ -13,6 +13,8 @@ namespace assay::train {
 
 /// Whether operators on `device` are cast to a lower precision in this thread now.
 [[nodiscard]] bool autocast_enabled(torch::DeviceType device);
+/// The type that they are cast to then.
+[[nodiscard]] torch::ScalarType autocast_type(torch::DeviceType device);
 void set_autocast(torch::DeviceType device, bool enabled, torch::ScalarType type);
 
 /// True when an exception's text says that memory of a device or of the host ran out.

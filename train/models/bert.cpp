@@ -2,6 +2,9 @@
 
 #include "core/error.h"
 #include "train/models/dense.h"
+#if defined(ASSAY_TRAIN_KERNELS)
+#include "train/models/cuda_dense.h"
+#endif
 
 namespace assay::train {
 namespace {
@@ -15,6 +18,25 @@ torch::nn::LayerNorm make_norm(std::int64_t width) {
 
 torch::Tensor run(torch::nn::Linear& layer, const torch::Tensor& x) {
   return linear(x, layer->weight, layer->bias);
+}
+
+// Tensor cores want a multiple of 8 columns; the product with a vocabulary of 30,522 words takes
+// three times as long without.
+torch::Tensor linear_padded(const torch::Tensor& x, const torch::Tensor& weight,
+                            const torch::Tensor& bias) {
+  constexpr std::int64_t kMultiple = 64;
+  const std::int64_t rows = weight.size(0);
+  const std::int64_t missing = (kMultiple - rows % kMultiple) % kMultiple;
+  if (!x.is_cuda() || missing == 0) return linear(x, weight, bias);
+  return linear(x, torch::constant_pad_nd(weight.to(x.scalar_type()), {0, 0, 0, missing}),
+                torch::constant_pad_nd(bias.to(x.scalar_type()), {0, missing}))
+      .narrow(-1, 0, rows);
+}
+
+// The type that activations are kept in: what the products of this thread give.
+torch::Tensor as_activation(const torch::Tensor& x) {
+  if (!x.is_cuda() || !autocast_enabled(torch::kCUDA)) return x;
+  return x.to(autocast_type(torch::kCUDA));
 }
 
 torch::Tensor drop(const torch::Tensor& x, double rate, bool training) {
@@ -54,15 +76,24 @@ BertLayerImpl::BertLayerImpl(const BertOptions& options)
   norm2_ = register_module("norm2", make_norm(options.width));
 }
 
-torch::Tensor BertLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& mask) {
-  const std::int64_t batch = x.size(0);
-  const std::int64_t length = x.size(1);
-  const std::int64_t width = x.size(2);
-  const torch::Tensor qkv = run(qkv_, x).view({batch, length, 3, heads_, width / heads_});
-  torch::Tensor y = run(out_, attention(qkv, mask, is_training() ? dropout_ : 0.0));
-  y = norm1_->forward(x + drop(y, dropout_, is_training()));
+Fork BertLayerImpl::forward(const Fork& x, const torch::Tensor& mask) {
+  const double dropout = is_training() ? dropout_ : 0.0;
+  const std::int64_t batch = x.main.size(0);
+  const std::int64_t length = x.main.size(1);
+  const std::int64_t width = x.main.size(2);
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (is_training() && cuda_dense_fits(x.main, width / heads_)) {
+    const torch::Tensor attended =
+        attention(cuda_linear_heads(x.main, *qkv_, heads_), mask, dropout);
+    const Fork y = cuda_linear_add_norm(attended, *out_, x.skip, *norm1_, dropout);
+    return cuda_linear_add_norm(cuda_linear_gelu(y.main, *up_), *down_, y.skip, *norm2_, dropout);
+  }
+#endif
+  const torch::Tensor qkv = run(qkv_, x.main).view({batch, length, 3, heads_, width / heads_});
+  torch::Tensor y = run(out_, attention(qkv, mask, dropout));
+  y = norm1_->forward(x.skip + drop(y, dropout_, is_training()));
   const torch::Tensor z = run(down_, torch::gelu(run(up_, y)));
-  return norm2_->forward(y + drop(z, dropout_, is_training()));
+  return Fork(norm2_->forward(y + drop(z, dropout_, is_training())));
 }
 
 BertImpl::BertImpl(const BertOptions& options) : options_(options) {
@@ -101,15 +132,17 @@ BertOutput BertImpl::forward(const BertInput& input) {
   const std::int64_t length = input.tokens.size(1);
   torch::Tensor x = words_->forward(input.tokens) + segments_->forward(input.segments);
   x = x + positions_->weight.slice(0, 0, length).unsqueeze(0);
-  x = drop(norm_->forward(x), options_.dropout, is_training());
-  for (BertLayer& layer : layers_) x = layer->forward(x, input.mask);
+  x = as_activation(drop(norm_->forward(x), options_.dropout, is_training()));
+  Fork state(x);
+  for (BertLayer& layer : layers_) state = layer->forward(state, input.mask);
+  x = state.main;
 
   BertOutput output;
   const torch::Tensor first = x.select(1, 0);
   output.next = run(next_, torch::tanh(run(pooler_, first)));
   torch::Tensor picked = x.reshape({batch * length, x.size(2)}).index_select(0, input.picked);
   picked = transform_norm_->forward(torch::gelu(run(transform_, picked)));
-  output.words = linear(picked, words_->weight, decoder_bias_);
+  output.words = linear_padded(as_activation(picked), words_->weight, decoder_bias_);
   return output;
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "train/torch.h"
+#include "train/models/fork.h"
 
 namespace assay::train {
 
@@ -40,7 +40,7 @@ struct BertOutput {
 class BertLayerImpl : public torch::nn::Module {
  public:
   explicit BertLayerImpl(const BertOptions& options);
-  [[nodiscard]] torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask);
+  [[nodiscard]] Fork forward(const Fork& x, const torch::Tensor& mask);
 
  private:
   std::int64_t heads_;

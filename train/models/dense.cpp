@@ -207,24 +207,28 @@ torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight,
   return FastLinear::apply(x, weight, maybe(bias));
 }
 
-torch::Tensor attention(const torch::Tensor& qkv, const torch::Tensor& mask, double dropout) {
-  if (is_fast(qkv)) return FastAttention::apply(qkv.contiguous(), maybe(mask), dropout);
-  const auto parts = qkv.permute({2, 0, 3, 1, 4}).unbind(0);  // each [B, heads, S, D]
+torch::Tensor attention(const std::vector<torch::Tensor>& parts, const torch::Tensor& mask,
+                        double dropout) {
+  const torch::Tensor& q = parts[0];
   torch::Tensor out;
 #if TORCH_VERSION_MAJOR >= 2
   MaybeTensor bias;
-  if (mask.defined())
-    bias = mask.to(parts[0].scalar_type()).expand({-1, qkv.size(3), qkv.size(1), -1});
-  out = at::scaled_dot_product_attention(parts[0], parts[1], parts[2], bias, dropout);
+  if (mask.defined()) bias = mask.to(q.scalar_type()).expand({-1, q.size(1), q.size(2), -1});
+  out = at::scaled_dot_product_attention(q, parts[1], parts[2], bias, dropout);
 #else
-  torch::Tensor scores = torch::matmul(parts[0], parts[1].transpose(-2, -1)) /
-                         std::sqrt(static_cast<double>(qkv.size(4)));
+  torch::Tensor scores =
+      torch::matmul(q, parts[1].transpose(-2, -1)) / std::sqrt(static_cast<double>(q.size(3)));
   if (mask.defined()) scores = scores + mask;
   torch::Tensor probabilities = torch::softmax(scores, -1);
   if (dropout > 0) probabilities = torch::dropout(probabilities, dropout, true);
   out = torch::matmul(probabilities, parts[2]);
 #endif
-  return out.transpose(1, 2).reshape({qkv.size(0), qkv.size(1), qkv.size(3) * qkv.size(4)});
+  return out.transpose(1, 2).reshape({q.size(0), q.size(2), q.size(1) * q.size(3)});
+}
+
+torch::Tensor attention(const torch::Tensor& qkv, const torch::Tensor& mask, double dropout) {
+  if (is_fast(qkv)) return FastAttention::apply(qkv.contiguous(), maybe(mask), dropout);
+  return attention(qkv.permute({2, 0, 3, 1, 4}).unbind(0), mask, dropout);
 }
 
 }  // namespace assay::train

@@ -28,4 +28,8 @@ void fast_gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t 
 [[nodiscard]] torch::Tensor attention(const torch::Tensor& qkv, const torch::Tensor& mask,
                                       double dropout);
 
+/// The same of queries, keys and values, each [B, heads, S, D].
+[[nodiscard]] torch::Tensor attention(const std::vector<torch::Tensor>& parts,
+                                      const torch::Tensor& mask, double dropout);
+
 }  // namespace assay::train

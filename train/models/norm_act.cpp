@@ -4,6 +4,9 @@
 
 #include "train/maybe_tensor.h"
 #include "train/models/norm_kernels.h"
+#if defined(ASSAY_TRAIN_KERNELS)
+#include "train/models/cuda_norm.h"
+#endif
 
 namespace assay::train {
 namespace {
@@ -126,6 +129,9 @@ bool is_fusable(const torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
 
 torch::Tensor norm_act(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
                        const torch::Tensor& addend, bool relu) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (cuda_norm_fits(norm, x)) return cuda_norm_act(norm, x, addend, relu).main;
+#endif
   if (is_fusable(norm, x, addend))
     return FusedNormAct::apply(x, norm.weight, norm.bias,
                                addend.defined() ? MaybeTensor(addend) : MaybeTensor(), &norm, relu);
@@ -134,6 +140,21 @@ torch::Tensor norm_act(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
                                       norm.options.momentum().value(), norm.options.eps(), true);
   if (addend.defined()) y = y.add_(addend);
   return relu ? y.relu_() : y;
+}
+
+Fork norm_act_fork(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
+                   const torch::Tensor& addend) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (cuda_norm_fits(norm, x)) return cuda_norm_act(norm, x, addend, true);
+#endif
+  return Fork(norm_act(norm, x, addend));
+}
+
+torch::Tensor norm_act_pool(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (cuda_norm_fits(norm, x)) return cuda_norm_pool(norm, x);
+#endif
+  return torch::max_pool2d(norm_act(norm, x), 3, 2, 1);
 }
 
 }  // namespace assay::train

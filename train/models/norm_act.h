@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/torch.h"
+#include "train/models/fork.h"
 
 namespace assay::train {
 
@@ -9,5 +9,12 @@ namespace assay::train {
 /// One place for it, so that a fused kernel serves all models.
 [[nodiscard]] torch::Tensor norm_act(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
                                      const torch::Tensor& addend = {}, bool relu = true);
+
+/// norm_act() with an addend and relu, for the end of a residual block.
+[[nodiscard]] Fork norm_act_fork(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
+                                 const torch::Tensor& addend);
+
+/// The largest of norm_act(x) in windows of 3×3 with stride 2 and padding 1.
+[[nodiscard]] torch::Tensor norm_act_pool(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x);
 
 }  // namespace assay::train

@@ -97,11 +97,11 @@ torch::Tensor ResidualBlockImpl::shortcut(const torch::Tensor& x) {
   return torch::constant_pad_nd(sparse, {0, 0, 0, 0, before, new_channels_ - before});
 }
 
-torch::Tensor ResidualBlockImpl::forward(const torch::Tensor& x) {
-  torch::Tensor y = norm_act(*bn1_, conv1_->forward(x));
-  if (bn3_.is_empty()) return norm_act(*bn2_, conv2_->forward(y), shortcut(x));
+Fork ResidualBlockImpl::forward(const Fork& x) {
+  torch::Tensor y = norm_act(*bn1_, conv1_->forward(x.main));
+  if (bn3_.is_empty()) return norm_act_fork(*bn2_, conv2_->forward(y), shortcut(x.skip));
   y = norm_act(*bn2_, conv2_->forward(y));
-  return norm_act(*bn3_, conv3_->forward(y), shortcut(x));
+  return norm_act_fork(*bn3_, conv3_->forward(y), shortcut(x.skip));
 }
 
 ResNetImpl::ResNetImpl(const ResNetOptions& options) : options_(options) {
@@ -127,10 +127,11 @@ ResNetImpl::ResNetImpl(const ResNetOptions& options) : options_(options) {
 }
 
 torch::Tensor ResNetImpl::forward(torch::Tensor x) {
-  x = norm_act(*bn1_, conv1_->forward(x));
-  if (!options_.small_images) x = torch::max_pool2d(x, 3, 2, 1);
-  for (ResidualBlock& block : stages_) x = block->forward(x);
-  x = torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+  x = conv1_->forward(x);
+  x = options_.small_images ? norm_act(*bn1_, x) : norm_act_pool(*bn1_, x);
+  Fork y(x);
+  for (ResidualBlock& block : stages_) y = block->forward(y);
+  x = torch::adaptive_avg_pool2d(y.main, {1, 1}).flatten(1);
   return linear(x, fc_->weight, fc_->bias);
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "train/torch.h"
+#include "train/models/fork.h"
 
 namespace assay::train {
 
@@ -31,7 +31,7 @@ class ResidualBlockImpl : public torch::nn::Module {
  public:
   ResidualBlockImpl(const ResNetOptions& options, std::int64_t in, std::int64_t width,
                     std::int64_t stride);
-  [[nodiscard]] torch::Tensor forward(const torch::Tensor& x);
+  [[nodiscard]] Fork forward(const Fork& x);
   /// The norm that ends the residual branch.
   [[nodiscard]] torch::nn::BatchNorm2d& last_norm() { return bn3_.is_empty() ? bn2_ : bn3_; }
 

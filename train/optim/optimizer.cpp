@@ -5,12 +5,62 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "train/optim/update_kernels.h"
+#if defined(ASSAY_TRAIN_KERNELS)
+#include "train/cuda/torch.h"
+#include "train/cuda/update.h"
+#endif
 
 namespace assay::train {
 namespace {
 
-float factor_value(const torch::Tensor& factor) {
+// One kernel for a whole update; waits for no device.
+bool has_kernel(torch::Device device) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  return device.is_cpu() || device.is_cuda();
+#else
+  return device.is_cpu();
+#endif
+}
+
+float* at(const torch::Tensor& flat, std::int64_t offset) {
+  return flat.data_ptr<float>() + offset;
+}
+
+#if defined(ASSAY_TRAIN_KERNELS)
+// A factor stays on the device.
+const float* device_factor(const torch::Tensor& factor) {
+  return factor.defined() ? factor.data_ptr<float>() : nullptr;
+}
+#endif
+
+float host_factor(const torch::Tensor& factor) {
   return factor.defined() ? static_cast<float>(factor.item<double>()) : 1.0F;
+}
+
+void update(SgdTerms terms, const torch::Tensor& factor, std::int64_t size,
+            const torch::Tensor& gradients, const torch::Tensor& values,
+            const torch::Tensor& velocity, std::int64_t begin) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (values.is_cuda())
+    return cuda::sgd_update(cuda::current_stream(), terms, device_factor(factor), size,
+                            at(gradients, begin), at(values, begin), at(velocity, begin));
+#endif
+  terms.scale = host_factor(factor);
+  sgd_update(terms, size, at(gradients, begin), at(values, begin), at(velocity, begin));
+}
+
+void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
+            const torch::Tensor& gradients, const torch::Tensor& values, const torch::Tensor& first,
+            const torch::Tensor& second, std::int64_t begin) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (values.is_cuda())
+    return cuda::adamw_update(cuda::current_stream(), terms, device_factor(factor), size,
+                              at(gradients, begin), at(values, begin), at(first, begin),
+                              at(second, begin));
+#endif
+  terms.scale = host_factor(factor);
+  adamw_update(terms, size, at(gradients, begin), at(values, begin), at(first, begin),
+               at(second, begin));
 }
 
 // |numerator| / |denominator| as a tensor, 1 where either is 0.
@@ -62,16 +112,14 @@ void Optimizer::scale_gradients(const torch::Tensor& factor) {
 
 void Optimizer::sgd(double rate, const torch::Tensor& factor) {
   const torch::Tensor& velocity = state_[0].second;
-  const bool fused = !options_.plain && parameters_.values().device().is_cpu();
-  const float scale = fused ? factor_value(factor) : 1.0F;
+  const bool fused = !options_.plain && has_kernel(parameters_.values().device());
   if (!fused) scale_gradients(factor);
   for (const Range& range : ranges_) {
     if (fused) {
-      const SgdTerms terms{static_cast<float>(rate), scale, static_cast<float>(range.decay),
+      const SgdTerms terms{static_cast<float>(rate), 1, static_cast<float>(range.decay),
                            static_cast<float>(options_.momentum), options_.nesterov};
-      sgd_update(terms, range.size, parameters_.gradients().data_ptr<float>() + range.begin,
-                 parameters_.values().data_ptr<float>() + range.begin,
-                 velocity.data_ptr<float>() + range.begin);
+      update(terms, factor, range.size, parameters_.gradients(), parameters_.values(), velocity,
+             range.begin);
       continue;
     }
     torch::Tensor value = parameters_.values().narrow(0, range.begin, range.size);
@@ -108,19 +156,17 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
   const torch::Tensor& second = state_[1].second;
   const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));
   const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
-  const bool fused = !options_.plain && parameters_.values().device().is_cpu();
-  const float scale = fused ? factor_value(factor) : 1.0F;
+  const bool fused = !options_.plain && has_kernel(parameters_.values().device());
   if (!fused) scale_gradients(factor);
   for (const Range& range : ranges_) {
     if (fused) {
       const AdamTerms terms{
-          static_cast<float>(rate),           scale,
+          static_cast<float>(rate),           1,
           static_cast<float>(range.decay),    static_cast<float>(options_.beta1),
           static_cast<float>(options_.beta2), static_cast<float>(options_.epsilon),
           static_cast<float>(correction1),    static_cast<float>(correction2)};
-      adamw_update(terms, range.size, parameters_.gradients().data_ptr<float>() + range.begin,
-                   parameters_.values().data_ptr<float>() + range.begin,
-                   first.data_ptr<float>() + range.begin, second.data_ptr<float>() + range.begin);
+      update(terms, factor, range.size, parameters_.gradients(), parameters_.values(), first,
+             second, range.begin);
       continue;
     }
     torch::Tensor value = parameters_.values().narrow(0, range.begin, range.size);

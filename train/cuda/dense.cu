@@ -1,0 +1,140 @@
+#include "train/cuda/dense.h"
+#include "train/cuda/device.cuh"
+
+namespace assay::train::cuda {
+namespace {
+
+constexpr float kHalfRoot = 0.70710678118654752F;  // 1 / √2
+constexpr float kDensity = 0.39894228040143268F;   // 1 / √(2π)
+
+__device__ __forceinline__ float gelu(float x) {
+  return 0.5F * x * (1 + erff(x * kHalfRoot));
+}
+
+__device__ __forceinline__ float gelu_slope(float x) {
+  return 0.5F * (1 + erff(x * kHalfRoot)) + x * kDensity * __expf(-0.5F * x * x);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    gelu_all(const T* __restrict__ x, std::int64_t packs, T* __restrict__ y) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+#pragma unroll 2
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs;
+       i += step) {
+    Floats<T> v = load(x + i * kLanes<T>);
+#pragma unroll
+    for (int k = 0; k < kLanes<T>; ++k) v.value[k] = gelu(v.value[k]);
+    store(y + i * kLanes<T>, v);
+  }
+}
+
+// Writes f(row, column) to out and adds it up over rows.
+template <typename T, typename F>
+__global__ void __launch_bounds__(kThreads)
+    map_and_sum(F f, std::int64_t rows, std::int64_t columns, T* __restrict__ out,
+                float* __restrict__ partial) {
+  const std::int64_t column =
+      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kLanes<T>;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * blockDim.y;
+  Floats<T> sums[1] = {};
+#pragma unroll 2
+  for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * blockDim.y + threadIdx.y;
+       row < rows; row += step) {
+    const Floats<T> v = f(row, column);
+    store(out + row * columns + column, v);
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) sums[0].value[i] += v.value[i];
+  }
+  add_rows<T>(sums, partial, columns);
+}
+
+__global__ void finish_sums(const float* __restrict__ partial, std::int64_t blocks,
+                            std::int64_t columns, float* __restrict__ out) {
+  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kGather + threadIdx.x;
+  double sums[1];
+  gather<1>(partial, blocks, columns, column, sums);
+  if (threadIdx.y == 0 && column < columns) out[column] = static_cast<float>(sums[0]);
+}
+
+template <typename T, typename F>
+void launch_map_and_sum(Stream stream, Type type, const Matrix& matrix, const F& f, T* out,
+                        float* partial, float* sums) {
+  const Tiling tiling = tile(type, matrix, kSumBlocks);
+  map_and_sum<T><<<tiling.grid, tiling.block, 0, native(stream)>>>(f, matrix.rows, matrix.columns,
+                                                                   out, partial);
+  finish_sums<<<gather_grid(matrix.columns), dim3(kGather, kGather), 0, native(stream)>>>(
+      partial, tiling.grid.y, matrix.columns, sums);
+}
+
+template <typename T>
+struct GeluGradient {
+  const T* x;
+  const T* dy;
+  std::int64_t columns;
+  __device__ __forceinline__ Floats<T> operator()(std::int64_t row, std::int64_t column) const {
+    const std::int64_t at = row * columns + column;
+    const Floats<T> v = load(x + at);
+    Floats<T> g = load(dy + at);
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) g.value[i] *= gelu_slope(v.value[i]);
+    return g;
+  }
+};
+
+template <typename T>
+struct PackedHeads {
+  Heads heads;
+  __device__ __forceinline__ Floats<T> operator()(std::int64_t row, std::int64_t column) const {
+    const auto of_part = static_cast<int>(heads.heads * heads.width);
+    const int part = static_cast<int>(column) / of_part;
+    const int within = static_cast<int>(column) - part * of_part;
+    const int head = within / static_cast<int>(heads.width);
+    const int at = within - head * static_cast<int>(heads.width);
+    const std::int64_t item = row / heads.length;
+    const std::int64_t position = row - item * heads.length;
+    // Chosen without an index that is known at run time only: that would go through memory.
+    const auto of = [part](const auto& values) {
+      return part == 0 ? values[0] : part == 1 ? values[1] : values[2];
+    };
+    return load(static_cast<const T*>(of(heads.part)) + item * of(heads.batch_stride) +
+                head * of(heads.head_stride) + position * of(heads.position_stride) + at);
+  }
+};
+
+}  // namespace
+
+void gelu_forward(Stream stream, Type type, std::int64_t count, const void* x, void* y) {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    const std::int64_t packs = count / kLanes<T>;
+    const std::int64_t useful = (packs + kThreads - 1) / kThreads;
+    const auto blocks = static_cast<unsigned>(useful < kPassBlocks ? useful : kPassBlocks);
+    gelu_all<T><<<blocks, kThreads, 0, native(stream)>>>(static_cast<const T*>(x), packs,
+                                                         static_cast<T*>(y));
+  });
+  check_launch("gelu_forward");
+}
+
+void gelu_backward(Stream stream, Type type, const Matrix& matrix, const void* x, const void* dy,
+                   void* dx, float* partial, float* dbias) {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    const GeluGradient<T> f{static_cast<const T*>(x), static_cast<const T*>(dy), matrix.columns};
+    launch_map_and_sum<T>(stream, type, matrix, f, static_cast<T*>(dx), partial, dbias);
+  });
+  check_launch("gelu_backward");
+}
+
+void pack_heads(Stream stream, Type type, const Heads& heads, void* packed, float* partial,
+                float* sums) {
+  const Matrix matrix{heads.batch * heads.length, 3 * heads.heads * heads.width};
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    launch_map_and_sum<T>(stream, type, matrix, PackedHeads<T>{heads}, static_cast<T*>(packed),
+                          partial, sums);
+  });
+  check_launch("pack_heads");
+}
+
+}  // namespace assay::train::cuda

@@ -1,0 +1,286 @@
+#include <curand_kernel.h>
+
+#include "train/cuda/device.cuh"
+#include "train/cuda/layer_norm.h"
+
+namespace assay::train::cuda {
+namespace {
+
+constexpr int kWarps = 4;  // of a block; each takes one row at a time
+constexpr int kWarp = 32;
+constexpr unsigned kAll = 0xffffffffU;
+constexpr int kRows = 4;           // of backward, at a time
+constexpr int kWidestBlock = 512;  // kWidestRow floats
+constexpr int kBackwardBlocks = 132 * 4;
+
+__device__ __forceinline__ float warp_sum(float value) {
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2)
+    value += __shfl_xor_sync(kAll, value, offset);
+  return value;
+}
+
+// 0 for what is dropped, 1 / (1 - rate) for the rest, for the pack of number `pack` in the matrix.
+template <typename T>
+__device__ __forceinline__ Floats<T> keep(const Dropout& dropout, std::int64_t pack) {
+  Floats<T> out;
+  if (dropout.rate <= 0) {
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) out.value[i] = 1;
+    return out;
+  }
+  curandStatePhilox4_32_10_t state;
+  curand_init(dropout.seed, static_cast<unsigned long long>(pack), dropout.offset, &state);
+  const uint4 bits = curand4(&state);
+  const unsigned words[4] = {bits.x, bits.y, bits.z, bits.w};
+  const auto threshold = static_cast<unsigned>(dropout.rate * 65536.0F + 0.5F);
+  const float scale = 1 / (1 - dropout.rate);
+#pragma unroll
+  for (int i = 0; i < kLanes<T>; ++i) {
+    const unsigned draw = (words[i / 2] >> (i % 2 * 16)) & 0xffffU;
+    out.value[i] = draw < threshold ? 0.0F : scale;
+  }
+  return out;
+}
+
+// Packs: how many packs of a row each lane holds.
+template <typename T, int Packs>
+__global__ void __launch_bounds__(kWarps* kWarp)
+    forward(const T* __restrict__ x, const T* __restrict__ h, std::int64_t rows, int columns,
+            Dropout dropout, const float* __restrict__ weight, const float* __restrict__ bias,
+            float epsilon, T* __restrict__ sum, T* __restrict__ y, float* __restrict__ means,
+            float* __restrict__ inverses) {
+  const int lane = threadIdx.x % kWarp;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
+  if (row >= rows) return;
+  const int packs = columns / kLanes<T>;
+  Pack<T> in[Packs];
+  Pack<T> more[Packs];
+#pragma unroll
+  for (int p = 0; p < Packs; ++p) {
+    const int pack = p * kWarp + lane;
+    if (pack >= packs) continue;
+    const std::int64_t at = row * columns + pack * kLanes<T>;
+    in[p] = load_pack(x + at);
+    more[p] = load_pack(h + at);
+  }
+  Floats<T> s[Packs];
+  float total = 0;
+#pragma unroll
+  for (int p = 0; p < Packs; ++p) {
+    const int pack = p * kWarp + lane;
+    if (pack >= packs) continue;
+    const Floats<T> kept = keep<T>(dropout, row * packs + pack);
+    const Floats<T> a = widen(in[p]);
+    const Floats<T> b = widen(more[p]);
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) {
+      // As it is stored, since backward sees no other.
+      s[p].value[i] = to_float(from_float<T>(a.value[i] + b.value[i] * kept.value[i]));
+      total += s[p].value[i];
+    }
+    store(sum + row * columns + pack * kLanes<T>, s[p]);
+  }
+  const float mean = warp_sum(total) / static_cast<float>(columns);
+  float squares = 0;
+#pragma unroll
+  for (int p = 0; p < Packs; ++p) {
+    if (p * kWarp + lane >= packs) continue;
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) {
+      const float distance = s[p].value[i] - mean;
+      squares += distance * distance;
+    }
+  }
+  const float inverse = rsqrtf(warp_sum(squares) / static_cast<float>(columns) + epsilon);
+#pragma unroll
+  for (int p = 0; p < Packs; ++p) {
+    const int pack = p * kWarp + lane;
+    if (pack >= packs) continue;
+    const Floats<T> w = load_columns<T>(weight, pack * kLanes<T>);
+    const Floats<T> b = load_columns<T>(bias, pack * kLanes<T>);
+    Floats<T> out;
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i)
+      out.value[i] = (s[p].value[i] - mean) * inverse * w.value[i] + b.value[i];
+    store(y + row * columns + pack * kLanes<T>, out);
+  }
+  if (lane == 0) {
+    means[row] = mean;
+    inverses[row] = inverse;
+  }
+}
+
+// A thread holds one pack of columns, a block all of them, for kRows rows at a time: what belongs
+// to columns stays in registers, and the sums over a row cost one exchange for kRows rows.
+template <typename T, bool Two>
+__global__ void __launch_bounds__(kWidestBlock)
+    backward(const T* __restrict__ dy, const T* __restrict__ other, const T* __restrict__ sum,
+             const float* __restrict__ means, const float* __restrict__ inverses, std::int64_t rows,
+             int columns, Dropout dropout, const float* __restrict__ weight, T* __restrict__ dx,
+             T* __restrict__ dh, float* __restrict__ partial) {
+  __shared__ float shared[2][kWidestBlock / kWarp][2 * kRows];
+  const int packs = columns / kLanes<T>;
+  const int pack = threadIdx.x;
+  const bool active = pack < packs;
+  const int column = active ? pack * kLanes<T> : 0;
+  const Floats<T> w = load_columns<T>(weight, column);
+  Floats<T> dweight = {};
+  Floats<T> dbias = {};
+  Floats<T> dh_bias = {};
+  int turn = 0;
+  for (std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kRows; begin < rows;
+       begin += static_cast<std::int64_t>(gridDim.x) * kRows) {
+    Floats<T> g[kRows] = {};
+    Floats<T> normed[kRows] = {};
+    float inverse[kRows] = {};
+    float sums[2 * kRows] = {};
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const std::int64_t row = begin + r;
+      if (!active || row >= rows) continue;
+      const std::int64_t at = row * columns + column;
+      g[r] = load(dy + at);
+      if constexpr (Two) {
+        const Floats<T> more = load(other + at);
+#pragma unroll
+        for (int i = 0; i < kLanes<T>; ++i) g[r].value[i] += more.value[i];
+      }
+      const Floats<T> s = load(sum + at);
+      const float mean = means[row];
+      inverse[r] = inverses[row];
+#pragma unroll
+      for (int i = 0; i < kLanes<T>; ++i) normed[r].value[i] = (s.value[i] - mean) * inverse[r];
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int i = 0; i < kLanes<T>; ++i) {
+        dweight.value[i] += g[r].value[i] * normed[r].value[i];
+        dbias.value[i] += g[r].value[i];
+        const float scaled = g[r].value[i] * w.value[i];
+        g[r].value[i] = scaled;
+        sums[2 * r] += scaled;
+        sums[2 * r + 1] += scaled * normed[r].value[i];
+      }
+#pragma unroll
+    for (int k = 0; k < 2 * kRows; ++k) sums[k] = warp_sum(sums[k]);
+    // Two buffers by turns: the next rows' sums may be written while these are still read.
+    auto& buffer = shared[turn];
+    turn ^= 1;
+    if (threadIdx.x % kWarp == 0)
+#pragma unroll
+      for (int k = 0; k < 2 * kRows; ++k) buffer[threadIdx.x / kWarp][k] = sums[k];
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < 2 * kRows; ++k) sums[k] = 0;
+    for (int warp = 0; warp < static_cast<int>(blockDim.x) / kWarp; ++warp)
+#pragma unroll
+      for (int k = 0; k < 2 * kRows; ++k) sums[k] += buffer[warp][k];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const std::int64_t row = begin + r;
+      if (!active || row >= rows) continue;
+      const float first = sums[2 * r] / static_cast<float>(columns);
+      const float second = sums[2 * r + 1] / static_cast<float>(columns);
+      const Floats<T> kept = keep<T>(dropout, row * packs + pack);
+      Floats<T> out;
+      Floats<T> dropped;
+#pragma unroll
+      for (int i = 0; i < kLanes<T>; ++i) {
+        out.value[i] = inverse[r] * (g[r].value[i] - first - normed[r].value[i] * second);
+        dropped.value[i] = out.value[i] * kept.value[i];
+        dh_bias.value[i] += dropped.value[i];
+      }
+      const std::int64_t at = row * columns + column;
+      store(dx + at, out);
+      store(dh + at, dropped);
+    }
+  }
+  if (!active) return;
+  float* const mine = partial + static_cast<std::int64_t>(blockIdx.x) * 3 * columns + column;
+#pragma unroll
+  for (int i = 0; i < kLanes<T>; ++i) {
+    mine[i] = dweight.value[i];
+    mine[columns + i] = dbias.value[i];
+    mine[2 * columns + i] = dh_bias.value[i];
+  }
+}
+
+__global__ void finish(const float* __restrict__ partial, std::int64_t blocks, std::int64_t columns,
+                       float* __restrict__ dweight, float* __restrict__ dbias,
+                       float* __restrict__ dh_bias) {
+  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kGather + threadIdx.x;
+  double sums[3];
+  gather<3>(partial, blocks, columns, column, sums);
+  if (threadIdx.y != 0 || column >= columns) return;
+  dweight[column] = static_cast<float>(sums[0]);
+  dbias[column] = static_cast<float>(sums[1]);
+  dh_bias[column] = static_cast<float>(sums[2]);
+}
+
+// Calls f with the element type and the number of packs of a row that each lane holds.
+template <typename F>
+void with_packs(Type type, std::int64_t columns, const F& f) {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    const std::int64_t each = (columns / kLanes<T> + kWarp - 1) / kWarp;
+    if (each <= 1)
+      f(zero, std::integral_constant<int, 1>());
+    else if (each <= 2)
+      f(zero, std::integral_constant<int, 2>());
+    else if (each <= 4)
+      f(zero, std::integral_constant<int, 4>());
+    else if (each <= 8)
+      f(zero, std::integral_constant<int, 8>());
+    else
+      f(zero, std::integral_constant<int, 16>());
+  });
+}
+
+}  // namespace
+
+void add_norm_forward(Stream stream, Type type, const Matrix& matrix, const void* x, const void* h,
+                      const Dropout& dropout, const float* weight, const float* bias, float epsilon,
+                      void* sum, void* y, float* mean, float* inverse) {
+  with_packs(type, matrix.columns, [&](auto zero, auto packs) {
+    using T = decltype(zero);
+    const auto blocks = static_cast<unsigned>((matrix.rows + kWarps - 1) / kWarps);
+    forward<T, decltype(packs)::value><<<blocks, kWarps * kWarp, 0, native(stream)>>>(
+        static_cast<const T*>(x), static_cast<const T*>(h), matrix.rows,
+        static_cast<int>(matrix.columns), dropout, weight, bias, epsilon, static_cast<T*>(sum),
+        static_cast<T*>(y), mean, inverse);
+  });
+  check_launch("add_norm_forward");
+}
+
+std::int64_t add_norm_blocks(const Matrix& matrix) noexcept {
+  const std::int64_t useful = (matrix.rows + kRows - 1) / kRows;
+  return useful < kBackwardBlocks ? useful : kBackwardBlocks;
+}
+
+void add_norm_backward(Stream stream, Type type, const Matrix& matrix, const void* dy,
+                       const void* other, const void* sum, const float* mean, const float* inverse,
+                       const Dropout& dropout, const float* weight, void* dx, void* dh,
+                       float* partial, float* dweight, float* dbias, float* dh_bias) {
+  const std::int64_t blocks = add_norm_blocks(matrix);
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    const auto threads = static_cast<unsigned>((matrix.columns / kLanes<T> + kWarp - 1) / kWarp);
+    const auto launch = [&](auto kernel) {
+      kernel<<<static_cast<unsigned>(blocks), threads * kWarp, 0, native(stream)>>>(
+          static_cast<const T*>(dy), static_cast<const T*>(other), static_cast<const T*>(sum), mean,
+          inverse, matrix.rows, static_cast<int>(matrix.columns), dropout, weight,
+          static_cast<T*>(dx), static_cast<T*>(dh), partial);
+    };
+    if (other != nullptr)
+      launch(backward<T, true>);
+    else
+      launch(backward<T, false>);
+  });
+  finish<<<gather_grid(matrix.columns), dim3(kGather, kGather), 0, native(stream)>>>(
+      partial, blocks, matrix.columns, dweight, dbias, dh_bias);
+  check_launch("add_norm_backward");
+}
+
+}  // namespace assay::train::cuda

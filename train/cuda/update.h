@@ -1,0 +1,18 @@
+#pragma once
+
+#include "train/cuda/types.h"
+#include "train/update_terms.h"
+
+namespace assay::train::cuda {
+
+// One pass over memory per update, as train/optim/update_kernels.h on the CPU. `factor`, when
+// given, is a float on the device that multiplies the gradient, beside the terms' own scale: it
+// need not be read by the host.
+
+void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::int64_t size,
+                const float* gradient, float* value, float* velocity);
+
+void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
+                  const float* gradient, float* value, float* first, float* second);
+
+}  // namespace assay::train::cuda

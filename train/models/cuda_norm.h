@@ -1,0 +1,20 @@
+#pragma once
+
+#include "train/models/fork.h"
+
+namespace assay::train {
+
+// Batch norm on CUDA devices, in training, by kernels of our own (train/cuda/batch_norm.h).
+
+/// Whether they can take these tensors.
+[[nodiscard]] bool cuda_norm_fits(const torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x);
+
+/// As norm_act().
+[[nodiscard]] Fork cuda_norm_act(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
+                                 const torch::Tensor& addend, bool relu);
+
+/// As norm_act_pool().
+[[nodiscard]] torch::Tensor cuda_norm_pool(torch::nn::BatchNorm2dImpl& norm,
+                                           const torch::Tensor& x);
+
+}  // namespace assay::train
