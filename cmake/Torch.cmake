@@ -61,6 +61,11 @@ add_library(assay_torch INTERFACE)
 target_include_directories(assay_torch SYSTEM INTERFACE ${torch_include} ${ASSAY_TORCH_API})
 target_link_libraries(assay_torch INTERFACE ${ASSAY_TORCH_CPU} ${ASSAY_TORCH_C10} ${CMAKE_DL_LIBS})
 
+# PyTorch brings headers of its own fmt, which hide the system's, but not the library.
+if(EXISTS ${torch_include}/fmt/format.h)
+  target_compile_definitions(assay_torch INTERFACE FMT_HEADER_ONLY)
+endif()
+
 find_path(ASSAY_GLOO_INCLUDE gloo/config.h HINTS ${torch_include})
 find_library(ASSAY_GLOO gloo HINTS ${torch_root}/lib)
 set(ASSAY_TORCH_GLOO OFF)

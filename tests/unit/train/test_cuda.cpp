@@ -260,8 +260,8 @@ TEST_P(CudaModels, ResNetLearnsAsWithPlainOperators) {
     const auto from = ours->named_parameters();
     for (auto& item : plain->named_parameters()) item.value().copy_(from[item.key()]);
   }
-  const Tensor x = torch::randn({4, 3, 64, 64});
-  const Tensor labels = torch::randint(0, 10, {4}, torch::kLong);
+  const Tensor x = torch::randn({16, 3, 64, 64});
+  const Tensor labels = torch::randint(0, 10, {16}, torch::kLong);
   const Tensor reference = torch::cross_entropy_loss(plain->forward(x), labels);
   reference.backward();
   ours->to(torch::kCUDA);
@@ -339,7 +339,8 @@ TEST_P(CudaModels, UpdatesAreThoseOfPlainOperators) {
       fused.step(0.01, clip_factor(gradient_norm(ours), 1.0, 1));
       plain.step(0.01, clip_factor(gradient_norm(theirs), 1.0, 1));
     }
-    EXPECT_LT(distance(ours.values(), theirs.values()), 1e-6) << method;
+    // Five steps of float arithmetic in another order.
+    EXPECT_LT(distance(ours.values(), theirs.values()), 1e-5) << method;
   }
 }
 
