@@ -164,14 +164,14 @@ def assay_rate(name, batch, folder):
                        "loader_threads": 8})
     else:
         config.update({"data": "text", "path": os.path.join(folder, "text"), "optimizer": "adamw",
-                       "vocabulary": os.path.join(folder, "vocabulary.txt")})
+                       "vocabulary": os.path.join(folder, "vocabulary.txt"), "sequence": 512})
     path = os.path.join(folder, name + ".json")
     with open(path, "w") as file:
         json.dump(config, file)
     run = subprocess.run([arguments.program, name, "--config", path], capture_output=True,
                          text=True)
     if run.returncode != 0:
-        sys.exit(f"assay-train {name} failed with {run.returncode}: {run.stderr[-2000:]}")
+        sys.exit(f"assay-train {name} failed with {run.returncode}: {run.stderr[:1500]}")
     times = []
     for line in run.stdout.splitlines():
         if line.startswith("[PerfLog] ") and '"STEP_END"' in line:

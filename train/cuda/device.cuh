@@ -141,6 +141,7 @@ __device__ __forceinline__ void gather(const float* partial, std::int64_t blocks
 #pragma unroll
   for (int k = 0; k < Count; ++k) sums[k] = 0;
   if (column < columns)
+#pragma unroll 4
     for (std::int64_t block = threadIdx.y; block < blocks; block += blockDim.y)
 #pragma unroll
       for (int k = 0; k < Count; ++k)

@@ -290,7 +290,7 @@ int Trainer::run_guarded() {
       {"steps", step_},
       {"num_trained_samples", samples * place_.world_size},
       {"world_size", place_.world_size},
-      {"parameters", parameters_->size()},
+      {"parameters", parameters_->count()},
       {"flops_per_sample", task_->flops_per_sample()},
       {"skipped_steps", scaler_.skipped()},
       {"precision", std::string_view(precision)},

@@ -3,6 +3,9 @@
 #include "core/error.h"
 #include "train/models/dense.h"
 #include "train/models/norm_act.h"
+#if defined(ASSAY_TRAIN_KERNELS)
+#include "train/models/cuda_stem.h"
+#endif
 
 namespace assay::train {
 namespace {
@@ -126,8 +129,15 @@ ResNetImpl::ResNetImpl(const ResNetOptions& options) : options_(options) {
   fc_ = register_module("fc", torch::nn::Linear(in, options.classes));
 }
 
+torch::Tensor ResNetImpl::stem(const torch::Tensor& x) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (is_training() && cuda_stem_fits(*conv1_, x)) return cuda_stem(*conv1_, x);
+#endif
+  return conv1_->forward(x);
+}
+
 torch::Tensor ResNetImpl::forward(torch::Tensor x) {
-  x = conv1_->forward(x);
+  x = stem(x);
   x = options_.small_images ? norm_act(*bn1_, x) : norm_act_pool(*bn1_, x);
   Fork y(x);
   for (ResidualBlock& block : stages_) y = block->forward(y);

@@ -61,6 +61,8 @@ class ResNetImpl : public torch::nn::Module {
   [[nodiscard]] const ResNetOptions& options() const noexcept { return options_; }
 
  private:
+  [[nodiscard]] torch::Tensor stem(const torch::Tensor& x);
+
   ResNetOptions options_;
   torch::nn::Conv2d conv1_{nullptr};
   torch::nn::BatchNorm2d bn1_{nullptr};

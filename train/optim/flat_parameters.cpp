@@ -7,6 +7,12 @@
 namespace assay::train {
 namespace {
 
+constexpr std::int64_t kAlignment = 128 / sizeof(float);
+
+std::int64_t aligned(std::int64_t size) {
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 // A view of `flat` with the parameter's shape, in the format that it is stored in.
 torch::Tensor shaped(const torch::Tensor& flat, const torch::Tensor& parameter,
                      bool channels_last) {
@@ -24,7 +30,8 @@ FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last) {
     if (item.value().scalar_type() != torch::kFloat)
       throw Error(ErrorKind::internal, "parameter " + item.key() + " is not float");
     entries_.push_back({item.key(), item.value(), 0, item.value().numel(), item.value().dim() > 1});
-    total += item.value().numel();
+    count_ += item.value().numel();
+    total += aligned(item.value().numel());
   }
   if (entries_.empty()) throw Error(ErrorKind::internal, "the model has no parameters");
   std::reverse(entries_.begin(), entries_.end());
@@ -32,12 +39,12 @@ FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last) {
 
   torch::NoGradGuard no_grad;
   const auto options = entries_.front().parameter.options().requires_grad(false);
-  values_ = torch::empty({total}, options);
+  values_ = torch::zeros({total}, options);
   gradients_ = torch::zeros({total}, options);
   std::int64_t offset = 0;
   for (Entry& entry : entries_) {
     entry.offset = offset;
-    offset += entry.size;
+    offset += aligned(entry.size);
     if (entry.decayed) decayed_ = offset;
     const torch::Tensor view = shaped(part(values_, entry), entry.parameter, channels_last);
     view.copy_(entry.parameter.detach());

@@ -11,7 +11,8 @@ namespace assay::train {
 /// own tensors become views of them. Updates, clipping, zeroing and all-reduce then work on a few
 /// large ranges instead of hundreds of tensors. The order is that in which backward finishes
 /// gradients: reverse registration order, first those that are decayed, then norms and biases
-/// (parameters of one dimension), so that each kind is one range.
+/// (parameters of one dimension), so that each kind is one range. Every parameter begins at a multiple
+/// of 128 bytes, which fast kernels want; what lies between is 0 and stays 0.
 class FlatParameters {
  public:
   struct Entry {
@@ -28,6 +29,9 @@ class FlatParameters {
   FlatParameters(torch::nn::Module& module, bool channels_last);
 
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  /// Parameters, without what lies between.
+  [[nodiscard]] std::int64_t count() const noexcept { return count_; }
+  /// Elements of the buffers.
   [[nodiscard]] std::int64_t size() const noexcept { return values_.numel(); }
   /// Elements from the beginning that are decayed.
   [[nodiscard]] std::int64_t decayed() const noexcept { return decayed_; }
@@ -44,6 +48,7 @@ class FlatParameters {
 
  private:
   std::vector<Entry> entries_;
+  std::int64_t count_ = 0;
   std::int64_t decayed_ = 0;
   torch::Tensor values_;
   torch::Tensor gradients_;

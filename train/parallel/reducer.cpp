@@ -16,7 +16,7 @@ GradientReducer::GradientReducer(FlatParameters& parameters, Communicator& commu
     if (buckets_.empty() || buckets_.back().size >= most)
       buckets_.push_back({entry.offset, 0, 0, 0, {}, {}});
     Bucket& bucket = buckets_.back();
-    bucket.size += entry.size;
+    bucket.size = entry.offset + entry.size - bucket.begin;
     ++bucket.parameters;
     const std::size_t index = buckets_.size() - 1;
     auto accumulator = torch::autograd::impl::grad_accumulator(entry.parameter);

@@ -4,6 +4,7 @@
 #include "train/models/bert.h"
 #include "train/models/cuda_dense.h"
 #include "train/models/cuda_norm.h"
+#include "train/models/cuda_stem.h"
 #include "train/models/norm_act.h"
 #include "train/models/resnet.h"
 #include "train/optim/gradients.h"
@@ -133,6 +134,24 @@ TEST_P(Cuda, NormAndPooling) {
     const double loose = type() == torch::kFloat ? 1e-4 : 0.1;
     EXPECT_LT(distance(x.grad(), x64.grad()), loose) << size;
     EXPECT_LT(distance(norm->weight.grad(), w64.grad()), loose) << size;
+  }
+}
+
+TEST_P(Cuda, FirstConvolution) {
+  for (const std::int64_t size : {32, 38}) {
+    torch::nn::Conv2d conv(torch::nn::Conv2dOptions(3, 64, 7).stride(2).padding(3).bias(false));
+    conv->to(torch::kCUDA);
+    const Tensor x = random({2, 3, size, size + 2}, type());
+    ASSERT_TRUE(cuda_stem_fits(*conv, x));
+    const Tensor y = cuda_stem(*conv, x);
+    const Tensor w64 = exact(conv->weight);
+    const Tensor r = torch::conv2d(x.to(torch::kDouble), w64, {}, 2, 3);
+    ASSERT_EQ(y.sizes(), r.sizes());
+    const Tensor up = torch::randn_like(y);
+    (y * up).sum().backward();
+    (r * up.to(torch::kDouble)).sum().backward();
+    EXPECT_LT(distance(y, r), 2 * tolerance());
+    EXPECT_LT(distance(conv->weight.grad(), w64.grad()), 2 * tolerance());
   }
 }
 
