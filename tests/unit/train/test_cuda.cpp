@@ -269,29 +269,40 @@ TEST_P(CudaModels, DropoutDropsItsShareAndBackwardDropsTheSame) {
   EXPECT_FALSE(torch::equal(again.main, y.main));
 }
 
-TEST_P(CudaModels, ResNetLearnsAsWithPlainOperators) {
-  // The plain one runs on the CPU.
+// Batch norm and ReLU magnify rounding on the way through fifty layers; so the measure is how far
+// plain operators in float are from the same in double.
+TEST_P(CudaModels, ResNetsGradientsAreAsExactAsWithPlainOperators) {
   const ResNetOptions options = ResNetOptions::imagenet(50, 10);
   ResNet ours(options);
   ResNet plain(options);
+  ResNet reference(options);
   {
     torch::NoGradGuard no_grad;
     const auto from = ours->named_parameters();
     for (auto& item : plain->named_parameters()) item.value().copy_(from[item.key()]);
+    for (auto& item : reference->named_parameters()) item.value().copy_(from[item.key()]);
   }
+  reference->to(torch::kDouble);
+  ours->to(torch::kCUDA);
   const Tensor x = torch::randn({16, 3, 64, 64});
   const Tensor labels = torch::randint(0, 10, {16}, torch::kLong);
-  const Tensor reference = torch::cross_entropy_loss(plain->forward(x), labels);
-  reference.backward();
-  ours->to(torch::kCUDA);
+  const Tensor exact_loss =
+      torch::cross_entropy_loss(reference->forward(x.to(torch::kDouble)), labels);
+  exact_loss.backward();
+  torch::cross_entropy_loss(plain->forward(x), labels).backward();
   const Tensor loss = torch::cross_entropy_loss(
       ours->forward(x.to(torch::kCUDA).contiguous(torch::MemoryFormat::ChannelsLast)),
       labels.to(torch::kCUDA));
   loss.backward();
-  EXPECT_NEAR(loss.item<double>(), reference.item<double>(), 1e-3);
-  const auto theirs = plain->named_parameters();
-  for (const auto& item : ours->named_parameters())
-    EXPECT_LT(distance(item.value().grad().cpu(), theirs[item.key()].grad()), 0.02) << item.key();
+  EXPECT_NEAR(loss.item<double>(), exact_loss.item<double>(), 1e-3);
+  const auto of_plain = plain->named_parameters();
+  const auto exact_ones = reference->named_parameters();
+  for (const auto& item : ours->named_parameters()) {
+    const Tensor& truth = exact_ones[item.key()].grad();
+    EXPECT_LT(distance(item.value().grad().cpu(), truth),
+              3 * distance(of_plain[item.key()].grad(), truth) + 1e-4)
+        << item.key();
+  }
 }
 
 TEST_P(CudaModels, BertLearnsAsWithPlainOperators) {
