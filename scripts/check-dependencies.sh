@@ -59,6 +59,7 @@ declare -A train_may_use=(
   [optim]="core train/optim"
   [parallel]="core train/optim train/parallel"
   [loop]="core config perflog train/data train/models train/optim train/parallel train/loop"
+  [automl]="core automl perflog train/data train/loop train/models train/optim train/parallel train/automl"
   [micro]="core perflog train/loop train/models train/parallel train/micro"
 )
 for name in "${!train_may_use[@]}"; do
