@@ -144,7 +144,7 @@ void Worker::train(const automl::Trial& trial, double wait_s) {
   busy_s_ += outcome.done.seconds;
   wait_s_ += wait_s;
   // The next trial is on its way while this one's weights still go out.
-  connection_.send(automl::Ready{});
+  connection_.ask();
   if (outcome.done.ok && trial.keep_weights && outcome.graph) {
     const auto weights = std::make_shared<const GraphWeights>(std::move(outcome.weights));
     cache_.put(trial.trial, weights);
@@ -162,7 +162,7 @@ int Worker::run() {
   log_.train_start();
   const std::int64_t begin_ns = mono_now_ns();
   std::int64_t idle_ns = begin_ns;
-  connection_.send(automl::Ready{});
+  connection_.ask();
   while (const auto trial = connection_.next_trial(options_.trial, give_up)) {
     train(*trial, seconds(Nanoseconds(mono_now_ns() - idle_ns)));
     idle_ns = mono_now_ns();
