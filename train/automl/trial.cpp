@@ -93,7 +93,7 @@ class TrialRunner::Training {
   void inherit_weights(const Graph& graph);
   void train_epoch();
   void step();
-  bool validate(int epoch);
+  [[nodiscard]] double validate(int epoch);
   void check_ended() const {
     if (callbacks_.ended && callbacks_.ended()) throw Ended{};
   }
@@ -212,8 +212,8 @@ void TrialRunner::Training::train_epoch() {
   runner_.log_.step_end(runner_.epochs_, line, {{"trial", trial_.trial}, {"trial_steps", step_}});
 }
 
-// Gives whether it was the best epoch so far.
-bool TrialRunner::Training::validate(int epoch) {
+// Gives the loss on the held-out data.
+double TrialRunner::Training::validate(int epoch) {
   const std::int64_t begin = mono_now_ns();
   model_->eval();
   const Evaluation evaluation =
@@ -241,14 +241,12 @@ bool TrialRunner::Training::validate(int epoch) {
   runner_.log_.evaluate({{"eval_acc1", message.accuracy}, {"eval_loss", message.loss}},
                         since(begin), runner_.epochs_);
   runner_.log_.epoch_end(runner_.epochs_);
-  const bool best = message.accuracy > best_;
-  if (best) {
+  if (message.accuracy > best_) {
     best_ = done.accuracy = message.accuracy;
     if (trial_.keep_weights) outcome_.weights = weights_of(*model_);
   }
   if (callbacks_.epoch) callbacks_.epoch(message);
-  loss_sum_ = message.loss;
-  return best;
+  return message.loss;
 }
 
 void TrialRunner::Training::run() {
@@ -257,8 +255,7 @@ void TrialRunner::Training::run() {
   automl::EarlyStop patience(trial_.patience);
   for (int epoch = 1; epoch <= trial_.epochs; ++epoch) {
     train_epoch();
-    validate(epoch);
-    if (patience.tell(loss_sum_)) break;
+    if (patience.tell(validate(epoch))) break;
   }
 }
 

@@ -138,6 +138,8 @@ void Worker::train(const automl::Trial& trial, double wait_s) {
       [this](const automl::Epoch& epoch) { connection_.send(epoch); },
       [this, id = trial.trial] { return give_up() || connection_.ended(id); }};
   TrialRunner::Outcome outcome = runner_.run(trial, callbacks);
+  // Cut off because this worker ends: no verdict on the trial, which another one may train.
+  if (!outcome.done.ok && (give_up() || connection_.stopped())) return;
   outcome.done.wait_s = wait_s;
   ++trials_;
   failed_ += outcome.done.ok ? 0 : 1;
@@ -163,10 +165,11 @@ int Worker::run() {
   const std::int64_t begin_ns = mono_now_ns();
   std::int64_t idle_ns = begin_ns;
   connection_.ask();
-  while (const auto trial = connection_.next_trial(options_.trial, give_up)) {
+  while (!give_up()) {
+    const auto trial = connection_.next_trial(options_.trial, give_up);
+    if (!trial) break;
     train(*trial, seconds(Nanoseconds(mono_now_ns() - idle_ns)));
     idle_ns = mono_now_ns();
-    if (connection_.stopped()) break;
   }
   log_.train_end();
   if (stop_signal() != 0) return exit_code(log_);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <map>
@@ -19,6 +20,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include "automl/operations.h"
@@ -81,12 +83,15 @@ class WorkerTest : public ::testing::Test {
                      {"LOCAL_RANK", "1"}};
       const std::string limit =
           memory_kb > 0 ? "ulimit -v " + std::to_string(memory_kb) + " && " : "";
-      return run_command({"sh", "-c",
-                          limit + "exec " + ASSAY_BIN_DIR + "/assay-train automl-worker --config " +
-                              shell_quote(path.string())},
-                         options);
+      return run_command(
+          {"sh", "-c",
+           limit + "echo $$ >" + shell_quote(pid_file().string()) + " && exec " + ASSAY_BIN_DIR +
+               "/assay-train automl-worker --config " + shell_quote(path.string())},
+          options);
     });
   }
+
+  [[nodiscard]] std::filesystem::path pid_file() const { return folder_.path() / "pid"; }
 
   void accept() {
     wait_for(listener_.get());
@@ -402,6 +407,23 @@ TEST_F(WorkerTest, StopEndsATrialUnderWay) {
   send(endless);
   expect<Epoch>();
   EXPECT_EQ(stop().status.code, 0);
+}
+
+TEST_F(WorkerTest, ASignalEndsItWithoutAVerdictOnItsTrial) {
+  start();
+  welcome();
+  Trial endless = trial(1);
+  endless.epochs = 1'000'000;
+  endless.patience.epochs = 0;
+  send(endless);
+  expect<Epoch>();
+  ASSERT_EQ(::kill(std::stoi(read_file(pid_file())), SIGTERM), 0);
+  try {
+    for (;;) EXPECT_TRUE(std::holds_alternative<Epoch>(receive()));
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "the worker has closed the connection");
+  }
+  EXPECT_EQ(end().status.code, 128 + SIGTERM);
 }
 
 TEST_F(WorkerTest, PatienceEndsATrialEarly) {
