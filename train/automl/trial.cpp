@@ -77,18 +77,18 @@ Settings trial_settings(const automl::Trial& trial) {
 class TrialRunner::Training {
  public:
   Training(TrialRunner& runner, const automl::Trial& trial, const Callbacks& callbacks,
-           Settings settings, Outcome& outcome)
+           Settings settings, std::int64_t begin_ns, Outcome& outcome)
       : runner_(runner),
         trial_(trial),
         callbacks_(callbacks),
         settings_(std::move(settings)),
         outcome_(outcome),
-        begin_ns_(mono_now_ns()) {}
+        begin_ns_(begin_ns) {}
 
   void run();
-  [[nodiscard]] double elapsed() const { return since(begin_ns_); }
 
  private:
+  [[nodiscard]] double elapsed() const { return since(begin_ns_); }
   void prepare();
   void inherit_weights(const Graph& graph);
   void train_epoch();
@@ -276,11 +276,12 @@ void TrialRunner::open_data(const automl::Trial& trial, const Settings& settings
 }
 
 TrialRunner::Outcome TrialRunner::run(const automl::Trial& trial, const Callbacks& callbacks) {
+  const std::int64_t begin_ns = mono_now_ns();
   Outcome outcome;
   outcome.done.trial = trial.trial;
   const Settings settings = trial_settings(trial);
   prepare_device(device_, settings.precision, threads_, place_);
-  Training training(*this, trial, callbacks, settings, outcome);
+  Training training(*this, trial, callbacks, settings, begin_ns, outcome);
   const auto fail = [&](std::string reason) {
     outcome.done.ok = false;
     outcome.done.reason = std::move(reason);
@@ -299,7 +300,9 @@ TrialRunner::Outcome TrialRunner::run(const automl::Trial& trial, const Callback
                                                trial.hyper.batch_size, first_line(error))
                                  : first_line(error));
   }
-  outcome.done.seconds = training.elapsed();
+  outcome.end_ns = mono_now_ns();
+  outcome.done.seconds = seconds(Nanoseconds(outcome.end_ns - begin_ns));
+  if (callbacks.over) callbacks.over(outcome.done);
   return outcome;
 }
 
