@@ -126,6 +126,7 @@ Json to_json(const ExperimentSettings& s) {
   json["candidates"] = s.candidates;
   json["inherit"] = s.inherit;
   json["weights_bytes"] = s.weights_bytes;
+  json["address"] = s.address;
   json["workers"] = s.workers;
   return json;
 }
@@ -158,6 +159,7 @@ ExperimentSettings settings_from_json(const Json& json, const std::string& where
     s.candidates = json.at("candidates").get<int>();
     s.inherit = json.at("inherit").get<bool>();
     s.weights_bytes = json.at("weights_bytes").get<std::uint64_t>();
+    s.address = json.at("address").get<std::string>();
     s.workers = json.at("workers").get<int>();
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::config,

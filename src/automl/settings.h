@@ -36,7 +36,8 @@ struct ExperimentSettings {
   int candidates = 100;
   bool inherit = true;  ///< children begin with their parents' weights
   std::uint64_t weights_bytes = std::uint64_t{16} << 30;  ///< kept of all trials together
-  int workers = 1;                                        ///< planned: the length of a round
+  std::string address;  ///< of the coordinator, as workers reach it; empty: found out
+  int workers = 1;      ///< planned: the length of a round
 
   [[nodiscard]] static Json default_space();
   [[nodiscard]] Graph start_graph(const std::string& where = {}) const;
