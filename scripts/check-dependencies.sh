@@ -55,10 +55,11 @@ if grep -rnE '#include "[a-z_]+/' train/data | grep -vE '"(core|train)/'; then
 fi
 # The other folders of train/, which link libtorch.
 declare -A train_may_use=(
-  [models]="core train/models"
+  [models]="core automl train/models"
   [optim]="core train/optim"
   [parallel]="core train/optim train/parallel"
   [loop]="core config perflog train/data train/models train/optim train/parallel train/loop"
+  [automl]="core automl perflog train/data train/loop train/models train/optim train/parallel train/automl"
   [micro]="core perflog train/loop train/models train/parallel train/micro"
 )
 for name in "${!train_may_use[@]}"; do

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "train/automl/worker.h"
 #include "train/loop/runtime.h"
 #include "train/loop/trainer.h"
 #include "train/micro/micro.h"
@@ -34,6 +35,7 @@ void limit_spinning(char** argv) {
 std::vector<std::string> workloads() {
   std::vector<std::string> names = training_workloads();
   names.insert(names.end(), micro_workloads().begin(), micro_workloads().end());
+  names.emplace_back(kAutomlWorker);
   return names;
 }
 
@@ -52,11 +54,13 @@ int run(const std::string& workload, const std::string& config_path, bool data_o
   Options options(config_path);
   handle_stop_signals();
   assay::perflog::Writer log(stdout, place.rank);
-  if (holds(micro_workloads(), workload)) {
+  const bool worker = workload == kAutomlWorker;
+  if (worker || holds(micro_workloads(), workload)) {
     if (data_only)
-      throw assay::Error(assay::ErrorKind::usage, workload + " has no input pipeline",
-                         "--data-only");
-    return run_micro(workload, options, place, log);
+      throw assay::Error(assay::ErrorKind::usage,
+                         workload + " has no input pipeline of its own to measure", "--data-only");
+    return worker ? run_automl_worker(options, place, log)
+                  : run_micro(workload, options, place, log);
   }
   const Settings settings = read_settings(workload, options);
   if (data_only || settings.data_only) return measure_data(settings, place, log);
@@ -80,6 +84,11 @@ int main(int argc, char** argv) {
   app.add_option("--config", config, "JSON or YAML file with the workload's settings");
   app.add_flag("--data-only", data_only, "measure the input pipeline, without a model");
   app.add_flag("--list", list, "print the names of the workloads");
+  app.footer(
+      "automl-worker trains what the coordinator of an AutoML experiment gives it, until it is "
+      "told to stop. The run that starts it sets ASSAY_AUTOML_ADDRESS (host:port) and "
+      "ASSAY_AUTOML_TOKEN. Its --config: device, threads, connect_timeout_s, trial_timeout_s, "
+      "cached_weights.");
   app.set_version_flag("--version", assay::version_string() + "\n" + torch_description());
   try {
     app.parse(argc, argv);

@@ -1,15 +1,11 @@
 #include "train/loop/device.h"
+#include "train/loop/images.h"
 #include "train/loop/task.h"
 #include "train/models/flops.h"
 #include "train/models/resnet.h"
 
 namespace assay::train {
 namespace {
-
-struct Images {
-  torch::Tensor x;       // normalised float [N, C, H, W]
-  torch::Tensor labels;  // int64 [N]
-};
 
 class ImageTask final : public Task {
  public:
@@ -18,6 +14,7 @@ class ImageTask final : public Task {
         place_(place),
         device_(device),
         set_(data::open_image_set(settings.images)),
+        feed_(set_.info, device, settings.channels_last),
         loans_(static_cast<std::size_t>((kStepsInFlight + 1) * settings.accumulation)) {
     ResNetOptions options = model_options();
     options.channels = set_.info.channels;
@@ -25,13 +22,6 @@ class ImageTask final : public Task {
     flops_ = resnet_flops(options, set_.info.height, set_.info.width).training();
     model_ = ResNet(options);
     model_->to(device_);
-    const std::int64_t channels = set_.info.channels;
-    const auto to_tensor = [&](const std::array<float, 3>& values) {
-      return torch::tensor(std::vector<float>(values.begin(), values.begin() + channels))
-          .view({1, channels, 1, 1});
-    };
-    mean_ = (to_tensor(set_.info.mean) * 255).to(device_);
-    scale_ = (1 / (to_tensor(set_.info.std) * 255)).to(device_);
   }
 
   torch::nn::Module& model() override { return *model_; }
@@ -47,7 +37,7 @@ class ImageTask final : public Task {
 
   BatchWork next() override {
     data::ImageLoan loan = take();
-    current_ = prepare(*loan);
+    current_ = feed_.prepare(*loan);
     const auto rows = static_cast<double>(loan->size);
     // The CPU has converted already; a device may still be copying.
     if (!device_.is_cpu()) loans_.keep(std::move(loan));
@@ -72,32 +62,12 @@ class ImageTask final : public Task {
   }
 
   Evaluation evaluate() override {
-    torch::NoGradGuard no_grad;
     model_->eval();
-    data::LoaderOptions options = loader_options(settings_, place_, device_, data::Pass::eval);
-    data::ImageLoader loader(set_.eval, options);
-    LoanRing<data::ImageLoan> loans(kStepsInFlight + 1);
-    torch::Tensor correct = torch::zeros({}, torch::TensorOptions(torch::kLong).device(device_));
-    torch::Tensor loss = torch::zeros({}, torch::TensorOptions(torch::kDouble).device(device_));
-    std::int64_t total = 0;
-    while (data::ImageLoan loan = loader.next()) {
-      const Images images = prepare(*loan);
-      total += loan->size;
-      if (!device_.is_cpu()) {
-        if (total > loan->size * kStepsInFlight) torch::cuda::synchronize(device_.index());
-        loans.keep(std::move(loan));
-      }
-      torch::Tensor logits;
-      {
-        const AutocastScope autocast(device_, settings_.precision);
-        logits = model_->forward(images.x);
-      }
-      correct += (logits.argmax(1) == images.labels).sum();
-      loss += torch::cross_entropy_loss(logits.to(torch::kFloat), images.labels, {},
-                                        torch::Reduction::Sum);
-    }
+    Evaluation evaluation = evaluate_images(
+        feed_, set_.eval, loader_options(settings_, place_, device_, data::Pass::eval),
+        settings_.precision, [this](const torch::Tensor& x) { return model_->forward(x); });
     model_->train();
-    return {{correct.item<std::int64_t>(), total}, {loss.item<double>()}};
+    return evaluation;
   }
 
   Qualities qualities(const Evaluation& total) const override {
@@ -132,32 +102,13 @@ class ImageTask final : public Task {
     return loan;
   }
 
-  Images prepare(const data::ImageBatch& batch) const {
-    const auto& shape = batch.shape;
-    torch::Tensor pixels = torch::from_blob(
-        batch.pixels, {batch.size, shape.height, shape.width, shape.channels}, torch::kByte);
-    torch::Tensor labels = torch::from_blob(batch.labels, {batch.size}, torch::kLong);
-    if (device_.is_cpu()) {
-      labels = labels.clone();
-    } else {
-      pixels = pixels.to(device_, /*non_blocking=*/true);
-      labels = labels.to(device_, /*non_blocking=*/true);
-    }
-    // NHWC bytes are channels-last floats: the conversion keeps the order in memory.
-    torch::Tensor x = pixels.permute({0, 3, 1, 2}).to(torch::kFloat);
-    x.sub_(mean_).mul_(scale_);
-    if (!settings_.channels_last) x = x.contiguous();
-    return {x, labels};
-  }
-
   Settings settings_;
   Place place_;
   torch::Device device_;
   data::ImageSet set_;
+  ImageFeed feed_;
   ResNet model_{nullptr};
   double flops_ = 0;
-  torch::Tensor mean_;
-  torch::Tensor scale_;
   std::unique_ptr<data::ImageLoader> loader_;
   data::Position position_;
   Images current_;

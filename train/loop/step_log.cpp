@@ -16,7 +16,7 @@ namespace assay::train {
 #define ASSAY_EVENTS_HAVE_TIME 0
 #endif
 
-StepLog::StepLog(perflog::Writer& writer, torch::Device device, OnLoss on_loss)
+StepLog::StepLog(perflog::Writer* writer, torch::Device device, OnLoss on_loss)
     : writer_(writer), device_(device), on_loss_(std::move(on_loss)) {}
 
 c10::Event StepLog::mark() const {
@@ -98,7 +98,7 @@ void StepLog::write(Record& record) {
   }
   for (std::size_t i = 0; i < 4; ++i) totals_[i] += record.seconds[i];
   last_loss_ = loss;
-  writer_.step_end(record.step, step);
+  if (writer_ != nullptr) writer_->step_end(record.step, step);
   on_loss_(record.step, loss);
 }
 

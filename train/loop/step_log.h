@@ -24,7 +24,8 @@ class StepLog {
   /// Called with every loss in order; throws to end the training.
   using OnLoss = std::function<void(std::int64_t step, double loss)>;
 
-  StepLog(perflog::Writer& writer, torch::Device device, OnLoss on_loss);
+  /// Without a writer it measures, and calls `on_loss`, but writes nothing.
+  StepLog(perflog::Writer* writer, torch::Device device, OnLoss on_loss);
 
   void begin(std::int64_t step);
   /// Ends a phase; phases may repeat within a step and add up.
@@ -58,7 +59,7 @@ class StepLog {
   [[nodiscard]] bool passed(const Record& record) const;
   [[nodiscard]] c10::Event mark() const;
 
-  perflog::Writer& writer_;
+  perflog::Writer* writer_;
   torch::Device device_;
   OnLoss on_loss_;
   Record current_;

@@ -12,7 +12,7 @@
 #include "train/loop/runtime.h"
 #include "train/loop/step_log.h"
 #include "train/loop/task.h"
-#include "train/optim/gradients.h"
+#include "train/loop/update.h"
 #include "train/optim/optimizer.h"
 #include "train/parallel/reducer.h"
 
@@ -46,7 +46,6 @@ class Trainer {
   void prepare();
   void step();
   void backward(bool last);
-  bool update();
   bool evaluate();
   void save();
   void check_loss(std::int64_t step, double loss);
@@ -70,7 +69,7 @@ class Trainer {
   std::unique_ptr<MovingAverage> average_;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StepLog> steps_;
-  LossScaler scaler_;
+  std::unique_ptr<Update> update_;
   std::int64_t step_ = 0;
   std::int64_t last_step_ = 0;
   std::int64_t eval_every_ = 0;
@@ -92,12 +91,13 @@ void Trainer::prepare() {
   for (torch::Tensor& buffer : task_->model().buffers()) communicator_.broadcast(buffer);
   reducer_ = std::make_unique<GradientReducer>(*parameters_, communicator_, settings_.bucket_bytes);
   optimizer_ = std::make_unique<Optimizer>(*parameters_, settings_.optimizer);
+  update_ = std::make_unique<Update>(settings_, *parameters_, *optimizer_);
   if (settings_.ema_decay > 0)
     average_ = std::make_unique<MovingAverage>(*parameters_, settings_.ema_decay);
   // Dropout differs between ranks.
   torch::manual_seed(settings_.seed * 1'000'003 + static_cast<std::uint64_t>(place_.rank) + 1);
   steps_ = std::make_unique<StepLog>(
-      log_, device_, [this](std::int64_t step, double loss) { check_loss(step, loss); });
+      &log_, device_, [this](std::int64_t step, double loss) { check_loss(step, loss); });
 
   data::Position start;
   if (!settings_.checkpoint.empty()) {
@@ -106,7 +106,7 @@ void Trainer::prepare() {
       if (const std::optional<Progress> loaded = checkpoints_->load(state())) {
         step_ = loaded->step;
         start = loaded->position;
-        scaler_.restore(loaded->scale, loaded->good_steps, loaded->skipped);
+        update_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
       }
   }
   task_->start(start);
@@ -117,11 +117,7 @@ void Trainer::prepare() {
   const auto by_epochs =
       static_cast<std::int64_t>(std::ceil(settings_.epochs * static_cast<double>(per_epoch)));
   if (last_step_ == 0 || (settings_.epochs > 0 && by_epochs < last_step_)) last_step_ = by_epochs;
-  settings_.schedule.total_steps = last_step_;
-  if (settings_.warmup_epochs > 0)
-    settings_.schedule.warmup_steps = std::min<std::int64_t>(
-        last_step_ / 2,
-        static_cast<std::int64_t>(settings_.warmup_epochs * static_cast<double>(per_epoch)));
+  settings_.schedule = schedule_over(settings_, last_step_, per_epoch);
   eval_every_ = settings_.eval_every > 0 ? settings_.eval_every : per_epoch;
   if (step_ >= last_step_)
     throw Error(
@@ -149,28 +145,12 @@ void Trainer::backward(bool last) {
   reducer_->begin(last);
   torch::Tensor loss = task_->loss();
   // Each backward adds its part of the mean over all samples of all ranks.
-  const double scale = (settings_.precision == Precision::fp16 ? scaler_.scale() : 1.0) /
-                       static_cast<double>(settings_.accumulation * place_.world_size);
+  const double scale =
+      update_->loss_scale() / static_cast<double>(settings_.accumulation * place_.world_size);
   (scale == 1.0 ? loss : loss * scale).backward();
   steps_->end(Phase::compute);
   loss = loss.detach();
   loss_ = loss_.defined() ? loss_ + loss : loss;
-}
-
-// Gives whether the step counts: with fp16 one whose gradients overflow is left out.
-bool Trainer::update() {
-  torch::Tensor factor;
-  if (settings_.precision == Precision::fp16) {
-    const double scale = scaler_.scale();
-    const torch::Tensor norm = gradient_norm(*parameters_);
-    if (!scaler_.update(norm.item<double>())) return false;
-    factor = clip_factor(norm, settings_.clip_norm, 1 / scale);
-  } else if (settings_.clip_norm > 0) {
-    factor = clip_factor(gradient_norm(*parameters_), settings_.clip_norm, 1);
-  }
-  optimizer_->step(learning_rate(settings_.schedule, step_), factor);
-  if (average_) average_->update();
-  return true;
 }
 
 void Trainer::step() {
@@ -183,7 +163,7 @@ void Trainer::step() {
     backward(part == settings_.accumulation);
   reducer_->finish();
   steps_->end(Phase::comm);
-  update();
+  if (update_->apply(learning_rate(settings_.schedule, step_)) && average_) average_->update();
   steps_->end(Phase::optimizer);
   if (settings_.accumulation > 1) loss_ = loss_ / static_cast<double>(settings_.accumulation);
   steps_->end_step(work_, loss_, learning_rate(settings_.schedule, step_));
@@ -213,7 +193,8 @@ bool Trainer::evaluate() {
 }
 
 Progress Trainer::progress() const {
-  return {step_, task_->position(), scaler_.scale(), scaler_.good_steps(), scaler_.skipped()};
+  const LossScaler& scaler = update_->scaler();
+  return {step_, task_->position(), scaler.scale(), scaler.good_steps(), scaler.skipped()};
 }
 
 void Trainer::save() {
@@ -292,7 +273,7 @@ int Trainer::run_guarded() {
       {"world_size", place_.world_size},
       {"parameters", parameters_->size()},
       {"flops_per_sample", task_->flops_per_sample()},
-      {"skipped_steps", scaler_.skipped()},
+      {"skipped_steps", update_->scaler().skipped()},
       {"precision", std::string_view(precision)},
       {"device", std::string_view(device)},
       {"threads", threads_}};

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "automl/protocol.h"
+#include "core/error.h"
+#include "core/files.h"
+
+namespace assay::train {
+
+/// The coordinator cannot be reached, has gone, or has said something that is no message.
+class ConnectionError : public Error {
+ public:
+  using Error::Error;
+};
+
+struct ConnectionOptions {
+  std::string address;                                          ///< host:port
+  std::chrono::milliseconds connect = std::chrono::minutes(1);  ///< for the first connection
+  std::chrono::milliseconds alive = std::chrono::seconds(automl::kAliveSeconds);
+  /// Without an acknowledgement of what was sent for so long, the coordinator's host is gone.
+  std::chrono::milliseconds silence = std::chrono::seconds(30);
+};
+
+/// A worker's connection. A thread of its own sends what is queued and signs of life, and receives,
+/// so that neither waits for a step of training. The other calls are for one thread.
+class Connection {
+ public:
+  /// Connects, trying again until options.connect has passed, and says hello. Throws
+  /// ConnectionError that names the address.
+  Connection(const ConnectionOptions& options, const automl::Hello& hello);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  /// What is queued is still sent, for up to options.silence unless the connection is broken.
+  ~Connection();
+
+  void send(const automl::WorkerMessage& message);
+  /// A message followed by raw bytes, both made by the connection's thread when it is their turn.
+  void send_later(std::function<std::string()> make);
+
+  /// The next trial, or nothing when everything has to end (stop) or `give_up` says so. Throws
+  /// ConnectionError when the connection is broken or `timeout` passes.
+  [[nodiscard]] std::optional<automl::Trial> next_trial(std::chrono::milliseconds timeout,
+                                                        const std::function<bool()>& give_up);
+  /// The bytes that answer a Fetch of `trial`; empty when there are none, and when everything has
+  /// to end. Throws likewise; the timeout starts again with every byte.
+  [[nodiscard]] std::string weights(std::int64_t trial, std::chrono::milliseconds timeout,
+                                    const std::function<bool()>& give_up);
+
+  /// Whether the trial has been dropped, everything has to stop, or the connection is broken.
+  [[nodiscard]] bool ended(std::int64_t trial);
+  [[nodiscard]] bool stopped();
+
+ private:
+  void connect(const ConnectionOptions& options);
+  void serve();
+  void receive();
+  void handle(const automl::CoordinatorMessage& message);
+  void flush();
+  void wake() const;
+  void broken(const std::string& what, const std::string& advice = {});
+  void check();  // under mutex_
+
+  ConnectionOptions options_;
+  std::string where_;
+  UniqueFd socket_;
+  UniqueFd wake_;
+
+  // Of the thread.
+  automl::Framing framing_;
+  std::optional<automl::Weights> receiving_;
+  std::string sending_;
+  std::size_t sent_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<std::string()>> queue_;
+  std::optional<automl::Trial> trial_;
+  std::optional<std::pair<std::int64_t, std::string>> weights_;
+  std::int64_t received_bytes_ = 0;
+  std::deque<std::int64_t> dropped_;
+  bool stop_ = false;
+  std::optional<ConnectionError> error_;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace assay::train

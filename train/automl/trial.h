@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "automl/graph.h"
+#include "automl/protocol.h"
+#include "perflog/writer.h"
+#include "train/data/image_set.h"
+#include "train/loop/settings.h"
+#include "train/models/graph_weights.h"
+#include "train/torch.h"
+
+namespace assay::train {
+
+/// The settings of a trial: its data configuration (keys of the image workloads, defaults of
+/// resnet20) with its hyper-parameters. Throws Error of kind usage for a configuration that cannot
+/// be, or that holds what the trial or the worker decides.
+[[nodiscard]] Settings trial_settings(const automl::Trial& trial);
+
+/// Trains trials one after another on one device. The data are opened with the first trial and stay
+/// until one asks for others. One thread.
+class TrialRunner {
+ public:
+  /// `log` must outlive this. threads: of libtorch, 0 for this rank's share.
+  TrialRunner(torch::Device device, std::int64_t threads, const Place& place, perflog::Writer& log);
+
+  struct Callbacks {
+    /// The parent's weights, or nothing when there are none. An Error of kind config fails the
+    /// trial.
+    std::function<std::optional<GraphWeights>(const automl::Parent&, const automl::Graph&)> parent;
+    std::function<void(const automl::Epoch&)> epoch;
+    /// Asked at every step; true ends the trial as failed.
+    std::function<bool()> ended;
+  };
+  struct Outcome {
+    automl::Done done;     ///< wait_s is left to the caller
+    GraphWeights weights;  ///< of the epoch of the best accuracy; empty when there was none
+    std::optional<automl::Graph> graph;  ///< of the search; nothing when it could not be read
+  };
+
+  /// A trial that cannot be trained (graph or hyper-parameters impossible, loss not finite, out of
+  /// memory, ended) is an outcome, not an error. Throws Error for what would hit every trial: of
+  /// kind usage for a wrong data configuration, of kind environment for data that are missing.
+  [[nodiscard]] Outcome run(const automl::Trial& trial, const Callbacks& callbacks);
+
+  [[nodiscard]] std::int64_t epochs() const noexcept { return epochs_; }  ///< of all trials
+  [[nodiscard]] double samples() const noexcept { return samples_; }      ///< trained on, of all
+
+ private:
+  class Training;
+  void open_data(const automl::Trial& trial, const Settings& settings);
+
+  torch::Device device_;
+  std::int64_t threads_;
+  Place place_;
+  perflog::Writer& log_;
+  std::string opened_;  // the data configuration of set_
+  data::ImageSet set_;
+  std::int64_t epochs_ = 0;
+  double samples_ = 0;
+};
+
+}  // namespace assay::train

@@ -1,0 +1,199 @@
+#include "train/automl/worker.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/host.h"
+#include "core/time.h"
+#include "train/automl/connection.h"
+#include "train/automl/trial.h"
+#include "train/loop/device.h"
+#include "train/loop/runtime.h"
+
+namespace assay::train {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0')
+    throw Error(ErrorKind::usage, fmt::format("{} is not set", name), {},
+                "a worker is started by the run of an AutoML experiment, which sets it");
+  return value;
+}
+
+struct WorkerOptions {
+  std::string address;
+  std::string token;
+  std::string device;
+  std::int64_t threads = 0;
+  milliseconds connect{};
+  milliseconds trial{};
+  std::size_t cached = 0;
+};
+
+WorkerOptions read_options(Options& options) {
+  const auto duration = [&](const char* key, double fallback) {
+    return milliseconds(static_cast<std::int64_t>(1000 * options.number(key, fallback, 0.1, 1e6)));
+  };
+  WorkerOptions read;
+  read.address = variable(automl::kAddressVariable);
+  read.token = variable(automl::kTokenVariable);
+  read.device = options.choice("device", "auto", {"auto", "cpu", "cuda"});
+  read.threads = options.integer("threads", 0, 0, 4096);
+  read.connect = duration("connect_timeout_s", 60);
+  read.trial = duration("trial_timeout_s", 600);
+  read.cached = static_cast<std::size_t>(options.integer("cached_weights", 4, 0, 1000));
+  options.reject_unknown();
+  return read;
+}
+
+// The weights of the last few trials that were trained or fetched here.
+class Cache {
+ public:
+  explicit Cache(std::size_t size) : size_(size) {}
+
+  void put(std::int64_t trial, std::shared_ptr<const GraphWeights> weights) {
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.first == trial; });
+    entries_.emplace_front(trial, std::move(weights));
+    if (entries_.size() > size_) entries_.pop_back();
+  }
+  [[nodiscard]] std::shared_ptr<const GraphWeights> find(std::int64_t trial) {
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (entry->first != trial) continue;
+      entries_.splice(entries_.begin(), entries_, entry);
+      return entry->second;
+    }
+    return nullptr;
+  }
+
+ private:
+  using Entry = std::pair<std::int64_t, std::shared_ptr<const GraphWeights>>;
+  std::size_t size_;
+  std::list<Entry> entries_;
+};
+
+class Worker {
+ public:
+  Worker(const WorkerOptions& options, const Place& place, perflog::Writer& log)
+      : options_(options),
+        log_(log),
+        device_(choose_device(options.device, place)),
+        runner_(device_, options.threads, place, log),
+        cache_(options.cached),
+        connection_({options.address, options.connect}, {automl::kProtocolVersion, options.token,
+                                                         place.rank, host_name(), device_.str()}) {}
+
+  int run();
+
+ private:
+  [[nodiscard]] static bool give_up() { return stop_signal() != 0; }
+  void train(const automl::Trial& trial, double wait_s);
+  [[nodiscard]] std::optional<GraphWeights> parent(const automl::Parent& parent,
+                                                   const automl::Graph& graph);
+
+  WorkerOptions options_;
+  perflog::Writer& log_;
+  torch::Device device_;
+  TrialRunner runner_;
+  Cache cache_;
+  Connection connection_;
+  std::int64_t trials_ = 0;
+  std::int64_t failed_ = 0;
+  double busy_s_ = 0;
+  double wait_s_ = 0;
+};
+
+std::optional<GraphWeights> Worker::parent(const automl::Parent& parent,
+                                           const automl::Graph& graph) {
+  if (const auto cached = cache_.find(parent.trial)) return *cached;
+  const std::string bytes = connection_.weights(parent.trial, options_.trial, give_up);
+  if (bytes.empty()) return std::nullopt;
+  const std::string where = fmt::format("weights of trial {}", parent.trial);
+  try {
+    auto weights = std::make_shared<const GraphWeights>(decode_weights(bytes, graph, where));
+    cache_.put(parent.trial, weights);
+    return *weights;
+  } catch (const Error& error) {
+    // Of no other trial's concern.
+    throw Error(ErrorKind::config, error.message(), where);
+  }
+}
+
+void Worker::train(const automl::Trial& trial, double wait_s) {
+  const TrialRunner::Callbacks callbacks{
+      [this](const automl::Parent& from, const automl::Graph& graph) {
+        return parent(from, graph);
+      },
+      [this](const automl::Epoch& epoch) { connection_.send(epoch); },
+      [this, id = trial.trial] { return give_up() || connection_.ended(id); }};
+  TrialRunner::Outcome outcome = runner_.run(trial, callbacks);
+  outcome.done.wait_s = wait_s;
+  ++trials_;
+  failed_ += outcome.done.ok ? 0 : 1;
+  busy_s_ += outcome.done.seconds;
+  wait_s_ += wait_s;
+  // The next trial is on its way while this one's weights still go out.
+  connection_.send(automl::Ready{});
+  if (outcome.done.ok && trial.keep_weights && outcome.graph) {
+    const auto weights = std::make_shared<const GraphWeights>(std::move(outcome.weights));
+    cache_.put(trial.trial, weights);
+    connection_.send_later([id = trial.trial, graph = *outcome.graph, weights] {
+      const std::string bytes = encode_weights(graph, *weights);
+      const automl::Weights header{id, static_cast<std::int64_t>(bytes.size())};
+      return automl::encode(automl::WorkerMessage(header)) + bytes;
+    });
+  }
+  connection_.send(outcome.done);
+}
+
+int Worker::run() {
+  log_.init_end();
+  log_.train_start();
+  const std::int64_t begin_ns = mono_now_ns();
+  std::int64_t idle_ns = begin_ns;
+  connection_.send(automl::Ready{});
+  while (const auto trial = connection_.next_trial(options_.trial, give_up)) {
+    train(*trial, seconds(Nanoseconds(mono_now_ns() - idle_ns)));
+    idle_ns = mono_now_ns();
+    if (connection_.stopped()) break;
+  }
+  log_.train_end();
+  if (stop_signal() != 0) return exit_code(log_);
+  const std::string device = device_.str();
+  log_.finished({{"converged", true},
+                 {"train_time", seconds(Nanoseconds(mono_now_ns() - begin_ns))},
+                 {"trials", trials_},
+                 {"failed_trials", failed_},
+                 {"epochs", runner_.epochs()},
+                 {"num_trained_samples", runner_.samples()},
+                 {"busy_s", busy_s_},
+                 {"wait_s", wait_s_},
+                 {"device", std::string_view(device)}});
+  return exit_code(log_);
+}
+
+}  // namespace
+
+int run_automl_worker(Options& options, const Place& place, perflog::Writer& log) {
+  const WorkerOptions read = read_options(options);
+  log.init_start();
+  try {
+    return Worker(read, place, log).run();
+  } catch (const ConnectionError& error) {
+    std::fprintf(stderr, "assay-train: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace assay::train

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "train/loop/settings.h"
+#include "train/optim/gradients.h"
+#include "train/optim/optimizer.h"
+
+namespace assay::train {
+
+/// The schedule of a training of `total_steps` steps, `per_epoch` an epoch: a warm-up given in
+/// epochs takes at most half of it.
+[[nodiscard]] ScheduleOptions schedule_over(const Settings& settings, std::int64_t total_steps,
+                                            std::int64_t per_epoch);
+
+/// From gradients to parameters: unscaling (fp16), clipping, the optimizer's step.
+class Update {
+ public:
+  /// All must outlive this.
+  Update(const Settings& settings, FlatParameters& parameters, Optimizer& optimizer)
+      : settings_(settings), parameters_(parameters), optimizer_(optimizer) {}
+
+  /// What the loss has to be multiplied with before backward.
+  [[nodiscard]] double loss_scale() const noexcept {
+    return settings_.precision == Precision::fp16 ? scaler_.scale() : 1.0;
+  }
+  /// Gives whether the step counts: with fp16 one whose gradients overflow is left out.
+  bool apply(double rate);
+  [[nodiscard]] LossScaler& scaler() noexcept { return scaler_; }
+  [[nodiscard]] const LossScaler& scaler() const noexcept { return scaler_; }
+
+ private:
+  const Settings& settings_;
+  FlatParameters& parameters_;
+  Optimizer& optimizer_;
+  LossScaler scaler_;
+};
+
+}  // namespace assay::train

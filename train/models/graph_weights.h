@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "automl/graph.h"
+#include "automl/morphism.h"
+#include "train/models/graph_model.h"
+
+namespace assay::train {
+
+/// The weights of one layer: float, on the CPU, contiguous; undefined where the layer has none or
+/// where a fresh one is to be used.
+struct LayerTensors {
+  torch::Tensor weight;  ///< conv [out, in, k, k], dense [out, in], batch norm [features]
+  torch::Tensor bias;
+  torch::Tensor mean;  ///< batch norm
+  torch::Tensor variance;
+};
+/// By layer id. Kernel sizes may differ from the graph's (automl::with_kernel_size).
+using GraphWeights = std::vector<LayerTensors>;
+
+/// A copy of the model's weights.
+[[nodiscard]] GraphWeights weights_of(GraphModelImpl& model);
+
+/// Copies `weights` into the model. Layers beyond them, and undefined ones, keep what they have. A
+/// kernel of another size is cut, or put in the middle of zeros: a larger kernel computes the same.
+/// Throws Error of kind config at `where` when a layer's channels differ.
+void load_weights(GraphModelImpl& model, const GraphWeights& weights, const std::string& where);
+
+/// The weights of the child that `operations` make of `parent`, so that it computes what the parent
+/// computes; layers whose weights are free are undefined.
+struct Inherited {
+  automl::Graph graph;
+  GraphWeights weights;
+};
+[[nodiscard]] Inherited inherit(const automl::Graph& parent, const GraphWeights& weights,
+                                std::span<const automl::Operation> operations);
+
+/// A file: a line "assay-weights 1", a line of JSON (the graph's hash, name and shape of every
+/// tensor, SHA-256 of what follows), then the tensors as little-endian floats. `graph` is the one
+/// that the search knows, before with_kernel_size and with_dropout.
+[[nodiscard]] std::string encode_weights(const automl::Graph& graph, const GraphWeights& weights);
+
+/// Throws Error of kind environment at `where` for bytes that are not such a file, cut or damaged,
+/// of kind config for weights of another graph.
+[[nodiscard]] GraphWeights decode_weights(std::string_view bytes, const automl::Graph& graph,
+                                          const std::string& where);
+
+/// The same with a file, written at once or not at all. Errors name the path.
+void save_weights(const std::filesystem::path& path, const automl::Graph& graph,
+                  const GraphWeights& weights);
+[[nodiscard]] GraphWeights read_weights(const std::filesystem::path& path,
+                                        const automl::Graph& graph);
+
+}  // namespace assay::train
