@@ -64,14 +64,14 @@ std::string render_trials(const store::RunDir& run, const Json& live) {
       run.round_dir(live.value("case", ""), live.value("round", 1)) / "automl" / "journal.jsonl"));
   std::string text = fmt::format(
       "\n  experiment {} of {}: {} trials done, {} failed, {} running; {} workers, {} idle\n"
-      "  best accuracy {}  score {}OPS  {}OPS\n\n",
+      "  best accuracy {}  score {:.4g}, {:.4g} operations/s\n\n",
       format_duration(from_seconds(now.value("elapsed_s", 0.0))),
       format_duration(from_seconds(now.value("max_duration_s", 0.0))), now.value("ok", 0),
       now.value("failed", 0), now.value("running", 0), now.value("workers", 0),
       now.value("idle", 0),
       percent_of(record.best ? record.trials[static_cast<std::size_t>(*record.best)].accuracy
                              : std::nullopt),
-      format_si(record.final.score), format_si(record.final.ops));
+      record.final.score, record.final.ops);
   text += fmt::format("  {:>6}  {:>6}  {:>8}  {:>6}  {:>9}  {:>10}  {:>8}  {}\n", "TRIAL", "PARENT",
                       "STATE", "EPOCHS", "ACCURACY", "PARAMETERS", "TIME", "WORKER");
   std::vector<const automl::TrialRecord*> shown;
