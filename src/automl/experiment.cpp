@@ -303,7 +303,10 @@ int Experiment::proposals_wanted(int under_way) const {
   if (ended() || !exhausted_.empty()) return 0;
   const auto known = static_cast<std::int64_t>(trials_.size()) + under_way;
   std::int64_t stock = settings_.workers;
-  if (known >= settings_.workers)
+  // Before the first result there is nothing to prepare from: who asks gets a random morphism.
+  if (known >= settings_.workers && ok_ + failed_ == 0)
+    stock = static_cast<std::int64_t>(idle_.size());
+  else if (known >= settings_.workers)
     stock = static_cast<std::int64_t>(idle_.size()) +
             std::min<std::int64_t>(kMostStock,
                                    1 + static_cast<std::int64_t>(workers_.size()) / kStockShare);

@@ -51,8 +51,9 @@ Graph ExperimentSettings::start_graph(const std::string& where) const {
   if (start.is_object()) return graph_from_json(start, where + ": start");
   if (start == "resnet50") return resnet50();
   if (start == "resnet20") return resnet20(classes);
+  if (start == "resnet8") return basic_resnet({32, 32, 3}, 3, 1, 16, classes);
   throw Error(ErrorKind::config, "unknown start model " + dump_line(start), where,
-              "resnet20, resnet50, or a graph file");
+              "resnet8, resnet20, resnet50, or a graph file");
 }
 
 int ExperimentSettings::epochs_of_round(std::int64_t round) const {

@@ -17,7 +17,7 @@ namespace assay::automl {
 /// What an experiment does: the resolved form of a case's `automl:` (docs/suite.md). Stored in
 /// plan.json and in the experiment's journal.
 struct ExperimentSettings {
-  Json start = "resnet20";        ///< resnet20, resnet50, or AIPerf's graph file itself
+  Json start = "resnet20";        ///< resnet8, resnet20, resnet50, or AIPerf's graph file itself
   int classes = 10;               ///< of the start models that are named
   Json data{{"data", "glyphs"}};  ///< keys of an image workload's configuration
   std::string precision = "fp32";

@@ -1,5 +1,6 @@
 #include "plan/automl.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "config/mapping.h"
@@ -27,11 +28,11 @@ const std::vector<std::string>& keys(const std::string& place) {
 
 Json read_start(const Node& node) {
   const std::string text = node.nonempty_text();
-  if (text == "resnet20" || text == "resnet50") return text;
+  static const std::vector<std::string> kNamed{"resnet8", "resnet20", "resnet50"};
+  if (std::ranges::find(kNamed, text) != kNamed.end()) return text;
   if (!text.ends_with(".json"))
-    node.fail("unknown start model '" + printable(text) + "'" +
-                  did_you_mean(text, std::vector<std::string>{"resnet20", "resnet50"}),
-              "resnet20, resnet50, or the .json file of a graph in AIPerf's form");
+    node.fail("unknown start model '" + printable(text) + "'" + did_you_mean(text, kNamed),
+              "resnet8, resnet20, resnet50, or the .json file of a graph in AIPerf's form");
   std::filesystem::path path(text);
   if (path.is_relative() && node.source() != nullptr && !node.is_override())
     path = std::filesystem::path(node.source()->path).parent_path() / path;

@@ -103,6 +103,9 @@ TEST(Experiment, HasATrialReadyBeforeAWorkerAsks) {
   Driver d(small_settings(2));
   d.join(0, 0);
   d.join(1, 1);
+  EXPECT_EQ(d.experiment.status().waiting, 0);  // nothing is known yet to prepare it from
+  d.train(0, 0.5);
+  EXPECT_EQ(d.experiment.status().idle, 0);
   EXPECT_GE(d.experiment.status().waiting, 1);
 }
 
