@@ -310,7 +310,11 @@ int Experiment::proposals_wanted(int under_way) const {
     stock = static_cast<std::int64_t>(idle_.size()) +
             std::min<std::int64_t>(kMostStock,
                                    1 + static_cast<std::int64_t>(workers_.size()) / kStockShare);
-  const std::int64_t wanted = stock - static_cast<std::int64_t>(waiting_.size()) - under_way;
+  // A trial that some worker could not begin is not for everybody who asks.
+  const auto ready = std::ranges::count_if(waiting_, [this](std::int64_t id) {
+    return trials_[static_cast<std::size_t>(id)].avoid < 0;
+  });
+  const std::int64_t wanted = stock - ready - under_way;
   return static_cast<int>(
       std::clamp<std::int64_t>(wanted, 0, std::max<std::int64_t>(0, settings_.max_trials - known)));
 }
