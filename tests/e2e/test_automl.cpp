@@ -8,6 +8,7 @@
 #include "automl/score.h"
 #include "core/files.h"
 #include "harness.h"
+#include "slurm_cluster.h"
 
 namespace assay::e2e {
 namespace {
@@ -140,6 +141,80 @@ TEST_F(Automl, BadSettingsAreNamedBeforeAnythingStarts) {
   const CommandResult run = assay({"run", suite("      max_trails: 5\n").string(), "--dry-run"});
   EXPECT_EQ(run.status.code, 2);
   EXPECT_NE(run.err.find("did you mean 'max_trials'?"), std::string::npos) << run.err;
+}
+
+// A node that dies and a controller that is killed, on one experiment of four nodes.
+class AutomlOnSlurm : public SlurmTest {
+ protected:
+  [[nodiscard]] automl::ExperimentRecord record() const {
+    const fs::path file = folder_ / "results/latest/search/round1/automl/journal.jsonl";
+    return automl::record_of(automl::ExperimentJournal::read(file));
+  }
+  [[nodiscard]] auto done() const {
+    return std::ranges::count(record().trials, "ok", &automl::TrialRecord::status);
+  }
+  [[nodiscard]] pid_t worker_on(const std::string& node) const {
+    for (const pid_t pid : processes_with(node + "_noderank"))
+      if (read_file_or_empty("/proc/" + std::to_string(pid) + "/cmdline").find(folder_.string()) !=
+          std::string::npos)
+        return pid;
+    return -1;
+  }
+  static pid_t parent_of(pid_t pid) {
+    const std::string stat = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
+    const auto at = stat.rfind(')');
+    return at == std::string::npos ? -1 : std::atoi(stat.c_str() + at + 4);
+  }
+};
+
+TEST_F(AutomlOnSlurm, GoesOnWithoutANodeAndAfterItsControllerWasKilled) {
+  if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
+  ASSERT_EQ(cluster_.broken(), "");
+  const fs::path suite = write("suite.yaml",
+                               "telemetry: {enabled: false}\n"
+                               "cluster: {launcher: slurm, slurm: {exclusive: false}}\n"
+                               "cases:\n"
+                               "  - name: search\n"
+                               "    nodes: 4\n"
+                               "    config: {threads: 1}\n"
+                               "    rules: {automl-accuracy: off}\n"
+                               "    automl:\n"
+                               "      start: resnet8\n"
+                               "      data: {data: glyphs, train_size: 128, eval_size: 64}\n"
+                               "      space: off\n"
+                               "      epochs: 1\n"
+                               "      max_trials: 16\n"
+                               "      limits: {operations: 60000000}\n");
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return done() >= 2; }, 120s));
+  const pid_t worker = worker_on("n2");
+  ASSERT_GT(worker, 0);
+  const pid_t step = parent_of(parent_of(worker));
+  cluster_.kill("n2");
+  ::kill(step, SIGKILL);
+  ASSERT_TRUE(eventually(
+      [&] {
+        return std::ranges::any_of(
+            record().workers, [](const automl::WorkerRecord& w) { return w.left_s.has_value(); });
+      },
+      60s));
+  const auto before = done();
+  ASSERT_TRUE(eventually([&] { return done() > before; }, 60s)) << "it does not go on";
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 10s).has_value());
+  const auto kept = done();
+  cluster_.restart("n2");
+  // Slurm itself gives an allocation back whose node and owner died when it has noticed the node's
+  // death, which takes its SlurmdTimeout: an operator would not wait either.
+  for (const std::string& job : SlurmCluster::jobs()) (void)run_command({"scancel", job});
+  ASSERT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }, 60s));
+  const CommandResult resumed =
+      assay({"run", "--resume", (folder_ / "results/latest").string()}, 170s);
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+  const automl::ExperimentRecord whole = record();
+  EXPECT_EQ(whole.ended, "trials");
+  EXPECT_EQ(done(), 16);
+  EXPECT_GE(done(), kept);
 }
 
 }  // namespace
