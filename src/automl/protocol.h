@@ -43,7 +43,7 @@ struct Hyper {
 [[nodiscard]] Json to_json(const Hyper& hyper);
 
 /// When a trial ends before its last epoch (AIPerf's rule): after `epochs` epochs in a row whose
-/// loss on the held-out data was not at least `min_delta` below the lowest before. 0: never.
+/// loss on the held-out data was not more than `min_delta` below the lowest before. 0: never.
 struct Patience {
   int epochs = 6;
   double min_delta = 0.001;
@@ -75,7 +75,7 @@ struct Hello {
   std::string host;
   std::string device;  ///< "cpu", "cuda:0 NVIDIA H200"
 };
-/// Asks for work; answered by Trial or Stop.
+/// Asks for work; answered by one Trial or Stop. Comes before the last trial's Weights and Done.
 struct Ready {};
 /// Asks for the weights of a trial; answered by Weights, of 0 bytes when there are none.
 struct Fetch {
@@ -131,7 +131,7 @@ struct Trial {
   bool keep_weights = true;
   Json data;  ///< an image workload's configuration, the keys of its data (docs/training.md)
 };
-/// End this trial now, without an answer but Done.
+/// End this trial now; answered by Done, failed with the reason "dropped".
 struct Drop {
   std::int64_t trial = 0;
 };

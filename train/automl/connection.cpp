@@ -130,6 +130,14 @@ void Connection::send(const automl::WorkerMessage& message) {
   send_later([line = automl::encode(message)] { return line; });
 }
 
+void Connection::ask() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++asked_;
+  }
+  send(automl::Ready{});
+}
+
 void Connection::send_later(std::function<std::string()> make) {
   {
     const std::lock_guard lock(mutex_);
@@ -181,6 +189,10 @@ void Connection::handle(const automl::CoordinatorMessage& message) {
   }
   const std::lock_guard lock(mutex_);
   if (const auto* trial = std::get_if<automl::Trial>(&message)) {
+    if (asked_ == 0)
+      throw Error(ErrorKind::round_failed, fmt::format("trial {} was not asked for", trial->trial),
+                  where_);
+    --asked_;
     std::erase(dropped_, trial->trial);  // another attempt of it
     trial_ = *trial;
   }

@@ -44,6 +44,8 @@ class Connection {
   ~Connection();
 
   void send(const automl::WorkerMessage& message);
+  /// Says that this worker is ready for a trial; once per trial.
+  void ask();
   /// A message followed by raw bytes, both made by the connection's thread when it is their turn.
   void send_later(std::function<std::string()> make);
 
@@ -84,6 +86,7 @@ class Connection {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<std::string()>> queue_;
+  int asked_ = 0;  // trials that are still to come
   std::optional<automl::Trial> trial_;
   std::optional<std::pair<std::int64_t, std::string>> weights_;
   std::int64_t received_bytes_ = 0;

@@ -77,23 +77,23 @@ Settings trial_settings(const automl::Trial& trial) {
 class TrialRunner::Training {
  public:
   Training(TrialRunner& runner, const automl::Trial& trial, const Callbacks& callbacks,
-           Settings settings, Outcome& outcome)
+           Settings settings, std::int64_t begin_ns, Outcome& outcome)
       : runner_(runner),
         trial_(trial),
         callbacks_(callbacks),
         settings_(std::move(settings)),
         outcome_(outcome),
-        begin_ns_(mono_now_ns()) {}
+        begin_ns_(begin_ns) {}
 
   void run();
-  [[nodiscard]] double elapsed() const { return since(begin_ns_); }
 
  private:
+  [[nodiscard]] double elapsed() const { return since(begin_ns_); }
   void prepare();
   void inherit_weights(const Graph& graph);
   void train_epoch();
   void step();
-  bool validate(int epoch);
+  [[nodiscard]] double validate(int epoch);
   void check_ended() const {
     if (callbacks_.ended && callbacks_.ended()) throw Ended{};
   }
@@ -212,8 +212,8 @@ void TrialRunner::Training::train_epoch() {
   runner_.log_.step_end(runner_.epochs_, line, {{"trial", trial_.trial}, {"trial_steps", step_}});
 }
 
-// Gives whether it was the best epoch so far.
-bool TrialRunner::Training::validate(int epoch) {
+// Gives the loss on the held-out data.
+double TrialRunner::Training::validate(int epoch) {
   const std::int64_t begin = mono_now_ns();
   model_->eval();
   const Evaluation evaluation =
@@ -241,14 +241,12 @@ bool TrialRunner::Training::validate(int epoch) {
   runner_.log_.evaluate({{"eval_acc1", message.accuracy}, {"eval_loss", message.loss}},
                         since(begin), runner_.epochs_);
   runner_.log_.epoch_end(runner_.epochs_);
-  const bool best = message.accuracy > best_;
-  if (best) {
+  if (message.accuracy > best_) {
     best_ = done.accuracy = message.accuracy;
     if (trial_.keep_weights) outcome_.weights = weights_of(*model_);
   }
   if (callbacks_.epoch) callbacks_.epoch(message);
-  loss_sum_ = message.loss;
-  return best;
+  return message.loss;
 }
 
 void TrialRunner::Training::run() {
@@ -257,8 +255,7 @@ void TrialRunner::Training::run() {
   automl::EarlyStop patience(trial_.patience);
   for (int epoch = 1; epoch <= trial_.epochs; ++epoch) {
     train_epoch();
-    validate(epoch);
-    if (patience.tell(loss_sum_)) break;
+    if (patience.tell(validate(epoch))) break;
   }
 }
 
@@ -279,11 +276,12 @@ void TrialRunner::open_data(const automl::Trial& trial, const Settings& settings
 }
 
 TrialRunner::Outcome TrialRunner::run(const automl::Trial& trial, const Callbacks& callbacks) {
+  const std::int64_t begin_ns = mono_now_ns();
   Outcome outcome;
   outcome.done.trial = trial.trial;
   const Settings settings = trial_settings(trial);
   prepare_device(device_, settings.precision, threads_, place_);
-  Training training(*this, trial, callbacks, settings, outcome);
+  Training training(*this, trial, callbacks, settings, begin_ns, outcome);
   const auto fail = [&](std::string reason) {
     outcome.done.ok = false;
     outcome.done.reason = std::move(reason);
@@ -302,7 +300,9 @@ TrialRunner::Outcome TrialRunner::run(const automl::Trial& trial, const Callback
                                                trial.hyper.batch_size, first_line(error))
                                  : first_line(error));
   }
-  outcome.done.seconds = training.elapsed();
+  outcome.end_ns = mono_now_ns();
+  outcome.done.seconds = seconds(Nanoseconds(outcome.end_ns - begin_ns));
+  if (callbacks.over) callbacks.over(outcome.done);
   return outcome;
 }
 

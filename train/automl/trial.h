@@ -34,10 +34,13 @@ class TrialRunner {
     std::function<void(const automl::Epoch&)> epoch;
     /// Asked at every step; true ends the trial as failed.
     std::function<bool()> ended;
+    /// The trial is over; its memory and threads are given back after this.
+    std::function<void(const automl::Done&)> over;
   };
   struct Outcome {
-    automl::Done done;     ///< wait_s is left to the caller
-    GraphWeights weights;  ///< of the epoch of the best accuracy; empty when there was none
+    automl::Done done;        ///< wait_s is left to the caller
+    std::int64_t end_ns = 0;  ///< of the trial, on the monotonic clock
+    GraphWeights weights;     ///< of the epoch of the best accuracy; empty when there was none
     std::optional<automl::Graph> graph;  ///< of the search; nothing when it could not be read
   };
 

@@ -98,7 +98,11 @@ class Worker {
 
  private:
   [[nodiscard]] static bool give_up() { return stop_signal() != 0; }
-  void train(const automl::Trial& trial, double wait_s);
+  void train(const automl::Trial& trial);
+  /// Whether a trial was cut off because this worker ends.
+  [[nodiscard]] bool cut_off(const automl::Done& done) {
+    return !done.ok && (give_up() || connection_.stopped());
+  }
   [[nodiscard]] std::optional<GraphWeights> parent(const automl::Parent& parent,
                                                    const automl::Graph& graph);
 
@@ -108,6 +112,7 @@ class Worker {
   TrialRunner runner_;
   Cache cache_;
   Connection connection_;
+  std::int64_t idle_ns_ = 0;  // since when there is nothing to train
   std::int64_t trials_ = 0;
   std::int64_t failed_ = 0;
   double busy_s_ = 0;
@@ -130,21 +135,27 @@ std::optional<GraphWeights> Worker::parent(const automl::Parent& parent,
   }
 }
 
-void Worker::train(const automl::Trial& trial, double wait_s) {
+void Worker::train(const automl::Trial& trial) {
+  const double wait_s = seconds(Nanoseconds(mono_now_ns() - idle_ns_));
   const TrialRunner::Callbacks callbacks{
       [this](const automl::Parent& from, const automl::Graph& graph) {
         return parent(from, graph);
       },
       [this](const automl::Epoch& epoch) { connection_.send(epoch); },
-      [this, id = trial.trial] { return give_up() || connection_.ended(id); }};
+      [this, id = trial.trial] { return give_up() || connection_.ended(id); },
+      // The next trial is on its way while this one is cleared away and its weights go out.
+      [this](const automl::Done& done) {
+        if (!cut_off(done)) connection_.ask();
+      }};
   TrialRunner::Outcome outcome = runner_.run(trial, callbacks);
+  idle_ns_ = outcome.end_ns;
+  // No verdict on it: another worker may train it.
+  if (cut_off(outcome.done)) return;
   outcome.done.wait_s = wait_s;
   ++trials_;
   failed_ += outcome.done.ok ? 0 : 1;
   busy_s_ += outcome.done.seconds;
   wait_s_ += wait_s;
-  // The next trial is on its way while this one's weights still go out.
-  connection_.send(automl::Ready{});
   if (outcome.done.ok && trial.keep_weights && outcome.graph) {
     const auto weights = std::make_shared<const GraphWeights>(std::move(outcome.weights));
     cache_.put(trial.trial, weights);
@@ -161,12 +172,12 @@ int Worker::run() {
   log_.init_end();
   log_.train_start();
   const std::int64_t begin_ns = mono_now_ns();
-  std::int64_t idle_ns = begin_ns;
-  connection_.send(automl::Ready{});
-  while (const auto trial = connection_.next_trial(options_.trial, give_up)) {
-    train(*trial, seconds(Nanoseconds(mono_now_ns() - idle_ns)));
-    idle_ns = mono_now_ns();
-    if (connection_.stopped()) break;
+  idle_ns_ = begin_ns;
+  connection_.ask();
+  while (!give_up()) {
+    const auto trial = connection_.next_trial(options_.trial, give_up);
+    if (!trial) break;
+    train(*trial);
   }
   log_.train_end();
   if (stop_signal() != 0) return exit_code(log_);

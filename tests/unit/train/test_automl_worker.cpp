@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <map>
@@ -10,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,6 +20,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include "automl/operations.h"
@@ -47,16 +50,22 @@ constexpr std::chrono::seconds kPatience{100};
 
 class WorkerTest : public ::testing::Test {
  protected:
-  WorkerTest() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  WorkerTest() : listener_(bound()) {
+    if (::listen(listener_.get(), 1) != 0) throw std::runtime_error("cannot listen");
+  }
+
+  // A socket with a port of its own, which address_ then names.
+  UniqueFd bound() {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        ::listen(listener_.get(), 1) != 0 ||
-        ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
       throw std::runtime_error("no port");
     address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    return fd;
   }
 
   // memory_kb: the address space that the process may have; 0: any.
@@ -74,12 +83,15 @@ class WorkerTest : public ::testing::Test {
                      {"LOCAL_RANK", "1"}};
       const std::string limit =
           memory_kb > 0 ? "ulimit -v " + std::to_string(memory_kb) + " && " : "";
-      return run_command({"sh", "-c",
-                          limit + "exec " + ASSAY_BIN_DIR + "/assay-train automl-worker --config " +
-                              shell_quote(path.string())},
-                         options);
+      return run_command(
+          {"sh", "-c",
+           limit + "echo $$ >" + shell_quote(pid_file().string()) + " && exec " + ASSAY_BIN_DIR +
+               "/assay-train automl-worker --config " + shell_quote(path.string())},
+          options);
     });
   }
+
+  [[nodiscard]] std::filesystem::path pid_file() const { return folder_.path() / "pid"; }
 
   void accept() {
     wait_for(listener_.get());
@@ -202,8 +214,8 @@ class WorkerTest : public ::testing::Test {
   }
 
   assay::testing::TemporaryFolder folder_;
-  UniqueFd listener_;
   std::string address_;
+  UniqueFd listener_;
   UniqueFd peer_;
   automl::Framing framing_;
   int alive_ = 0;
@@ -252,6 +264,25 @@ TEST_F(WorkerTest, SaysWhoItIsAndTrainsATrial) {
   const automl::Operations operations = automl::exact_operations(small());
   EXPECT_EQ(step["value"]["flops"],
             128.0 * static_cast<double>(operations.forward + operations.backward));
+}
+
+TEST_F(WorkerTest, TheWaitBetweenTwoTrialsIsMeasured) {
+  start();
+  welcome();
+  run(trial(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_GE(run(trial(2)).done.wait_s, 0.4);
+  // The answer to `ready` goes out before the weights have been read.
+  send(trial(3));
+  while (!std::holds_alternative<automl::Ready>(receive())) {
+  }
+  send(trial(4));
+  (void)bytes(expect<automl::Weights>().bytes);
+  EXPECT_EQ(expect<Done>().trial, 3);
+  const Done done = finish().done;
+  EXPECT_EQ(done.trial, 4);
+  RecordProperty("wait_us", static_cast<int>(1e6 * done.wait_s));
+  EXPECT_EQ(stop().status.code, 0);
 }
 
 TEST_F(WorkerTest, AChildInheritsWithoutAskingForWhatWasTrainedHere) {
@@ -378,6 +409,23 @@ TEST_F(WorkerTest, StopEndsATrialUnderWay) {
   EXPECT_EQ(stop().status.code, 0);
 }
 
+TEST_F(WorkerTest, ASignalEndsItWithoutAVerdictOnItsTrial) {
+  start();
+  welcome();
+  Trial endless = trial(1);
+  endless.epochs = 1'000'000;
+  endless.patience.epochs = 0;
+  send(endless);
+  expect<Epoch>();
+  ASSERT_EQ(::kill(std::stoi(read_file(pid_file())), SIGTERM), 0);
+  try {
+    for (;;) EXPECT_TRUE(std::holds_alternative<Epoch>(receive()));
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "the worker has closed the connection");
+  }
+  EXPECT_EQ(end().status.code, 128 + SIGTERM);
+}
+
 TEST_F(WorkerTest, PatienceEndsATrialEarly) {
   start();
   welcome();
@@ -469,6 +517,20 @@ TEST_F(WorkerTest, GarbageEndsTheWorkerWithItsText) {
   EXPECT_THAT(result.err, HasSubstr("a line is not a message: what is this?"));
 }
 
+TEST_F(WorkerTest, ATrialThatWasNotAskedForIsAnError) {
+  start();
+  welcome();
+  Trial endless = trial(1);
+  endless.epochs = 1'000'000;
+  endless.patience.epochs = 0;
+  send(endless);
+  expect<Epoch>();
+  send(trial(2));
+  const CommandResult result = end();
+  EXPECT_EQ(result.status.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("trial 2 was not asked for"));
+}
+
 TEST_F(WorkerTest, WaitsForATrialOnlySoLong) {
   start("threads: 1\ndevice: cpu\ntrial_timeout_s: 0.3\n");
   welcome();
@@ -478,7 +540,7 @@ TEST_F(WorkerTest, WaitsForATrialOnlySoLong) {
 }
 
 TEST_F(WorkerTest, SaysThatNobodyListens) {
-  listener_.reset();
+  const UniqueFd deaf = bound();  // holds the port, so that nobody else can listen there
   start("threads: 1\ndevice: cpu\nconnect_timeout_s: 0.3\n");
   const CommandResult result = end();
   EXPECT_EQ(result.status.code, 1);
