@@ -14,13 +14,13 @@ declare -A may_use=(
   [probe]="core"
   [transfer]="core"
   [catalog]="core config telemetry"
-  [plan]="core config catalog"
+  [plan]="core config catalog automl"
   [rendezvous]="core plan"
   [store]="core plan"
-  [judge]="core stats perflog telemetry catalog plan store"
+  [judge]="core stats automl perflog telemetry catalog plan store"
   [import]="core config"
   [agent]="core perflog telemetry probe transfer"
-  [launch]="core probe telemetry transfer plan rendezvous store agent"
+  [launch]="core automl probe telemetry transfer plan rendezvous store agent"
   [report]="core judge plan store"
 )
 

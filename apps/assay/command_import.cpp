@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "import/aah.h"
 #include "import/flagperf.h"
 #include "import/nodes.h"
 
@@ -59,6 +60,16 @@ int import_nodes(const ImportOptions& options) {
   return 0;
 }
 
+int import_aah(const ImportOptions& options) {
+  const importer::AahImport result = importer::import_aah(options.directory);
+  print_diagnostics(result.diagnostics);
+  if (options.out.empty())
+    fmt::print("{}", result.suite_yaml);
+  else
+    write_file_atomic(options.out, result.suite_yaml);
+  return 0;
+}
+
 }  // namespace
 
 void add_import(CLI::App& app, Action& action) {
@@ -90,6 +101,14 @@ void add_import(CLI::App& app, Action& action) {
       "  assay import nodes ~/FlagPerf/training/run_benchmarks/config/cluster_conf.py\n"
       "\n"
       "Passwords are never copied.");
+  CLI::App* aah = command->add_subcommand(
+      "aah", "The config.yml of an AAH (AIPerf) experiment, as a suite with one AutoML case");
+  aah->add_option("file", options->directory, "config.yml")->required()->type_name("FILE");
+  aah->add_option("-o,--out", options->out, "Write the suite here instead of to stdout")
+      ->type_name("FILE");
+  aah->footer(
+      "Examples:\n  assay import aah config.yml -o aah.yaml && assay run aah.yaml --dry-run");
+  aah->callback([options, &action] { action = [options] { return import_aah(*options); }; });
   nodes->callback([options, &action] { action = [options] { return import_nodes(*options); }; });
   flagperf->callback(
       [options, &action] { action = [options] { return import_flagperf(*options); }; });

@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "automl/journal.h"
+#include "automl/score.h"
 #include "commands.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -23,6 +27,7 @@ namespace assay::app {
 namespace {
 
 constexpr std::size_t kNodesShown = 40;
+constexpr std::size_t kTrialsShown = 20;
 
 std::string percent(const Json& beat, const char* key) {
   return beat.contains(key) && beat[key].is_number()
@@ -46,6 +51,46 @@ std::string node_line(const Json& beat) {
     line += fmt::format("  rank {} silent {:.0f} s", beat["suspect"].value("rank", 0),
                         beat["suspect"].value("idle_s", 0.0));
   return line;
+}
+
+std::string percent_of(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:.2f} %", 100 * *ratio) : "–";
+}
+
+// The trials that run, and the last ones that ended, from the experiment's own journal.
+std::string render_trials(const store::RunDir& run, const Json& live) {
+  const Json& now = live["automl"];
+  const automl::ExperimentRecord record = automl::record_of(automl::ExperimentJournal::read(
+      run.round_dir(live.value("case", ""), live.value("round", 1)) / "automl" / "journal.jsonl"));
+  std::string text = fmt::format(
+      "\n  experiment {} of {}: {} trials done, {} failed, {} running; {} workers, {} idle\n"
+      "  best accuracy {}  score {:.4g}, {:.4g} operations/s\n\n",
+      format_duration(from_seconds(now.value("elapsed_s", 0.0))),
+      format_duration(from_seconds(now.value("max_duration_s", 0.0))), now.value("ok", 0),
+      now.value("failed", 0), now.value("running", 0), now.value("workers", 0),
+      now.value("idle", 0),
+      percent_of(record.best ? record.trials[static_cast<std::size_t>(*record.best)].accuracy
+                             : std::nullopt),
+      record.final.score, record.final.ops);
+  text += fmt::format("  {:>6}  {:>6}  {:>8}  {:>6}  {:>9}  {:>10}  {:>8}  {}\n", "TRIAL", "PARENT",
+                      "STATE", "EPOCHS", "ACCURACY", "PARAMETERS", "TIME", "WORKER");
+  std::vector<const automl::TrialRecord*> shown;
+  for (const automl::TrialRecord& trial : record.trials)
+    if (trial.status != "waiting") shown.push_back(&trial);
+  std::ranges::stable_sort(shown, [](const auto* a, const auto* b) {
+    const bool running = a->status == "running";
+    if (running != (b->status == "running")) return running;
+    return a->ended_s.value_or(0) > b->ended_s.value_or(0);
+  });
+  if (shown.size() > kTrialsShown) shown.resize(kTrialsShown);
+  for (const automl::TrialRecord* trial : shown)
+    text += fmt::format("  {:>6}  {:>6}  {:>8}  {:>6}  {:>9}  {:>10}  {:>8}  {} on {}\n", trial->id,
+                        trial->parent < 0 ? "–" : std::to_string(trial->parent), trial->status,
+                        trial->epochs, percent_of(trial->accuracy), trial->parameters,
+                        format_duration(from_seconds(trial->ended_s.value_or(record.elapsed_s) -
+                                                     trial->started_s.value_or(0))),
+                        trial->worker, trial->host);
+  return text;
 }
 
 std::string render(const Json& live) {
@@ -85,6 +130,7 @@ int top(const std::string& path, bool once) {
     if (t.interactive && !once && running) fmt::print("\x1b[H\x1b[2J");
     if (live.is_object() && running) {
       fmt::print("{}", render(live));
+      if (live.contains("automl")) fmt::print("{}", printable(render_trials(run, live)));
     } else if (const std::string why = running ? "" : waiting_for(run); !why.empty()) {
       fmt::print("{}\n", why);
     } else if (!running) {

@@ -20,6 +20,14 @@ std::string describe(const launch::RoundProgress& progress) {
   else
     text = fmt::format("{} rank{}", progress.ranks, progress.ranks == 1 ? "" : "s");
   if (progress.ended > 0) text += fmt::format(", {} ended", progress.ended);
+  if (progress.automl.is_object()) {
+    const Json& a = progress.automl;
+    text += fmt::format(", {} trials done, {} running, best {:.1f} %, {} of {}", a.value("ok", 0),
+                        a.value("running", 0), 100 * a.value("best", 0.0),
+                        format_duration(from_seconds(a.value("elapsed_s", 0.0))),
+                        format_duration(from_seconds(a.value("max_duration_s", 0.0))));
+    return text;
+  }
   std::int64_t step = -1;
   double cpu = 0;
   double power = 0;

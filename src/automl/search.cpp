@@ -84,6 +84,20 @@ Proposal Search::propose() {
   return wander(random);
 }
 
+Proposal Search::adopt(std::int64_t parent, std::vector<Operation> operations) {
+  const std::size_t number = trials_.size();
+  if (number < start_.size()) return record(-1, {}, start_[number], std::nullopt);
+  if (parent < 0 || parent >= static_cast<std::int64_t>(number))
+    throw wrong(fmt::format("trial {} has no earlier trial {} as its parent", number, parent),
+                "the journal of the experiment is damaged");
+  // Predictions refit the process when that is due, and the proposal that is replayed had made
+  // some.
+  if (process_.measured() > 0) (void)process_.predict({});
+  Graph graph = trials_[parent].graph;
+  for (const Operation& operation : operations) graph = apply(graph, operation);
+  return record(parent, std::move(operations), std::move(graph), std::nullopt);
+}
+
 std::vector<std::int64_t> Search::parents(Random& random) const {
   std::vector<std::int64_t> ids;
   for (std::size_t i = 0; i < trials_.size(); ++i) {

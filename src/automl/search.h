@@ -73,6 +73,12 @@ class Search {
   /// within the limits.
   [[nodiscard]] Proposal propose();
 
+  /// Takes up a proposal that an earlier object made, as a journal holds it: with the same sequence
+  /// of adopt and tell as there was of propose and tell, this object is in the state of that one.
+  /// Throws Error of kind config for a parent that is no earlier trial or operations that it does
+  /// not allow.
+  Proposal adopt(std::int64_t parent, std::vector<Operation> operations);
+
   /// A trial's result. Throws Error of kind round_failed for a value that is not finite
   /// (tell_failed is for that) and of kind internal for a trial that does not exist or is not
   /// pending.

@@ -10,6 +10,18 @@ namespace assay::judge {
 const std::vector<MetricInfo>& metric_catalogue() {
   using enum Better;
   static const std::vector<MetricInfo> kMetrics{
+      {"automl_score", "OPS", higher, "-ln(automl_error) * automl_ops"},
+      {"automl_score_exact", "OPS", higher, "-ln(automl_error) * automl_ops_exact"},
+      {"automl_ops", "OPS", higher, "operations of all trials by AIPerf's count / automl_time"},
+      {"automl_ops_exact", "OPS", higher, "operations that all trials executed / automl_time"},
+      {"automl_error", "ratio", lower, "1 - the best accuracy, at least half a sample's"},
+      {"automl_accuracy", "ratio", higher, "the best accuracy of any trial on held-out data"},
+      {"automl_time", "s", neither, "from the start of the experiment to its end, without pauses"},
+      {"automl_trials", "trials", neither, "trials that ended well"},
+      {"automl_trials_failed", "trials", lower, "trials that failed"},
+      {"automl_workers", "workers", neither, "workers that joined"},
+      {"automl_idle", "ratio", lower, "share of the workers' presence without a trial"},
+      {"automl_wait", "ratio", lower, "workers' waits between trials / time of their trials"},
       {"p_whole", "samples/s", higher, "samples / train_time"},
       {"p_train", "samples/s", higher, "samples / (train_time - eval_time)"},
       {"p_core", "samples/s", higher, "samples / (train_time - eval_time - data_time)"},

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "automl/score.h"
 #include "core/subprocess.h"
 #include "core/time.h"
 #include "judge/result.h"
@@ -151,6 +152,7 @@ struct RoundEvidence {
   std::vector<RankEvidence> ranks;  ///< by rank
   std::vector<NodeEvidence> nodes;  ///< by node
   std::vector<GapEvidence> gaps;
+  std::optional<automl::ExperimentRecord> automl{};  ///< of an AutoML case
   std::vector<std::string> problems;  ///< evidence that could not be read, for people
 };
 

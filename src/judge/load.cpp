@@ -5,11 +5,13 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "automl/journal.h"
 #include "core/error.h"
 #include "core/pattern.h"
 #include "core/text.h"
@@ -203,6 +205,18 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
     rank.log.last_lines = last_words(parts.back());
 }
 
+// Everything about an experiment comes from its own journal.
+void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence,
+                     const std::function<void(const std::string&, const std::string&)>& problem) {
+  const fs::path file = run.round_dir(plan.name, evidence.round) / "automl" / "journal.jsonl";
+  try {
+    const std::vector<Json> events = automl::ExperimentJournal::read(file);
+    if (!events.empty()) evidence.automl = automl::record_of(events);
+  } catch (const std::exception&) {
+    problem(file.lexically_relative(run.path()).generic_string(), "cannot be read");
+  }
+}
+
 }  // namespace
 
 RoundJournal::RoundJournal(const std::vector<Json>& events) {
@@ -267,6 +281,8 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
       evidence.ranks.insert(at, std::move(rank));
     }
   }
+
+  if (!plan.automl.is_null()) load_experiment(run, plan, evidence, problem);
 
   const std::size_t step_limit =
       std::max(kMinSteps, kTotalSteps / std::max<std::size_t>(1, evidence.ranks.size()));

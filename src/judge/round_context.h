@@ -45,6 +45,8 @@ void compute_training(RoundContext& round);
 void compute_steps(RoundContext& round);
 /// Energy, power, utilisation, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
+/// The score of an AutoML experiment, and what its rules ask for.
+void compute_automl(RoundContext& round);
 /// What rules ask for besides: ranks, logs, clocks.
 void compute_facts(RoundContext& round);
 

@@ -30,6 +30,7 @@ namespace {
 constexpr std::int64_t kLiveEvery = 900'000'000;
 // The pipes of a channel, and of a transfer beside it; a shell's usual limit is 1,024.
 constexpr std::size_t kFilesPerHost = 6;
+constexpr std::size_t kFilesPerWorker = 3;  // its connection, and weights both ways
 constexpr std::size_t kOwnFiles = 64;
 constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(10);
 
@@ -100,6 +101,7 @@ std::string Controller::execute() {
 
 void Controller::interrupt() {
   observer_.stopping(++interrupts_);
+  if (experiment_ != nullptr && interrupts_ == 1) experiment_->stop();
   if (current_ != nullptr)
     current_->interrupt();
   else if (fleet_ != nullptr)
@@ -118,13 +120,16 @@ asio::awaitable<std::string> Controller::execute_rounds(asio::io_context& loop) 
   journal.append(resumed ? "run_resume" : "run_start", start);
   std::vector<std::string> hosts = launcher_->hosts(plan);
   int nodes = 1;
+  int workers = 0;
   for (const plan::CasePlan& plan_case : plan.cases) {
     require_hosts(plan_case, hosts, plan.suite_file);
     nodes = std::max(nodes, plan_case.nodes);
+    if (!plan_case.automl.is_null()) workers = std::max(workers, plan_case.world_size());
   }
   hosts.resize(static_cast<std::size_t>(nodes));
 
-  allow_open_files(hosts.size() * kFilesPerHost);
+  allow_open_files(hosts.size() * kFilesPerHost +
+                   static_cast<std::size_t>(workers) * kFilesPerWorker);
   launcher_->prepare(plan);
   Fleet fleet(loop, *launcher_, hosts);
   fleet_ = &fleet;
@@ -210,22 +215,35 @@ asio::awaitable<RoundOutcome> Controller::execute_round(asio::io_context& loop, 
   co_await fleet.connect();  // agents that were lost in an earlier round come back here
   if (plan_case.container) co_await provide_image(fleet, plan_case);
   observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
-  Round round(loop,
-              {run_.plan(), plan_case, run_, *launcher_, fleet, journal,
-               [&](const RoundProgress& progress) {
-                 observer_.round_progress(plan_case, number, progress);
-                 write_live(plan_case, number, progress);
-               }},
-              number);
+  std::unique_ptr<ExperimentHost> experiment;
+  if (!plan_case.automl.is_null()) {
+    take_up_experiment(plan_case, number);
+    experiment = std::make_unique<ExperimentHost>(
+        loop, run_.plan(), plan_case, run_.round_dir(plan_case.name, number) / "automl", fleet);
+  }
+  const auto on_progress = [&](RoundProgress progress) {
+    if (experiment) progress.automl = experiment->live();
+    observer_.round_progress(plan_case, number, progress);
+    write_live(plan_case, number, progress);
+  };
+  Round::Context context{run_.plan(), plan_case, run_, *launcher_, fleet, journal, on_progress};
+  if (experiment) context.env = experiment->environment();
+  Round round(loop, std::move(context), number);
   current_ = &round;
+  experiment_ = experiment.get();
+  if (experiment) experiment->start(round);
   RoundOutcome outcome;
+  std::exception_ptr failure;
   try {
     outcome = co_await round.run();
   } catch (...) {
-    current_ = nullptr;
-    throw;
+    failure = std::current_exception();
+    outcome = {"failed", "the run directory cannot be written", {}};
   }
   current_ = nullptr;
+  experiment_ = nullptr;
+  if (experiment) co_await experiment->finish(outcome);
+  if (failure) std::rethrow_exception(failure);
   observer_.round_ended(plan_case, number, outcome);
   co_return outcome;
 }
@@ -277,6 +295,22 @@ asio::awaitable<void> Controller::provide_image(Fleet& fleet, const plan::CasePl
               "pull or load it there, or correct `container` in the suite");
 }
 
+// An experiment goes on where it was; the logs of its earlier workers stay aside.
+void Controller::take_up_experiment(const plan::CasePlan& plan_case, int round) const {
+  const std::filesystem::path folder = run_.round_dir(plan_case.name, round);
+  for (int k = 1;; ++k) {
+    const std::filesystem::path aside = fmt::format("{}.interrupted-{}", folder.string(), k);
+    if (!std::filesystem::exists(aside)) return;
+    if (!std::filesystem::exists(aside / "automl")) continue;
+    make_directories(folder);
+    std::error_code ec;
+    std::filesystem::rename(aside / "automl", folder / "automl", ec);
+    if (ec)
+      throw system_error(ErrorKind::environment, "cannot take up the experiment",
+                         (aside / "automl").string(), ec.value());
+  }
+}
+
 void Controller::set_aside(const plan::CasePlan& plan_case, int round) const {
   const std::filesystem::path folder = run_.round_dir(plan_case.name, round);
   if (!std::filesystem::exists(folder)) return;
@@ -299,21 +333,21 @@ void Controller::write_live(const plan::CasePlan& plan_case, int round,
   live_written_ns_ = mono;
   Json nodes = Json::array();
   for (const auto& [node, beat] : progress.heartbeats) nodes.push_back(beat);
-  write_file_atomic(run_.live_file(),
-                    dump_pretty({{"run", run_.plan().run_id},
-                                 {"host", host_name()},
-                                 {"pid", ::getpid()},
-                                 {"wall_ns", wall_now_ns()},
-                                 {"case", plan_case.name},
-                                 {"round", round},
-                                 {"repeats", plan_case.repeats},
-                                 {"rounds_done", rounds_done_},
-                                 {"rounds_total", rounds_total_},
-                                 {"ranks", progress.ranks},
-                                 {"started", progress.started},
-                                 {"ended", progress.ended},
-                                 {"nodes", std::move(nodes)}}),
-                    /*sync=*/false);
+  Json live{{"run", run_.plan().run_id},
+            {"host", host_name()},
+            {"pid", ::getpid()},
+            {"wall_ns", wall_now_ns()},
+            {"case", plan_case.name},
+            {"round", round},
+            {"repeats", plan_case.repeats},
+            {"rounds_done", rounds_done_},
+            {"rounds_total", rounds_total_},
+            {"ranks", progress.ranks},
+            {"started", progress.started},
+            {"ended", progress.ended},
+            {"nodes", std::move(nodes)}};
+  if (!progress.automl.is_null()) live["automl"] = progress.automl;
+  write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
 }
 
 }  // namespace assay::launch

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "launch/experiment_host.h"
 #include "launch/round.h"
 #include "store/run_dir.h"
 
@@ -49,6 +50,7 @@ class Controller {
   asio::awaitable<RoundOutcome> execute_round(asio::io_context& loop, Fleet& fleet,
                                               store::Journal& journal,
                                               const plan::CasePlan& plan_case, int round);
+  void take_up_experiment(const plan::CasePlan& plan_case, int round) const;
   void set_aside(const plan::CasePlan& plan_case, int round) const;
   void write_live(const plan::CasePlan& plan_case, int round, const RoundProgress& progress);
   void interrupt();
@@ -60,6 +62,7 @@ class Controller {
   std::map<std::pair<std::string, int>, std::string> finished_;  // (case, round) → status
   std::set<std::string> images_;                                 // that every node has
   Round* current_ = nullptr;
+  ExperimentHost* experiment_ = nullptr;  // of the current round
   Fleet* fleet_ = nullptr;
   int interrupts_ = 0;
   int rounds_done_ = 0;

@@ -54,6 +54,7 @@ Round::Round(asio::io_context& loop, Context context, int number)
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
     placement_.bindirs.push_back(
         context_.launcher.programs_dir(context_.fleet.identity(node)).string());
+  placement_.env = context_.env;
   if (context_.plan.cluster.master_addr.empty() && context_.plan.cluster.launcher != "local")
     placement_.master_addr = master_address();
   std::random_device entropy;
@@ -127,8 +128,9 @@ asio::awaitable<void> Round::collect_evidence() {
              {"reason",
               "the logs of " + host(result.node) + " could not be fetched: " + result.problem}});
     if (!outcome_)
-      conclude("lost",
-               "the logs of " + host(result.node) + " could not be fetched: " + result.problem);
+      conclude_unless_others(
+          "lost", "the logs of " + host(result.node) + " could not be fetched: " + result.problem,
+          "");
   }
 }
 
@@ -248,7 +250,8 @@ asio::awaitable<RoundOutcome> Round::run() {
   co_await context_.fleet.settle();
   if (context_.launcher.collects()) co_await collect_evidence();
   if (failure_) std::rethrow_exception(failure_);
-  drop_those_that_leave(stopped_from_outside_ && name_the_scheduler());
+  if (!outcome_ && !winding_down_) outcome_ = last_loss_;
+  drop_those_that_leave(stopped_from_outside_ && !winding_down_ && name_the_scheduler());
   if (!outcome_) outcome_ = RoundOutcome{"completed", {}, {}};
   journal(
       "round_end", -1,
@@ -304,8 +307,8 @@ void Round::on_rank_exit(int number, const Json& message) {
   if (message.value("ended_by", "") == "stop" && !give_up_at_ns_) {
     stopped_from_outside_ = true;
     nodes_[static_cast<std::size_t>(number)].leaving = true;
-    conclude("lost", "the agent on " + host(number) + " was told to end from outside",
-             "run again with --resume");
+    conclude_unless_others("lost", "the agent on " + host(number) + " was told to end from outside",
+                           "run again with --resume");
     return;
   }
   const bool by_itself = message.value("ended_by", "") == "itself";
@@ -317,8 +320,9 @@ void Round::on_rank_exit(int number, const Json& message) {
   stopped_from_outside_ = stopped_from_outside_ || status.signal == SIGTERM ||
                           status.signal == SIGKILL || status.code == 128 + SIGTERM ||
                           status.code == 128 + SIGKILL;
-  conclude("failed", rank_on_host(rank, number) + ": " + to_string(status),
-           fmt::format("see rank{}.out.log", rank));
+  if (!conclude_unless_others("failed", rank_on_host(rank, number) + ": " + to_string(status),
+                              fmt::format("see rank{}.out.log", rank)))
+    return;
   // The others may be about to end by themselves, or wait for the dead rank for ever.
   if (!stop_at_ns_) stop_at_ns_ = mono_now_ns() + context_.plan_case.limits.grace.count();
 }
@@ -402,9 +406,31 @@ void Round::on_lost(int number, const std::string& reason) {
     journal("rank_exit", number, {{"rank", rank}, {"ended_by", "lost"}});
   }
   node.living.clear();
-  conclude("lost", fmt::format("the agent on {} was lost: {}", host(number), reason),
-           "its ranks were killed; 'assay run --resume' runs the round again");
-  stop_all("stop", context_.plan_case.limits.grace);
+  if (conclude_unless_others("lost",
+                             fmt::format("the agent on {} was lost: {}", host(number), reason),
+                             "its ranks were killed; 'assay run --resume' runs the round again"))
+    stop_all("stop", context_.plan_case.limits.grace);
+}
+
+bool Round::conclude_unless_others(const std::string& status, const std::string& reason,
+                                   const std::string& advice) {
+  if (!context_.plan_case.automl.is_null()) {
+    last_loss_ = RoundOutcome{status, reason, advice};
+    return false;
+  }
+  conclude(status, reason, advice);
+  return true;
+}
+
+void Round::wind_down() {
+  winding_down_ = true;
+  if (!stop_at_ns_) stop_at_ns_ = mono_now_ns() + context_.plan_case.limits.grace.count();
+}
+
+void Round::fail(const std::string& status, const std::string& reason, const std::string& advice) {
+  conclude(status, reason, advice);
+  wind_down();
+  changed_.cancel();
 }
 
 void Round::conclude(const std::string& status, const std::string& reason,
@@ -421,7 +447,10 @@ void Round::stop_all(const std::string& cause, Nanoseconds grace) {
 
 void Round::interrupt() {
   conclude("interrupted", "stopped by the user", "'assay run --resume' goes on from here");
-  stop_all("stop", ++interrupts_ == 1 ? context_.plan_case.limits.grace : Nanoseconds(0));
+  if (++interrupts_ == 1 && !context_.plan_case.automl.is_null())
+    wind_down();
+  else
+    stop_all("stop", interrupts_ == 1 ? context_.plan_case.limits.grace : Nanoseconds(0));
   context_.fleet.stop_asking();
   changed_.cancel();
 }

@@ -32,6 +32,7 @@ struct RoundProgress {
   int started = 0;
   int ended = 0;
   std::map<int, Json> heartbeats;  ///< newest of each node
+  Json automl;                     ///< of an AutoML case: how far its experiment is
 };
 
 /// Runs one round on the fleet: sends the work, journals what the agents report, and ends it when
@@ -46,13 +47,21 @@ class Round {
     Fleet& fleet;
     store::Journal& journal;
     std::function<void(const RoundProgress&)> on_progress;  ///< may be empty
+    /// Of the ranks besides: what neither plan nor journal may hold.
+    std::map<std::string, std::string> env{};
   };
 
   Round(asio::io_context& loop, Context context, int number);
 
   asio::awaitable<RoundOutcome> run();
-  /// First call: SIGTERM and grace; second: SIGKILL at once.
+  /// First call: SIGTERM and grace; second: SIGKILL at once. The workers of an experiment have been
+  /// told to stop by then, and get SIGTERM only when they have not ended within the grace.
   void interrupt();
+  /// The ranks are about to end by themselves, and that is right; who has not after the grace is
+  /// stopped.
+  void wind_down();
+  /// Ends the round for a reason from outside of it.
+  void fail(const std::string& status, const std::string& reason, const std::string& advice);
 
  private:
   struct Node {
@@ -82,6 +91,10 @@ class Round {
   void on_heartbeat(int node, const Json& message);
   void check_deadlines();
   void stop_all(const std::string& cause, Nanoseconds grace);
+  /// A rank or an agent is gone: the end of the round, but not of an experiment that has others.
+  /// Gives whether it is the end.
+  bool conclude_unless_others(const std::string& status, const std::string& reason,
+                              const std::string& advice);
   void conclude(const std::string& status, const std::string& reason,
                 const std::string& advice = {});
   void journal(const std::string& event, int node, const Json& message);
@@ -97,6 +110,8 @@ class Round {
   asio::steady_timer changed_;
   std::exception_ptr failure_;
   std::optional<RoundOutcome> outcome_;  // the first reason that ends the round otherwise than well
+  std::optional<RoundOutcome> last_loss_;  // of an experiment's workers
+  bool winding_down_ = false;
   std::optional<std::int64_t> stop_at_ns_;     // after a rank failed: when the others are stopped
   std::optional<std::int64_t> give_up_at_ns_;  // after a stop: when silent agents are dropped
   bool stopped_from_outside_ = false;

@@ -58,6 +58,7 @@ Json to_json(const CasePlan& plan) {
   if (plan.peak_flops) json["peak_flops"] = *plan.peak_flops;
   json["peak_flops_origin"] = plan.peak_flops_origin;
   json["warmup_steps"] = plan.warmup_steps;
+  if (!plan.automl.is_null()) json["automl"] = plan.automl;
   json["limits"] = to_json(plan.limits);
   json["rules"] = catalog::to_json(plan.rules);
   return json;
@@ -238,6 +239,7 @@ CasePlan read_case(const Fields& fields) {
   if (fields.has("peak_flops")) plan.peak_flops = fields.number("peak_flops");
   plan.peak_flops_origin = fields.text("peak_flops_origin");
   plan.warmup_steps = fields.integer("warmup_steps");
+  if (fields.has("automl")) plan.automl = fields.object("automl");
   plan.limits = read_limits(fields.fields("limits"));
   plan.rules = catalog::rules_from_json(fields.array("rules"), fields.where() + ": rules");
   return plan;

@@ -92,14 +92,21 @@ void take_own_config(const SuiteCase& wanted, CasePlan& plan) {
   }
 }
 
+// What the ranks of an AutoML experiment run, whatever the case is called.
+constexpr const char* kAutomlWorkload = "automl-worker";
+
 const Workload* workload_of(const SuiteCase& wanted, const Catalog& catalog) {
   if (!wanted.command.empty()) return nullptr;
-  const Workload* workload = catalog.find_workload(wanted.model);
+  const std::string name = wanted.automl ? kAutomlWorkload : wanted.model;
+  const Workload* workload = catalog.find_workload(name);
   const std::vector<std::string> names = catalog.workload_names();
+  if (name == kAutomlWorkload && !wanted.automl)
+    wanted.node.fail("the case '" + wanted.name + "' has workers of an experiment, but no 'automl'",
+                     "automl: {max_duration: 1h}");
   if (workload == nullptr)
-    wanted.node.fail("no workload '" + wanted.model + "'" + did_you_mean(wanted.model, names) +
-                         ", and the case has no command",
-                     "workloads: " + join(names, ", ") + "; or give the case a 'command'");
+    wanted.node.fail(
+        "no workload '" + name + "'" + did_you_mean(name, names) + ", and the case has no command",
+        "workloads: " + join(names, ", ") + "; or give the case a 'command'");
   const std::string family = framework_family(wanted.framework);
   const auto& frameworks = workload->frameworks;
   if (std::ranges::find(frameworks, family) == frameworks.end())
@@ -226,6 +233,25 @@ std::vector<std::string> data_paths_of(const Workload& workload, const CasePlan&
   return paths;
 }
 
+// The experiment of a case; its rounds are as long as there are workers.
+void resolve_automl(const SuiteCase& wanted, CasePlan& plan) {
+  if (!wanted.automl) return;
+  automl::ExperimentSettings settings = *wanted.automl;
+  settings.workers = plan.world_size();
+  constexpr Nanoseconds kMargin = std::chrono::minutes(10);
+  if (plan.limits.time < settings.max_duration + kMargin) {
+    if (wanted.limits.time)
+      wanted.node.fail("limits.time would end the experiment before its max_duration",
+                       "leave limits.time out, or make it longer by ten minutes at least");
+    plan.limits.time = settings.max_duration + kMargin;
+  }
+  plan.automl = to_json(settings);
+  const auto path = settings.data.find("path");
+  if (path != settings.data.end() && path->is_string() && !path->get<std::string>().empty() &&
+      !plan.container)
+    plan.data_paths.push_back(path->get<std::string>());
+}
+
 CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog& catalog,
                       const Vendor& vendor, const PlanOptions& options) {
   static const Workload kNone;
@@ -278,6 +304,7 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   changes.insert(changes.end(), suite.defaults.rules.begin(), suite.defaults.rules.end());
   changes.insert(changes.end(), wanted.rules.begin(), wanted.rules.end());
   plan.rules = catalog::resolve_rules(catalog.rules, changes);
+  resolve_automl(wanted, plan);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "automl/settings.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "plan/make_plan.h"
@@ -53,6 +54,28 @@ std::string rule_text(const catalog::Rule& rule) {
                      rule.origin);
 }
 
+void render_automl(std::string& out, const CasePlan& plan) {
+  const automl::ExperimentSettings s = automl::settings_from_json(plan.automl, plan.name);
+  line(out, "automl",
+       fmt::format("from {}, at most {} and {} trials, seed {}",
+                   s.start.is_string() ? s.start.get<std::string>() : "a graph of its own",
+                   duration_text(s.max_duration), s.max_trials, s.seed));
+  std::vector<std::string> epochs;
+  for (const int n : s.epochs) epochs.push_back(std::to_string(n));
+  line(out, "trials",
+       fmt::format("epochs {} by round of {}, patience {}, each at most {}, {}", join(epochs, "/"),
+                   count(s.workers, "trial"),
+                   !s.patience               ? "AIPerf's"
+                   : s.patience->epochs == 0 ? "off"
+                                             : count(s.patience->epochs, "epoch"),
+                   duration_text(s.trial_limit),
+                   s.inherit ? "weights of the parent" : "weights of their own"));
+  line(out, "trained on", dump_line(s.data));
+  if (s.space.is_null()) line(out, "hyper", dump_line(automl::to_json(s.hyper)));
+  for (const auto& [name, range] : s.space.items())
+    line(out, "space", fmt::format("{} {}", name, dump_line(range)));
+}
+
 void render_case(std::string& out, const CasePlan& plan, const std::set<std::string>& common) {
   out += fmt::format("case {}\n", plan.name);
   line(out, "runs",
@@ -69,6 +92,7 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
     line(out, "container",
          fmt::format("{} with {}, pull {}", plan.container->image, plan.container->runtime,
                      plan.container->pull));
+  if (!plan.automl.is_null()) render_automl(out, plan);
   if (!plan.workdir.empty()) line(out, "workdir", plan.workdir);
   if (!plan.data.empty()) line(out, "data", plan.data);
   for (const auto& [name, value] : plan.env)

@@ -7,6 +7,7 @@
 #include "core/pattern.h"
 #include "core/sha256.h"
 #include "core/text.h"
+#include "plan/automl.h"
 #include "plan/case_key.h"
 #include "plan/cluster.h"
 #include "plan/command.h"
@@ -130,7 +131,10 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
     if (out.model.empty())
       map.node().fail("a case needs 'case', 'model' or 'name'",
                       "for example: matmul:native:cpu:1:2:3");
-    out.framework = read_word(map, "framework", map.has("command") ? "command" : "native");
+    const char* framework = map.has("command")  ? "command"
+                            : map.has("automl") ? "libtorch"
+                                                : "native";
+    out.framework = read_word(map, "framework", framework);
     out.hardware = read_word(map, "hardware", vendor);
     out.nodes = read_count(map, "nodes", 1, kMaxNodes);
     out.procs = read_count(map, "procs", 1, kMaxProcs);
@@ -189,6 +193,14 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
     out.command = read_command(*command, shell);
   else if (map.has("shell"))
     map.at("shell").fail("'shell' needs 'command'");
+  if (const Node* automl = map.find("automl")) {
+    if (map.has("command"))
+      map.at("command").fail("a case has a 'command' or 'automl', not both",
+                             "the workers of an experiment are Assay's own");
+    out.automl = read_automl(*automl);
+    if (map.has("launch") && map.at("launch").text() != "per-rank")
+      map.at("launch").fail("the workers of an experiment are launched per-rank");
+  }
   if (map.has("launch")) out.launch = map.choice("launch", catalog::launch_modes());
   if (const Node* flavours = map.find("rendezvous")) out.rendezvous = read_rendezvous(*flavours);
   if (const Node* container = map.find("container")) out.container = read_container(*container);
@@ -271,10 +283,18 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
         "load", "timeout"}},
       {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps", "drop_caches"}},
       {"limits", catalog::limit_keys()},
-      {"case", {"case",      "name",       "model",        "framework",   "hardware", "nodes",
-                "procs",     "repeats",    "command",      "shell",       "launch",   "rendezvous",
-                "container", "data",       "config",       "env",         "workdir",  "metrics",
-                "target",    "peak_flops", "warmup_steps", "drop_caches", "limits",   "rules"}},
+      {"case",
+       {"case",         "name",        "model",  "framework", "hardware",   "nodes",  "procs",
+        "repeats",      "command",     "shell",  "launch",    "rendezvous", "automl", "container",
+        "data",         "config",      "env",    "workdir",   "metrics",    "target", "peak_flops",
+        "warmup_steps", "drop_caches", "limits", "rules"}},
+      {"automl", {"start",      "classes",     "data",     "precision",    "space",
+                  "hyper",      "epochs",      "patience", "max_duration", "min_duration",
+                  "max_trials", "trial_limit", "silence",  "attempts",     "seed",
+                  "limits",     "candidates",  "inherit",  "weights",      "address"}},
+      {"automl.hyper", automl::hyper_names()},
+      {"automl.limits", {"parameters", "operations", "activations", "layers"}},
+      {"automl.patience", {"epochs", "min_delta"}},
       {"metric", {"match", "unit", "better", "reduce", "across"}},
       {"target", catalog::target_keys()},
       {"rule", catalog::rule_change_keys()}};

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "automl/settings.h"
 #include "catalog/settings.h"
 #include "config/node.h"
 #include "plan/plan.h"
@@ -23,6 +24,7 @@ struct SuiteCase {
   int procs = 1;
   int repeats = 1;
   std::vector<std::string> command;  ///< empty: the workload's
+  std::optional<automl::ExperimentSettings> automl;
   std::optional<std::string> launch;
   std::vector<std::string> rendezvous;  ///< empty: torchrun
   std::optional<Container> container;
@@ -76,7 +78,8 @@ struct Suite {
 
 /// Every key that a suite may have, by the place where it stands: "" (top level), "cluster",
 /// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "submission", "defaults",
-/// "limits", "case", "metric", "target", "rule".
+/// "limits", "case", "automl", "automl.hyper", "automl.limits", "automl.patience", "metric",
+/// "target", "rule".
 [[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
 
 }  // namespace assay::plan

@@ -160,6 +160,7 @@ Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_
   Environment env{{"ASSAY_RUN", placement.run_id},
                   {"ASSAY_CASE", plan_case.name},
                   {"ASSAY_ROUND", std::to_string(placement.round)}};
+  env.insert(placement.env.begin(), placement.env.end());
   const std::string visible = plan.vendor_data.value("visible_devices", "");
   if (!visible.empty()) env[visible] = device_numbers(plan_case.procs);
   if (plan_case.meets_by("torchrun")) add_torchrun(plan_case, placement, node, env);

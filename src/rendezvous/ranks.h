@@ -16,7 +16,8 @@ struct Placement {
   int master_port = 0;
   int round = 1;
   std::string run_id;
-  std::vector<std::string> bindirs;  ///< of the nodes, where they are not known from the plan
+  std::vector<std::string> bindirs;        ///< of the nodes, where they are not known from the plan
+  std::map<std::string, std::string> env;  ///< of every rank besides: what no file may hold
   std::map<std::string, std::string> files;  ///< that every node gets in its folder: name → content
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -51,11 +53,42 @@ Situation sane() {
   return s;
 }
 
+// An experiment of 100 s that was asked for, which ran for `elapsed_s`.
+automl::ExperimentRecord experiment(std::optional<double> accuracy,
+                                    const std::string& precision = "fp32", double elapsed_s = 100) {
+  std::vector<Json> events{
+      {{"event", "experiment"},
+       {"at_s", 0},
+       {"settings", {{"precision", precision}, {"min_duration_ns", 100'000'000'000}}}},
+      {{"event", "proposed"}, {"at_s", 1}, {"trial", 0}, {"per_sample", {{"aiperf_train", 10}}}},
+      {{"event", "started"}, {"at_s", 1}, {"trial", 0}, {"attempt", 1}, {"worker", 0}}};
+  if (accuracy)
+    events.push_back({{"event", "epoch"},
+                      {"at_s", 50},
+                      {"trial", 0},
+                      {"epoch", 1},
+                      {"accuracy", *accuracy},
+                      {"trained", 1000},
+                      {"validated", 100}});
+  events.push_back({{"event", "end"}, {"at_s", elapsed_s}, {"reason", "time"}});
+  return automl::record_of(events);
+}
+
 using Break = std::function<void(Situation&)>;
 
 // What each rule of a round is there for.
 const std::map<std::string, Break>& faults() {
   static const std::map<std::string, Break> kFaults{
+      {"automl-measured", [](auto& s) { s.round.automl = experiment(std::nullopt); }},
+      {"automl-accuracy", [](auto& s) { s.round.automl = experiment(0.64); }},
+      {"automl-precision", [](auto& s) { s.round.automl = experiment(0.9, "int8"); }},
+      {"automl-run-time", [](auto& s) { s.round.automl = experiment(0.9, "fp32", 99); }},
+      {"automl-short-run", [](auto& s) { s.round.automl = experiment(0.9); }},
+      {"automl-idle",
+       [](auto& s) {
+         s.round.automl = experiment(0.9);
+         s.round.automl->wait_share = 0.02;
+       }},
       {"ranks-ended-ok",
        [](auto& s) {
          s.round.ranks[1].exit = ExitStatus{3, std::nullopt};
@@ -198,6 +231,19 @@ TEST(DefaultRules, EachOfARoundHasAFaultThatItFinds) {
     }
   }
   EXPECT_THAT(rules, IsEmpty());
+}
+
+TEST(DefaultRules, GiveAnExperimentItsScore) {
+  Situation s = sane();
+  s.plan.automl = Json::object();
+  s.round.automl = experiment(0.9);
+  const RoundResult round = judge_round(s.plan, s.round);
+  EXPECT_EQ(round.validity, Validity::valid);
+  const auto score =
+      std::ranges::find(round.metrics, "automl_score", [](const Metric& m) { return m.info.name; });
+  ASSERT_NE(score, round.metrics.end());
+  EXPECT_NEAR(score->value, 1000 * 10 / 100.0 * -std::log(0.1), 1e-9);
+  EXPECT_EQ(summarise_case(s.plan, {round}).headline, "automl_score");
 }
 
 TEST(DefaultRules, LetAShortRoundBeValid) {

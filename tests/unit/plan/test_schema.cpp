@@ -32,6 +32,10 @@ const std::map<std::string, std::string>& places() {
       {"defaults", "/properties/defaults"},
       {"limits", "/$defs/limits"},
       {"case", "/$defs/case"},
+      {"automl", "/$defs/automl"},
+      {"automl.hyper", "/$defs/automl/properties/hyper"},
+      {"automl.limits", "/$defs/automl/properties/limits"},
+      {"automl.patience", "/$defs/automl/properties/patience"},
       {"metric", "/$defs/metric"},
       {"target", "/$defs/target"},
       {"rule", "/$defs/rule"}};

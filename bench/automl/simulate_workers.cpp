@@ -1,0 +1,231 @@
+// How busy a coordinator keeps many workers. Trials pass in virtual time, and what the coordinator
+// does is really done and timed: the state machine, the messages' text and the synced journal on
+// one core, the search on another. Both are queues: who comes while one works waits for it. The
+// search is timed by its CPU time, the loop, which waits for the disk, by the clock. The
+// network is left out, and so is what a worker itself needs between two trials.
+//
+//   simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL]
+//
+// A trial takes from half to one and a half times the mean, uniformly, and reports three epochs.
+// Utilisation is taken from the start to the moment when the last trial was handed out.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include <time.h>
+
+#include "automl/experiment.h"
+#include "automl/journal.h"
+#include "automl/random.h"
+#include "core/error.h"
+
+namespace {
+
+using namespace assay;
+using namespace assay::automl;
+
+// Of this thread, so that other work on the machine does not count.
+double cpu_s(const std::function<void()>& work) {
+  timespec begun{};
+  timespec ended{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+  work();
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended);
+  return static_cast<double>(ended.tv_sec - begun.tv_sec) +
+         1e-9 * static_cast<double>(ended.tv_nsec - begun.tv_nsec);
+}
+
+double real_s(const std::function<void()>& work) {
+  const auto begun = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+class Simulation {
+ public:
+  Simulation(ExperimentSettings settings, double mean_s, const std::filesystem::path& directory)
+      : settings_(std::move(settings)),
+        mean_s_(mean_s),
+        experiment_(settings_),
+        planner_(settings_),
+        journal_(directory / "journal.jsonl") {}
+
+  void run() {
+    on_loop(0, [this](double t) { return experiment_.begin(t); });
+    for (int w = 0; w < settings_.workers; ++w) {
+      waiting_since_[w] = 0;
+      at(0, [this, w](double t) {
+        on_loop(t, [this, w](double now) {
+          return experiment_.joined(now, w, {kProtocolVersion, "", w, "host", "cpu"});
+        });
+        say(t, w, Ready{});
+      });
+    }
+    // Beyond the last trial workers have nothing to do, which says nothing of the coordinator.
+    while (!events_.empty() && handed_out_ < settings_.max_trials) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.t;
+      event.what(event.t);
+    }
+  }
+
+  void report() const {
+    double waited = waited_s_;
+    for (const auto& [worker, since] : waiting_since_) waited += now_ - since;
+    const double present = now_ * settings_.workers;
+    const std::int64_t later = proposals_ - settings_.workers;
+    std::printf(
+        "| %d | %.0f s | %lld | %.2f %% | %.1f | %.1f | %.0f %% | %.0f %% |\n", settings_.workers,
+        mean_s_, static_cast<long long>(proposals_), 100 * (1 - waited / present),
+        later > 0 ? static_cast<double>(later) / later_s_ : 0.0, settings_.workers / mean_s_,
+        100 * search_busy_s_ / now_, 100 * loop_busy_s_ / now_);
+  }
+
+ private:
+  struct Event {
+    double t;
+    std::int64_t order;
+    std::function<void(double)> what;
+    bool operator<(const Event& other) const {
+      return t != other.t ? t > other.t : order > other.order;
+    }
+  };
+  void at(double t, std::function<void(double)> what) {
+    events_.push({t, order_++, std::move(what)});
+  }
+
+  void say(double t, int worker, const WorkerMessage& message) {
+    on_loop(t, [this, worker, &message](double now) {
+      return experiment_.said(now, worker, decode_worker_message(trim_line(encode(message)), "w"));
+    });
+  }
+  static std::string trim_line(std::string line) {
+    line.pop_back();
+    return line;
+  }
+
+  // The loop takes one thing after the other.
+  void on_loop(double t, const std::function<Experiment::Actions(double)>& work) {
+    const double begin = std::max(t, loop_free_);
+    Experiment::Actions actions;
+    const double cost = real_s([&] {
+      actions = work(begin);
+      for (const Json& event : actions.journal) journal_.append(event);
+      journal_.commit();
+      for (const auto& send : actions.send) (void)encode(send.message);
+    });
+    loop_busy_s_ += cost;
+    loop_free_ = begin + cost;
+    for (const auto& tell : actions.tell)
+      search(loop_free_, [this, tell] {
+        if (tell.accuracy)
+          planner_.tell(tell.trial, *tell.accuracy);
+        else
+          planner_.tell_failed(tell.trial, tell.reason);
+      });
+    for (const auto& send : actions.send)
+      if (const auto* trial = std::get_if<Trial>(&send.message))
+        train(loop_free_, send.worker, trial->trial);
+    for (int n = experiment_.proposals_wanted(proposing_); n > 0; --n) propose(loop_free_);
+  }
+
+  double search(double t, const std::function<void()>& work) {
+    const double begin = std::max(t, search_free_);
+    const double cost = cpu_s(work);
+    search_busy_s_ += cost;
+    return search_free_ = begin + cost;
+  }
+
+  void propose(double t) {
+    ++proposing_;
+    ++proposals_;
+    // Made when the event comes: results that arrive before it belong before it.
+    at(std::max(t, search_free_), [this](double begin) {
+      Planned planned = [&] {
+        std::optional<Planned> made;
+        const double before = search_busy_s_;
+        search(begin, [&] { made = planner_.propose(); });
+        if (proposals_ > settings_.workers) later_s_ += search_busy_s_ - before;
+        return std::move(*made);
+      }();
+      at(search_free_, [this, planned = std::move(planned)](double done) {
+        --proposing_;
+        on_loop(done, [&](double now) { return experiment_.proposed(now, planned); });
+      });
+    });
+  }
+
+  void train(double t, int worker, std::int64_t id) {
+    ++handed_out_;
+    waited_s_ += t - waiting_since_.at(worker);
+    waiting_since_.erase(worker);
+    const double length = mean_s_ * (0.5 + random_.uniform());
+    const double accuracy = 0.5 + 0.4 * random_.uniform();
+    for (int e = 1; e <= 3; ++e)
+      at(t + length * e / 3, [this, worker, id, e, accuracy, length](double now) {
+        say(now, worker, Epoch{id, e, accuracy * e / 3, 1, 1000 * e, 100 * e, length * e / 3});
+        if (e < 3) return;
+        waiting_since_[worker] = now;
+        say(now, worker, Done{id, true, "", accuracy, 3, 3000, 300, length, 0, 0});
+        say(now, worker, Ready{});
+      });
+  }
+
+  ExperimentSettings settings_;
+  double mean_s_;
+  Experiment experiment_;
+  Planner planner_;
+  ExperimentJournal journal_;
+  Random random_{1};
+  std::priority_queue<Event> events_;
+  std::int64_t order_ = 0;
+  double now_ = 0;
+  double loop_free_ = 0;
+  double search_free_ = 0;
+  double loop_busy_s_ = 0;
+  double search_busy_s_ = 0;
+  double later_s_ = 1e-9;  // of proposals after the first round
+  double waited_s_ = 0;
+  std::map<int, double> waiting_since_;
+  int proposing_ = 0;
+  std::int64_t handed_out_ = 0;
+  std::int64_t proposals_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL]\n");
+    return 2;
+  }
+  std::string directory =
+      (std::filesystem::temp_directory_path() / "assay-workers-XXXXXX").string();
+  if (::mkdtemp(directory.data()) == nullptr) return 1;
+  int status = 0;
+  try {
+    ExperimentSettings settings;
+    settings.workers = std::max(1, std::atoi(argv[1]));
+    settings.max_trials = std::max(1, std::atoi(argv[3]));
+    settings.start = argc > 4 ? argv[4] : "resnet50";
+    settings.max_duration = std::chrono::hours(24 * 365);
+    settings.silence = std::chrono::hours(24 * 365);
+    Simulation simulation(settings, std::atof(argv[2]), directory);
+    simulation.run();
+    simulation.report();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "simulate_workers: %s\n", error.what());
+    status = exit_code(error.kind());
+  }
+  std::filesystem::remove_all(directory);
+  return status;
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <asio/awaitable.hpp>
+#include <asio/io_context.hpp>
+
+#include "automl/experiment.h"
+
+namespace assay::automl {
+
+/// Hands out an experiment's trials over TCP and keeps what comes back: the journal, and the
+/// weights that children begin with. Lives on one loop; the search runs on a thread of its own.
+/// Whoever has not said the token within ten seconds is turned away; whoever sends garbage loses
+/// its own connection and nothing else.
+class Coordinator {
+ public:
+  struct Options {
+    std::filesystem::path directory;         ///< of the experiment: journal.jsonl, weights/
+    std::string bind_address = "127.0.0.1";  ///< where workers can connect
+    std::function<void()> on_progress;       ///< on the loop; may be empty
+  };
+
+  /// Takes up the experiment that the directory holds, or begins one, and listens. Throws Error of
+  /// kind environment when the directory cannot be written, another coordinator works on it, or the
+  /// address cannot be listened on, and of kind config when its journal does not fit.
+  Coordinator(asio::io_context& loop, const ExperimentSettings& settings, Options options);
+  /// Waits for the proposal that is being made, if one is.
+  ~Coordinator();
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  [[nodiscard]] int port() const;
+  [[nodiscard]] const std::string& token() const;  ///< a secret of this object
+  [[nodiscard]] Experiment::Status status() const;
+  /// Seconds that the experiment has gone on, earlier coordinators included.
+  [[nodiscard]] double elapsed_s() const;
+  [[nodiscard]] bool ended() const;
+  [[nodiscard]] const std::string& end_reason() const;
+  [[nodiscard]] const std::string& end_detail() const;
+
+  /// Until the experiment has ended and its workers are gone, for which they have ten seconds.
+  /// Throws Error of kind environment when the journal cannot be written (a full disk); what was
+  /// journaled by then stays, and the experiment can be resumed.
+  asio::awaitable<void> run();
+  /// Ends it: workers are told to stop. Reasons are "stopped" and "failed".
+  void end(const std::string& reason, const std::string& detail);
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace assay::automl

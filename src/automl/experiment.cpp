@@ -1,0 +1,521 @@
+#include "automl/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "automl/hash.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace assay::automl {
+
+namespace {
+
+constexpr double kFirstWorker = 300;  // the first one has come by then, or none will
+constexpr double kClockEvery = 5;     // so that an elapsed time is lost by no more in a crash
+constexpr int kWorkerFailures = 3;    // in a row, before it gets no more work
+constexpr int kLeastFailures = 10;    // in a row, before the experiment ends
+constexpr int kStockShare = 16;       // one prepared trial for so many workers
+constexpr int kMostStock = 64;
+constexpr std::size_t kTrialsAtOnce = 2;
+constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 53) - 1;
+
+std::string text_of(std::string_view text) {
+  return ellipsize(printable(text), 300);
+}
+
+}  // namespace
+
+Experiment::Experiment(ExperimentSettings settings) : settings_(std::move(settings)) {}
+
+void Experiment::record(double now_s, Json event, Actions& actions) {
+  if (closed_) return;  // what workers do after the end is not part of it
+  Json line{{"event", event["event"]}, {"at_s", now_s}};
+  for (auto& [key, value] : event.items())
+    if (key != "event") line[key] = std::move(value);
+  actions.journal.push_back(std::move(line));
+  recorded_s_ = now_s;
+}
+
+Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& planned,
+                                      const std::vector<Json>& events) {
+  Actions actions;
+  began_s_ = now_s;
+  if (events.empty()) {
+    record(now_s, {{"event", "experiment"}, {"version", 1}, {"settings", to_json(settings_)}},
+           actions);
+    return actions;
+  }
+  record(now_s, {{"event", "resume"}}, actions);
+  for (const Planned& p : planned) trials_.push_back({.planned = p});
+  std::vector<std::int64_t> cut_off;
+  for (const Json& event : events) {
+    const std::string kind = event["event"];
+    const std::int64_t id = event.value("trial", std::int64_t{-1});
+    if (id < 0 || id >= static_cast<std::int64_t>(trials_.size())) continue;
+    Trial& trial = trials_[static_cast<std::size_t>(id)];
+    if (kind == "started") {
+      trial.attempt = event.value("attempt", trial.attempt);
+      trial.state = State::running;
+    } else if (kind == "ended") {
+      const bool ok = event.value("status", "") == "ok";
+      trial.state = !event.value("final", false) ? State::waiting : ok ? State::ok : State::failed;
+      if (trial.state == State::ok) trial.accuracy = event.value("accuracy", 0.0);
+      // Nobody's fault, so it does not count as an attempt.
+      if (event.value("status", "") == "stopped") --trial.attempt;
+    }
+  }
+  for (std::size_t id = 0; id < trials_.size(); ++id) {
+    Trial& trial = trials_[id];
+    ok_ += trial.state == State::ok ? 1 : 0;
+    failed_ += trial.state == State::failed ? 1 : 0;
+    if (trial.state == State::running) {
+      record(now_s,
+             {{"event", "ended"},
+              {"trial", id},
+              {"attempt", trial.attempt},
+              {"status", "lost"},
+              {"reason", "the coordinator ended"},
+              {"final", false}},
+             actions);
+      --trial.attempt;
+      trial.state = State::waiting;
+    }
+    if (trial.state == State::waiting) waiting_.push_back(static_cast<std::int64_t>(id));
+  }
+  check_end(now_s, actions);
+  return actions;
+}
+
+Experiment::Actions Experiment::joined(double now_s, int worker, const Hello& hello) {
+  Actions actions;
+  for (const auto& [other, state] : workers_) {
+    if (state.hello.rank != hello.rank) continue;
+    actions.close.push_back({other, "another worker of the same rank came"});
+    remove(now_s, other, "another worker of the same rank came", actions);
+    break;
+  }
+  anyone_came_ = true;
+  Worker& state = workers_[worker];
+  state.hello = hello;
+  state.hello.token.clear();
+  state.heard_s = now_s;
+  record(now_s,
+         {{"event", "worker"},
+          {"rank", hello.rank},
+          {"what", "joined"},
+          {"host", text_of(hello.host)},
+          {"device", text_of(hello.device)}},
+         actions);
+  return actions;
+}
+
+Experiment::Actions Experiment::left(double now_s, int worker, const std::string& reason) {
+  Actions actions;
+  if (!workers_.contains(worker)) return actions;
+  remove(now_s, worker, reason, actions);
+  dispatch(now_s, actions);
+  check_end(now_s, actions);
+  return actions;
+}
+
+void Experiment::remove(double now_s, int worker, const std::string& reason, Actions& actions) {
+  const Worker state = std::move(workers_.at(worker));
+  const std::string why = text_of(reason);
+  for (const std::int64_t id : state.trials)
+    give_back(now_s, id,
+              fmt::format("worker {} on {} was lost: {}", state.hello.rank,
+                          text_of(state.hello.host), why),
+              actions);
+  workers_.erase(worker);
+  std::erase(idle_, worker);
+  record(now_s,
+         {{"event", "worker"},
+          {"rank", state.hello.rank},
+          {"what", "left"},
+          {"host", text_of(state.hello.host)},
+          {"reason", why}},
+         actions);
+}
+
+// The trial of a worker that is gone: for another one, unless it has cost too many already.
+void Experiment::give_back(double now_s, std::int64_t id, const std::string& reason,
+                           Actions& actions) {
+  Trial& trial = trials_[static_cast<std::size_t>(id)];
+  if (trial.state != State::running) return;
+  if (trial.dropped_s) {
+    const bool measured = trial.accuracy.has_value();
+    end_attempt(now_s, id, measured ? "ok" : "failed", "time limit of the trial", true, actions);
+  } else if (trial.attempt >= settings_.attempts) {
+    end_attempt(now_s, id, "failed",
+                fmt::format("{} workers were lost with it, the last: {}", trial.attempt, reason),
+                true, actions);
+  } else {
+    end_attempt(now_s, id, "lost", reason, false, actions);
+    waiting_.push_front(id);
+  }
+}
+
+void Experiment::end_attempt(double now_s, std::int64_t id, const char* status,
+                             const std::string& reason, bool final, Actions& actions,
+                             const Done* done) {
+  Trial& trial = trials_[static_cast<std::size_t>(id)];
+  Json event{{"event", "ended"}, {"trial", id}, {"attempt", trial.attempt}};
+  if (const auto at = workers_.find(trial.worker); at != workers_.end()) {
+    event["worker"] = at->second.hello.rank;
+    event["host"] = text_of(at->second.hello.host);
+    std::erase(at->second.trials, id);
+  }
+  event["status"] = status;
+  event["reason"] = text_of(reason);
+  event["final"] = final;
+  if (trial.accuracy) event["accuracy"] = *trial.accuracy;
+  event["epochs"] = trial.epochs;
+  event["trained"] = trial.trained;
+  event["validated"] = trial.validated;
+  event["seconds"] = done != nullptr ? done->seconds : now_s - trial.started_s;
+  if (done != nullptr) {
+    event["setup_s"] = done->setup_s;
+    event["wait_s"] = done->wait_s;
+  }
+  record(now_s, std::move(event), actions);
+  --running_;
+  const bool ok = std::string_view(status) == "ok";
+  if (!final) {
+    trial.state = State::waiting;
+    return;
+  }
+  trial.state = ok ? State::ok : State::failed;
+  ++(ok ? ok_ : failed_);
+  failures_in_a_row_ = ok ? 0 : failures_in_a_row_ + 1;
+  actions.tell.push_back({id, ok ? trial.accuracy : std::nullopt, text_of(reason)});
+}
+
+Experiment::Trial* Experiment::held(int worker, std::int64_t id) {
+  const auto at = workers_.find(worker);
+  if (at == workers_.end()) return nullptr;
+  const std::vector<std::int64_t>& trials = at->second.trials;
+  if (std::ranges::find(trials, id) == trials.end()) return nullptr;
+  return &trials_[static_cast<std::size_t>(id)];
+}
+
+Experiment::Actions Experiment::said(double now_s, int worker, const WorkerMessage& message) {
+  Actions actions;
+  const auto at = workers_.find(worker);
+  if (at == workers_.end()) return actions;
+  at->second.heard_s = now_s;
+  if (std::holds_alternative<Ready>(message)) {
+    if (ended()) {
+      actions.send.push_back({worker, Stop{}});
+      return actions;
+    }
+    if (at->second.ready || at->second.trials.size() >= kTrialsAtOnce) {
+      const std::string reason = "it asked for work though it has enough";
+      actions.close.push_back({worker, reason});
+      remove(now_s, worker, reason, actions);
+    } else {
+      at->second.ready = true;
+      idle_.push_back(worker);
+    }
+    dispatch(now_s, actions);
+  } else if (const auto* epoch = std::get_if<Epoch>(&message)) {
+    if (!ended()) on_epoch(now_s, worker, *epoch, actions);
+  } else if (const auto* done = std::get_if<Done>(&message)) {
+    if (!ended()) on_done(now_s, worker, *done, actions);
+  }
+  check_end(now_s, actions);
+  return actions;
+}
+
+void Experiment::on_epoch(double now_s, int worker, const Epoch& epoch, Actions& actions) {
+  Trial* trial = held(worker, epoch.trial);
+  if (trial == nullptr) return;  // of a trial that was given up
+  trial->epochs = epoch.epoch;
+  trial->trained = std::max(trial->trained, epoch.trained);
+  trial->validated = std::max(trial->validated, epoch.validated);
+  trial->accuracy = std::max(trial->accuracy.value_or(0), epoch.accuracy);
+  record(now_s,
+         {{"event", "epoch"},
+          {"trial", epoch.trial},
+          {"attempt", trial->attempt},
+          {"worker", workers_.at(worker).hello.rank},
+          {"epoch", epoch.epoch},
+          {"accuracy", epoch.accuracy},
+          {"loss", epoch.loss},
+          {"trained", epoch.trained},
+          {"validated", epoch.validated},
+          {"trial_s", epoch.at_s}},
+         actions);
+}
+
+void Experiment::on_done(double now_s, int worker, const Done& done, Actions& actions) {
+  Trial* trial = held(worker, done.trial);
+  if (trial == nullptr) return;
+  Worker& state = workers_.at(worker);
+  trial->trained = std::max(trial->trained, done.trained);
+  trial->validated = std::max(trial->validated, done.validated);
+  if (done.trained > 0 || done.ok) state.failures = 0;
+  if (trial->dropped_s) {
+    end_attempt(now_s, done.trial, trial->accuracy ? "ok" : "failed", "time limit of the trial",
+                true, actions, &done);
+  } else if (done.ok && trial->accuracy) {
+    end_attempt(now_s, done.trial, "ok", "", true, actions, &done);
+  } else if (done.ok) {
+    end_attempt(now_s, done.trial, "failed", "no epoch was reported", true, actions, &done);
+  } else if (done.trained > 0 || trial->avoid >= 0) {
+    end_attempt(now_s, done.trial, "failed", done.reason, true, actions, &done);
+  } else {
+    // It was not even begun: the worker (a missing data set) or the trial may be the cause. Another
+    // worker tells.
+    trial->avoid = state.hello.rank;
+    end_attempt(now_s, done.trial, "failed", done.reason, false, actions, &done);
+    waiting_.push_front(done.trial);
+    if (++state.failures >= kWorkerFailures && workers_.size() > 1) {
+      const std::string reason = fmt::format("{} trials in a row could not be begun, the last: {}",
+                                             kWorkerFailures, text_of(done.reason));
+      actions.close.push_back({worker, reason});
+      remove(now_s, worker, reason, actions);
+    }
+  }
+  if (failures_in_a_row_ >= std::max(kLeastFailures, 3 * settings_.workers))
+    conclude(now_s, "failed",
+             fmt::format("{} trials in a row failed, the last: {}", failures_in_a_row_,
+                         text_of(done.reason)),
+             actions);
+  dispatch(now_s, actions);
+}
+
+Experiment::Actions Experiment::failed(double now_s, int worker, std::int64_t id,
+                                       const std::string& reason) {
+  Actions actions;
+  if (held(worker, id) == nullptr) return actions;
+  end_attempt(now_s, id, "failed", reason, true, actions);
+  actions.send.push_back({worker, Drop{id}});
+  dispatch(now_s, actions);
+  check_end(now_s, actions);
+  return actions;
+}
+
+int Experiment::proposals_wanted(int under_way) const {
+  if (ended() || !exhausted_.empty()) return 0;
+  const auto known = static_cast<std::int64_t>(trials_.size()) + under_way;
+  std::int64_t stock = settings_.workers;
+  // Before the first result there is nothing to prepare from: who asks gets a random morphism.
+  if (known >= settings_.workers && ok_ + failed_ == 0)
+    stock = static_cast<std::int64_t>(idle_.size());
+  else if (known >= settings_.workers)
+    stock = static_cast<std::int64_t>(idle_.size()) +
+            std::min<std::int64_t>(kMostStock,
+                                   1 + static_cast<std::int64_t>(workers_.size()) / kStockShare);
+  // A trial that some worker could not begin is not for everybody who asks.
+  const auto ready = std::ranges::count_if(waiting_, [this](std::int64_t id) {
+    return trials_[static_cast<std::size_t>(id)].avoid < 0;
+  });
+  const std::int64_t wanted = stock - ready - under_way;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(wanted, 0, std::max<std::int64_t>(0, settings_.max_trials - known)));
+}
+
+Experiment::Actions Experiment::proposed(double now_s, Planned planned) {
+  Actions actions;
+  const std::int64_t id = planned.proposal.id;
+  Json operations = Json::array();
+  for (const Operation& operation : planned.proposal.operations)
+    operations.push_back(to_json(operation));
+  Json event{{"event", "proposed"},
+             {"trial", id},
+             {"parent", planned.proposal.parent},
+             {"operations", std::move(operations)},
+             {"hyper", to_json(planned.hyper)},
+             {"point", Json::object()}};
+  for (const auto& [name, value] : planned.point) event["point"][name] = value;
+  if (planned.proposal.expected)
+    event["predicted"] = {{"mean", planned.proposal.expected->mean},
+                          {"deviation", planned.proposal.expected->deviation}};
+  event["parameters"] = planned.proposal.graph.parameters();
+  event["layers"] = planned.proposal.graph.layers().size();
+  event["per_sample"] = to_json(planned.per_sample);
+  event["told"] = planned.told;
+  event["search_s"] = planned.search_s;
+  record(now_s, std::move(event), actions);
+  trials_.push_back({.planned = std::move(planned)});
+  waiting_.push_back(id);
+  dispatch(now_s, actions);
+  return actions;
+}
+
+Experiment::Actions Experiment::exhausted(double now_s, const std::string& reason) {
+  Actions actions;
+  exhausted_ = reason;
+  check_end(now_s, actions);
+  return actions;
+}
+
+std::optional<std::int64_t> Experiment::choose(const Worker& worker) {
+  for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+    const Trial& trial = trials_[static_cast<std::size_t>(*at)];
+    if (trial.avoid == worker.hello.rank && workers_.size() > 1) continue;
+    const std::int64_t id = *at;
+    waiting_.erase(at);
+    return id;
+  }
+  return std::nullopt;
+}
+
+void Experiment::dispatch(double now_s, Actions& actions) {
+  if (ended()) return;
+  for (std::size_t i = 0; i < idle_.size() && !waiting_.empty();) {
+    const int worker = idle_[i];
+    const auto id = choose(workers_.at(worker));
+    if (!id) {
+      ++i;
+      continue;
+    }
+    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+    hand_out(now_s, worker, *id, actions);
+  }
+}
+
+void Experiment::hand_out(double now_s, int worker, std::int64_t id, Actions& actions) {
+  Trial& trial = trials_[static_cast<std::size_t>(id)];
+  Worker& state = workers_.at(worker);
+  const std::int64_t round = id / settings_.workers;
+  trial.state = State::running;
+  ++running_;
+  ++trial.attempt;
+  trial.worker = worker;
+  trial.started_s = now_s;
+  trial.dropped_s.reset();
+  trial.accuracy.reset();
+  trial.epochs = 0;
+  trial.trained = 0;
+  trial.validated = 0;
+  state.ready = false;
+  state.trials.push_back(id);
+  const Planned& planned = trial.planned;
+  automl::Trial message;
+  message.trial = id;
+  message.attempt = trial.attempt;
+  message.graph = to_json(planned.proposal.graph);
+  if (const std::int64_t parent = planned.proposal.parent; parent >= 0 && settings_.inherit) {
+    const Graph& graph = trials_[static_cast<std::size_t>(parent)].planned.proposal.graph;
+    message.parent = Parent{parent, to_json(graph), planned.proposal.operations};
+  }
+  message.hyper = planned.hyper;
+  message.epochs = settings_.epochs_of_round(round);
+  message.patience = settings_.patience_of_trial(round);
+  message.seed = combine(settings_.seed, static_cast<std::uint64_t>(id)) & kSeedMask;
+  message.keep_weights = settings_.inherit;
+  message.data = settings_.data;
+  record(now_s,
+         {{"event", "started"},
+          {"trial", id},
+          {"attempt", trial.attempt},
+          {"worker", state.hello.rank},
+          {"host", text_of(state.hello.host)},
+          {"round", round},
+          {"epochs", message.epochs}},
+         actions);
+  actions.send.push_back({worker, std::move(message)});
+}
+
+Experiment::Actions Experiment::tick(double now_s) {
+  Actions actions;
+  if (ended()) return actions;
+  if (now_s >= seconds(settings_.max_duration)) {
+    conclude(now_s, "time", "the time is over", actions);
+    return actions;
+  }
+  if (!anyone_came_ && now_s - began_s_ > kFirstWorker) {
+    conclude(now_s, "failed",
+             fmt::format("no worker came within {:.0f} s: see the ranks' logs", kFirstWorker),
+             actions);
+    return actions;
+  }
+  const double silence = seconds(settings_.silence);
+  std::vector<std::pair<int, std::string>> gone;
+  for (const auto& [worker, state] : workers_) {
+    if (now_s - state.heard_s > silence) {
+      gone.emplace_back(worker,
+                        fmt::format("nothing was heard of it for {:.0f} s", now_s - state.heard_s));
+      continue;
+    }
+    for (const std::int64_t id : state.trials) {
+      Trial& trial = trials_[static_cast<std::size_t>(id)];
+      if (trial.dropped_s && now_s - *trial.dropped_s > silence) {
+        gone.emplace_back(worker, fmt::format("it did not end trial {} when told to", id));
+        break;
+      }
+      if (!trial.dropped_s && now_s - trial.started_s > seconds(settings_.trial_limit)) {
+        trial.dropped_s = now_s;
+        actions.send.push_back({worker, Drop{id}});
+      }
+    }
+  }
+  for (const auto& [worker, reason] : gone) {
+    actions.close.push_back({worker, reason});
+    remove(now_s, worker, reason, actions);
+  }
+  if (!gone.empty()) dispatch(now_s, actions);
+  check_end(now_s, actions);
+  if (now_s - recorded_s_ >= kClockEvery) record(now_s, {{"event", "clock"}}, actions);
+  return actions;
+}
+
+void Experiment::check_end(double now_s, Actions& actions) {
+  if (ended() || running_ > 0 || !waiting_.empty()) return;
+  if (static_cast<std::int64_t>(trials_.size()) >= settings_.max_trials)
+    conclude(now_s, "trials", fmt::format("all {} trials are done", trials_.size()), actions);
+  else if (!exhausted_.empty())
+    conclude(now_s, trials_.empty() ? "failed" : "exhausted", exhausted_, actions);
+}
+
+Experiment::Actions Experiment::end(double now_s, const std::string& reason,
+                                    const std::string& detail) {
+  Actions actions;
+  if (!ended()) conclude(now_s, reason, detail, actions);
+  return actions;
+}
+
+void Experiment::conclude(double now_s, const std::string& reason, const std::string& detail,
+                          Actions& actions) {
+  for (auto& [worker, state] : workers_) {
+    const std::vector<std::int64_t> trials = state.trials;
+    for (const std::int64_t id : trials)
+      end_attempt(now_s, id, "stopped", "the experiment ended", false, actions);
+    actions.send.push_back({worker, Stop{}});
+  }
+  end_reason_ = reason;
+  end_detail_ = detail;
+  record(now_s, {{"event", "end"}, {"reason", reason}, {"detail", detail}}, actions);
+  closed_ = true;
+}
+
+const Graph* Experiment::graph(std::int64_t trial) const noexcept {
+  return trial >= 0 && trial < static_cast<std::int64_t>(trials_.size())
+             ? &trials_[static_cast<std::size_t>(trial)].planned.proposal.graph
+             : nullptr;
+}
+
+std::optional<double> Experiment::accuracy(std::int64_t trial) const noexcept {
+  return graph(trial) == nullptr ? std::nullopt : trials_[static_cast<std::size_t>(trial)].accuracy;
+}
+
+Experiment::Status Experiment::status() const {
+  Status status;
+  status.proposed = static_cast<std::int64_t>(trials_.size());
+  status.ok = ok_;
+  status.failed = failed_;
+  status.running = running_;
+  status.waiting = static_cast<std::int64_t>(waiting_.size());
+  status.workers = static_cast<int>(workers_.size());
+  status.idle = static_cast<int>(idle_.size());
+  for (const Trial& trial : trials_)
+    status.best = std::max(status.best, trial.accuracy.value_or(0));
+  return status;
+}
+
+}  // namespace assay::automl

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "automl/planner.h"
+#include "automl/protocol.h"
+#include "automl/settings.h"
+
+namespace assay::automl {
+
+/// The coordinator's mind: who trains what, what becomes of every message, when it is over. No
+/// clock, no thread, no I/O: times are handed in (seconds since the experiment began), and what has
+/// to be done comes back. The same calls give the same actions.
+class Experiment {
+ public:
+  struct Send {
+    int worker = 0;
+    CoordinatorMessage message;
+  };
+  struct Close {
+    int worker = 0;
+    std::string reason;
+  };
+  /// A result for the planner.
+  struct Tell {
+    std::int64_t trial = 0;
+    std::optional<double> accuracy;  ///< nothing: it failed
+    std::string reason;
+  };
+  /// To be done in this order: the journal first, so that nothing is said that could be forgotten.
+  struct Actions {
+    std::vector<Json> journal;  ///< whole events, without the wall time
+    std::vector<Tell> tell;
+    std::vector<Send> send;
+    std::vector<Close> close;
+  };
+
+  explicit Experiment(ExperimentSettings settings);
+
+  /// The first call. `planned` and `events` are those of an earlier coordinator, empty for a new
+  /// experiment: its finished trials stay, those that were under way are given out again.
+  [[nodiscard]] Actions begin(double now_s, const std::vector<Planned>& planned = {},
+                              const std::vector<Json>& events = {});
+
+  // A worker is the number of its connection. One whose rank is there already replaces that.
+  [[nodiscard]] Actions joined(double now_s, int worker, const Hello& hello);
+  [[nodiscard]] Actions left(double now_s, int worker, const std::string& reason);
+  /// Anything but a Hello. Fetch and Weights only show that the worker lives.
+  [[nodiscard]] Actions said(double now_s, int worker, const WorkerMessage& message);
+  /// The worker sent a result of `trial` that cannot be one (NaN), or the trial cannot be sent.
+  [[nodiscard]] Actions failed(double now_s, int worker, std::int64_t trial,
+                               const std::string& reason);
+
+  /// How many more proposals to make, besides `under_way`, so that nobody waits.
+  [[nodiscard]] int proposals_wanted(int under_way) const;
+  [[nodiscard]] Actions proposed(double now_s, Planned planned);
+  /// There is nothing new to try: what is under way is brought to its end.
+  [[nodiscard]] Actions exhausted(double now_s, const std::string& reason);
+
+  /// Limits of time; at least once a second.
+  [[nodiscard]] Actions tick(double now_s);
+  /// Ends it: "stopped", "failed".
+  [[nodiscard]] Actions end(double now_s, const std::string& reason, const std::string& detail);
+
+  [[nodiscard]] bool ended() const noexcept { return !end_reason_.empty(); }
+  [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
+  [[nodiscard]] const std::string& end_detail() const noexcept { return end_detail_; }
+
+  [[nodiscard]] const Graph* graph(std::int64_t trial) const noexcept;
+  [[nodiscard]] std::optional<double> accuracy(std::int64_t trial) const noexcept;
+
+  /// For people, while it goes on.
+  struct Status {
+    std::int64_t proposed = 0;
+    std::int64_t ok = 0;
+    std::int64_t failed = 0;
+    std::int64_t running = 0;
+    std::int64_t waiting = 0;  ///< prepared
+    int workers = 0;
+    int idle = 0;  ///< of them
+    double best = 0;
+  };
+  [[nodiscard]] Status status() const;
+
+ private:
+  enum class State { waiting, running, ok, failed };
+  struct Trial {
+    Planned planned;
+    State state = State::waiting;
+    int attempt = 0;
+    int worker = -1;
+    int avoid = -1;  // the rank where it could not even be started
+    double started_s = 0;
+    std::optional<double> dropped_s{};  // it was told to end for this long
+    std::optional<double> accuracy{};
+    int epochs = 0;
+    std::int64_t trained = 0;
+    std::int64_t validated = 0;
+  };
+  struct Worker {
+    Hello hello;
+    double heard_s = 0;
+    bool ready = false;
+    std::vector<std::int64_t> trials;  // the one that is trained, and the one before while it ends
+    int failures = 0;                  // in a row, before the first sample
+  };
+
+  void dispatch(double now_s, Actions& actions);
+  void hand_out(double now_s, int worker, std::int64_t id, Actions& actions);
+  [[nodiscard]] std::optional<std::int64_t> choose(const Worker& worker);
+  void on_epoch(double now_s, int worker, const Epoch& epoch, Actions& actions);
+  void on_done(double now_s, int worker, const Done& done, Actions& actions);
+  /// Ends an attempt; `final` when the trial has its result.
+  void end_attempt(double now_s, std::int64_t id, const char* status, const std::string& reason,
+                   bool final, Actions& actions, const Done* done = nullptr);
+  void give_back(double now_s, std::int64_t id, const std::string& reason, Actions& actions);
+  void remove(double now_s, int worker, const std::string& reason, Actions& actions);
+  void conclude(double now_s, const std::string& reason, const std::string& detail,
+                Actions& actions);
+  void check_end(double now_s, Actions& actions);
+  [[nodiscard]] Trial* held(int worker, std::int64_t id);
+  void record(double now_s, Json event, Actions& actions);
+
+  ExperimentSettings settings_;
+  std::vector<Trial> trials_;
+  std::map<int, Worker> workers_;
+  std::deque<std::int64_t> waiting_;  // those that were lost first
+  std::deque<int> idle_;              // ready, and nothing to do
+  std::string exhausted_;
+  std::string end_reason_;
+  std::string end_detail_;
+  int failures_in_a_row_ = 0;
+  double began_s_ = 0;
+  double recorded_s_ = 0;
+  bool anyone_came_ = false;
+  bool closed_ = false;
+  std::int64_t running_ = 0;
+  std::int64_t ok_ = 0;
+  std::int64_t failed_ = 0;
+};
+
+}  // namespace assay::automl

@@ -1,0 +1,121 @@
+#include "automl/planner.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "automl/trained_graph.h"
+#include "core/error.h"
+
+namespace assay::automl {
+
+namespace {
+
+SearchOptions search_options(const ExperimentSettings& settings) {
+  SearchOptions options;
+  options.seed = settings.seed;
+  options.candidates = settings.candidates;
+  options.limits = settings.limits;
+  return options;
+}
+
+// The settings' own hyper-parameters as a point, as near as the space has one.
+Point point_of(const Space& space, const Hyper& hyper) {
+  const Json values = to_json(hyper);
+  Point point;
+  for (const Parameter& p : space.parameters()) {
+    if (!space.exists(p, point)) continue;
+    if (p.kind == Parameter::Kind::choice) {
+      const auto at = std::ranges::find(p.options, values[p.name]);
+      point[p.name] = at == p.options.end() ? 0 : static_cast<double>(at - p.options.begin());
+    } else {
+      point[p.name] = settle(p, values[p.name].get<double>());
+    }
+  }
+  return point;
+}
+
+}  // namespace
+
+Planner::Planner(const ExperimentSettings& settings)
+    : settings_(settings), search_(search_options(settings), {settings.start_graph("automl")}) {
+  if (settings.space.is_null()) return;
+  space_.emplace(Space::parse(settings.space, "automl: space"));
+  TpeOptions options;
+  options.seed = settings.seed;
+  tpe_.emplace(*space_, options);
+}
+
+Planned Planner::plan(Proposal proposal, Point point) const {
+  Planned planned{std::move(proposal), std::move(point), settings_.hyper, {}, told_, 0};
+  if (space_) planned.hyper = settings_.at(*space_, planned.point);
+  planned.per_sample = count_operations(trained_graph(
+      planned.proposal.graph, planned.hyper.kernel_size, planned.hyper.dropout, "automl"));
+  return planned;
+}
+
+Planned Planner::propose() {
+  Proposal proposal = search_.propose();
+  Point point;
+  if (tpe_)
+    point = tpe_->trials().empty() ? tpe_->enqueue(point_of(*space_, settings_.hyper)).point
+                                   : tpe_->propose().point;
+  return plan(std::move(proposal), std::move(point));
+}
+
+void Planner::tell(std::int64_t trial, double accuracy) {
+  search_.tell(trial, accuracy);
+  if (tpe_) tpe_->tell(trial, 1 - accuracy);
+  ++told_;
+}
+
+void Planner::tell_failed(std::int64_t trial, const std::string& reason) {
+  search_.tell_failed(trial, reason);
+  if (tpe_) tpe_->tell_failed(trial);
+  ++told_;
+}
+
+std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std::string& where) {
+  std::vector<const Json*> results;
+  for (const Json& event : events)
+    if (event["event"] == "ended" && event.value("final", false)) results.push_back(&event);
+  std::size_t next = 0;
+  const auto tell_until = [&](std::int64_t told) {
+    for (; told_ < told && next < results.size(); ++next) {
+      const Json& result = *results[next];
+      const std::int64_t trial = result.at("trial").get<std::int64_t>();
+      if (result.at("status") == "ok")
+        tell(trial, result.at("accuracy").get<double>());
+      else
+        tell_failed(trial, result.value("reason", ""));
+    }
+  };
+  std::vector<Planned> all;
+  try {
+    for (const Json& event : events) {
+      if (event["event"] != "proposed") continue;
+      if (event.at("trial") != all.size())
+        throw Error(ErrorKind::config, fmt::format("trial {} is missing", all.size()));
+      tell_until(event.at("told").get<std::int64_t>());
+      std::vector<Operation> operations;
+      for (const Json& operation : event.at("operations"))
+        operations.push_back(operation_from_json(operation, where));
+      Proposal proposal =
+          search_.adopt(event.at("parent").get<std::int64_t>(), std::move(operations));
+      Point point;
+      for (const auto& [name, value] : event.at("point").items()) point[name] = value.get<double>();
+      if (tpe_) point = tpe_->enqueue(std::move(point)).point;
+      all.push_back(plan(std::move(proposal), std::move(point)));
+    }
+    tell_until(static_cast<std::int64_t>(results.size()));
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::config, std::string("the journal does not fit: ") + error.what(), where,
+                "it was damaged or changed; start the experiment anew");
+  } catch (const Error& error) {
+    throw Error(ErrorKind::config, "the journal does not fit: " + error.message(), where,
+                "it was damaged or changed; start the experiment anew");
+  }
+  return all;
+}
+
+}  // namespace assay::automl

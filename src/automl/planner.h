@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "automl/score.h"
+#include "automl/search.h"
+#include "automl/settings.h"
+#include "automl/tpe.h"
+
+namespace assay::automl {
+
+/// One trial to come: an architecture and its hyper-parameters.
+struct Planned {
+  Proposal proposal;
+  Point point;  ///< of the space; empty where there is none
+  Hyper hyper;
+  SampleOperations per_sample;
+  std::int64_t told = 0;  ///< results that were known when it was made
+  double search_s = 0;    ///< what it took; 0 when it was not measured
+};
+
+/// What is tried next: the search for architectures and the one for hyper-parameters side by side.
+/// Deterministic for the settings and the sequence of calls. One thread at a time.
+class Planner {
+ public:
+  /// Throws Error of kind config for settings that make no sense.
+  explicit Planner(const ExperimentSettings& settings);
+
+  /// Throws Error of kind config when no further architecture is found within the limits.
+  [[nodiscard]] Planned propose();
+  /// The trial's best accuracy.
+  void tell(std::int64_t trial, double accuracy);
+  void tell_failed(std::int64_t trial, const std::string& reason);
+
+  /// Goes through the calls that an experiment's journal holds, on a new object, and gives what it
+  /// had proposed. Throws Error of kind config at `where` for a journal that does not fit.
+  std::vector<Planned> replay(const std::vector<Json>& events, const std::string& where);
+
+  [[nodiscard]] const Search& search() const noexcept { return search_; }
+
+ private:
+  [[nodiscard]] Planned plan(Proposal proposal, Point point) const;
+
+  ExperimentSettings settings_;
+  std::optional<Space> space_;
+  Search search_;
+  std::optional<Tpe> tpe_;
+  std::int64_t told_ = 0;
+};
+
+}  // namespace assay::automl

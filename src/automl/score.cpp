@@ -1,0 +1,303 @@
+#include "automl/score.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "automl/operations.h"
+
+namespace assay::automl {
+
+namespace {
+
+constexpr double kStep = 360;
+constexpr double kPoints = 20;
+constexpr std::array kFiner{180.0, 120.0, 60.0, 30.0, 15.0, 10.0, 5.0, 2.0, 1.0};
+
+double number(const Json& event, const char* key, double otherwise = 0) {
+  const auto at = event.find(key);
+  if (at == event.end() || !at->is_number()) return otherwise;
+  const double value = at->get<double>();
+  return std::isfinite(value) ? value : otherwise;
+}
+
+std::int64_t integer(const Json& event, const char* key, std::int64_t otherwise = 0) {
+  const auto at = event.find(key);
+  return at != event.end() && at->is_number_integer() ? at->get<std::int64_t>() : otherwise;
+}
+
+std::string text(const Json& event, const char* key) {
+  const auto at = event.find(key);
+  return at != event.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::optional<double> fraction(const Json& event, const char* key) {
+  const double value = number(event, key, -1);
+  return value >= 0 && value <= 1 ? std::optional(value) : std::nullopt;
+}
+
+// What is known after an event.
+struct Moment {
+  double t_s = 0;
+  double operations = 0;
+  double operations_exact = 0;
+  double error = 2;  // above 1: nothing was measured
+};
+
+ScorePoint point_at(double t_s, const Moment& moment) {
+  ScorePoint point;
+  point.t_s = t_s;
+  point.operations = moment.operations;
+  point.operations_exact = moment.operations_exact;
+  point.error = std::min(moment.error, 1.0);
+  if (t_s > 0) {
+    point.ops = moment.operations / t_s;
+    point.ops_exact = moment.operations_exact / t_s;
+  }
+  const double worth = point.error < 1 ? -std::log(point.error) : 0;
+  point.score = worth * point.ops;
+  point.score_exact = worth * point.ops_exact;
+  return point;
+}
+
+class Reader {
+ public:
+  explicit Reader(ExperimentRecord& out) : out_(out) {}
+
+  void read(const Json& event) {
+    const std::string kind = text(event, "event");
+    now_ = std::max(now_, number(event, "at_s"));
+    if (kind == "experiment") {
+      if (event.contains("settings")) out_.settings = event["settings"];
+    } else if (kind == "resume") {
+      // Nobody saw the end of who was there before.
+      for (const auto& [rank, index] : present_) leave(out_.workers[index], "coordinator ended");
+      present_.clear();
+      ++out_.resumed;
+      out_.ended.clear();
+      out_.detail.clear();
+    } else if (kind == "proposed") {
+      proposed(event);
+    } else if (kind == "started") {
+      started(event);
+    } else if (kind == "epoch") {
+      epoch(event);
+    } else if (kind == "ended") {
+      ended(event);
+    } else if (kind == "worker") {
+      worker(event);
+    } else if (kind == "end") {
+      out_.ended = text(event, "reason");
+      out_.detail = text(event, "detail");
+    }
+    moment_.t_s = now_;
+    if (!moments_.empty() && moments_.back().t_s == now_)
+      moments_.back() = moment_;
+    else
+      moments_.push_back(moment_);
+  }
+
+  void finish() {
+    out_.elapsed_s = now_;
+    for (const auto& [rank, index] : present_) busy_until_now(out_.workers[index], index);
+    out_.final = point_at(now_, moment_);
+    const double step = score_step(now_);
+    std::size_t next = 0;
+    // Steps are counted, not added up: 0.1 h is then 0.1 h also after a week.
+    for (std::int64_t k = 1; static_cast<double>(k) * step <= now_; ++k) {
+      const double t_s = static_cast<double>(k) * step;
+      while (next + 1 < moments_.size() && moments_[next + 1].t_s <= t_s) ++next;
+      if (moments_[next].t_s <= t_s && moments_[next].operations > 0)
+        out_.points.push_back(point_at(t_s, moments_[next]));
+    }
+    double present = 0;
+    double busy = 0;
+    for (const WorkerRecord& w : out_.workers) {
+      present += w.left_s.value_or(now_) - w.joined_s;
+      busy += w.busy_s;
+    }
+    if (present > 0) out_.idle_share = std::max(0.0, 1 - busy / present);
+    double wait = 0;
+    double work = 0;
+    for (const TrialRecord& trial : out_.trials) {
+      wait += trial.wait_s;
+      if (trial.started_s && trial.ended_s) work += *trial.ended_s - *trial.started_s;
+      if (trial.accuracy && (!out_.best || *trial.accuracy > *out_.trials[*out_.best].accuracy))
+        out_.best = trial.id;
+    }
+    if (work > 0) out_.wait_share = wait / work;
+  }
+
+ private:
+  struct Attempt {
+    double trained = 0;
+    double validated = 0;
+  };
+
+  TrialRecord* trial_of(const Json& event) {
+    const std::int64_t id = integer(event, "trial", -1);
+    return id >= 0 && id < static_cast<std::int64_t>(out_.trials.size()) ? &out_.trials[id]
+                                                                         : nullptr;
+  }
+
+  void proposed(const Json& event) {
+    // Ids are given in order; another one belongs to a line that was lost, and so does what
+    // follows.
+    if (integer(event, "trial", -1) != static_cast<std::int64_t>(out_.trials.size())) return;
+    TrialRecord trial;
+    trial.id = static_cast<std::int64_t>(out_.trials.size());
+    trial.parent = integer(event, "parent", -1);
+    if (event.contains("operations")) trial.operations = event["operations"];
+    if (event.contains("hyper")) trial.hyper = event["hyper"];
+    if (const auto p = event.find("predicted"); p != event.end() && p->is_object()) {
+      trial.predicted = number(*p, "mean");
+      trial.predicted_deviation = number(*p, "deviation");
+    }
+    trial.search_s = number(event, "search_s");
+    trial.parameters = integer(event, "parameters");
+    trial.layers = static_cast<int>(integer(event, "layers"));
+    if (const auto c = event.find("per_sample"); c != event.end() && c->is_object())
+      trial.per_sample = {integer(*c, "aiperf_train"), integer(*c, "aiperf_validate"),
+                          integer(*c, "exact_train"), integer(*c, "exact_validate")};
+    trial.proposed_s = now_;
+    out_.trials.push_back(std::move(trial));
+  }
+
+  void started(const Json& event) {
+    TrialRecord* trial = trial_of(event);
+    if (trial == nullptr) return;
+    trial->attempts = static_cast<int>(integer(event, "attempt", 1));
+    trial->worker = static_cast<int>(integer(event, "worker", -1));
+    trial->host = text(event, "host");
+    trial->status = "running";
+    trial->reason.clear();
+    trial->started_s = now_;
+    trial->ended_s.reset();
+    trial->epochs = 0;
+    attempts_[trial->id] = {};
+    if (const auto at = present_.find(trial->worker); at != present_.end()) {
+      WorkerRecord& worker = out_.workers[at->second];
+      ++worker.trials;
+      if (open_[at->second]++ == 0) since_[at->second] = now_;
+    }
+  }
+
+  // Counts are of one attempt from its beginning, so what is new is the difference.
+  void count(TrialRecord& trial, const Json& event) {
+    Attempt& attempt = attempts_[trial.id];
+    const double trained = std::max(attempt.trained, number(event, "trained"));
+    const double validated = std::max(attempt.validated, number(event, "validated"));
+    const double new_trained = trained - attempt.trained;
+    const double new_validated = validated - attempt.validated;
+    attempt = {trained, validated};
+    trial.trained += new_trained;
+    trial.validated += new_validated;
+    const SampleOperations& per = trial.per_sample;
+    moment_.operations += new_trained * static_cast<double>(per.aiperf_train) +
+                          new_validated * static_cast<double>(per.aiperf_validate);
+    moment_.operations_exact += new_trained * static_cast<double>(per.exact_train) +
+                                new_validated * static_cast<double>(per.exact_validate);
+    last_validated_ = new_validated;
+  }
+
+  void epoch(const Json& event) {
+    TrialRecord* trial = trial_of(event);
+    if (trial == nullptr) return;
+    count(*trial, event);
+    trial->epochs = static_cast<int>(integer(event, "epoch"));
+    measured(*trial, fraction(event, "accuracy"));
+  }
+
+  // No error at all of n samples says that it is small, not that it is nothing.
+  void measured(TrialRecord& trial, std::optional<double> accuracy) {
+    if (!accuracy) return;
+    trial.accuracy = std::max(trial.accuracy.value_or(0), *accuracy);
+    const double least = last_validated_ > 0 ? 0.5 / last_validated_ : 1e-6;
+    moment_.error = std::min(moment_.error, std::max(1 - *accuracy, least));
+  }
+
+  void ended(const Json& event) {
+    TrialRecord* trial = trial_of(event);
+    if (trial == nullptr) return;
+    count(*trial, event);
+    trial->status = text(event, "status");
+    trial->reason = text(event, "reason");
+    trial->ended_s = now_;
+    trial->wait_s += number(event, "wait_s");
+    trial->setup_s = number(event, "setup_s");
+    if (const auto at = present_.find(static_cast<int>(integer(event, "worker", -1)));
+        at != present_.end() && open_[at->second] > 0 && --open_[at->second] == 0)
+      out_.workers[at->second].busy_s += now_ - since_[at->second];
+  }
+
+  void busy_until_now(WorkerRecord& worker, std::size_t index) {
+    if (open_[index] > 0) worker.busy_s += now_ - since_[index];
+    open_[index] = 0;
+  }
+
+  void leave(WorkerRecord& worker, const std::string& reason) {
+    busy_until_now(worker, static_cast<std::size_t>(&worker - out_.workers.data()));
+    worker.left_s = now_;
+    worker.reason = reason;
+  }
+
+  void worker(const Json& event) {
+    const int rank = static_cast<int>(integer(event, "rank", -1));
+    if (text(event, "what") == "joined") {
+      present_[rank] = out_.workers.size();
+      out_.workers.push_back(
+          {rank, text(event, "host"), text(event, "device"), now_, std::nullopt, {}, 0, 0});
+      open_.push_back(0);
+      since_.push_back(now_);
+    } else if (const auto at = present_.find(rank); at != present_.end()) {
+      leave(out_.workers[at->second], text(event, "reason"));
+      present_.erase(at);
+    }
+  }
+
+  ExperimentRecord& out_;
+  double now_ = 0;
+  double last_validated_ = 0;
+  Moment moment_;
+  std::vector<Moment> moments_;
+  std::map<std::int64_t, Attempt> attempts_;  // the present one of each trial
+  std::map<int, std::size_t> present_;        // rank → worker
+  std::vector<int> open_;                     // trials in a worker's hands
+  std::vector<double> since_;                 // it has at least one
+};
+
+}  // namespace
+
+SampleOperations count_operations(const Graph& trained) {
+  const Operations aiperf = aiperf_operations(trained);
+  const Operations exact = exact_operations(trained);
+  return {aiperf.forward + aiperf.backward, aiperf.forward, exact.forward + exact.backward,
+          exact_inference(trained)};
+}
+
+Json to_json(const SampleOperations& operations) {
+  return {{"aiperf_train", operations.aiperf_train},
+          {"aiperf_validate", operations.aiperf_validate},
+          {"exact_train", operations.exact_train},
+          {"exact_validate", operations.exact_validate}};
+}
+
+double score_step(double elapsed_s) {
+  if (elapsed_s >= kPoints * kStep) return kStep;
+  const auto* fits =
+      std::ranges::find_if(kFiner, [&](double step) { return elapsed_s >= kPoints * step; });
+  return fits == kFiner.end() ? kFiner.back() : *fits;
+}
+
+ExperimentRecord record_of(const std::vector<Json>& events) {
+  ExperimentRecord record;
+  Reader reader(record);
+  for (const Json& event : events)
+    if (event.is_object()) reader.read(event);
+  if (!events.empty()) reader.finish();
+  return record;
+}
+
+}  // namespace assay::automl

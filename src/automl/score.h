@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "automl/graph.h"
+#include "core/json.h"
+
+namespace assay::automl {
+
+/// Operations for one sample of the graph that is trained (trained_graph.h).
+struct SampleOperations {
+  std::int64_t aiperf_train = 0;     ///< forward and backward, as AIPerf counts
+  std::int64_t aiperf_validate = 0;  ///< forward
+  std::int64_t exact_train = 0;      ///< what is executed (operations.h)
+  std::int64_t exact_validate = 0;
+  friend bool operator==(const SampleOperations&, const SampleOperations&) = default;
+};
+[[nodiscard]] SampleOperations count_operations(const Graph& trained);
+[[nodiscard]] Json to_json(const SampleOperations& operations);
+
+/// One trial, from all its events.
+struct TrialRecord {
+  std::int64_t id = 0;
+  std::int64_t parent = -1;
+  Json operations = Json::array();  ///< morphisms from the parent
+  Json hyper = Json::object();
+  std::optional<double> predicted;  ///< accuracy, by the Gaussian process
+  std::optional<double> predicted_deviation;
+  double search_s = 0;
+  std::int64_t parameters = 0;
+  int layers = 0;
+  SampleOperations per_sample;
+  int attempts = 0;
+  int worker = -1;  ///< rank of the last attempt
+  std::string host;
+  std::string status = "waiting";  ///< waiting, running, ok, failed, lost, stopped
+  std::string reason;
+  std::optional<double> accuracy;  ///< the best epoch of any attempt
+  int epochs = 0;                  ///< complete ones, of the last attempt
+  double trained = 0;              ///< samples, all attempts
+  double validated = 0;
+  double proposed_s = 0;  ///< since the experiment began, as all times here
+  std::optional<double> started_s;
+  std::optional<double> ended_s;
+  double wait_s = 0;   ///< of its worker, before it
+  double setup_s = 0;  ///< of its worker: model, weights, data
+};
+
+/// One worker from joining to leaving.
+struct WorkerRecord {
+  int rank = 0;
+  std::string host;
+  std::string device;
+  double joined_s = 0;
+  std::optional<double> left_s;
+  std::string reason;  ///< why it left
+  double busy_s = 0;   ///< with at least one trial in its hands
+  int trials = 0;
+};
+
+/// The score up to a moment.
+struct ScorePoint {
+  double t_s = 0;
+  double operations = 0;  ///< AIPerf's count of what was trained and validated until then
+  double operations_exact = 0;
+  double ops = 0;  ///< operations / t_s
+  double ops_exact = 0;
+  double error = 1;  ///< 1 − best accuracy so far, at least half a validated sample
+  double score = 0;  ///< −ln(error) · ops
+  double score_exact = 0;
+};
+
+/// Everything that reports and rules need of an experiment.
+struct ExperimentRecord {
+  Json settings = Json::object();
+  double elapsed_s = 0;  ///< of its last event; goes on across resume, without the pause
+  std::string ended;     ///< time, trials, stopped, failed, exhausted; empty: nobody saw an end
+  std::string detail;    ///< why, for people
+  int resumed = 0;
+  std::vector<TrialRecord> trials;    ///< by id
+  std::vector<WorkerRecord> workers;  ///< in the order of joining
+  std::vector<ScorePoint> points;     ///< at multiples of score_step()
+  ScorePoint final;                   ///< at elapsed_s
+  std::optional<std::int64_t> best;   ///< the trial of the largest accuracy, the first of equals
+  std::optional<double> idle_share;   ///< of all workers' presence
+  std::optional<double> wait_share;   ///< workers' waits between trials / their trials' time
+};
+
+/// Between points: 0.1 h, as AIPerf has it. Where that gives fewer than 20 points, the largest of
+/// 180, 120, 60, 30, 15, 10, 5, 2 and 1 s that gives 20; 1 s for what is shorter.
+[[nodiscard]] double score_step(double elapsed_s);
+
+/// From the journal's events (docs/automl.md). Work that was done counts, also that of trials which
+/// were lost, failed or cut off: operations up to their last report, and their accuracy if it was
+/// measured. Pure; fields of a wrong type are passed over.
+[[nodiscard]] ExperimentRecord record_of(const std::vector<Json>& events);
+
+}  // namespace assay::automl

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/files.h"
+
+namespace assay::automl {
+
+/// The weights of finished trials, one file each. When they are more than `limit` bytes together,
+/// those of the least accurate trials go first: their children train from fresh. Evidence of no
+/// result, so that a disk that is full under them only costs them. One thread.
+class WeightsStore {
+ public:
+  WeightsStore(std::filesystem::path directory, std::uint64_t limit);
+
+  /// A file that comes in pieces; in place only when it is complete.
+  class Upload {
+   public:
+    [[nodiscard]] std::int64_t missing() const noexcept { return missing_; }
+    void write(std::string_view piece) noexcept;  ///< at most missing() bytes
+    void finish() noexcept;
+    Upload(Upload&& other) noexcept;
+    Upload& operator=(Upload&& other) = delete;
+    ~Upload();
+
+   private:
+    friend class WeightsStore;
+    Upload(WeightsStore& store, std::int64_t trial, std::int64_t bytes);
+    WeightsStore* store_;
+    std::int64_t trial_;
+    std::int64_t bytes_;
+    std::int64_t missing_;
+    std::filesystem::path part_;
+    UniqueFd fd_;  // none: the disk is full, and what comes is passed over
+  };
+  [[nodiscard]] Upload receive(std::int64_t trial, std::int64_t bytes);
+
+  class Download {
+   public:
+    [[nodiscard]] std::int64_t missing() const noexcept { return missing_; }
+    /// The next piece, of `bytes` at most; zeros for what has gone meanwhile, which the reader's
+    /// checksum finds.
+    [[nodiscard]] std::string read(std::size_t bytes);
+
+   private:
+    friend class WeightsStore;
+    UniqueFd fd_;
+    std::int64_t missing_ = 0;
+  };
+  [[nodiscard]] std::optional<Download> open(std::int64_t trial) const;
+
+  /// What a trial's weights are worth keeping for.
+  void value(std::int64_t trial, double accuracy) { values_[trial] = accuracy; }
+
+ private:
+  [[nodiscard]] std::filesystem::path file(std::int64_t trial) const;
+  void make_room(std::int64_t bytes);
+
+  std::filesystem::path directory_;
+  std::uint64_t limit_;
+  std::uint64_t used_ = 0;
+  std::uint64_t uploads_ = 0;
+  std::map<std::int64_t, std::uint64_t> sizes_;
+  std::map<std::int64_t, double> values_;
+};
+
+}  // namespace assay::automl

@@ -1,0 +1,400 @@
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "automl/experiment.h"
+#include "automl/start_models.h"
+#include "error_of.h"
+
+namespace assay::automl {
+namespace {
+
+ExperimentSettings small_settings(int workers = 2) {
+  ExperimentSettings settings;
+  settings.start = to_json(basic_resnet({8, 8, 3}, 2, 1, 4, 4));
+  settings.workers = workers;
+  settings.max_trials = 100;
+  settings.epochs = {1, 2, 3};
+  return settings;
+}
+
+// Drives an experiment as the coordinator does, but at once and in virtual time.
+struct Driver {
+  explicit Driver(const ExperimentSettings& s) : settings(s), experiment(s), planner(s) {
+    take(experiment.begin(0));
+    plan();
+  }
+  // Goes on from what another one has written.
+  Driver(const ExperimentSettings& s, const std::vector<Json>& events)
+      : settings(s), experiment(s), planner(s), journal(events) {
+    now = events.back()["at_s"].get<double>();
+    const auto planned = planner.replay(events, "journal");
+    take(experiment.begin(now, planned, events));
+    plan();
+  }
+  void take(const Experiment::Actions& actions) {
+    for (const Json& event : actions.journal) journal.push_back(event);
+    for (const auto& tell : actions.tell) {
+      told.push_back(tell);
+      if (tell.accuracy)
+        planner.tell(tell.trial, *tell.accuracy);
+      else
+        planner.tell_failed(tell.trial, tell.reason);
+    }
+    for (const auto& send : actions.send) {
+      if (const auto* trial = std::get_if<Trial>(&send.message))
+        given[send.worker].push_back(*trial);
+      if (std::holds_alternative<Stop>(send.message)) stopped.insert(send.worker);
+      if (const auto* drop = std::get_if<Drop>(&send.message)) dropped.insert(drop->trial);
+    }
+    for (const auto& close : actions.close) closed[close.worker] = close.reason;
+  }
+  void plan() {
+    while (experiment.proposals_wanted(0) > 0) take(experiment.proposed(now, planner.propose()));
+  }
+  void join(int worker, int rank) {
+    take(experiment.joined(now, worker, {kProtocolVersion, "t", rank, "host", "cpu"}));
+    say(worker, Ready{});
+  }
+  void say(int worker, const WorkerMessage& message) {
+    take(experiment.said(now, worker, message));
+    plan();
+  }
+  [[nodiscard]] const Trial& last(int worker) { return given[worker].back(); }
+  void train(int worker, double accuracy, int epochs = 1) {
+    const std::int64_t id = last(worker).trial;
+    for (int e = 1; e <= epochs; ++e)
+      say(worker, Epoch{id, e, accuracy, 1, 100 * e, 10 * e, 1.0 * e});
+    say(worker, Done{id, true, "", accuracy, epochs, 100 * epochs, 10 * epochs, 1, 0, 0});
+    say(worker, Ready{});
+  }
+  [[nodiscard]] std::vector<Json> events(const std::string& kind) const {
+    std::vector<Json> out;
+    for (const Json& event : journal)
+      if (event["event"] == kind) out.push_back(event);
+    return out;
+  }
+
+  ExperimentSettings settings;
+  Experiment experiment;
+  Planner planner;
+  double now = 0;
+  std::vector<Json> journal;
+  std::vector<Experiment::Tell> told;
+  std::map<int, std::vector<Trial>> given;
+  std::set<int> stopped;
+  std::set<std::int64_t> dropped;
+  std::map<int, std::string> closed;
+};
+
+TEST(Experiment, GivesEveryWorkerADifferentTrialAtOnce) {
+  Driver d(small_settings(4));
+  for (int w = 0; w < 4; ++w) d.join(w, w);
+  std::set<std::int64_t> ids;
+  for (int w = 0; w < 4; ++w) ids.insert(d.last(w).trial);
+  EXPECT_EQ(ids.size(), 4U);
+  EXPECT_FALSE(d.last(0).parent.has_value());
+  EXPECT_TRUE(d.last(1).parent.has_value());
+}
+
+TEST(Experiment, HasATrialReadyBeforeAWorkerAsks) {
+  Driver d(small_settings(2));
+  d.join(0, 0);
+  d.join(1, 1);
+  EXPECT_EQ(d.experiment.status().waiting, 0);  // nothing is known yet to prepare it from
+  d.train(0, 0.5);
+  EXPECT_EQ(d.experiment.status().idle, 0);
+  EXPECT_GE(d.experiment.status().waiting, 1);
+}
+
+TEST(Experiment, EpochsAndPatienceGrowWithTheRound) {
+  Driver d(small_settings(2));
+  d.join(0, 0);
+  std::vector<int> epochs;
+  std::vector<int> patience;
+  for (int i = 0; i < 8; ++i) {
+    epochs.push_back(d.last(0).epochs);
+    patience.push_back(d.last(0).patience.epochs);
+    d.train(0, 0.5);
+  }
+  EXPECT_EQ(epochs, (std::vector{1, 1, 2, 2, 3, 3, 3, 3}));
+  EXPECT_EQ(patience, (std::vector{6, 6, 8, 8, 10, 10, 12, 12}));
+}
+
+TEST(Experiment, TellsThePlannerTheBestAccuracyThatWasReported) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  const std::int64_t id = d.last(0).trial;
+  d.say(0, Epoch{id, 1, 0.7, 1, 100, 10, 1});
+  d.say(0, Epoch{id, 2, 0.6, 1, 200, 20, 2});
+  d.say(0, Done{id, true, "", 0.99, 2, 200, 20, 2, 0, 0});  // says more than it has shown
+  ASSERT_EQ(d.told.size(), 1U);
+  EXPECT_EQ(d.told[0].accuracy, 0.7);
+}
+
+TEST(Experiment, GivesALostWorkersTrialToAnotherAndNamesTheLoss) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  const std::int64_t id = d.last(0).trial;
+  d.take(d.experiment.left(1, 0, "the connection was closed"));
+  d.join(1, 1);
+  EXPECT_EQ(d.last(1).trial, id);
+  EXPECT_EQ(d.last(1).attempt, 2);
+  EXPECT_TRUE(d.told.empty());
+  const Json lost = d.events("ended").at(0);
+  EXPECT_EQ(lost["status"], "lost");
+  EXPECT_NE(lost["reason"].get<std::string>().find("worker 0 on host"), std::string::npos);
+}
+
+TEST(Experiment, GivesUpOnATrialThatCostsWorkerAfterWorker) {
+  Driver d(small_settings());
+  for (int w = 0; w < 3; ++w) {
+    d.join(w, w);
+    EXPECT_EQ(d.last(w).trial, 0);
+    d.take(d.experiment.left(1, w, "gone"));
+  }
+  ASSERT_EQ(d.told.size(), 1U);
+  EXPECT_FALSE(d.told[0].accuracy.has_value());
+  d.join(3, 3);
+  EXPECT_NE(d.last(3).trial, 0);
+}
+
+TEST(Experiment, ASilentWorkerIsLostAndNamed) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  d.join(1, 1);
+  d.now = 29;
+  d.say(1, Alive{});
+  d.take(d.experiment.tick(31));
+  ASSERT_TRUE(d.closed.contains(0));
+  EXPECT_FALSE(d.closed.contains(1));
+  EXPECT_EQ(d.closed[0], "nothing was heard of it for 31 s");
+  EXPECT_EQ(d.events("worker").back()["what"], "left");
+}
+
+TEST(Experiment, AResultThatIsNoNumberFailsTheTrialNotTheWorker) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  const std::int64_t id = d.last(0).trial;
+  d.take(d.experiment.failed(1, 0, id, "accuracy is null"));
+  ASSERT_EQ(d.told.size(), 1U);
+  EXPECT_FALSE(d.told[0].accuracy.has_value());
+  EXPECT_TRUE(d.dropped.contains(id));
+  EXPECT_TRUE(d.closed.empty());
+  d.say(0, Done{id, false, "dropped", 0, 0, 0, 0, 0, 0, 0});
+  d.say(0, Ready{});
+  EXPECT_NE(d.last(0).trial, id);
+}
+
+TEST(Experiment, ATrialThatCannotBeBegunIsTriedOnAnotherWorkerOnce) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  d.join(1, 1);
+  const std::int64_t id = d.last(0).trial;
+  const Done failed{id, false, "no such folder", 0, 0, 0, 0, 0, 0, 0};
+  d.say(0, failed);
+  d.say(0, Ready{});
+  EXPECT_NE(d.last(0).trial, id);
+  d.train(1, 0.5);
+  EXPECT_EQ(d.last(1).trial, id);
+  d.say(1, failed);
+  EXPECT_FALSE(d.told.back().accuracy.has_value());
+  EXPECT_EQ(d.told.back().trial, id);
+}
+
+TEST(Experiment, AWorkerThatCannotBeginAnythingIsSentAwayByName) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  d.join(1, 1);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_FALSE(d.closed.contains(0));
+    d.say(0, Done{d.last(0).trial, false, "/data is missing", 0, 0, 0, 0, 0, 0, 0});
+    d.say(0, Ready{});
+    d.train(1, 0.5);
+  }
+  ASSERT_TRUE(d.closed.contains(0));
+  EXPECT_NE(d.closed[0].find("/data is missing"), std::string::npos);
+}
+
+TEST(Experiment, EndsWhenNothingButFailuresComes) {
+  Driver d(small_settings(1));
+  d.join(0, 0);
+  for (int i = 0; i < 40 && !d.experiment.ended(); ++i) {
+    d.say(0, Done{d.last(0).trial, false, "out of memory", 0, 0, 1, 0, 0, 0, 0});
+    if (!d.experiment.ended()) d.say(0, Ready{});
+  }
+  EXPECT_EQ(d.experiment.end_reason(), "failed");
+  EXPECT_NE(d.experiment.end_detail().find("out of memory"), std::string::npos);
+}
+
+TEST(Experiment, ATrialThatNeverEndsIsEndedAndKeepsWhatItMeasured) {
+  ExperimentSettings settings = small_settings();
+  settings.trial_limit = std::chrono::seconds(100);
+  Driver d(settings);
+  d.join(0, 0);
+  const std::int64_t id = d.last(0).trial;
+  d.now = 99;
+  d.say(0, Epoch{id, 1, 0.6, 1, 100, 10, 99});
+  d.take(d.experiment.tick(101));
+  EXPECT_TRUE(d.dropped.contains(id));
+  d.now = 102;
+  d.say(0, Done{id, false, "dropped", 0.6, 1, 150, 10, 102, 0, 0});
+  ASSERT_EQ(d.told.size(), 1U);
+  EXPECT_EQ(d.told[0].accuracy, 0.6);
+  EXPECT_EQ(d.events("ended").back()["trained"], 150);
+}
+
+TEST(Experiment, AWorkerThatDoesNotEndItsTrialWhenToldIsGivenUp) {
+  ExperimentSettings settings = small_settings();
+  settings.trial_limit = std::chrono::seconds(100);
+  Driver d(settings);
+  d.join(0, 0);
+  for (d.now = 1; d.now < 140; ++d.now) {
+    d.say(0, Alive{});
+    d.take(d.experiment.tick(d.now));
+  }
+  ASSERT_TRUE(d.closed.contains(0));
+  EXPECT_NE(d.closed[0].find("did not end trial 0"), std::string::npos);
+  EXPECT_EQ(d.told.size(), 1U);  // it is not given to another worker, to hang there too
+}
+
+TEST(Experiment, EndsAfterTheLastTrial) {
+  ExperimentSettings settings = small_settings();
+  settings.max_trials = 5;
+  Driver d(settings);
+  d.join(0, 0);
+  d.join(1, 1);
+  int trained = 0;
+  while (!d.experiment.ended()) {
+    const int w = trained % 2;
+    if (d.given[w].empty() || d.experiment.status().running == 0) break;
+    const bool busy = d.experiment.graph(d.last(w).trial) != nullptr;
+    ASSERT_TRUE(busy);
+    d.train(w, 0.5);
+    ++trained;
+    if (trained > 10) break;
+  }
+  EXPECT_EQ(d.experiment.end_reason(), "trials");
+  EXPECT_EQ(d.events("proposed").size(), 5U);
+  EXPECT_EQ(d.stopped, (std::set{0, 1}));
+  EXPECT_EQ(d.journal.back()["event"], "end");
+}
+
+TEST(Experiment, EndsWhenTheTimeIsOverAndCountsWhatWasUnderWay) {
+  ExperimentSettings settings = small_settings();
+  settings.max_duration = std::chrono::seconds(50);
+  Driver d(settings);
+  d.join(0, 0);
+  d.now = 40;
+  d.say(0, Epoch{d.last(0).trial, 1, 0.9, 1, 1000, 100, 40});
+  d.take(d.experiment.tick(50));
+  EXPECT_EQ(d.experiment.end_reason(), "time");
+  EXPECT_EQ(d.events("ended").back()["status"], "stopped");
+  const ExperimentRecord record = record_of(d.journal);
+  EXPECT_NEAR(record.final.error, 0.1, 1e-12);
+  EXPECT_GT(record.final.score, 0);
+  EXPECT_EQ(record.elapsed_s, 50);
+  d.take(d.experiment.left(60, 0, "closed"));  // after the end: not part of it
+  EXPECT_EQ(record_of(d.journal).elapsed_s, 50);
+}
+
+TEST(Experiment, AWorkerMayHoldTheNextTrialWhileItEndsTheLast) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  const std::int64_t first = d.last(0).trial;
+  d.say(0, Epoch{first, 1, 0.5, 1, 100, 10, 1});
+  d.say(0, Ready{});
+  EXPECT_NE(d.last(0).trial, first);
+  d.say(0, Done{first, true, "", 0.5, 1, 100, 10, 1, 0, 0});
+  EXPECT_EQ(d.told.size(), 1U);
+  d.say(0, Ready{});
+  d.say(0, Ready{});  // a third at once
+  EXPECT_TRUE(d.closed.contains(0));
+}
+
+TEST(Experiment, OfTheSameRankReplacesTheOlderWorker) {
+  Driver d(small_settings());
+  d.join(0, 7);
+  const std::int64_t id = d.last(0).trial;
+  d.join(1, 7);
+  EXPECT_TRUE(d.closed.contains(0));
+  EXPECT_EQ(d.last(1).trial, id);
+}
+
+TEST(Experiment, GoesOnFromAnyLineOfItsJournalAsIfNothingHadHappened) {
+  ExperimentSettings settings = small_settings();
+  settings.max_trials = 12;
+  // Accuracy depends on the architecture alone, so that a resumed search meets the same results.
+  const auto worth = [](Driver& d) {
+    const Graph* graph = d.experiment.graph(d.last(0).trial);
+    return 0.3 + 0.5 * static_cast<double>(graph->hash() % 1000) / 1000;
+  };
+  Driver whole(settings);
+  whole.join(0, 0);
+  while (!whole.experiment.ended()) whole.train(0, worth(whole));
+  const auto outcome = [](const std::vector<Json>& journal) {
+    const ExperimentRecord record = record_of(journal);
+    std::vector<std::string> out;
+    for (const TrialRecord& trial : record.trials)
+      out.push_back(trial.status + dump_line(trial.operations) + dump_line(trial.hyper) +
+                    std::to_string(trial.accuracy.value_or(-1)));
+    return out;
+  };
+  const auto expected = outcome(whole.journal);
+  ASSERT_EQ(expected.size(), 12U);
+  for (std::size_t cut = 1; cut < whole.journal.size(); cut += 3) {
+    const std::vector<Json> half(whole.journal.begin(),
+                                 whole.journal.begin() + static_cast<std::ptrdiff_t>(cut));
+    Driver resumed(settings, half);
+    resumed.join(0, 0);
+    while (!resumed.experiment.ended()) resumed.train(0, worth(resumed));
+    EXPECT_EQ(outcome(resumed.journal), expected) << "cut after line " << cut;
+  }
+}
+
+TEST(Experiment, KeepsFinishedTrialsWhenItIsResumed) {
+  Driver first(small_settings());
+  first.join(0, 0);
+  first.train(0, 0.5);
+  first.train(0, 0.6);
+  Driver second(small_settings(), first.journal);
+  EXPECT_EQ(second.experiment.status().ok, 2);
+  second.join(5, 0);
+  EXPECT_EQ(second.last(5).trial, 2);
+  EXPECT_EQ(second.last(5).attempt, 1);
+}
+
+TEST(Settings, SurviveTheirJson) {
+  ExperimentSettings settings;
+  settings.patience = Patience{4, 0.01};
+  settings.max_duration = std::chrono::minutes(7);
+  settings.limits.parameters = 12345;
+  EXPECT_EQ(to_json(settings_from_json(to_json(settings), "x")), to_json(settings));
+}
+
+TEST(Settings, NameWhatIsWrongInASpace) {
+  ExperimentSettings settings;
+  settings.space = {{"lerning_rate", {{"type", "uniform"}, {"low", 0}, {"high", 1}}}};
+  EXPECT_NE(testing::error_of([&] {
+              check(settings, "s.yaml:3");
+              return 0;
+            }).find("did you mean 'learning_rate'"),
+            std::string::npos);
+  settings.space = {{"kernel_size", {{"type", "choice"}, {"options", {3, 4}}}}};
+  EXPECT_NE(testing::error_of([&] {
+              check(settings, "s.yaml:3");
+              return 0;
+            }).find("kernel_size"),
+            std::string::npos);
+  settings.space = {{"dropout", {{"type", "uniform"}, {"low", 0.5}, {"high", 0.1}}}};
+  EXPECT_NE(testing::error_of([&] {
+              check(settings, "s.yaml:3");
+              return 0;
+            }).find("empty"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay::automl
