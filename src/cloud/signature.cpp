@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <map>
 
 #include <fmt/format.h>
@@ -194,20 +193,6 @@ std::string v4_authorization(const Signable& request, const Credentials& key,
   return fmt::format("AWS4-HMAC-SHA256 Credential={}/{},SignedHeaders={},Signature={}",
                      key.access_key, v4_scope(request, region), signed_names(normalized(request)),
                      v4_signature(request, key.secret_key, region));
-}
-
-std::string http_date(std::int64_t wall_ns) {
-  constexpr std::array<std::string_view, 7> days = {"Sun", "Mon", "Tue", "Wed",
-                                                    "Thu", "Fri", "Sat"};
-  constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const std::time_t seconds = wall_ns / 1'000'000'000;
-  std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT",
-                     days[static_cast<std::size_t>(utc.tm_wday)], utc.tm_mday,
-                     months[static_cast<std::size_t>(utc.tm_mon)], utc.tm_year + 1900, utc.tm_hour,
-                     utc.tm_min, utc.tm_sec);
 }
 
 }  // namespace assay::cloud

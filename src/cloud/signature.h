@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,8 +46,5 @@ struct Signable {
                                        std::string_view region);
 [[nodiscard]] std::string v4_authorization(const Signable& request, const Credentials& key,
                                            std::string_view region);
-
-/// "Sat, 12 Oct 2015 08:12:38 GMT".
-[[nodiscard]] std::string http_date(std::int64_t wall_ns);
 
 }  // namespace assay::cloud

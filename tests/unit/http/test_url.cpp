@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
+#include "http/date.h"
 #include "http/url.h"
 
 namespace assay::http {
@@ -47,6 +48,12 @@ TEST(Url, DoesNotRepeatAPasswordThatItRefuses) {
   const std::string error = error_of([] { return parse_url("https://me:hunter2@host/", "t"); });
   EXPECT_NE(error.find("password"), std::string::npos);
   EXPECT_EQ(error.find("hunter2"), std::string::npos);
+}
+
+TEST(HttpDate, IsRfc1123InUtc) {
+  EXPECT_EQ(http_date(1444637558'000'000'000), "Mon, 12 Oct 2015 08:12:38 GMT");
+  EXPECT_EQ(parse_http_date("Mon, 12 Oct 2015 08:12:38 GMT"), 1444637558'000'000'000);
+  EXPECT_EQ(parse_http_date("yesterday"), std::nullopt);
 }
 
 }  // namespace
