@@ -28,6 +28,14 @@ ServerResponse xml_reply(const std::string& body) {
   return response;
 }
 
+std::map<std::string, std::string> metadata_of(const ServerRequest& request) {
+  std::map<std::string, std::string> out;
+  for (const auto& header : request.headers)
+    if (header.first.starts_with("x-obs-meta-") || header.first.starts_with("x-amz-meta-"))
+      out.insert(header);
+  return out;
+}
+
 struct Range {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -119,7 +127,8 @@ void ObsStore::put_text(const std::string& bucket, const std::string& key,
   object = {{segment},
             content.size(),
             cloud::to_hex(cloud::digest(cloud::Hash::md5, content)),
-            wall_now_ns()};
+            wall_now_ns(),
+            {}};
 }
 
 ServerResponse ObsStore::handle(ServerRequest& request, const std::string& bucket,
@@ -130,7 +139,8 @@ ServerResponse ObsStore::handle(ServerRequest& request, const std::string& bucke
   if (found == buckets_.end())
     return obs_error(404, "NoSuchBucket", "The specified bucket does not exist.", bucket);
   Objects& objects = found->second;
-  if (request.method == "POST" && request.parameter("uploads")) return begin_upload(bucket, key);
+  if (request.method == "POST" && request.parameter("uploads"))
+    return begin_upload(request, bucket, key);
   if (request.parameter("uploadId")) return upload_operation(request, objects, bucket, key);
   if (request.method == "PUT") return put(request, objects, key);
   const auto object = objects.find(key);
@@ -228,6 +238,7 @@ ServerResponse ObsStore::get(const ServerRequest& request, const Object& object)
   response.headers.emplace_back("ETag", "\"" + object.etag + "\"");
   response.headers.emplace_back("Content-Type", "binary/octet-stream");
   response.headers.emplace_back("Accept-Ranges", "bytes");
+  for (const auto& [name, value] : object.metadata) response.headers.emplace_back(name, value);
   const std::string wanted = request.header("if-match");
   if (!wanted.empty() && wanted != "\"" + object.etag + "\"" && wanted != object.etag)
     return obs_error(412, "PreconditionFailed", "At least one of the preconditions did not hold.");
@@ -269,15 +280,16 @@ ServerResponse ObsStore::put(ServerRequest& request, Objects& objects, const std
   Object& object = objects[key];
   forget(object.segments);
   const std::string etag = cloud::to_hex(request.body_md5);
-  object = {{keep(request)}, request.body_size, etag, wall_now_ns()};
+  object = {{keep(request)}, request.body_size, etag, wall_now_ns(), metadata_of(request)};
   ServerResponse response;
   response.headers.emplace_back("ETag", "\"" + etag + "\"");
   return response;
 }
 
-ServerResponse ObsStore::begin_upload(const std::string& bucket, const std::string& key) {
+ServerResponse ObsStore::begin_upload(const ServerRequest& request, const std::string& bucket,
+                                      const std::string& key) {
   const std::string id = fmt::format("upload{:08}", ++next_upload_);
-  uploads_[id] = {bucket, key, {}};
+  uploads_[id] = {bucket, key, metadata_of(request), {}};
   return xml_reply(
       fmt::format("<InitiateMultipartUploadResult><Bucket>{}</Bucket><Key>{}</Key><UploadId>{}"
                   "</UploadId></InitiateMultipartUploadResult>",
@@ -345,6 +357,7 @@ ServerResponse ObsStore::complete(const ServerRequest& request, Objects& objects
   object.etag =
       fmt::format("{}-{}", cloud::to_hex(cloud::digest(cloud::Hash::md5, tags)), named.size());
   object.modified_ns = wall_now_ns();
+  object.metadata = upload.metadata;
   Object& place = objects[upload.key];
   forget(place.segments);
   place = object;

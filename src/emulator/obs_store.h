@@ -40,6 +40,7 @@ class ObsStore {
     std::uint64_t size = 0;
     std::string etag;  // without quotes
     std::int64_t modified_ns = 0;
+    std::map<std::string, std::string> metadata;  // x-obs-meta-…, x-amz-meta-…
   };
   struct Part {
     Segment segment;
@@ -47,6 +48,7 @@ class ObsStore {
   };
   struct Upload {
     std::string bucket, key;
+    std::map<std::string, std::string> metadata;
     std::map<int, Part> parts;
   };
   using Objects = std::map<std::string, Object>;
@@ -56,7 +58,8 @@ class ObsStore {
                       const Objects& objects) const;
   ServerResponse get(const ServerRequest& request, const Object& object) const;
   ServerResponse put(ServerRequest& request, Objects& objects, const std::string& key);
-  ServerResponse begin_upload(const std::string& bucket, const std::string& key);
+  ServerResponse begin_upload(const ServerRequest& request, const std::string& bucket,
+                              const std::string& key);
   ServerResponse upload_operation(ServerRequest& request, Objects& objects,
                                   const std::string& bucket, const std::string& key);
   ServerResponse put_part(ServerRequest& request, Upload& upload);
