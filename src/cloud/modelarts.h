@@ -147,8 +147,9 @@ class TrainingJobs {
  public:
   explicit TrainingJobs(ModelArtsService& service) : service_(service) {}
 
-  /// Makes and starts a job. When the answer is lost, it looks for a job of that name made since:
-  /// a job that was made is never left unseen.
+  /// Makes and starts a job. When the answer is lost, the job is looked for by its name and by a
+  /// mark in its environment (ASSAY_REQUEST_ID): a job that was made is not left unseen, and
+  /// another's of that name is not taken for it.
   [[nodiscard]] TrainingJob create(const TrainingJobSpec& spec, const std::stop_token& stop = {});
   [[nodiscard]] TrainingJob get(const std::string& id, const std::stop_token& stop = {});
   /// The job of exactly this name, or nothing. (The service itself looks for parts of names.)

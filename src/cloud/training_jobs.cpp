@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -8,13 +9,18 @@
 #include "cloud/service_error.h"
 #include "cloud/tolerant_json.h"
 #include "core/error.h"
-#include "core/time.h"
 
 namespace assay::cloud {
 
 namespace {
 
 constexpr int kPage = 50;  // the service's most
+constexpr const char* kMark = "ASSAY_REQUEST_ID";
+
+std::string random_mark() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}{:08x}", device(), device(), device());
+}
 
 Json search_body(const std::string& name_part, std::size_t offset) {
   Json body = {{"offset", offset}, {"limit", kPage}, {"sort_by", "create_time"}, {"order", "desc"}};
@@ -56,20 +62,29 @@ std::optional<TrainingJob> TrainingJobs::find(const std::string& name,
 
 TrainingJob TrainingJobs::create(const TrainingJobSpec& spec, const std::stop_token& stop) {
   check(spec);
+  Json body = to_json(spec);
+  // By this the job is known to be ours, should the answer get lost.
+  const std::string mark = random_mark();
+  body["algorithm"]["environments"][kMark] = mark;
+  const auto made = [&]() -> std::optional<TrainingJob> {
+    // Also when the caller was told to stop: it must learn of a job that runs.
+    const std::stop_token patient = stop.stop_requested() ? std::stop_token() : stop;
+    const auto found = find(spec.name, patient);
+    if (!found) return std::nullopt;
+    TrainingJob job = get(found->id, patient);
+    const Json& environment = member(member(job.raw, "algorithm"), "environments");
+    if (text_of(environment, kMark) != mark) return std::nullopt;
+    return job;
+  };
   try {
     return training_job_from_json(
-        service_.call("POST", "v2", "/training-jobs", {}, to_json(spec), false, stop));
+        service_.call("POST", "v2", "/training-jobs", {}, body, false, stop));
   } catch (const ServiceError& e) {
     if (e.status() < 500) throw;
-    if (auto made = find(spec.name, stop)) return *std::move(made);
+    if (auto job = made()) return *std::move(job);
     throw;
   } catch (const Error&) {
-    if (stop.stop_requested()) {
-      // The caller goes; it must still learn of a job that runs.
-      if (auto made = find(spec.name, {})) return *std::move(made);
-      throw;
-    }
-    if (auto made = find(spec.name, stop)) return *std::move(made);
+    if (auto job = made()) return *std::move(job);
     throw;
   }
 }
