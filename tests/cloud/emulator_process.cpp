@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <random>
+#include <stdexcept>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -12,36 +13,13 @@
 
 namespace assay::cloud {
 
-EmulatorTest::EmulatorTest() = default;
-
-EmulatorTest::~EmulatorTest() {
-  if (pid_ <= 0) return;
-  ::kill(pid_, SIGTERM);
-  int status = 0;
-  ::waitpid(pid_, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status)) << "the emulator did not end by itself";
-}
-
-http::ClientOptions EmulatorTest::quick() {
-  http::ClientOptions options;
-  options.retry.first_pause = std::chrono::milliseconds(5);
-  options.retry.longest_pause = std::chrono::milliseconds(50);
-  options.stall_timeout = std::chrono::seconds(30);
-  return options;
-}
-
-void EmulatorTest::start(const Json& settings) {
-  ASSERT_EQ(pid_, -1) << "started twice";
-  Json config = {{"access_key", access_key_}, {"secret_key", secret_key_},
-                 {"user", "tester"},          {"password", password_},
-                 {"domain", "assay"},         {"buckets", {"bucket-one"}}};
-  config.update(settings);
-  write_file_atomic(folder_ / "emulator.json", dump_pretty(config), false);
+EmulatorProcess::EmulatorProcess(const std::filesystem::path& folder, const Json& settings) {
+  write_file_atomic(folder / "emulator.json", dump_pretty(settings), false);
   Pipe out = make_pipe();
   const std::string program = ASSAY_BIN_DIR "/assay-cloud-emulator";
-  const std::string file = (folder_ / "emulator.json").string();
-  const std::string root = (folder_ / "emulator").string();
-  const std::string errors = (folder_ / "emulator.err").string();
+  const std::string file = (folder / "emulator.json").string();
+  const std::string root = (folder / "emulator").string();
+  const std::string errors = (folder / "emulator.err").string();
   pid_ = ::fork();
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -56,38 +34,74 @@ void EmulatorTest::start(const Json& settings) {
   char c = 0;
   while (::read(out.read.get(), &c, 1) == 1 && c != '\n') line += c;
   const std::string mark = "listening on ";
-  ASSERT_EQ(line.rfind(mark, 0), 0U) << line << read_file_or_empty(errors);
+  if (!line.starts_with(mark)) {
+    ::waitpid(pid_, nullptr, 0);
+    throw std::runtime_error("no emulator: " + line + read_file_or_empty(errors));
+  }
   url_ = line.substr(mark.size());
 }
 
-const std::string& EmulatorTest::url() {
-  if (pid_ == -1) start();
-  return url_;
+EmulatorProcess::~EmulatorProcess() {
+  ::kill(pid_, SIGTERM);
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "the emulator did not end by itself";
 }
 
+Json EmulatorProcess::control(http::Client& client, const std::string& method,
+                              const std::string& path, const Json& body) const {
+  http::Request request;
+  request.method = method;
+  request.origin = url_;
+  request.path = "/_emulator/" + path;
+  if (!body.is_null()) request.body = dump_line(body);
+  const http::Response response = client.send(request);
+  if (response.status != 200) throw std::runtime_error(response.body);
+  return parse_json_or_null(response.body);
+}
+
+http::ClientOptions EmulatorTest::quick() {
+  http::ClientOptions options;
+  options.retry.first_pause = std::chrono::milliseconds(5);
+  options.retry.longest_pause = std::chrono::milliseconds(50);
+  options.stall_timeout = std::chrono::seconds(30);
+  return options;
+}
+
+void EmulatorTest::start(const Json& settings) {
+  Json config = {{"access_key", access_key_}, {"secret_key", secret_key_},
+                 {"user", "tester"},          {"password", password_},
+                 {"domain", "assay"},         {"buckets", {"bucket-one"}}};
+  config.update(settings);
+  process_.emplace(folder_, config);
+}
+
+EmulatorProcess& EmulatorTest::emulator() {
+  if (!process_) start();
+  return *process_;
+}
+
+const std::string& EmulatorTest::url() {
+  return emulator().url();
+}
 std::string EmulatorTest::host() {
   return url().substr(7);
 }
 
-Json EmulatorTest::control(const std::string& method, const std::string& path, const Json& body) {
-  http::Request request;
-  request.method = method;
-  request.origin = url();
-  request.path = "/_emulator/" + path;
-  if (!body.is_null()) request.body = dump_line(body);
-  const http::Response response = client_.send(request);
-  EXPECT_EQ(response.status, 200) << response.body;
-  return parse_json_or_null(response.body);
+void EmulatorTest::fault(const Json& fault) {
+  (void)emulator().control(client_, "POST", "faults", fault);
 }
 
-void EmulatorTest::fault(const Json& fault) {
-  (void)control("POST", "faults", fault);
+void EmulatorTest::clear_faults() {
+  (void)emulator().control(client_, "DELETE", "faults");
 }
+
 void EmulatorTest::expire_tokens() {
-  (void)control("POST", "expire-tokens");
+  (void)emulator().control(client_, "POST", "expire-tokens");
 }
+
 std::uint64_t EmulatorTest::count(const std::string& what) {
-  return control("GET", "counts").value(what, std::uint64_t{0});
+  return emulator().control(client_, "GET", "counts").value(what, std::uint64_t{0});
 }
 
 ObsOptions EmulatorTest::obs_options() {

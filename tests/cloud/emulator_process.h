@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -14,23 +15,38 @@
 
 namespace assay::cloud {
 
+/// A running assay-cloud-emulator; ends with this object.
+class EmulatorProcess {
+ public:
+  /// `settings` is its configuration; its files go below `folder`. Throws std::runtime_error.
+  EmulatorProcess(const std::filesystem::path& folder, const Json& settings);
+  EmulatorProcess(const EmulatorProcess&) = delete;
+  EmulatorProcess& operator=(const EmulatorProcess&) = delete;
+  ~EmulatorProcess();
+
+  [[nodiscard]] const std::string& url() const { return url_; }
+  /// Asks its control interface; throws std::runtime_error when it refuses.
+  [[nodiscard]] Json control(http::Client& client, const std::string& method,
+                             const std::string& path, const Json& body = Json()) const;
+
+ private:
+  pid_t pid_ = -1;
+  std::string url_;
+};
+
 /// A folder and an emulator of its own for every test, with the bucket "bucket-one". Retries are
 /// quick, so that faults cost no time.
 class EmulatorTest : public ::testing::Test {
  protected:
-  EmulatorTest();
-  ~EmulatorTest() override;
-
   /// Starts the emulator with these settings over the usual ones; the first use does it with none.
   void start(const Json& settings = Json::object());
   [[nodiscard]] const std::string& url();
   [[nodiscard]] std::string host();  ///< "127.0.0.1:port"
   void fault(const Json& fault);
+  void clear_faults();
   void expire_tokens();
   /// How often "METHOD service" was asked, as "PUT obs".
   [[nodiscard]] std::uint64_t count(const std::string& what);
-  [[nodiscard]] Json control(const std::string& method, const std::string& path,
-                             const Json& body = Json());
 
   [[nodiscard]] ObsOptions obs_options();
   [[nodiscard]] ObsBucket bucket() { return {client_, credentials_, obs_options(), "bucket-one"}; }
@@ -49,8 +65,9 @@ class EmulatorTest : public ::testing::Test {
   http::Client client_{quick()};
 
  private:
-  pid_t pid_ = -1;
-  std::string url_;
+  [[nodiscard]] EmulatorProcess& emulator();
+
+  std::optional<EmulatorProcess> process_;
 };
 
 }  // namespace assay::cloud
