@@ -17,7 +17,10 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 
 # Shared, unlike the others: libcurl brings OpenSSL's shared library (its own static library would
-# need a dozen more), and two copies of OpenSSL in one program would mix up their state.
+# need a dozen more), and two copies of OpenSSL in one program would mix up their state. A build
+# folder may remember the static one.
+unset(OPENSSL_CRYPTO_LIBRARY CACHE)
+unset(OPENSSL_SSL_LIBRARY CACHE)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(CURL 7.85 REQUIRED)
 

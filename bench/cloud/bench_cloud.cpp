@@ -1,6 +1,6 @@
 // The cloud clients against curl, on loopback, with the emulator as the store. Both sides send the
 // same bytes to the same process, in turns; medians are compared.
-//   bench_cloud [MiB of the large file = 1024] [rounds = 5] [small files = 5000]
+//   bench_cloud [MiB of the large file = 1024] [rounds = 5] [small files = 5000] [transfers at once = 8]
 
 #include <algorithm>
 #include <cstdlib>
@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
     FixedCredentials key({"AKBENCH", "bench-secret", ""});
     ObsOptions options;
     options.endpoint = emulator.url();
+    if (argc > 4) options.parallel = std::atoi(argv[4]);
     ObsBucket store(client, key, options, "bench");
     large_file(store, temporary.path(), static_cast<std::uint64_t>(mib), rounds);
     small_files(store, temporary.path(), count, "no delay", rounds);
