@@ -1,6 +1,7 @@
 // The cloud clients against curl, on loopback, with the emulator as the store. Both sides send the
 // same bytes to the same process, in turns; medians are compared.
-//   bench_cloud [MiB of the large file = 1024] [rounds = 5] [small files = 5000] [transfers at once = 8]
+//   bench_cloud [MiB of the large file = 1024] [rounds = 5] [small files = 5000] [transfers at once
+//   = 8]
 
 #include <algorithm>
 #include <cstdlib>

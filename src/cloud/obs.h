@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cloud/credentials.h"
+#include "core/error.h"
 #include "http/client.h"
 
 namespace assay::cloud {
@@ -96,13 +97,15 @@ class ObsBucket {
   [[nodiscard]] std::string describe(const std::string& method, const std::string& key) const;
   ObjectInfo put_parts(const std::string& key, const std::filesystem::path& path,
                        std::uint64_t size, const std::stop_token& stop);
+  /// `etags` as the service gave them; `expected` may be empty when it cannot be known.
   std::string finish_upload(const std::string& key, const std::string& upload,
-                            const std::vector<std::string>& md5s, const std::stop_token& stop);
-  /// Sends a part of a file; the raw MD5 of what arrived.
-  std::string send_slice(http::Request request, const std::string& key, http::FileSlice slice,
-                         const std::stop_token& stop);
-  std::string fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size,
-                          int file, const std::filesystem::path& path, const std::stop_token& stop);
+                            const std::vector<std::string>& etags, const std::string& expected,
+                            const std::stop_token& stop);
+  void fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size, int file,
+                   const std::filesystem::path& path, const std::stop_token& stop);
+  [[nodiscard]] Error arrived_changed(const std::string& key, const std::string& ours,
+                                      const std::string& theirs,
+                                      const std::filesystem::path& path) const;
 
   http::Client& client_;
   CredentialSource& credentials_;

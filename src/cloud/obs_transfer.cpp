@@ -1,7 +1,9 @@
 // Files to and from an object store: in one piece, or in parts, several at once.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <future>
 #include <mutex>
 
 #include <fcntl.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "cloud/digest.h"
+#include "cloud/md5_lanes.h"
 #include "cloud/obs.h"
 #include "cloud/parallel.h"
 #include "cloud/service_error.h"
@@ -35,29 +38,20 @@ std::string unquoted(std::string text) {
   return text;
 }
 
-/// Raw MD5 of a part of a file.
-std::string md5_of_slice(const std::filesystem::path& path, std::uint64_t offset,
-                         std::uint64_t size) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file)
-    throw system_error(ErrorKind::environment, "cannot read the file", path.string(), errno);
-  Digest md5(Hash::md5);
-  std::vector<char> buffer(static_cast<std::size_t>(std::clamp<std::uint64_t>(size, 1, 1 << 18)));
-  while (size > 0) {
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, buffer.size()));
-    const ssize_t n = ::pread(file.get(), buffer.data(), wanted, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0)
-      throw system_error(ErrorKind::environment, "cannot read the file", path.string(), errno);
-    if (n == 0)
-      throw Error(ErrorKind::environment, "the file became shorter while it was read",
-                  path.string());
-    md5.update({buffer.data(), static_cast<std::size_t>(n)});
-    offset += static_cast<std::uint64_t>(n);
-    size -= static_cast<std::uint64_t>(n);
-  }
-  return md5.finish();
+/// Raw MD5 of a whole file.
+std::string md5_of_file(const std::filesystem::path& path, std::uint64_t size) {
+  if (size == 0) return digest(Hash::md5, "");
+  return md5_of_parts(path, size, size + 1).front();
 }
+
+/// A future's end is waited for: this makes it soon.
+struct StopOnExit {
+  std::stop_source& source;
+  explicit StopOnExit(std::stop_source& given) : source(given) {}
+  StopOnExit(const StopOnExit&) = delete;
+  StopOnExit& operator=(const StopOnExit&) = delete;
+  ~StopOnExit() { source.request_stop(); }
+};
 
 bool is_md5(const std::string& etag) {
   return etag.size() == 32 && etag.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -86,44 +80,37 @@ std::uint64_t ObsBucket::part_size(std::uint64_t size) const {
 
 std::string ObsBucket::etag_of(const std::filesystem::path& path) const {
   const std::uint64_t size = size_of(path);
-  if (size < options_.multipart_from) return to_hex(md5_of_slice(path, 0, size));
-  const std::uint64_t part = part_size(size);
-  std::vector<std::string> md5s;
-  for (std::uint64_t at = 0; at < size; at += part)
-    md5s.push_back(md5_of_slice(path, at, std::min(part, size - at)));
-  return etag_of_parts(md5s);
+  if (size < options_.multipart_from) return to_hex(md5_of_file(path, size));
+  return etag_of_parts(md5_of_parts(path, size, part_size(size)));
 }
 
-std::string ObsBucket::send_slice(http::Request request, const std::string& key,
-                                  http::FileSlice slice, const std::stop_token& stop) {
-  Digest md5(Hash::md5);
-  const std::string host = request.host();
-  const std::string path = slice.path.string();
-  request.body = std::move(slice);
-  http::Exchange exchange;
-  exchange.stop = stop;
-  exchange.before_attempt = [&](http::Request&) { md5.reset(); };
-  exchange.on_sent = [&](std::string_view piece) { md5.update(piece); };
-  for (int tries = 1;; ++tries) {
-    const http::Response response = send_or_throw(request, key, exchange);
-    std::string sent = md5.finish();
-    if (!etag_is_hash(response) || unquoted(response.header("etag")) == to_hex(sent)) return sent;
-    if (tries == 3)
-      throw Error(
-          ErrorKind::environment,
-          fmt::format("{} arrived changed: its MD5 is {}, the service has {}", describe("PUT", key),
-                      to_hex(sent), response.header("etag")),
-          host,
-          "check the network and this machine's memory; is something writing to " + path + "?");
-  }
+Error ObsBucket::arrived_changed(const std::string& key, const std::string& ours,
+                                 const std::string& theirs,
+                                 const std::filesystem::path& path) const {
+  return {ErrorKind::environment,
+          fmt::format("{} arrived changed: its hash is {}, the service has {}",
+                      describe("PUT", key), ours, theirs),
+          request("PUT", key).host(),
+          fmt::format("try again when nothing writes to {}; check the network and the memory",
+                      path.string())};
 }
 
 ObjectInfo ObsBucket::put_file(const std::string& key, const std::filesystem::path& path,
                                const std::stop_token& stop) {
   const std::uint64_t size = size_of(path);
   if (size >= options_.multipart_from) return put_parts(key, path, size, stop);
-  const std::string md5 = send_slice(request("PUT", key), key, {path, 0, size}, stop);
-  return {key, size, to_hex(md5)};
+  Digest md5(Hash::md5);
+  http::Request put = request("PUT", key);
+  put.body = http::FileSlice{path, 0, size};
+  http::Exchange exchange;
+  exchange.stop = stop;
+  exchange.before_attempt = [&](http::Request&) { md5.reset(); };
+  exchange.on_sent = [&](std::string_view piece) { md5.update(piece); };
+  const http::Response response = send_or_throw(put, key, exchange);
+  const std::string sent = to_hex(md5.finish());
+  const std::string theirs = unquoted(response.header("etag"));
+  if (etag_is_hash(response) && theirs != sent) throw arrived_changed(key, sent, theirs, path);
+  return {key, size, theirs};
 }
 
 ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::path& path,
@@ -145,14 +132,29 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
   try {
     const std::uint64_t part = part_size(size);
     const auto count = static_cast<std::size_t>((size + part - 1) / part);
-    std::vector<std::string> md5s(count);
-    run_parallel(count, options_.parallel, stop, [&](std::size_t i, const std::stop_token& inner) {
-      http::Request send = request("PUT", key);
-      send.query = {{"partNumber", fmt::format("{}", i + 1)}, {"uploadId", upload}};
-      const std::uint64_t at = i * part;
-      md5s[i] = send_slice(std::move(send), key, {path, at, std::min(part, size - at)}, inner);
+    std::vector<std::string> etags(count);
+    std::atomic<bool> comparable = true;
+    // Beside the transfer: eight parts at once cost little more than one.
+    std::stop_source hashing;
+    auto hashes = std::async(std::launch::async, [&, token = hashing.get_token()] {
+      return md5_of_parts(path, size, part, token);
     });
-    return {key, size, finish_upload(key, upload, md5s, stop)};
+    const StopOnExit when_the_transfer_fails{hashing};
+    run_parallel(count, options_.parallel, stop, [&](std::size_t i, const std::stop_token& inner) {
+      http::Request put = request("PUT", key);
+      put.query = {{"partNumber", fmt::format("{}", i + 1)}, {"uploadId", upload}};
+      put.body = http::FileSlice{path, i * part, std::min(part, size - i * part)};
+      http::Exchange transfer;
+      transfer.stop = inner;
+      const http::Response response = send_or_throw(put, key, transfer);
+      etags[i] = unquoted(response.header("etag"));
+      if (!etag_is_hash(response)) comparable = false;
+    });
+    const std::vector<std::string> md5s = hashes.get();
+    for (std::size_t i = 0; i < count && comparable; ++i)
+      if (etags[i] != to_hex(md5s[i])) throw arrived_changed(key, to_hex(md5s[i]), etags[i], path);
+    const std::string expected = comparable ? etag_of_parts(md5s) : std::string();
+    return {key, size, finish_upload(key, upload, etags, expected, stop)};
   } catch (...) {
     // Parts that stay are paid for. Without `stop`: it may be why we are here.
     try {
@@ -166,14 +168,12 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
 }
 
 std::string ObsBucket::finish_upload(const std::string& key, const std::string& upload,
-                                     const std::vector<std::string>& md5s,
-                                     const std::stop_token& stop) {
+                                     const std::vector<std::string>& etags,
+                                     const std::string& expected, const std::stop_token& stop) {
   std::string body = "<CompleteMultipartUpload>";
-  for (std::size_t i = 0; i < md5s.size(); ++i)
-    body += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", i + 1,
-                        to_hex(md5s[i]));
+  for (std::size_t i = 0; i < etags.size(); ++i)
+    body += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", i + 1, etags[i]);
   body += "</CompleteMultipartUpload>";
-  const std::string expected = etag_of_parts(md5s);
   http::Request finish = request("POST", key);
   finish.query = {{"uploadId", upload}};
   finish.set_header("Content-Type", "application/xml");
@@ -185,7 +185,7 @@ std::string ObsBucket::finish_upload(const std::string& key, const std::string& 
   if (response.status == 404 && read_refusal(response).code == "NoSuchUpload") {
     // The answer to an earlier try was lost: then the object is there.
     const auto object = head(key, stop);
-    if (object && object->etag == expected) return expected;
+    if (object && !expected.empty() && object->etag == expected) return expected;
   }
   // The service may send 200 and then an error in the body.
   pugi::xml_document document;
@@ -197,10 +197,9 @@ std::string ObsBucket::finish_upload(const std::string& key, const std::string& 
   return unquoted(document.child("CompleteMultipartUploadResult").child_value("ETag"));
 }
 
-std::string ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset,
-                                   std::uint64_t size, int file, const std::filesystem::path& path,
-                                   const std::stop_token& stop) {
-  Digest md5(Hash::md5);
+void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size,
+                            int file, const std::filesystem::path& path,
+                            const std::stop_token& stop) {
   std::uint64_t done = 0;
   http::Request ask = request("GET", object.key);
   // A store that changed the object meanwhile refuses, instead of giving parts of two.
@@ -223,14 +222,12 @@ std::string ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offse
       done += static_cast<std::uint64_t>(n);
       left.remove_prefix(static_cast<std::size_t>(n));
     }
-    md5.update(piece);
   };
   (void)send_or_throw(ask, object.key, exchange);
   if (done != size)
     throw Error(ErrorKind::environment,
                 fmt::format("{} gave {} of {} bytes", describe("GET", object.key), done, size),
                 ask.host());
-  return md5.finish();
 }
 
 std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem::path& path,
@@ -250,7 +247,6 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
                                  ? std::max<std::uint64_t>(object->size, 1)
                                  : part_size(object->size);
   const auto count = static_cast<std::size_t>((object->size + part - 1) / part);
-  std::vector<std::string> md5s(count);
   const Json before = parse_json_or_null(read_file_or_empty(notes));
   const bool same = before.is_object() && before.value("etag", "") == object->etag &&
                     before.value("part_size", std::uint64_t{0}) == part &&
@@ -267,13 +263,10 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
   std::mutex mutex;
   std::uint64_t fetched = 0;
   run_parallel(count, options_.parallel, stop, [&](std::size_t i, const std::stop_token& inner) {
+    if (complete[i] != 0) return;
     const std::uint64_t at = i * part;
     const std::uint64_t size = std::min(part, object->size - at);
-    if (complete[i] != 0) {
-      md5s[i] = md5_of_slice(partial, at, size);
-      return;
-    }
-    md5s[i] = fetch_slice(*object, at, size, file.get(), partial, inner);
+    fetch_slice(*object, at, size, file.get(), partial, inner);
     const std::lock_guard lock(mutex);
     fetched += size;
     complete[i] = 1;
@@ -287,9 +280,9 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
   // Parts of a size that is not known, as other programs send them, cannot be checked.
   std::string actual;
   if (!object->encrypted && is_md5(object->etag))
-    actual = to_hex(count == 1 ? md5s.front() : md5_of_slice(partial, 0, object->size));
+    actual = to_hex(md5_of_file(partial, object->size));
   else if (!object->encrypted && object->sent_part_size == part && count > 0)
-    actual = etag_of_parts(md5s);
+    actual = etag_of_parts(md5_of_parts(partial, object->size, part));
   std::error_code error;
   std::filesystem::remove(notes, error);
   if (!actual.empty() && actual != object->etag) {
