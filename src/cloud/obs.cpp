@@ -67,18 +67,18 @@ std::string ObsBucket::describe(const std::string& method, const std::string& ke
   return fmt::format("{} {}/{}", method, bucket_, key);
 }
 
-http::Response ObsBucket::send(http::Request request, const std::string& key,
+http::Response ObsBucket::send(const http::Request& request, const std::string& key,
                                http::Exchange exchange) {
   ObsAuthorizer authorizer(client_, credentials_, options_, bucket_, key);
   exchange.authorizer = &authorizer;
   return client_.send(request, exchange);
 }
 
-http::Response ObsBucket::send_or_throw(http::Request request, const std::string& key,
+http::Response ObsBucket::send_or_throw(const http::Request& request, const std::string& key,
                                         http::Exchange exchange) {
   const std::string what = describe(request.method, key);
   const std::string host = request.host();
-  http::Response response = send(std::move(request), key, std::move(exchange));
+  http::Response response = send(request, key, std::move(exchange));
   if (!response.ok()) throw service_error(client_, response, what, host);
   return response;
 }
@@ -91,7 +91,7 @@ ObjectInfo ObsBucket::put(const std::string& key, const std::string& content,
   put.body = content;
   http::Exchange exchange;
   exchange.stop = stop;
-  const http::Response response = send_or_throw(std::move(put), key, exchange);
+  const http::Response response = send_or_throw(put, key, exchange);
   return {key, content.size(), unquoted(response.header("etag"))};
 }
 

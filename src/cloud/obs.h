@@ -90,9 +90,9 @@ class ObsBucket {
 
  private:
   [[nodiscard]] http::Request request(const std::string& method, const std::string& key) const;
-  [[nodiscard]] http::Response send(http::Request request, const std::string& key,
+  [[nodiscard]] http::Response send(const http::Request& request, const std::string& key,
                                     http::Exchange exchange);
-  [[nodiscard]] http::Response send_or_throw(http::Request request, const std::string& key,
+  [[nodiscard]] http::Response send_or_throw(const http::Request& request, const std::string& key,
                                              http::Exchange exchange);
   [[nodiscard]] std::string describe(const std::string& method, const std::string& key) const;
   ObjectInfo put_parts(const std::string& key, const std::filesystem::path& path,
