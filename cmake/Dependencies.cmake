@@ -16,8 +16,22 @@ endif()
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 
-set(OPENSSL_USE_STATIC_LIBS TRUE)
+# Shared, unlike the others: libcurl brings OpenSSL's shared library (its own static library would
+# need a dozen more), and two copies of OpenSSL in one program would mix up their state. A build
+# folder may remember the static one.
+unset(OPENSSL_CRYPTO_LIBRARY CACHE)
+unset(OPENSSL_SSL_LIBRARY CACHE)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(CURL 7.85 REQUIRED)
+
+find_package(pugixml REQUIRED)
+find_library(PUGIXML_STATIC NAMES libpugixml.a)
+add_library(assay_xml INTERFACE)
+if(PUGIXML_STATIC)
+  target_link_libraries(assay_xml INTERFACE ${PUGIXML_STATIC})
+else()
+  target_link_libraries(assay_xml INTERFACE pugixml::pugixml)
+endif()
 
 find_package(yaml-cpp REQUIRED)
 find_library(YAML_CPP_STATIC NAMES libyaml-cpp.a)

@@ -22,6 +22,9 @@ declare -A may_use=(
   [agent]="core perflog telemetry probe transfer"
   [launch]="core automl probe telemetry transfer plan rendezvous store agent"
   [report]="core judge plan store"
+  [http]="core"
+  [cloud]="core http"
+  [emulator]="core http cloud"
 )
 
 failed=0

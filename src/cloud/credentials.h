@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace assay::cloud {
+
+/// An access key. `secret_key` and `security_token` never leave the process except in a signature
+/// or in the header that is meant for them.
+struct Credentials {
+  std::string access_key;
+  std::string secret_key;
+  std::string security_token;  ///< of temporary credentials; else empty
+};
+
+/// Where requests take their key from. Thread-safe.
+class CredentialSource {
+ public:
+  virtual ~CredentialSource() = default;
+  /// Valid now; may ask a service. Throws Error.
+  [[nodiscard]] virtual Credentials get() = 0;
+  /// The service refused `used` as expired. Whether get() gives others now.
+  [[nodiscard]] virtual bool renew(const Credentials& used) = 0;
+};
+
+/// A key that never changes.
+class FixedCredentials final : public CredentialSource {
+ public:
+  explicit FixedCredentials(Credentials credentials) : credentials_(std::move(credentials)) {}
+  [[nodiscard]] Credentials get() override { return credentials_; }
+  [[nodiscard]] bool renew(const Credentials&) override { return false; }
+
+ private:
+  Credentials credentials_;
+};
+
+}  // namespace assay::cloud

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cloud/credentials.h"
+#include "core/error.h"
+#include "http/client.h"
+
+namespace assay::cloud {
+
+enum class ObsSigning { obs, aws_v4 };
+
+struct ObsOptions {
+  std::string endpoint;     ///< "https://obs.cn-north-4.myhuaweicloud.com", without the bucket
+  bool path_style = false;  ///< https://endpoint/bucket/key; always so when the host is an address
+  ObsSigning signing = ObsSigning::obs;
+  std::string region;  ///< for aws_v4
+  /// Larger objects are sent and fetched in parts of `part_size`, several at once.
+  std::uint64_t multipart_from = 64ULL << 20;
+  std::uint64_t part_size = 32ULL << 20;  ///< grows where 10,000 parts would not do
+  int parallel = 8;                       ///< transfers at once
+};
+
+struct ObjectInfo {
+  std::string key;
+  std::uint64_t size = 0;
+  std::string
+      etag;  ///< without quotes; MD5 in hex, of parts: MD5 of their MD5s and "-" their number
+  std::string modified{};            ///< as the service writes it
+  bool encrypted = false;            ///< by the service; its ETag then says nothing. From head()
+  std::uint64_t sent_part_size = 0;  ///< of put_file's parts, 0 = not known. From head()
+};
+
+/// One bucket of an object store. Thread-safe. All throw Error that names the bucket and key:
+/// ServiceError when the service refused, kind environment when there was no answer or a file could
+/// not be read or written.
+class ObsBucket {
+ public:
+  /// `client` and `credentials` must outlive it.
+  ObsBucket(http::Client& client, CredentialSource& credentials, ObsOptions options,
+            std::string bucket);
+
+  [[nodiscard]] const std::string& name() const noexcept { return bucket_; }
+  [[nodiscard]] const ObsOptions& options() const noexcept { return options_; }
+
+  /// Small content from memory; sent with its MD5, which the service checks.
+  ObjectInfo put(const std::string& key, const std::string& content,
+                 const std::stop_token& stop = {});
+  /// A file, read as it is sent; what arrived is checked by its MD5. A multipart upload that fails
+  /// is withdrawn.
+  ObjectInfo put_file(const std::string& key, const std::filesystem::path& path,
+                      const std::stop_token& stop = {});
+
+  [[nodiscard]] std::optional<ObjectInfo> head(const std::string& key,
+                                               const std::stop_token& stop = {});
+  /// The whole of a small object, or its bytes from `offset` on (at most `size`, 0 = to the end);
+  /// empty when `offset` is its end or beyond.
+  [[nodiscard]] std::string get(const std::string& key, std::uint64_t offset = 0,
+                                std::uint64_t size = 0, const std::stop_token& stop = {});
+  /// Into a file: a broken connection goes on where it broke, and after the process was killed, the
+  /// parts that are complete are not fetched again (they are kept in `path`.partial). `path`
+  /// appears only when it is whole and its MD5 right. Gives the bytes that were fetched now.
+  std::uint64_t get_file(const std::string& key, const std::filesystem::path& path,
+                         const std::stop_token& stop = {});
+
+  /// Every object whose key starts with `prefix`, in order, `page` (1 … 1000) per request.
+  [[nodiscard]] std::vector<ObjectInfo> list(const std::string& prefix,
+                                             const std::stop_token& stop = {}, int page = 1000);
+  /// No error when it does not exist.
+  void remove(const std::string& key, const std::stop_token& stop = {});
+
+  /// Throws when the bucket does not exist or may not be used.
+  void check(const std::stop_token& stop = {});
+  void create();
+
+  /// A link that allows `method` on `key` for `seconds` to who has it: treat it as a secret.
+  [[nodiscard]] std::string signed_url(const std::string& method, const std::string& key,
+                                       int seconds);
+
+  /// The size of the parts in which an object of `size` bytes is sent.
+  [[nodiscard]] std::uint64_t part_size(std::uint64_t size) const;
+  /// The ETag that the file has when put_file has sent it.
+  [[nodiscard]] std::string etag_of(const std::filesystem::path& path) const;
+
+ private:
+  [[nodiscard]] http::Request request(const std::string& method, const std::string& key) const;
+  [[nodiscard]] http::Response send(const http::Request& request, const std::string& key,
+                                    http::Exchange exchange);
+  [[nodiscard]] http::Response send_or_throw(const http::Request& request, const std::string& key,
+                                             http::Exchange exchange);
+  [[nodiscard]] std::string describe(const std::string& method, const std::string& key) const;
+  ObjectInfo put_parts(const std::string& key, const std::filesystem::path& path,
+                       std::uint64_t size, const std::stop_token& stop);
+  /// `etags` as the service gave them; `expected` may be empty when it cannot be known.
+  std::string finish_upload(const std::string& key, const std::string& upload,
+                            const std::vector<std::string>& etags, const std::string& expected,
+                            const std::stop_token& stop);
+  void fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size, int file,
+                   const std::filesystem::path& path, const std::stop_token& stop);
+  [[nodiscard]] Error arrived_changed(const std::string& key, const std::string& ours,
+                                      const std::string& theirs,
+                                      const std::filesystem::path& path) const;
+
+  http::Client& client_;
+  CredentialSource& credentials_;
+  ObsOptions options_;
+  std::string bucket_;
+  std::string origin_;
+  std::string base_path_;  // "/" or "/bucket/"
+};
+
+/// The ETag of an object that was sent in parts: "…-N". `md5s` are raw.
+[[nodiscard]] std::string etag_of_parts(const std::vector<std::string>& md5s);
+
+}  // namespace assay::cloud

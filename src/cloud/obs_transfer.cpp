@@ -1,0 +1,302 @@
+// Files to and from an object store: in one piece, or in parts, several at once.
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <future>
+#include <mutex>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pugixml.hpp>
+#include <unistd.h>
+
+#include "cloud/digest.h"
+#include "cloud/md5_lanes.h"
+#include "cloud/obs.h"
+#include "cloud/parallel.h"
+#include "cloud/service_error.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
+
+namespace assay::cloud {
+
+namespace {
+
+std::uint64_t size_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  if (error)
+    throw system_error(ErrorKind::environment, "cannot read the file", path.string(),
+                       error.value());
+  return size;
+}
+
+std::string unquoted(std::string text) {
+  std::erase(text, '"');
+  return text;
+}
+
+/// Raw MD5 of a whole file.
+std::string md5_of_file(const std::filesystem::path& path, std::uint64_t size) {
+  if (size == 0) return digest(Hash::md5, "");
+  return md5_of_parts(path, size, size + 1).front();
+}
+
+/// A future's end is waited for: this makes it soon.
+struct StopOnExit {
+  std::stop_source& source;
+  explicit StopOnExit(std::stop_source& given) : source(given) {}
+  StopOnExit(const StopOnExit&) = delete;
+  StopOnExit& operator=(const StopOnExit&) = delete;
+  ~StopOnExit() { source.request_stop(); }
+};
+
+bool is_md5(const std::string& etag) {
+  return etag.size() == 32 && etag.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+/// An encrypted object's ETag is not its MD5.
+bool etag_is_hash(const http::Response& response) {
+  return response.header("x-obs-server-side-encryption").empty() &&
+         response.header("x-amz-server-side-encryption").empty();
+}
+
+}  // namespace
+
+std::string etag_of_parts(const std::vector<std::string>& md5s) {
+  std::string all;
+  for (const auto& md5 : md5s) all += md5;
+  return fmt::format("{}-{}", to_hex(digest(Hash::md5, all)), md5s.size());
+}
+
+std::uint64_t ObsBucket::part_size(std::uint64_t size) const {
+  constexpr std::uint64_t most_parts = 10000;
+  constexpr std::uint64_t mebi = 1 << 20;
+  if (size <= options_.part_size * most_parts) return options_.part_size;
+  return ((size + most_parts - 1) / most_parts + mebi - 1) / mebi * mebi;
+}
+
+std::string ObsBucket::etag_of(const std::filesystem::path& path) const {
+  const std::uint64_t size = size_of(path);
+  if (size < options_.multipart_from) return to_hex(md5_of_file(path, size));
+  return etag_of_parts(md5_of_parts(path, size, part_size(size)));
+}
+
+Error ObsBucket::arrived_changed(const std::string& key, const std::string& ours,
+                                 const std::string& theirs,
+                                 const std::filesystem::path& path) const {
+  return {ErrorKind::environment,
+          fmt::format("{} arrived changed: its hash is {}, the service has {}",
+                      describe("PUT", key), ours, theirs),
+          request("PUT", key).host(),
+          fmt::format("try again when nothing writes to {}; check the network and the memory",
+                      path.string())};
+}
+
+ObjectInfo ObsBucket::put_file(const std::string& key, const std::filesystem::path& path,
+                               const std::stop_token& stop) {
+  const std::uint64_t size = size_of(path);
+  if (size >= options_.multipart_from) return put_parts(key, path, size, stop);
+  Digest md5(Hash::md5);
+  http::Request put = request("PUT", key);
+  put.body = http::FileSlice{path, 0, size};
+  http::Exchange exchange;
+  exchange.stop = stop;
+  exchange.before_attempt = [&](http::Request&) { md5.reset(); };
+  exchange.on_sent = [&](std::string_view piece) { md5.update(piece); };
+  const http::Response response = send_or_throw(put, key, exchange);
+  const std::string sent = to_hex(md5.finish());
+  const std::string theirs = unquoted(response.header("etag"));
+  if (etag_is_hash(response) && theirs != sent) throw arrived_changed(key, sent, theirs, path);
+  return {key, size, theirs};
+}
+
+ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::path& path,
+                                std::uint64_t size, const std::stop_token& stop) {
+  http::Request begin = request("POST", key);
+  begin.query = {{"uploads", ""}};
+  begin.repeatable = true;  // an upload too many is empty
+  begin.set_header(options_.signing == ObsSigning::aws_v4 ? "x-amz-meta-assay-part-size"
+                                                          : "x-obs-meta-assay-part-size",
+                   fmt::format("{}", part_size(size)));
+  http::Exchange exchange;
+  exchange.stop = stop;
+  const http::Response begun = send_or_throw(begin, key, exchange);
+  pugi::xml_document document;
+  document.load_buffer(begun.body.data(), begun.body.size());
+  const std::string upload =
+      document.child("InitiateMultipartUploadResult").child_value("UploadId");
+  if (upload.empty()) throw unexpected_answer(client_, begun, describe("POST", key), begin.host());
+  try {
+    const std::uint64_t part = part_size(size);
+    const auto count = static_cast<std::size_t>((size + part - 1) / part);
+    std::vector<std::string> etags(count);
+    std::atomic<bool> comparable = true;
+    // Beside the transfer: eight parts at once cost little more than one.
+    std::stop_source hashing;
+    auto hashes = std::async(std::launch::async, [&, token = hashing.get_token()] {
+      return md5_of_parts(path, size, part, token);
+    });
+    const StopOnExit when_the_transfer_fails{hashing};
+    run_parallel(count, options_.parallel, stop, [&](std::size_t i, const std::stop_token& inner) {
+      http::Request put = request("PUT", key);
+      put.query = {{"partNumber", fmt::format("{}", i + 1)}, {"uploadId", upload}};
+      put.body = http::FileSlice{path, i * part, std::min(part, size - i * part)};
+      http::Exchange transfer;
+      transfer.stop = inner;
+      const http::Response response = send_or_throw(put, key, transfer);
+      etags[i] = unquoted(response.header("etag"));
+      if (!etag_is_hash(response)) comparable = false;
+    });
+    const std::vector<std::string> md5s = hashes.get();
+    for (std::size_t i = 0; i < count && comparable; ++i)
+      if (etags[i] != to_hex(md5s[i])) throw arrived_changed(key, to_hex(md5s[i]), etags[i], path);
+    const std::string expected = comparable ? etag_of_parts(md5s) : std::string();
+    return {key, size, finish_upload(key, upload, etags, expected, stop)};
+  } catch (...) {
+    // Parts that stay are paid for. Without `stop`: it may be why we are here.
+    try {
+      http::Request withdraw = request("DELETE", key);
+      withdraw.query = {{"uploadId", upload}};
+      (void)send(withdraw, key, {});
+    } catch (const Error&) {
+    }
+    throw;
+  }
+}
+
+std::string ObsBucket::finish_upload(const std::string& key, const std::string& upload,
+                                     const std::vector<std::string>& etags,
+                                     const std::string& expected, const std::stop_token& stop) {
+  std::string body = "<CompleteMultipartUpload>";
+  for (std::size_t i = 0; i < etags.size(); ++i)
+    body += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", i + 1, etags[i]);
+  body += "</CompleteMultipartUpload>";
+  http::Request finish = request("POST", key);
+  finish.query = {{"uploadId", upload}};
+  finish.set_header("Content-Type", "application/xml");
+  finish.body = body;
+  finish.repeatable = true;  // see below
+  http::Exchange exchange;
+  exchange.stop = stop;
+  const http::Response response = send(finish, key, exchange);
+  if (response.status == 404 && read_refusal(response).code == "NoSuchUpload") {
+    // The answer to an earlier try was lost: then the object is there.
+    const auto object = head(key, stop);
+    if (object && !expected.empty() && object->etag == expected) return expected;
+  }
+  // The service may send 200 and then an error in the body.
+  pugi::xml_document document;
+  document.load_buffer(response.body.data(), response.body.size());
+  if (!response.ok() || document.child("Error"))
+    throw service_error(client_, response, describe("POST", key), finish.host());
+  if (!document.child("CompleteMultipartUploadResult"))
+    throw unexpected_answer(client_, response, describe("POST", key), finish.host());
+  return unquoted(document.child("CompleteMultipartUploadResult").child_value("ETag"));
+}
+
+void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size,
+                            int file, const std::filesystem::path& path,
+                            const std::stop_token& stop) {
+  std::uint64_t done = 0;
+  http::Request ask = request("GET", object.key);
+  // A store that changed the object meanwhile refuses, instead of giving parts of two.
+  ask.set_header("If-Match", "\"" + object.etag + "\"");
+  http::Exchange exchange;
+  exchange.stop = stop;
+  exchange.before_attempt = [&](http::Request& attempt) {
+    attempt.set_header("Range", fmt::format("bytes={}-{}", offset + done, offset + size - 1));
+  };
+  exchange.receive = [&](const http::Response& reply, std::string_view piece) {
+    if (reply.status != 206 || done + piece.size() > size)
+      throw Error(ErrorKind::environment,
+                  describe("GET a range of", object.key) + " got something else", ask.host());
+    std::string_view left = piece;
+    while (!left.empty()) {
+      const ssize_t n = ::pwrite(file, left.data(), left.size(), static_cast<off_t>(offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0)
+        throw system_error(ErrorKind::environment, "cannot write the file", path.string(), errno);
+      done += static_cast<std::uint64_t>(n);
+      left.remove_prefix(static_cast<std::size_t>(n));
+    }
+  };
+  (void)send_or_throw(ask, object.key, exchange);
+  if (done != size)
+    throw Error(ErrorKind::environment,
+                fmt::format("{} gave {} of {} bytes", describe("GET", object.key), done, size),
+                ask.host());
+}
+
+std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem::path& path,
+                                  const std::stop_token& stop) {
+  const auto object = head(key, stop);
+  if (!object) {
+    http::Response missing;  // HEAD has no body; the words are the service's
+    missing.status = 404;
+    missing.body =
+        "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist."
+        "</Message></Error>";
+    throw service_error(client_, missing, describe("GET", key), request("GET", key).host());
+  }
+  const std::filesystem::path partial = path.string() + ".partial";
+  const std::filesystem::path notes = path.string() + ".partial.json";
+  const std::uint64_t part = object->size < options_.multipart_from
+                                 ? std::max<std::uint64_t>(object->size, 1)
+                                 : part_size(object->size);
+  const auto count = static_cast<std::size_t>((object->size + part - 1) / part);
+  const Json before = parse_json_or_null(read_file_or_empty(notes));
+  const bool same = before.is_object() && before.value("etag", "") == object->etag &&
+                    before.value("part_size", std::uint64_t{0}) == part &&
+                    std::filesystem::exists(partial);
+  std::vector<char> complete(count, 0);
+  if (same)
+    for (const auto& index : before.value("complete", Json::array()))
+      if (index.is_number_unsigned() && index.get<std::size_t>() < count)
+        complete[index.get<std::size_t>()] = 1;
+  const UniqueFd file(
+      ::open(partial.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (same ? 0 : O_TRUNC), 0644));
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(object->size)) != 0)
+    throw system_error(ErrorKind::environment, "cannot write the file", partial.string(), errno);
+  std::mutex mutex;
+  std::uint64_t fetched = 0;
+  run_parallel(count, options_.parallel, stop, [&](std::size_t i, const std::stop_token& inner) {
+    if (complete[i] != 0) return;
+    const std::uint64_t at = i * part;
+    const std::uint64_t size = std::min(part, object->size - at);
+    fetch_slice(*object, at, size, file.get(), partial, inner);
+    const std::lock_guard lock(mutex);
+    fetched += size;
+    complete[i] = 1;
+    if (count == 1) return;
+    Json done = Json::array();
+    for (std::size_t k = 0; k < count; ++k)
+      if (complete[k] != 0) done.push_back(k);
+    write_file_atomic(
+        notes, dump_line({{"etag", object->etag}, {"part_size", part}, {"complete", done}}), false);
+  });
+  // Parts of a size that is not known, as other programs send them, cannot be checked.
+  std::string actual;
+  if (!object->encrypted && is_md5(object->etag))
+    actual = to_hex(md5_of_file(partial, object->size));
+  else if (!object->encrypted && object->sent_part_size == part && count > 0)
+    actual = etag_of_parts(md5_of_parts(partial, object->size, part));
+  std::error_code error;
+  std::filesystem::remove(notes, error);
+  if (!actual.empty() && actual != object->etag) {
+    std::filesystem::remove(partial, error);
+    throw Error(ErrorKind::environment,
+                fmt::format("{} arrived changed: its hash is {}, the service has {}",
+                            describe("GET", key), actual, object->etag),
+                request("GET", key).host(), "try again; check the network and the disk");
+  }
+  std::filesystem::rename(partial, path, error);
+  if (error)
+    throw system_error(ErrorKind::environment, "cannot write the file", path.string(),
+                       error.value());
+  return fetched;
+}
+
+}  // namespace assay::cloud

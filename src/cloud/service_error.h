@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+#include "http/client.h"
+
+namespace assay::cloud {
+
+/// A service answered, and refused. The message has its code, its words and the request's id; the
+/// advice says what to do about the codes that people meet.
+class ServiceError : public Error {
+ public:
+  ServiceError(int status, std::string code, ErrorKind kind, std::string message, std::string where,
+               std::string advice)
+      : Error(kind, std::move(message), std::move(where), std::move(advice)),
+        status_(status),
+        code_(std::move(code)) {}
+  [[nodiscard]] int status() const noexcept { return status_; }
+  [[nodiscard]] const std::string& code() const noexcept { return code_; }  ///< "NoSuchKey", or ""
+
+ private:
+  int status_;
+  std::string code_;
+};
+
+/// What a refusal's body says, in any of the forms that the services use.
+struct Refusal {
+  std::string code;
+  std::string message;
+  std::string request_id;
+  bool understood = false;  ///< false: neither the services' XML nor their JSON
+};
+[[nodiscard]] Refusal read_refusal(const http::Response& response);
+
+/// `what` names the operation and its object ("PUT bucket/key"), `host` who answered. Secrets that
+/// `client` hides are not in it. A clock that differs by minutes is named.
+[[nodiscard]] ServiceError service_error(const http::Client& client, const http::Response& response,
+                                         const std::string& what, const std::string& host);
+
+/// For a 2xx answer that cannot be understood.
+[[nodiscard]] Error unexpected_answer(const http::Client& client, const http::Response& response,
+                                      const std::string& what, const std::string& host);
+
+}  // namespace assay::cloud

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cloud/credentials.h"
+#include "http/url.h"
+
+namespace assay::cloud {
+
+/// What of a request is signed. Pure values: a client signs with them, a server checks.
+struct Signable {
+  std::string method;
+  std::string path;  ///< decoded
+  http::Query query;
+  std::vector<std::pair<std::string, std::string>> headers;  ///< those to sign; host among them
+  std::string payload_hash;  ///< hex of SHA-256 of the body, or what the header says instead
+};
+
+// Huawei's SDK-HMAC-SHA256 (ModelArts, IAM). `headers` must hold host and x-sdk-date.
+
+[[nodiscard]] std::string sdk_canonical_request(const Signable& request);
+[[nodiscard]] std::string sdk_signature(const Signable& request, std::string_view secret_key);
+/// The value of the Authorization header.
+[[nodiscard]] std::string sdk_authorization(const Signable& request, const Credentials& key);
+
+// OBS's header signature. `headers` may hold content-md5, content-type, date and x-obs-*; other
+// headers are not signed.
+
+/// `bucket` and `key` decoded; both may be empty. Only sub-resources of the query count.
+[[nodiscard]] std::string obs_canonical_resource(std::string_view bucket, std::string_view key,
+                                                 const http::Query& query);
+/// With `expires` (seconds since the epoch, as text) in place of the date: of a signed URL.
+[[nodiscard]] std::string obs_string_to_sign(const Signable& request, std::string_view bucket,
+                                             std::string_view key, std::string_view expires = {});
+[[nodiscard]] std::string obs_signature(std::string_view string_to_sign,
+                                        std::string_view secret_key);
+
+// AWS Signature Version 4 for S3-compatible stores. `headers` must hold host, x-amz-date and
+// x-amz-content-sha256.
+
+[[nodiscard]] std::string v4_canonical_request(const Signable& request);
+[[nodiscard]] std::string v4_signature(const Signable& request, std::string_view secret_key,
+                                       std::string_view region);
+[[nodiscard]] std::string v4_authorization(const Signable& request, const Credentials& key,
+                                           std::string_view region);
+
+}  // namespace assay::cloud

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "emulator/http_server.h"
+#include "emulator/settings.h"
+
+namespace assay::emulator {
+
+/// IAM, and the check of who may do what. Thread-safe.
+class Accounts {
+ public:
+  explicit Accounts(const Settings& settings) : settings_(settings) {}
+
+  /// POST /v3/auth/tokens and /v3.0/OS-CREDENTIAL/securitytokens.
+  [[nodiscard]] ServerResponse handle_iam(const ServerRequest& request);
+
+  /// Nothing when the request may pass, else the service's refusal.
+  [[nodiscard]] std::optional<ServerResponse> refuse_obs(const ServerRequest& request,
+                                                         const std::string& bucket,
+                                                         const std::string& key);
+  [[nodiscard]] std::optional<ServerResponse> refuse_modelarts(const ServerRequest& request,
+                                                               const std::string& project);
+
+  /// Every token and temporary key given out so far is no longer valid.
+  void expire_all();
+  /// The emulated service's clock, ns since the epoch.
+  [[nodiscard]] std::int64_t clock() const;
+  /// A URL's query that allows `method` on an object for some minutes.
+  [[nodiscard]] http::Query sign_url(const std::string& method, const std::string& bucket,
+                                     const std::string& key, int seconds) const;
+
+ private:
+  struct Temporary {
+    std::string secret_key;
+    std::string security_token;
+    std::int64_t expires_ns = 0;
+  };
+  struct Found {
+    std::string secret_key;
+    std::string security_token;
+    bool expired = false;
+  };
+  [[nodiscard]] std::optional<Found> find(const std::string& access_key);
+  [[nodiscard]] bool token_valid(const std::string& token);
+  [[nodiscard]] ServerResponse issue_token(const ServerRequest& request);
+  [[nodiscard]] ServerResponse issue_credentials(const ServerRequest& request);
+  [[nodiscard]] std::optional<ServerResponse> refuse_v4(const ServerRequest& request);
+  [[nodiscard]] std::optional<ServerResponse> refuse_sdk(const ServerRequest& request);
+
+  const Settings& settings_;
+  std::mutex mutex_;
+  std::map<std::string, std::int64_t> tokens_;  // → when they expire, ns since the epoch
+  std::map<std::string, Temporary> temporary_;  // by access key
+};
+
+/// Replies in the form of each service.
+[[nodiscard]] ServerResponse obs_error(int status, const std::string& code,
+                                       const std::string& message,
+                                       const std::string& resource = {});
+[[nodiscard]] ServerResponse json_reply(int status, const Json& body);
+[[nodiscard]] ServerResponse modelarts_error(int status, const std::string& code,
+                                             const std::string& message);
+
+}  // namespace assay::emulator

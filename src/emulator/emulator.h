@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "emulator/accounts.h"
+#include "emulator/faults.h"
+#include "emulator/http_server.h"
+#include "emulator/obs_store.h"
+#include "emulator/settings.h"
+
+namespace assay::emulator {
+
+class ModelArtsService;
+
+/// IAM, OBS and ModelArts behind one port. /v3… is IAM, /v1/PROJECT/… and /v2/PROJECT/… is
+/// ModelArts, /_emulator/… is the control that tests use, all else is OBS: path style, or virtual
+/// host when the Host is BUCKET.<obs_domain>.
+class Emulator final : public Handler {
+ public:
+  explicit Emulator(Settings settings);
+  ~Emulator() override;
+
+  [[nodiscard]] Intake intake(const ServerRequest& head) override;
+  [[nodiscard]] ServerResponse handle(ServerRequest& request) override;
+
+ private:
+  enum class Service { control, iam, modelarts, obs };
+  struct Target {
+    Service service = Service::obs;
+    std::string bucket;
+    std::string key;
+  };
+  [[nodiscard]] Target target_of(const ServerRequest& request) const;
+  [[nodiscard]] ServerResponse dispatch(ServerRequest& request, const Target& target);
+  [[nodiscard]] ServerResponse control(const ServerRequest& request);
+  [[nodiscard]] ServerResponse planned_failure(const Fault& fault, Service service) const;
+  void count(const ServerRequest& request, Service service);
+
+  Settings settings_;
+  Accounts accounts_;
+  ObsStore store_;
+  std::unique_ptr<ModelArtsService> modelarts_;
+  Faults faults_;
+  std::mutex mutex_;
+  std::map<std::string, std::uint64_t> counts_;  // "PUT obs" → requests
+  std::uint64_t received_bytes_ = 0;
+};
+
+}  // namespace assay::emulator

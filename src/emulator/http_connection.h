@@ -1,0 +1,13 @@
+#pragma once
+
+#include <asio.hpp>
+
+#include "emulator/http_server.h"
+
+namespace assay::emulator {
+
+/// Serves one connection until either side closes it. The socket's executor is a strand.
+[[nodiscard]] asio::awaitable<void> serve_connection(asio::ip::tcp::socket socket,
+                                                     Handler& handler);
+
+}  // namespace assay::emulator

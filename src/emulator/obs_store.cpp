@@ -1,0 +1,372 @@
+#include "emulator/obs_store.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "cloud/digest.h"
+#include "core/files.h"
+#include "core/time.h"
+#include "emulator/accounts.h"
+#include "emulator/xml_text.h"
+
+namespace assay::emulator {
+
+namespace {
+
+int number(const std::optional<std::string>& text, int otherwise) {
+  int value = otherwise;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), value);
+  return value;
+}
+
+ServerResponse xml_reply(const std::string& body) {
+  ServerResponse response;
+  response.headers.emplace_back("Content-Type", "application/xml");
+  response.body = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n" + body;
+  return response;
+}
+
+std::map<std::string, std::string> metadata_of(const ServerRequest& request) {
+  std::map<std::string, std::string> out;
+  for (const auto& header : request.headers)
+    if (header.first.starts_with("x-obs-meta-") || header.first.starts_with("x-amz-meta-"))
+      out.insert(header);
+  return out;
+}
+
+struct Range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+/// Of "bytes=…"; nothing when it cannot be satisfied.
+std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
+  text.remove_prefix(std::min<std::size_t>(6, text.size()));
+  const std::size_t dash = text.find('-');
+  if (dash == std::string_view::npos || size == 0) return std::nullopt;
+  const auto value = [](std::string_view digits, std::uint64_t otherwise) {
+    std::from_chars(digits.data(), digits.data() + digits.size(), otherwise);
+    return otherwise;
+  };
+  if (dash == 0) {
+    const std::uint64_t tail = std::min(value(text.substr(1), 0), size);
+    if (tail == 0) return std::nullopt;
+    return Range{size - tail, size - 1};
+  }
+  const Range range{value(text.substr(0, dash), size),
+                    std::min(value(text.substr(dash + 1), size - 1), size - 1)};
+  if (range.first >= size || range.first > range.last) return std::nullopt;
+  return range;
+}
+
+/// The parts that a CompleteMultipartUpload names, in its order; tags without quotes.
+std::vector<std::pair<int, std::string>> named_parts(const std::string& body) {
+  std::vector<std::pair<int, std::string>> parts;
+  const auto between = [&](std::string_view tag, std::size_t from) -> std::string {
+    const std::string open = fmt::format("<{}>", tag);
+    const std::size_t at = body.find(open, from);
+    const std::size_t end = body.find(fmt::format("</{}>", tag), from);
+    if (at == std::string::npos || end == std::string::npos || end < at) return {};
+    return body.substr(at + open.size(), end - at - open.size());
+  };
+  for (std::size_t at = body.find("<Part>"); at != std::string::npos;
+       at = body.find("<Part>", at + 1)) {
+    std::string tag = between("ETag", at);
+    for (const std::string quote : {"&quot;", "\""})
+      for (std::size_t q = tag.find(quote); q != std::string::npos; q = tag.find(quote))
+        tag.erase(q, quote.size());
+    parts.emplace_back(number(between("PartNumber", at), 0), tag);
+  }
+  return parts;
+}
+
+}  // namespace
+
+ObsStore::ObsStore(const Settings& settings)
+    : spool_(settings.root / "spool"), data_(settings.root / "objects") {
+  make_directories(spool_);
+  make_directories(data_);
+  for (const auto& bucket : settings.buckets) buckets_[bucket];
+}
+
+bool ObsStore::has(const std::string& bucket, const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto at = buckets_.find(bucket);
+  return at != buckets_.end() && at->second.contains(key);
+}
+
+bool ObsStore::has_prefix(const std::string& bucket, const std::string& prefix) {
+  const std::lock_guard lock(mutex_);
+  const auto at = buckets_.find(bucket);
+  if (at == buckets_.end()) return false;
+  const auto first = at->second.lower_bound(prefix);
+  return first != at->second.end() && first->first.starts_with(prefix);
+}
+
+ObsStore::Segment ObsStore::keep(ServerRequest& request) {
+  Segment segment{data_ / fmt::format("{}", ++next_file_), request.body_size};
+  std::filesystem::rename(request.body_file, segment.file);
+  request.body_file.clear();
+  return segment;
+}
+
+void ObsStore::forget(const std::vector<Segment>& segments) {
+  std::error_code ignored;
+  for (const auto& segment : segments) std::filesystem::remove(segment.file, ignored);
+}
+
+void ObsStore::put_text(const std::string& bucket, const std::string& key,
+                        const std::string& content) {
+  const std::lock_guard lock(mutex_);
+  const Segment segment{data_ / fmt::format("{}", ++next_file_), content.size()};
+  write_file_atomic(segment.file, content, false);
+  Object& object = buckets_[bucket][key];
+  forget(object.segments);
+  object = {{segment},
+            content.size(),
+            cloud::to_hex(cloud::digest(cloud::Hash::md5, content)),
+            wall_now_ns(),
+            {}};
+}
+
+ServerResponse ObsStore::handle(ServerRequest& request, const std::string& bucket,
+                                const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (key.empty()) return bucket_operation(request, bucket);
+  const auto found = buckets_.find(bucket);
+  if (found == buckets_.end())
+    return obs_error(404, "NoSuchBucket", "The specified bucket does not exist.", bucket);
+  Objects& objects = found->second;
+  if (request.method == "POST" && request.parameter("uploads"))
+    return begin_upload(request, bucket, key);
+  if (request.parameter("uploadId")) return upload_operation(request, objects, bucket, key);
+  if (request.method == "PUT") return put(request, objects, key);
+  const auto object = objects.find(key);
+  if (request.method == "DELETE") {
+    if (object != objects.end()) {
+      forget(object->second.segments);
+      objects.erase(object);
+    }
+    ServerResponse response;
+    response.status = 204;
+    return response;
+  }
+  if (request.method != "GET" && request.method != "HEAD")
+    return obs_error(405, "MethodNotAllowed", "The specified method is not allowed.", key);
+  if (object == objects.end())
+    return obs_error(404, "NoSuchKey", "The specified key does not exist.", key);
+  return get(request, object->second);
+}
+
+ServerResponse ObsStore::bucket_operation(ServerRequest& request, const std::string& bucket) {
+  const auto found = buckets_.find(bucket);
+  if (request.method == "PUT") {
+    if (found != buckets_.end())
+      return obs_error(409, "BucketAlreadyOwnedByYou", "Your previous request succeeded.", bucket);
+    buckets_[bucket];
+    return {};
+  }
+  if (found == buckets_.end())
+    return obs_error(404, "NoSuchBucket", "The specified bucket does not exist.", bucket);
+  if (request.method == "HEAD") return {};
+  if (request.method == "GET") return list(request, bucket, found->second);
+  if (request.method == "DELETE") {
+    if (!found->second.empty())
+      return obs_error(409, "BucketNotEmpty", "The bucket you tried to delete is not empty.");
+    buckets_.erase(found);
+    ServerResponse response;
+    response.status = 204;
+    return response;
+  }
+  return obs_error(405, "MethodNotAllowed", "The specified method is not allowed.", bucket);
+}
+
+ServerResponse ObsStore::list(const ServerRequest& request, const std::string& bucket,
+                              const Objects& objects) const {
+  const std::string prefix = request.parameter("prefix").value_or("");
+  const std::string marker = request.parameter("marker").value_or("");
+  const std::string delimiter = request.parameter("delimiter").value_or("");
+  const int most = std::clamp(number(request.parameter("max-keys"), 1000), 1, 1000);
+  const bool encoded = request.parameter("encoding-type") == "url";
+  const auto text = [&](const std::string& key) {
+    return xml_escape(encoded ? http::percent_encode(key, true) : key);
+  };
+  std::string contents;
+  std::string last;
+  std::vector<std::string> groups;
+  int count = 0;
+  bool truncated = false;
+  for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix);
+       ++at) {
+    const std::string& key = at->first;
+    std::string group;
+    if (!delimiter.empty())
+      if (const std::size_t end = key.find(delimiter, prefix.size()); end != std::string::npos)
+        group = key.substr(0, end + delimiter.size());
+    if ((group.empty() ? key : group) <= marker) continue;
+    if (!group.empty() && !groups.empty() && groups.back() == group) continue;
+    if (count == most) {
+      truncated = true;
+      break;
+    }
+    ++count;
+    last = group.empty() ? key : group;
+    if (!group.empty()) {
+      groups.push_back(group);
+      continue;
+    }
+    contents += fmt::format(
+        "<Contents><Key>{}</Key><LastModified>{}</LastModified><ETag>\"{}\"</ETag><Size>{}</Size>"
+        "<Owner><ID>emulated</ID></Owner><StorageClass>STANDARD</StorageClass></Contents>",
+        text(key), iso_utc(at->second.modified_ns, true), at->second.etag, at->second.size);
+  }
+  for (const auto& group : groups)
+    contents += fmt::format("<CommonPrefixes><Prefix>{}</Prefix></CommonPrefixes>", text(group));
+  return xml_reply(fmt::format(
+      "<ListBucketResult xmlns=\"http://obs.emulated.myhuaweicloud.com/doc/2015-06-30/\"><Name>{}"
+      "</Name><Prefix>{}</Prefix><Marker>{}</Marker>{}<MaxKeys>{}</MaxKeys><IsTruncated>{}"
+      "</IsTruncated>{}</ListBucketResult>",
+      bucket, text(prefix), text(marker),
+      truncated ? fmt::format("<NextMarker>{}</NextMarker>", text(last)) : "", most, truncated,
+      contents));
+}
+
+ServerResponse ObsStore::get(const ServerRequest& request, const Object& object) const {
+  ServerResponse response;
+  response.headers.emplace_back("ETag", "\"" + object.etag + "\"");
+  response.headers.emplace_back("Content-Type", "binary/octet-stream");
+  response.headers.emplace_back("Accept-Ranges", "bytes");
+  for (const auto& [name, value] : object.metadata) response.headers.emplace_back(name, value);
+  const std::string wanted = request.header("if-match");
+  if (!wanted.empty() && wanted != "\"" + object.etag + "\"" && wanted != object.etag)
+    return obs_error(412, "PreconditionFailed", "At least one of the preconditions did not hold.");
+  Range range{0, object.size == 0 ? 0 : object.size - 1};
+  std::uint64_t size = object.size;
+  if (const std::string text = request.header("range"); text.starts_with("bytes=")) {
+    const auto asked = parse_range(text, object.size);
+    if (!asked) return obs_error(416, "InvalidRange", "The requested range is not satisfiable");
+    range = *asked;
+    size = range.last - range.first + 1;
+    response.status = 206;
+    response.headers.emplace_back(
+        "Content-Range", fmt::format("bytes {}-{}/{}", range.first, range.last, object.size));
+  }
+  if (request.method == "HEAD") {
+    response.content_length = size;
+    return response;
+  }
+  std::uint64_t skip = range.first;
+  for (const auto& segment : object.segments) {
+    if (skip >= segment.size) {
+      skip -= segment.size;
+      continue;
+    }
+    const std::uint64_t part = std::min(size, segment.size - skip);
+    if (part > 0) response.files.push_back({segment.file, skip, part});
+    size -= part;
+    skip = 0;
+  }
+  return response;
+}
+
+ServerResponse ObsStore::put(ServerRequest& request, Objects& objects, const std::string& key) {
+  if (request.header("content-length").empty())
+    return obs_error(411, "MissingContentLength", "You must provide the Content-Length header.");
+  const std::string md5 = request.header("content-md5");
+  if (!md5.empty() && md5 != cloud::to_base64(request.body_md5))
+    return obs_error(400, "BadDigest", "The Content-MD5 you specified did not match.");
+  Object& object = objects[key];
+  forget(object.segments);
+  const std::string etag = cloud::to_hex(request.body_md5);
+  object = {{keep(request)}, request.body_size, etag, wall_now_ns(), metadata_of(request)};
+  ServerResponse response;
+  response.headers.emplace_back("ETag", "\"" + etag + "\"");
+  return response;
+}
+
+ServerResponse ObsStore::begin_upload(const ServerRequest& request, const std::string& bucket,
+                                      const std::string& key) {
+  const std::string id = fmt::format("upload{:08}", ++next_upload_);
+  uploads_[id] = {bucket, key, metadata_of(request), {}};
+  return xml_reply(
+      fmt::format("<InitiateMultipartUploadResult><Bucket>{}</Bucket><Key>{}</Key><UploadId>{}"
+                  "</UploadId></InitiateMultipartUploadResult>",
+                  bucket, xml_escape(key), id));
+}
+
+ServerResponse ObsStore::upload_operation(ServerRequest& request, Objects& objects,
+                                          const std::string& bucket, const std::string& key) {
+  const std::string id = *request.parameter("uploadId");
+  const auto found = uploads_.find(id);
+  if (found == uploads_.end() || found->second.bucket != bucket || found->second.key != key)
+    return obs_error(404, "NoSuchUpload", "The specified multipart upload does not exist.", key);
+  if (request.method == "PUT") return put_part(request, found->second);
+  if (request.method == "POST") return complete(request, objects, id);
+  if (request.method == "DELETE") {
+    for (const auto& [part_number, part] : found->second.parts) forget({part.segment});
+    uploads_.erase(found);
+    ServerResponse response;
+    response.status = 204;
+    return response;
+  }
+  std::string parts;
+  for (const auto& [part_number, part] : found->second.parts)
+    parts +=
+        fmt::format("<Part><PartNumber>{}</PartNumber><ETag>\"{}\"</ETag><Size>{}</Size></Part>",
+                    part_number, cloud::to_hex(part.md5), part.segment.size);
+  return xml_reply(
+      fmt::format("<ListPartsResult><UploadId>{}</UploadId><IsTruncated>false</IsTruncated>{}</"
+                  "ListPartsResult>",
+                  id, parts));
+}
+
+ServerResponse ObsStore::put_part(ServerRequest& request, Upload& upload) {
+  const int part_number = number(request.parameter("partNumber"), 0);
+  if (part_number < 1 || part_number > 10000)
+    return obs_error(400, "InvalidArgument", "partNumber must be 1 to 10000");
+  Part& part = upload.parts[part_number];
+  if (part.segment.size > 0) forget({part.segment});
+  part = {keep(request), request.body_md5};
+  ServerResponse response;
+  response.headers.emplace_back("ETag", "\"" + cloud::to_hex(part.md5) + "\"");
+  return response;
+}
+
+ServerResponse ObsStore::complete(const ServerRequest& request, Objects& objects,
+                                  const std::string& id) {
+  Upload& upload = uploads_.at(id);
+  const auto named = named_parts(request.body);
+  if (named.empty())
+    return obs_error(400, "MalformedXML", "The XML you provided was not well-formed.");
+  Object object;
+  std::string tags;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const auto part = upload.parts.find(named[i].first);
+    if (part == upload.parts.end() || cloud::to_hex(part->second.md5) != named[i].second)
+      return obs_error(400, "InvalidPart", "One or more of the specified parts was not found.");
+    if (i > 0 && named[i].first <= named[i - 1].first)
+      return obs_error(400, "InvalidPartOrder", "The list of parts was not in ascending order.");
+    if (i + 1 < named.size() && part->second.segment.size < 100 << 10)
+      return obs_error(400, "EntityTooSmall", "A part is smaller than the minimum of 100 KB.");
+    object.segments.push_back(part->second.segment);
+    object.size += part->second.segment.size;
+    tags += part->second.md5;
+  }
+  object.etag =
+      fmt::format("{}-{}", cloud::to_hex(cloud::digest(cloud::Hash::md5, tags)), named.size());
+  object.modified_ns = wall_now_ns();
+  object.metadata = upload.metadata;
+  Object& place = objects[upload.key];
+  forget(place.segments);
+  place = object;
+  const std::string reply = fmt::format(
+      "<CompleteMultipartUploadResult><Location>/{}/{}</Location><Bucket>{}</Bucket><Key>{}</Key>"
+      "<ETag>\"{}\"</ETag></CompleteMultipartUploadResult>",
+      upload.bucket, xml_escape(upload.key), upload.bucket, xml_escape(upload.key), object.etag);
+  uploads_.erase(id);
+  return xml_reply(reply);
+}
+
+}  // namespace assay::emulator

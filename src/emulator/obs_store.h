@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "emulator/http_server.h"
+#include "emulator/settings.h"
+
+namespace assay::emulator {
+
+/// Buckets and objects. Contents are files below Settings::root, the index is in memory.
+/// Thread-safe.
+class ObsStore {
+ public:
+  explicit ObsStore(const Settings& settings);
+
+  /// Where bodies are to be spooled: the same file system as the objects.
+  [[nodiscard]] const std::filesystem::path& spool() const { return spool_; }
+
+  /// A request that was authorized. `key` is empty for a bucket's own operations.
+  [[nodiscard]] ServerResponse handle(ServerRequest& request, const std::string& bucket,
+                                      const std::string& key);
+
+  [[nodiscard]] bool has(const std::string& bucket, const std::string& key);
+  /// Whether any object's key starts with `prefix`.
+  [[nodiscard]] bool has_prefix(const std::string& bucket, const std::string& prefix);
+  void put_text(const std::string& bucket, const std::string& key, const std::string& content);
+
+ private:
+  struct Segment {
+    std::filesystem::path file;
+    std::uint64_t size = 0;
+  };
+  struct Object {
+    std::vector<Segment> segments;  // more than one after a multipart upload
+    std::uint64_t size = 0;
+    std::string etag;  // without quotes
+    std::int64_t modified_ns = 0;
+    std::map<std::string, std::string> metadata;  // x-obs-meta-…, x-amz-meta-…
+  };
+  struct Part {
+    Segment segment;
+    std::string md5;  // raw
+  };
+  struct Upload {
+    std::string bucket, key;
+    std::map<std::string, std::string> metadata;
+    std::map<int, Part> parts;
+  };
+  using Objects = std::map<std::string, Object>;
+
+  ServerResponse bucket_operation(ServerRequest& request, const std::string& bucket);
+  ServerResponse list(const ServerRequest& request, const std::string& bucket,
+                      const Objects& objects) const;
+  ServerResponse get(const ServerRequest& request, const Object& object) const;
+  ServerResponse put(ServerRequest& request, Objects& objects, const std::string& key);
+  ServerResponse begin_upload(const ServerRequest& request, const std::string& bucket,
+                              const std::string& key);
+  ServerResponse upload_operation(ServerRequest& request, Objects& objects,
+                                  const std::string& bucket, const std::string& key);
+  ServerResponse put_part(ServerRequest& request, Upload& upload);
+  ServerResponse complete(const ServerRequest& request, Objects& objects, const std::string& id);
+  Segment keep(ServerRequest& request);
+  void forget(const std::vector<Segment>& segments);
+
+  std::filesystem::path spool_;
+  std::filesystem::path data_;
+  std::mutex mutex_;
+  std::uint64_t next_file_ = 0;
+  std::uint64_t next_upload_ = 0;
+  std::map<std::string, Objects> buckets_;
+  std::map<std::string, Upload> uploads_;  // by id
+};
+
+}  // namespace assay::emulator

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/time.h"
+
+namespace assay::emulator {
+
+/// Everything that the emulator is told. Read from one JSON file; all keys have defaults but the
+/// account's.
+struct Settings {
+  std::filesystem::path root;  ///< where objects are kept
+  std::string user, password, domain;
+  std::string access_key, secret_key;
+  std::string project_id = "0123456789abcdef0123456789abcdef";
+  std::string project_name = "emulated-1";
+  std::string obs_domain = "localhost";  ///< "BUCKET.localhost" is BUCKET
+  Nanoseconds token_lifetime = std::chrono::hours(24);
+  Nanoseconds clock_offset{};  ///< of the emulated service, against this machine
+  Nanoseconds job_pending = std::chrono::milliseconds(200);
+  Nanoseconds job_running = std::chrono::seconds(1);
+  std::vector<std::string> buckets;  ///< that exist from the start
+  Json flavors = Json::array();      ///< as v2's training-job-flavors lists them
+  Json engines = Json::array();      ///< as v2's training-job-engines lists them
+};
+
+/// Throws Error of kind config at `where`.
+[[nodiscard]] Settings settings_from_json(const Json& json, const std::string& where);
+
+}  // namespace assay::emulator

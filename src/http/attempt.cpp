@@ -1,0 +1,265 @@
+#include "http/attempt.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "core/version.h"
+#include "http/date.h"
+
+namespace assay::http {
+
+namespace {
+
+/// OpenSSL writes to sockets that may have been closed; the signal must not end the program.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+  ~WithoutSigpipe() {
+    if (::sigismember(&before_, SIGPIPE) == 0) {
+      const timespec at_once{};
+      while (::sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+      }
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
+struct Running {
+  const ClientOptions& options;
+  const Request& request;
+  const Exchange& exchange;
+  Outcome outcome;
+  UniqueFd file;
+  std::uint64_t body_size = 0;
+  std::uint64_t sent = 0;
+
+  void fail() {
+    if (!outcome.thrown) outcome.thrown = std::current_exception();
+    outcome.resumable = false;
+  }
+};
+
+std::size_t read_body(char* buffer, std::size_t size, std::size_t count, void* user) {
+  auto& running = *static_cast<Running*>(user);
+  const std::uint64_t left = running.body_size - running.sent;
+  std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, size * count));
+  if (wanted == 0) return 0;
+  running.outcome.was_sent = true;
+  if (const auto* text = std::get_if<std::string>(&running.request.body)) {
+    std::memcpy(buffer, text->data() + running.sent, wanted);
+  } else {
+    const auto& slice = std::get<FileSlice>(running.request.body);
+    ssize_t n = 0;
+    do {
+      n = ::pread(running.file.get(), buffer, wanted,
+                  static_cast<off_t>(slice.offset + running.sent));
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0) {
+      try {
+        if (n < 0)
+          throw system_error(ErrorKind::environment, "cannot read the file", slice.path.string(),
+                             errno);
+        throw Error(ErrorKind::environment, "the file became shorter while it was sent",
+                    slice.path.string(), "send it when nothing writes to it");
+      } catch (...) {
+        running.fail();
+      }
+      return CURL_READFUNC_ABORT;
+    }
+    wanted = static_cast<std::size_t>(n);
+  }
+  running.sent += wanted;
+  if (running.exchange.on_sent) running.exchange.on_sent({buffer, wanted});
+  return wanted;
+}
+
+int seek_body(void* user, curl_off_t offset, int origin) {
+  if (origin != SEEK_SET || offset != 0) return CURL_SEEKFUNC_CANTSEEK;
+  // A kept connection that had been closed: libcurl starts over, and so must who listens. Without a
+  // listener that is harmless; with one, the caller's next attempt starts cleanly.
+  auto& running = *static_cast<Running*>(user);
+  if (running.exchange.on_sent && running.sent > 0) return CURL_SEEKFUNC_FAIL;
+  running.sent = 0;
+  return CURL_SEEKFUNC_OK;
+}
+
+std::size_t read_header(char* data, std::size_t size, std::size_t count, void* user) {
+  auto& running = *static_cast<Running*>(user);
+  running.outcome.was_sent = true;
+  const std::string_view line = trim(std::string_view(data, size * count));
+  auto& response = running.outcome.response;
+  if (line.starts_with("HTTP/")) {  // also after "100 Continue"
+    response = {};
+    const std::size_t space = line.find(' ');
+    if (space != std::string_view::npos) response.status = std::atoi(line.data() + space + 1);
+  } else if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {
+    response.headers.emplace_back(to_lower(line.substr(0, colon)), trim(line.substr(colon + 1)));
+  }
+  return size * count;
+}
+
+std::size_t read_reply(char* data, std::size_t size, std::size_t count, void* user) {
+  auto& running = *static_cast<Running*>(user);
+  auto& response = running.outcome.response;
+  const std::string_view piece(data, size * count);
+  try {
+    if (running.exchange.receive && response.ok()) {
+      running.exchange.receive(response, piece);
+    } else {
+      if (response.body.size() + piece.size() > running.options.most_body)
+        throw Error(ErrorKind::environment, "the reply is too large to keep in memory",
+                    running.request.host());
+      response.body += piece;
+    }
+  } catch (...) {
+    running.fail();
+    return 0;
+  }
+  return piece.size();
+}
+
+int look_for_stop(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<Running*>(user)->exchange.stop.stop_requested() ? 1 : 0;
+}
+
+std::string full_url(const Request& request) {
+  std::string url = request.origin + percent_encode(request.path, true);
+  if (!request.query.empty()) url += "?" + encode_query(request.query);
+  return url;
+}
+
+class HeaderList {
+ public:
+  HeaderList() = default;
+  HeaderList(const HeaderList&) = delete;
+  HeaderList& operator=(const HeaderList&) = delete;
+  ~HeaderList() { curl_slist_free_all(list_); }
+  void add(const std::string& line) {
+    if (curl_slist* longer = curl_slist_append(list_, line.c_str())) list_ = longer;
+  }
+  [[nodiscard]] curl_slist* get() const { return list_; }
+
+ private:
+  curl_slist* list_ = nullptr;
+};
+
+void set_up_body(CURL* curl, Running& running, HeaderList& headers) {
+  const Request& request = running.request;
+  if (const auto* slice = std::get_if<FileSlice>(&request.body)) {
+    running.file.reset(::open(slice->path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!running.file)
+      throw system_error(ErrorKind::environment, "cannot read the file", slice->path.string(),
+                         errno);
+    running.body_size = slice->size;
+  } else {
+    running.body_size = std::get<std::string>(request.body).size();
+  }
+  const bool carries = running.body_size > 0 || request.method == "PUT" ||
+                       request.method == "POST" || request.method == "PATCH";
+  if (request.method == "HEAD") {
+    curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+  } else if (carries) {
+    curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(running.body_size));
+    curl_easy_setopt(curl, CURLOPT_READFUNCTION, &read_body);
+    curl_easy_setopt(curl, CURLOPT_READDATA, &running);
+    curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, &seek_body);
+    curl_easy_setopt(curl, CURLOPT_SEEKDATA, &running);
+    curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE,
+                     running.body_size > (1U << 20) ? 256L << 10 : 64L << 10);
+    headers.add("Expect:");
+  }
+  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+}
+
+void set_up(CURL* curl, Running& running, HeaderList& headers,
+            std::array<char, CURL_ERROR_SIZE>& words) {
+  const ClientOptions& options = running.options;
+  curl_easy_reset(curl);  // keeps connections
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words.data());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+  curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
+  if (!options.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, options.ca_file.c_str());
+  if (!options.proxy.empty()) curl_easy_setopt(curl, CURLOPT_PROXY, options.proxy.c_str());
+  curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+  curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 128L << 10);
+  const auto whole_ms = [](Nanoseconds d) { return static_cast<long>(d.count() / 1'000'000); };
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, whole_ms(options.connect_timeout));
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                   std::max(1L, whole_ms(options.stall_timeout) / 1000));
+  curl_easy_setopt(curl, CURLOPT_URL, full_url(running.request).c_str());
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, ("assay/" + build_info().version).c_str());
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &read_header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &running);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &read_reply);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &running);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &look_for_stop);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &running);
+  // On a kept connection libcurl itself sends a request again that got no answer.
+  if (!running.request.may_repeat()) curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
+  set_up_body(curl, running, headers);
+  for (const auto& [name, value] : running.request.headers)
+    headers.add(value.empty() ? name + ";" : name + ": " + value);
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+}
+
+}  // namespace
+
+Outcome attempt(CURL* handle, const ClientOptions& options, const Request& request,
+                const Exchange& exchange) {
+  Running running{options, request, exchange, {}, {}, 0, 0};
+  HeaderList headers;
+  std::array<char, CURL_ERROR_SIZE> words{};
+  try {
+    set_up(handle, running, headers, words);
+  } catch (...) {
+    running.fail();
+    return std::move(running.outcome);
+  }
+  {
+    const WithoutSigpipe quiet;
+    running.outcome.code = curl_easy_perform(handle);
+  }
+  Outcome outcome = std::move(running.outcome);
+  curl_off_t request_bytes = 0;
+  long sent_bytes = 0;
+  curl_easy_getinfo(handle, CURLINFO_SIZE_UPLOAD_T, &request_bytes);
+  curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &sent_bytes);
+  outcome.was_sent = outcome.was_sent || request_bytes > 0 || sent_bytes > 0;
+  if (outcome.code != CURLE_OK)
+    outcome.cause = words[0] != '\0' ? words.data() : curl_easy_strerror(outcome.code);
+  if (const auto date = parse_http_date(outcome.response.header("date")))
+    outcome.response.clock_offset = Nanoseconds(*date - wall_now_ns());
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, nullptr);
+  return outcome;
+}
+
+}  // namespace assay::http

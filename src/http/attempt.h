@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <curl/curl.h>
+
+#include "http/client.h"
+
+namespace assay::http {
+
+using EasyHandle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
+
+/// How one attempt went.
+struct Outcome {
+  CURLcode code = CURLE_OK;
+  std::string cause;      ///< libcurl's words, when code is not CURLE_OK
+  bool was_sent = false;  ///< something of the request may have reached the server
+  bool resumable = true;  ///< false: this side failed (file, receiver), trying again is no use
+  std::exception_ptr thrown;
+  Response response;
+};
+
+/// Sends `request` once on `handle`, which keeps its connection. Allocates the buffers it needs
+/// once per request.
+[[nodiscard]] Outcome attempt(CURL* handle, const ClientOptions& options, const Request& request,
+                              const Exchange& exchange);
+
+}  // namespace assay::http

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/time.h"
+#include "http/retry.h"
+#include "http/url.h"
+
+namespace assay::http {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+/// A part of a file, read while it is sent; the file must not change meanwhile.
+struct FileSlice {
+  std::filesystem::path path;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+struct Request {
+  std::string method = "GET";
+  std::string origin;      ///< "https://host:port"
+  std::string path = "/";  ///< decoded
+  Query query;
+  Headers headers;
+  std::variant<std::string, FileSlice> body;
+  /// Whether sending it twice does no harm. Unset: true for all but POST and PATCH. A request that
+  /// may not be repeated is tried again only when it certainly had no effect: no connection, 429,
+  /// or 503 with Retry-After.
+  std::optional<bool> repeatable;
+
+  [[nodiscard]] std::string host() const;  ///< as the Host header has it
+  [[nodiscard]] bool may_repeat() const;
+  void set_header(const std::string& name, std::string value);
+};
+
+struct Response {
+  int status = 0;
+  Headers headers;   ///< names in lower case
+  std::string body;  ///< empty when a receiver took it
+  /// The server's clock minus ours, by its Date header, good to a few seconds.
+  std::optional<Nanoseconds> clock_offset;
+
+  [[nodiscard]] bool ok() const noexcept { return status >= 200 && status < 300; }
+  [[nodiscard]] std::string header(std::string_view lower_name) const;  ///< or ""
+};
+
+/// Adds to a copy of the request what every attempt needs afresh: dates, tokens, signatures.
+class Authorizer {
+ public:
+  virtual ~Authorizer() = default;
+  virtual void authorize(Request& request) = 0;
+  /// The service refused the request. True when authorize() would now do better: it is then sent
+  /// once more, whatever its method, as a refused request had no effect.
+  [[nodiscard]] virtual bool renew(const Response& /*refusal*/) { return false; }
+};
+
+/// What happens around one request; all optional.
+struct Exchange {
+  Authorizer* authorizer = nullptr;
+  std::stop_token stop;  ///< ends the request within a second, with an Error
+  /// Before every attempt, before it is authorized; may change the request (a Range to resume at).
+  std::function<void(Request&)> before_attempt;
+  /// Every piece of the body as it is sent.
+  std::function<void(std::string_view)> on_sent;
+  /// Takes the body of a 2xx reply, piece by piece, instead of Response::body; may throw Error.
+  std::function<void(const Response& head, std::string_view piece)> receive;
+};
+
+struct ClientOptions {
+  Nanoseconds connect_timeout = std::chrono::seconds(10);
+  Nanoseconds stall_timeout = std::chrono::seconds(60);  ///< no byte either way; whole seconds
+  RetryPolicy retry;
+  std::string proxy;                 ///< empty: http_proxy and its like of the environment
+  std::filesystem::path ca_file;     ///< empty: the system's
+  std::size_t most_body = 64 << 20;  ///< bytes of a reply that is kept in memory
+};
+
+/// HTTP/1.1 over libcurl. Keeps connections open and reuses them; certificates and host names are
+/// always verified; redirects are not followed. Thread-safe: every thread that sends has a
+/// connection of its own. Nothing that was given to hide() appears in an Error.
+class Client {
+ public:
+  explicit Client(ClientOptions options = {});
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client();
+
+  /// The reply, whatever its status, after the retries that are allowed. Throws Error of kind
+  /// environment when there is none: the host, the cause, how often and how long it was tried.
+  [[nodiscard]] Response send(const Request& request, const Exchange& exchange = {});
+
+  /// Also for what other layers write: `text` with every hidden secret replaced by "***".
+  void hide(const std::string& secret);
+  [[nodiscard]] std::string redact(std::string text) const;
+
+  [[nodiscard]] const ClientOptions& options() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay::http

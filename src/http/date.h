@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace assay::http {
+
+/// "Sun, 06 Nov 1994 08:49:37 GMT" of a Unix time in ns.
+[[nodiscard]] std::string http_date(std::int64_t wall_ns);
+
+/// The reverse; nothing when the text is no such date.
+[[nodiscard]] std::optional<std::int64_t> parse_http_date(std::string_view text);
+
+}  // namespace assay::http

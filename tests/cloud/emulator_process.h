@@ -1,0 +1,73 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include "cloud/credentials.h"
+#include "cloud/obs.h"
+#include "core/json.h"
+#include "http/client.h"
+#include "temporary_folder.h"
+
+namespace assay::cloud {
+
+/// A running assay-cloud-emulator; ends with this object.
+class EmulatorProcess {
+ public:
+  /// `settings` is its configuration; its files go below `folder`. Throws std::runtime_error.
+  EmulatorProcess(const std::filesystem::path& folder, const Json& settings);
+  EmulatorProcess(const EmulatorProcess&) = delete;
+  EmulatorProcess& operator=(const EmulatorProcess&) = delete;
+  ~EmulatorProcess();
+
+  [[nodiscard]] const std::string& url() const { return url_; }
+  /// Asks its control interface; throws std::runtime_error when it refuses.
+  [[nodiscard]] Json control(http::Client& client, const std::string& method,
+                             const std::string& path, const Json& body = Json()) const;
+
+ private:
+  pid_t pid_ = -1;
+  std::string url_;
+};
+
+/// A folder and an emulator of its own for every test, with the bucket "bucket-one". Retries are
+/// quick, so that faults cost no time.
+class EmulatorTest : public ::testing::Test {
+ protected:
+  /// Starts the emulator with these settings over the usual ones; the first use does it with none.
+  void start(const Json& settings = Json::object());
+  [[nodiscard]] const std::string& url();
+  [[nodiscard]] std::string host();  ///< "127.0.0.1:port"
+  void fault(const Json& fault);
+  void clear_faults();
+  void expire_tokens();
+  /// How often "METHOD service" was asked, as "PUT obs".
+  [[nodiscard]] std::uint64_t count(const std::string& what);
+
+  [[nodiscard]] ObsOptions obs_options();
+  [[nodiscard]] ObsBucket bucket() { return {client_, credentials_, obs_options(), "bucket-one"}; }
+
+  /// A file in the test's folder, of `size` bytes that do not repeat.
+  [[nodiscard]] std::filesystem::path make_file(const std::string& name, std::size_t size);
+
+  static http::ClientOptions quick();
+
+  testing::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
+  const std::string access_key_ = "AKTEST0000000001";
+  const std::string secret_key_ = "emulated-Secret/Key+with=marks";
+  const std::string password_ = "pass-phrase-of-the-test-user";
+  FixedCredentials credentials_{{access_key_, secret_key_, ""}};
+  http::Client client_{quick()};
+
+ private:
+  [[nodiscard]] EmulatorProcess& emulator();
+
+  std::optional<EmulatorProcess> process_;
+};
+
+}  // namespace assay::cloud
