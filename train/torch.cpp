@@ -68,7 +68,10 @@ std::string first_line(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   const std::string text =
       torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
+  std::string line = text.substr(0, text.find('\n'));
+  // After what was asked for, the allocator of CUDA goes on with statistics and its own knobs.
+  if (is_out_of_memory(error)) line = line.substr(0, line.find(". GPU "));
+  return line;
 }
 
 }  // namespace assay::train
