@@ -8,6 +8,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(assay_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized
     -Wno-array-bounds -Wno-stringop-overflow -Wno-dangling-reference)
 endif()
+if(ASSAY_UNITY)
+  # It takes the joined files for headers, in which a type of an unnamed namespace would be a mistake.
+  target_compile_options(assay_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 if(ASSAY_SANITIZE)
   if(ASSAY_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Asio has fences; its own locks order what they order, too.

@@ -1,10 +1,27 @@
-# assay_library(NAME SOURCES ... DEPENDS ...): one folder of src/ is one static library.
+# assay_join(TARGET FILES): TARGET's files are compiled FILES at a time.
+function(assay_join name files)
+  if(ASSAY_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+  endif()
+endfunction()
+
+# assay_optimize_little(TARGET): for what calls others and computes nothing itself.
+function(assay_optimize_little name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# assay_library(NAME [COLD] SOURCES ... DEPENDS ...): one folder of src/ is one static library. COLD
+# is what works for milliseconds in a whole run, while optimizing it takes minutes.
 function(assay_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(assay_${name} STATIC ${ARG_SOURCES})
   add_library(assay::${name} ALIAS assay_${name})
   target_include_directories(assay_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(assay_${name} PRIVATE assay_options PUBLIC ${ARG_DEPENDS})
+  assay_join(assay_${name} 6)
+  if(ARG_COLD)
+    assay_optimize_little(assay_${name})
+  endif()
   if(name STREQUAL core)
     target_precompile_headers(assay_core PRIVATE ${ASSAY_PRECOMPILED})
     assay_trust_precompiled(assay_core)
@@ -18,6 +35,7 @@ function(assay_program name)
   cmake_parse_arguments(ARG "STATIC;OWN_PRECOMPILED" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE assay_options ${ARG_DEPENDS})
+  assay_join(${name} 6)
   if(ARG_OWN_PRECOMPILED)
     assay_trust_precompiled(${name})
   else()
@@ -30,15 +48,20 @@ function(assay_program name)
   endif()
 endfunction()
 
-# assay_test(NAME SOURCES ... DEPENDS ... LABELS ... [PRECOMPILED TARGET]): one GoogleTest program,
-# one ctest entry per test. What is tested is optimized, the tests are not.
+# assay_test(NAME SOURCES ... DEPENDS ... LABELS ... [PRECOMPILED TARGET] [COST N]): one GoogleTest
+# program, one ctest entry per test. What is tested is optimized, the tests are not. Tests of a
+# higher COST start earlier, also where ctest has no times of an earlier run yet.
 function(assay_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED" "SOURCES;DEPENDS;LABELS;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED;COST" "SOURCES;DEPENDS;LABELS;DEFINITIONS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE assay_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  assay_join(${name} 8)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   if(ARG_PRECOMPILED)
     assay_share_precompiled(${name} ${ARG_PRECOMPILED})
@@ -50,5 +73,5 @@ function(assay_test name)
     ASSAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ASSAY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
     ${ARG_DEFINITIONS})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST} LABELS "${ARG_LABELS}")
 endfunction()

@@ -22,14 +22,14 @@ constexpr double kStepSeconds = 0.01;
 constexpr int kLargestEntry = 4;
 constexpr std::int64_t kMaxSize = 16384;
 
-struct Settings {
+struct MatmulSettings {
   std::size_t size;
   std::int64_t steps;
   double min_seconds;
   std::size_t threads;
   std::int64_t seed;
 
-  explicit Settings(Config& config)
+  explicit MatmulSettings(Config& config)
       : size(static_cast<std::size_t>(config.integer("size", 512, 1, kMaxSize))),
         steps(config.integer("steps", 0, 0, 1'000'000'000)),
         min_seconds(config.number("min_seconds", 5, 0, 1e7)),
@@ -163,7 +163,7 @@ class Team {
 }  // namespace
 
 int run_matmul(Config& config, const Place& place) {
-  const Settings settings(config);
+  const MatmulSettings settings(config);
   const std::int64_t begin = mono_now_ns();
   perflog::Writer log(stdout, place.rank);
   log.init_start();

@@ -10,7 +10,7 @@
 namespace assay::micro {
 namespace {
 
-struct Settings {
+struct NullSettings {
   std::int64_t steps;
   double step_ms;
   std::int64_t samples;
@@ -19,7 +19,7 @@ struct Settings {
   double jitter;
   std::int64_t seed;
 
-  explicit Settings(Config& config)
+  explicit NullSettings(Config& config)
       : steps(config.integer("steps", 100, 1, 1'000'000'000)),
         step_ms(config.number("step_ms", 10, 0, 3'600'000)),
         samples(config.integer("samples", 32, 0, 1'000'000'000)),
@@ -34,7 +34,7 @@ struct Settings {
 }  // namespace
 
 int run_null(Config& config, const Place& place) {
-  const Settings settings(config);
+  const NullSettings settings(config);
   const std::int64_t begin = mono_now_ns();
   perflog::Writer log(stdout, place.rank);
   log.init_start();

@@ -17,7 +17,7 @@ namespace assay::agent {
 namespace {
 
 constexpr int kBetweenAttempts_ms = 100;
-constexpr Nanoseconds kCleanupLimit = std::chrono::seconds(10);
+constexpr Nanoseconds kSideJobCleanupLimit = std::chrono::seconds(10);
 
 std::vector<std::string> words_of(const Json& command) {
   std::vector<std::string> words;
@@ -57,7 +57,7 @@ int run_until_one_succeeds(const Json& commands) {
 }
 
 void run_cleanups(const std::vector<std::string>& commands) {
-  const std::int64_t deadline = mono_now_ns() + kCleanupLimit.count();
+  const std::int64_t deadline = mono_now_ns() + kSideJobCleanupLimit.count();
   for (const std::string& text : commands) {
     const auto words = words_of(parse_json_or_null(text));
     // A container whose own supervisor was killed, too, is gone for its runtime only at the second

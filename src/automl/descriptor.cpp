@@ -8,7 +8,7 @@ namespace assay::automl {
 
 namespace {
 
-constexpr int kinds = static_cast<int>(LayerKind::softmax) + 1;
+constexpr int kind_total = static_cast<int>(LayerKind::softmax) + 1;
 
 LayerSymbol symbol_of(const Layer& layer) {
   if (layer.kind == LayerKind::conv) return {layer.kind, layer.out, layer.kernel, layer.stride};
@@ -28,7 +28,7 @@ Skip::Type type_of(const Layer& layer, Skip::Type otherwise) {
 
 Descriptor describe(const Graph& graph) {
   Descriptor result;
-  result.kind_count.assign(kinds, 0);
+  result.kind_count.assign(kind_total, 0);
   std::vector<int> position(graph.shapes().size(), -1);
   const auto chain = graph.main_chain();
   for (std::size_t i = 0; i < chain.size(); ++i) position[chain[i]] = static_cast<int>(i);

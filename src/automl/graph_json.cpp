@@ -12,10 +12,10 @@ namespace assay::automl {
 
 namespace {
 
-constexpr std::array kinds{LayerKind::conv,     LayerKind::batch_norm,      LayerKind::relu,
-                           LayerKind::max_pool, LayerKind::global_avg_pool, LayerKind::dense,
-                           LayerKind::add,      LayerKind::concat,          LayerKind::dropout,
-                           LayerKind::flatten,  LayerKind::softmax};
+constexpr std::array all_kinds{LayerKind::conv,     LayerKind::batch_norm,      LayerKind::relu,
+                               LayerKind::max_pool, LayerKind::global_avg_pool, LayerKind::dense,
+                               LayerKind::add,      LayerKind::concat,          LayerKind::dropout,
+                               LayerKind::flatten,  LayerKind::softmax};
 constexpr std::array<std::pair<HistoryEntry::Kind, const char*>, 4> operations{{
     {HistoryEntry::Kind::deeper, "to_deeper_model"},
     {HistoryEntry::Kind::wider, "to_wider_model"},
@@ -140,7 +140,7 @@ class Reader {
     Layer layer;
     const auto type = json[0].get<std::string>();
     bool known = false;
-    for (const LayerKind kind : kinds) {
+    for (const LayerKind kind : all_kinds) {
       if (aiperf_name(kind) != type) continue;
       layer.kind = kind;
       known = true;

@@ -17,10 +17,6 @@ constexpr std::int64_t kMaxRepeat = 1'000'000;
   throw Fault{place, fmt::format("{} {} {}", type_name(left), op, type_name(right))};
 }
 
-std::int64_t integral(const Value& value) noexcept {
-  return value.kind == Kind::boolean ? (value.flag ? 1 : 0) : value.integer;
-}
-
 std::optional<std::int64_t> power(std::int64_t base, std::int64_t exponent) noexcept {
   std::int64_t result = 1;
   while (exponent > 0) {

@@ -104,14 +104,14 @@ std::string_view type_name(const Value& value) noexcept {
   return "dict";
 }
 
+std::int64_t integral(const Value& value) noexcept {
+  return value.kind == Kind::boolean ? (value.flag ? 1 : 0) : value.integer;
+}
+
 namespace {
 
 bool is_integral(const Value& value) noexcept {
   return value.kind == Kind::boolean || value.kind == Kind::integer;
-}
-
-std::int64_t integral(const Value& value) noexcept {
-  return value.kind == Kind::boolean ? (value.flag ? 1 : 0) : value.integer;
 }
 
 bool contains(const std::vector<Value>& items, const Value& wanted) noexcept {

@@ -56,6 +56,9 @@ struct Entry {
 /// "str", "int", "list", …: Python's name of the type.
 [[nodiscard]] std::string_view type_name(const Value& value) noexcept;
 
+/// Python's int(value) of an integer or a bool.
+[[nodiscard]] std::int64_t integral(const Value& value) noexcept;
+
 /// Python's ==: 1 == 1.0 == True, containers element by element.
 [[nodiscard]] bool equal(const Value& a, const Value& b) noexcept;
 

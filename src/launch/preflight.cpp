@@ -22,7 +22,7 @@ namespace assay::launch {
 namespace {
 
 constexpr Nanoseconds kProbeLimit = std::chrono::seconds(60);
-constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(10);
+constexpr Nanoseconds kCompareLimit = std::chrono::seconds(10);
 constexpr Nanoseconds kListenLimit = std::chrono::seconds(5);
 constexpr Nanoseconds kConnectLimit = std::chrono::seconds(3);
 constexpr Nanoseconds kMargin = std::chrono::seconds(5);
@@ -122,7 +122,7 @@ class Preflight {
   asio::awaitable<void> compare_machines() {
     stage_ = "comparing machines";
     const Json query = plan_.vendor_data.contains("query") ? plan_.vendor_data["query"] : Json();
-    add_all(compare_systems(co_await fleet_.describe(query, kDescribeLimit)));
+    add_all(compare_systems(co_await fleet_.describe(query, kCompareLimit)));
   }
 
   asio::awaitable<void> compare_data() {

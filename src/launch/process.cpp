@@ -20,7 +20,7 @@ namespace assay::launch {
 
 namespace {
 
-constexpr std::size_t kErrorTail = 2000;
+constexpr std::size_t kProcessErrorTail = 2000;
 constexpr auto kReapEvery = std::chrono::milliseconds(2);
 constexpr int kReapTries = 500;
 
@@ -113,7 +113,8 @@ struct Running {
           asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, ec));
       if (ec) co_return;
       error_tail.append(buffer.data(), n);
-      if (error_tail.size() > kErrorTail) error_tail.erase(0, error_tail.size() - kErrorTail);
+      if (error_tail.size() > kProcessErrorTail)
+        error_tail.erase(0, error_tail.size() - kProcessErrorTail);
     }
   }
 

@@ -14,7 +14,7 @@ namespace assay::rendezvous {
 
 namespace {
 
-constexpr std::array<std::pair<HostfileForm, std::string_view>, 4> kForms{
+constexpr std::array<std::pair<HostfileForm, std::string_view>, 4> kHostfileForms{
     {{HostfileForm::openmpi, "openmpi"},
      {HostfileForm::mpich, "mpich"},
      {HostfileForm::horovod, "horovod"},
@@ -130,11 +130,12 @@ HostSlots read_line(std::string_view line, std::optional<HostfileForm> form,
 }  // namespace
 
 std::string_view to_string(HostfileForm form) noexcept {
-  return std::ranges::find(kForms, form, [](const auto& entry) { return entry.first; })->second;
+  return std::ranges::find(kHostfileForms, form, [](const auto& entry) { return entry.first; })
+      ->second;
 }
 
 std::optional<HostfileForm> parse_hostfile_form(std::string_view text) noexcept {
-  for (const auto& [form, name] : kForms)
+  for (const auto& [form, name] : kHostfileForms)
     if (name == text) return form;
   return std::nullopt;
 }

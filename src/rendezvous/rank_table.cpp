@@ -18,10 +18,11 @@ using Severity = Finding::Severity;
 
 namespace {
 
-constexpr std::array<std::pair<TableForm, std::string_view>, 4> kForms{{{TableForm::v1_0, "1.0"},
-                                                                        {TableForm::v1_2, "1.2"},
-                                                                        {TableForm::cloud, "cloud"},
-                                                                        {TableForm::lab, "lab"}}};
+constexpr std::array<std::pair<TableForm, std::string_view>, 4> kTableForms{
+    {{TableForm::v1_0, "1.0"},
+     {TableForm::v1_2, "1.2"},
+     {TableForm::cloud, "cloud"},
+     {TableForm::lab, "lab"}}};
 
 // Deeper than any rank table; keeps recursive JSON functions far from the end of the stack.
 constexpr int kMaxDepth = 32;
@@ -91,11 +92,12 @@ bool unfinished(const TableReading& reading) {
 }  // namespace
 
 std::string_view to_string(TableForm form) noexcept {
-  return std::ranges::find(kForms, form, [](const auto& entry) { return entry.first; })->second;
+  return std::ranges::find(kTableForms, form, [](const auto& entry) { return entry.first; })
+      ->second;
 }
 
 std::optional<TableForm> parse_table_form(std::string_view text) noexcept {
-  for (const auto& [form, name] : kForms)
+  for (const auto& [form, name] : kTableForms)
     if (name == text) return form;
   return std::nullopt;
 }

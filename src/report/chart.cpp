@@ -28,7 +28,7 @@ bool finite(const Point& point) {
   return std::isfinite(point.t_s) && std::isfinite(point.value);
 }
 
-std::string number(double value) {
+std::string coordinate(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text == "-0" ? "0" : text;
@@ -53,7 +53,8 @@ std::string path_of(const std::vector<Point>& points, const Axis& x, const Axis&
     const bool alone =
         starts && (i + 1 == points.size() || points[i + 1].t_s - points[i].t_s > gap);
     d += starts ? "M" : " ";
-    d += number(x.at(points[i].t_s) * kUnits) + "," + number((1 - y.at(points[i].value)) * kUnits);
+    d += coordinate(x.at(points[i].t_s) * kUnits) + "," +
+         coordinate((1 - y.at(points[i].value)) * kUnits);
     if (alone) d += "h0";
   }
   return d;
@@ -100,7 +101,7 @@ std::string band_path(const Band& band, const Axis& x, const Axis& y) {
   std::string d;
   const auto add = [&](const Point& point) {
     d += d.empty() ? "M" : " ";
-    d += number(x.at(point.t_s) * kUnits) + "," + number((1 - y.at(point.value)) * kUnits);
+    d += coordinate(x.at(point.t_s) * kUnits) + "," + coordinate((1 - y.at(point.value)) * kUnits);
   };
   std::ranges::for_each(band.high, add);
   std::for_each(band.low.rbegin(), band.low.rend(), add);
@@ -131,13 +132,6 @@ Axis value_axis(const Chart& chart, const Extent& extent, double factor) {
   // Zero belongs on the axis, except where the values vary little far away from it (a loss).
   const bool from_zero = low >= 0 && (chart.series[0]->name != "loss" || low < high * 0.4);
   return nice_axis(from_zero ? 0 : low, high, 4);
-}
-
-std::string phase_class(const std::string& name) {
-  if (name == "init") return "ph-init";
-  if (name == "train") return "ph-train";
-  if (name == "evaluate" || name == "eval") return "ph-evaluate";
-  return "ph-other";
 }
 
 std::string percent(double share) {
@@ -182,7 +176,8 @@ std::string grid_svg(const Axis& x, const Axis& y) {
     out += fmt::format(
         "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>"
         "<text class=\"tick\" x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
-        tick == y.low ? " base" : "", number(at), number(at), number(at + 3.5), tick_text(tick, y));
+        tick == y.low ? " base" : "", coordinate(at), coordinate(at), coordinate(at + 3.5),
+        tick_text(tick, y));
   }
   for (const double tick : x.ticks) {
     const double at = x.at(tick);
@@ -205,6 +200,13 @@ std::string legend_item(std::string_view classes, const std::string& label) {
 }
 
 }  // namespace
+
+std::string_view phase_class(std::string_view name) noexcept {
+  if (name == "init") return "ph-init";
+  if (name == "train") return "ph-train";
+  if (name == "evaluate" || name == "eval") return "ph-evaluate";
+  return "ph-other";
+}
 
 std::size_t lines_of(std::size_t series) {
   return series > kMaxLines ? 3 : series;
@@ -328,12 +330,12 @@ std::string render_rank_speeds(const judge::RoundResult& round) {
     slow_count += is_slow ? 1 : 0;
     if (is_slow) {
       const double room = std::max(0.0, 6 - slot) / 2;
-      behind += fmt::format("M{},{}V0H{}V{}Z", number(left - room), number(kUnits),
-                            number(left + slot - gap + room), number(kUnits));
+      behind += fmt::format("M{},{}V0H{}V{}Z", coordinate(left - room), coordinate(kUnits),
+                            coordinate(left + slot - gap + room), coordinate(kUnits));
     }
     (is_slow ? slow : normal) +=
-        fmt::format("M{},{}V{}H{}V{}Z", number(left), number(kUnits), number(top),
-                    number(left + slot - gap), number(kUnits));
+        fmt::format("M{},{}V{}H{}V{}Z", coordinate(left), coordinate(kUnits), coordinate(top),
+                    coordinate(left + slot - gap), coordinate(kUnits));
   }
   const double height = 96;
   std::string out = fmt::format(
@@ -350,7 +352,8 @@ std::string render_rank_speeds(const judge::RoundResult& round) {
     out += fmt::format(
         "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/><text class=\"tick\" "
         "x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
-        tick == 0 ? " base" : "", number(at), number(at), number(at + 3.5), tick_text(tick, y));
+        tick == 0 ? " base" : "", coordinate(at), coordinate(at), coordinate(at + 3.5),
+        tick_text(tick, y));
   }
   out += fmt::format(
       "<text class=\"tick\" x=\"0\" y=\"{0}\">rank {1}</text><text class=\"tick\" x=\"100%\" "

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "judge/result.h"
@@ -25,6 +26,9 @@ inline constexpr std::size_t kMaxLines = 8;
 
 /// How many lines the chart draws.
 [[nodiscard]] std::size_t lines_of(std::size_t series);
+
+/// The style sheet\'s class of a phase.
+[[nodiscard]] std::string_view phase_class(std::string_view name) noexcept;
 
 /// "" when no series has a finite point.
 [[nodiscard]] std::string render_chart(const Chart& chart);

@@ -21,7 +21,7 @@ using judge::CaseResult;
 using judge::Severity;
 using judge::Validity;
 
-constexpr std::size_t kMaxFindings = 12;  // of one case; the HTML report has them all
+constexpr std::size_t kConsoleFindings = 12;  // of one case; the HTML report has them all
 constexpr std::size_t kColumns = 5;
 using Row = std::array<std::string, kColumns>;
 
@@ -191,7 +191,7 @@ class Console {
     line("");
     line(paint("1", cut_middle(plain(one.name), width_, own("…"))));
     for (std::size_t i = 0; i < merged.size(); ++i) {
-      if (i == kMaxFindings) {
+      if (i == kConsoleFindings) {
         line(own(fmt::format("  … and {} more in the report", merged.size() - i)));
         break;
       }

@@ -28,11 +28,11 @@ std::string cell(std::string_view raw) {
   return out + "\"";
 }
 
-std::string number(double value) {
+std::string decimal(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "";
 }
-std::string number(std::optional<double> value) {
-  return value ? number(*value) : "";
+std::string decimal(std::optional<double> value) {
+  return value ? decimal(*value) : "";
 }
 
 void row(std::string& out, std::initializer_list<std::string> cells) {
@@ -55,7 +55,7 @@ std::string render_csv(const judge::RunResult& result) {
       for (const judge::Metric& metric : round.metrics) {
         if (!std::isfinite(metric.value)) continue;
         row(out, {cell(result.run_id), cell(one.name), std::to_string(round.round),
-                  cell(metric.info.name), number(metric.value), cell(metric.info.unit),
+                  cell(metric.info.name), decimal(metric.value), cell(metric.info.unit),
                   cell(to_string(metric.info.better)), cell(metric.origin),
                   cell(judge::to_string(round.validity))});
       }
@@ -79,8 +79,8 @@ std::string render_ranks_csv(const judge::RunResult& result) {
              std::to_string(rank.rank), std::to_string(rank.node), std::to_string(rank.local_rank),
              cell(rank.host), code ? std::to_string(*rank.exit->code) : "",
              signal ? signal_name(*rank.exit->signal) : "", cell(rank.ended_by),
-             std::to_string(rank.steps), number(rank.samples), number(rank.mean_step_s),
-             number(rank.relative_speed), std::to_string(rank.malformed_lines),
+             std::to_string(rank.steps), decimal(rank.samples), decimal(rank.mean_step_s),
+             decimal(rank.relative_speed), std::to_string(rank.malformed_lines),
              std::to_string(rank.dropped_bytes), cell(rank.log)});
       }
     }

@@ -158,13 +158,6 @@ double end_of(const RoundResult& round) {
   return end;
 }
 
-std::string_view phase_class(const std::string& name) {
-  if (name == "init") return "ph-init";
-  if (name == "train") return "ph-train";
-  if (name == "evaluate" || name == "eval") return "ph-evaluate";
-  return "ph-other";
-}
-
 // "init 4.2 s · train 3 min 05 s": the time of every kind of phase.
 std::string phase_list(const RoundResult& round) {
   std::vector<std::pair<std::string, double>> totals;

@@ -68,7 +68,7 @@ std::string one_finding(const MergedFinding& merged) {
   return out + "</p></li>\n";
 }
 
-constexpr std::size_t kMaxFindings = 60;
+constexpr std::size_t kHtmlFindings = 60;
 
 // What is wrong with a rank, for sorting: higher is worse.
 int trouble(const judge::RankResult& rank) {
@@ -207,7 +207,7 @@ std::string findings(const judge::CaseResult& result) {
   std::size_t minor_count = 0;
   std::size_t shown = 0;
   for (const MergedFinding& one : merged) {
-    if (++shown > kMaxFindings) break;
+    if (++shown > kHtmlFindings) break;
     const bool is_minor = one.finding.severity == Severity::note;
     minor_count += is_minor ? 1 : 0;
     (is_minor ? minor : urgent) += one_finding(one);
@@ -219,9 +219,9 @@ std::string findings(const judge::CaseResult& result) {
         "<details class=\"notes\"><summary>{} note{}</summary><ul class=\"findings\">{}</ul>"
         "</details>",
         minor_count, minor_count == 1 ? "" : "s", minor);
-  if (merged.size() > kMaxFindings)
+  if (merged.size() > kHtmlFindings)
     out += fmt::format("<p class=\"more\">{} more findings are in <code>result.json</code>.</p>",
-                       merged.size() - kMaxFindings);
+                       merged.size() - kHtmlFindings);
   return out;
 }
 

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "telemetry/values.h"
 
 namespace assay::telemetry {
 
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int kMaxDevices = 4096;
 constexpr double kPercent = 0.01;
 

@@ -8,12 +8,12 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "telemetry/resolve.h"
+#include "telemetry/values.h"
 
 namespace assay::telemetry {
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kOnceLimitNs = 10 * kSecond;
 constexpr std::int64_t kHealthyNs = 60 * kSecond;  // after this, earlier failures are forgotten
 constexpr std::size_t kMaxLine = 64 * 1024;

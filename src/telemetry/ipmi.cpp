@@ -8,12 +8,12 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "telemetry/values.h"
 
 namespace assay::telemetry {
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kPeriodNs = 10 * kSecond;
 constexpr std::size_t kMaxOutput = 256 * 1024;
 constexpr int kTries = 3;

@@ -5,11 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "telemetry/values.h"
+
 namespace assay::telemetry {
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr double kMiB = 1024 * 1024;
 
 double value(const std::array<double, kColumns>& values, Column column) {

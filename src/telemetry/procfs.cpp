@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <limits>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "telemetry/values.h"
 
 namespace assay::telemetry {
 
@@ -15,7 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSectorBytes = 512;  // the unit of diskstats, whatever the disk's sectors are
 constexpr std::int64_t kClockPeriodNs = 5'000'000'000;
 constexpr std::size_t kMaxClocks = 64;

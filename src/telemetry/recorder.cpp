@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
@@ -21,13 +20,12 @@
 #include "telemetry/procfs.h"
 #include "telemetry/rapl.h"
 #include "telemetry/table.h"
+#include "telemetry/values.h"
 
 namespace assay::telemetry {
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 // Per-core rows of a large machine are thinned to one per second.
 constexpr std::size_t kManyCores = 64;
 

@@ -16,7 +16,7 @@ namespace {
 // Longer header lines than a path can be are no header lines.
 constexpr std::size_t kMaxHeader = 16 << 10;
 
-struct FreeContext {
+struct FreeReader {
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
 };
 
@@ -39,7 +39,7 @@ bool stays_inside(const std::string& name) {
 
 struct Receiver::Impl {
   fs::path folder;
-  std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
+  std::unique_ptr<ZSTD_DCtx, FreeReader> context{ZSTD_createDCtx()};
   std::vector<char> out = std::vector<char>(ZSTD_DStreamOutSize());
   std::string header;  // an unfinished line
   bool in_frame = false;

@@ -60,7 +60,7 @@ class Output {
   Nanoseconds silence_;
 };
 
-struct FreeContext {
+struct FreeWriter {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
 };
 
@@ -85,7 +85,7 @@ class Compressor {
   }
 
  private:
-  std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
+  std::unique_ptr<ZSTD_CCtx, FreeWriter> context_;
   std::vector<char> out_;
 };
 

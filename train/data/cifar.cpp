@@ -9,10 +9,10 @@ namespace assay::train::data {
 
 namespace {
 
-constexpr std::int64_t side = 32;
-constexpr std::size_t plane = side * side;
+constexpr std::int64_t cifar_side = 32;
+constexpr std::size_t plane = cifar_side * cifar_side;
 constexpr std::size_t record = 1 + 3 * plane;
-constexpr std::int64_t classes = 10;
+constexpr std::int64_t cifar_classes = 10;
 
 void read_into(const std::filesystem::path& path, MemoryImages& images) {
   const std::string file = read_set_file(
@@ -33,11 +33,11 @@ void append_cifar10(std::span<const std::uint8_t> file, const std::string& where
                 where,
                 "the file is cut off or of another kind; unpack cifar-10-binary.tar.gz again");
   const std::size_t count = file.size() / record;
-  images.shape = {side, side, 3};
+  images.shape = {cifar_side, cifar_side, 3};
   images.pixels.reserve(images.pixels.size() + count * 3 * plane);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* const bytes = file.data() + i * record;
-    if (bytes[0] >= classes)
+    if (bytes[0] >= cifar_classes)
       throw Error(ErrorKind::environment,
                   fmt::format("record {} has the label {}; CIFAR-10 has 0 to 9", i, bytes[0]),
                   where, "the file is damaged or of another kind (CIFAR-100?)");
@@ -49,7 +49,7 @@ void append_cifar10(std::span<const std::uint8_t> file, const std::string& where
 }
 
 ImageSet open_cifar10(const ImageSetOptions& options) {
-  require_classes(options, classes, "cifar10");
+  require_classes(options, cifar_classes, "cifar10");
   const std::filesystem::path folder = find_set_folder(
       options.path, "cifar10", {"", "cifar-10-batches-bin"}, "data_batch_1.bin",
       "unpack cifar-10-binary.tar.gz and give the folder that has data_batch_1.bin");
@@ -59,9 +59,9 @@ ImageSet open_cifar10(const ImageSetOptions& options) {
   read_into(folder / "test_batch.bin", eval);
   ImageSet set;
   set.info = {"cifar10",
-              classes,
-              side,
-              side,
+              cifar_classes,
+              cifar_side,
+              cifar_side,
               3,
               {0.4914F, 0.4822F, 0.4465F},
               {0.2470F, 0.2435F, 0.2616F},

@@ -14,10 +14,10 @@ namespace assay::train::data {
 
 namespace {
 
-constexpr std::int64_t side = 32;
-constexpr std::int64_t classes = 10;
-constexpr std::int64_t default_train = 8192;
-constexpr std::int64_t default_eval = 2000;
+constexpr std::int64_t glyph_side = 32;
+constexpr std::int64_t glyph_classes = 10;
+constexpr std::int64_t glyph_train_size = 8192;
+constexpr std::int64_t glyph_eval_size = 2000;
 
 struct Point {
   float x = 0;
@@ -75,9 +75,9 @@ void draw(std::int64_t glyph, Random random, std::uint8_t* out) {
     for (float& c : ink) c = static_cast<float>(random.uniform(10, 245));
   } while (std::abs(luminance(ground) - luminance(ink)) < 70);
   const auto radius = static_cast<float>(random.uniform(9, 12));
-  const float reach = 0.5F * side - radius;
-  const float centre_x = 0.5F * side + static_cast<float>(random.uniform(-reach, reach));
-  const float centre_y = 0.5F * side + static_cast<float>(random.uniform(-reach, reach));
+  const float reach = 0.5F * glyph_side - radius;
+  const float centre_x = 0.5F * glyph_side + static_cast<float>(random.uniform(-reach, reach));
+  const float centre_y = 0.5F * glyph_side + static_cast<float>(random.uniform(-reach, reach));
   const double angle = random.uniform(-0.3, 0.3);
   const auto sine = static_cast<float>(std::sin(angle));
   const auto cosine = static_cast<float>(std::cos(angle));
@@ -85,8 +85,8 @@ void draw(std::int64_t glyph, Random random, std::uint8_t* out) {
 
   std::uint64_t bits = 0;
   int left = 0;
-  for (std::int64_t y = 0; y < side; ++y) {
-    for (std::int64_t x = 0; x < side; ++x, out += 3) {
+  for (std::int64_t y = 0; y < glyph_side; ++y) {
+    for (std::int64_t x = 0; x < glyph_side; ++x, out += 3) {
       const float dx = (static_cast<float>(x) + 0.5F - centre_x) / radius;
       const float dy = (static_cast<float>(y) + 0.5F - centre_y) / radius;
       const Point turned{cosine * dx + sine * dy, cosine * dy - sine * dx};
@@ -119,17 +119,19 @@ class Glyphs final : public ImageSource {
         noise_order_(size, Random(seed_, 2).bits()) {}
 
   [[nodiscard]] std::int64_t size() const noexcept override { return size_; }
-  [[nodiscard]] ImageBatch::Shape shape() const noexcept override { return {side, side, 3}; }
+  [[nodiscard]] ImageBatch::Shape shape() const noexcept override {
+    return {glyph_side, glyph_side, 3};
+  }
   [[nodiscard]] std::unique_ptr<Reader<ImageBatch>> make_reader() const override;
   [[nodiscard]] std::int64_t wrong() const noexcept { return wrong_; }
 
   [[nodiscard]] std::int64_t glyph(std::int64_t index) const noexcept {
-    return class_order_(index) % classes;
+    return class_order_(index) % glyph_classes;
   }
   [[nodiscard]] std::int64_t label(std::int64_t index) const noexcept {
     const std::int64_t truth = glyph(index);
     if (noise_order_(index) >= wrong_) return truth;
-    return (truth + 1 + Random(seed_, 3, index).below(classes - 1)) % classes;
+    return (truth + 1 + Random(seed_, 3, index).below(glyph_classes - 1)) % glyph_classes;
   }
   void draw_sample(std::int64_t index, std::uint8_t* out) const {
     draw(glyph(index), Random(seed_, 4, index), out);
@@ -159,7 +161,7 @@ std::unique_ptr<Reader<ImageBatch>> Glyphs::make_reader() const {
   return std::make_unique<GlyphReader>(*this);
 }
 
-std::int64_t sized(std::int64_t asked, std::int64_t fallback, const char* what) {
+std::int64_t glyph_set_size(std::int64_t asked, std::int64_t fallback, const char* what) {
   if (asked < 0 || asked > 1'000'000'000)
     throw Error(ErrorKind::config, fmt::format("{} {} images", asked, what), "data set glyphs",
                 "use 1 to 1,000,000,000, or 0 for the default");
@@ -170,12 +172,13 @@ std::shared_ptr<const Glyphs> make(const ImageSetOptions& options, bool train) {
   if (!(options.label_noise >= 0 && options.label_noise <= 0.5))
     throw Error(ErrorKind::config, fmt::format("a label noise of {}", options.label_noise),
                 "data set glyphs", "use 0 to 0.5");
-  if (options.classes != 0 && options.classes != classes)
+  if (options.classes != 0 && options.classes != glyph_classes)
     throw Error(ErrorKind::config,
-                fmt::format("the set has {} classes, not {}", classes, options.classes),
+                fmt::format("the set has {} classes, not {}", glyph_classes, options.classes),
                 "data set glyphs");
-  const std::int64_t size = train ? sized(options.train_size, default_train, "training")
-                                  : sized(options.eval_size, default_eval, "evaluation");
+  const std::int64_t size = train
+                                ? glyph_set_size(options.train_size, glyph_train_size, "training")
+                                : glyph_set_size(options.eval_size, glyph_eval_size, "evaluation");
   return std::make_shared<const Glyphs>(options.seed, train, size, options.label_noise);
 }
 
@@ -185,7 +188,8 @@ ImageSet open_glyphs(const ImageSetOptions& options) {
   const std::shared_ptr<const Glyphs> train = make(options, true);
   const std::shared_ptr<const Glyphs> eval = make(options, false);
   ImageSet set;
-  set.info = {"glyphs", classes, side, side, 3, {}, {}, train->size(), eval->size(), {}};
+  set.info = {"glyphs", glyph_classes, glyph_side,   glyph_side, 3, {},
+              {},       train->size(), eval->size(), {}};
   measure_channels(*train, 1024, set.info.mean, set.info.std);
   const double best = 1 - static_cast<double>(eval->wrong()) / static_cast<double>(eval->size());
   set.info.best_accuracy =

@@ -12,8 +12,8 @@ namespace assay::train::data {
 
 namespace {
 
-constexpr std::int64_t default_train = 32768;
-constexpr std::int64_t default_eval = 1024;
+constexpr std::int64_t grammar_train_size = 32768;
+constexpr std::int64_t grammar_eval_size = 1024;
 constexpr std::int64_t vocabulary = grammar_first_word + GrammarModel::words;
 
 class Grammar final : public TextSource {
@@ -83,7 +83,7 @@ std::unique_ptr<Reader<TextBatch>> Grammar::make_reader() const {
   return std::make_unique<GrammarReader>(*this);
 }
 
-std::int64_t sized(std::int64_t asked, std::int64_t fallback, const char* what) {
+std::int64_t grammar_set_size(std::int64_t asked, std::int64_t fallback, const char* what) {
   if (asked < 0 || asked > 1'000'000'000)
     throw Error(ErrorKind::config, fmt::format("{} {} samples", asked, what), "data set grammar",
                 "use 1 to 1,000,000,000, or 0 for the default");
@@ -99,8 +99,10 @@ TextSet open_grammar(const TextSetOptions& options) {
                 fmt::format("a sequence of {} tokens has no room for two texts", options.sequence),
                 "data set grammar", "use 27 or more");
   const auto model = std::make_shared<const GrammarModel>(options.seed);
-  const std::int64_t train_size = sized(options.train_size, default_train, "training");
-  const std::int64_t eval_size = sized(options.eval_size, default_eval, "evaluation");
+  const std::int64_t train_size =
+      grammar_set_size(options.train_size, grammar_train_size, "training");
+  const std::int64_t eval_size =
+      grammar_set_size(options.eval_size, grammar_eval_size, "evaluation");
   TextSet set;
   set.train = std::make_shared<const Grammar>(model, options, true, train_size);
   set.eval = std::make_shared<const Grammar>(model, options, false, eval_size);

@@ -16,7 +16,7 @@ torch::Tensor flat(const torch::Tensor& x) {
   return x.contiguous().view({-1, x.size(-1)});
 }
 
-cuda::Matrix matrix_of(const torch::Tensor& x) {
+cuda::Matrix tokens_of(const torch::Tensor& x) {
   return {x.size(0), x.size(1)};
 }
 
@@ -84,7 +84,7 @@ struct LinearHeads : torch::autograd::Function<LinearHeads> {
     heads.width = gradients[0].size(3);
     torch::Tensor packed = torch::empty({rows.size(0), weight.size(0)}, rows.options());
     const torch::Tensor partial =
-        cuda::floats(rows, {cuda::row_blocks(type, matrix_of(packed)), weight.size(0)});
+        cuda::floats(rows, {cuda::row_blocks(type, tokens_of(packed)), weight.size(0)});
     torch::Tensor dbias = cuda::floats(rows, {weight.size(0)});
     cuda::pack_heads(cuda::current_stream(), type, heads, packed.data_ptr(),
                      partial.data_ptr<float>(), dbias.data_ptr<float>());
@@ -117,9 +117,9 @@ struct LinearGelu : torch::autograd::Function<LinearGelu> {
     const cuda::Type type = cuda::type_of(before);
     torch::Tensor dbefore = torch::empty_like(before);
     const torch::Tensor partial =
-        cuda::floats(before, {cuda::row_blocks(type, matrix_of(before)), before.size(1)});
+        cuda::floats(before, {cuda::row_blocks(type, tokens_of(before)), before.size(1)});
     torch::Tensor dbias = cuda::floats(before, {before.size(1)});
-    cuda::gelu_backward(cuda::current_stream(), type, matrix_of(before), before.data_ptr(),
+    cuda::gelu_backward(cuda::current_stream(), type, tokens_of(before), before.data_ptr(),
                         dy.data_ptr(), dbefore.data_ptr(), partial.data_ptr<float>(),
                         dbias.data_ptr<float>());
     std::vector<std::int64_t> shape = gradients[0].sizes().vec();
@@ -141,7 +141,7 @@ struct LinearAddNorm : torch::autograd::Function<LinearAddNorm> {
     torch::Tensor sum = product(rows, rounded, bias);  // becomes the sum in place
     torch::Tensor y = torch::empty_like(sum);
     torch::Tensor statistics = cuda::floats(sum, {2, sum.size(0)});
-    cuda::add_norm_forward(cuda::current_stream(), cuda::type_of(sum), matrix_of(sum), x.data_ptr(),
+    cuda::add_norm_forward(cuda::current_stream(), cuda::type_of(sum), tokens_of(sum), x.data_ptr(),
                            sum.data_ptr(), drawn, norm_weight.data_ptr<float>(),
                            norm_bias.data_ptr<float>(), static_cast<float>(epsilon), sum.data_ptr(),
                            y.data_ptr(), statistics.data_ptr<float>(),
@@ -172,7 +172,7 @@ struct LinearAddNorm : torch::autograd::Function<LinearAddNorm> {
 
     const torch::Tensor dy = flat(gradients[0]);
     const torch::Tensor other = gradients[1].defined() ? flat(gradients[1]) : torch::Tensor();
-    const cuda::Matrix matrix = matrix_of(sum);
+    const cuda::Matrix matrix = tokens_of(sum);
     torch::Tensor dx = torch::empty_like(sum);
     torch::Tensor dh = torch::empty_like(sum);
     const torch::Tensor partial =

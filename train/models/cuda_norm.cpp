@@ -14,7 +14,7 @@ torch::Tensor channels_last(const torch::Tensor& x) {
   return x.contiguous(torch::MemoryFormat::ChannelsLast);
 }
 
-cuda::Matrix matrix_of(const torch::Tensor& x) {
+cuda::Matrix positions_of(const torch::Tensor& x) {
   return {x.numel() / x.size(1), x.size(1)};
 }
 
@@ -31,7 +31,7 @@ cuda::NormState state_of(const torch::Tensor& state) {
 
 torch::Tensor statistics(const torch::Tensor& x, torch::nn::BatchNorm2dImpl& norm) {
   const cuda::Type type = cuda::type_of(x);
-  const cuda::Matrix matrix = matrix_of(x);
+  const cuda::Matrix matrix = positions_of(x);
   torch::Tensor state = cuda::floats(x, {4, matrix.columns});
   const torch::Tensor partial =
       cuda::floats(x, {cuda::row_blocks(type, matrix), 2, matrix.columns});
@@ -55,7 +55,7 @@ struct Sums {
   torch::Tensor coefficients;
 
   explicit Sums(const torch::Tensor& x) {
-    const cuda::Matrix matrix = matrix_of(x);
+    const cuda::Matrix matrix = positions_of(x);
     partial = cuda::floats(x, {cuda::row_blocks(cuda::type_of(x), matrix), 2, matrix.columns});
     dweight = cuda::floats(x, {matrix.columns});
     dbias = cuda::floats(x, {matrix.columns});
@@ -74,7 +74,7 @@ struct NormAct : torch::autograd::Function<NormAct> {
         addend ? channels_last(addend->to(x.scalar_type())) : torch::Tensor();
     const torch::Tensor state = statistics(x, *norm);
     torch::Tensor y = torch::empty_like(x);
-    cuda::norm_forward(cuda::current_stream(), cuda::type_of(x), matrix_of(x), x.data_ptr(),
+    cuda::norm_forward(cuda::current_stream(), cuda::type_of(x), positions_of(x), x.data_ptr(),
                        addend ? more.data_ptr() : nullptr, state_of(state), relu, y.data_ptr());
     context->set_materialize_grads(false);
     context->save_for_backward({x, weight, state, relu && addend ? y : torch::Tensor()});
@@ -104,7 +104,7 @@ struct NormAct : torch::autograd::Function<NormAct> {
     gradient.y = y.defined() ? y.data_ptr() : nullptr;
     gradient.relu = relu;
     const cuda::Type type = cuda::type_of(x);
-    const cuda::Matrix matrix = matrix_of(x);
+    const cuda::Matrix matrix = positions_of(x);
     const Sums sums(x);
     cuda::norm_backward_sums(cuda::current_stream(), type, matrix, x.data_ptr(), gradient,
                              state_of(state), weight.data_ptr<float>(),

@@ -22,7 +22,7 @@ bool has_kernel(torch::Device device) {
 #endif
 }
 
-float* at(const torch::Tensor& flat, std::int64_t offset) {
+float* from(const torch::Tensor& flat, std::int64_t offset) {
   return flat.data_ptr<float>() + offset;
 }
 
@@ -43,10 +43,10 @@ void update(SgdTerms terms, const torch::Tensor& factor, std::int64_t size,
 #if defined(ASSAY_TRAIN_KERNELS)
   if (values.is_cuda())
     return cuda::sgd_update(cuda::current_stream(), terms, device_factor(factor), size,
-                            at(gradients, begin), at(values, begin), at(velocity, begin));
+                            from(gradients, begin), from(values, begin), from(velocity, begin));
 #endif
   terms.scale = host_factor(factor);
-  sgd_update(terms, size, at(gradients, begin), at(values, begin), at(velocity, begin));
+  sgd_update(terms, size, from(gradients, begin), from(values, begin), from(velocity, begin));
 }
 
 void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
@@ -55,12 +55,12 @@ void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
 #if defined(ASSAY_TRAIN_KERNELS)
   if (values.is_cuda())
     return cuda::adamw_update(cuda::current_stream(), terms, device_factor(factor), size,
-                              at(gradients, begin), at(values, begin), at(first, begin),
-                              at(second, begin));
+                              from(gradients, begin), from(values, begin), from(first, begin),
+                              from(second, begin));
 #endif
   terms.scale = host_factor(factor);
-  adamw_update(terms, size, at(gradients, begin), at(values, begin), at(first, begin),
-               at(second, begin));
+  adamw_update(terms, size, from(gradients, begin), from(values, begin), from(first, begin),
+               from(second, begin));
 }
 
 // |numerator| / |denominator| as a tensor, 1 where either is 0.

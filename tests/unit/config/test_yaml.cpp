@@ -12,13 +12,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Node parse(std::string_view text) {
+Node parse_text(std::string_view text) {
   return parse_yaml(text, {"s.yaml", "", false});
 }
 
-std::string error_of(std::string_view text) {
+std::string yaml_error(std::string_view text) {
   try {
-    (void)parse(text).json();
+    (void)parse_text(text).json();
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::config);
     return e.what();
@@ -27,51 +27,51 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(Yaml, ReadsMappingsSequencesAndScalarsWithTheirPlaces) {
-  const Node root = parse("a: 1\nb:\n  - x\n  - {c: y}\n");
+  const Node root = parse_text("a: 1\nb:\n  - x\n  - {c: y}\n");
   EXPECT_EQ(dump_line(root.json()), R"({"a":1,"b":["x",{"c":"y"}]})");
   EXPECT_EQ(root.find("b")->items()[1].find("c")->where(), "s.yaml:4:9");
   EXPECT_EQ(root.find("b")->items()[1].find("c")->origin(), "s.yaml:4");
 }
 
 TEST(Yaml, DuplicateKeyNamesBothPlaces) {
-  EXPECT_EQ(error_of("a: 1\nb: 2\na: 3\n"),
+  EXPECT_EQ(yaml_error("a: 1\nb: 2\na: 3\n"),
             "s.yaml:3:1: duplicate key 'a', first given at line 1, column 1\n  keep one of them");
-  EXPECT_THAT(error_of("x: {k: 1, k: 2}\n"), StartsWith("s.yaml:1:11: duplicate key 'k'"));
+  EXPECT_THAT(yaml_error("x: {k: 1, k: 2}\n"), StartsWith("s.yaml:1:11: duplicate key 'k'"));
 }
 
 TEST(Yaml, SecondDocumentIsRefused) {
-  EXPECT_THAT(error_of("a: 1\n---\nb: 2\n"), StartsWith("s.yaml:3:1: more than one document"));
+  EXPECT_THAT(yaml_error("a: 1\n---\nb: 2\n"), StartsWith("s.yaml:3:1: more than one document"));
 }
 
 TEST(Yaml, SyntaxErrorHasLineAndColumn) {
-  EXPECT_THAT(error_of("a: b: c\n"), StartsWith("s.yaml:1:5: not valid YAML: "));
+  EXPECT_THAT(yaml_error("a: b: c\n"), StartsWith("s.yaml:1:5: not valid YAML: "));
 }
 
 TEST(Yaml, TabIndentationIsNamed) {
-  EXPECT_THAT(error_of("a:\n  - x\n\t- y\n"), HasSubstr("line 3 is indented with a tab"));
-  EXPECT_THAT(error_of("a:\n\tb: 1\n"), HasSubstr("line 2 is indented with a tab"));
+  EXPECT_THAT(yaml_error("a:\n  - x\n\t- y\n"), HasSubstr("line 3 is indented with a tab"));
+  EXPECT_THAT(yaml_error("a:\n\tb: 1\n"), HasSubstr("line 2 is indented with a tab"));
 }
 
 TEST(Yaml, EmptyAndCommentOnlyFilesAreNull) {
-  EXPECT_TRUE(parse("").is_null());
-  EXPECT_TRUE(parse("# nothing\n").is_null());
+  EXPECT_TRUE(parse_text("").is_null());
+  EXPECT_TRUE(parse_text("# nothing\n").is_null());
 }
 
 TEST(Yaml, BinaryAndInvalidUtf8AreRefusedAtTheByte) {
-  EXPECT_THAT(error_of(std::string_view("a: 1\nb: \0x", 10)),
+  EXPECT_THAT(yaml_error(std::string_view("a: 1\nb: \0x", 10)),
               StartsWith("s.yaml:2:4: not a UTF-8"));
-  EXPECT_THAT(error_of("a: \xff\xfe\n"), StartsWith("s.yaml:1:4: not a UTF-8"));
+  EXPECT_THAT(yaml_error("a: \xff\xfe\n"), StartsWith("s.yaml:1:4: not a UTF-8"));
 }
 
 TEST(Yaml, WindowsLineEndsAndByteOrderMarkAreFine) {
-  EXPECT_EQ(dump_line(parse("\xEF\xBB\xBF"
-                            "a: 1\r\nb: x\r\n")
+  EXPECT_EQ(dump_line(parse_text("\xEF\xBB\xBF"
+                                 "a: 1\r\nb: x\r\n")
                           .json()),
             R"({"a":1,"b":"x"})");
 }
 
 TEST(Yaml, AliasesAreCopiesOfTheValue) {
-  EXPECT_EQ(dump_line(parse("a: &x [1, 2]\nb: *x\n").json()), R"({"a":[1,2],"b":[1,2]})");
+  EXPECT_EQ(dump_line(parse_text("a: &x [1, 2]\nb: *x\n").json()), R"({"a":[1,2],"b":[1,2]})");
 }
 
 TEST(Yaml, AliasBombIsRefusedQuickly) {
@@ -81,31 +81,31 @@ TEST(Yaml, AliasBombIsRefusedQuickly) {
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + ", " + before +
             "]\n";
   }
-  EXPECT_THAT(error_of(text), HasSubstr("aliases count in full"));
+  EXPECT_THAT(yaml_error(text), HasSubstr("aliases count in full"));
 }
 
 TEST(Yaml, AliasInsideItselfIsRefused) {
-  EXPECT_THAT(error_of("&a [*a]\n"), HasSubstr("inside the value that it names"));
+  EXPECT_THAT(yaml_error("&a [*a]\n"), HasSubstr("inside the value that it names"));
 }
 
 TEST(Yaml, DeepNestingIsRefused) {
-  EXPECT_THAT(error_of(std::string(1'000'000, '[')), HasSubstr("levels deep"));
+  EXPECT_THAT(yaml_error(std::string(1'000'000, '[')), HasSubstr("levels deep"));
   std::string dashes;
   for (int i = 0; i < 100'000; ++i) dashes += "- ";
-  EXPECT_THAT(error_of(dashes), HasSubstr("levels deep"));
+  EXPECT_THAT(yaml_error(dashes), HasSubstr("levels deep"));
   std::string flow;
   for (int i = 0; i < 5'000; ++i) flow += "[a,";
-  EXPECT_THAT(error_of(flow), HasSubstr("levels deep"));
+  EXPECT_THAT(yaml_error(flow), HasSubstr("levels deep"));
 }
 
 TEST(Yaml, TagsNeverMakeObjects) {
-  EXPECT_THAT(error_of("a: !!python/object:os.system x\n"), HasSubstr("is not supported"));
-  EXPECT_EQ(dump_line(parse("a: !!str 1\n").json()), R"({"a":"1"})");
+  EXPECT_THAT(yaml_error("a: !!python/object:os.system x\n"), HasSubstr("is not supported"));
+  EXPECT_EQ(dump_line(parse_text("a: !!str 1\n").json()), R"({"a":"1"})");
 }
 
 TEST(Yaml, KeysMustBeText) {
-  EXPECT_THAT(error_of("? [a]\n: 1\n"), HasSubstr("a key must be text"));
-  EXPECT_THAT(error_of("~: 1\n"), HasSubstr("a key must be text"));
+  EXPECT_THAT(yaml_error("? [a]\n: 1\n"), HasSubstr("a key must be text"));
+  EXPECT_THAT(yaml_error("~: 1\n"), HasSubstr("a key must be text"));
 }
 
 class YamlFile : public ::testing::Test {

@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 using testing::plan;
 using ::testing::SizeIs;
 
-std::string error(const std::string& yaml) {
+std::string plan_error(const std::string& yaml) {
   return error_of([&] { return plan(yaml); });
 }
 
@@ -105,7 +105,7 @@ TEST(MakePlan, IntegerWidensToDouble) {
 
 TEST(MakePlan, ConfigTypesMustMatchTheDefaults) {
   const auto with = [](const std::string& config) {
-    return error("cases: [{case: train:native:cpu:1:1:1, config: {" + config + "}}]");
+    return plan_error("cases: [{case: train:native:cpu:1:1:1, config: {" + config + "}}]");
   };
   EXPECT_THAT(with("batch: many"), HasSubstr("expected a whole number"));
   EXPECT_THAT(with("batch: 1.5"), HasSubstr("expected a whole number"));
@@ -117,26 +117,27 @@ TEST(MakePlan, ConfigTypesMustMatchTheDefaults) {
 }
 
 TEST(MakePlan, UnknownConfigKeyNamesTheNearest) {
-  EXPECT_THAT(error("cases: [{case: train:native:cpu:1:1:1, config: {bach: 1}}]"),
+  EXPECT_THAT(plan_error("cases: [{case: train:native:cpu:1:1:1, config: {bach: 1}}]"),
               HasSubstr("unknown config key 'bach' (did you mean 'batch'?)"));
 }
 
 TEST(MakePlan, FixedKeysCannotBeChangedAndTheCulpritIsNamed) {
   const std::string message =
-      error("cases:\n  - case: train:native:cpu:1:1:1\n    config: {target: 60}\n");
+      plan_error("cases:\n  - case: train:native:cpu:1:1:1\n    config: {target: 60}\n");
   EXPECT_THAT(message, HasSubstr("s.yaml:3:22: config key 'target' is fixed at 75.5"));
-  EXPECT_EQ(error("cases: [{case: train:native:cpu:1:1:1, config: {target: 75.5}}]"), "no error");
+  EXPECT_EQ(plan_error("cases: [{case: train:native:cpu:1:1:1, config: {target: 75.5}}]"),
+            "no error");
   EXPECT_THAT(
       error_of([] { return plan("cases: [train:native:cpu:1:1:1]", {"config.target=60"}); }),
       HasSubstr("--set config.target=60: config key 'target' is fixed"));
 }
 
 TEST(MakePlan, UnknownWorkloadVendorAndFramework) {
-  EXPECT_THAT(error("cases: [trainn:native:cpu:1:1:1]"),
+  EXPECT_THAT(plan_error("cases: [trainn:native:cpu:1:1:1]"),
               HasSubstr("s.yaml:1:9: no workload 'trainn' (did you mean 'train'?)"));
-  EXPECT_THAT(error("cases: [train:nativ:cpu:1:1:1]"), HasSubstr("has no framework 'nativ'"));
-  EXPECT_EQ(error("cases: [train:libtorch_2.1:cpu:1:1:1]"), "no error");
-  EXPECT_THAT(error("vendor: acm\ncases: [train:native:cpu:1:1:1]"),
+  EXPECT_THAT(plan_error("cases: [train:nativ:cpu:1:1:1]"), HasSubstr("has no framework 'nativ'"));
+  EXPECT_EQ(plan_error("cases: [train:libtorch_2.1:cpu:1:1:1]"), "no error");
+  EXPECT_THAT(plan_error("vendor: acm\ncases: [train:native:cpu:1:1:1]"),
               HasSubstr("s.yaml:1:9: unknown vendor 'acm' (did you mean 'acme'?)"));
 }
 
@@ -172,7 +173,7 @@ TEST(MakePlan, RulesAreLayered) {
   ASSERT_THAT(c.rules, SizeIs(1));
   EXPECT_EQ(c.rules[0].min, 7);
   EXPECT_EQ(c.rules[0].origin, "s.yaml:2");
-  EXPECT_THAT(error("defaults: {rules: {min-step: off}}\ncases: [train:native:cpu:1:1:1]"),
+  EXPECT_THAT(plan_error("defaults: {rules: {min-step: off}}\ncases: [train:native:cpu:1:1:1]"),
               HasSubstr("did you mean 'min-steps'?"));
 }
 
@@ -197,10 +198,11 @@ TEST(MakePlan, PeakFlopsFromSuiteElseByPrecisionElseNone) {
 }
 
 TEST(MakePlan, HostsMustSuffice) {
-  EXPECT_THAT(error("cluster: {launcher: ssh, hosts: [a, b]}\ncases: [train:native:cpu:3:1:1]"),
-              HasSubstr("needs 3 nodes, but the cluster has 2 hosts"));
-  EXPECT_THAT(error("cluster: {launcher: ssh, hosts: [{name: a, slots: 4}]}\ncases: "
-                    "[train:native:cpu:1:8:1]"),
+  EXPECT_THAT(
+      plan_error("cluster: {launcher: ssh, hosts: [a, b]}\ncases: [train:native:cpu:3:1:1]"),
+      HasSubstr("needs 3 nodes, but the cluster has 2 hosts"));
+  EXPECT_THAT(plan_error("cluster: {launcher: ssh, hosts: [{name: a, slots: 4}]}\ncases: "
+                         "[train:native:cpu:1:8:1]"),
               HasSubstr("'a' has 4 slots"));
 }
 

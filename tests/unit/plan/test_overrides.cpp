@@ -27,7 +27,7 @@ Plan with(const std::string& set) {
   return plan(kSuite, {set});
 }
 
-std::string error(const std::string& set) {
+std::string set_error(const std::string& set) {
   return error_of([&] { return with(set); });
 }
 
@@ -81,32 +81,32 @@ TEST(Set, EmptyValueIsEmptyText) {
 }
 
 TEST(SetErrors, UnknownPathsNameTheNearest) {
-  EXPECT_THAT(error("telemetri.interval=1s"),
+  EXPECT_THAT(set_error("telemetri.interval=1s"),
               StartsWith("--set telemetri.interval=1s: unknown setting 'telemetri' (did you mean "
                          "'telemetry'?)"));
-  EXPECT_THAT(error("telemetry.intervall=1s"), HasSubstr("did you mean 'interval'?"));
-  EXPECT_THAT(error("limits.tme=1s"), HasSubstr("did you mean 'time'?"));
-  EXPECT_THAT(error("config.bach=1"),
+  EXPECT_THAT(set_error("telemetry.intervall=1s"), HasSubstr("did you mean 'interval'?"));
+  EXPECT_THAT(set_error("limits.tme=1s"), HasSubstr("did you mean 'time'?"));
+  EXPECT_THAT(set_error("config.bach=1"),
               HasSubstr("unknown config key 'bach' (did you mean 'batch'?)"));
-  EXPECT_THAT(error("cases.minne.data=x"), HasSubstr("did you mean 'mine'?"));
-  EXPECT_THAT(error("cases.mine.dat=x"),
+  EXPECT_THAT(set_error("cases.minne.data=x"), HasSubstr("did you mean 'mine'?"));
+  EXPECT_THAT(set_error("cases.mine.dat=x"),
               HasSubstr("unknown key 'dat' of a case (did you mean 'data'?)"));
-  EXPECT_THAT(error("rules.min-step=off"), HasSubstr("did you mean 'min-steps'?"));
-  EXPECT_THAT(error("vendor=acm"), HasSubstr("did you mean 'acme'?"));
+  EXPECT_THAT(set_error("rules.min-step=off"), HasSubstr("did you mean 'min-steps'?"));
+  EXPECT_THAT(set_error("vendor=acm"), HasSubstr("did you mean 'acme'?"));
 }
 
 TEST(SetErrors, MalformedSettings) {
   for (const char* text : {"", "x", "=1"})
-    EXPECT_THAT(error(text), HasSubstr("expected key=value"));
-  EXPECT_THAT(error("telemetry=1"), HasSubstr("expected a mapping for telemetry"));
-  EXPECT_THAT(error("telemetry.interval.x=1"), HasSubstr("not a mapping"));
-  EXPECT_THAT(error("config=1"), HasSubstr("name the key"));
-  EXPECT_THAT(error("cases=[]"), HasSubstr("cases.NAME.KEY=VALUE"));
-  EXPECT_THAT(error("cases.=1"), HasSubstr("cases.NAME.KEY=VALUE"));
-  EXPECT_THAT(error("repeats=0"),
+    EXPECT_THAT(set_error(text), HasSubstr("expected key=value"));
+  EXPECT_THAT(set_error("telemetry=1"), HasSubstr("expected a mapping for telemetry"));
+  EXPECT_THAT(set_error("telemetry.interval.x=1"), HasSubstr("not a mapping"));
+  EXPECT_THAT(set_error("config=1"), HasSubstr("name the key"));
+  EXPECT_THAT(set_error("cases=[]"), HasSubstr("cases.NAME.KEY=VALUE"));
+  EXPECT_THAT(set_error("cases.=1"), HasSubstr("cases.NAME.KEY=VALUE"));
+  EXPECT_THAT(set_error("repeats=0"),
               HasSubstr("--set repeats=0: expected a whole number from 1 to 1000"));
-  EXPECT_THAT(error("repeats=[1"), HasSubstr("not valid YAML"));
-  EXPECT_THAT(error("telemetry.interval=1ms"), HasSubstr("from 100ms"));
+  EXPECT_THAT(set_error("repeats=[1"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(set_error("telemetry.interval=1ms"), HasSubstr("from 100ms"));
 }
 
 TEST(Glob, MatchesWholeNames) {

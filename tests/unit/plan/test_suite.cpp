@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using testing::suite;
 
-std::string error(const std::string& yaml) {
+std::string suite_error(const std::string& yaml) {
   return error_of([&] { return suite(yaml); });
 }
 
@@ -93,51 +93,52 @@ TEST(Suite, ModelWithoutNameIsNamedByItsKey) {
 }
 
 TEST(SuiteErrors, UnknownKeyAtEveryLevel) {
-  EXPECT_THAT(error("case: []\n"),
+  EXPECT_THAT(suite_error("case: []\n"),
               StartsWith("s.yaml:1:1: unknown key 'case' (did you mean 'cases'?)"));
-  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ntelemetry: {intervall: 1s}\n"),
+  EXPECT_THAT(suite_error("cases: [a:b:c:1:1:1]\ntelemetry: {intervall: 1s}\n"),
               StartsWith("s.yaml:2:13: unknown key 'intervall' (did you mean 'interval'?)"));
-  EXPECT_THAT(error("cases:\n  - case: a:b:c:1:1:1\n    comand: x\n"),
+  EXPECT_THAT(suite_error("cases:\n  - case: a:b:c:1:1:1\n    comand: x\n"),
               StartsWith("s.yaml:3:5: unknown key 'comand' (did you mean 'command'?)"));
-  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ncluster: {ssh: {usr: x}}\n"),
+  EXPECT_THAT(suite_error("cases: [a:b:c:1:1:1]\ncluster: {ssh: {usr: x}}\n"),
               HasSubstr("did you mean 'user'?"));
 }
 
 TEST(SuiteErrors, EmptyFileAndNoCases) {
-  EXPECT_THAT(error(""), HasSubstr("the suite is empty"));
-  EXPECT_THAT(error("name: x\n"), HasSubstr("a suite needs 'cases'"));
-  EXPECT_THAT(error("cases: []\n"), HasSubstr("no cases"));
-  EXPECT_THAT(error("- a\n"), HasSubstr("expected a mapping for a suite, got a list"));
-  EXPECT_THAT(error("cases: {a: 1}\n"), HasSubstr("expected a list, got a mapping"));
+  EXPECT_THAT(suite_error(""), HasSubstr("the suite is empty"));
+  EXPECT_THAT(suite_error("name: x\n"), HasSubstr("a suite needs 'cases'"));
+  EXPECT_THAT(suite_error("cases: []\n"), HasSubstr("no cases"));
+  EXPECT_THAT(suite_error("- a\n"), HasSubstr("expected a mapping for a suite, got a list"));
+  EXPECT_THAT(suite_error("cases: {a: 1}\n"), HasSubstr("expected a list, got a mapping"));
 }
 
 TEST(SuiteErrors, DuplicateCaseNamesBothPlaces) {
-  EXPECT_THAT(error("cases:\n  - a:b:c:1:1:1\n  - a:b:c:1:1:1\n"),
+  EXPECT_THAT(suite_error("cases:\n  - a:b:c:1:1:1\n  - a:b:c:1:1:1\n"),
               StartsWith("s.yaml:3:5: the case 'a:b:c:1:1:1' exists twice, first at s.yaml:2:5"));
 }
 
 TEST(SuiteErrors, TelemetryIntervalIsBounded) {
-  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ntelemetry: {interval: fast}\n"),
+  EXPECT_THAT(suite_error("cases: [a:b:c:1:1:1]\ntelemetry: {interval: fast}\n"),
               StartsWith("s.yaml:2:23: expected a duration such as 1s, got 'fast'"));
   for (const char* value : {"50ms", "61s", "0"})
-    EXPECT_THAT(error(std::string("cases: [a:b:c:1:1:1]\ntelemetry: {interval: ") + value + "}\n"),
-                HasSubstr("from 100ms to 1m"))
+    EXPECT_THAT(
+        suite_error(std::string("cases: [a:b:c:1:1:1]\ntelemetry: {interval: ") + value + "}\n"),
+        HasSubstr("from 100ms to 1m"))
         << value;
 }
 
 TEST(SuiteErrors, KeyAndItsFieldsMustNotBothBeGiven) {
-  EXPECT_THAT(error("cases: [{case: a:b:c:1:1:1, procs: 2}]"),
+  EXPECT_THAT(suite_error("cases: [{case: a:b:c:1:1:1, procs: 2}]"),
               HasSubstr("'procs' is given by the case key already"));
 }
 
 TEST(SuiteErrors, NullAsAModelNeedsQuotes) {
-  EXPECT_THAT(error("cases: [{model: null}]"), HasSubstr("write 'null' in quotes"));
+  EXPECT_THAT(suite_error("cases: [{model: null}]"), HasSubstr("write 'null' in quotes"));
   EXPECT_EQ(suite("cases: [{model: 'null'}]").cases.at(0).model, "null");
 }
 
 TEST(SuiteErrors, MetricPatternsAreCompiled) {
   const auto with = [](const std::string& match) {
-    return error("cases:\n  - {name: x, command: y, metrics: {m: {match: " + match + "}}}\n");
+    return suite_error("cases:\n  - {name: x, command: y, metrics: {m: {match: " + match + "}}}\n");
   };
   EXPECT_THAT(with("'a ([0-9]+'"), StartsWith("s.yaml:2:48: not a regular expression"));
   EXPECT_THAT(with("'[0-9]+'"), HasSubstr("exactly one group in ( ), it has 0"));
@@ -152,29 +153,31 @@ TEST(SuiteErrors, WordsForSshCannotBeOptions) {
   for (const char* cluster :
        {"{hosts: ['-oProxyCommand=evil']}", "{hosts: ['a b']}", "{ssh: {user: -x}}",
         "{ssh: {jump: -oX}}", "{slurm: {partition: --wrap=x}}"})
-    EXPECT_THAT(error(std::string("cases: [a:b:c:1:1:1]\ncluster: ") + cluster + "\n"),
+    EXPECT_THAT(suite_error(std::string("cases: [a:b:c:1:1:1]\ncluster: ") + cluster + "\n"),
                 HasSubstr("must not begin with '-'"))
         << cluster;
-  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ncluster: {hosts: [a, a]}\n"), HasSubstr("listed twice"));
-  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh}\n"),
+  EXPECT_THAT(suite_error("cases: [a:b:c:1:1:1]\ncluster: {hosts: [a, a]}\n"),
+              HasSubstr("listed twice"));
+  EXPECT_THAT(suite_error("cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh}\n"),
               HasSubstr("needs 'hosts'"));
-  EXPECT_THAT(error("cases: [a:b:c:1:1:1]\ncluster: {launcher: slrm}\n"),
+  EXPECT_THAT(suite_error("cases: [a:b:c:1:1:1]\ncluster: {launcher: slrm}\n"),
               HasSubstr("did you mean 'slurm'?"));
 }
 
 TEST(SuiteErrors, EnvironmentMustBeNamesAndText) {
-  EXPECT_THAT(error("cases: [{name: x, command: y, env: {A: [1]}}]"), HasSubstr("expected text"));
-  EXPECT_THAT(error("cases: [{name: x, command: y, env: {A: }}]"), HasSubstr("has no value"));
-  EXPECT_THAT(error("cases: [{name: x, command: y, env: {'A=B': 1}}]"),
+  EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {A: [1]}}]"),
+              HasSubstr("expected text"));
+  EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {A: }}]"), HasSubstr("has no value"));
+  EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {'A=B': 1}}]"),
               HasSubstr("not a variable name"));
-  EXPECT_THAT(error("cases: [{name: x, command: y, env: {A: '{nope}'}}]"),
+  EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {A: '{nope}'}}]"),
               HasSubstr("unknown placeholder"));
-  EXPECT_EQ(error("cases: [{name: x, command: y, env: {A: 1, B: off}}]"), "no error");
+  EXPECT_EQ(suite_error("cases: [{name: x, command: y, env: {A: 1, B: off}}]"), "no error");
 }
 
 TEST(SuiteErrors, LimitsAreChecked) {
   const auto with = [](const std::string& limits) {
-    return error("cases: [a:b:c:1:1:1]\ndefaults: {limits: {" + limits + "}}\n");
+    return suite_error("cases: [a:b:c:1:1:1]\ndefaults: {limits: {" + limits + "}}\n");
   };
   EXPECT_THAT(with("time: 0"), HasSubstr("expected a duration"));
   EXPECT_THAT(with("time: -1s"), HasSubstr("expected a duration"));
@@ -183,7 +186,7 @@ TEST(SuiteErrors, LimitsAreChecked) {
 }
 
 TEST(SuiteErrors, ShellNeedsACommand) {
-  EXPECT_THAT(error("cases: [{case: a:b:c:1:1:1, shell: true}]"),
+  EXPECT_THAT(suite_error("cases: [{case: a:b:c:1:1:1, shell: true}]"),
               HasSubstr("'shell' needs 'command'"));
 }
 

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/files.h"
 #include "error_of.h"
+#include "golden.h"
 #include "rendezvous/hostfile.h"
 
 namespace assay::rendezvous {
@@ -16,10 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::vector<HostSlots> kTwo{{"node1", 8}, {"node2", 8}};
-
-std::string golden(const std::string& name) {
-  return read_file(std::string(ASSAY_SOURCE_DIR) + "/tests/golden/rendezvous/" + name);
-}
 
 TEST(Hostfile, HasOneLineAHostInEveryForm) {
   EXPECT_EQ(render_hostfile(kTwo, HostfileForm::openmpi), golden("hostfile.openmpi"));

@@ -5,6 +5,7 @@
 
 #include "core/files.h"
 #include "error_of.h"
+#include "golden.h"
 #include "rendezvous/rank_table.h"
 #include "temporary_folder.h"
 
@@ -18,10 +19,6 @@ using ::testing::HasSubstr;
 const std::string kSource = ASSAY_SOURCE_DIR;
 /// The two-server, 16-NPU table of the Apulis platform's training guide.
 const std::string kGuide = kSource + "/tests/fixtures/rendezvous/hccl-2x8-lab.json";
-
-std::string golden(const std::string& name) {
-  return read_file(kSource + "/tests/golden/rendezvous/" + name);
-}
 
 RankTable guide_table() {
   TableReading reading = load_rank_table(kGuide);

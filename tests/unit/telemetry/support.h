@@ -15,10 +15,15 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "telemetry/device_parser.h"
 #include "telemetry/recorder.h"
 #include "telemetry/table.h"
 
 namespace assay::telemetry {
+
+inline double value(const DeviceReading& reading, Column column) {
+  return reading.values[static_cast<std::size_t>(column)];
+}
 
 /// A folder of its own that is removed at the end.
 class TempFolder {

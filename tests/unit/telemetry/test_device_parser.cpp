@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "support.h"
 #include "telemetry/device_parser.h"
 
 namespace assay::telemetry {
@@ -31,10 +32,6 @@ DeviceParser assay_lines() {
   DeviceSource source;
   source.format = DeviceSource::Format::assay;
   return DeviceParser(source, "test");
-}
-
-double value(const DeviceReading& reading, Column column) {
-  return reading.values[static_cast<std::size_t>(column)];
 }
 
 TEST(DeviceParser, ConvertsUnitsOfCsvColumns) {

@@ -10,13 +10,13 @@
 #include "support.h"
 #include "telemetry/log_file.h"
 #include "telemetry/monitor_logs.h"
+#include "telemetry/values.h"
 
 namespace assay::telemetry {
 namespace {
 
 using testing::ElementsAre;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::array<double, kColumns> device(double temp, double power, double used, double total,

@@ -47,10 +47,6 @@ class NvmlTest : public testing::Test {
   TempFolder folder_;
 };
 
-double value(const DeviceReading& reading, Column column) {
-  return reading.values[static_cast<std::size_t>(column)];
-}
-
 TEST_F(NvmlTest, ConvertsNvmlsUnits) {
   const auto readings = once(
       "devices 2\n1 util 35\n1 used 1048576\n1 total 4194304\n1 power 57120\n1 energy 1500\n"

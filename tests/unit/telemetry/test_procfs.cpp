@@ -5,11 +5,10 @@
 
 #include "support.h"
 #include "telemetry/procfs.h"
+#include "telemetry/values.h"
 
 namespace assay::telemetry {
 namespace {
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 TEST(Procfs, FirstSampleHasNoRates) {
   const FakeRoot root;

@@ -5,11 +5,10 @@
 
 #include "support.h"
 #include "telemetry/rapl.h"
+#include "telemetry/values.h"
 
 namespace assay::telemetry {
 namespace {
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 void domain(const TempFolder& root, const std::string& zone, const std::string& name,
             const std::string& energy_uj) {

@@ -1,22 +1,17 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "count_parameters.h"
 #include "train/models/bert.h"
 
 namespace assay::train {
 namespace {
 
-std::int64_t parameters(const torch::nn::Module& module) {
-  std::int64_t count = 0;
-  for (const torch::Tensor& parameter : module.parameters()) count += parameter.numel();
-  return count;
-}
-
 // Counted: embeddings, encoder, pooler, the transform and bias of the masked-language head (its
 // matrix is the word embedding) and the next-sentence head.
 TEST(BertTest, HasThePublishedNumberOfParameters) {
-  EXPECT_EQ(parameters(*Bert(BertOptions::named("base"))), 110'106'428);
-  EXPECT_EQ(parameters(*Bert(BertOptions::named("large"))), 336'226'108);
+  EXPECT_EQ(count_parameters(*Bert(BertOptions::named("base"))), 110'106'428);
+  EXPECT_EQ(count_parameters(*Bert(BertOptions::named("large"))), 336'226'108);
 }
 
 TEST(BertTest, RefusesASizeThatDoesNotExist) {

@@ -1,28 +1,23 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "count_parameters.h"
 #include "train/models/resnet.h"
 
 namespace assay::train {
 namespace {
 
-std::int64_t parameters(const torch::nn::Module& module) {
-  std::int64_t count = 0;
-  for (const torch::Tensor& parameter : module.parameters()) count += parameter.numel();
-  return count;
-}
-
 TEST(ResNetTest, HasThePublishedNumberOfParameters) {
-  EXPECT_EQ(parameters(*ResNet(ResNetOptions::imagenet(18))), 11'689'512);
-  EXPECT_EQ(parameters(*ResNet(ResNetOptions::imagenet(34))), 21'797'672);
-  EXPECT_EQ(parameters(*ResNet(ResNetOptions::imagenet(50))), 25'557'032);
-  EXPECT_EQ(parameters(*ResNet(ResNetOptions::imagenet(101))), 44'549'160);
-  EXPECT_EQ(parameters(*ResNet(ResNetOptions::imagenet(152))), 60'192'808);
+  EXPECT_EQ(count_parameters(*ResNet(ResNetOptions::imagenet(18))), 11'689'512);
+  EXPECT_EQ(count_parameters(*ResNet(ResNetOptions::imagenet(34))), 21'797'672);
+  EXPECT_EQ(count_parameters(*ResNet(ResNetOptions::imagenet(50))), 25'557'032);
+  EXPECT_EQ(count_parameters(*ResNet(ResNetOptions::imagenet(101))), 44'549'160);
+  EXPECT_EQ(count_parameters(*ResNet(ResNetOptions::imagenet(152))), 60'192'808);
 }
 
 TEST(ResNetTest, ForSmallImagesHasThePublishedNumberOfParameters) {
-  EXPECT_EQ(parameters(*ResNet(ResNetOptions::cifar(20))), 269'722);
-  EXPECT_EQ(parameters(*ResNet(ResNetOptions::cifar(32))), 464'154);
+  EXPECT_EQ(count_parameters(*ResNet(ResNetOptions::cifar(20))), 269'722);
+  EXPECT_EQ(count_parameters(*ResNet(ResNetOptions::cifar(32))), 464'154);
 }
 
 TEST(ResNetTest, RefusesADepthThatDoesNotExist) {
