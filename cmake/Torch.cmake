@@ -62,7 +62,8 @@ target_include_directories(assay_torch SYSTEM INTERFACE ${torch_include} ${ASSAY
 target_link_libraries(assay_torch INTERFACE ${ASSAY_TORCH_CPU} ${ASSAY_TORCH_C10} ${CMAKE_DL_LIBS})
 
 # PyTorch brings headers of its own fmt, which hide the system's, but not the library.
-if(EXISTS ${torch_include}/fmt/format.h)
+get_target_property(fmt_include fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+if(EXISTS ${torch_include}/fmt/format.h AND NOT fmt_include STREQUAL torch_include)
   target_compile_definitions(assay_torch INTERFACE FMT_HEADER_ONLY)
 endif()
 
