@@ -16,7 +16,7 @@ constexpr std::array all_kinds{LayerKind::conv,     LayerKind::batch_norm,      
                                LayerKind::max_pool, LayerKind::global_avg_pool, LayerKind::dense,
                                LayerKind::add,      LayerKind::concat,          LayerKind::dropout,
                                LayerKind::flatten,  LayerKind::softmax};
-constexpr std::array<std::pair<HistoryEntry::Kind, const char*>, 4> operations{{
+constexpr std::array<std::pair<HistoryEntry::Kind, const char*>, 4> operation_names{{
     {HistoryEntry::Kind::deeper, "to_deeper_model"},
     {HistoryEntry::Kind::wider, "to_wider_model"},
     {HistoryEntry::Kind::add_skip, "to_add_skip_model"},
@@ -63,7 +63,7 @@ Json layer_json(const Layer& layer) {
 
 Json history_json(const HistoryEntry& entry) {
   Json json = Json::array();
-  for (const auto& [kind, name] : operations) {
+  for (const auto& [kind, name] : operation_names) {
     if (kind == entry.kind) json.push_back(name);
   }
   json.push_back(entry.layer);
@@ -193,7 +193,7 @@ class Reader {
       const Json& item = array((*found)[i], at, 3);
       HistoryEntry entry;
       bool known = false;
-      for (const auto& [kind, name] : operations) {
+      for (const auto& [kind, name] : operation_names) {
         if (item[0] != name) continue;
         entry.kind = kind;
         known = true;

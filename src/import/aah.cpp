@@ -16,7 +16,6 @@ namespace assay::importer {
 
 namespace {
 
-using config::Entry;
 using config::Node;
 
 constexpr int kMostWorkers = 100'000;
@@ -61,7 +60,7 @@ class Importer {
 
   AahImport read(std::string_view text) {
     const Node root = config::parse_yaml(without_remarks(text), {file_, file_, false});
-    for (const Entry& entry : root.entries()) top(entry);
+    for (const config::Entry& entry : root.entries()) top(entry);
     if (!seen_trial_)
       throw Error(ErrorKind::config, "there is no 'trial' with its command", file_,
                   "is this the config.yml of an AAH experiment?");
@@ -72,19 +71,19 @@ class Importer {
   void say(Severity severity, int line, int column, std::string message) {
     diagnostics_.push_back({file_, line, column, severity, std::move(message)});
   }
-  void warn(const Entry& entry, std::string message) {
+  void warn(const config::Entry& entry, std::string message) {
     say(Severity::warning, entry.line, entry.column, std::move(message));
   }
-  void note(const Entry& entry, std::string message) {
+  void note(const config::Entry& entry, std::string message) {
     say(Severity::note, entry.line, entry.column, std::move(message));
   }
-  void unknown(const Entry& entry, const std::string& where,
+  void unknown(const config::Entry& entry, const std::string& where,
                const std::vector<std::string>& known) {
     warn(entry, fmt::format("'{}' is not a key of {}{}; left out", printable(entry.key), where,
                             did_you_mean(entry.key, known)));
   }
 
-  void top(const Entry& entry) {
+  void top(const config::Entry& entry) {
     static const std::vector<std::string> kKnown{
         "authorName",      "experimentName", "trialConcurrency",
         "maxExecDuration", "maxTrialNum",    "trainingServicePlatform",
@@ -137,12 +136,12 @@ class Importer {
   void tuner(const Node& value) {
     static const std::vector<std::string> kArguments{"optimize_mode", "task", "input_width",
                                                      "input_channel", "n_output_node"};
-    for (const Entry& entry : value.entries()) {
+    for (const config::Entry& entry : value.entries()) {
       if (entry.key == "builtinTunerName") {
         if (entry.value.text() != "NetworkMorphism")
           entry.value.fail("AAH searches with NetworkMorphism, not " + entry.value.describe());
       } else if (entry.key == "classArgs") {
-        for (const Entry& argument : entry.value.entries()) {
+        for (const config::Entry& argument : entry.value.entries()) {
           if (argument.key == "optimize_mode") {
             if (argument.value.text() != "maximize")
               argument.value.fail("an accuracy is maximised, not " + argument.value.describe());
@@ -172,7 +171,7 @@ class Importer {
 
   void trial(const Node& value) {
     seen_trial_ = true;
-    for (const Entry& entry : value.entries()) {
+    for (const config::Entry& entry : value.entries()) {
       if (entry.key == "command")
         command(entry);
       else if (entry.key == "codeDir")
@@ -186,7 +185,7 @@ class Importer {
     }
   }
 
-  void command(const Entry& entry) {
+  void command(const config::Entry& entry) {
     std::vector<std::string> words;
     const std::string text = entry.value.text();
     for (std::string_view part : split(text, ' '))
@@ -221,7 +220,7 @@ class Importer {
                        "it is 'srun … python3 imagenet_train.py --slave 1 …'");
   }
 
-  void variable(const Entry& entry, const std::string& word) {
+  void variable(const config::Entry& entry, const std::string& word) {
     const auto at = word.find('=');
     if (word.substr(0, at) != "CUDA_VISIBLE_DEVICES") {
       warn(entry,
@@ -233,7 +232,7 @@ class Importer {
     if (list.empty()) devices_ = 0;
   }
 
-  void srun(const Entry& entry, const std::string& word, const std::string& argument) {
+  void srun(const config::Entry& entry, const std::string& word, const std::string& argument) {
     static const std::vector<std::string> kOne{"-N", "-n", "--nodes", "--ntasks",
                                                "--ntasks-per-node"};
     if (std::ranges::find(kOne, word) != kOne.end()) {
@@ -247,7 +246,7 @@ class Importer {
     }
   }
 
-  double number(const Entry& entry, const std::string& word, const std::string& argument,
+  double number(const config::Entry& entry, const std::string& word, const std::string& argument,
                 double least) const {
     try {
       std::size_t used = 0;
@@ -259,7 +258,7 @@ class Importer {
                                  word, least, printable(argument)));
   }
 
-  void option(const Entry& entry, const std::string& word, const std::string& argument) {
+  void option(const config::Entry& entry, const std::string& word, const std::string& argument) {
     static const std::vector<std::string> kKnown{"--slave",
                                                  "--ip",
                                                  "--batch_size",
@@ -306,7 +305,7 @@ class Importer {
     }
   }
 
-  void address(const Entry& entry, const std::string& text) {
+  void address(const config::Entry& entry, const std::string& text) {
     if (text == "127.0.0.1" || text == "localhost") return;
     address_ = text;
     note(entry,
