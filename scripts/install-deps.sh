@@ -4,8 +4,8 @@
 set -euo pipefail
 
 build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml-cpp-dev
-       nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev libzstd-dev libjpeg-dev libcurl4-openssl-dev
-       libpugixml-dev)
+       nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev libzstd-dev libjpeg-dev
+       libcurl4-openssl-dev libpugixml-dev)
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema clang-format)
@@ -33,11 +33,14 @@ fi
 # Assay builds without these; what then cannot be run says so.
 optional() { case " ${train[*]} ${cluster[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
+
 missing=()
 needed=()
 for package in "${wanted[@]}"; do
-  status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$status" != installed ] || continue
+  ! installed "$package" || continue
+  # Packages of libcurl exclude each other; any of them will do.
+  [ "$package" != libcurl4-openssl-dev ] || ! installed libcurl4-gnutls-dev || continue
   missing+=("$package")
   optional "$package" || needed+=("$package")
 done
