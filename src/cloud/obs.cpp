@@ -7,6 +7,7 @@
 #include <pugixml.hpp>
 
 #include "cloud/digest.h"
+#include "cloud/etag.h"
 #include "cloud/obs_authorizer.h"
 #include "cloud/service_error.h"
 #include "cloud/signature.h"
@@ -17,11 +18,6 @@
 namespace assay::cloud {
 
 namespace {
-
-std::string unquoted(std::string text) {
-  std::erase(text, '"');
-  return text;
-}
 
 std::uint64_t to_number(std::string_view text) {
   std::uint64_t value = 0;

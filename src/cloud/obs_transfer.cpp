@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cloud/digest.h"
+#include "cloud/etag.h"
 #include "cloud/md5_lanes.h"
 #include "cloud/obs.h"
 #include "cloud/parallel.h"
@@ -31,11 +32,6 @@ std::uint64_t size_of(const std::filesystem::path& path) {
     throw system_error(ErrorKind::environment, "cannot read the file", path.string(),
                        error.value());
   return size;
-}
-
-std::string unquoted(std::string text) {
-  std::erase(text, '"');
-  return text;
 }
 
 /// Raw MD5 of a whole file.

@@ -13,14 +13,14 @@ namespace assay::cloud {
 
 namespace {
 
-constexpr int kPage = 100;
+constexpr int kVersion1Page = 100;
 
 std::string version_path(std::int64_t job, std::int64_t version) {
   return fmt::format("/training-jobs/{}/versions/{}", job, version);
 }
 
 http::Query page_query(int page) {
-  return {{"per_page", fmt::format("{}", kPage)}, {"page", fmt::format("{}", page)}};
+  return {{"per_page", fmt::format("{}", kVersion1Page)}, {"page", fmt::format("{}", page)}};
 }
 
 }  // namespace

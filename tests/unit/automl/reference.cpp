@@ -52,8 +52,8 @@ LayerWeights random_layer(const Layer& l, std::mt19937_64& random) {
   return w;
 }
 
-Weights random_weights(const Graph& graph, std::mt19937_64& random) {
-  Weights weights;
+NetworkWeights random_weights(const Graph& graph, std::mt19937_64& random) {
+  NetworkWeights weights;
   for (const Layer& layer : graph.layers()) weights.push_back(random_layer(layer, random));
   return weights;
 }
@@ -62,7 +62,7 @@ std::vector<double> random_input(const Graph& graph, std::mt19937_64& random) {
   return draw(graph.shapes()[0].values(), -1, 1, random);
 }
 
-std::vector<double> run(const Graph& graph, const Weights& weights,
+std::vector<double> run(const Graph& graph, const NetworkWeights& weights,
                         const std::vector<double>& input) {
   std::vector<std::vector<double>> nodes(graph.shapes().size());
   nodes[0] = input;

@@ -21,14 +21,14 @@ namespace {
 using assay::testing::error_of;
 using Kind = Operation::Kind;
 using testing::LayerWeights;
-using testing::Weights;
+using testing::NetworkWeights;
 
 constexpr std::array all_kinds{Kind::deeper, Kind::wider, Kind::add_skip, Kind::concat_skip};
 
 // What a trainer does with a transfer.
-Weights inherit(const Weights& parent, const Graph& before, const Graph& after,
-                const WeightTransfer& sources, std::mt19937_64& random) {
-  Weights child;
+NetworkWeights inherit(const NetworkWeights& parent, const Graph& before, const Graph& after,
+                       const WeightTransfer& sources, std::mt19937_64& random) {
+  NetworkWeights child;
   for (std::size_t id = 0; id < sources.size(); ++id) {
     const WeightSource& source = sources[id];
     const Layer& l = after.layers()[id];
@@ -99,7 +99,7 @@ std::map<Kind, int> check_chains(const Graph& start, int chains, int length, Lim
     Random random(7, chain);
     std::mt19937_64 values(chain);
     Graph graph = start;
-    Weights weights = testing::random_weights(graph, values);
+    NetworkWeights weights = testing::random_weights(graph, values);
     const auto input = testing::random_input(graph, values);
     const auto expected = testing::run(graph, weights, input);
     for (int step = 0; step < length; ++step) {
@@ -130,7 +130,7 @@ TEST(Morphism, ChainsThroughConcatPoolFlattenAndDenseComputeTheirParentsFunction
 TEST(Morphism, ACopyWithoutTheDivisionWouldBeNoticed) {
   const Graph graph = basic_resnet({6, 6, 2, false}, 1, 1, 2, 3);
   std::mt19937_64 random(1);
-  const Weights weights = testing::random_weights(graph, random);
+  const NetworkWeights weights = testing::random_weights(graph, random);
   const auto input = testing::random_input(graph, random);
   const Operation wide = places(graph, Kind::wider).front();
   WeightTransfer sources = transfer(graph, wide);
