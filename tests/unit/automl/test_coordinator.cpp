@@ -26,7 +26,7 @@ namespace {
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-ExperimentSettings small_settings() {
+ExperimentSettings served_settings() {
   ExperimentSettings settings;
   settings.start = to_json(basic_resnet({8, 8, 3}, 2, 1, 4, 4));
   settings.max_trials = 3;
@@ -117,7 +117,7 @@ class FakeWorker {
 
 TEST(Coordinator, CarriesAnExperimentThroughToItsScore) {
   const testing::TemporaryFolder folder;
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   FakeWorker worker(running, 0);
   for (int i = 0; i < 3; ++i) {
     worker.say(Ready{});
@@ -139,7 +139,7 @@ TEST(Coordinator, CarriesAnExperimentThroughToItsScore) {
 
 TEST(Coordinator, KeepsWeightsForTheChildren) {
   const testing::TemporaryFolder folder;
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   FakeWorker worker(running, 0);
   worker.say(Ready{});
   std::string weights(700'001, 'x');
@@ -159,7 +159,7 @@ TEST(Coordinator, KeepsWeightsForTheChildren) {
 
 TEST(Coordinator, TurnsAwayWhoDoesNotKnowTheToken) {
   const testing::TemporaryFolder folder;
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   FakeWorker stranger(running.port());
   std::string wrong = running.token();
   wrong.back() = wrong.back() == '0' ? '1' : '0';
@@ -173,7 +173,7 @@ TEST(Coordinator, TurnsAwayWhoDoesNotKnowTheToken) {
 
 TEST(Coordinator, GarbageClosesThatConnectionOnly) {
   const testing::TemporaryFolder folder;
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   FakeWorker good(running, 0);
   good.say(Ready{});
   const Trial trial = good.hear_trial();
@@ -199,7 +199,7 @@ TEST(Coordinator, GarbageClosesThatConnectionOnly) {
 
 TEST(Coordinator, AnAccuracyOfNaNFailsTheTrialAndTheWorkerGoesOn) {
   const testing::TemporaryFolder folder;
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   FakeWorker worker(running, 0);
   worker.say(Ready{});
   const Trial trial = worker.hear_trial();
@@ -213,7 +213,7 @@ TEST(Coordinator, AnAccuracyOfNaNFailsTheTrialAndTheWorkerGoesOn) {
 
 TEST(Coordinator, GivesTheTrialOfAVanishedWorkerToAnother) {
   const testing::TemporaryFolder folder;
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   FakeWorker first(running, 0);
   first.say(Ready{});
   EXPECT_EQ(first.hear_trial().trial, 0);
@@ -234,7 +234,7 @@ TEST(Coordinator, GivesTheTrialOfAVanishedWorkerToAnother) {
 TEST(Coordinator, StopsWithTheScoreSoFarAndGoesOnLater) {
   const testing::TemporaryFolder folder;
   {
-    Running running(small_settings(), folder.path());
+    Running running(served_settings(), folder.path());
     FakeWorker worker(running, 0);
     worker.say(Ready{});
     worker.train(worker.hear_trial(), 0.75);
@@ -249,7 +249,7 @@ TEST(Coordinator, StopsWithTheScoreSoFarAndGoesOnLater) {
   const ExperimentRecord half = record_of(ExperimentJournal::read(file));
   EXPECT_EQ(half.ended, "stopped");
   EXPECT_NEAR(half.final.error, 0.25, 1e-12);
-  Running again(small_settings(), folder.path());
+  Running again(served_settings(), folder.path());
   FakeWorker worker(again, 0);
   for (int i = 1; i < 3; ++i) {
     worker.say(Ready{});
@@ -269,10 +269,10 @@ TEST(Coordinator, StopsWithTheScoreSoFarAndGoesOnLater) {
 
 TEST(Coordinator, RefusesToWorkOnAnExperimentThatAnotherHas) {
   const testing::TemporaryFolder folder;
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   const std::string error = testing::error_of([&] {
     asio::io_context loop;
-    const Coordinator second(loop, small_settings(), {folder.path(), "127.0.0.1", {}});
+    const Coordinator second(loop, served_settings(), {folder.path(), "127.0.0.1", {}});
     return 0;
   });
   EXPECT_NE(error.find("another coordinator"), std::string::npos) << error;
@@ -296,7 +296,7 @@ class FileSizeLimit {
 TEST(Coordinator, AFullDiskUnderTheJournalEndsItWithAClearErrorAndLosesNothing) {
   const testing::TemporaryFolder folder;
   const auto file = folder.path() / "journal.jsonl";
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   FakeWorker worker(running, 0);
   worker.say(Ready{});
   worker.train(worker.hear_trial(), 0.5);
@@ -320,7 +320,7 @@ TEST(Coordinator, AFullDiskUnderTheJournalEndsItWithAClearErrorAndLosesNothing) 
 
 TEST(Coordinator, NeverWritesItsTokenAnywhere) {
   const testing::TemporaryFolder folder;
-  Running running(small_settings(), folder.path());
+  Running running(served_settings(), folder.path());
   FakeWorker worker(running, 0);
   worker.say(Ready{});
   (void)worker.hear_trial();

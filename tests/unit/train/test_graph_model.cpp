@@ -87,7 +87,7 @@ double difference_from_loops(const Graph& graph, std::uint64_t seed) {
   GraphModel model(graph);
   randomise(*model);
   const GraphWeights weights = weights_of(*model);
-  reference::Weights plain(weights.size());
+  reference::NetworkWeights plain(weights.size());
   for (std::size_t id = 0; id < weights.size(); ++id) {
     if (!weights[id].weight.defined()) continue;
     if (graph.layers()[id].kind == LayerKind::batch_norm) {
