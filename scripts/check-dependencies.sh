@@ -41,7 +41,7 @@ for folder in src/*/; do
       *" $used "*) ;;
       *) echo "$file:$line: src/$name may not use src/$used (it may use: ${may_use[$name]:-nothing})"; failed=1 ;;
     esac
-  done < <(grep -rnE '#include "[a-z_]+/' "$folder" --include='*.h' --include='*.cpp' || true)
+  done < <(grep -rnE '#include "[a-z_]+/' "$folder" --include="*.h" --include="*.cpp" --include="*.cu" --include="*.cuh" || true)
 done
 if grep -rnE '#include "(\.\./)*(apps|train)/' src; then
   echo "src/ may not use apps/ or train/"
@@ -58,8 +58,9 @@ if grep -rnE '#include "[a-z_]+/' train/data | grep -vE '"(core|train)/'; then
 fi
 # The other folders of train/, which link libtorch.
 declare -A train_may_use=(
-  [models]="core automl train/models"
-  [optim]="core train/optim"
+  [cuda]="core train/cuda"
+  [models]="core automl train/cuda train/models"
+  [optim]="core train/cuda train/optim"
   [parallel]="core train/optim train/parallel"
   [loop]="core config perflog train/data train/models train/optim train/parallel train/loop"
   [automl]="core automl perflog train/data train/loop train/models train/optim train/parallel train/automl"
@@ -69,10 +70,10 @@ for name in "${!train_may_use[@]}"; do
   [ -d "train/$name" ] || continue
   while IFS=: read -r file line include; do
     used=$(sed -E 's/.*#include "((train\/)?[a-z_]+)(\.h|\/).*/\1/' <<<"$include")
-    case " train/torch train/maybe_tensor ${train_may_use[$name]} " in
+    case " train/torch train/maybe_tensor train/update_terms ${train_may_use[$name]} " in
       *" $used "*) ;;
       *) echo "$file:$line: train/$name may not use $used (it may use: ${train_may_use[$name]})"; failed=1 ;;
     esac
-  done < <(grep -rnE '#include "[a-z_]+/' "train/$name" --include='*.h' --include='*.cpp' || true)
+  done < <(grep -rnE '#include "[a-z_]+/' "train/$name" --include="*.h" --include="*.cpp" --include="*.cu" --include="*.cuh" || true)
 done
 exit $failed

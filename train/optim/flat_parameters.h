@@ -11,8 +11,8 @@ namespace assay::train {
 /// own tensors become views of them. Updates, clipping, zeroing and all-reduce then work on a few
 /// large ranges instead of hundreds of tensors. The order is that in which backward finishes
 /// gradients: reverse registration order, first those that are decayed, then norms and biases
-/// (parameters of one dimension), so that each kind is one range. Every parameter begins at a multiple
-/// of 128 bytes, which fast kernels want; what lies between is 0 and stays 0.
+/// (parameters of one dimension), so that each kind is one range. Every parameter begins at a
+/// multiple of 128 bytes, which fast kernels want; what lies between is 0 and stays 0.
 class FlatParameters {
  public:
   struct Entry {

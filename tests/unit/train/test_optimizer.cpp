@@ -21,7 +21,8 @@ struct Problem {
   static void seed() { torch::manual_seed(10); }
   void set_gradients(int step) {
     torch::manual_seed(100 + step);
-    flat.gradients().normal_();
+    for (const FlatParameters::Entry& entry : flat.entries())
+      FlatParameters::part(flat.gradients(), entry).normal_();
   }
 };
 

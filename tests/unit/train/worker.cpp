@@ -72,7 +72,10 @@ int gradients(Communicator& communicator, std::int64_t accumulation, const std::
     optimizer.step(0.1);
   }
   std::ofstream file(output + "." + std::to_string(communicator.rank()), std::ios::binary);
-  file.write(reinterpret_cast<const char*>(flat.values().data_ptr<float>()), flat.size() * 4);
+  for (const FlatParameters::Entry& entry : flat.entries())
+    file.write(
+        reinterpret_cast<const char*>(FlatParameters::part(flat.values(), entry).data_ptr<float>()),
+        entry.size * 4);
   return file.good() ? 0 : 1;
 }
 
