@@ -24,7 +24,8 @@ declare -A may_use=(
   [report]="core judge plan store"
   [http]="core"
   [cloud]="core http"
-  [emulator]="core http cloud"
+  [aisbench]="core"
+  [emulator]="core agent http cloud"
 )
 
 failed=0

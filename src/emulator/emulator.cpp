@@ -13,7 +13,7 @@ Emulator::Emulator(Settings settings)
     : settings_(std::move(settings)),
       accounts_(settings_),
       store_(settings_),
-      modelarts_(std::make_unique<ModelArtsService>(settings_, accounts_, store_)) {}
+      modelarts_(std::make_unique<ModelArtsService>(settings_, accounts_, store_, job_faults_)) {}
 
 Emulator::~Emulator() = default;
 
@@ -113,8 +113,15 @@ ServerResponse Emulator::control(const ServerRequest& request) {
       faults_.add(fault_from_json(parse_json(request.body, "faults")));
       return json_reply(200, Json::object());
     }
+    if (request.path == "/_emulator/job-faults" && request.method == "POST") {
+      if (!settings_.run_jobs)
+        throw Error(ErrorKind::config, "jobs are only timed: faults of jobs need run_jobs");
+      job_faults_.add(job_fault_from_json(parse_json(request.body, "job-faults")));
+      return json_reply(200, Json::object());
+    }
     if (request.path == "/_emulator/faults" && request.method == "DELETE") {
       faults_.clear();
+      job_faults_.clear();
       return json_reply(200, Json::object());
     }
     if (request.path == "/_emulator/expire-tokens" && request.method == "POST") {

@@ -8,6 +8,7 @@
 #include "emulator/accounts.h"
 #include "emulator/faults.h"
 #include "emulator/http_server.h"
+#include "emulator/job_faults.h"
 #include "emulator/obs_store.h"
 #include "emulator/settings.h"
 
@@ -42,6 +43,7 @@ class Emulator final : public Handler {
   Settings settings_;
   Accounts accounts_;
   ObsStore store_;
+  JobFaults job_faults_;
   std::unique_ptr<ModelArtsService> modelarts_;
   Faults faults_;
   std::mutex mutex_;

@@ -96,6 +96,10 @@ void EmulatorTest::clear_faults() {
   (void)emulator().control(client_, "DELETE", "faults");
 }
 
+void EmulatorTest::job_fault(const Json& fault) {
+  (void)emulator().control(client_, "POST", "job-faults", fault);
+}
+
 void EmulatorTest::expire_tokens() {
   (void)emulator().control(client_, "POST", "expire-tokens");
 }

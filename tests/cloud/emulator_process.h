@@ -44,6 +44,9 @@ class EmulatorTest : public ::testing::Test {
   [[nodiscard]] std::string host();  ///< "127.0.0.1:port"
   void fault(const Json& fault);
   void clear_faults();
+  void job_fault(const Json& fault);
+  /// Ends the emulator, as SIGTERM does.
+  void end() { process_.reset(); }
   void expire_tokens();
   /// How often "METHOD service" was asked, as "PUT obs".
   [[nodiscard]] std::uint64_t count(const std::string& what);
