@@ -87,6 +87,8 @@ ServerResponse Emulator::handle(ServerRequest& request) {
       response.drop = true;
     } else {
       response = dispatch(request, target);
+      const std::lock_guard lock(mutex_);
+      for (const auto& file : response.files) sent_object_bytes_ += file.size;
       if (fault && fault->kind == Kind::drop_reply) response.drop = true;
       if (fault && fault->kind == Kind::cut_reply) response.cut_after = fault->bytes;
       if (fault && fault->kind == Kind::delay) response.delay = fault->delay;
@@ -133,6 +135,7 @@ ServerResponse Emulator::control(const ServerRequest& request) {
       Json counts = Json::object();
       for (const auto& [name, value] : counts_) counts[name] = value;
       counts["received_bytes"] = received_bytes_;
+      counts["sent_object_bytes"] = sent_object_bytes_;
       return json_reply(200, counts);
     }
   } catch (const Error& e) {

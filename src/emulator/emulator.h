@@ -49,6 +49,7 @@ class Emulator final : public Handler {
   std::mutex mutex_;
   std::map<std::string, std::uint64_t> counts_;  // "PUT obs" → requests
   std::uint64_t received_bytes_ = 0;
+  std::uint64_t sent_object_bytes_ = 0;  // to clients; what jobs download does not count
 };
 
 }  // namespace assay::emulator

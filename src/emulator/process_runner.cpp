@@ -42,7 +42,7 @@ void note(std::vector<TaskEnd>& tasks, int task, const ExitStatus& status) {
   TaskEnd& end = tasks[static_cast<std::size_t>(task)];
   if (status.ok() || end.exit_code != 0) return;
   end.exit_code = status.code ? *status.code : 128 + status.signal.value_or(0);
-  end.message = to_string(status);
+  end.message = status.code ? "the process failed" : to_string(status);
 }
 
 }  // namespace
