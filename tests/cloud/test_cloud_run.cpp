@@ -131,6 +131,37 @@ TEST_F(CloudRun, UploadsTrainsMirrorsFetchesAndJudges) {
   EXPECT_EQ(read_json(round() / "train_result_info.json")["throughput_ratio"], "22.0");
 }
 
+TEST_F(CloudRun, IsWhatTheTutorialSays) {
+  emulator_.reset();
+  const fs::path conf = fs::path(ASSAY_SOURCE_DIR) / "conf/suites/modelarts-emulated";
+  emulator_.emplace(folder_, read_json(conf / "cloud.json"));
+  ::setenv("HUAWEICLOUD_SDK_AK", "AKEMULATED", 1);
+  ::setenv("HUAWEICLOUD_SDK_SK", "made-up-for-this-machine", 1);
+  const CommandResult run =
+      assay({"run", "modelarts-emulated", "--set", "cluster.modelarts.endpoint=" + emulator_->url(),
+             "--set", "cluster.modelarts.obs_endpoint=" + emulator_->url()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  const auto number = [&](const std::string& name) {
+    return std::stod(read_file(latest() / "fit/round1/results" / name));
+  };
+  const double mean = (number("0/throughput_0.json") + number("0/throughput_1.json") +
+                       number("1/throughput_0.json") + number("1/throughput_1.json")) /
+                      2;
+  const Json record = read_json(round() / "train_result_info.json");
+  EXPECT_NEAR(std::stod(record["throughput_ratio"].get<std::string>()), mean, 1e-6 * mean);
+  EXPECT_EQ(record["accuracy"], "1.0");
+  EXPECT_THAT(read_file(round() / "worker-1_noderank1/rank2.out.log"),
+              HasSubstr("hello from card 1 of server 1"));
+}
+
+TEST_F(CloudRun, IsStoppedByAssayStop) {
+  const pid_t pid = start_until(suite(waits_, "    stop_on_interrupt: true"), "started");
+  const CommandResult stop = assay({"stop", "results/latest"});
+  EXPECT_EQ(stop.status.code, 0) << stop.err;
+  ASSERT_TRUE(wait(pid, 60s)) << said();
+  EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped);
+}
+
 TEST_F(CloudRun, ShowsWhatItWouldDoWithoutAskingTheCloud) {
   const std::string file = suite(kResults);
   fault({{"kind", "status"}, {"status", 500}, {"count", -1}});
