@@ -199,6 +199,7 @@ Json ModelArtsService::describe(const OldJob& job, const OldVersion& version) {
   out["resource_id"] = job.resource_id;
   out["status"] = status_number(progress.stage);
   out["create_time"] = version.created_ms;
+  if (progress.started_ns != 0) out["start_time"] = progress.started_ns / 1'000'000;
   out["duration"] = progress.started_ns == 0 ? 0 : (end - progress.started_ns) / 1'000'000;
   return out;
 }

@@ -96,7 +96,12 @@ Json read_modelarts(const Node& node) {
     options["prefix"] = text.ends_with('/') ? text : text + "/";
   }
   options["code"] = read_folder(map.at("code"));
-  options["engine"] = read_word(map.at("engine"));
+  options["api"] = map.choice("api", {"v2", "v1"});
+  const bool v1 = options["api"] == "v1";
+  options["engine"] = read_word(map.at("engine"), v1 ? "-_./" : "-_.");
+  if (v1 && options["engine"].get<std::string>().find('/') == std::string::npos)
+    map.at("engine").fail("with api v1 an engine is NAME/VERSION, got " +
+                          map.at("engine").describe());
   if (!map.has("flavor") && !map.has("pool"))
     node.fail("modelarts needs 'flavor', or 'pool'", "flavor: modelarts.kat1.8xlarge");
   for (const char* key : {"flavor", "pool", "workspace"})
@@ -112,6 +117,7 @@ Json read_modelarts(const Node& node) {
   if (const Node* inputs = map.find("inputs"))
     for (const config::Entry& entry : inputs->entries())
       options["inputs"][entry.key] = read_obs_folder(entry.value);
+  if (v1 && options["inputs"].size() > 1) map.at("inputs").fail("a job of api v1 has one input");
   options["output"] = map.text_or("output", "train_url");
   if (const Node* volumes = map.find("volumes")) options["volumes"] = read_volumes(*volumes);
   if (const Node* hours = map.find("auto_stop"))
@@ -150,6 +156,9 @@ void adapt_to_modelarts(const Node& node, const Cluster& cluster, CasePlan& plan
     if (!word.starts_with("--") || word.find('=') == std::string::npos)
       node.fail("a hyper-parameter must be --NAME=VALUE, got '" + word + "'");
   }
+  if (cluster.options.value("api", "") == "v1" && !plan.env.empty())
+    node.fail("the case '" + plan.name + "' has env, but jobs of api v1 have no environment",
+              "export it in ma-pre-start.sh beside the boot file");
   plan.launch = LaunchMode::per_node;
   if (cluster.options.value("results", "") != "ais-bench") return;
   plan.metrics.push_back({"throughput_ratio", R"(report >> throughput_list:.* average:(\S+))",

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cloud/modelarts.h"
+#include "cloud/training_jobs_v1.h"
 #include "core/files.h"
 #include "e2e/harness.h"
 #include "emulator_process.h"
@@ -63,17 +64,18 @@ cluster:
     project: {1}
     bucket: bucket-one
     code: code
-    engine: mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64
+    engine: {6}mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64
     flavor: modelarts.kat1.xlarge
     credentials: key.json
     poll: 20ms
 {2}
 cases:
   - {{name: fit, model: fit, framework: sh, hardware: none, nodes: 2, procs: 1,
-     command: [boot.sh, --epoch_size=3], env: {{GO: '{4}'}}, limits: {5}}}
+     command: [boot.sh, --epoch_size=3], {4}limits: {5}}}
 )",
                                     emulator_->url(), kProject, more, retries_,
-                                    (folder_ / "go").string(), limits));
+                                    v1_ ? "" : "env: {GO: '" + (folder_ / "go").string() + "'}, ",
+                                    limits, v1_ ? "Ascend-Powered-Engine/" : ""));
     return (folder_ / "suite.yaml").string();
   }
   void job_fault(const Json& fault) {
@@ -110,6 +112,7 @@ cases:
   void go() { write("go", ""); }
 
   int retries_ = 0;
+  bool v1_ = false;
   std::optional<EmulatorProcess> emulator_;
   http::Client client_;
   FixedCredentials credentials_{{"AKTEST0000000001", kSecret, ""}};
@@ -306,6 +309,36 @@ TEST_F(CloudRun, TransfersEachByteOfALogOnce) {
   EXPECT_EQ(here, 2 * std::string("started\non\n").size());
   for (const auto& file : fs::directory_iterator(round() / "results")) here += file.file_size();
   EXPECT_EQ(emulator_->control(client_, "GET", "counts")["sent_object_bytes"], here);
+}
+
+TEST_F(CloudRun, MakesVersionsOfOneJobWithTheOldInterface) {
+  v1_ = true;
+  const std::string file = suite("echo rank $RANK_ID" + std::string(kResults), "    api: v1");
+  for (int version = 1; version <= 2; ++version) {
+    const CommandResult run = assay({"run", file});
+    EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+    EXPECT_THAT(run.err + run.out, HasSubstr("\"throughput_ratio\" : \"22.0\""));
+    EXPECT_EQ(log_of(1), "rank 1\n");
+  }
+  OldTrainingJobs old(*service_);
+  EXPECT_EQ(old.versions(old.find("assay")->job_id).at(0).version_name, "V0002");
+}
+
+TEST_F(CloudRun, IsResumedAfterItWasKilledWithTheOldInterface) {
+  v1_ = true;
+  const std::string go_file = (folder_ / "go").string();
+  const pid_t pid = start_until(
+      suite("echo started; while [ ! -e " + go_file + " ]; do sleep 0.02; done; echo on" + kResults,
+            "    api: v1"),
+      "started");
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  go();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.err;
+  EXPECT_EQ(log_of(0), "started\non\n");
+  OldTrainingJobs old(*service_);
+  EXPECT_EQ(old.versions(old.find("assay")->job_id).size(), 1U);
 }
 
 TEST_F(CloudRun, NamesTheFlavorsThatThereAre) {

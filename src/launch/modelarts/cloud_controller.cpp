@@ -15,6 +15,7 @@
 #include "core/host.h"
 #include "core/version.h"
 #include "launch/modelarts/cloud_job.h"
+#include "launch/modelarts/cloud_service.h"
 
 namespace assay::launch {
 
@@ -33,11 +34,11 @@ void check_code(const CloudSettings& settings, const plan::Plan& plan) {
 }
 
 /// The flavor's devices decide how many ranks an instance has.
-Json check_flavor(cloud::TrainingJobs& jobs, const plan::Plan& plan) {
+Json check_flavor(CloudService& service, const plan::Plan& plan) {
   const std::string wanted = plan.cluster.options.value("flavor", "");
   if (wanted.empty()) return Json::object();
   std::string known;
-  for (const cloud::Flavor& flavor : jobs.flavors()) {
+  for (const cloud::Flavor& flavor : service.flavors()) {
     known += (known.empty() ? "" : ", ") + flavor.id;
     if (flavor.id != wanted) continue;
     for (const plan::CasePlan& plan_case : plan.cases)
@@ -101,15 +102,17 @@ std::string CloudController::execute() {
   http::Client client;
   cloud::FixedCredentials credentials(read_credentials(settings));
   cloud::ModelArtsService service(client, credentials, settings.endpoint, settings.project);
-  cloud::TrainingJobs jobs(service);
+  const std::unique_ptr<CloudService> jobs =
+      settings.v1 ? make_service_v1(service, settings.job_name, settings.engine)
+                  : make_service_v2(service);
   cloud::ObsOptions obs;
   obs.endpoint = settings.obs_endpoint;
   cloud::ObsBucket bucket(client, credentials, obs, settings.bucket);
   // The first words with the services, without patience: what is wrong in the suite shows here.
   bucket.check(signals.asked());
-  write_system(run_, check_flavor(jobs, plan));
+  write_system(run_, check_flavor(*jobs, plan));
 
-  const CloudContext context{settings, run_, jobs, bucket, journal, observer_, signals};
+  const CloudContext context{settings, run_, *jobs, bucket, journal, observer_, signals};
   int total = 0;
   int done = 0;
   for (const plan::CasePlan& plan_case : plan.cases) total += plan_case.repeats;

@@ -9,6 +9,7 @@
 #include "aisbench/results.h"
 #include "cloud/service_error.h"
 #include "cloud/sync.h"
+#include "cloud/tolerant_json.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -93,9 +94,10 @@ void CloudJob::prepare() {
 
 void CloudJob::create() {
   const auto stop = context_.signals.asked();
+  const cloud::TrainingJobSpec spec = job_spec(context_.run.plan(), case_, state_.name);
   // It may have been made by a process that died before it could note that.
-  if (const auto found = patience_("looking for " + named(),
-                                   [&] { return context_.jobs.find(state_.name, stop); })) {
+  if (const auto found =
+          patience_("looking for " + named(), [&] { return context_.service.find(spec, stop); })) {
     state_.id = found->id;
     return save();
   }
@@ -107,10 +109,9 @@ void CloudJob::create() {
                        {"bytes", report.uploaded_bytes},
                        {"unchanged", report.unchanged},
                        {"removed", report.removed}});
-  const cloud::TrainingJobSpec spec = job_spec(context_.run.plan(), case_, state_.name);
   const cloud::TrainingJob made = patience_("creating " + named(), [&] {
-    if (const auto found = context_.jobs.find(state_.name, stop)) return *found;
-    return context_.jobs.create(spec, stop);
+    if (const auto found = context_.service.find(spec, stop)) return *found;
+    return context_.service.create(spec, stop);
   });
   state_.id = made.id;
   state_.created_ns = wall_now_ns();
@@ -123,14 +124,14 @@ RoundOutcome CloudJob::follow() {
   cloud::JobPhase phase = cloud::JobPhase::unknown;
   for (;;) {
     const cloud::TrainingJob job = patience_("asking about " + named(), [&] {
-      return context_.jobs.get(state_.id, context_.signals.asked());
+      return context_.service.get(state_.id, context_.signals.asked());
     });
     if (job.phase != phase) {
       phase = job.phase;
       pause = context_.settings.poll;
       context_.observer.waiting(named() + ": " + job.phase_text);
     }
-    if (mirror()) pause = context_.settings.poll;
+    if (mirror(job)) pause = context_.settings.poll;
     if (auto outcome = look(job)) return *outcome;
     patience_.pause(pause);
     pause = std::min(pause * 3 / 2, kLongestPause);
@@ -197,11 +198,12 @@ std::optional<RoundOutcome> CloudJob::check_limits(const cloud::TrainingJob& job
 }
 
 RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
-  (void)mirror();  // what came between the last look and its end
+  (void)mirror(job);  // what came between the last look and its end
   const std::string what = fmt::format("{} ({}) {}{}{}", named(), job.id, job.phase_text,
                                        job.message.empty() ? "" : ": ", printable(job.message));
   // Jobs that were taken away or stopped from outside are no results: they can be run again.
-  const bool taken = job.phase_text == "Abnormal" || job.phase == cloud::JobPhase::stopped;
+  const bool taken = job.phase_text == "Abnormal" || job.phase_text == "JOBSTAT_LOST" ||
+                     job.phase == cloud::JobPhase::stopped;
   journal_ends(job, taken ? "lost" : "itself");
   state_.over = job.phase != cloud::JobPhase::completed;
   save();
@@ -219,12 +221,12 @@ RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
 
 void CloudJob::journal_ends(const cloud::TrainingJob& job, const std::string& how) {
   if (!state_.running) return;
-  const Json status = job.raw.value("status", Json::object());
-  const Json tasks = status.value("task_statuses", Json::array());
+  // Tolerantly: the old interface has a number for its status, and tells of no tasks.
+  const Json& tasks = cloud::member(cloud::member(job.raw, "status"), "task_statuses");
   for (int node = 0; node < case_.nodes; ++node) {
-    int code = 0;
+    std::int64_t code = 0;
     for (const auto& task : tasks)
-      if (task.value("task", "") == worker(node)) code = task.value("exit_code", 0);
+      if (cloud::text_of(task, "task") == worker(node)) code = cloud::integer_of(task, "exit_code");
     Json end{{"node", node},
              {"host", worker(node)},
              {"rank", node * case_.procs},
@@ -237,10 +239,10 @@ void CloudJob::journal_ends(const cloud::TrainingJob& job, const std::string& ho
   }
 }
 
-bool CloudJob::mirror() {
+bool CloudJob::mirror(const cloud::TrainingJob& job) {
   const std::string start =
-      context_.settings.round_prefix(context_.run.plan().run_id, state_.name) +
-      "log/modelarts-job-" + state_.id + "-worker-";
+      context_.settings.round_prefix(context_.run.plan().run_id, state_.name) + "log/" +
+      context_.service.log_name(job);
   const auto logs = patience_("reading the logs of " + named(), [&] {
     return context_.bucket.list(start, context_.signals.asked());
   });
@@ -344,10 +346,10 @@ RoundOutcome CloudJob::interrupted() {
 void CloudJob::stop_job(const std::string& why) {
   const auto stop = context_.signals.at_once();
   try {
-    (void)context_.jobs.stop(state_.id, stop);
+    context_.service.stop(state_.id, stop);
     journal("job_stopped", {{"job", state_.name}, {"id", state_.id}, {"reason", why}});
     const std::int64_t until = mono_now_ns() + kStopLimit.count();
-    while (!cloud::has_ended(context_.jobs.get(state_.id, stop).phase)) {
+    while (!cloud::has_ended(context_.service.get(state_.id, stop).phase)) {
       if (mono_now_ns() > until || stop.stop_requested())
         throw Error(ErrorKind::environment, "it does not end", context_.settings.endpoint);
       (void)http::pause_unless_stopped(context_.settings.poll, stop);

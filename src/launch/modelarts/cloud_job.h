@@ -8,6 +8,7 @@
 #include "cloud/modelarts.h"
 #include "cloud/obs.h"
 #include "launch/controller.h"
+#include "launch/modelarts/cloud_service.h"
 #include "launch/modelarts/cloud_settings.h"
 #include "launch/modelarts/job_state.h"
 #include "launch/modelarts/patience.h"
@@ -19,7 +20,7 @@ namespace assay::launch {
 struct CloudContext {
   const CloudSettings& settings;
   const store::RunDir& run;
-  cloud::TrainingJobs& jobs;
+  CloudService& service;
   cloud::ObsBucket& bucket;
   store::Journal& journal;
   Observer& observer;
@@ -47,7 +48,7 @@ class CloudJob {
   RoundOutcome conclude(const cloud::TrainingJob& job);
   RoundOutcome interrupted();
   /// Fetches what the logs have grown by; gives whether they have.
-  bool mirror();
+  bool mirror(const cloud::TrainingJob& job);
   void append_log(int node, const std::string& key, std::uint64_t size);
   void fetch_results();
   void write_record(const cloud::TrainingJob& job);

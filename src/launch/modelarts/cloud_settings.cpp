@@ -32,6 +32,8 @@ CloudSettings cloud_settings(const plan::Cluster& cluster) {
   settings.bucket = options.value("bucket", "");
   settings.prefix = options.value("prefix", "");
   settings.code = options.value("code", "");
+  settings.v1 = options.value("api", "") == "v1";
+  settings.engine = options.value("engine", "");
   settings.job_name = options.value("job_name", "assay");
   settings.stop_on_interrupt = options.value("stop_on_interrupt", false);
   settings.single_server = options.value("single_server", false);
@@ -101,7 +103,8 @@ cloud::TrainingJobSpec job_spec(const plan::Plan& plan, const plan::CasePlan& pl
     spec.inputs.push_back({item.key(), item.value().get<std::string>()});
   spec.outputs = {{options.value("output", "train_url"), own + "out/"}};
   spec.environment = plan_case.env;
-  if (settings.single_server) spec.environment["SINGLESERVER_MODE"] = "True";
+  // The old interface has no environment: ma-pre-start.sh sets it there.
+  if (settings.single_server && !settings.v1) spec.environment["SINGLESERVER_MODE"] = "True";
   spec.flavor_id = options.value("flavor", "");
   spec.pool_id = options.value("pool", "");
   spec.workspace_id = options.value("workspace", "");
@@ -126,6 +129,7 @@ Json describe_cloud_execution(const plan::Plan& plan) {
       jobs.push_back({{"case", plan_case.name}, {"round", round}, {"body", cloud::to_json(spec)}});
     }
   return {{"endpoint", settings.endpoint},
+          {"api", settings.v1 ? "v1, bodies shown as v2 would have them" : "v2"},
           {"obs_endpoint", settings.obs_endpoint},
           {"project", settings.project},
           {"upload",

@@ -16,6 +16,8 @@ struct CloudSettings {
   std::string endpoint, obs_endpoint, project, bucket;
   std::string prefix;  ///< of all keys, ends with "/"
   std::filesystem::path code;
+  bool v1 = false;  ///< the old interface: rounds are versions of one job
+  std::string engine;
   std::string job_name;
   bool stop_on_interrupt = false;
   bool single_server = false;

@@ -54,6 +54,14 @@ TEST(ModelArtsSuite, RefusesWhatItDoesNotKnow) {
               HasSubstr("needs 'region'"));
 }
 
+TEST(ModelArtsSuite, RefusesWhatTheOldInterfaceDoesNotHave) {
+  EXPECT_THAT(error_of([] { return plan_of(suite_text("region: r, api: v1")); }),
+              HasSubstr("NAME/VERSION"));
+  std::string text = suite_text("region: r, api: v1, inputs: {a: /b/c/, d: /b/e/}");
+  text.replace(text.find("engine: e,"), 10, "engine: n/v,");
+  EXPECT_THAT(error_of([&] { return plan_of(text); }), HasSubstr("one input"));
+}
+
 TEST(ModelArtsSuite, RefusesACommandThatIsNoBootFileWithParameters) {
   EXPECT_THAT(error_of([] { return plan_of(suite_text("region: r", "[/bin/sh, --n=1]")); }),
               HasSubstr("must begin with the boot file"));
