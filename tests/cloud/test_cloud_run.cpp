@@ -239,6 +239,28 @@ TEST_F(CloudRun, StopsItsJobOnCtrlCWhenAsked) {
   EXPECT_EQ(jobs_->list("").size(), 2U);
 }
 
+TEST_F(CloudRun, StopsAlsoAJobWhoseCreationWasNotAnsweredYet) {
+  const std::string file = suite(waits_, "    stop_on_interrupt: true");
+  fault({{"kind", "delay"}, {"method", "POST"}, {"path", "/training-jobs"}, {"delay_ms", 60000}});
+  const pid_t pid = start({"run", file});
+  ASSERT_TRUE(eventually([&] { return !jobs_->list("").empty(); }, 30s)) << said();
+  ::kill(pid, SIGINT);
+  ASSERT_TRUE(wait(pid, 60s)) << said();
+  EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped) << said();
+}
+
+TEST_F(CloudRun, SaysThatItsJobGoesOnWhenTheServiceRefusesToTellOfIt) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  fault({{"kind", "status"}, {"status", 403}, {"method", "GET"}, {"path", "/v2/"}, {"count", -1}});
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 3) << said();
+  EXPECT_THAT(said(), HasSubstr("goes on in the cloud"));
+  clear_faults();
+  go();
+  EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
+}
+
 TEST_F(CloudRun, LeavesItsJobRunningOnCtrlCAndFollowsItWithResume) {
   const pid_t pid = start_until(suite(waits_), "started");
   ::kill(pid, SIGINT);

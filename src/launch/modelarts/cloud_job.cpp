@@ -23,6 +23,7 @@ namespace {
 
 constexpr Nanoseconds kLongestPause = std::chrono::seconds(15);
 constexpr Nanoseconds kStopLimit = std::chrono::minutes(2);
+constexpr int kLastLooks = 20;
 constexpr std::uint64_t kPiece = 8 << 20;           // of a log, at once
 constexpr std::uint64_t kLargestResult = 16 << 20;  // larger files are checkpoints, not results
 
@@ -66,6 +67,11 @@ RoundOutcome CloudJob::run() {
     outcome = follow();
   } catch (const Interrupted&) {
     outcome = interrupted();
+  } catch (const Error&) {
+    if (!state_.id.empty() && !state_.over)
+      context_.observer.warning(named() + " (" + state_.id +
+                                ") goes on in the cloud; follow it again with --resume");
+    throw;
   }
   journal("round_end",
           {{"status", outcome.status}, {"reason", outcome.reason}, {"advice", outcome.advice}});
@@ -88,7 +94,12 @@ void CloudJob::prepare() {
   for (const auto& [node, bytes] : state_.mirrored) {
     make_directories(log_file(node).parent_path());
     std::ofstream(log_file(node), std::ios::app).close();
-    fs::resize_file(log_file(node), std::min<std::uint64_t>(bytes, fs::file_size(log_file(node))));
+    std::error_code ec;
+    const std::uint64_t size = fs::file_size(log_file(node), ec);
+    if (!ec && size > bytes) fs::resize_file(log_file(node), bytes, ec);
+    if (ec)
+      throw system_error(ErrorKind::environment, "the log cannot be gone on with",
+                         log_file(node).string(), ec.value());
   }
 }
 
@@ -191,14 +202,16 @@ std::optional<RoundOutcome> CloudJob::check_limits(const cloud::TrainingJob& job
     return std::nullopt;
   }
   stop_job(outcome.reason);
-  journal_ends(job, "limit");
+  journal_ends(job, outcome.status == "stalled" ? "stall" : "time limit");
   state_.over = true;
   save();
   return outcome;
 }
 
 RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
-  (void)mirror(job);  // what came between the last look and its end
+  // What came between the last look and its end, and what the service still uploads.
+  for (int look = 0; look < kLastLooks && mirror(job); ++look)
+    patience_.pause(context_.settings.poll);
   const std::string what = fmt::format("{} ({}) {}{}{}", named(), job.id, job.phase_text,
                                        job.message.empty() ? "" : ": ", printable(job.message));
   // Jobs that were taken away or stopped from outside are no results: they can be run again.
@@ -331,7 +344,8 @@ void CloudJob::write_record(const cloud::TrainingJob& job) {
 
 RoundOutcome CloudJob::interrupted() {
   context_.observer.stopping(1);
-  if (state_.id.empty()) return {"interrupted", "before " + named() + " was created", {}};
+  if (state_.id.empty() && !find_unseen())
+    return {"interrupted", "before " + named() + " was created", "go on with --resume"};
   if (!context_.settings.stop_on_interrupt) {
     const std::string text = named() + " (" + state_.id + ") goes on in the cloud";
     context_.observer.warning(text + "; follow it again with --resume");
@@ -341,6 +355,22 @@ RoundOutcome CloudJob::interrupted() {
   state_.over = true;
   save();
   return {"interrupted", named() + " was stopped", "go on with --resume"};
+}
+
+// The request that makes the job may have been sent when the user asked to end.
+bool CloudJob::find_unseen() {
+  try {
+    const auto found = context_.service.find(job_spec(context_.run.plan(), case_, state_.name),
+                                             context_.signals.at_once());
+    if (!found) return false;
+    state_.id = found->id;
+    save();
+    return true;
+  } catch (const Error& e) {
+    context_.observer.warning("whether " + named() + " was created is not known: " + e.what() +
+                              "; --resume looks for it");
+    return false;
+  }
 }
 
 void CloudJob::stop_job(const std::string& why) {

@@ -47,6 +47,8 @@ class CloudJob {
   std::optional<RoundOutcome> check_limits(const cloud::TrainingJob& job);
   RoundOutcome conclude(const cloud::TrainingJob& job);
   RoundOutcome interrupted();
+  /// Whether the job was created although no answer said so.
+  bool find_unseen();
   /// Fetches what the logs have grown by; gives whether they have.
   bool mirror(const cloud::TrainingJob& job);
   void append_log(int node, const std::string& key, std::uint64_t size);
