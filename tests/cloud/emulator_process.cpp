@@ -41,7 +41,14 @@ EmulatorProcess::EmulatorProcess(const std::filesystem::path& folder, const Json
   url_ = line.substr(mark.size());
 }
 
+void EmulatorProcess::kill() {
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
 EmulatorProcess::~EmulatorProcess() {
+  if (pid_ < 0) return;
   ::kill(pid_, SIGTERM);
   int status = 0;
   ::waitpid(pid_, &status, 0);

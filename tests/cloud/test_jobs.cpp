@@ -164,6 +164,17 @@ TEST_F(RunningJobs, EndWithTheEmulator) {
   EXPECT_FALSE(lives(pid));
 }
 
+TEST_F(RunningJobs, EndWithAnEmulatorThatIsKilled) {
+  use("echo $$ > $PIDS; echo started; exec sleep 600");
+  TrainingJobSpec wanted = spec(1);
+  wanted.environment = {{"PIDS", (folder_ / "pids").string()}};
+  wait_for_word(jobs_->create(wanted), "started");
+  const pid_t pid = std::stoi(read_file(folder_ / "pids"));
+  EXPECT_TRUE(lives(pid));
+  kill_emulator();
+  wait_for("the kernel ends its processes", [&] { return !lives(pid); });
+}
+
 TEST_F(RunningJobs, AreEndedWhenTheyUseTooMuchCpuTime) {
   use("while :; do :; done", {{"job_cpu_s", 1}});
   const TrainingJob job = run(spec(1));
