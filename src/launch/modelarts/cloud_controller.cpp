@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "core/files.h"
 #include "core/host.h"
 #include "core/version.h"
+#include "http/client.h"
 #include "launch/modelarts/cloud_job.h"
 #include "launch/modelarts/cloud_service.h"
 

@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "http/retry.h"
 
 namespace assay::launch {
 

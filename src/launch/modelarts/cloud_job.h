@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
+#include <optional>
 #include <string>
 
 #include "cloud/modelarts.h"

@@ -149,7 +149,7 @@ std::unique_ptr<CloudService> make_service_v2(cloud::ModelArtsService& connectio
 }
 
 std::unique_ptr<CloudService> make_service_v1(cloud::ModelArtsService& connection,
-                                              std::string job_name, std::string engine) {
+                                              std::string job_name, const std::string& engine) {
   return std::make_unique<ServiceV1>(connection, std::move(job_name), engine);
 }
 

@@ -35,6 +35,6 @@ class CloudService {
 /// versions are told apart by where their results go.
 [[nodiscard]] std::unique_ptr<CloudService> make_service_v1(cloud::ModelArtsService& connection,
                                                             std::string job_name,
-                                                            std::string engine);
+                                                            const std::string& engine);
 
 }  // namespace assay::launch
