@@ -17,14 +17,15 @@ declare -A may_use=(
   [plan]="core config catalog automl"
   [rendezvous]="core plan"
   [store]="core plan"
-  [judge]="core stats automl perflog telemetry catalog plan store"
+  [judge]="core aisbench stats automl perflog telemetry catalog plan store"
   [import]="core config"
   [agent]="core perflog telemetry probe transfer"
-  [launch]="core automl probe telemetry transfer plan rendezvous store agent"
+  [launch]="core automl probe telemetry transfer plan rendezvous store agent http cloud aisbench"
   [report]="core judge plan store"
   [http]="core"
   [cloud]="core http"
-  [emulator]="core http cloud"
+  [aisbench]="core"
+  [emulator]="core agent http cloud"
 )
 
 failed=0

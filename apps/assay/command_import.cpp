@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "import/aah.h"
 #include "import/flagperf.h"
+#include "import/modelarts.h"
 #include "import/nodes.h"
 
 namespace assay::app {
@@ -70,6 +71,16 @@ int import_aah(const ImportOptions& options) {
   return 0;
 }
 
+int import_modelarts(const ImportOptions& options) {
+  const importer::ModelArtsImport result = importer::import_modelarts(options.directory);
+  print_diagnostics(result.diagnostics);
+  if (options.out.empty())
+    fmt::print("{}", result.suite_yaml);
+  else
+    write_file_atomic(options.out, result.suite_yaml);
+  return 0;
+}
+
 }  // namespace
 
 void add_import(CLI::App& app, Action& action) {
@@ -109,6 +120,20 @@ void add_import(CLI::App& app, Action& action) {
   aah->footer(
       "Examples:\n  assay import aah config.yml -o aah.yaml && assay run aah.yaml --dry-run");
   aah->callback([options, &action] { action = [options] { return import_aah(*options); }; });
+  CLI::App* modelarts = command->add_subcommand(
+      "modelarts", "An ais-bench package for ModelArts; its Python files are read, never executed");
+  modelarts->add_option("directory", options->directory, "The package, or its code/config/ folder")
+      ->required()
+      ->type_name("DIR");
+  modelarts->add_option("-o,--out", options->out, "Write the suite here instead of to stdout")
+      ->type_name("FILE");
+  modelarts->footer(
+      "Example:\n"
+      "  assay import modelarts ~/package -o cloud.yaml && assay run cloud.yaml --dry-run\n"
+      "\n"
+      "Keys are never copied.");
+  modelarts->callback(
+      [options, &action] { action = [options] { return import_modelarts(*options); }; });
   nodes->callback([options, &action] { action = [options] { return import_nodes(*options); }; });
   flagperf->callback(
       [options, &action] { action = [options] { return import_flagperf(*options); }; });

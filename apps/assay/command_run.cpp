@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "core/files.h"
 #include "detach.h"
 #include "launch/controller.h"
 #include "launch/dry_run.h"
+#include "launch/modelarts/cloud_controller.h"
+#include "launch/modelarts/cloud_settings.h"
 #include "outcome.h"
 #include "paths.h"
 #include "plan/make_plan.h"
@@ -31,6 +34,14 @@ struct RunOptions {
 
 int show_plan(const RunOptions& options) {
   const plan::Plan plan = make_plan(options.plan);
+  if (plan.cluster.launcher == "modelarts") {
+    const Json jobs = launch::describe_cloud_execution(plan);
+    if (options.format == "json")
+      fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", jobs}}));
+    else
+      fmt::print("{}\n{}", plan::render_text(plan), dump_pretty(jobs));
+    return 0;
+  }
   const auto launcher = launch::make_launcher(plan.cluster, bin_dir());
   const Json execution =
       launch::describe_execution(plan, *launcher, fs::absolute(options.out) / plan.run_id);
@@ -41,18 +52,34 @@ int show_plan(const RunOptions& options) {
   return 0;
 }
 
+/// What ais-bench's stubs print of every round; other launchers leave none.
+void show_train_records(const store::RunDir& run) {
+  for (const plan::CasePlan& plan_case : run.plan().cases)
+    for (int round = 1; round <= plan_case.repeats; ++round) {
+      const fs::path folder = run.round_dir(plan_case.name, round);
+      const std::string record = read_file_or_empty(folder / "train_result_info.json");
+      if (record.empty()) continue;
+      say("\n" + read_file_or_empty(folder / "report.txt") + "train_result_info: " + record);
+    }
+}
+
 int execute(const store::RunDir& run) {
   say("run " + run.path().string() + "\n");
   try {
     Progress progress(terminal());
-    launch::Controller(run, bin_dir(), progress).execute();
+    if (run.plan().cluster.launcher == "modelarts")
+      launch::CloudController(run, progress).execute();
+    else
+      launch::Controller(run, bin_dir(), progress).execute();
   } catch (const Error&) {
     // What was measured before it is not lost.
     if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())
       (void)conclude(run);
     throw;
   }
-  return conclude(run);
+  const int code = conclude(run);
+  show_train_records(run);
+  return code;
 }
 
 int run(const RunOptions& options) {

@@ -61,6 +61,8 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   if (::dup2(request.output_fd, STDOUT_FILENO) < 0 || ::dup2(request.output_fd, STDERR_FILENO) < 0)
     fail(Stage::output);
   if (null_fd > STDERR_FILENO) ::close(null_fd);
+  // Sockets of a library that does not mark them. Older kernels refuse, and nothing is worse then.
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   if (!request.workdir.empty() && ::chdir(request.workdir.c_str()) != 0) fail(Stage::workdir);
   environ = env;  // execvp looks the program up in the rank's own PATH
   ::execvp(argv[0], argv);

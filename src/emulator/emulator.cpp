@@ -13,7 +13,7 @@ Emulator::Emulator(Settings settings)
     : settings_(std::move(settings)),
       accounts_(settings_),
       store_(settings_),
-      modelarts_(std::make_unique<ModelArtsService>(settings_, accounts_, store_)) {}
+      modelarts_(std::make_unique<ModelArtsService>(settings_, accounts_, store_, job_faults_)) {}
 
 Emulator::~Emulator() = default;
 
@@ -87,6 +87,8 @@ ServerResponse Emulator::handle(ServerRequest& request) {
       response.drop = true;
     } else {
       response = dispatch(request, target);
+      const std::lock_guard lock(mutex_);
+      for (const auto& file : response.files) sent_object_bytes_ += file.size;
       if (fault && fault->kind == Kind::drop_reply) response.drop = true;
       if (fault && fault->kind == Kind::cut_reply) response.cut_after = fault->bytes;
       if (fault && fault->kind == Kind::delay) response.delay = fault->delay;
@@ -113,8 +115,15 @@ ServerResponse Emulator::control(const ServerRequest& request) {
       faults_.add(fault_from_json(parse_json(request.body, "faults")));
       return json_reply(200, Json::object());
     }
+    if (request.path == "/_emulator/job-faults" && request.method == "POST") {
+      if (!settings_.run_jobs)
+        throw Error(ErrorKind::config, "jobs are only timed: faults of jobs need run_jobs");
+      job_faults_.add(job_fault_from_json(parse_json(request.body, "job-faults")));
+      return json_reply(200, Json::object());
+    }
     if (request.path == "/_emulator/faults" && request.method == "DELETE") {
       faults_.clear();
+      job_faults_.clear();
       return json_reply(200, Json::object());
     }
     if (request.path == "/_emulator/expire-tokens" && request.method == "POST") {
@@ -126,6 +135,7 @@ ServerResponse Emulator::control(const ServerRequest& request) {
       Json counts = Json::object();
       for (const auto& [name, value] : counts_) counts[name] = value;
       counts["received_bytes"] = received_bytes_;
+      counts["sent_object_bytes"] = sent_object_bytes_;
       return json_reply(200, counts);
     }
   } catch (const Error& e) {

@@ -8,6 +8,7 @@
 #include "emulator/accounts.h"
 #include "emulator/faults.h"
 #include "emulator/http_server.h"
+#include "emulator/job_faults.h"
 #include "emulator/obs_store.h"
 #include "emulator/settings.h"
 
@@ -42,11 +43,13 @@ class Emulator final : public Handler {
   Settings settings_;
   Accounts accounts_;
   ObsStore store_;
+  JobFaults job_faults_;
   std::unique_ptr<ModelArtsService> modelarts_;
   Faults faults_;
   std::mutex mutex_;
   std::map<std::string, std::uint64_t> counts_;  // "PUT obs" → requests
   std::uint64_t received_bytes_ = 0;
+  std::uint64_t sent_object_bytes_ = 0;  // to clients; what jobs download does not count
 };
 
 }  // namespace assay::emulator

@@ -1,26 +1,53 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/time.h"
 
 namespace assay::emulator {
 
-/// How far a job is, as its runner sees it.
-enum class JobStage { pending, running, completed, failed, stopped };
+/// How far a job is, as its runner sees it. `lost` is taken away from outside (pre-empted).
+enum class JobStage { pending, running, stopping, completed, failed, stopped, lost };
+
+/// How the processes of one instance ended.
+struct TaskEnd {
+  int exit_code = 0;  ///< the first that is not 0; 128 + signal
+  std::string message;
+};
 
 struct JobProgress {
   JobStage stage = JobStage::pending;
-  std::int64_t started_ns = 0;  ///< since the epoch; 0 before it runs
-  std::int64_t ended_ns = 0;    ///< 0 before it ended
+  std::int64_t started_ns = 0;   ///< since the epoch; 0 before it runs
+  std::int64_t ended_ns = 0;     ///< 0 before it ended
+  int restarts = 0;              ///< how often it was taken away and started again
+  std::vector<TaskEnd> tasks{};  ///< by instance; empty before they ended
+};
+
+/// An input or output: a name, and where it is in OBS ("/bucket/folder/").
+struct JobData {
+  std::string name;
+  std::string url;
 };
 
 struct JobToRun {
   std::string id;
+  std::string name;
   std::string code_dir;   ///< "/bucket/code/"
   std::string boot_file;  ///< "/bucket/code/train.py"
+  std::string command{};  ///< of a job with an image of its own, instead of the boot file
   int nodes = 1;
+  int cards = 0;          ///< of one node
+  bool per_card = false;  ///< whether the boot file is started once for every card, or every node
+  std::vector<std::pair<std::string, std::string>> parameters{};
+  std::vector<JobData> inputs{};
+  std::vector<JobData> outputs{};
+  std::map<std::string, std::string> environment{};
+  std::vector<std::string> logs{};  ///< where the log of every node goes; may be empty
+  Nanoseconds time_limit{};         ///< the job's own; 0 = none
 };
 
 /// What really runs a job. Calls come from several threads.
@@ -29,7 +56,7 @@ class JobRunner {
   virtual ~JobRunner() = default;
   virtual void start(const JobToRun& job) = 0;
   [[nodiscard]] virtual JobProgress progress(const std::string& id) = 0;
-  /// Ends a job that has not ended; the stage is `stopped` afterwards.
+  /// Ends a job that has not ended; the stage is `stopping` or `stopped` afterwards.
   virtual void stop(const std::string& id) = 0;
   /// All that the task has written so far.
   [[nodiscard]] virtual std::string log(const std::string& id, int task) = 0;

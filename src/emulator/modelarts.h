@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulator/accounts.h"
+#include "emulator/job_faults.h"
 #include "emulator/job_runner.h"
 #include "emulator/obs_store.h"
 
@@ -15,7 +16,8 @@ namespace assay::emulator {
 /// ModelArts training v1 and v2. Thread-safe.
 class ModelArtsService {
  public:
-  ModelArtsService(const Settings& settings, Accounts& accounts, ObsStore& store);
+  ModelArtsService(const Settings& settings, Accounts& accounts, ObsStore& store,
+                   JobFaults& faults);
   ~ModelArtsService();
 
   /// Checks who asks, and answers.
@@ -54,6 +56,7 @@ class ModelArtsService {
   ServerResponse task_operation(const ServerRequest& request, const Job& job, const Path& path);
   ServerResponse events(const ServerRequest& request, const Job& job);
   [[nodiscard]] std::optional<ServerResponse> refuse_creation(const Json& body);
+  [[nodiscard]] JobToRun to_run(const Job& job) const;
   [[nodiscard]] Json describe(const Job& job);
 
   // v1: modelarts_v1.cpp
@@ -65,6 +68,7 @@ class ModelArtsService {
   ServerResponse version_operation(const ServerRequest& request, OldJob& job, const Path& path);
   [[nodiscard]] std::optional<ServerResponse> refuse_config(const Json& config);
   OldVersion start_version(OldJob& job, const Json& config);
+  [[nodiscard]] JobToRun to_run(const OldJob& job, const OldVersion& version) const;
   [[nodiscard]] Json describe(const OldJob& job, const OldVersion& version);
 
   const Settings& settings_;
@@ -80,6 +84,9 @@ class ModelArtsService {
 
 /// "/bucket/a/b" or "obs://bucket/a/b" → bucket and key; empty when it is neither.
 [[nodiscard]] std::pair<std::string, std::string> split_obs_path(std::string_view path);
+
+/// The accelerators of one node of a flavor, as Settings lists it.
+[[nodiscard]] int cards_of(const Json& flavor);
 
 /// A member that is a string, or "".
 [[nodiscard]] std::string text_at(const Json& json, const std::string& pointer);

@@ -22,6 +22,10 @@ int status_number(JobStage stage) {
       return 10;
     case JobStage::failed:
       return 11;
+    case JobStage::stopping:
+      return 9;
+    case JobStage::lost:
+      return 14;
     case JobStage::stopped:
       break;
   }
@@ -126,10 +130,34 @@ ModelArtsService::OldVersion ModelArtsService::start_version(OldJob& job, const 
   version.run_id = fmt::format("v1-{}-{}", job.id, version.id);
   version.created_ms = accounts_.clock() / 1'000'000;
   version.config = config;
-  runner_->start({version.run_id, text_at(config, "/app_url"), text_at(config, "/boot_file_url"),
-                  config.value("worker_server_num", 1)});
+  runner_->start(to_run(job, version));
   job.versions.push_back(version);
   return version;
+}
+
+JobToRun ModelArtsService::to_run(const OldJob& job, const OldVersion& version) const {
+  const Json& config = version.config;
+  JobToRun run;
+  run.id = version.run_id;
+  run.name = job.name;
+  run.code_dir = text_at(config, "/app_url");
+  run.boot_file = text_at(config, "/boot_file_url");
+  run.nodes = config.value("worker_server_num", 1);
+  const auto spec = config.value("spec_id", std::size_t{0});
+  if (spec >= 1 && spec <= settings_.flavors.size())
+    run.cards = cards_of(settings_.flavors[spec - 1]);
+  run.per_card = run.cards > 0;
+  for (const auto& parameter : config.value("parameter", Json::array()))
+    run.parameters.emplace_back(text_at(parameter, "/label"), text_at(parameter, "/value"));
+  // The service itself passes s3:// addresses, which the job reads with moxing: not here.
+  if (const std::string url = text_at(config, "/data_url"); !url.empty())
+    run.inputs.push_back({"data_url", url});
+  if (const std::string url = text_at(config, "/train_url"); !url.empty())
+    run.outputs.push_back({"train_url", url});
+  const std::string logs = text_at(config, "/log_url");
+  for (int i = 0; i < run.nodes && !logs.empty(); ++i)
+    run.logs.push_back(fmt::format("{}{}-job-{}-{}.log", logs, job.resource_id, job.name, i));
+  return run;
 }
 
 ServerResponse ModelArtsService::create_old(const ServerRequest& request) {
@@ -171,6 +199,7 @@ Json ModelArtsService::describe(const OldJob& job, const OldVersion& version) {
   out["resource_id"] = job.resource_id;
   out["status"] = status_number(progress.stage);
   out["create_time"] = version.created_ms;
+  if (progress.started_ns != 0) out["start_time"] = progress.started_ns / 1'000'000;
   out["duration"] = progress.started_ns == 0 ? 0 : (end - progress.started_ns) / 1'000'000;
   return out;
 }

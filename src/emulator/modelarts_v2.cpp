@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "emulator/modelarts.h"
+#include "emulator/process_runner.h"
 #include "emulator/timed_runner.h"
 
 namespace assay::emulator {
@@ -33,6 +34,10 @@ std::string phase_name(JobStage stage) {
       return "Completed";
     case JobStage::failed:
       return "Failed";
+    case JobStage::stopping:
+      return "Terminating";
+    case JobStage::lost:
+      return "Abnormal";
     case JobStage::stopped:
       break;
   }
@@ -85,11 +90,21 @@ std::string text_at(const Json& json, const std::string& pointer) {
   return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
 }
 
-ModelArtsService::ModelArtsService(const Settings& settings, Accounts& accounts, ObsStore& store)
-    : settings_(settings),
-      accounts_(accounts),
-      store_(store),
-      runner_(std::make_unique<TimedRunner>(settings.job_pending, settings.job_running)) {}
+int cards_of(const Json& flavor) {
+  const Json info = flavor.value("flavor_info", Json::object());
+  for (const char* kind : {"npu", "gpu"})
+    if (info.contains(kind)) return info.at(kind).value("unit_num", 0);
+  return 0;
+}
+
+ModelArtsService::ModelArtsService(const Settings& settings, Accounts& accounts, ObsStore& store,
+                                   JobFaults& faults)
+    : settings_(settings), accounts_(accounts), store_(store) {
+  if (settings.run_jobs)
+    runner_ = std::make_unique<ProcessRunner>(settings, store, faults);
+  else
+    runner_ = std::make_unique<TimedRunner>(settings.job_pending, settings.job_running);
+}
 
 ModelArtsService::~ModelArtsService() = default;
 
@@ -170,13 +185,43 @@ ServerResponse ModelArtsService::create(const ServerRequest& request) {
     if (auto refusal = refuse_creation(body)) return *refusal;
     Job job{make_uuid(), text_at(body, "/metadata/name"), accounts_.clock() / 1'000'000,
             body["spec"]["resource"].value("node_count", 1), body};
-    runner_->start({job.id, text_at(body, "/algorithm/code_dir"),
-                    text_at(body, "/algorithm/boot_file"), job.nodes});
+    runner_->start(to_run(job));
     jobs_.push_back(std::move(job));
   } catch (const nlohmann::json::exception& e) {
     return modelarts_error(400, "ModelArts.2788", e.what());
   }
   return json_reply(201, describe(jobs_.back()));
+}
+
+JobToRun ModelArtsService::to_run(const Job& job) const {
+  const Json& algorithm = job.body.at("algorithm");
+  JobToRun run;
+  run.id = job.id;
+  run.name = job.name;
+  run.code_dir = text_at(algorithm, "/code_dir");
+  run.boot_file = text_at(algorithm, "/boot_file");
+  run.command = text_at(algorithm, "/command");
+  run.nodes = job.nodes;
+  const std::string flavor = text_at(job.body, "/spec/resource/flavor_id");
+  for (const auto& known : settings_.flavors)
+    if (known.value("flavor_id", "") == flavor) run.cards = cards_of(known);
+  for (const auto& parameter : algorithm.value("parameters", Json::array()))
+    run.parameters.emplace_back(text_at(parameter, "/name"), text_at(parameter, "/value"));
+  for (const auto& input : algorithm.value("inputs", Json::array()))
+    run.inputs.push_back({text_at(input, "/name"), text_at(input, "/remote/obs/obs_url")});
+  for (const auto& output : algorithm.value("outputs", Json::array()))
+    run.outputs.push_back({text_at(output, "/name"), text_at(output, "/remote/obs/obs_url")});
+  const Json environment = algorithm.value("environments", Json::object());
+  for (const auto& item : environment.items())
+    if (item.value().is_string()) run.environment[item.key()] = item.value().get<std::string>();
+  // With rank tables the engine of Ascend starts the boot file on every card by itself.
+  run.per_card = run.cards > 0 && run.command.empty() && !run.environment.contains("MA_RUN_METHOD");
+  const std::string logs = text_at(job.body, "/spec/log_export_path/obs_url");
+  for (int i = 0; i < job.nodes && !logs.empty(); ++i)
+    run.logs.push_back(fmt::format("{}modelarts-job-{}-worker-{}.log", logs, job.id, i));
+  const Json auto_stop = job.body.at("spec").value("auto_stop", Json::object());
+  run.time_limit = std::chrono::hours(auto_stop.value("duration", 0));
+  return run;
 }
 
 Json ModelArtsService::describe(const Job& job) {
@@ -191,11 +236,27 @@ Json ModelArtsService::describe(const Job& job) {
   const std::string phase = phase_name(progress.stage);
   out["status"] = {
       {"phase", phase},
-      {"secondary_phase", phase == "Pending" ? "Queuing" : phase},
+      {"secondary_phase", phase == "Pending"    ? "Queuing"
+                          : phase == "Abnormal" ? "Lost"
+                                                : phase},
       {"duration", progress.started_ns == 0 ? 0 : (end - progress.started_ns) / 1'000'000},
       {"start_time", progress.started_ns / 1'000'000},
       {"node_count_metrics", nullptr},
       {"tasks", tasks}};
+  if (!progress.tasks.empty()) {
+    Json ends = Json::array();
+    for (std::size_t i = 0; i < progress.tasks.size(); ++i)
+      ends.push_back({{"task", fmt::format("worker-{}", i)},
+                      {"exit_code", progress.tasks[i].exit_code},
+                      {"message", progress.tasks[i].message}});
+    out["status"]["task_statuses"] = ends;
+  }
+  if (progress.restarts > 0)
+    out["status"]["running_records"] =
+        Json::array({{{"start_at", progress.started_ns / 1'000'000'000},
+                      {"start_type", "init_or_rescheduled"},
+                      {"end_reason", "preempted"},
+                      {"end_recover", "job_reschedule"}}});
   return out;
 }
 
@@ -312,7 +373,7 @@ ServerResponse ModelArtsService::task_operation(const ServerRequest& request, co
   if (bucket.empty())
     return modelarts_error(400, "ModelArts.2822", "The log export path is not set.");
   const std::string key = fmt::format("{}modelarts-job-{}-{}.log", prefix, job.id, task);
-  store_.put_text(bucket, key, content);
+  if (!settings_.run_jobs) store_.put_text(bucket, key, content);
   return json_reply(
       200,
       {{"obs_url", fmt::format("http://{}/{}/{}?{}", request.header("host"), bucket,

@@ -29,6 +29,13 @@ class ObsStore {
   /// Whether any object's key starts with `prefix`.
   [[nodiscard]] bool has_prefix(const std::string& bucket, const std::string& prefix);
   void put_text(const std::string& bucket, const std::string& key, const std::string& content);
+  /// A copy of `file` as it is now becomes the object. False when it cannot be read or copied.
+  bool put_file(const std::string& bucket, const std::string& key,
+                const std::filesystem::path& file);
+  /// Copies every object whose key starts with `prefix` below `folder`, and gives their number.
+  /// Keys that would lead out of it are left out. Throws Error of kind environment.
+  std::size_t fetch(const std::string& bucket, const std::string& prefix,
+                    const std::filesystem::path& folder);
 
  private:
   struct Segment {

@@ -74,7 +74,13 @@ Settings settings_from_json(const Json& json, const std::string& where) {
     duration("clock_offset_s", settings.clock_offset);
     duration("job_pending_s", settings.job_pending);
     duration("job_running_s", settings.job_running);
-    known.insert(known.end(), {"buckets", "flavors", "engines"});
+    text("python", settings.python);
+    duration("job_time_s", settings.job_time);
+    duration("job_cpu_s", settings.job_cpu);
+    duration("job_upload_s", settings.job_upload);
+    known.insert(known.end(), {"buckets", "flavors", "engines", "run_jobs", "job_processes"});
+    settings.run_jobs = json.value("run_jobs", settings.run_jobs);
+    settings.job_processes = json.value("job_processes", settings.job_processes);
     if (json.contains("buckets"))
       settings.buckets = json.at("buckets").get<std::vector<std::string>>();
     settings.flavors = json.value("flavors", default_flavors());

@@ -23,9 +23,15 @@ struct Settings {
   Nanoseconds clock_offset{};  ///< of the emulated service, against this machine
   Nanoseconds job_pending = std::chrono::milliseconds(200);
   Nanoseconds job_running = std::chrono::seconds(1);
-  std::vector<std::string> buckets;  ///< that exist from the start
-  Json flavors = Json::array();      ///< as v2's training-job-flavors lists them
-  Json engines = Json::array();      ///< as v2's training-job-engines lists them
+  bool run_jobs = false;                         ///< really, as processes; else they are only timed
+  std::string python = "python3";                ///< runs boot files that end with .py
+  Nanoseconds job_time = std::chrono::hours(1);  ///< the longest that a job runs
+  Nanoseconds job_cpu = std::chrono::minutes(30);    ///< CPU time of one of its processes
+  Nanoseconds job_upload = std::chrono::seconds(1);  ///< between uploads of logs and outputs
+  int job_processes = 64;                            ///< of all jobs at once
+  std::vector<std::string> buckets;                  ///< that exist from the start
+  Json flavors = Json::array();                      ///< as v2's training-job-flavors lists them
+  Json engines = Json::array();                      ///< as v2's training-job-engines lists them
 };
 
 /// Throws Error of kind config at `where`.

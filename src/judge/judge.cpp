@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "judge/ais_results.h"
 #include "judge/load.h"
 #include "judge/round.h"
 #include "judge/rules.h"
@@ -55,6 +56,7 @@ RunResult judge_run(const store::RunDir& run) {
       evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
       evidence.telemetry_enabled = plan.telemetry.enabled;
       load_files(run, case_plan, evidence);
+      if (plan.cluster.launcher == "modelarts") load_ais_results(run, case_plan, evidence);
       rounds.push_back(judge_round(case_plan, evidence));
     }
     result.cases.push_back(summarise_case(case_plan, std::move(rounds)));

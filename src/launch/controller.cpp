@@ -211,7 +211,7 @@ asio::awaitable<RoundOutcome> Controller::execute_round(asio::io_context& loop, 
                                                         store::Journal& journal,
                                                         const plan::CasePlan& plan_case,
                                                         int number) {
-  set_aside(plan_case, number);
+  (void)set_aside(run_, plan_case, number);
   co_await fleet.connect();  // agents that were lost in an earlier round come back here
   if (plan_case.container) co_await provide_image(fleet, plan_case);
   observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
@@ -311,18 +311,18 @@ void Controller::take_up_experiment(const plan::CasePlan& plan_case, int round) 
   }
 }
 
-void Controller::set_aside(const plan::CasePlan& plan_case, int round) const {
-  const std::filesystem::path folder = run_.round_dir(plan_case.name, round);
-  if (!std::filesystem::exists(folder)) return;
+int set_aside(const store::RunDir& run, const plan::CasePlan& plan_case, int round) {
+  const std::filesystem::path folder = run.round_dir(plan_case.name, round);
   for (int k = 1;; ++k) {
     const std::filesystem::path aside = fmt::format("{}.interrupted-{}", folder.string(), k);
     if (std::filesystem::exists(aside)) continue;
+    if (!std::filesystem::exists(folder)) return k - 1;
     std::error_code ec;
     std::filesystem::rename(folder, aside, ec);
     if (ec)
       throw system_error(ErrorKind::environment, "cannot set the interrupted round aside",
                          folder.string(), ec.value());
-    return;
+    return k;
   }
 }
 

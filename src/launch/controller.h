@@ -51,7 +51,6 @@ class Controller {
                                               store::Journal& journal,
                                               const plan::CasePlan& plan_case, int round);
   void take_up_experiment(const plan::CasePlan& plan_case, int round) const;
-  void set_aside(const plan::CasePlan& plan_case, int round) const;
   void write_live(const plan::CasePlan& plan_case, int round, const RoundProgress& progress);
   void interrupt();
 
@@ -69,6 +68,10 @@ class Controller {
   int rounds_total_ = 0;
   std::int64_t live_written_ns_ = 0;
 };
+
+/// Keeps what a round that was cut off left behind under another name (….interrupted-1, …), and
+/// gives how often that has happened to the round. Throws Error of kind environment.
+int set_aside(const store::RunDir& run, const plan::CasePlan& plan_case, int round);
 
 /// The rounds that need no further run: (case, round) → status. A failed round is a result; an
 /// interrupted, lost or never started one is not.

@@ -12,7 +12,8 @@ const std::vector<LauncherInfo>& launcher_catalogue() {
   static const std::vector<LauncherInfo> catalogue{
       {"local", "this machine: agents are child processes of assay"},
       {"ssh", "hosts that OpenSSH reaches; nothing has to be installed there"},
-      {"slurm", "nodes that Slurm allocates, or has allocated; one srun carries all agents"}};
+      {"slurm", "nodes that Slurm allocates, or has allocated; one srun carries all agents"},
+      {"modelarts", "jobs of ModelArts on Huawei Cloud; the service starts what they run"}};
   return catalogue;
 }
 
@@ -25,6 +26,9 @@ std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
   if (cluster.launcher == "local") return std::make_unique<LocalLauncher>(cluster, agent);
   if (cluster.launcher == "ssh") return std::make_unique<SshLauncher>(cluster, bindir);
   if (cluster.launcher == "slurm") return std::make_unique<SlurmLauncher>(cluster, bindir);
+  if (cluster.launcher == "modelarts")
+    throw Error(ErrorKind::usage, "ModelArts starts no agents: its instances cannot be asked", {},
+                "only 'assay run' works with this launcher");
   std::vector<std::string> known;
   for (const LauncherInfo& info : launcher_catalogue()) known.push_back(info.name);
   throw Error(ErrorKind::environment,

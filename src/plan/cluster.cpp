@@ -8,6 +8,7 @@
 #include "core/address.h"
 #include "core/text.h"
 #include "plan/case_key.h"
+#include "plan/modelarts.h"
 #include "plan/suite.h"
 
 namespace assay::plan {
@@ -145,7 +146,7 @@ Json read_slurm(const Node& node) {
 Cluster read_cluster(const Node& node) {
   const Mapping map(node, "cluster", suite_keys().at("cluster"));
   Cluster cluster;
-  cluster.launcher = map.choice("launcher", {"local", "ssh", "slurm"});
+  cluster.launcher = map.choice("launcher", {"local", "ssh", "slurm", "modelarts"});
   if (const Node* hosts = map.find("hosts")) cluster.hosts = read_hosts(*hosts);
   if (const Node* address = map.find("master_addr")) cluster.master_addr = read_host_name(*address);
   if (const Node* port = map.find("master_port"))
@@ -161,6 +162,13 @@ Cluster read_cluster(const Node& node) {
   if (const Node* slurm = map.find("slurm")) {
     Json options = read_slurm(*slurm);
     if (cluster.launcher == "slurm") cluster.options = std::move(options);
+  }
+  if (const Node* modelarts = map.find("modelarts")) {
+    Json options = read_modelarts(*modelarts);
+    if (cluster.launcher == "modelarts") cluster.options = std::move(options);
+  } else if (cluster.launcher == "modelarts") {
+    node.fail("the launcher 'modelarts' needs 'modelarts'",
+              "modelarts: {region: …, project: …, bucket: …, code: …, engine: …, flavor: …}");
   }
   if (cluster.launcher == "ssh" && cluster.hosts.empty())
     node.fail("the launcher 'ssh' needs 'hosts'", "hosts: [node1, node2]");

@@ -7,6 +7,7 @@
 #include "core/version.h"
 #include "plan/case_key.h"
 #include "plan/command.h"
+#include "plan/modelarts.h"
 #include "plan/overrides.h"
 
 namespace assay::plan {
@@ -290,6 +291,7 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   plan.data_paths = data_paths_of(workload, plan);
   plan.drop_caches = wanted.drop_caches.value_or(suite.defaults.drop_caches.value_or(false));
   plan.metrics = wanted.metrics;
+  if (suite.cluster.launcher == "modelarts") adapt_to_modelarts(wanted.node, suite.cluster, plan);
   if (const auto& target = wanted.target ? wanted.target : workload.target)
     plan.target = Target{target->metric, target->value, target->better};
   resolve_peak(wanted, vendor, plan);

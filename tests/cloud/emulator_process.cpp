@@ -41,7 +41,14 @@ EmulatorProcess::EmulatorProcess(const std::filesystem::path& folder, const Json
   url_ = line.substr(mark.size());
 }
 
+void EmulatorProcess::kill() {
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
 EmulatorProcess::~EmulatorProcess() {
+  if (pid_ < 0) return;
   ::kill(pid_, SIGTERM);
   int status = 0;
   ::waitpid(pid_, &status, 0);
@@ -94,6 +101,10 @@ void EmulatorTest::fault(const Json& fault) {
 
 void EmulatorTest::clear_faults() {
   (void)emulator().control(client_, "DELETE", "faults");
+}
+
+void EmulatorTest::job_fault(const Json& fault) {
+  (void)emulator().control(client_, "POST", "job-faults", fault);
 }
 
 void EmulatorTest::expire_tokens() {

@@ -25,6 +25,8 @@ class EmulatorProcess {
   ~EmulatorProcess();
 
   [[nodiscard]] const std::string& url() const { return url_; }
+  /// Ends it as a crash would.
+  void kill();
   /// Asks its control interface; throws std::runtime_error when it refuses.
   [[nodiscard]] Json control(http::Client& client, const std::string& method,
                              const std::string& path, const Json& body = Json()) const;
@@ -44,6 +46,10 @@ class EmulatorTest : public ::testing::Test {
   [[nodiscard]] std::string host();  ///< "127.0.0.1:port"
   void fault(const Json& fault);
   void clear_faults();
+  void job_fault(const Json& fault);
+  /// Ends the emulator, as SIGTERM does.
+  void end() { process_.reset(); }
+  void kill_emulator() { emulator().kill(); }
   void expire_tokens();
   /// How often "METHOD service" was asked, as "PUT obs".
   [[nodiscard]] std::uint64_t count(const std::string& what);

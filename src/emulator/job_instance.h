@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "emulator/job_runner.h"
+#include "emulator/obs_store.h"
+
+namespace assay::emulator {
+
+/// One instance ("container") of a job: a folder with its code, inputs and outputs, and the
+/// environment that ModelArts gives it. Used by one thread.
+class JobInstance {
+ public:
+  /// `root` is the job's folder; instance `index` has a folder of its own there.
+  JobInstance(const JobToRun& job, int index, const std::filesystem::path& root);
+
+  /// Downloads code and inputs from the store; throws Error that names what is not there.
+  void prepare(ObsStore& store);
+  /// Uploads what is new in the outputs, and the log when it grew.
+  void upload(ObsStore& store);
+
+  /// How many processes it has: one for every card, or one.
+  [[nodiscard]] int processes() const noexcept;
+  /// The command of a process; sources ma-pre-start.sh beside the boot file first.
+  [[nodiscard]] std::vector<std::string> command(const std::string& python) const;
+  /// "NAME=value", complete: of this process's environment only PATH and LANG are passed on.
+  [[nodiscard]] std::vector<std::string> environment(int process) const;
+  [[nodiscard]] const std::filesystem::path& workdir() const noexcept { return workdir_; }
+  [[nodiscard]] const std::filesystem::path& log() const noexcept { return log_; }
+
+ private:
+  void write_rank_table() const;
+  void put_if_new(ObsStore& store, const std::filesystem::path& file, const std::string& bucket,
+                  const std::string& key);
+
+  const JobToRun& job_;
+  int index_;
+  std::filesystem::path root_;
+  std::filesystem::path workdir_;
+  std::filesystem::path log_;
+  std::map<std::filesystem::path, std::pair<std::uintmax_t, std::filesystem::file_time_type>> sent_;
+};
+
+}  // namespace assay::emulator

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cloud/modelarts.h"
+#include "cloud/obs.h"
+#include "launch/controller.h"
+#include "launch/modelarts/cloud_service.h"
+#include "launch/modelarts/cloud_settings.h"
+#include "launch/modelarts/job_state.h"
+#include "launch/modelarts/patience.h"
+#include "launch/modelarts/stop_signals.h"
+
+namespace assay::launch {
+
+/// What the jobs of a run share; all must outlive them.
+struct CloudContext {
+  const CloudSettings& settings;
+  const store::RunDir& run;
+  CloudService& service;
+  cloud::ObsBucket& bucket;
+  store::Journal& journal;
+  Observer& observer;
+  const StopSignals& signals;
+};
+
+/// A round as a job of the cloud: created or found again, followed to its end, its logs mirrored
+/// into the run directory byte by byte, its results fetched.
+class CloudJob {
+ public:
+  CloudJob(CloudContext context, const plan::CasePlan& plan_case, int round);
+
+  /// Blocks until the job has ended or was given up. A user who asks to end is an outcome
+  /// ("interrupted"); the job is stopped then only if the suite says so. Throws Error when the
+  /// service refuses something, or cannot be reached for as long as the round may take.
+  RoundOutcome run();
+
+ private:
+  void prepare();
+  void create();
+  RoundOutcome follow();
+  /// Nothing while the job goes on.
+  std::optional<RoundOutcome> look(const cloud::TrainingJob& job);
+  std::optional<RoundOutcome> check_limits(const cloud::TrainingJob& job);
+  RoundOutcome conclude(const cloud::TrainingJob& job);
+  RoundOutcome interrupted();
+  /// Whether the job was created although no answer said so.
+  bool find_unseen();
+  /// Fetches what the logs have grown by; gives whether they have.
+  bool mirror(const cloud::TrainingJob& job);
+  void append_log(int node, const std::string& key, std::uint64_t size);
+  void fetch_results();
+  void write_record(const cloud::TrainingJob& job);
+  /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
+  void stop_job(const std::string& why);
+  void journal(const std::string& event, Json fields);
+  void journal_ends(const cloud::TrainingJob& job, const std::string& how);
+  [[nodiscard]] std::filesystem::path log_file(int node) const;
+  [[nodiscard]] std::string named() const { return "job " + state_.name; }
+  void save() const { save_job_state(folder_, state_); }
+
+  CloudContext context_;
+  const plan::CasePlan& case_;
+  int round_;
+  std::filesystem::path folder_;
+  JobState state_;
+  Patience patience_;
+  std::int64_t grown_ns_ = 0;    // monotonic, when a log last grew
+  std::int64_t waiting_ns_ = 0;  // monotonic, since when it has been pending
+  std::int64_t running_ns_ = 0;  // monotonic, since when it has been running
+};
+
+}  // namespace assay::launch

@@ -1,0 +1,156 @@
+#include "launch/modelarts/cloud_service.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cloud/service_error.h"
+#include "cloud/tolerant_json.h"
+#include "cloud/training_jobs_v1.h"
+
+namespace assay::launch {
+
+namespace {
+
+class ServiceV2 final : public CloudService {
+ public:
+  explicit ServiceV2(cloud::ModelArtsService& connection) : jobs_(connection) {}
+
+  std::optional<cloud::TrainingJob> find(const cloud::TrainingJobSpec& spec,
+                                         const std::stop_token& stop) override {
+    return jobs_.find(spec.name, stop);
+  }
+  cloud::TrainingJob create(const cloud::TrainingJobSpec& spec,
+                            const std::stop_token& stop) override {
+    return jobs_.create(spec, stop);
+  }
+  cloud::TrainingJob get(const std::string& id, const std::stop_token& stop) override {
+    return jobs_.get(id, stop);
+  }
+  void stop(const std::string& id, const std::stop_token& stop) override {
+    (void)jobs_.stop(id, stop);
+  }
+  std::string log_name(const cloud::TrainingJob& job) const override {
+    return "modelarts-job-" + job.id + "-worker-";
+  }
+  std::vector<cloud::Flavor> flavors() override { return jobs_.flavors(); }
+
+ private:
+  cloud::TrainingJobs jobs_;
+};
+
+class ServiceV1 final : public CloudService {
+ public:
+  ServiceV1(cloud::ModelArtsService& connection, std::string job_name, const std::string& engine)
+      : jobs_(connection), job_name_(std::move(job_name)) {
+    const std::size_t slash = engine.find('/');
+    engine_name_ = engine.substr(0, slash);
+    engine_version_ = slash == std::string::npos ? "" : engine.substr(slash + 1);
+  }
+
+  std::optional<cloud::TrainingJob> find(const cloud::TrainingJobSpec& spec,
+                                         const std::stop_token& stop) override {
+    const auto job = jobs_.find(job_name_, stop);
+    if (!job) return std::nullopt;
+    for (const cloud::OldJob& version : jobs_.versions(job->job_id, stop))
+      if (cloud::text_of(version.raw, "train_url") == spec.outputs.at(0).obs_url)
+        return common(jobs_.get(job->job_id, version.version_id, stop));
+    return std::nullopt;
+  }
+
+  cloud::TrainingJob create(const cloud::TrainingJobSpec& spec,
+                            const std::stop_token& stop) override {
+    cloud::OldJobSpec old;
+    old.name = job_name_;
+    old.description = spec.name;
+    old.code_dir = spec.code_dir;
+    old.boot_file = spec.boot_file;
+    old.parameters = spec.parameters;
+    if (!spec.inputs.empty()) old.data_url = spec.inputs[0].obs_url;
+    old.train_url = spec.outputs.at(0).obs_url;
+    old.log_url = spec.log_url;
+    old.spec_code = spec.flavor_id;
+    old.pool_id = spec.pool_id;
+    old.engine_name = engine_name_;
+    old.engine_version = engine_version_;
+    old.node_count = spec.node_count;
+    old.volumes = spec.volumes;
+    return common(jobs_.create(old, stop));
+  }
+
+  cloud::TrainingJob get(const std::string& id, const std::stop_token& stop) override {
+    const auto [job, version] = parts(id);
+    return common(jobs_.get(job, version, stop));
+  }
+
+  void stop(const std::string& id, const std::stop_token& stop) override {
+    const auto [job, version] = parts(id);
+    try {
+      jobs_.stop(job, version, stop);
+    } catch (const cloud::ServiceError&) {  // it is refused for what has ended
+      if (!cloud::has_ended(jobs_.get(job, version, stop).phase)) throw;
+    }
+  }
+
+  std::string log_name(const cloud::TrainingJob& job) const override {
+    return fmt::format("{}-job-{}-", cloud::text_of(job.raw, "resource_id"), job_name_);
+  }
+
+  std::vector<cloud::Flavor> flavors() override {
+    std::vector<cloud::Flavor> out;
+    for (const cloud::OldFlavor& old : jobs_.flavors()) {
+      cloud::Flavor flavor;
+      flavor.id = flavor.name = old.spec_code;
+      flavor.devices = old.devices;
+      flavor.max_nodes = old.max_nodes;
+      out.push_back(std::move(flavor));
+    }
+    return out;
+  }
+
+ private:
+  /// "3043/13231".
+  static std::pair<std::int64_t, std::int64_t> parts(const std::string& id) {
+    std::int64_t job = 0;
+    std::int64_t version = 0;
+    const std::size_t slash = std::min(id.find('/'), id.size() - 1);
+    std::from_chars(id.data(), id.data() + slash, job);
+    std::from_chars(id.data() + slash + 1, id.data() + id.size(), version);
+    return {job, version};
+  }
+
+  static cloud::TrainingJob common(const cloud::OldJob& old) {
+    cloud::TrainingJob job;
+    job.id = fmt::format("{}/{}", old.job_id, old.version_id);
+    job.name = old.job_name + " " + old.version_name;
+    job.phase = old.phase;
+    job.phase_text = cloud::v1_status_name(old.status);
+    job.created_ms = old.created_ms;
+    job.duration_ms = old.duration_ms;
+    job.started_ms = cloud::integer_of(old.raw, "start_time");
+    if (job.started_ms == 0 && (old.duration_ms > 0 || old.phase == cloud::JobPhase::running))
+      job.started_ms = old.created_ms;
+    job.raw = old.raw;
+    return job;
+  }
+
+  cloud::OldTrainingJobs jobs_;
+  std::string job_name_;
+  std::string engine_name_;
+  std::string engine_version_;
+};
+
+}  // namespace
+
+std::unique_ptr<CloudService> make_service_v2(cloud::ModelArtsService& connection) {
+  return std::make_unique<ServiceV2>(connection);
+}
+
+std::unique_ptr<CloudService> make_service_v1(cloud::ModelArtsService& connection,
+                                              std::string job_name, const std::string& engine) {
+  return std::make_unique<ServiceV1>(connection, std::move(job_name), engine);
+}
+
+}  // namespace assay::launch
