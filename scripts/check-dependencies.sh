@@ -21,7 +21,7 @@ declare -A may_use=(
   [import]="core config"
   [agent]="core perflog telemetry probe transfer"
   [launch]="core automl probe telemetry transfer plan rendezvous store agent"
-  [report]="core judge plan store"
+  [report]="core automl judge plan store"
 )
 
 failed=0

@@ -27,7 +27,7 @@ constexpr std::array<std::pair<double, const char*>, 5> kPrefixes{
 
 bool takes_prefix(std::string_view unit) {
   return unit == "J" || unit == "W" || unit == "Hz" || unit == "FLOP" || unit == "FLOPS" ||
-         unit == "FLOP/s" || unit == "FLOPs" || unit == "B/s";
+         unit == "FLOP/s" || unit == "FLOPs" || unit == "B/s" || unit == "OPS";
 }
 
 std::string duration(double s) {
