@@ -17,13 +17,14 @@ using automl::ExperimentRecord;
 using automl::TrialRecord;
 
 constexpr std::size_t kMaxModels = 300;
-constexpr double kRow = 24;
+constexpr double kRow = 30;
 constexpr double kWidth = 1040;  // of the drawing, unless there are many generations
-constexpr double kMargin = 18;
+constexpr double kMargin = 24;
 
 struct Placed {
   int generation = 0;
   double row = 0;
+  bool parent = false;
 };
 
 const TrialRecord& trial_of(const ExperimentRecord& record, std::int64_t id) {
@@ -58,6 +59,7 @@ std::map<std::int64_t, Placed> layout(const ExperimentRecord& record,
     const std::int64_t parent = trial_of(record, id).parent;
     if (parent >= 0 && parent < id) {
       children[parent].push_back(id);
+      placed[parent].parent = true;
       placed[id].generation = placed[parent].generation + 1;
     } else {
       roots.push_back(id);
@@ -121,7 +123,7 @@ std::string family(const ExperimentView& view) {
   std::set<std::int64_t> line;
   if (record.best)
     for (const std::int64_t id : automl::lineage_of(record, *record.best)) line.insert(id);
-  const double step = std::max(110.0, (kWidth - 140) / generations);
+  const double step = std::max(110.0, (kWidth - kMargin - 140) / generations);
   const double width = std::max(kWidth, kMargin + step * generations + 140);
   const auto x_of = [&](const Placed& at) { return kMargin + step * at.generation; };
   const auto y_of = [&](const Placed& at) { return kMargin + kRow * at.row; };
@@ -144,18 +146,21 @@ std::string family(const ExperimentView& view) {
     const bool best = record.best && *record.best == id;
     const double share = trial.accuracy && high > low ? (*trial.accuracy - low) / (high - low) : 0;
     const std::string accuracy = trial.accuracy ? accuracy_text(*trial.accuracy) : trial.status;
+    // Lines leave a parent to the right: its name stands above it.
+    const double text_x = at.parent ? (at.generation == 0 ? x - 8 : x) : x + (best ? 14 : 11);
+    const double text_y = at.parent ? y - (best ? 13 : 10) : y + 4;
     dots += fmt::format(
-        "<g class=\"model{}{}{}\"><title>trial {}: {}; {}</title>{}<circle class=\"back\" "
+        "<g class=\"model{}{}\"><title>trial {}: {}; {}</title>{}<circle class=\"back\" "
         "cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\"/><circle class=\"dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
-        "r=\"6\" fill-opacity=\"{:.2f}\"/><text x=\"{:.1f}\" y=\"{:.1f}\"><tspan "
+        "r=\"6\" fill-opacity=\"{:.2f}\"/><text x=\"{:.1f}\" y=\"{:.1f}\" "
+        "text-anchor=\"{}\"><tspan "
         "class=\"id\">{}</tspan> {}</text></g>",
-        best ? " best" : "", trial.status == "failed" ? " failed" : "",
-        line.contains(id) ? " line" : "", id, escape_markup(operations_text(trial.operations)),
-        escape_markup(accuracy),
+        best ? " best" : "", trial.status == "failed" ? " failed" : "", id,
+        escape_markup(operations_text(trial.operations)), escape_markup(accuracy),
         best ? fmt::format("<circle class=\"halo\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"10\"/>", x, y)
              : std::string(),
-        x, y, x, y, trial.accuracy ? 0.12 + 0.88 * share : 0.0, x + (best ? 14 : 11), y + 4, id,
-        escape_markup(accuracy));
+        x, y, x, y, trial.accuracy ? 0.12 + 0.88 * share : 0.0, text_x, text_y,
+        at.parent && at.generation > 0 ? "middle" : "start", id, escape_markup(accuracy));
   }
   const double height = 2 * kMargin + kRow * std::max(0.0, rows - 1);
   std::string out = fmt::format(

@@ -192,7 +192,7 @@ std::string drawing(const Graph& graph) {
     convolutions += layer.kind == LayerKind::conv ? 1 : 0;
   }
   const double count = static_cast<double>(chain.layers.size());
-  const double gap = std::clamp((kWidth - 40 - natural) / std::max(1.0, count), 2.0, 26.0);
+  const double gap = std::clamp((kWidth - 56 - natural) / std::max(1.0, count), 2.0, 26.0);
   const double room = skips.empty() ? 10 : 96;  // above the layers, for arcs
   const double middle = room + kTallest / 2;
   const bool labelled = convolutions <= kLabelled;
@@ -200,7 +200,7 @@ std::string drawing(const Graph& graph) {
   std::string bars;
   std::vector<double> centre;
   std::vector<double> tops;
-  double x = 20;
+  double x = 36;
   for (const int id : chain.layers) {
     const Layer& layer = graph.layers()[static_cast<std::size_t>(id)];
     const Shape& shape = graph.shapes()[static_cast<std::size_t>(layer.output)];
@@ -227,7 +227,7 @@ std::string drawing(const Graph& graph) {
   }
   double longest = 1;
   const auto start = [&](const Skip& skip) {
-    return skip.from < 0 ? 8.0 : centre[static_cast<std::size_t>(skip.from)];
+    return skip.from < 0 ? 20.0 : centre[static_cast<std::size_t>(skip.from)];
   };
   for (const Skip& skip : skips)
     longest = std::max(longest, centre[static_cast<std::size_t>(skip.to)] - start(skip));
@@ -241,7 +241,7 @@ std::string drawing(const Graph& graph) {
       "<div class=\"scroll\"><svg class=\"frame network\" role=\"img\" aria-label=\"Network of {} "
       "layers with {} skips\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
       "height=\"{:.0f}\"><path "
-      "class=\"spine\" d=\"M4 {:.1f}H{:.1f}\"/>{}{}</svg></div>",
+      "class=\"spine\" d=\"M16 {:.1f}H{:.1f}\"/>{}{}</svg></div>",
       graph.layers().size(), skips.size(), width, height, width, height, middle, x, bars, arcs);
 }
 

@@ -97,7 +97,7 @@ std::string prediction(const ExperimentView& view) {
     low = std::min({low, dot.measured, dot.mean - dot.deviation});
     high = std::max({high, dot.measured, dot.mean + dot.deviation});
   }
-  const Axis axis = nice_axis(std::max(low, -0.5) * 100, std::min(high, 1.5) * 100, 5);
+  const Axis axis = nice_axis(std::max(low, 0.0) * 100, std::min(high, 1.0) * 100, 5);
   const auto x_of = [&](double value) { return kLeft + axis.at(value * 100) * kSide; };
   const auto y_of = [&](double value) { return kTop + (1 - axis.at(value * 100)) * kSide; };
   std::string marks;

@@ -50,8 +50,10 @@ std::string cards(const ExperimentView& view) {
   if (record.best) {
     out += card("Regulated score", show(last.score, "OPS"),
                 "exact count: " + show(last.score_exact, "OPS").text(), true);
-    out += card("Error", {fmt::format("{:.2f}", last.error * 100), "%"},
-                fmt::format("trial {}: {}", *record.best, accuracy_text(1 - last.error)));
+    const auto& best = record.trials[static_cast<std::size_t>(*record.best)];
+    out += card(
+        "Error", {fmt::format("{:.2f}", last.error * 100), "%"},
+        fmt::format("trial {}: accuracy {}", best.id, accuracy_text(best.accuracy.value_or(0))));
   }
   out += card("Operations per second", show(last.ops, "OPS"),
               "exact count: " + show(last.ops_exact, "OPS").text());

@@ -21,10 +21,11 @@ constexpr std::size_t kMaxLines = 64;
 constexpr std::size_t kMaxSpans = 20'000;  // of all lines together
 constexpr double kRow = 22;
 
-std::string_view kind_class(const WorkerSpan& span) {
+// Neighbouring trials differ in shade.
+std::string_view kind_class(const WorkerSpan& span, std::size_t number = 0) {
   switch (span.kind) {
     case Kind::train:
-      return span.status == "failed" ? "t-failed" : span.trial % 2 == 0 ? "t-train" : "t-train odd";
+      return span.status == "failed" ? "t-failed" : number % 2 == 0 ? "t-train" : "t-train odd";
     case Kind::lost:
       return "t-lost";
     case Kind::wait:
@@ -49,7 +50,8 @@ std::string_view kind_word(Kind kind) {
   return "idle";
 }
 
-std::string span_svg(const WorkerSpan& span, const Axis& x, double top, double least) {
+std::string span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double top,
+                     double least) {
   const double from = x.at(span.from_s);
   const double width = x.at(span.to_s) - from;
   if (!(width > 0) || (width < least && span.kind != Kind::lost)) return {};
@@ -59,7 +61,7 @@ std::string span_svg(const WorkerSpan& span, const Axis& x, double top, double l
   std::string out = fmt::format(
       "<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" y=\"{:.1f}\" height=\"{}\"><title>{}, {}"
       "</title></rect>",
-      kind_class(span), from * 100, std::max(width * 100, 0.05), top, kRow - 5,
+      kind_class(span, number), from * 100, std::max(width * 100, 0.05), top, kRow - 5,
       escape_markup(title), escape_markup(show(span.to_s - span.from_s, "s").text()));
   if (span.kind == Kind::train && width > 0.022)
     out += fmt::format("<text class=\"t-name\" x=\"{:.3f}%\" y=\"{:.1f}\">{}</text>",
@@ -128,7 +130,9 @@ std::string worker_lines(const ExperimentView& view) {
         "<text class=\"tick\" x=\"-8\" y=\"{:.1f}\" text-anchor=\"end\">{}"
         "<title>rank {} on {}</title></text>",
         top + 12.5, line.rank, line.rank, escape_markup(line.host));
-    for (const WorkerSpan& span : line.spans) drawing += span_svg(span, x, top, least);
+    std::size_t trials = 0;
+    for (const WorkerSpan& span : line.spans)
+      drawing += span_svg(span, span.trial >= 0 ? trials++ : 0, x, top, least);
     for (const double at : line.departures)
       drawing += fmt::format(
           "<g class=\"t-gone\"><title>rank {} was lost</title><line x1=\"{:.3f}%\" x2=\"{:.3f}%\" "
