@@ -1,5 +1,6 @@
 #include "report/pack.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
@@ -84,14 +85,36 @@ void copy_best_weights(const ExperimentView& view, const fs::path& round, const 
                 (folder / "weights" / name).string(), "check the free space there");
 }
 
+// Named one by one: the folder itself changes while the archive grows in it.
+std::vector<std::string> members_of(const fs::path& run_dir) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(run_dir)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "lock" || name == "live.json" || name.find("-logs.tar.gz") != std::string::npos)
+      continue;
+    names.push_back("./" + name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 void pack(const fs::path& run_dir, const std::string& name, const fs::path& archive) {
   CommandOptions options;
   options.timeout = kTarLimit;
-  const CommandResult packed = run_command(
-      {"tar", "-C", run_dir.string(), "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
-       "--transform=s,^\\.," + name + ",", "--exclude=./*-logs.tar.gz*", "--exclude=./lock",
-       "--exclude=./live.json", "--exclude=*/automl/weights", "-czf", archive.string(), "."},
-      options);
+  std::vector<std::string> argv{"tar",
+                                "-C",
+                                run_dir.string(),
+                                "--sort=name",
+                                "--owner=0",
+                                "--group=0",
+                                "--numeric-owner",
+                                "--transform=s,^\\.," + name + ",",
+                                "--exclude=*/automl/weights",
+                                "-czf",
+                                archive.string()};
+  const std::vector<std::string> members = members_of(run_dir);
+  argv.insert(argv.end(), members.begin(), members.end());
+  const CommandResult packed = run_command(argv, options);
   if (packed.status.ok()) return;
   std::error_code ec;
   fs::remove(archive, ec);
