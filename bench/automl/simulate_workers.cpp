@@ -4,7 +4,9 @@
 // search is timed by its CPU time, the loop, which waits for the disk, by the clock. The
 // network is left out, and so is what a worker itself needs between two trials.
 //
-//   simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL]
+//   simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL [TURN]]
+//
+// TURN is how many messages share a sync of the journal, at most; 1 shows what that gains.
 //
 // A trial takes from half to one and a half times the mean, uniformly, and reports three epochs.
 // Utilisation is taken from the start to the moment when the last trial was handed out.
@@ -55,9 +57,11 @@ double real_s(const std::function<void()>& work) {
 
 class Simulation {
  public:
-  Simulation(ExperimentSettings settings, double mean_s, const std::filesystem::path& directory)
+  Simulation(ExperimentSettings settings, double mean_s, std::size_t turn,
+             const std::filesystem::path& directory)
       : settings_(std::move(settings)),
         mean_s_(mean_s),
+        turn_(turn),
         experiment_(settings_),
         planner_(settings_),
         journal_(directory / "journal.jsonl") {}
@@ -128,7 +132,7 @@ class Simulation {
   void turn(double begin) {
     std::vector<Experiment::Actions> done;
     const double cost = real_s([&] {
-      for (std::size_t n = std::min(inbox_.size(), kTurn); n > 0; --n) {
+      for (std::size_t n = std::min(inbox_.size(), turn_); n > 0; --n) {
         done.push_back(inbox_.front()(begin));
         inbox_.pop_front();
         for (const Json& event : done.back().journal) journal_.append(event);
@@ -176,8 +180,11 @@ class Simulation {
         return std::move(*made);
       }();
       at(search_free_, [this, planned = std::move(planned)](double done) {
-        --proposing_;
-        on_loop(done, [this, planned](double now) { return experiment_.proposed(now, planned); });
+        // Under way until the experiment has it, or more would be asked for than there may be.
+        on_loop(done, [this, planned](double now) {
+          --proposing_;
+          return experiment_.proposed(now, planned);
+        });
       });
     });
   }
@@ -200,6 +207,7 @@ class Simulation {
 
   ExperimentSettings settings_;
   double mean_s_;
+  std::size_t turn_;
   Experiment experiment_;
   Planner planner_;
   ExperimentJournal journal_;
@@ -225,7 +233,8 @@ class Simulation {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL]\n");
+    std::fprintf(stderr,
+                 "usage: simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL [TURN]]\n");
     return 2;
   }
   std::string directory =
@@ -239,7 +248,8 @@ int main(int argc, char** argv) {
     settings.start = argc > 4 ? argv[4] : "resnet50";
     settings.max_duration = std::chrono::hours(24 * 365);
     settings.silence = std::chrono::hours(24 * 365);
-    Simulation simulation(settings, std::atof(argv[2]), directory);
+    const auto turn = argc > 5 ? static_cast<std::size_t>(std::max(1, std::atoi(argv[5]))) : kTurn;
+    Simulation simulation(settings, std::atof(argv[2]), turn, directory);
     simulation.run();
     simulation.report();
   } catch (const Error& error) {
