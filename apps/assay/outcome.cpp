@@ -1,8 +1,16 @@
 #include "outcome.h"
 
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
 #include "core/error.h"
+#include "core/text.h"
 #include "judge/judge.h"
 #include "report/console.h"
+#include "report/experiment.h"
+#include "report/present.h"
 #include "report/report.h"
 #include "terminal.h"
 
@@ -24,12 +32,42 @@ int exit_code_of(const judge::RunResult& result) noexcept {
   return 0;
 }
 
-int conclude(const store::RunDir& run) {
-  const judge::RunResult result = judge::judge_run(run);
+namespace {
+
+// Said of every experiment, also one that was stopped and so has no result in the table.
+std::string experiment_scores(const judge::RunResult& result) {
+  std::string out;
+  for (const judge::CaseResult& one : result.cases) {
+    for (const judge::RoundResult& round : one.rounds) {
+      const judge::Metric* score = report::find_metric(round, "automl_score");
+      const judge::Metric* error = report::find_metric(round, "automl_error");
+      const judge::Metric* time = report::find_metric(round, "automl_time");
+      if (score == nullptr || error == nullptr || time == nullptr) continue;
+      out += fmt::format("Score: {} round {}: {} in {}, error {}{}\n", printable(one.name),
+                         round.round, report::show(score->value, score->info.unit).text(),
+                         report::show(time->value, "s").text(), report::show_percent(error->value),
+                         round.validity == judge::Validity::valid ? "" : " (does not count)");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+judge::RunResult judge_and_report(const store::RunDir& run) {
+  judge::RunResult result = judge::judge_run(run);
   report::write_reports(result, run.path());
   const std::string page = (run.path() / "report.html").string();
   say("\n" + report::render_console(result, console_style(page)));
-  return exit_code_of(result);
+  say(experiment_scores(result));
+  for (const std::string_view name : {report::kSucceeded, report::kFailed})
+    if (const auto file = run.path() / name; std::filesystem::exists(file))
+      say("Experiment: " + file.string() + "\n");
+  return result;
+}
+
+int conclude(const store::RunDir& run) {
+  return exit_code_of(judge_and_report(run));
 }
 
 }  // namespace assay::app

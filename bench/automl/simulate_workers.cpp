@@ -4,11 +4,14 @@
 // search is timed by its CPU time, the loop, which waits for the disk, by the clock. The
 // network is left out, and so is what a worker itself needs between two trials.
 //
-//   simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL]
+//   simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL [TURN]]
+//
+// TURN is how many messages share a sync of the journal, at most; 1 shows what that gains.
 //
 // A trial takes from half to one and a half times the mean, uniformly, and reports three epochs.
 // Utilisation is taken from the start to the moment when the last trial was handed out.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +21,7 @@
 #include <map>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <time.h>
@@ -31,6 +35,8 @@ namespace {
 
 using namespace assay;
 using namespace assay::automl;
+
+constexpr std::size_t kTurn = 128;  // asio asks epoll for so many events
 
 // Of this thread, so that other work on the machine does not count.
 double cpu_s(const std::function<void()>& work) {
@@ -51,9 +57,11 @@ double real_s(const std::function<void()>& work) {
 
 class Simulation {
  public:
-  Simulation(ExperimentSettings settings, double mean_s, const std::filesystem::path& directory)
+  Simulation(ExperimentSettings settings, double mean_s, std::size_t turn,
+             const std::filesystem::path& directory)
       : settings_(std::move(settings)),
         mean_s_(mean_s),
+        turn_(turn),
         experiment_(settings_),
         planner_(settings_),
         journal_(directory / "journal.jsonl") {}
@@ -104,8 +112,8 @@ class Simulation {
   }
 
   void say(double t, int worker, const WorkerMessage& message) {
-    on_loop(t, [this, worker, &message](double now) {
-      return experiment_.said(now, worker, decode_worker_message(trim_line(encode(message)), "w"));
+    on_loop(t, [this, worker, line = trim_line(encode(message))](double now) {
+      return experiment_.said(now, worker, decode_worker_message(line, "w"));
     });
   }
   static std::string trim_line(std::string line) {
@@ -113,29 +121,43 @@ class Simulation {
     return line;
   }
 
-  // The loop takes one thing after the other.
-  void on_loop(double t, const std::function<Experiment::Actions(double)>& work) {
-    const double begin = std::max(t, loop_free_);
-    Experiment::Actions actions;
+  // The loop takes turns: what has come by then, at most as much as the kernel tells it at once,
+  // one thing after the other, with one sync of the journal for all.
+  void on_loop(double t, std::function<Experiment::Actions(double)> work) {
+    inbox_.push_back(std::move(work));
+    if (std::exchange(turn_comes_, true)) return;
+    at(std::max(t, loop_free_), [this](double begin) { turn(begin); });
+  }
+
+  void turn(double begin) {
+    std::vector<Experiment::Actions> done;
     const double cost = real_s([&] {
-      actions = work(begin);
-      for (const Json& event : actions.journal) journal_.append(event);
+      for (std::size_t n = std::min(inbox_.size(), turn_); n > 0; --n) {
+        done.push_back(inbox_.front()(begin));
+        inbox_.pop_front();
+        for (const Json& event : done.back().journal) journal_.append(event);
+      }
       journal_.commit();
-      for (const auto& send : actions.send) (void)encode(send.message);
+      for (const Experiment::Actions& actions : done)
+        for (const auto& send : actions.send) (void)encode(send.message);
     });
     loop_busy_s_ += cost;
     loop_free_ = begin + cost;
-    for (const auto& tell : actions.tell)
-      search(loop_free_, [this, tell] {
-        if (tell.accuracy)
-          planner_.tell(tell.trial, *tell.accuracy);
-        else
-          planner_.tell_failed(tell.trial, tell.reason);
-      });
-    for (const auto& send : actions.send)
-      if (const auto* trial = std::get_if<Trial>(&send.message))
-        train(loop_free_, send.worker, trial->trial);
+    for (const Experiment::Actions& actions : done) {
+      for (const auto& tell : actions.tell)
+        search(loop_free_, [this, tell] {
+          if (tell.accuracy)
+            planner_.tell(tell.trial, *tell.accuracy);
+          else
+            planner_.tell_failed(tell.trial, tell.reason);
+        });
+      for (const auto& send : actions.send)
+        if (const auto* trial = std::get_if<Trial>(&send.message))
+          train(loop_free_, send.worker, trial->trial);
+    }
     for (int n = experiment_.proposals_wanted(proposing_); n > 0; --n) propose(loop_free_);
+    turn_comes_ = !inbox_.empty();
+    if (turn_comes_) at(loop_free_, [this](double next) { turn(next); });
   }
 
   double search(double t, const std::function<void()>& work) {
@@ -158,8 +180,11 @@ class Simulation {
         return std::move(*made);
       }();
       at(search_free_, [this, planned = std::move(planned)](double done) {
-        --proposing_;
-        on_loop(done, [&](double now) { return experiment_.proposed(now, planned); });
+        // Under way until the experiment has it, or more would be asked for than there may be.
+        on_loop(done, [this, planned](double now) {
+          --proposing_;
+          return experiment_.proposed(now, planned);
+        });
       });
     });
   }
@@ -182,6 +207,7 @@ class Simulation {
 
   ExperimentSettings settings_;
   double mean_s_;
+  std::size_t turn_;
   Experiment experiment_;
   Planner planner_;
   ExperimentJournal journal_;
@@ -196,6 +222,8 @@ class Simulation {
   double later_s_ = 1e-9;  // of proposals after the first round
   double waited_s_ = 0;
   std::map<int, double> waiting_since_;
+  std::deque<std::function<Experiment::Actions(double)>> inbox_;
+  bool turn_comes_ = false;
   int proposing_ = 0;
   std::int64_t handed_out_ = 0;
   std::int64_t proposals_ = 0;
@@ -205,7 +233,8 @@ class Simulation {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL]\n");
+    std::fprintf(stderr,
+                 "usage: simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL [TURN]]\n");
     return 2;
   }
   std::string directory =
@@ -219,7 +248,8 @@ int main(int argc, char** argv) {
     settings.start = argc > 4 ? argv[4] : "resnet50";
     settings.max_duration = std::chrono::hours(24 * 365);
     settings.silence = std::chrono::hours(24 * 365);
-    Simulation simulation(settings, std::atof(argv[2]), directory);
+    const auto turn = argc > 5 ? static_cast<std::size_t>(std::max(1, std::atoi(argv[5]))) : kTurn;
+    Simulation simulation(settings, std::atof(argv[2]), turn, directory);
     simulation.run();
     simulation.report();
   } catch (const Error& error) {

@@ -104,6 +104,7 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     listen();
     begun_ns_ = mono_now_ns();
     apply(experiment_.begin(now_s(), planned, events));
+    commit();  // whoever has an object of this class has an experiment on the disk
     for (const Planned& p : planned)
       if (const auto accuracy = experiment_.accuracy(p.proposal.id))
         weights_.value(p.proposal.id, *accuracy);
@@ -138,6 +139,14 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void shut() {
+    if (!failure_) {
+      try {
+        journal_.commit();  // nobody is left for what follows from it
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+    }
+    uncommitted_.clear();
     asio::error_code ignored;
     acceptor_.close(ignored);
     stopped_ = true;
@@ -182,6 +191,8 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     if (ec) fail(ec);
   }
 
+  // What follows from events waits until they are on the disk; those of one turn of the loop share
+  // a sync, so that thousands of workers who speak at once do not wait for one each.
   // A journal that cannot be written ends the experiment, not the process.
   void apply(Experiment::Actions actions) {
     if (failure_) return;
@@ -190,12 +201,38 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
         event["wall_ns"] = wall_now_ns();
         journal_.append(event);
       }
+    } catch (...) {
+      return fail();
+    }
+    actions.journal.clear();
+    uncommitted_.push_back(std::move(actions));
+    if (std::exchange(commit_asked_, true)) return;
+    asio::post(loop_, [self = weak_from_this()] {
+      if (const auto alive = self.lock()) alive->commit();
+    });
+  }
+
+  void fail() {
+    failure_ = std::current_exception();
+    wake_.cancel();
+  }
+
+  void commit() {
+    commit_asked_ = false;
+    if (failure_) return;
+    try {
       journal_.commit();
     } catch (...) {
-      failure_ = std::current_exception();
-      wake_.cancel();
-      return;
+      return fail();
     }
+    // What is sent may fail and so lead to further actions.
+    for (Experiment::Actions& actions : std::exchange(uncommitted_, {})) follow(actions);
+    propose();
+    if (experiment_.ended()) wake_.cancel();
+    if (started_ && options_.on_progress) options_.on_progress();
+  }
+
+  void follow(Experiment::Actions& actions) {
     for (Experiment::Tell& tell : actions.tell) {
       if (tell.accuracy) weights_.value(tell.trial, *tell.accuracy);
       asio::post(pool_, [this, tell = std::move(tell)] {
@@ -211,9 +248,6 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     }
     for (const Experiment::Close& close : actions.close)
       if (const auto at = all_.find(close.worker); at != all_.end()) drop(at->second);
-    propose();
-    if (experiment_.ended()) wake_.cancel();
-    if (started_ && options_.on_progress) options_.on_progress();
   }
 
   // The search works beside the loop, one proposal after the other, ahead of who will ask.
@@ -472,6 +506,8 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
   asio::steady_timer retry_{loop_};
   std::map<int, Peer> all_;
   std::map<int, Peer> known_;
+  std::vector<Experiment::Actions> uncommitted_;  // in the journal, but not yet synced
+  bool commit_asked_ = false;
   std::exception_ptr failure_;
   int next_id_ = 1;
   int proposing_ = 0;

@@ -278,45 +278,58 @@ class Reader {
 }  // namespace
 
 Json to_json(const Graph& graph) {
-  Json json;
-  json["input_shape"] = shape_json(graph.shapes()[0]);
-  json["vis"] = nullptr;
-  json["weighted"] = false;
-  json["operation_history"] = Json::array();
-  for (const HistoryEntry& entry : graph.history()) {
-    json["operation_history"].push_back(history_json(entry));
-  }
-  Json inputs = Json::object();
-  Json outputs = Json::object();
-  Json layers = Json::array();
-  std::vector<Json> forward(graph.shapes().size(), Json::array());
-  std::vector<Json> backward(graph.shapes().size(), Json::array());
-  for (std::size_t id = 0; id < graph.layers().size(); ++id) {
+  // Objects are made with all their room and without a look for equal keys: growing one copies what
+  // it holds, which would be most of what a hand-out costs.
+  const auto object_for = [](std::size_t keys) {
+    Json::object_t object;
+    object.reserve(keys);
+    return object;
+  };
+  const auto array_for = [](std::size_t items) {
+    Json::array_t array;
+    array.reserve(items);
+    return array;
+  };
+  const std::size_t layer_count = graph.layers().size();
+  const std::size_t node_count = graph.shapes().size();
+  Json::object_t inputs = object_for(layer_count);
+  Json::object_t outputs = object_for(layer_count);
+  Json::array_t layers = array_for(layer_count);
+  std::vector<Json::array_t> forward(node_count);
+  std::vector<Json::array_t> backward(node_count);
+  for (std::size_t id = 0; id < layer_count; ++id) {
     const Layer& layer = graph.layers()[id];
-    Json read = Json::array();
+    Json::array_t read;
     for (int slot = 0; slot < (layer.has_two_inputs() ? 2 : 1); ++slot) {
-      read.push_back(layer.inputs[slot]);
+      read.emplace_back(layer.inputs[slot]);
       forward[layer.inputs[slot]].push_back(Json::array({layer.output, id}));
       backward[layer.output].push_back(Json::array({layer.inputs[slot], id}));
     }
-    inputs[std::to_string(id)] = std::move(read);
-    outputs[std::to_string(id)] = Json::array({layer.output});
+    inputs.emplace_back(std::to_string(id), std::move(read));
+    outputs.emplace_back(std::to_string(id), Json::array({layer.output}));
     layers.push_back(Json::array({id, layer_json(layer)}));
   }
-  json["layer_id_to_input_node_ids"] = std::move(inputs);
-  json["layer_id_to_output_node_ids"] = std::move(outputs);
-  Json nodes = Json::array();
-  Json adjacency = Json::object();
-  Json reverse = Json::object();
-  for (std::size_t n = 0; n < graph.shapes().size(); ++n) {
-    adjacency[std::to_string(n)] = std::move(forward[n]);
-    reverse[std::to_string(n)] = std::move(backward[n]);
+  Json::array_t nodes = array_for(node_count);
+  Json::object_t adjacency = object_for(node_count);
+  Json::object_t reverse = object_for(node_count);
+  for (std::size_t n = 0; n < node_count; ++n) {
+    adjacency.emplace_back(std::to_string(n), std::move(forward[n]));
+    reverse.emplace_back(std::to_string(n), std::move(backward[n]));
     nodes.push_back(Json::array({n, shape_json(graph.shapes()[n])}));
   }
-  json["adj_list"] = std::move(adjacency);
-  json["reverse_adj_list"] = std::move(reverse);
-  json["node_list"] = std::move(nodes);
-  json["layer_list"] = std::move(layers);
+  Json::array_t history = array_for(graph.history().size());
+  for (const HistoryEntry& entry : graph.history()) history.push_back(history_json(entry));
+  Json::object_t json = object_for(10);
+  json.emplace_back("input_shape", shape_json(graph.shapes()[0]));
+  json.emplace_back("vis", nullptr);
+  json.emplace_back("weighted", false);
+  json.emplace_back("operation_history", std::move(history));
+  json.emplace_back("layer_id_to_input_node_ids", std::move(inputs));
+  json.emplace_back("layer_id_to_output_node_ids", std::move(outputs));
+  json.emplace_back("adj_list", std::move(adjacency));
+  json.emplace_back("reverse_adj_list", std::move(reverse));
+  json.emplace_back("node_list", std::move(nodes));
+  json.emplace_back("layer_list", std::move(layers));
   return json;
 }
 

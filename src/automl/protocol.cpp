@@ -132,8 +132,7 @@ Json parse_object(std::string_view line, const std::string& where) {
               where, "both sides have to be of the same version of Assay");
 }
 
-std::string finish(const Json& json) {
-  std::string line = dump_line(json);
+std::string finish(std::string line) {
   line += '\n';
   if (line.size() > kMaxLine)
     throw Error(ErrorKind::internal,
@@ -242,27 +241,22 @@ Json json_of(const Done& m) {
 Json json_of(const Alive&) {
   return {{"type", "alive"}};
 }
-Json json_of(const Trial& m) {
-  Json parent;
+// Written piece by piece: a Json of the whole would hold copies of both graphs.
+std::string text_of(const Trial& m) {
+  std::string parent = "null";
   if (m.parent) {
     Json operations = Json::array();
     for (const Operation& operation : m.parent->operations)
       operations.push_back(to_json(operation));
-    parent = {{"trial", m.parent->trial},
-              {"graph", m.parent->graph},
-              {"operations", std::move(operations)}};
+    parent = fmt::format(R"({{"trial":{},"graph":{},"operations":{}}})", m.parent->trial,
+                         dump_line(m.parent->graph), dump_line(operations));
   }
-  return {{"type", "trial"},
-          {"trial", m.trial},
-          {"attempt", m.attempt},
-          {"graph", m.graph},
-          {"parent", std::move(parent)},
-          {"hyper", to_json(m.hyper)},
-          {"epochs", m.epochs},
-          {"patience", {{"epochs", m.patience.epochs}, {"min_delta", m.patience.min_delta}}},
-          {"seed", m.seed},
-          {"keep_weights", m.keep_weights},
-          {"data", m.data}};
+  const Json patience{{"epochs", m.patience.epochs}, {"min_delta", m.patience.min_delta}};
+  return fmt::format(
+      R"({{"type":"trial","trial":{},"attempt":{},"graph":{},"parent":{},"hyper":{},"epochs":{},)"
+      R"("patience":{},"seed":{},"keep_weights":{},"data":{}}})",
+      m.trial, m.attempt, dump_line(m.graph), parent, dump_line(to_json(m.hyper)), m.epochs,
+      dump_line(patience), m.seed, m.keep_weights, dump_line(m.data));
 }
 Json json_of(const Drop& m) {
   return {{"type", "drop"}, {"trial", m.trial}};
@@ -272,6 +266,11 @@ Json json_of(const Stop&) {
 }
 Json json_of(const Refuse& m) {
   return {{"type", "refuse"}, {"reason", m.reason}};
+}
+
+template <class Message>
+std::string text_of(const Message& m) {
+  return dump_line(json_of(m));
 }
 
 }  // namespace
@@ -300,10 +299,10 @@ bool EarlyStop::tell(double loss) {
 }
 
 std::string encode(const WorkerMessage& message) {
-  return finish(std::visit([](const auto& m) { return json_of(m); }, message));
+  return finish(std::visit([](const auto& m) { return text_of(m); }, message));
 }
 std::string encode(const CoordinatorMessage& message) {
-  return finish(std::visit([](const auto& m) { return json_of(m); }, message));
+  return finish(std::visit([](const auto& m) { return text_of(m); }, message));
 }
 
 WorkerMessage decode_worker_message(std::string_view line, const std::string& where) {

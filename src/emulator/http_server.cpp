@@ -1,6 +1,7 @@
 #include "emulator/http_server.h"
 
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <thread>
 
@@ -21,6 +22,12 @@ std::optional<std::string> ServerRequest::parameter(std::string_view name) const
   for (const auto& [key, value] : query)
     if (key == name) return value;
   return std::nullopt;
+}
+
+int ServerRequest::number(std::string_view name, int otherwise) const {
+  if (const auto text = parameter(name))
+    std::from_chars(text->data(), text->data() + text->size(), otherwise);
+  return otherwise;
 }
 
 struct HttpServer::State {

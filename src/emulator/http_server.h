@@ -25,6 +25,8 @@ struct ServerRequest {
 
   [[nodiscard]] std::string header(const std::string& lower_name) const;  ///< or ""
   [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
+  /// A parameter that is a whole number; `otherwise` when it is missing or is none.
+  [[nodiscard]] int number(std::string_view name, int otherwise) const;
 };
 
 /// A part of a file that is sent as (a part of) a body.

@@ -37,18 +37,10 @@ ServerResponse failed(int status, const std::string& code, const std::string& me
                     {{"is_success", false}, {"error_message", message}, {"error_code", code}});
 }
 
-int parameter(const ServerRequest& request, const char* name, int otherwise) {
-  if (const auto text = request.parameter(name))
-    std::from_chars(text->data(), text->data() + text->size(), otherwise);
-  return otherwise;
-}
-
 template <class T>
 std::vector<T> page_of(const std::vector<T>& all, const ServerRequest& request) {
-  const auto size =
-      static_cast<std::size_t>(std::clamp(parameter(request, "per_page", 10), 1, 1000));
-  const auto first =
-      static_cast<std::size_t>(std::max(parameter(request, "page", 1), 1) - 1) * size;
+  const auto size = static_cast<std::size_t>(std::clamp(request.number("per_page", 10), 1, 1000));
+  const auto first = static_cast<std::size_t>(std::max(request.number("page", 1), 1) - 1) * size;
   if (first >= all.size()) return {};
   return {all.begin() + static_cast<std::ptrdiff_t>(first),
           all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), first + size))};
@@ -288,8 +280,8 @@ ServerResponse ModelArtsService::version_operation(const ServerRequest& request,
     const std::string log = runner_->log(found->run_id, i);
     const auto lines = split(std::string_view(log), '\n');
     const int total = static_cast<int>(lines.size()) - 1;
-    const int from = std::clamp(parameter(request, "base_line", 0), 0, total);
-    const int to = std::min(total, from + std::clamp(parameter(request, "lines", 50), 0, 500));
+    const int from = std::clamp(request.number("base_line", 0), 0, total);
+    const int to = std::min(total, from + std::clamp(request.number("lines", 50), 0, 500));
     std::string content;
     for (int k = from; k < to; ++k)
       content += std::string(lines[static_cast<std::size_t>(k)]) + "\n";

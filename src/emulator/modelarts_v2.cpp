@@ -44,12 +44,6 @@ std::string phase_name(JobStage stage) {
   return "Terminated";
 }
 
-int parameter(const ServerRequest& request, const char* name, int otherwise) {
-  if (const auto text = request.parameter(name))
-    std::from_chars(text->data(), text->data() + text->size(), otherwise);
-  return otherwise;
-}
-
 bool good_name(const std::string& name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
@@ -327,8 +321,8 @@ ServerResponse ModelArtsService::events(const ServerRequest& request, const Job&
   if (progress.started_ns != 0) add(progress.started_ns / 1'000'000, "[Job] Training job running.");
   if (progress.ended_ns != 0)
     add(progress.ended_ns / 1'000'000, "[Job] Training job " + phase_name(progress.stage) + ".");
-  const int offset = parameter(request, "offset", 0);
-  const int limit = std::clamp(parameter(request, "limit", 50), 1, 100);
+  const int offset = request.number("offset", 0);
+  const int limit = std::clamp(request.number("limit", 50), 1, 100);
   Json page = Json::array();
   for (std::size_t i = static_cast<std::size_t>(offset);
        i < all.size() && page.size() < static_cast<std::size_t>(limit); ++i)

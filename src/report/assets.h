@@ -4,8 +4,10 @@
 
 namespace assay::report::assets {
 
-/// assets/report.css and assets/report.js, embedded at build time.
+/// assets/report.css, assets/experiment.css (to follow it) and assets/report.js, embedded at build
+/// time.
 [[nodiscard]] std::string_view style() noexcept;
+[[nodiscard]] std::string_view experiment_style() noexcept;
 [[nodiscard]] std::string_view script() noexcept;
 /// Of script(), 64 hex digits.
 [[nodiscard]] std::string_view script_sha256() noexcept;

@@ -276,7 +276,9 @@ std::string render_chart(const Chart& chart) {
       legend += legend_item(fmt::format("k s{}", i), chart.series[i]->label);
     }
   }
-  const bool last = chart.series[0]->name == "loss";
+  // Of what adds up over time, or is to fall, the last value says most.
+  const std::string& name = chart.series[0]->name;
+  const bool last = name == "loss" || name.starts_with("automl_");
   const double mean = extent.sum / static_cast<double>(extent.count);
   const std::string stat = fmt::format("{} {}", last ? "last" : "mean",
                                        show(last ? extent.last : mean, chart.unit).text());

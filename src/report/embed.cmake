@@ -1,5 +1,6 @@
-# Writes OUTPUT, a source file that holds the text files STYLE and SCRIPT as raw string literals.
+# Writes OUTPUT, a source file that holds the text files STYLE, EXPERIMENT and SCRIPT as raw string literals.
 file(READ ${STYLE} style)
+file(READ ${EXPERIMENT} experiment)
 file(READ ${SCRIPT} script)
 string(SHA256 script_sha256 "${script}")
 file(WRITE ${OUTPUT} "#include \"report/assets.h\"
@@ -8,6 +9,10 @@ namespace assay::report::assets {
 
 std::string_view style() noexcept {
   return R\"__asset__(${style})__asset__\";
+}
+
+std::string_view experiment_style() noexcept {
+  return R\"__asset__(${experiment})__asset__\";
 }
 
 std::string_view script() noexcept {

@@ -187,26 +187,6 @@ std::string series_title(const std::string& name) {
   return found != kTitles.end() ? found->second : metric_title(name);
 }
 
-std::string charts(const RoundResult& round, std::size_t max_points) {
-  // One chart for every name and unit, in the order in which they first appear.
-  std::vector<Chart> all;
-  const double end = end_of(round);
-  for (const judge::Series& series : round.series) {
-    const auto same = std::ranges::find_if(all, [&](const Chart& chart) {
-      return chart.series[0]->name == series.name && chart.unit == series.unit;
-    });
-    if (same != all.end())
-      same->series.push_back(&series);
-    else
-      all.push_back(
-          {series_title(series.name), series.unit, {&series}, round.phases, end, max_points});
-  }
-  std::string out;
-  for (const Chart& chart : all) out += render_chart(chart);
-  out += render_rank_speeds(round);
-  return out.empty() ? out : "<div class=\"charts\">" + out + "</div>\n";
-}
-
 std::string metric_rows(const RoundResult& round) {
   if (round.metrics.empty()) return {};
   std::string out = fmt::format(
@@ -236,7 +216,7 @@ std::string round_panel(const RoundResult& round, std::size_t max_points) {
     if (!round.ended.empty()) out += " → " + escape_markup(round.ended);
     out += "</span>";
   }
-  out += "</p>" + phase_list(round) + charts(round, max_points);
+  out += "</p>" + phase_list(round) + round_charts(round, max_points);
   return out + rank_table(round, kMaxRankRows) + metric_rows(round);
 }
 
@@ -314,6 +294,26 @@ std::string statistics(const CaseResult& result) {
 }
 
 }  // namespace
+
+std::string round_charts(const RoundResult& round, std::size_t max_points) {
+  // One chart for every name and unit, in the order in which they first appear.
+  std::vector<Chart> all;
+  const double end = end_of(round);
+  for (const judge::Series& series : round.series) {
+    const auto same = std::ranges::find_if(all, [&](const Chart& chart) {
+      return chart.series[0]->name == series.name && chart.unit == series.unit;
+    });
+    if (same != all.end())
+      same->series.push_back(&series);
+    else
+      all.push_back(
+          {series_title(series.name), series.unit, {&series}, round.phases, end, max_points});
+  }
+  std::string out;
+  for (const Chart& chart : all) out += render_chart(chart);
+  out += render_rank_speeds(round);
+  return out.empty() ? out : "<div class=\"charts\">" + out + "</div>\n";
+}
 
 std::string case_section(const CaseResult& result, std::size_t number, std::size_t max_points) {
   std::string out = fmt::format(

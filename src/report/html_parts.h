@@ -9,7 +9,31 @@
 
 namespace assay::report::html {
 
-// The pieces of report.html. Every function gives well-formed markup with all text escaped.
+// The pieces of report.html and of an experiment's report. Every function gives well-formed markup
+// with all text escaped; parameters that are markup themselves are named so.
+
+/// A whole page that needs no network, with the script of the charts. `style` and `body` are CSS
+/// and markup.
+[[nodiscard]] std::string page(std::string_view title, std::string_view style,
+                               std::string_view body);
+
+/// The certificate at the top of a page. `facts` is markup: fact() by fact().
+[[nodiscard]] std::string masthead(judge::Validity validity, std::string_view run_id,
+                                   std::string_view brand, std::string_view title,
+                                   std::string_view sentence, std::string_view facts);
+
+/// `value` is markup; "" when that is empty.
+[[nodiscard]] std::string fact(std::string_view name, const std::string& value);
+
+/// "2026-11-15 10:15:00 UTC" to read, the machine form in the attribute.
+[[nodiscard]] std::string time_element(const std::string& iso);
+
+/// Assay's version as markup; "" when the provenance does not say.
+[[nodiscard]] std::string version_of(const Json& provenance);
+
+/// The charts of what was measured over time, those of one name and unit together, and the speeds
+/// of the ranks. "" when there are none.
+[[nodiscard]] std::string round_charts(const judge::RoundResult& round, std::size_t max_points);
 
 /// "valid", "invalid", "incomplete": a CSS class.
 [[nodiscard]] std::string_view css_class(judge::Validity validity);

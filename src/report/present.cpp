@@ -27,7 +27,7 @@ constexpr std::array<std::pair<double, const char*>, 5> kPrefixes{
 
 bool takes_prefix(std::string_view unit) {
   return unit == "J" || unit == "W" || unit == "Hz" || unit == "FLOP" || unit == "FLOPS" ||
-         unit == "FLOP/s" || unit == "FLOPs" || unit == "B/s";
+         unit == "FLOP/s" || unit == "FLOPs" || unit == "B/s" || unit == "OPS";
 }
 
 std::string duration(double s) {
@@ -89,6 +89,27 @@ AxisUnit axis_unit(std::string_view unit, double largest) {
 
 namespace {
 
+// Apart from the others: among a case's cards they stand where those of a workload do.
+std::optional<std::string_view> experiment_title(std::string_view name) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kTitles{{
+      {"automl_score", "Regulated score"},
+      {"automl_score_exact", "Regulated score, exact count"},
+      {"automl_ops", "Operations per second"},
+      {"automl_ops_exact", "Operations per second, exact count"},
+      {"automl_error", "Error"},
+      {"automl_accuracy", "Best accuracy"},
+      {"automl_time", "Time of the experiment"},
+      {"automl_trials", "Trials"},
+      {"automl_trials_failed", "Failed trials"},
+      {"automl_workers", "Workers"},
+      {"automl_idle", "Idle workers"},
+      {"automl_wait", "Wait between trials"},
+  }};
+  for (const auto& [key, title] : kTitles)
+    if (key == name) return title;
+  return std::nullopt;
+}
+
 std::optional<std::string_view> known_title(std::string_view name) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kTitles{{
       {"p_whole", "Throughput, whole run"},
@@ -146,6 +167,7 @@ bool is_known_metric(std::string_view name) {
 
 std::string metric_title(std::string_view name) {
   if (const auto title = known_title(name)) return std::string(*title);
+  if (const auto title = experiment_title(name)) return std::string(*title);
   std::string out(name);
   std::ranges::replace(out, '_', ' ');
   if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));

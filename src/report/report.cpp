@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -9,6 +10,7 @@
 #include "core/json.h"
 #include "report/console.h"
 #include "report/csv.h"
+#include "report/experiment.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/junit.h"
@@ -79,6 +81,17 @@ void write_mllogs(const judge::RunResult& result, const std::filesystem::path& r
   for (const auto& path : stale) std::filesystem::remove(path, ec);
 }
 
+// One of two names says how it ended; the other one's file would be that of an earlier verdict.
+void write_experiments(const judge::RunResult& result, const std::filesystem::path& run_dir) {
+  const std::vector<ExperimentView> experiments = load_experiments(result, run_dir);
+  const std::string_view name = experiments.empty() ? "" : experiment_file(experiments);
+  if (!experiments.empty())
+    write_file_atomic(run_dir / name, render_experiments(result, experiments));
+  std::error_code ec;
+  for (const std::string_view other : {kSucceeded, kFailed})
+    if (other != name) std::filesystem::remove(run_dir / other, ec);
+}
+
 }  // namespace
 
 void write_reports(const judge::RunResult& result, const std::filesystem::path& run_dir) {
@@ -90,6 +103,7 @@ void write_reports(const judge::RunResult& result, const std::filesystem::path& 
   write_file_atomic(run_dir / "ranks.csv", render_ranks_csv(result));
   write_file_atomic(run_dir / "junit.xml", render_junit(result));
   write_mllogs(result, run_dir);
+  write_experiments(result, run_dir);
   // Last: whoever waits for result.json finds the others complete.
   write_file_atomic(run_dir / "result.json", render_json(result));
 }

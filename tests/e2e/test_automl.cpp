@@ -66,8 +66,15 @@ TEST_F(Automl, ExperimentRunsToItsScoreAndIsReportedTheSameAgain) {
   EXPECT_NE(dump_line(round).find("automl_score"), std::string::npos);
   // The token is nowhere, and the result can be computed again from the evidence.
   const std::string before = read_file(latest() / "result.json");
-  ASSERT_EQ(assay({"report", latest().string()}).status.code, 0);
+  const std::string page = read_file(latest() / "Report_Succeed.html");
+  EXPECT_FALSE(fs::exists(latest() / "Report_Failed.html"));
+  fs::remove(latest() / "Report_Succeed.html");
+  const CommandResult again = assay({"report", latest().string(), "--logs"}, 60s);
+  ASSERT_EQ(again.status.code, 0) << again.out << again.err;
+  EXPECT_NE(again.out.find("-logs.tar.gz"), std::string::npos) << again.out;
+  EXPECT_TRUE(fs::exists(latest() / "logs/search_round1/graphs/3.json"));
   EXPECT_EQ(read_file(latest() / "result.json"), before);
+  EXPECT_TRUE(read_file(latest() / "Report_Succeed.html") == page) << "not the same bytes";
   for (const auto& entry : fs::recursive_directory_iterator(latest()))
     if (entry.is_regular_file()) {
       EXPECT_EQ(read_file(entry.path()).find("ASSAY_AUTOML_TOKEN"), std::string::npos)
@@ -75,16 +82,23 @@ TEST_F(Automl, ExperimentRunsToItsScoreAndIsReportedTheSameAgain) {
     }
 }
 
-TEST_F(Automl, CtrlCKeepsTheScoreAndResumeGoesOn) {
+TEST_F(Automl, StopKeepsTheScoreAndResumeGoesOn) {
   const pid_t pid = start({"run", suite("      max_trials: 6\n").string()});
   ASSERT_TRUE(eventually([&] { return has_done(2); }, 120s));
-  ::kill(pid, SIGINT);
+  // Packing would read files that are being written.
+  const CommandResult early = assay({"report", latest().string(), "--logs"}, 60s);
+  EXPECT_NE(early.err.find("the run is going on"), std::string::npos) << early.out << early.err;
+  const CommandResult stop = assay({"stop", latest().string()}, 90s);
+  EXPECT_EQ(stop.status.code, 0) << stop.out << stop.err;
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status.has_value());
   const automl::ExperimentRecord half = record();
   EXPECT_EQ(half.ended, "stopped");
   EXPECT_GT(half.final.ops, 0);
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "interrupted");
+  EXPECT_NE(
+      read_file(latest() / "Report_Failed.html").find("The score does not count; it would be"),
+      std::string::npos);
   const CommandResult resumed = assay({"run", "--resume", latest().string()}, 170s);
   EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
   const automl::ExperimentRecord whole = record();
@@ -92,6 +106,8 @@ TEST_F(Automl, CtrlCKeepsTheScoreAndResumeGoesOn) {
   EXPECT_EQ(whole.resumed, 1);
   EXPECT_EQ(finished(whole).size(), 6U);
   EXPECT_GE(whole.elapsed_s, half.elapsed_s);
+  EXPECT_TRUE(fs::exists(latest() / "Report_Succeed.html"));
+  EXPECT_FALSE(fs::exists(latest() / "Report_Failed.html"));
 }
 
 TEST_F(Automl, AKilledControllerLosesNoFinishedTrial) {

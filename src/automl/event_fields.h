@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "core/json.h"
+
+namespace assay::automl {
+
+// Fields of a journal's event; one that is missing or of a wrong type has the other value.
+
+[[nodiscard]] inline double number_in(const Json& event, const char* key, double otherwise = 0) {
+  const auto at = event.find(key);
+  if (at == event.end() || !at->is_number()) return otherwise;
+  const double value = at->get<double>();
+  return std::isfinite(value) ? value : otherwise;
+}
+
+[[nodiscard]] inline std::int64_t integer_in(const Json& event, const char* key,
+                                             std::int64_t otherwise = 0) {
+  const auto at = event.find(key);
+  return at != event.end() && at->is_number_integer() ? at->get<std::int64_t>() : otherwise;
+}
+
+[[nodiscard]] inline std::string text_in(const Json& event, const char* key) {
+  const auto at = event.find(key);
+  return at != event.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+}  // namespace assay::automl

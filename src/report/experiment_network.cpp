@@ -1,0 +1,277 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "automl/lineage.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "report/experiment_parts.h"
+#include "report/markup.h"
+
+namespace assay::report::experiment {
+
+namespace {
+
+using automl::Graph;
+using automl::Layer;
+using automl::LayerKind;
+using automl::Shape;
+
+constexpr double kTallest = 120;  // of a layer
+constexpr double kWidth = 1040;   // of the drawing, when it fits
+constexpr double kLabelled = 56;  // with more convolutions than this, names would cover each other
+
+std::string_view name_of(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::conv:
+      return "convolution";
+    case LayerKind::batch_norm:
+      return "batch norm";
+    case LayerKind::relu:
+      return "ReLU";
+    case LayerKind::max_pool:
+      return "max pooling";
+    case LayerKind::global_avg_pool:
+      return "global pooling";
+    case LayerKind::dense:
+      return "dense";
+    case LayerKind::add:
+      return "add";
+    case LayerKind::concat:
+      return "concat";
+    case LayerKind::dropout:
+      return "dropout";
+    case LayerKind::flatten:
+      return "flatten";
+    case LayerKind::softmax:
+      break;
+  }
+  return "softmax";
+}
+
+std::string_view class_of(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::conv:
+      return "l-conv";
+    case LayerKind::batch_norm:
+      return "l-norm";
+    case LayerKind::dense:
+      return "l-dense";
+    case LayerKind::add:
+      return "l-add";
+    case LayerKind::concat:
+      return "l-concat";
+    case LayerKind::max_pool:
+    case LayerKind::global_avg_pool:
+      return "l-pool";
+    default:
+      return "l-plain";
+  }
+}
+
+std::string shape_text(const Shape& shape) {
+  return shape.flat ? fmt::format("{}", shape.channels)
+                    : fmt::format("{}×{}×{}", shape.height, shape.width, shape.channels);
+}
+
+std::string describe(const Graph& graph, int id) {
+  const Layer& layer = graph.layers()[static_cast<std::size_t>(id)];
+  std::string out = fmt::format("{}: {}", id, name_of(layer.kind));
+  if (layer.kind == LayerKind::conv || layer.kind == LayerKind::max_pool) {
+    out += fmt::format(" {0}×{0}", layer.kernel);
+    if (layer.stride != 1) out += fmt::format(", stride {}", layer.stride);
+  }
+  return out + " → " + shape_text(graph.shapes()[static_cast<std::size_t>(layer.output)]);
+}
+
+double width_of(const Layer& layer, const Shape& shape) {
+  switch (layer.kind) {
+    case LayerKind::conv:
+    case LayerKind::dense:
+      return 4 + 2.2 * std::log2(std::max(1, shape.channels));
+    case LayerKind::add:
+    case LayerKind::concat:
+      return 7;
+    case LayerKind::max_pool:
+    case LayerKind::global_avg_pool:
+      return 8;
+    default:
+      return 3;
+  }
+}
+
+// A skip: it leaves the chain behind layer `from` (-1: the input) and comes back in layer `to`.
+struct Skip {
+  int from;
+  int to;
+  LayerKind join;
+  std::vector<int> layers;  // on its way
+};
+
+struct Chain {
+  std::vector<int> layers;    // of the main chain
+  std::vector<int> position;  // by node: of the layer that writes it; -1: not on the chain
+};
+
+Chain chain_of(const Graph& graph) {
+  Chain chain;
+  chain.position.assign(graph.shapes().size(), -2);
+  const auto nodes = graph.main_chain();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    chain.position[static_cast<std::size_t>(nodes[i])] = static_cast<int>(i) - 1;
+    if (i > 0) chain.layers.push_back(graph.writer(nodes[i]));
+  }
+  return chain;
+}
+
+// Follows what joins the chain back to where it left it.
+std::vector<Skip> skips_of(const Graph& graph, const Chain& chain) {
+  std::vector<Skip> skips;
+  for (std::size_t at = 0; at < chain.layers.size(); ++at) {
+    const Layer& join = graph.layers()[static_cast<std::size_t>(chain.layers[at])];
+    if (!join.has_two_inputs()) continue;
+    std::set<int> seen;
+    bool direct = false;  // one of the inputs is the chain itself
+    std::vector<std::pair<int, std::vector<int>>> open;
+    for (const int node : join.inputs) {
+      if (!direct && chain.position[static_cast<std::size_t>(node)] == static_cast<int>(at) - 1)
+        direct = true;
+      else
+        open.push_back({node, {}});
+    }
+    while (!open.empty()) {
+      auto [node, way] = std::move(open.back());
+      open.pop_back();
+      if (const int from = chain.position[static_cast<std::size_t>(node)]; from != -2) {
+        skips.push_back({from, static_cast<int>(at), join.kind, std::move(way)});
+        continue;
+      }
+      if (!seen.insert(node).second) continue;
+      const int id = graph.writer(node);
+      way.push_back(id);
+      const Layer& layer = graph.layers()[static_cast<std::size_t>(id)];
+      for (const int input : layer.inputs)
+        if (input >= 0) open.emplace_back(input, way);
+    }
+  }
+  return skips;
+}
+
+std::string arc(const Graph& graph, const Skip& skip, double from, double to, double base,
+                double room, double longest) {
+  const double height = 26 + (room - 34) * std::sqrt((to - from) / std::max(longest, 1.0));
+  std::string title = fmt::format("skip by {}", name_of(skip.join));
+  for (auto it = skip.layers.rbegin(); it != skip.layers.rend(); ++it)
+    title += "; " + describe(graph, *it);
+  const double top = base - height * 4 / 3;  // a cubic reaches three quarters of its handles
+  std::string out = fmt::format(
+      "<g class=\"skip {}\"><title>{}</title><path d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} "
+      "{:.1f} {:.1f}\"/>",
+      class_of(skip.join), escape_markup(title), from, base, from + (to - from) * 0.12, top,
+      to - (to - from) * 0.12, top, to, base);
+  if (!skip.layers.empty())
+    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\"/>", (from + to) / 2,
+                       base - height);
+  return out + "</g>";
+}
+
+std::string drawing(const Graph& graph) {
+  const Chain chain = chain_of(graph);
+  const std::vector<Skip> skips = skips_of(graph, chain);
+  double natural = 0;
+  int largest = 1;
+  int convolutions = 0;
+  for (const Shape& shape : graph.shapes()) largest = std::max(largest, shape.height);
+  for (const int id : chain.layers) {
+    const Layer& layer = graph.layers()[static_cast<std::size_t>(id)];
+    natural += width_of(layer, graph.shapes()[static_cast<std::size_t>(layer.output)]);
+    convolutions += layer.kind == LayerKind::conv ? 1 : 0;
+  }
+  const double count = static_cast<double>(chain.layers.size());
+  const double gap = std::clamp((kWidth - 56 - natural) / std::max(1.0, count), 2.0, 26.0);
+  const double room = skips.empty() ? 10 : 96;  // above the layers, for arcs
+  const double middle = room + kTallest / 2;
+  const bool labelled = convolutions <= kLabelled;
+
+  std::string bars;
+  std::vector<double> centre;
+  std::vector<double> tops;
+  double x = 36;
+  for (const int id : chain.layers) {
+    const Layer& layer = graph.layers()[static_cast<std::size_t>(id)];
+    const Shape& shape = graph.shapes()[static_cast<std::size_t>(layer.output)];
+    const double width = width_of(layer, shape);
+    const double height = 22 + (kTallest - 22) * std::log2(std::max(1, shape.height)) /
+                                   std::max(1.0, std::log2(largest));
+    bars += fmt::format(
+        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+        "rx=\"2\"><title>{}</title></rect>",
+        class_of(layer.kind), x, middle - height / 2, width, height,
+        escape_markup(describe(graph, id)));
+    if (labelled && (layer.kind == LayerKind::conv || layer.kind == LayerKind::dense)) {
+      const std::string text = layer.kind == LayerKind::conv
+                                   ? fmt::format("{0}×{0}, {1}", layer.kernel, layer.out)
+                                   : fmt::format("dense {}", layer.out);
+      bars += fmt::format(
+          "<text class=\"tick\" text-anchor=\"end\" transform=\"translate({:.1f} {:.1f}) "
+          "rotate(-50)\">{}</text>",
+          x + width / 2 + 4, room + kTallest + 14, text);
+    }
+    centre.push_back(x + width / 2);
+    tops.push_back(middle - height / 2);
+    x += width + gap;
+  }
+  double longest = 1;
+  const auto start = [&](const Skip& skip) {
+    return skip.from < 0 ? 20.0 : centre[static_cast<std::size_t>(skip.from)];
+  };
+  for (const Skip& skip : skips)
+    longest = std::max(longest, centre[static_cast<std::size_t>(skip.to)] - start(skip));
+  std::string arcs;
+  for (const Skip& skip : skips)
+    arcs += arc(graph, skip, start(skip), centre[static_cast<std::size_t>(skip.to)], room - 4, room,
+                longest);
+  const double height = room + kTallest + (labelled ? 62 : 12);
+  const double width = std::max(x + 8, 200.0);
+  return fmt::format(
+      "<div class=\"scroll\"><svg class=\"frame network\" role=\"img\" aria-label=\"Network of {} "
+      "layers with {} skips\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
+      "height=\"{:.0f}\"><path "
+      "class=\"spine\" d=\"M16 {:.1f}H{:.1f}\"/>{}{}</svg></div>",
+      graph.layers().size(), skips.size(), width, height, width, height, middle, x, bars, arcs);
+}
+
+constexpr std::string_view kLegend =
+    "<ul class=\"legend\"><li><i class=\"box l-conv\"></i>convolution</li><li><i class=\"box "
+    "l-norm\"></i>batch norm</li><li><i class=\"box l-plain\"></i>ReLU, others</li><li><i "
+    "class=\"box l-pool\"></i>pooling</li><li><i class=\"box l-dense\"></i>dense</li><li><i "
+    "class=\"box l-add\"></i>add</li><li><i class=\"box l-concat\"></i>concat</li></ul>";
+
+}  // namespace
+
+std::string network(const ExperimentView& view) {
+  const automl::ExperimentRecord& record = view.record;
+  if (!record.best) return {};
+  const automl::TrialRecord& best = record.trials[static_cast<std::size_t>(*record.best)];
+  std::string line;
+  for (const std::int64_t id : automl::lineage_of(record, best.id))
+    line += fmt::format("{}{}", line.empty() ? "" : " → ", id);
+  std::string out = fmt::format(
+      "<dl class=\"kv\"><dt>Trial</dt><dd>{} <span class=\"unit\">(lineage {})</span></dd>"
+      "<dt>Accuracy</dt><dd>{}</dd><dt>Layers, parameters</dt><dd>{}, {}</dd></dl>",
+      best.id, escape_markup(line), accuracy_text(best.accuracy.value_or(0)), best.layers,
+      escape_markup(format_number(static_cast<double>(best.parameters))));
+  try {
+    out += drawing(automl::architecture_of(record, best.id)) + std::string(kLegend);
+  } catch (const Error& error) {
+    out +=
+        fmt::format("<p class=\"more\">It cannot be drawn: {}</p>", escape_markup(error.message()));
+  }
+  return out;
+}
+
+}  // namespace assay::report::experiment
