@@ -21,8 +21,8 @@ using automl::Layer;
 using automl::LayerKind;
 using automl::Shape;
 
-constexpr double kTallest = 120;  // of a layer
-constexpr double kWidth = 1040;   // of the drawing, when it fits
+constexpr double kTallest = 120;        // of a layer
+constexpr double kNetworkWidth = 1040;  // of the drawing, when it fits
 constexpr double kLabelled = 56;  // with more convolutions than this, names would cover each other
 
 std::string_view name_of(LayerKind kind) {
@@ -192,7 +192,7 @@ std::string drawing(const Graph& graph) {
     convolutions += layer.kind == LayerKind::conv ? 1 : 0;
   }
   const double count = static_cast<double>(chain.layers.size());
-  const double gap = std::clamp((kWidth - 56 - natural) / std::max(1.0, count), 2.0, 26.0);
+  const double gap = std::clamp((kNetworkWidth - 56 - natural) / std::max(1.0, count), 2.0, 26.0);
   const double room = skips.empty() ? 10 : 96;  // above the layers, for arcs
   const double middle = room + kTallest / 2;
   const bool labelled = convolutions <= kLabelled;
@@ -245,7 +245,7 @@ std::string drawing(const Graph& graph) {
       graph.layers().size(), skips.size(), width, height, width, height, middle, x, bars, arcs);
 }
 
-constexpr std::string_view kLegend =
+constexpr std::string_view kNetworkLegend =
     "<ul class=\"legend\"><li><i class=\"box l-conv\"></i>convolution</li><li><i class=\"box "
     "l-norm\"></i>batch norm</li><li><i class=\"box l-plain\"></i>ReLU, others</li><li><i "
     "class=\"box l-pool\"></i>pooling</li><li><i class=\"box l-dense\"></i>dense</li><li><i "
@@ -266,7 +266,7 @@ std::string network(const ExperimentView& view) {
       best.id, escape_markup(line), accuracy_text(best.accuracy.value_or(0)), best.layers,
       escape_markup(format_number(static_cast<double>(best.parameters))));
   try {
-    out += drawing(automl::architecture_of(record, best.id)) + std::string(kLegend);
+    out += drawing(automl::architecture_of(record, best.id)) + std::string(kNetworkLegend);
   } catch (const Error& error) {
     out +=
         fmt::format("<p class=\"more\">It cannot be drawn: {}</p>", escape_markup(error.message()));

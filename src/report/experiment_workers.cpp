@@ -19,7 +19,7 @@ using Kind = WorkerSpan::Kind;
 
 constexpr std::size_t kMaxLines = 64;
 constexpr std::size_t kMaxSpans = 20'000;  // of all lines together
-constexpr double kRow = 22;
+constexpr double kWorkerRow = 22;
 
 // Neighbouring trials differ in shade.
 std::string_view kind_class(const WorkerSpan& span, std::size_t number = 0) {
@@ -61,7 +61,7 @@ std::string span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, 
   std::string out = fmt::format(
       "<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" y=\"{:.1f}\" height=\"{}\"><title>{}, {}"
       "</title></rect>",
-      kind_class(span, number), from * 100, std::max(width * 100, 0.05), top, kRow - 5,
+      kind_class(span, number), from * 100, std::max(width * 100, 0.05), top, kWorkerRow - 5,
       escape_markup(title), escape_markup(show(span.to_s - span.from_s, "s").text()));
   if (span.kind == Kind::train && width > 0.022)
     out += fmt::format("<text class=\"t-name\" x=\"{:.3f}%\" y=\"{:.1f}\">{}</text>",
@@ -110,7 +110,7 @@ std::string worker_lines(const ExperimentView& view) {
   for (const WorkerLine* line : lines) spans += line->spans.size();
   // Many spans are drawn as one where they could not be told apart anyway.
   const double least = spans > kMaxSpans ? static_cast<double>(lines.size()) / kMaxSpans : 0;
-  const double height = kRow * static_cast<double>(lines.size());
+  const double height = kWorkerRow * static_cast<double>(lines.size());
   std::string drawing;
   for (const double tick : x.ticks) {
     const double at = x.at(tick);
@@ -125,7 +125,7 @@ std::string worker_lines(const ExperimentView& view) {
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const WorkerLine& line = *lines[i];
-    const double top = kRow * static_cast<double>(i) + 2;
+    const double top = kWorkerRow * static_cast<double>(i) + 2;
     drawing += fmt::format(
         "<text class=\"tick\" x=\"-8\" y=\"{:.1f}\" text-anchor=\"end\">{}"
         "<title>rank {} on {}</title></text>",
@@ -137,7 +137,7 @@ std::string worker_lines(const ExperimentView& view) {
       drawing += fmt::format(
           "<g class=\"t-gone\"><title>rank {} was lost</title><line x1=\"{:.3f}%\" x2=\"{:.3f}%\" "
           "y1=\"{:.1f}\" y2=\"{:.1f}\"/></g>",
-          line.rank, x.at(at) * 100, x.at(at) * 100, top - 2, top + kRow - 3);
+          line.rank, x.at(at) * 100, x.at(at) * 100, top - 2, top + kWorkerRow - 3);
   }
   std::string out = fmt::format(
       "<figure class=\"chart\"><div class=\"plot\"><svg class=\"frame timeline\" role=\"img\" "

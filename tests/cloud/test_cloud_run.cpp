@@ -21,7 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using std::chrono_literals::operator""s;
 
-constexpr const char* kProject = "0123456789abcdef0123456789abcdef";
 constexpr const char* kSecret = "emulated-Secret/Key+with=marks";
 // Leaves what an ais-bench job leaves.
 constexpr const char* kResults = R"(

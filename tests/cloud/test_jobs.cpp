@@ -17,8 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr const char* kProject = "0123456789abcdef0123456789abcdef";
-constexpr const char* kEngine = "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64";
 // $out and $in of a boot file: what it was given as --train_url and --data_url.
 constexpr const char* kArguments = R"(
 for a in "$@"; do case $a in --train_url=*) out=${a#*=};; --data_url=*) in=${a#*=};; esac; done

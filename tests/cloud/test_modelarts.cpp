@@ -17,9 +17,6 @@ using ::assay::testing::error_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kProject = "0123456789abcdef0123456789abcdef";
-constexpr const char* kEngine = "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64";
-
 class ModelArts : public EmulatorTest {
  protected:
   void use(const Json& settings = Json::object()) {

@@ -13,16 +13,16 @@ namespace {
 
 using Kind = WorkerSpan::Kind;
 
-Json worker(double at, int rank, const char* what) {
+Json worker_event(double at, int rank, const char* what) {
   return {{"event", "worker"}, {"at_s", at}, {"rank", rank}, {"what", what}, {"host", "n1"}};
 }
-Json started(double at, int trial, int rank) {
+Json started_event(double at, int trial, int rank) {
   return {{"event", "started"}, {"at_s", at}, {"trial", trial}, {"worker", rank}};
 }
 Json ended(double at, int trial, int rank, const char* status) {
   return {{"event", "ended"}, {"at_s", at}, {"trial", trial}, {"worker", rank}, {"status", status}};
 }
-Json end(double at) {
+Json end_event(double at) {
   return {{"event", "end"}, {"at_s", at}, {"reason", "time"}};
 }
 
@@ -35,8 +35,9 @@ std::vector<Row> rows(const WorkerLine& line) {
 }
 
 TEST(Timeline, TellsTrainingWaitingAndIdling) {
-  const auto lines = timeline_of({worker(1, 0, "joined"), started(2, 0, 0), ended(10, 0, 0, "ok"),
-                                  started(11, 1, 0), ended(20, 1, 0, "failed"), end(25)});
+  const auto lines =
+      timeline_of({worker_event(1, 0, "joined"), started_event(2, 0, 0), ended(10, 0, 0, "ok"),
+                   started_event(11, 1, 0), ended(20, 1, 0, "failed"), end_event(25)});
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].host, "n1");
   EXPECT_THAT(rows(lines[0]),
@@ -48,16 +49,18 @@ TEST(Timeline, TellsTrainingWaitingAndIdling) {
 }
 
 TEST(Timeline, TrialHandedOutBeforeTheLastOneEndedBeginsBehindIt) {
-  const auto lines = timeline_of({worker(0, 0, "joined"), started(0, 0, 0), started(9, 1, 0),
-                                  ended(10, 0, 0, "ok"), ended(15, 1, 0, "ok"), end(15)});
+  const auto lines =
+      timeline_of({worker_event(0, 0, "joined"), started_event(0, 0, 0), started_event(9, 1, 0),
+                   ended(10, 0, 0, "ok"), ended(15, 1, 0, "ok"), end_event(15)});
   EXPECT_THAT(rows(lines.at(0)),
               ::testing::ElementsAre(Row{Kind::train, 0, 10, 0}, Row{Kind::train, 10, 15, 1}));
 }
 
 TEST(Timeline, LostWorkerThatComesBackIsOneLineWithAGap) {
-  const auto lines = timeline_of({worker(0, 3, "joined"), started(0, 0, 3), ended(5, 0, 3, "lost"),
-                                  worker(5, 3, "left"), worker(8, 3, "joined"), started(8, 0, 3),
-                                  end(12), ended(12, 0, 3, "stopped"), worker(13, 3, "left")});
+  const auto lines =
+      timeline_of({worker_event(0, 3, "joined"), started_event(0, 0, 3), ended(5, 0, 3, "lost"),
+                   worker_event(5, 3, "left"), worker_event(8, 3, "joined"), started_event(8, 0, 3),
+                   end_event(12), ended(12, 0, 3, "stopped"), worker_event(13, 3, "left")});
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].rank, 3);
   EXPECT_THAT(rows(lines[0]),
@@ -67,19 +70,19 @@ TEST(Timeline, LostWorkerThatComesBackIsOneLineWithAGap) {
 }
 
 TEST(Timeline, TrialThatNobodySawEndReachesToTheLastEvent) {
-  const auto lines =
-      timeline_of({worker(0, 0, "joined"), started(1, 0, 0), worker(7, 1, "joined")});
+  const auto lines = timeline_of(
+      {worker_event(0, 0, "joined"), started_event(1, 0, 0), worker_event(7, 1, "joined")});
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(rows(lines[0]).back(), (Row{Kind::train, 1, 7, 0}));
   EXPECT_EQ(lines[0].spans.back().status, "");
 }
 
 TEST(Timeline, ResumeLosesWhatWasUnderWay) {
-  const auto lines = timeline_of({worker(0, 0, "joined"),
-                                  started(0, 0, 0),
+  const auto lines = timeline_of({worker_event(0, 0, "joined"),
+                                  started_event(0, 0, 0),
                                   {{"event", "resume"}, {"at_s", 4}},
-                                  worker(5, 0, "joined"),
-                                  end(6)});
+                                  worker_event(5, 0, "joined"),
+                                  end_event(6)});
   EXPECT_THAT(rows(lines.at(0)),
               ::testing::ElementsAre(Row{Kind::lost, 0, 4, 0}, Row{Kind::idle, 5, 6, -1}));
 }

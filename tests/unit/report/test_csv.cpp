@@ -7,9 +7,9 @@
 namespace assay::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(Csv, MatchesTheGoldenFiles) {
   expect_golden(render_csv(small_result()), "small.results.csv");

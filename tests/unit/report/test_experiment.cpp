@@ -21,10 +21,6 @@ namespace {
 
 using automl::Operation;
 
-bool has(const std::string& page, std::string_view text) {
-  return page.find(text) != std::string::npos;
-}
-
 std::size_t count(const std::string& page, const std::string& pattern) {
   const std::regex regex(pattern);
   return static_cast<std::size_t>(

@@ -12,11 +12,6 @@
 namespace assay::report {
 namespace {
 
-// A page is too long to print when an expectation fails.
-bool has(const std::string& page, std::string_view text) {
-  return page.find(text) != std::string::npos;
-}
-
 void expect_sound(const judge::RunResult& run) {
   expect_sound_page(render_html(run));
 }

@@ -10,8 +10,8 @@
 namespace assay::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kCheck = R"(
 import json, sys

@@ -11,8 +11,8 @@
 namespace assay::report {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 MllogContext full_context() {
   MllogContext context;

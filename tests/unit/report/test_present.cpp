@@ -12,9 +12,9 @@
 namespace assay::report {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Present, ScalesUnits) {
   EXPECT_EQ(show(16932.4, "samples/s").text(), "16,932 samples/s");

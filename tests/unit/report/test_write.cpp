@@ -9,7 +9,7 @@
 namespace assay::report {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class WriteReports : public testing::Test {
  protected:
