@@ -61,23 +61,24 @@ int import_nodes(const ImportOptions& options) {
   return 0;
 }
 
+void put_suite(const std::string& yaml, const ImportOptions& options) {
+  if (options.out.empty())
+    fmt::print("{}", yaml);
+  else
+    write_file_atomic(options.out, yaml);
+}
+
 int import_aah(const ImportOptions& options) {
   const importer::AahImport result = importer::import_aah(options.directory);
   print_diagnostics(result.diagnostics);
-  if (options.out.empty())
-    fmt::print("{}", result.suite_yaml);
-  else
-    write_file_atomic(options.out, result.suite_yaml);
+  put_suite(result.suite_yaml, options);
   return 0;
 }
 
 int import_modelarts(const ImportOptions& options) {
   const importer::ModelArtsImport result = importer::import_modelarts(options.directory);
   print_diagnostics(result.diagnostics);
-  if (options.out.empty())
-    fmt::print("{}", result.suite_yaml);
-  else
-    write_file_atomic(options.out, result.suite_yaml);
+  put_suite(result.suite_yaml, options);
   return 0;
 }
 

@@ -1,7 +1,5 @@
 """Measures assay-train and PyTorch turn and turn about; see run.sh."""
-import json
 import os
-import subprocess
 import sys
 import time
 
@@ -11,6 +9,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 import torchvision
 from PIL import Image
+
+from assay_steps import step_seconds
 
 program, folder, threads, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 torch.set_num_threads(threads)
@@ -148,17 +148,7 @@ def assay_rate(name, batch, steps):
         del config["eval_size"]
     if name == "bert-tiny":
         config.update({"learning_rate": 1e-4})
-    path = os.path.join(folder, name + ".json")
-    with open(path, "w") as file:
-        json.dump(config, file)
-    out = subprocess.run([program, name, "--config", path], capture_output=True, text=True)
-    if out.returncode != 0:
-        sys.exit(f"assay-train {name} failed: {out.stderr}")
-    times = []
-    for line in out.stdout.splitlines():
-        if line.startswith("[PerfLog] ") and '"STEP_END"' in line:
-            value = json.loads(line[10:])["value"]
-            times.append(sum(value[k] for k in ("data_s", "compute_s", "comm_s", "optimizer_s")))
+    times = step_seconds(program, name, config, folder)
     times = sorted(times[1:])
     return batch / times[len(times) // 2]
 

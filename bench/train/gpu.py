@@ -6,10 +6,7 @@ Both train in bf16 autocast on one batch that stays on the device, PyTorch with 
 optimizers and scaled_dot_product_attention. Times are between device events, medians over steps.
 """
 import argparse
-import json
 import os
-import subprocess
-import sys
 import tempfile
 
 import torch
@@ -17,6 +14,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 import torchvision
 from PIL import Image
+
+from assay_steps import step_seconds
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program", help="assay-train, or - to measure PyTorch alone")
@@ -165,18 +164,7 @@ def assay_rate(name, batch, folder):
     else:
         config.update({"data": "text", "path": os.path.join(folder, "text"), "optimizer": "adamw",
                        "vocabulary": os.path.join(folder, "vocabulary.txt"), "sequence": 512})
-    path = os.path.join(folder, name + ".json")
-    with open(path, "w") as file:
-        json.dump(config, file)
-    run = subprocess.run([arguments.program, name, "--config", path], capture_output=True,
-                         text=True)
-    if run.returncode != 0:
-        sys.exit(f"assay-train {name} failed with {run.returncode}: {run.stderr[:1500]}")
-    times = []
-    for line in run.stdout.splitlines():
-        if line.startswith("[PerfLog] ") and '"STEP_END"' in line:
-            value = json.loads(line[10:])["value"]
-            times.append(sum(value[k] for k in ("data_s", "compute_s", "comm_s", "optimizer_s")))
+    times = step_seconds(arguments.program, name, config, folder)
     times = sorted(times[8:])
     return batch / times[len(times) // 2]
 

@@ -194,17 +194,7 @@ asio::awaitable<void> Controller::prepare(Fleet& fleet, store::Journal& journal)
     entry.update(system);
     nodes.push_back(std::move(entry));
   }
-  const BuildInfo& build = build_info();
-  write_file_atomic(run_.system_file(),
-                    dump_pretty({{"assay",
-                                  {{"version", build.version},
-                                   {"revision", build.revision},
-                                   {"dirty", build.dirty},
-                                   {"compiler", build.compiler},
-                                   {"build_type", build.build_type}}},
-                                 {"launcher", launcher_->name()},
-                                 {"nodes", std::move(nodes)}}),
-                    /*sync=*/false);
+  write_system(run_, launcher_->name(), std::move(nodes));
 }
 
 asio::awaitable<RoundOutcome> Controller::execute_round(asio::io_context& loop, Fleet& fleet,
@@ -309,6 +299,20 @@ void Controller::take_up_experiment(const plan::CasePlan& plan_case, int round) 
       throw system_error(ErrorKind::environment, "cannot take up the experiment",
                          (aside / "automl").string(), ec.value());
   }
+}
+
+void write_system(const store::RunDir& run, std::string_view launcher, Json nodes) {
+  const BuildInfo& build = build_info();
+  write_file_atomic(run.system_file(),
+                    dump_pretty({{"assay",
+                                  {{"version", build.version},
+                                   {"revision", build.revision},
+                                   {"dirty", build.dirty},
+                                   {"compiler", build.compiler},
+                                   {"build_type", build.build_type}}},
+                                 {"launcher", launcher},
+                                 {"nodes", std::move(nodes)}}),
+                    /*sync=*/false);
 }
 
 int set_aside(const store::RunDir& run, const plan::CasePlan& plan_case, int round) {

@@ -69,6 +69,9 @@ class Controller {
   std::int64_t live_written_ns_ = 0;
 };
 
+/// system.json: what ran, started by which launcher, and what the nodes are.
+void write_system(const store::RunDir& run, std::string_view launcher, Json nodes);
+
 /// Keeps what a round that was cut off left behind under another name (….interrupted-1, …), and
 /// gives how often that has happened to the round. Throws Error of kind environment.
 int set_aside(const store::RunDir& run, const plan::CasePlan& plan_case, int round);

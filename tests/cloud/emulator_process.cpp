@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "eventually.h"
 
 namespace assay::cloud {
 
@@ -113,6 +114,11 @@ void EmulatorTest::expire_tokens() {
 
 std::uint64_t EmulatorTest::count(const std::string& what) {
   return emulator().control(client_, "GET", "counts").value(what, std::uint64_t{0});
+}
+
+void EmulatorTest::wait_for_requests(const std::string& what, std::uint64_t times) {
+  EXPECT_TRUE(testing::eventually([&] { return count(what) >= times; }, std::chrono::minutes(1)))
+      << what;
 }
 
 ObsOptions EmulatorTest::obs_options() {

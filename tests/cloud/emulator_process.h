@@ -57,6 +57,8 @@ class EmulatorTest : public ::testing::Test {
   void expire_tokens();
   /// How often "METHOD service" was asked, as "PUT obs".
   [[nodiscard]] std::uint64_t count(const std::string& what);
+  /// Waits until it was asked so often; a failure after a minute.
+  void wait_for_requests(const std::string& what, std::uint64_t times);
 
   [[nodiscard]] ObsOptions obs_options();
   [[nodiscard]] ObsBucket bucket() { return {client_, credentials_, obs_options(), "bucket-one"}; }

@@ -108,7 +108,7 @@ TEST_F(Client, EndsWhenItIsToldTo) {
   fault({{"kind", "delay"}, {"delay_ms", 600'000}});
   std::stop_source stop;
   std::jthread later([&] {
-    while (count("GET iam") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    wait_for_requests("GET iam", 1);
     stop.request_stop();
   });
   http::Exchange exchange;
@@ -123,7 +123,7 @@ TEST_F(Client, EndsItsPauseWhenItIsToldTo) {
   fault({{"kind", "status"}, {"status", 503}, {"retry_after", 3600}, {"count", -1}});
   std::stop_source stop;
   std::jthread later([&] {
-    while (count("GET iam") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    wait_for_requests("GET iam", 1);
     stop.request_stop();
   });
   http::Exchange exchange;

@@ -7,6 +7,7 @@
 #include "cloud/parallel.h"
 #include "emulator_process.h"
 #include "error_of.h"
+#include "eventually.h"
 
 namespace assay::cloud {
 namespace {
@@ -48,12 +49,7 @@ TEST_F(Iam, RenewsBeforeItExpires) {
   start({{"token_lifetime_s", 1.0}});
   IamTokens tokens(client_, options());
   const std::string first = tokens.get();
-  std::string later = first;
-  for (int i = 0; i < 600 && later == first; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    later = tokens.get();
-  }
-  EXPECT_NE(later, first);
+  EXPECT_TRUE(testing::eventually([&] { return tokens.get() != first; }));
 }
 
 TEST_F(Iam, RefusesAWrongPasswordWithoutRepeatingIt) {
@@ -93,7 +89,7 @@ TEST_F(Iam, RenewsAKeyThatExpiresInTheMiddleOfAnUpload) {
   const auto file = make_file("large", 4 << 20);
   fault({{"kind", "delay"}, {"delay_ms", 30}, {"method", "PUT"}, {"count", -1}});
   std::jthread expiring([&] {
-    while (count("PUT obs") < 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    wait_for_requests("PUT obs", 3);
     expire_tokens();
   });
   EXPECT_EQ(store.put_file("large", file).etag, store.etag_of(file));

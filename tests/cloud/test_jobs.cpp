@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "emulator_process.h"
+#include "eventually.h"
 
 namespace assay::cloud {
 namespace {
@@ -53,9 +54,7 @@ class RunningJobs : public EmulatorTest {
     return spec;
   }
   void wait_for(const char* what, const std::function<bool()>& condition) {
-    for (int i = 0; i < 6000 && !condition(); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    ASSERT_TRUE(condition()) << what;
+    ASSERT_TRUE(testing::eventually(condition, std::chrono::minutes(1))) << what;
   }
   TrainingJob wait(const std::string& id) {
     wait_for("the job ends", [&] { return has_ended(jobs_->get(id).phase); });
@@ -234,7 +233,7 @@ TEST_F(RunningJobs, CanBeToldToHangAndAreStoppedThen) {
   std::string before;
   wait_for("the log grows no more", [&] {
     const std::string now = log_of(job, 0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // fifty ticks
     before = log_of(job, 0);
     return !now.empty() && now == before;
   });

@@ -1,5 +1,5 @@
+#include <chrono>
 #include <cmath>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include "cloud/training_jobs_v1.h"
 #include "emulator_process.h"
 #include "error_of.h"
+#include "eventually.h"
 
 namespace assay::cloud {
 namespace {
@@ -61,13 +62,14 @@ class ModelArts : public EmulatorTest {
   }
   /// Until the job has ended.
   TrainingJob wait(const std::string& id) {
-    for (int i = 0; i < 3000; ++i) {
-      TrainingJob job = jobs_->get(id);
-      if (has_ended(job.phase)) return job;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    ADD_FAILURE() << "the job does not end";
-    return {};
+    TrainingJob job;
+    EXPECT_TRUE(testing::eventually(
+        [&] {
+          job = jobs_->get(id);
+          return has_ended(job.phase);
+        },
+        std::chrono::minutes(1)));
+    return job;
   }
   const Json never_ends_ = {{"job_pending_s", 0}, {"job_running_s", 3600}};
 
@@ -236,10 +238,12 @@ TEST_F(ModelArts, MakesVersionsOfAJobInV1) {
   EXPECT_EQ(versions[0].version_id, second.version_id);
   EXPECT_FALSE(old_jobs_->find("aisbench"));
   OldJob now = second;
-  for (int i = 0; i < 3000 && !has_ended(now.phase); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    now = old_jobs_->get(second.job_id, second.version_id);
-  }
+  EXPECT_TRUE(testing::eventually(
+      [&] {
+        now = old_jobs_->get(second.job_id, second.version_id);
+        return has_ended(now.phase);
+      },
+      std::chrono::minutes(1)));
   EXPECT_EQ(now.status, 10);
   const auto files = old_jobs_->log_files(second.job_id, second.version_id);
   ASSERT_EQ(files.size(), 1U);

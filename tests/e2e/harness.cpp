@@ -90,15 +90,6 @@ Json AssayTest::result() const {
   return read_json(latest() / "result.json");
 }
 
-bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds limit) {
-  const std::int64_t deadline = mono_now_ns() + Nanoseconds(limit).count();
-  while (!condition()) {
-    if (mono_now_ns() > deadline) return false;
-    ::poll(nullptr, 0, 20);
-  }
-  return true;
-}
-
 std::vector<pid_t> processes_with(const std::string& text) {
   std::vector<pid_t> found;
   std::error_code ec;

@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/subprocess.h"
+#include "eventually.h"
 #include "temporary_folder.h"
 
 namespace assay::e2e {
@@ -46,9 +47,7 @@ class AssayTest : public ::testing::Test {
   std::vector<pid_t> started_;
 };
 
-/// Polls until `condition` holds; false after `limit`.
-[[nodiscard]] bool eventually(const std::function<bool()>& condition,
-                              std::chrono::milliseconds limit = std::chrono::seconds(10));
+using testing::eventually;
 
 /// Living processes whose command line contains `text`, but not this test itself.
 [[nodiscard]] std::vector<pid_t> processes_with(const std::string& text);

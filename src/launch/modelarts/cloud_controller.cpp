@@ -60,7 +60,7 @@ Json check_flavor(CloudService& service, const plan::Plan& plan) {
               "there are: " + known);
 }
 
-void write_system(const store::RunDir& run, const Json& flavor) {
+void describe_instances(const store::RunDir& run, const Json& flavor) {
   if (std::filesystem::exists(run.system_file())) return;
   int instances = 1;
   for (const plan::CasePlan& plan_case : run.plan().cases)
@@ -68,17 +68,7 @@ void write_system(const store::RunDir& run, const Json& flavor) {
   Json nodes = Json::array();
   for (int node = 0; node < instances; ++node)
     nodes.push_back({{"node", node}, {"host", fmt::format("worker-{}", node)}, {"cloud", flavor}});
-  const BuildInfo& build = build_info();
-  write_file_atomic(run.system_file(),
-                    dump_pretty({{"assay",
-                                  {{"version", build.version},
-                                   {"revision", build.revision},
-                                   {"dirty", build.dirty},
-                                   {"compiler", build.compiler},
-                                   {"build_type", build.build_type}}},
-                                 {"launcher", "modelarts"},
-                                 {"nodes", std::move(nodes)}}),
-                    /*sync=*/false);
+  write_system(run, "modelarts", std::move(nodes));
 }
 
 }  // namespace
@@ -112,7 +102,7 @@ std::string CloudController::execute() {
   cloud::ObsBucket bucket(client, credentials, obs, settings.bucket);
   // The first words with the services, without patience: what is wrong in the suite shows here.
   bucket.check(signals.asked());
-  write_system(run_, check_flavor(*jobs, plan));
+  describe_instances(run_, check_flavor(*jobs, plan));
 
   const CloudContext context{settings, run_, *jobs, bucket, journal, observer_, signals};
   int total = 0;

@@ -199,6 +199,13 @@ class WorkerTest : public ::testing::Test {
         {"data", "glyphs"}, {"train_size", 128}, {"eval_size", 40}, {"loader_threads", 1}};
     return trial;
   }
+  // One that ends only when it is told to.
+  static Trial endless(std::int64_t id) {
+    Trial endless = trial(id);
+    endless.epochs = 1'000'000;
+    endless.patience.epochs = 0;
+    return endless;
+  }
   static Json last_event(const std::string& out, const std::string& name) {
     Json found;
     for (const std::string_view line : split(out, '\n')) {
@@ -384,10 +391,7 @@ TEST_F(WorkerTest, ATrialThatNeedsTooMuchMemoryFailsAndTheWorkerGoesOn) {
 TEST_F(WorkerTest, ADroppedTrialEndsAndSignsOfLifeComeMeanwhile) {
   start();
   welcome();
-  Trial endless = trial(1);
-  endless.epochs = 1'000'000;
-  endless.patience.epochs = 0;
-  send(endless);
+  send(endless(1));
   while (alive_ == 0) expect<Epoch>();
   send(automl::Drop{1});
   const Finished finished = finish();
@@ -401,10 +405,7 @@ TEST_F(WorkerTest, ADroppedTrialEndsAndSignsOfLifeComeMeanwhile) {
 TEST_F(WorkerTest, StopEndsATrialUnderWay) {
   start();
   welcome();
-  Trial endless = trial(1);
-  endless.epochs = 1'000'000;
-  endless.patience.epochs = 0;
-  send(endless);
+  send(endless(1));
   expect<Epoch>();
   EXPECT_EQ(stop().status.code, 0);
 }
@@ -412,10 +413,7 @@ TEST_F(WorkerTest, StopEndsATrialUnderWay) {
 TEST_F(WorkerTest, ASignalEndsItWithoutAVerdictOnItsTrial) {
   start();
   welcome();
-  Trial endless = trial(1);
-  endless.epochs = 1'000'000;
-  endless.patience.epochs = 0;
-  send(endless);
+  send(endless(1));
   expect<Epoch>();
   ASSERT_EQ(::kill(std::stoi(read_file(pid_file())), SIGTERM), 0);
   try {
@@ -497,10 +495,7 @@ TEST_F(WorkerTest, ARefusedWorkerSaysWhy) {
 TEST_F(WorkerTest, ACoordinatorThatVanishesEndsTheWorker) {
   start();
   welcome();
-  Trial endless = trial(1);
-  endless.epochs = 1'000'000;
-  endless.patience.epochs = 0;
-  send(endless);
+  send(endless(1));
   expect<Epoch>();
   peer_.reset();
   const CommandResult result = end();
@@ -520,10 +515,7 @@ TEST_F(WorkerTest, GarbageEndsTheWorkerWithItsText) {
 TEST_F(WorkerTest, ATrialThatWasNotAskedForIsAnError) {
   start();
   welcome();
-  Trial endless = trial(1);
-  endless.epochs = 1'000'000;
-  endless.patience.epochs = 0;
-  send(endless);
+  send(endless(1));
   expect<Epoch>();
   send(trial(2));
   const CommandResult result = end();
