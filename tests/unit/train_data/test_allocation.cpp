@@ -1,5 +1,6 @@
 // The steady state allocates nothing: counted by replacing the global operator new of this program.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -33,33 +34,38 @@ void operator delete(void* memory, std::size_t) noexcept {
 namespace assay::train::data {
 namespace {
 
+// The smallest number of allocations of any pass after the first. A busy machine may give a loader
+// thread its first image, and with it its scratch memory, in any pass: only a path that allocates
+// for every image or batch does so in all of them.
 template <class Batch>
-std::size_t allocations_of_second_pass(const std::shared_ptr<const Source<Batch>>& source) {
+std::size_t allocations_of_a_steady_pass(const std::shared_ptr<const Source<Batch>>& source) {
   LoaderOptions options;
   options.batch_size = 8;
   options.threads = 2;
   Loader<Batch> loader(source, options);
   const auto pass = [&] {
+    const std::size_t before = g_allocations;
     for (std::int64_t i = 0; i < 2 * loader.batches_per_epoch(); ++i)
       static_cast<void>(loader.next());
+    return g_allocations - before;
   };
   pass();
-  const std::size_t before = g_allocations;
-  pass();
-  return g_allocations - before;
+  std::size_t fewest = pass();
+  for (int more = 0; more < 20 && fewest > 0; ++more) fewest = std::min(fewest, pass());
+  return fewest;
 }
 
 TEST(Allocation, GeneratedImagesNeedNoneInTheSteadyState) {
   ImageSetOptions options;
   options.train_size = 64;
-  EXPECT_EQ(allocations_of_second_pass(open_image_set(options).train), 0U);
+  EXPECT_EQ(allocations_of_a_steady_pass(open_image_set(options).train), 0U);
 }
 
 TEST(Allocation, GeneratedTextNeedsNoneInTheSteadyState) {
   TextSetOptions options;
   options.train_size = 64;
   options.eval_size = 2;
-  EXPECT_EQ(allocations_of_second_pass(open_text_set(options).train), 0U);
+  EXPECT_EQ(allocations_of_a_steady_pass(open_text_set(options).train), 0U);
 }
 
 TEST(Allocation, JpegsOfOneSizeWithoutCropsNeedNoneInTheSteadyState) {
@@ -74,7 +80,7 @@ TEST(Allocation, JpegsOfOneSizeWithoutCropsNeedNoneInTheSteadyState) {
   options.path = folder.path();
   options.image_size = 32;
   options.augment = false;  // with crops, scratch memory grows to the largest one first
-  EXPECT_EQ(allocations_of_second_pass(open_image_set(options).train), 0U);
+  EXPECT_EQ(allocations_of_a_steady_pass(open_image_set(options).train), 0U);
 }
 
 }  // namespace
