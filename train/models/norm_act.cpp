@@ -15,7 +15,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct FusedNormAct : torch::autograd::Function<FusedNormAct> {
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
+  // Gives y twice, once for each reader.
+  static variable_list forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& weight, const torch::Tensor& bias,
                                const MaybeTensor& addend, torch::nn::BatchNorm2dImpl* norm,
                                bool relu) {
@@ -41,9 +42,11 @@ struct FusedNormAct : torch::autograd::Function<FusedNormAct> {
     torch::Tensor y = torch::empty_like(x);
     norm_forward(shape, x.data_ptr<float>(), addend ? addend->data_ptr<float>() : nullptr, scale,
                  shift, relu, y.data_ptr<float>());
-    context->save_for_backward({x, weight, saved, relu ? y : torch::Tensor()});
+    context->set_materialize_grads(false);
+    context->save_for_backward({x, weight, saved, relu && addend ? y : torch::Tensor()});
+    context->saved_data["relu"] = relu;
     context->saved_data["addend"] = addend.has_value();
-    return y;
+    return {y, y.detach()};
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -52,22 +55,37 @@ struct FusedNormAct : torch::autograd::Function<FusedNormAct> {
     const torch::Tensor& weight = kept[1];
     const torch::Tensor& saved = kept[2];
     const torch::Tensor& y = kept[3];
-    const bool relu = y.defined();
-    const torch::Tensor dy = gradients[0].contiguous(torch::MemoryFormat::ChannelsLast);
+    const bool relu = context->saved_data["relu"].toBool();
+    const bool has_addend = context->saved_data["addend"].toBool();
+    if (!gradients[0].defined()) std::swap(gradients[0], gradients[1]);
+    if (!gradients[0].defined()) return variable_list(6);
+    const auto channels_last = [](const torch::Tensor& t) {
+      return t.contiguous(torch::MemoryFormat::ChannelsLast);
+    };
+    const torch::Tensor dy = channels_last(gradients[0]);
+    const torch::Tensor other =
+        gradients[1].defined() ? channels_last(gradients[1]) : torch::Tensor();
     const std::int64_t channels = x.size(1);
     const NormShape shape{x.numel() / channels, channels};
     const float* const mean = saved.data_ptr<float>();
     const float* const inverse = mean + channels;
-    // What the addend gets is what the norm gets too; written once, when there is one.
-    torch::Tensor gradient = dy;
-    const bool keep = relu && context->saved_data["addend"].toBool();
-    if (keep) gradient = torch::empty_like(dy);
+    NormGradient gradient;
+    gradient.dy = dy.data_ptr<float>();
+    gradient.other = other.defined() ? other.data_ptr<float>() : nullptr;
+    if (y.defined()) {
+      gradient.y = y.data_ptr<float>();
+    } else if (relu) {
+      gradient.scale = inverse + channels;
+      gradient.shift = gradient.scale + channels;
+    }
+    // What the addend gets is what the norm gets too.
+    const bool keep = other.defined() || y.defined();
+    const torch::Tensor masked = keep ? torch::empty_like(dy) : dy;
     const auto count = static_cast<std::size_t>(channels);
     std::vector<double> sum(count);
     std::vector<double> product(count);
-    norm_backward_sums(shape, x.data_ptr<float>(), relu ? y.data_ptr<float>() : nullptr,
-                       dy.data_ptr<float>(), mean, inverse, relu,
-                       keep ? gradient.data_ptr<float>() : nullptr, sum.data(), product.data());
+    norm_backward_sums(shape, x.data_ptr<float>(), gradient, mean, inverse,
+                       keep ? masked.data_ptr<float>() : nullptr, sum.data(), product.data());
     torch::Tensor dweight = torch::empty_like(weight);
     torch::Tensor dbias = torch::empty_like(weight);
     std::vector<float> a(count);
@@ -85,15 +103,17 @@ struct FusedNormAct : torch::autograd::Function<FusedNormAct> {
       b[i] = static_cast<float>(slope);
       c[i] = static_cast<float>(-scale * sum[i] / rows - slope * static_cast<double>(mean[i]));
     }
+    if (keep) {
+      gradient = {};
+      gradient.dy = masked.data_ptr<float>();
+    }
     torch::Tensor dx = torch::empty_like(x);
-    norm_backward_input(shape, x.data_ptr<float>(), relu && !keep ? y.data_ptr<float>() : nullptr,
-                        gradient.data_ptr<float>(), a.data(), b.data(), c.data(),
+    norm_backward_input(shape, x.data_ptr<float>(), gradient, a.data(), b.data(), c.data(),
                         dx.data_ptr<float>());
-    const bool has_addend = context->saved_data["addend"].toBool();
     return {dx,
             dweight,
             dbias,
-            has_addend ? gradient : torch::Tensor(),
+            has_addend ? masked : torch::Tensor(),
             torch::Tensor(),
             torch::Tensor()};
   }
@@ -129,25 +149,25 @@ bool is_fusable(const torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
 
 torch::Tensor norm_act(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
                        const torch::Tensor& addend, bool relu) {
+  return norm_act_fork(norm, x, addend, relu).main;
+}
+
+Fork norm_act_fork(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
+                   const torch::Tensor& addend, bool relu) {
 #if defined(ASSAY_TRAIN_KERNELS)
-  if (cuda_norm_fits(norm, x)) return cuda_norm_act(norm, x, addend, relu).main;
+  if (cuda_norm_fits(norm, x)) return cuda_norm_act(norm, x, addend, relu);
 #endif
-  if (is_fusable(norm, x, addend))
-    return FusedNormAct::apply(x, norm.weight, norm.bias,
-                               addend.defined() ? MaybeTensor(addend) : MaybeTensor(), &norm, relu);
+  if (is_fusable(norm, x, addend)) {
+    const variable_list both =
+        FusedNormAct::apply(x, norm.weight, norm.bias,
+                            addend.defined() ? MaybeTensor(addend) : MaybeTensor(), &norm, relu);
+    return {both[0], both[1]};
+  }
   torch::Tensor y = torch::batch_norm(x, norm.weight, norm.bias, norm.running_mean,
                                       norm.running_var, norm.is_training(),
                                       norm.options.momentum().value(), norm.options.eps(), true);
   if (addend.defined()) y = y.add_(addend);
-  return relu ? y.relu_() : y;
-}
-
-Fork norm_act_fork(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
-                   const torch::Tensor& addend) {
-#if defined(ASSAY_TRAIN_KERNELS)
-  if (cuda_norm_fits(norm, x)) return cuda_norm_act(norm, x, addend, true);
-#endif
-  return Fork(norm_act(norm, x, addend));
+  return Fork(relu ? y.relu_() : y);
 }
 
 torch::Tensor norm_act_pool(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x) {

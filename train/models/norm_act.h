@@ -10,9 +10,9 @@ namespace assay::train {
 [[nodiscard]] torch::Tensor norm_act(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
                                      const torch::Tensor& addend = {}, bool relu = true);
 
-/// norm_act() with an addend and relu, for the end of a residual block.
+/// norm_act() for two readers, as at the end of a residual block.
 [[nodiscard]] Fork norm_act_fork(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
-                                 const torch::Tensor& addend);
+                                 const torch::Tensor& addend = {}, bool relu = true);
 
 /// The largest of norm_act(x) in windows of 3×3 with stride 2 and padding 1.
 [[nodiscard]] torch::Tensor norm_act_pool(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x);

@@ -47,54 +47,86 @@ ASSAY_CLONES void transform_add(std::int64_t rows, std::int64_t channels, const 
     }
 }
 
-// Raw sums of g and g·x; the caller moves them to the mean.
-ASSAY_CLONES void add_products(std::int64_t rows, std::int64_t channels, const float* __restrict x,
-                               const float* __restrict y, const float* __restrict dy,
-                               const float* __restrict mean, float* __restrict sum,
-                               float* __restrict product) {
-  for (std::int64_t r = 0; r < rows; ++r, x += channels, y += channels, dy += channels)
+// Where relu let the value pass.
+enum class Mask { everywhere, where_y, where_x };
+
+// Each pointer at the first row of a block.
+struct Rows {
+  const float* x;
+  const float* dy;
+  const float* other;
+  const float* y;
+
+  Rows(const float* from, const NormGradient& gradient, std::int64_t at)
+      : x(from + at),
+        dy(gradient.dy + at),
+        other(gradient.other == nullptr ? nullptr : gradient.other + at),
+        y(gradient.y == nullptr ? nullptr : gradient.y + at) {}
+};
+
+// Sums of g and g · (x - mean). All loads are unconditional: a load that depends on the mask is a
+// masked one, which halves the speed.
+template <Mask kMask, bool kOther, bool kKeep>
+[[gnu::always_inline]] inline void add_products(std::int64_t rows, std::int64_t channels,
+                                                const Rows& in, const float* __restrict scale,
+                                                const float* __restrict shift,
+                                                const float* __restrict mean,
+                                                float* __restrict masked, float* __restrict sum,
+                                                float* __restrict product) {
+  const float* __restrict x = in.x;
+  const float* __restrict dy = in.dy;
+  const float* __restrict other = in.other;
+  const float* __restrict y = in.y;
+  for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < channels; ++c) {
-      const float g = y[c] > 0.0F ? dy[c] : 0.0F;
+      const float value = x[c];
+      float g = dy[c];
+      if constexpr (kOther) g += other[c];
+      if constexpr (kMask == Mask::where_y) {
+        const float result = y[c];
+        g = result > 0.0F ? g : 0.0F;
+      } else if constexpr (kMask == Mask::where_x) {
+        const float result = value * scale[c] + shift[c];
+        g = result > 0.0F ? g : 0.0F;
+      }
+      if constexpr (kKeep) masked[c] = g;
       sum[c] += g;
-      product[c] += g * (x[c] - mean[c]);
+      product[c] += g * (value - mean[c]);
     }
+    x += channels;
+    dy += channels;
+    if constexpr (kOther) other += channels;
+    if constexpr (kMask == Mask::where_y) y += channels;
+    if constexpr (kKeep) masked += channels;
+  }
 }
 
-ASSAY_CLONES void add_products_keep(std::int64_t rows, std::int64_t channels,
-                                    const float* __restrict x, const float* __restrict y,
-                                    const float* __restrict dy, const float* __restrict mean,
-                                    float* __restrict gradient, float* __restrict sum,
-                                    float* __restrict product) {
-  for (std::int64_t r = 0; r < rows;
-       ++r, x += channels, y += channels, dy += channels, gradient += channels)
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const float g = y[c] > 0.0F ? dy[c] : 0.0F;
-      gradient[c] = g;
-      sum[c] += g;
-      product[c] += g * (x[c] - mean[c]);
-    }
-}
-
-ASSAY_CLONES void add_products_plain(std::int64_t rows, std::int64_t channels,
-                                     const float* __restrict x, const float* __restrict dy,
-                                     const float* __restrict mean, float* __restrict sum,
-                                     float* __restrict product) {
-  for (std::int64_t r = 0; r < rows; ++r, x += channels, dy += channels)
-    for (std::int64_t c = 0; c < channels; ++c) {
-      sum[c] += dy[c];
-      product[c] += dy[c] * (x[c] - mean[c]);
-    }
-}
+// The function for one combination, compiled for every vector width.
+#define ASSAY_PRODUCTS(name, mask, other, keep)                                                    \
+  ASSAY_CLONES void name(std::int64_t rows, std::int64_t channels, const Rows& in,                 \
+                         const float* scale, const float* shift, const float* mean, float* masked, \
+                         float* sum, float* product) {                                             \
+    add_products<mask, other, keep>(rows, channels, in, scale, shift, mean, masked, sum, product); \
+  }
+ASSAY_PRODUCTS(products_plain, Mask::everywhere, false, false)
+ASSAY_PRODUCTS(products_x, Mask::where_x, false, false)
+ASSAY_PRODUCTS(products_plain_two, Mask::everywhere, true, true)
+ASSAY_PRODUCTS(products_x_two, Mask::where_x, true, true)
+ASSAY_PRODUCTS(products_y, Mask::where_y, false, true)
+ASSAY_PRODUCTS(products_y_two, Mask::where_y, true, true)
+#undef ASSAY_PRODUCTS
 
 ASSAY_CLONES void input_masked(std::int64_t rows, std::int64_t channels, const float* __restrict x,
-                               const float* __restrict y, const float* __restrict dy,
-                               const float* __restrict a, const float* __restrict b,
-                               const float* __restrict c0, float* __restrict dx) {
-  for (std::int64_t r = 0; r < rows;
-       ++r, x += channels, y += channels, dy += channels, dx += channels)
+                               const float* __restrict dy, const float* __restrict scale,
+                               const float* __restrict shift, const float* __restrict a,
+                               const float* __restrict b, const float* __restrict c0,
+                               float* __restrict dx) {
+  for (std::int64_t r = 0; r < rows; ++r, x += channels, dy += channels, dx += channels)
     for (std::int64_t c = 0; c < channels; ++c) {
-      const float g = y[c] > 0.0F ? dy[c] : 0.0F;
-      dx[c] = a[c] * g + (b[c] * x[c] + c0[c]);
+      const float value = x[c];
+      const float up = dy[c];
+      const float g = value * scale[c] + shift[c] > 0.0F ? up : 0.0F;
+      dx[c] = a[c] * g + (b[c] * value + c0[c]);
     }
 }
 
@@ -170,31 +202,33 @@ void norm_forward(const NormShape& shape, const float* x, const float* addend, c
   });
 }
 
-void norm_backward_sums(const NormShape& shape, const float* x, const float* y, const float* dy,
-                        const float* mean, const float* inverse, bool relu, float* gradient,
-                        double* sum, double* product) {
+void norm_backward_sums(const NormShape& shape, const float* x, const NormGradient& gradient,
+                        const float* mean, const float* inverse, float* masked, double* sum,
+                        double* product) {
+  const bool two = gradient.other != nullptr;
+  auto* kernel = two ? products_plain_two : products_plain;
+  if (gradient.y != nullptr)
+    kernel = two ? products_y_two : products_y;
+  else if (gradient.scale != nullptr)
+    kernel = two ? products_x_two : products_x;
   add_blocks(shape, sum, product,
              [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
                const std::int64_t at = row * shape.channels;
-               if (!relu)
-                 add_products_plain(rows, shape.channels, x + at, dy + at, mean, first, second);
-               else if (gradient != nullptr)
-                 add_products_keep(rows, shape.channels, x + at, y + at, dy + at, mean,
-                                   gradient + at, first, second);
-               else
-                 add_products(rows, shape.channels, x + at, y + at, dy + at, mean, first, second);
+               kernel(rows, shape.channels, Rows(x, gradient, at), gradient.scale, gradient.shift,
+                      mean, masked == nullptr ? nullptr : masked + at, first, second);
              });
   for (std::int64_t c = 0; c < shape.channels; ++c) product[c] *= static_cast<double>(inverse[c]);
 }
 
-void norm_backward_input(const NormShape& shape, const float* x, const float* y, const float* dy,
+void norm_backward_input(const NormShape& shape, const float* x, const NormGradient& gradient,
                          const float* a, const float* b, const float* c, float* dx) {
   Blocks(shape).each(shape, [&](std::int64_t, std::int64_t row, std::int64_t rows) {
     const std::int64_t at = row * shape.channels;
-    if (y == nullptr)
-      input_plain(rows, shape.channels, x + at, dy + at, a, b, c, dx + at);
+    if (gradient.scale == nullptr)
+      input_plain(rows, shape.channels, x + at, gradient.dy + at, a, b, c, dx + at);
     else
-      input_masked(rows, shape.channels, x + at, y + at, dy + at, a, b, c, dx + at);
+      input_masked(rows, shape.channels, x + at, gradient.dy + at, gradient.scale, gradient.shift,
+                   a, b, c, dx + at);
   });
 }
 

@@ -20,16 +20,23 @@ void norm_statistics(const NormShape& shape, const float* x, double* mean, doubl
 void norm_forward(const NormShape& shape, const float* x, const float* addend, const float* scale,
                   const float* shift, bool relu, float* y);
 
-/// `gradient` = dy where y > 0 (with `relu`), else dy; `sum` and `product` are the sums over rows
-/// of the gradient and of gradient · (x - mean) · inverse. `gradient` may be null when it is not
-/// wanted.
-void norm_backward_sums(const NormShape& shape, const float* x, const float* y, const float* dy,
-                        const float* mean, const float* inverse, bool relu, float* gradient,
-                        double* sum, double* product);
+/// What a norm's output gets back from its readers, cut where relu cut.
+struct NormGradient {
+  const float* dy = nullptr;
+  const float* other = nullptr;  ///< a second reader's, to be added; null: there is one reader
+  const float* y = nullptr;      ///< passes where y > 0; null: see scale
+  const float* scale = nullptr;  ///< per channel, with shift: passes where x · scale + shift > 0;
+  const float* shift = nullptr;  ///< null, and y too: passes everywhere
+};
 
-/// dx = a · g + b · x + c per channel, with g as above (from dy and y, or ready-made when y is
-/// null).
-void norm_backward_input(const NormShape& shape, const float* x, const float* y, const float* dy,
+/// `sum` and `product`: the sums over rows of the gradient and of gradient · (x - mean) · inverse.
+/// `masked` gets the gradient itself; it may be null where `other` and `y` are.
+void norm_backward_sums(const NormShape& shape, const float* x, const NormGradient& gradient,
+                        const float* mean, const float* inverse, float* masked, double* sum,
+                        double* product);
+
+/// dx = a · gradient + b · x + c per channel. The gradient has neither `other` nor `y`.
+void norm_backward_input(const NormShape& shape, const float* x, const NormGradient& gradient,
                          const float* a, const float* b, const float* c, float* dx);
 
 }  // namespace assay::train

@@ -138,8 +138,7 @@ torch::Tensor ResNetImpl::stem(const torch::Tensor& x) {
 
 torch::Tensor ResNetImpl::forward(torch::Tensor x) {
   x = stem(x);
-  x = options_.small_images ? norm_act(*bn1_, x) : norm_act_pool(*bn1_, x);
-  Fork y(x);
+  Fork y = options_.small_images ? norm_act_fork(*bn1_, x) : Fork(norm_act_pool(*bn1_, x));
   for (ResidualBlock& block : stages_) y = block->forward(y);
   x = torch::adaptive_avg_pool2d(y.main, {1, 1}).flatten(1);
   return linear(x, fc_->weight, fc_->bias);

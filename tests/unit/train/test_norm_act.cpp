@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include <gtest/gtest.h>
 
 #include "train/models/norm_act.h"
@@ -6,10 +8,10 @@ namespace assay::train {
 namespace {
 
 // Against the composition of libtorch operators that norm_act stands for, in double precision.
-class NormActTest : public ::testing::TestWithParam<std::tuple<std::int64_t, bool, bool>> {};
+class NormActTest : public ::testing::TestWithParam<std::tuple<std::int64_t, bool, bool, bool>> {};
 
 TEST_P(NormActTest, EqualsItsPartsForwardAndBackward) {
-  const auto [channels, with_addend, relu] = GetParam();
+  const auto [channels, with_addend, relu, two_readers] = GetParam();
   torch::manual_seed(9);
   torch::nn::BatchNorm2d norm(channels);
   {
@@ -37,7 +39,8 @@ TEST_P(NormActTest, EqualsItsPartsForwardAndBackward) {
   torch::Tensor exact_x = copy(x);
   torch::Tensor exact_addend = copy(addend);
 
-  const torch::Tensor y = norm_act(*norm, x, addend, relu);
+  const Fork fork = norm_act_fork(*norm, x, addend, relu);
+  const torch::Tensor y = fork.main;
   torch::Tensor expected = exact->forward(exact_x);
   if (with_addend) expected = expected + exact_addend;
   if (relu) expected = torch::relu(expected);
@@ -49,8 +52,12 @@ TEST_P(NormActTest, EqualsItsPartsForwardAndBackward) {
   EXPECT_TRUE(near(norm->running_var, exact->running_var));
 
   const torch::Tensor up = torch::randn_like(y);
-  y.backward(up);
-  expected.backward(up.to(torch::kDouble));
+  const torch::Tensor other = two_readers ? torch::randn_like(y) : torch::zeros_like(y);
+  if (two_readers)
+    torch::autograd::backward({fork.main, fork.skip}, {up, other});
+  else
+    y.backward(up);
+  expected.backward((up + other).to(torch::kDouble));
   EXPECT_TRUE(near(x.grad(), exact_x.grad()));
   EXPECT_TRUE(near(norm->weight.grad(), exact->weight.grad()));
   EXPECT_TRUE(near(norm->bias.grad(), exact->bias.grad()));
@@ -70,7 +77,17 @@ TEST_P(NormActTest, EqualsItsPartsForwardAndBackward) {
 // More channels than a block has elements, fewer than a vector, and ordinary ones.
 INSTANTIATE_TEST_SUITE_P(Shapes, NormActTest,
                          ::testing::Combine(::testing::Values(3, 16, 20000), ::testing::Bool(),
-                                            ::testing::Bool()));
+                                            ::testing::Bool(), ::testing::Bool()));
+
+// at::parallel_for is compiled into its caller, serially where that one knows no OpenMP.
+TEST(ThreadsTest, LoopsOfThisProgramRunOnSeveral) {
+  const int before = at::get_num_threads();
+  at::set_num_threads(2);
+  std::atomic<int> parts{0};
+  at::parallel_for(0, 2, 1, [&](std::int64_t, std::int64_t) { ++parts; });
+  at::set_num_threads(before);
+  EXPECT_EQ(parts, 2);
+}
 
 TEST(NormActNanTest, ANanInTheInputIsNotHidden) {
   torch::nn::BatchNorm2d norm(4);
