@@ -62,8 +62,12 @@ target_include_directories(assay_torch SYSTEM INTERFACE ${torch_include} ${ASSAY
 target_link_libraries(assay_torch INTERFACE ${ASSAY_TORCH_CPU} ${ASSAY_TORCH_C10} ${CMAKE_DL_LIBS})
 
 # at::parallel_for is a template: where OpenMP is off for the caller, its loops run on one thread.
-find_package(OpenMP REQUIRED COMPONENTS CXX)
-target_link_libraries(assay_torch INTERFACE OpenMP::OpenMP_CXX)
+find_package(OpenMP COMPONENTS CXX)
+if(OpenMP_CXX_FOUND)
+  target_link_libraries(assay_torch INTERFACE OpenMP::OpenMP_CXX)
+else()
+  message(WARNING "assay-train: this compiler has no OpenMP; its own loops run on one thread")
+endif()
 
 # PyTorch brings headers of its own fmt, which hide the system's, but not the library.
 get_target_property(fmt_include fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)

@@ -1,5 +1,9 @@
 #include "train/loop/device.h"
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
 #include <algorithm>
 #include <cstdlib>
 #include <unordered_map>
@@ -77,6 +81,10 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
         omp != nullptr && std::atoi(omp) > 0 ? std::atoi(omp) : std::max(1, usable_cpus() / ranks);
   }
   at::set_num_threads(count);
+#if defined(_OPENMP)
+  omp_set_num_threads(
+      count);  // PyTorch's packages bring an OpenMP of their own beside the system's
+#endif
   return count;
 }
 
