@@ -31,8 +31,33 @@ constexpr std::array<std::uint32_t, 64> kSines = {
 constexpr std::array<std::array<int, 4>, 4> kRotations = {
     {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}}};
 
-// The same code for processors with and without AVX2; the loader chooses.
-__attribute__((target_clones("avx2", "default"))) void blocks(
+// Eight words of each of eight lanes, to the eight lanes of each of eight words.
+[[gnu::always_inline]] inline void transpose(std::array<Lanes, 8>& r) {
+  const auto pairs = [](const Lanes& a, const Lanes& b, Lanes& low, Lanes& high) {
+    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+    high = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  };
+  const auto quads = [](const Lanes& a, const Lanes& b, Lanes& low, Lanes& high) {
+    low = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+    high = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+  };
+  std::array<Lanes, 8> p;
+  for (std::size_t i = 0; i < 8; i += 2) pairs(r[i], r[i + 1], p[i], p[i + 1]);
+  std::array<Lanes, 8> q;
+  for (std::size_t i = 0; i < 8; i += 4) {
+    quads(p[i], p[i + 2], q[i], q[i + 1]);
+    quads(p[i + 1], p[i + 3], q[i + 2], q[i + 3]);
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    r[i] = __builtin_shufflevector(q[i], q[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    r[i + 4] = __builtin_shufflevector(q[i], q[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+}
+
+// The same code for processors with AVX-512 (which rotates, and joins three operands at once), with
+// AVX2 and with neither; the loader chooses. By level: a name such as skylake-avx512 means that
+// processor alone, not its successors.
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) void blocks(
     std::array<std::array<std::uint32_t, kLanes>, 4>& state,
     const std::array<const unsigned char*, kLanes>& data, std::size_t size) {
   Lanes a, b, c, d;
@@ -42,10 +67,12 @@ __attribute__((target_clones("avx2", "default"))) void blocks(
   std::memcpy(&d, state[3].data(), sizeof d);
   for (std::size_t at = 0; at < size; at += 64) {
     std::array<Lanes, 16> words;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      std::array<std::uint32_t, 16> block;
-      std::memcpy(block.data(), data[lane] + at, 64);  // little-endian, as MD5 is
-      for (std::size_t i = 0; i < 16; ++i) words[i][lane] = block[i];
+    for (std::size_t half = 0; half < 2; ++half) {
+      std::array<Lanes, 8> rows;
+      for (std::size_t lane = 0; lane < kLanes; ++lane)  // little-endian, as MD5 is
+        std::memcpy(&rows[lane], data[lane] + at + 32 * half, 32);
+      transpose(rows);
+      for (std::size_t i = 0; i < 8; ++i) words[8 * half + i] = rows[i];
     }
     const Lanes a0 = a, b0 = b, c0 = c, d0 = d;
 #pragma GCC unroll 64
@@ -64,7 +91,7 @@ __attribute__((target_clones("avx2", "default"))) void blocks(
         f = c ^ (b | ~d);
         word = (7 * i) % 16;
       }
-      const Lanes sum = a + f + words[word] + kSines[i];
+      const Lanes sum = (a + words[word] + kSines[i]) + f;  // f, the last to be known, last
       const int by = kRotations[i / 16][i % 4];
       a = d;
       d = c;
@@ -142,7 +169,8 @@ void read_fully(int file, std::uint64_t offset, unsigned char* to, std::size_t s
 }  // namespace
 
 std::vector<std::string> md5_of_parts(const std::filesystem::path& path, std::uint64_t size,
-                                      std::uint64_t part_size, const std::stop_token& stop) {
+                                      std::uint64_t part_size, const std::stop_token& stop,
+                                      const PartIsThere& wait) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file)
     throw system_error(ErrorKind::environment, "cannot read the file", path.string(), errno);
@@ -150,6 +178,11 @@ std::vector<std::string> md5_of_parts(const std::filesystem::path& path, std::ui
   std::vector<unsigned char> buffer(piece * kLanes);
   std::vector<std::string> out;
   const std::uint64_t whole = size / part_size;
+  const auto await = [&](std::uint64_t part, std::uint64_t bytes) {
+    if (wait) wait(static_cast<std::size_t>(part), bytes, stop);
+    if (stop.stop_requested())
+      throw Error(ErrorKind::environment, "hashing was cancelled", path.string());
+  };
   for (std::uint64_t first = 0; first < whole; first += kLanes) {
     const auto used = static_cast<std::size_t>(std::min<std::uint64_t>(kLanes, whole - first));
     std::array<const unsigned char*, kLanes> pointers{};
@@ -158,9 +191,8 @@ std::vector<std::string> md5_of_parts(const std::filesystem::path& path, std::ui
       pointers[lane] = buffer.data() + (lane < used ? lane : 0) * piece;
     Md5Lanes md5;
     for (std::uint64_t at = 0;; at += piece) {
-      if (stop.stop_requested())
-        throw Error(ErrorKind::environment, "hashing was cancelled", path.string());
       const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(piece, part_size - at));
+      for (std::size_t lane = 0; lane < used; ++lane) await(first + lane, at + now);
       for (std::size_t lane = 0; lane < used; ++lane)
         read_fully(file.get(), (first + lane) * part_size + at, buffer.data() + lane * piece, now,
                    path);
@@ -179,6 +211,7 @@ std::vector<std::string> md5_of_parts(const std::filesystem::path& path, std::ui
     Digest md5(Hash::md5);
     for (std::uint64_t at = 0; at < rest; at += buffer.size()) {
       const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), rest - at));
+      await(whole, at + now);
       read_fully(file.get(), whole * part_size + at, buffer.data(), now, path);
       md5.update({reinterpret_cast<const char*>(buffer.data()), now});
     }

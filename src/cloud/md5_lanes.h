@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -29,10 +30,16 @@ class Md5Lanes {
   static std::array<std::array<std::uint32_t, kLanes>, 4> initial();
 };
 
+/// Returns when the first `bytes` of a part are there, or `stop` is requested.
+using PartIsThere =
+    std::function<void(std::size_t part, std::uint64_t bytes, const std::stop_token& stop)>;
+
 /// The raw MD5s of a file's parts of `part_size` bytes each, the last one what is left. Throws
-/// Error of kind environment, also when `stop` is requested.
+/// Error of kind environment, also when `stop` is requested. With `wait`, the file may still be
+/// written: nothing is read before it was waited for.
 [[nodiscard]] std::vector<std::string> md5_of_parts(const std::filesystem::path& path,
                                                     std::uint64_t size, std::uint64_t part_size,
-                                                    const std::stop_token& stop = {});
+                                                    const std::stop_token& stop = {},
+                                                    const PartIsThere& wait = {});
 
 }  // namespace assay::cloud

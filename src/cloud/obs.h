@@ -101,8 +101,11 @@ class ObsBucket {
   std::string finish_upload(const std::string& key, const std::string& upload,
                             const std::vector<std::string>& etags, const std::string& expected,
                             const std::stop_token& stop);
+  /// `written` is told of every piece when it is in the file.
   void fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size, int file,
-                   const std::filesystem::path& path, const std::stop_token& stop);
+                   const std::filesystem::path& path,
+                   const std::function<void(std::uint64_t bytes)>& written,
+                   const std::stop_token& stop);
   [[nodiscard]] Error arrived_changed(const std::string& key, const std::string& ours,
                                       const std::string& theirs,
                                       const std::filesystem::path& path) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <future>
 #include <mutex>
 
@@ -47,6 +48,29 @@ struct StopOnExit {
   StopOnExit(const StopOnExit&) = delete;
   StopOnExit& operator=(const StopOnExit&) = delete;
   ~StopOnExit() { source.request_stop(); }
+};
+
+/// How far each part of a file has arrived.
+class Arrivals {
+ public:
+  explicit Arrivals(std::size_t parts) : arrived_(parts, 0) {}
+
+  void add(std::size_t part, std::uint64_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      arrived_[part] += bytes;
+    }
+    changed_.notify_all();
+  }
+  void wait(std::size_t part, std::uint64_t bytes, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [&] { return arrived_[part] >= bytes; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<std::uint64_t> arrived_;
 };
 
 bool is_md5(const std::string& etag) {
@@ -195,6 +219,7 @@ std::string ObsBucket::finish_upload(const std::string& key, const std::string& 
 
 void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size,
                             int file, const std::filesystem::path& path,
+                            const std::function<void(std::uint64_t)>& written,
                             const std::stop_token& stop) {
   std::uint64_t done = 0;
   http::Request ask = request("GET", object.key);
@@ -218,6 +243,7 @@ void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std:
       done += static_cast<std::uint64_t>(n);
       left.remove_prefix(static_cast<std::size_t>(n));
     }
+    written(piece.size());
   };
   (void)send_or_throw(ask, object.key, exchange);
   if (done != size)
@@ -256,13 +282,31 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
       ::open(partial.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (same ? 0 : O_TRUNC), 0644));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(object->size)) != 0)
     throw system_error(ErrorKind::environment, "cannot write the file", partial.string(), errno);
+  Arrivals arrivals(count);
+  // Beside the transfer, as in put_parts. Parts of a size that is not known, as other programs send
+  // them, cannot be checked.
+  std::stop_source hashing;
+  std::future<std::vector<std::string>> hashes;
+  if (!object->encrypted && !is_md5(object->etag) && object->sent_part_size == part && count > 0)
+    hashes = std::async(std::launch::async, [&, token = hashing.get_token()] {
+      return md5_of_parts(partial, object->size, part, token,
+                          [&](std::size_t i, std::uint64_t bytes, const std::stop_token& given_up) {
+                            arrivals.wait(i, bytes, given_up);
+                          });
+    });
+  const StopOnExit when_the_transfer_fails{hashing};
   std::mutex mutex;
   std::uint64_t fetched = 0;
   run_parallel(count, options_.parallel, stop, [&](std::size_t i, const std::stop_token& inner) {
-    if (complete[i] != 0) return;
     const std::uint64_t at = i * part;
     const std::uint64_t size = std::min(part, object->size - at);
-    fetch_slice(*object, at, size, file.get(), partial, inner);
+    if (complete[i] != 0) {
+      arrivals.add(i, size);
+      return;
+    }
+    fetch_slice(
+        *object, at, size, file.get(), partial,
+        [&](std::uint64_t bytes) { arrivals.add(i, bytes); }, inner);
     const std::lock_guard lock(mutex);
     fetched += size;
     complete[i] = 1;
@@ -273,12 +317,11 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
     write_file_atomic(
         notes, dump_line({{"etag", object->etag}, {"part_size", part}, {"complete", done}}), false);
   });
-  // Parts of a size that is not known, as other programs send them, cannot be checked.
   std::string actual;
-  if (!object->encrypted && is_md5(object->etag))
+  if (hashes.valid())
+    actual = etag_of_parts(hashes.get());
+  else if (!object->encrypted && is_md5(object->etag))
     actual = to_hex(md5_of_file(partial, object->size));
-  else if (!object->encrypted && object->sent_part_size == part && count > 0)
-    actual = etag_of_parts(md5_of_parts(partial, object->size, part));
   std::error_code error;
   std::filesystem::remove(notes, error);
   if (!actual.empty() && actual != object->etag) {

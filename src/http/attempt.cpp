@@ -208,7 +208,7 @@ void set_up(CURL* curl, Running& running, HeaderList& headers,
   if (!options.proxy.empty()) curl_easy_setopt(curl, CURLOPT_PROXY, options.proxy.c_str());
   curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 128L << 10);
+  curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, running.exchange.receive ? 512L << 10 : 128L << 10);
   const auto whole_ms = [](Nanoseconds d) { return static_cast<long>(d.count() / 1'000'000); };
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, whole_ms(options.connect_timeout));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
