@@ -18,7 +18,6 @@ constexpr int lanes = 4;
 using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
 using LanesInMemory =
     double __attribute__((vector_size(lanes * sizeof(double)), aligned(sizeof(double)), may_alias));
-using LaneOrder = std::int64_t __attribute__((vector_size(lanes * sizeof(double))));
 
 double rounded(double cost) {
   constexpr double shift = 1.5 * static_cast<double>(std::int64_t{1} << 12);  // 2⁵² · 2⁻⁴⁰
@@ -58,9 +57,6 @@ __attribute__((target_clones("avx2", "default"))) double banded(const std::uint1
                                                                 double* rows, int band) {
   const Lanes none = {far, far, far, far};
   const Lanes one = {1, 1, 1, 1};
-  const LaneOrder by_one = {4, 0, 1, 2};
-  const LaneOrder by_two = {4, 4, 0, 1};
-  const LaneOrder last = {3, 3, 3, 3};
   double* previous = rows;
   double* row = rows + m + 1 + slack;
   std::fill(rows, rows + 2 * (m + 1 + slack), far);
@@ -80,17 +76,17 @@ __attribute__((target_clones("avx2", "default"))) double banded(const std::uint1
                              *reinterpret_cast<const LanesInMemory*>(cost + j + lanes);
       x = x_change < x ? x_change : x;
       y = y_change < y ? y_change : y;
-      const Lanes x1 = __builtin_shuffle(x, none, by_one);
-      const Lanes y1 = __builtin_shuffle(y, none, by_one);
+      const Lanes x1 = __builtin_shufflevector(x, none, 4, 0, 1, 2);
+      const Lanes y1 = __builtin_shufflevector(y, none, 4, 0, 1, 2);
       x = x1 < x ? x1 : x;
       y = y1 < y ? y1 : y;
-      const Lanes x2 = __builtin_shuffle(x, none, by_two);
-      const Lanes y2 = __builtin_shuffle(y, none, by_two);
+      const Lanes x2 = __builtin_shufflevector(x, none, 4, 4, 0, 1);
+      const Lanes y2 = __builtin_shufflevector(y, none, 4, 4, 0, 1);
       x = x2 < x ? x2 : x;
       y = y2 < y ? y2 : y;
-      const Lanes x_last = __builtin_shuffle(x, last);
+      const Lanes x_last = __builtin_shufflevector(x, x, 3, 3, 3, 3);
       y = x_last < y ? x_last : y;
-      const Lanes y_last = __builtin_shuffle(y, last);
+      const Lanes y_last = __builtin_shufflevector(y, y, 3, 3, 3, 3);
       x = left < x ? left : x;
       y = left < y ? left : y;
       left = y_last < left ? y_last : left;
