@@ -1,6 +1,5 @@
 // What the architecture search costs on one core, with histories of morphed ResNet-50s.
-// `bench_automl` runs all; histories of 10,000 take minutes to build and ask for
-// --benchmark_filter=Growth.
+// bench_growth goes on to histories of 10,000.
 
 #include <algorithm>
 #include <cstdint>
@@ -108,12 +107,6 @@ void OneCandidate(benchmark::State& state) {
       static_cast<double>(candidates), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(OneCandidate)->Arg(30)->Arg(100)->Arg(300)->Arg(1000)->Unit(benchmark::kMillisecond);
-BENCHMARK(OneCandidate)
-    ->Name("Growth")
-    ->Arg(3000)
-    ->Arg(10000)
-    ->Iterations(5)
-    ->Unit(benchmark::kMillisecond);
 
 void Proposal100(benchmark::State& state) {
   const auto count = static_cast<int>(state.range(0));
