@@ -58,8 +58,9 @@ __attribute__((target_clones("avx2", "default"))) double banded(const std::uint1
   const Lanes none = {far, far, far, far};
   const Lanes one = {1, 1, 1, 1};
   double* previous = rows;
-  double* row = rows + m + 1 + slack;
-  std::fill(rows, rows + 2 * (m + 1 + slack), far);
+  const std::ptrdiff_t width = m + 1 + slack;
+  double* row = rows + width;
+  std::fill(rows, rows + 2 * width, far);
   std::fill(previous, previous + std::min(m, band) + 1, 0.0);
   for (int i = 1; i <= n; ++i) {
     const double* cost = cost_rows + static_cast<std::ptrdiff_t>(a[i - 1]) * (m + slack) - 1;
