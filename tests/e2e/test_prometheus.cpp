@@ -303,6 +303,21 @@ TEST_F(PrometheusTest, APortThatIsTakenIsAWarningAndTheRoundIsAsGood) {
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["validity"], "VALID");
 }
 
+TEST_F(PrometheusTest, MetricsThatOthersCanReadAreAWarning) {
+  HeldPort port;
+  const auto suite = [&](const std::string& address) {
+    return write("open.yaml", "name: open\ntelemetry: {prometheus: {listen: \"" + address +
+                                  "\"}}\n" + "cases: [{name: t, command: [/bin/true]}]\n")
+        .string();
+  };
+  const std::string number = port.address().substr(port.address().rfind(':'));
+  port.release();
+  const CommandResult open = assay({"run", suite("0.0.0.0" + number)});
+  EXPECT_THAT(open.out + open.err, HasSubstr("can read the run's metrics"));
+  const CommandResult closed = assay({"run", suite("127.0.0.1" + number)});
+  EXPECT_THAT(closed.out + closed.err, ::testing::Not(HasSubstr("can read the run's metrics")));
+}
+
 TEST_F(PrometheusTest, ASuiteWithoutMetricsOrWithRemoteLoopbacksIsSaid) {
   const fs::path none = write("none.yaml", "name: none\ncases: [null:native:cpu:1:1:1]\n");
   const CommandResult refused = assay({"prometheus", none.string()});
