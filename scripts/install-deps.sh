@@ -10,7 +10,7 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
 train=(libtorch-dev libgloo-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema clang-format)
 # Real daemons that the end-to-end tests start for themselves; never left running.
-cluster=(openssh-client openssh-server munge slurm-wlm podman runc busybox-static)
+cluster=(openssh-client openssh-server munge slurm-wlm podman runc busybox-static prometheus)
 lint=(clang clang-tidy)
 
 wanted=()
@@ -74,6 +74,7 @@ disable_new_services() {
       openssh-server) "${as_root[@]}" systemctl disable ssh >/dev/null 2>&1 || true ;;
       munge) "${as_root[@]}" systemctl disable munge >/dev/null 2>&1 || true ;;
       slurm-wlm) "${as_root[@]}" systemctl disable slurmctld slurmd >/dev/null 2>&1 || true ;;
+      prometheus) "${as_root[@]}" systemctl disable prometheus >/dev/null 2>&1 || true ;;
     esac
   done
 }

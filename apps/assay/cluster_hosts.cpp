@@ -13,12 +13,17 @@
 
 namespace assay::app {
 
-SuiteHosts suite_hosts(const std::string& name, const std::string& case_name) {
+SuiteHosts suite_hosts(const std::string& name, const std::string& case_name,
+                       const std::vector<std::string>& instead) {
   const plan::Suite suite = plan::load_suite(find_suite(name, catalog::find_conf_dir()));
   SuiteHosts out;
   out.file = suite.file;
+  out.name = suite.name;
   out.cluster = suite.cluster;
-  for (const plan::Host& host : suite.cluster.hosts) out.hosts.push_back(host.name);
+  out.telemetry = suite.telemetry;
+  out.hosts = instead;
+  if (out.hosts.empty())
+    for (const plan::Host& host : suite.cluster.hosts) out.hosts.push_back(host.name);
   if (out.hosts.empty() && suite.cluster.launcher == "local") out.hosts.push_back(host_name());
   if (out.hosts.empty())
     throw Error(ErrorKind::config, "the cluster lists no hosts", suite.file,

@@ -4,13 +4,21 @@
 // machine.
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "core/files.h"
 #include "core/json.h"
@@ -22,6 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using assay::Json;
+using namespace std::chrono_literals;
 
 class Bench {
  public:
@@ -105,6 +114,67 @@ void agent_cost(Bench& bench, const std::string& interval, double seconds, doubl
       end["agent_rss_bytes"].get<double>() / 1e6);
 }
 
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+int free_port() {
+  const assay::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = loopback(0);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(fd.get(), generic, length) != 0 || ::getsockname(fd.get(), generic, &length) != 0)
+    throw std::runtime_error("there is no free port");
+  return ntohs(address.sin_port);
+}
+
+// One scrape; whether there was an answer.
+bool scrape(int port) {
+  const assay::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval limit{2, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  const sockaddr_in address = loopback(port);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return false;
+  constexpr std::string_view request = "GET /metrics HTTP/1.1\r\n\r\n";
+  if (::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return false;
+  std::array<char, 65536> page{};
+  std::size_t bytes = 0;
+  for (ssize_t n = 1; n > 0; bytes += static_cast<std::size_t>(n))
+    if (n = ::recv(fd.get(), page.data(), page.size(), 0); n < 0) return false;
+  return bytes > 0;
+}
+
+// The same while somebody reads the metrics: once a second as Prometheus does, or without a pause.
+void agent_cost_scraped(Bench& bench, double seconds, std::chrono::milliseconds pause) {
+  const int port = free_port();
+  std::atomic<int> answers = 0;
+  std::jthread reader([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const bool answered = scrape(port);
+      answers += answered ? 1 : 0;
+      std::this_thread::sleep_for(answered ? pause : std::max(pause, 10ms));
+    }
+  });
+  const auto events = bench.run(fmt::format(
+      "name: cost\ntelemetry: {{interval: 1s, prometheus: {{listen: '127.0.0.1:{}'}}}}\ncases:\n"
+      "  - {{name: idle, command: [sleep, '{}']}}\n",
+      port, seconds));
+  reader.request_stop();
+  reader.join();
+  const Json& end = first(events, "node_end");
+  fmt::print(
+      "agent, telemetry every 1s, metrics read {} times ({}): {:.3f} % of one core over {:.0f} s, "
+      "peak memory {:.1f} MB\n",
+      answers.load(), pause.count() > 0 ? "once a second" : "without a pause",
+      100 * end["agent_cpu_s"].get<double>() / seconds, seconds,
+      end["agent_rss_bytes"].get<double>() / 1e6);
+}
+
 void many_ranks(Bench& bench, int ranks) {
   const auto events =
       bench.run(fmt::format("name: many\ncases:\n  - case: null:native:cpu:1:{}:1\n    config: "
@@ -143,6 +213,8 @@ int main(int argc, char** argv) {
     launch_latency(bench);
     agent_cost(bench, "1s", 30, 0.2);
     agent_cost(bench, "0.1s", 20, 1);
+    agent_cost_scraped(bench, 20, 1s);
+    agent_cost_scraped(bench, 10, 0ms);
     many_ranks(bench, 512);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_harness: {}\n", error.what());

@@ -10,7 +10,9 @@
 
 #include "agent/device_idle.h"
 #include "agent/identity.h"
+#include "agent/metrics.h"
 #include "agent/node_files.h"
+#include "agent/own_use.h"
 #include "agent/page_caches.h"
 #include "agent/spawn.h"
 #include "core/error.h"
@@ -45,7 +47,8 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
       silence_(loop),
       decoder_([this](int to, const Json& message) {
         if (to == node_ || to == kAllNodes) handle(message);
-      }) {
+      }),
+      metrics_(loop, [this] { return metrics_page(); }) {
   signals_.add(SIGHUP);
   // A process that a rank leaves behind must not keep the controller's connection open.
   for (const int fd : {input_fd, output_fd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -56,6 +59,7 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
 
 void Agent::start() {
   Json hello = identity();
+  host_ = hello.value("host", "");
   hello["type"] = "hello";
   hello["protocol"] = kProtocolVersion;
   hello["version"] = version_string();
@@ -143,11 +147,14 @@ void Agent::begin_round(const Json& message) {
   if (ending_) return;
   if (round_) return send({{"type", "error"}, {"reason", "a round is already running"}});
   try {
+    RoundRequest request = round_request_from_json(message);
+    offer_metrics(request.metrics);
     round_ = std::make_unique<RoundSupervisor>(
-        loop_, round_request_from_json(message), [this](const Json& m) { send(m); },
+        loop_, std::move(request), [this](const Json& m) { send(m); },
         [this] {
           // Not from inside the supervisor's own call.
           asio::post(loop_, [this] {
+            last_round_ = round_->metrics();
             round_.reset();
             if (ending_) finish();
           });
@@ -156,6 +163,32 @@ void Agent::begin_round(const Json& message) {
     return send({{"type", "error"}, {"reason", error.message()}});
   }
   round_->start();
+}
+
+// Metrics are a service to onlookers: without them the round is as good.
+void Agent::offer_metrics(const std::string& endpoint) {
+  if (endpoint.empty()) return metrics_.close();
+  const std::string problem = metrics_.listen(endpoint);
+  if (problem.empty()) return;
+  const Instant at = now();
+  send({{"type", "gap"},
+        {"source", "prometheus"},
+        {"seconds", 0},
+        {"reason", problem},
+        {"mono_ns", at.mono_ns},
+        {"wall_ns", at.wall_ns}});
+}
+
+std::string Agent::metrics_page() const {
+  AgentMetrics metrics;
+  metrics.host = host_;
+  metrics.version = version_string();
+  metrics.cpu_s = own_cpu_s();
+  metrics.resident_bytes = own_memory_bytes("VmRSS:");
+  metrics.requests = metrics_.requests();
+  metrics.evicted = metrics_.evicted();
+  metrics.round = round_ ? std::optional(round_->metrics()) : last_round_;
+  return render_metrics(metrics);
 }
 
 void Agent::describe(const Json& message) {
@@ -232,6 +265,7 @@ void Agent::end_soon(const std::string& /*why*/) {
 void Agent::finish() {
   finished_ = true;
   signals_.cancel();
+  metrics_.close();
   if (!writing_) return close_output();
   // A controller that is stopped, not dead, would let the last words wait for ever.
   last_words_.expires_after(kLastWords);

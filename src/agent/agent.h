@@ -3,6 +3,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <asio/io_context.hpp>
@@ -10,6 +11,7 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "agent/metrics_server.h"
 #include "agent/protocol.h"
 #include "agent/reach.h"
 #include "agent/round_supervisor.h"
@@ -34,6 +36,8 @@ class Agent {
   void watch_controller(Nanoseconds limit);
   void handle(const Json& message);
   void begin_round(const Json& message);
+  void offer_metrics(const std::string& endpoint);
+  [[nodiscard]] std::string metrics_page() const;
   void describe(const Json& message);
   void forget(const Json& message);
   void probe(const Json& message);
@@ -65,6 +69,9 @@ class Agent {
   bool ending_ = false;    // no new round; the running one is being stopped
   bool finished_ = false;  // nothing is left but the outbox
   std::unique_ptr<RoundSupervisor> round_;
+  std::string host_;
+  std::optional<RoundMetrics> last_round_;  // without telemetry, which is of its time
+  MetricsServer metrics_;
   Listening listening_;  // for the other nodes' connections, while the cluster is checked
 };
 

@@ -28,7 +28,10 @@ Json to_json(const RoundRequest& request) {
           {"grace_ns", request.grace.count()},
           {"output_limit", request.output_limit},
           {"telemetry_interval_ns", request.telemetry_interval.count()},
-          {"sources", std::move(sources)}};
+          {"sources", std::move(sources)},
+          {"case", request.case_name},
+          {"round", request.round},
+          {"metrics", request.metrics}};
 }
 
 RoundRequest round_request_from_json(const Json& json) {
@@ -60,6 +63,9 @@ RoundRequest round_request_from_json(const Json& json) {
     request.telemetry_interval = duration("telemetry_interval_ns");
     for (const Json& source : json.at("sources"))
       request.sources.push_back(telemetry::device_source_from_json(source, "round request"));
+    request.case_name = json.value("case", "");
+    request.round = json.value("round", 0);
+    request.metrics = json.value("metrics", "");
     return request;
   } catch (const nlohmann::json::exception& e) {
     throw Error(ErrorKind::internal, std::string("malformed round request: ") + e.what());

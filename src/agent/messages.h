@@ -38,6 +38,9 @@ struct RoundRequest {
   std::uint64_t output_limit = 0;
   Nanoseconds telemetry_interval{};  ///< 0: off
   std::vector<telemetry::DeviceSource> sources;
+  std::string case_name;  ///< with `round`, names the round to people
+  int round = 0;
+  std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
 };
 
 [[nodiscard]] Json to_json(const RoundRequest& request);

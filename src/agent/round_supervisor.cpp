@@ -6,11 +6,11 @@
 
 #include <asio/post.hpp>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/node_files.h"
+#include "agent/own_use.h"
 #include "agent/process_tree.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -41,23 +41,6 @@ std::string_view ended_by(const std::optional<StopCause>& cause) {
       break;
   }
   return "stop";
-}
-
-double own_cpu_s() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto total = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return total(usage.ru_utime) + total(usage.ru_stime);
-}
-
-// Not getrusage's maximum, which also counts the process that forked this one.
-std::int64_t own_peak_rss_bytes() {
-  const std::string status = read_file_or_empty("/proc/self/status");
-  const auto at = status.find("VmHWM:");
-  if (at == std::string::npos) return 0;
-  return std::strtoll(status.c_str() + at + 6, nullptr, 10) * 1024;
 }
 
 // Programs that were copied to this node came with the libraries that it may lack. Only they get
@@ -302,7 +285,7 @@ void RoundSupervisor::close() {
     send_(stamped({{"type", "round_end"},
                    {"id", request_.id},
                    {"agent_cpu_s", own_cpu_s() - cpu_before_s_},
-                   {"agent_rss_bytes", own_peak_rss_bytes()},
+                   {"agent_rss_bytes", own_memory_bytes("VmHWM:")},
                    {"killed_leftovers", killed_leftovers_},
                    {"dropped", std::move(logs)}},
                   now()));
@@ -407,6 +390,41 @@ void RoundSupervisor::send_heartbeat() {
     if (snapshot.device_util) message["device_util"] = *snapshot.device_util;
   }
   send_(stamped(std::move(message), at));
+}
+
+RoundMetrics RoundSupervisor::metrics() const {
+  RoundMetrics out;
+  out.case_name = request_.case_name;
+  out.round = request_.round;
+  out.running = phase_ != Phase::ended;
+  const std::int64_t mono = mono_now_ns();
+  for (const auto& rank : ranks_) {
+    using State = RankMetrics::State;
+    const perflog::ProgressScanner& progress = rank->progress();
+    RankMetrics& to = out.ranks.emplace_back();
+    to.rank = rank->rank();
+    if (rank->exit())
+      to.state = rank->exit()->ok() ? State::succeeded : State::failed;
+    else if (rank->running())
+      to.state = State::running;
+    to.steps = progress.steps();
+    to.epochs = progress.epochs();
+    to.trials = progress.trials();
+    to.output_bytes = rank->log().received_bytes();
+    to.idle_s = rank->idle_s(mono);
+    to.step = progress.last_step();
+    to.samples = progress.samples();
+    to.loss = progress.last_loss();
+    to.accuracy = progress.last_accuracy();
+    to.best_accuracy = progress.best_accuracy();
+    out.automl = out.automl || to.trials > 0;
+  }
+  if (!recorder_) return out;
+  out.power_w = recorder_->latest().power_w;
+  recorder_->visit_rows([&](std::string_view source, const auto& values) {
+    out.sources.push_back({std::string(source), values});
+  });
+  return out;
 }
 
 }  // namespace assay::agent

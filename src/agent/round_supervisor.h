@@ -10,6 +10,7 @@
 #include <asio/steady_timer.hpp>
 
 #include "agent/messages.h"
+#include "agent/metrics.h"
 #include "agent/rank_process.h"
 #include "telemetry/recorder.h"
 
@@ -36,6 +37,7 @@ class RoundSupervisor {
   /// To be called after SIGCHLD.
   void children_changed();
   [[nodiscard]] const std::string& id() const noexcept { return request_.id; }
+  [[nodiscard]] RoundMetrics metrics() const;
 
  private:
   enum class Phase { running, stopping, leftovers, closing, ended };

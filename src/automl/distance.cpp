@@ -11,10 +11,18 @@ namespace assay::automl {
 
 namespace {
 
-// Integers have a minimum of one cycle where doubles have four, and that minimum is the chain that
-// limits the recurrence.
-constexpr std::int64_t unit = std::int64_t{1} << 40;
-constexpr std::int64_t far = std::int64_t{1} << 60;
+// Costs are multiples of 2⁻⁴⁰ in doubles: their sums are exact for up to 4,000 layers, whatever the
+// order, and a minimum of four takes one instruction.
+constexpr double far = 1e6;
+constexpr int lanes = 4;
+using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
+using LanesInMemory =
+    double __attribute__((vector_size(lanes * sizeof(double)), aligned(sizeof(double)), may_alias));
+
+double rounded(double cost) {
+  constexpr double shift = 1.5 * static_cast<double>(std::int64_t{1} << 12);  // 2⁵² · 2⁻⁴⁰
+  return (cost + shift) - shift;
+}
 
 double relative(int x, int y) {
   return x == y ? 0 : static_cast<double>(std::abs(x - y)) / std::max(x, y);
@@ -22,9 +30,9 @@ double relative(int x, int y) {
 
 // One vector per use and thread: distances allocate nothing once these have grown.
 struct Workspace {
-  std::vector<std::int64_t> costs;      // of a's symbol and b's symbol
-  std::vector<std::int64_t> cost_rows;  // of a's symbol and b's layer
-  std::vector<std::int64_t> row;
+  std::vector<double> costs;      // of a's symbol and b's symbol, minus 1
+  std::vector<double> cost_rows;  // of a's symbol and b's layer
+  std::vector<double> rows;
   std::vector<Skip> a, b;
   std::vector<double> pair_cost, u, v, shortest;
   std::vector<int> match, way;
@@ -36,28 +44,59 @@ Workspace& workspace() {
   return instance;
 }
 
+// Cells that a row has beyond its last, so that blocks may be whole.
+constexpr int slack = 2 * lanes;
+
 // The cheapest alignment of a[0..n) and b[0..m) among those that stay within `band` of the
-// diagonal: exact when it is not above `band`, because every step off the diagonal costs 1. row[j]
-// holds D[i][j] - j, which turns "insert" into a plain running minimum.
-std::int64_t banded(const std::uint16_t* a, int n, int m, const std::int64_t* cost_rows,
-                    std::int64_t* row, int band) {
-  for (int j = 0; j <= m; ++j) row[j] = j <= band ? 0 : far;
+// diagonal, or a little beyond: exact when it is not above `band`, because every step off the
+// diagonal costs 1. A row holds D[i][j] - j, which turns "insert" into a running minimum: taken
+// within blocks first, so that only one minimum a block waits for the block before. `rows` has
+// space for two rows of m + 1 + slack, `cost_rows` holds rows of m + slack.
+__attribute__((target_clones("avx2", "default"))) double banded(const std::uint16_t* a, int n,
+                                                                int m, const double* cost_rows,
+                                                                double* rows, int band) {
+  const Lanes none = {far, far, far, far};
+  const Lanes one = {1, 1, 1, 1};
+  double* previous = rows;
+  const std::ptrdiff_t width = m + 1 + slack;
+  double* row = rows + width;
+  std::fill(rows, rows + 2 * width, far);
+  std::fill(previous, previous + std::min(m, band) + 1, 0.0);
   for (int i = 1; i <= n; ++i) {
-    const std::int64_t* cost = cost_rows + static_cast<std::ptrdiff_t>(a[i - 1]) * m - 1;
+    const double* cost = cost_rows + static_cast<std::ptrdiff_t>(a[i - 1]) * (m + slack) - 1;
     const int begin = std::max(1, i - band);
     const int end = std::min(m, i + band);
-    std::int64_t diagonal = row[begin - 1];
-    std::int64_t left = begin == 1 && i <= band ? i * unit : far;
-    row[begin - 1] = left;
-    for (int j = begin; j <= end; ++j) {
-      const std::int64_t above = row[j];
-      const std::int64_t best = std::min(above + unit, diagonal + cost[j] - unit);
-      diagonal = above;
-      left = std::min(left, best);
-      row[j] = left;
+    row[begin - 1] = begin == 1 && i <= band ? i : far;
+    Lanes left = {row[begin - 1], row[begin - 1], row[begin - 1], row[begin - 1]};
+    for (int j = begin; j <= end; j += 2 * lanes) {
+      Lanes x = *reinterpret_cast<const LanesInMemory*>(previous + j) + one;
+      Lanes y = *reinterpret_cast<const LanesInMemory*>(previous + j + lanes) + one;
+      const Lanes x_change = *reinterpret_cast<const LanesInMemory*>(previous + j - 1) +
+                             *reinterpret_cast<const LanesInMemory*>(cost + j);
+      const Lanes y_change = *reinterpret_cast<const LanesInMemory*>(previous + j + lanes - 1) +
+                             *reinterpret_cast<const LanesInMemory*>(cost + j + lanes);
+      x = x_change < x ? x_change : x;
+      y = y_change < y ? y_change : y;
+      const Lanes x1 = __builtin_shufflevector(x, none, 4, 0, 1, 2);
+      const Lanes y1 = __builtin_shufflevector(y, none, 4, 0, 1, 2);
+      x = x1 < x ? x1 : x;
+      y = y1 < y ? y1 : y;
+      const Lanes x2 = __builtin_shufflevector(x, none, 4, 4, 0, 1);
+      const Lanes y2 = __builtin_shufflevector(y, none, 4, 4, 0, 1);
+      x = x2 < x ? x2 : x;
+      y = y2 < y ? y2 : y;
+      const Lanes x_last = __builtin_shufflevector(x, x, 3, 3, 3, 3);
+      y = x_last < y ? x_last : y;
+      const Lanes y_last = __builtin_shufflevector(y, y, 3, 3, 3, 3);
+      x = left < x ? left : x;
+      y = left < y ? left : y;
+      left = y_last < left ? y_last : left;
+      *reinterpret_cast<LanesInMemory*>(row + j) = x;
+      *reinterpret_cast<LanesInMemory*>(row + j + lanes) = y;
     }
+    std::swap(previous, row);
   }
-  return row[m] + m * unit;
+  return previous[m] + m;
 }
 
 // The cheapest assignment of n rows to m ≥ n columns: shortest augmenting paths, O(n²m).
@@ -143,25 +182,25 @@ double layers_distance(const Descriptor& a, const Descriptor& b) {
   w.costs.resize(a.symbols.size() * symbols);
   for (std::size_t x = 0; x < a.symbols.size(); ++x) {
     for (std::size_t y = 0; y < symbols; ++y) {
-      w.costs[x * symbols + y] =
-          std::llround(layer_distance(a.symbols[x], b.symbols[y]) * static_cast<double>(unit));
+      w.costs[x * symbols + y] = rounded(layer_distance(a.symbols[x], b.symbols[y])) - 1;
     }
   }
-  w.cost_rows.resize(a.symbols.size() * m);
+  w.cost_rows.resize(a.symbols.size() * (m + slack));
   for (std::size_t x = 0; x < a.symbols.size(); ++x) {
-    for (int j = 0; j < m; ++j) {
-      w.cost_rows[x * m + j] = w.costs[x * symbols + b.layers[begin + j]];
-    }
+    double* row = &w.cost_rows[x * (m + slack)];
+    for (int j = 0; j < m; ++j) row[j] = w.costs[x * symbols + b.layers[begin + j]];
+    std::fill(row + m, row + m + slack, 0.0);
   }
-  w.row.resize(m + 1);
+  w.rows.resize(2 * (static_cast<std::size_t>(m) + 1 + slack));
+  const int all = std::max(n, m);
   for (int band = std::max(std::abs(n - m), 4);;) {
-    const std::int64_t d =
-        banded(a.layers.data() + begin, n, m, w.cost_rows.data(), w.row.data(), band);
-    if (d <= band * unit || band >= std::max(n, m)) {
-      return static_cast<double>(d) / static_cast<double>(unit);
-    }
-    // No distance is above what an alignment costs, so a band of that width would do.
-    band = static_cast<int>(std::min<std::int64_t>(3 * band, d / unit + 1));
+    const double d = banded(a.layers.data() + begin, n, m, w.cost_rows.data(), w.rows.data(), band);
+    if (d <= band || band >= all) return d;
+    // No distance is above what an alignment costs, so a band of that width would do. A wide one is
+    // tried at once: two of them cost more than all cells.
+    const int enough = static_cast<int>(std::min<double>(d, all)) + 1;
+    band = std::min(4 * band, enough);
+    if (3 * band > all) band = enough;
   }
 }
 

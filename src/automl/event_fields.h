@@ -3,8 +3,10 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/json.h"
+#include "core/text.h"
 
 namespace assay::automl {
 
@@ -26,6 +28,11 @@ namespace assay::automl {
 [[nodiscard]] inline std::string text_in(const Json& event, const char* key) {
   const auto at = event.find(key);
   return at != event.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+/// What others have said, as it stands in an event: short, and without control characters.
+[[nodiscard]] inline std::string event_text(std::string_view text) {
+  return ellipsize(printable(text), 300);
 }
 
 }  // namespace assay::automl

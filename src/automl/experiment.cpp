@@ -1,13 +1,12 @@
 #include "automl/experiment.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "automl/event_fields.h"
 #include "automl/hash.h"
-#include "core/text.h"
 #include "core/units.h"
 
 namespace assay::automl {
@@ -16,16 +15,9 @@ namespace {
 
 constexpr double kFirstWorker = 300;  // the first one has come by then, or none will
 constexpr double kClockEvery = 5;     // so that an elapsed time is lost by no more in a crash
-constexpr int kWorkerFailures = 3;    // in a row, before it gets no more work
-constexpr int kLeastFailures = 10;    // in a row, before the experiment ends
 constexpr int kStockShare = 16;       // one prepared trial for so many workers
 constexpr int kMostStock = 64;
-constexpr std::size_t kTrialsAtOnce = 2;
 constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 53) - 1;
-
-std::string text_of(std::string_view text) {
-  return ellipsize(printable(text), 300);
-}
 
 }  // namespace
 
@@ -86,215 +78,6 @@ Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& 
     }
     if (trial.state == State::waiting) waiting_.push_back(static_cast<std::int64_t>(id));
   }
-  check_end(now_s, actions);
-  return actions;
-}
-
-Experiment::Actions Experiment::joined(double now_s, int worker, const Hello& hello) {
-  Actions actions;
-  for (const auto& [other, state] : workers_) {
-    if (state.hello.rank != hello.rank) continue;
-    actions.close.push_back({other, "another worker of the same rank came"});
-    remove(now_s, other, "another worker of the same rank came", actions);
-    break;
-  }
-  anyone_came_ = true;
-  Worker& state = workers_[worker];
-  state.hello = hello;
-  state.hello.token.clear();
-  state.heard_s = now_s;
-  record(now_s,
-         {{"event", "worker"},
-          {"rank", hello.rank},
-          {"what", "joined"},
-          {"host", text_of(hello.host)},
-          {"device", text_of(hello.device)}},
-         actions);
-  return actions;
-}
-
-Experiment::Actions Experiment::left(double now_s, int worker, const std::string& reason) {
-  Actions actions;
-  if (!workers_.contains(worker)) return actions;
-  remove(now_s, worker, reason, actions);
-  dispatch(now_s, actions);
-  check_end(now_s, actions);
-  return actions;
-}
-
-void Experiment::remove(double now_s, int worker, const std::string& reason, Actions& actions) {
-  const Worker state = std::move(workers_.at(worker));
-  const std::string why = text_of(reason);
-  for (const std::int64_t id : state.trials)
-    give_back(now_s, id,
-              fmt::format("worker {} on {} was lost: {}", state.hello.rank,
-                          text_of(state.hello.host), why),
-              actions);
-  workers_.erase(worker);
-  std::erase(idle_, worker);
-  record(now_s,
-         {{"event", "worker"},
-          {"rank", state.hello.rank},
-          {"what", "left"},
-          {"host", text_of(state.hello.host)},
-          {"reason", why}},
-         actions);
-}
-
-// The trial of a worker that is gone: for another one, unless it has cost too many already.
-void Experiment::give_back(double now_s, std::int64_t id, const std::string& reason,
-                           Actions& actions) {
-  Trial& trial = trials_[static_cast<std::size_t>(id)];
-  if (trial.state != State::running) return;
-  if (trial.dropped_s) {
-    const bool measured = trial.accuracy.has_value();
-    end_attempt(now_s, id, measured ? "ok" : "failed", "time limit of the trial", true, actions);
-  } else if (trial.attempt >= settings_.attempts) {
-    end_attempt(now_s, id, "failed",
-                fmt::format("{} workers were lost with it, the last: {}", trial.attempt, reason),
-                true, actions);
-  } else {
-    end_attempt(now_s, id, "lost", reason, false, actions);
-    waiting_.push_front(id);
-  }
-}
-
-void Experiment::end_attempt(double now_s, std::int64_t id, const char* status,
-                             const std::string& reason, bool final, Actions& actions,
-                             const Done* done) {
-  Trial& trial = trials_[static_cast<std::size_t>(id)];
-  Json event{{"event", "ended"}, {"trial", id}, {"attempt", trial.attempt}};
-  if (const auto at = workers_.find(trial.worker); at != workers_.end()) {
-    event["worker"] = at->second.hello.rank;
-    event["host"] = text_of(at->second.hello.host);
-    std::erase(at->second.trials, id);
-  }
-  event["status"] = status;
-  event["reason"] = text_of(reason);
-  event["final"] = final;
-  if (trial.accuracy) event["accuracy"] = *trial.accuracy;
-  event["epochs"] = trial.epochs;
-  event["trained"] = trial.trained;
-  event["validated"] = trial.validated;
-  event["seconds"] = done != nullptr ? done->seconds : now_s - trial.started_s;
-  if (done != nullptr) {
-    event["setup_s"] = done->setup_s;
-    event["wait_s"] = done->wait_s;
-  }
-  record(now_s, std::move(event), actions);
-  --running_;
-  const bool ok = std::string_view(status) == "ok";
-  if (!final) {
-    trial.state = State::waiting;
-    return;
-  }
-  trial.state = ok ? State::ok : State::failed;
-  ++(ok ? ok_ : failed_);
-  failures_in_a_row_ = ok ? 0 : failures_in_a_row_ + 1;
-  actions.tell.push_back({id, ok ? trial.accuracy : std::nullopt, text_of(reason)});
-}
-
-Experiment::Trial* Experiment::held(int worker, std::int64_t id) {
-  const auto at = workers_.find(worker);
-  if (at == workers_.end()) return nullptr;
-  const std::vector<std::int64_t>& trials = at->second.trials;
-  if (std::ranges::find(trials, id) == trials.end()) return nullptr;
-  return &trials_[static_cast<std::size_t>(id)];
-}
-
-Experiment::Actions Experiment::said(double now_s, int worker, const WorkerMessage& message) {
-  Actions actions;
-  const auto at = workers_.find(worker);
-  if (at == workers_.end()) return actions;
-  at->second.heard_s = now_s;
-  if (std::holds_alternative<Ready>(message)) {
-    if (ended()) {
-      actions.send.push_back({worker, Stop{}});
-      return actions;
-    }
-    if (at->second.ready || at->second.trials.size() >= kTrialsAtOnce) {
-      const std::string reason = "it asked for work though it has enough";
-      actions.close.push_back({worker, reason});
-      remove(now_s, worker, reason, actions);
-    } else {
-      at->second.ready = true;
-      idle_.push_back(worker);
-    }
-    dispatch(now_s, actions);
-  } else if (const auto* epoch = std::get_if<Epoch>(&message)) {
-    if (!ended()) on_epoch(now_s, worker, *epoch, actions);
-  } else if (const auto* done = std::get_if<Done>(&message)) {
-    if (!ended()) on_done(now_s, worker, *done, actions);
-  }
-  check_end(now_s, actions);
-  return actions;
-}
-
-void Experiment::on_epoch(double now_s, int worker, const Epoch& epoch, Actions& actions) {
-  Trial* trial = held(worker, epoch.trial);
-  if (trial == nullptr) return;  // of a trial that was given up
-  trial->epochs = epoch.epoch;
-  trial->trained = std::max(trial->trained, epoch.trained);
-  trial->validated = std::max(trial->validated, epoch.validated);
-  trial->accuracy = std::max(trial->accuracy.value_or(0), epoch.accuracy);
-  record(now_s,
-         {{"event", "epoch"},
-          {"trial", epoch.trial},
-          {"attempt", trial->attempt},
-          {"worker", workers_.at(worker).hello.rank},
-          {"epoch", epoch.epoch},
-          {"accuracy", epoch.accuracy},
-          {"loss", epoch.loss},
-          {"trained", epoch.trained},
-          {"validated", epoch.validated},
-          {"trial_s", epoch.at_s}},
-         actions);
-}
-
-void Experiment::on_done(double now_s, int worker, const Done& done, Actions& actions) {
-  Trial* trial = held(worker, done.trial);
-  if (trial == nullptr) return;
-  Worker& state = workers_.at(worker);
-  trial->trained = std::max(trial->trained, done.trained);
-  trial->validated = std::max(trial->validated, done.validated);
-  if (done.trained > 0 || done.ok) state.failures = 0;
-  if (trial->dropped_s) {
-    end_attempt(now_s, done.trial, trial->accuracy ? "ok" : "failed", "time limit of the trial",
-                true, actions, &done);
-  } else if (done.ok && trial->accuracy) {
-    end_attempt(now_s, done.trial, "ok", "", true, actions, &done);
-  } else if (done.ok) {
-    end_attempt(now_s, done.trial, "failed", "no epoch was reported", true, actions, &done);
-  } else if (done.trained > 0 || trial->avoid >= 0) {
-    end_attempt(now_s, done.trial, "failed", done.reason, true, actions, &done);
-  } else {
-    // It was not even begun: the worker (a missing data set) or the trial may be the cause. Another
-    // worker tells.
-    trial->avoid = state.hello.rank;
-    end_attempt(now_s, done.trial, "failed", done.reason, false, actions, &done);
-    waiting_.push_front(done.trial);
-    if (++state.failures >= kWorkerFailures && workers_.size() > 1) {
-      const std::string reason = fmt::format("{} trials in a row could not be begun, the last: {}",
-                                             kWorkerFailures, text_of(done.reason));
-      actions.close.push_back({worker, reason});
-      remove(now_s, worker, reason, actions);
-    }
-  }
-  if (failures_in_a_row_ >= std::max(kLeastFailures, 3 * settings_.workers))
-    conclude(now_s, "failed",
-             fmt::format("{} trials in a row failed, the last: {}", failures_in_a_row_,
-                         text_of(done.reason)),
-             actions);
-  dispatch(now_s, actions);
-}
-
-Experiment::Actions Experiment::failed(double now_s, int worker, std::int64_t id,
-                                       const std::string& reason) {
-  Actions actions;
-  if (held(worker, id) == nullptr) return actions;
-  end_attempt(now_s, id, "failed", reason, true, actions);
-  actions.send.push_back({worker, Drop{id}});
-  dispatch(now_s, actions);
   check_end(now_s, actions);
   return actions;
 }
@@ -415,7 +198,7 @@ void Experiment::hand_out(double now_s, int worker, std::int64_t id, Actions& ac
           {"trial", id},
           {"attempt", trial.attempt},
           {"worker", state.hello.rank},
-          {"host", text_of(state.hello.host)},
+          {"host", event_text(state.hello.host)},
           {"round", round},
           {"epochs", message.epochs}},
          actions);

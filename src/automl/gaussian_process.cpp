@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,10 +27,24 @@ double matern(double r) {
   return (1 + x + x * x / 3) * std::exp(-x);
 }
 
+// Four sums side by side: the compiler may not reorder one.
+double sum_of_squares(const double* a, const double* b, std::size_t n) {
+  std::array<double, 4> sums{};
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (std::size_t k = 0; k < 4; ++k) sums[k] += (a[i + k] - b[i + k]) * (a[i + k] - b[i + k]);
+  }
+  for (; i < n; ++i) sums[0] += (a[i] - b[i]) * (a[i] - b[i]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 double root_mean_square(const double* a, const double* b, std::size_t n) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::sqrt(sum / static_cast<double>(n));
+  return std::sqrt(sum_of_squares(a, b, n) / static_cast<double>(n));
+}
+
+Error not_definite(std::size_t points) {
+  return {ErrorKind::internal,
+          fmt::format("the covariance of {} architectures is not positive definite", points)};
 }
 
 }  // namespace
@@ -115,18 +130,15 @@ void GaussianProcess::choose_landmarks() {
 void GaussianProcess::append_rows() {
   const std::size_t dimensions = landmark_points_.size();
   std::vector<double> row;
-  for (std::size_t i = factor_.size(); i < points_.size(); ++i) {
+  for (std::size_t i = features_.size() / dimensions; i < points_.size(); ++i) {
     features_.resize((i + 1) * dimensions);
     double* own = features_.data() + i * dimensions;
     embed(points_[i].descriptor, {own, dimensions});
+    if (i >= exact_) continue;
     row.resize(i + 1);
     for (std::size_t j = 0; j < i; ++j) row[j] = covariance(own, &features_[j * dimensions]);
     row[i] = 1 + noise_;
-    if (!factor_.append(row)) {
-      throw Error(
-          ErrorKind::internal,
-          fmt::format("the covariance of {} architectures is not positive definite", i + 1));
-    }
+    if (!factor_.append(row)) throw not_definite(i + 1);
   }
 }
 
@@ -217,8 +229,8 @@ void GaussianProcess::update_values() {
   mean_ = *stats::mean(known);
   pending_value_ = *stats::median(known);
   failed_value_ = *std::min_element(known.begin(), known.end());
-  weights_.resize(points_.size());
-  for (std::size_t i = 0; i < points_.size(); ++i) weights_[i] = value(i) - mean_;
+  weights_.resize(factor_.size());
+  for (std::size_t i = 0; i < weights_.size(); ++i) weights_[i] = value(i) - mean_;
   const std::vector<double> y = weights_;
   factor_.solve(weights_);
   double fit = 0;
@@ -234,10 +246,8 @@ void GaussianProcess::refresh() {
   if (values_changed_) update_values();
 }
 
-std::vector<Prediction> GaussianProcess::predict(std::span<const Descriptor* const> descriptors) {
-  std::vector<Prediction> result(descriptors.size(), Prediction{0, 1});
-  if (measured_ == 0) return result;
-  refresh();
+void GaussianProcess::predict_from_all(std::span<const Descriptor* const> descriptors,
+                                       std::span<Prediction> result) const {
   constexpr std::size_t batch = Cholesky::batch;
   const std::size_t n = points_.size();
   const std::size_t dimensions = landmark_points_.size();
@@ -264,6 +274,60 @@ std::vector<Prediction> GaussianProcess::predict(std::span<const Descriptor* con
       }
       result[begin + b].deviation = std::sqrt(variance_ * std::max(1 - explained, 0.0));
     }
+  }
+}
+
+struct GaussianProcess::Neighbourhood {
+  std::vector<double> features, row, covariances, solved;
+  std::vector<std::pair<double, std::size_t>> near;  // squared distance, point
+  Cholesky factor;
+};
+
+Prediction GaussianProcess::predict_from_nearest(const Descriptor& descriptor,
+                                                 Neighbourhood& memory) const {
+  const std::size_t dimensions = landmark_points_.size();
+  memory.features.resize(dimensions);
+  embed(descriptor, memory.features);
+  auto& near = memory.near;
+  near.resize(points_.size());
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    near[i] = {sum_of_squares(memory.features.data(), &features_[i * dimensions], dimensions), i};
+  }
+  const std::size_t count = std::min(neighbours, near.size());
+  // Sorted, so that the result does not depend on how they were selected.
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  const auto at = [&](std::size_t i) { return &features_[near[i].second * dimensions]; };
+  memory.factor.clear();
+  memory.covariances.resize(count);
+  memory.solved.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    memory.row.resize(i + 1);
+    for (std::size_t j = 0; j < i; ++j) memory.row[j] = covariance(at(i), at(j));
+    memory.row[i] = 1 + noise_;
+    if (!memory.factor.append(memory.row)) throw not_definite(count);
+    memory.solved[i] = memory.covariances[i] = covariance(memory.features.data(), at(i));
+  }
+  memory.factor.solve(memory.solved);
+  double mean = mean_;
+  double explained = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    mean += memory.solved[i] * (value(near[i].second) - mean_);
+    explained += memory.solved[i] * memory.covariances[i];
+  }
+  return {mean, std::sqrt(variance_ * std::max(1 - explained, 0.0))};
+}
+
+std::vector<Prediction> GaussianProcess::predict(std::span<const Descriptor* const> descriptors) {
+  std::vector<Prediction> result(descriptors.size(), Prediction{0, 1});
+  if (measured_ == 0) return result;
+  refresh();
+  if (points_.size() <= exact_) {
+    predict_from_all(descriptors, result);
+    return result;
+  }
+  Neighbourhood memory;
+  for (std::size_t i = 0; i < descriptors.size(); ++i) {
+    result[i] = predict_from_nearest(*descriptors[i], memory);
   }
   return result;
 }

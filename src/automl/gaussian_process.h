@@ -23,6 +23,10 @@ struct Prediction {
 /// which is positive definite for any set of them; one kernel serves fit and prediction,
 /// and the noise stands on the whole diagonal (docs/automl.md).
 ///
+/// Up to `exact_points` points a prediction is conditioned on all of them, by one factor that grows
+/// with them. With more it is conditioned on the `neighbours` that are nearest to it, whichever of
+/// all points they are: memory stays linear in the history (docs/automl.md has the error).
+///
 /// Every distinct descriptor that was ever added stays, measured or not: what is under way counts
 /// with the median of what was measured, what failed with the worst. The covariance does not depend
 /// on values, so that a result that arrives changes no row of the factor.
@@ -37,8 +41,14 @@ class GaussianProcess {
   static constexpr std::size_t last_refit = 1024;
   /// Hyper-parameters are fitted to at most this many points, evenly spread over the history.
   static constexpr std::size_t fit_sample = 200;
+  static constexpr std::size_t exact_points = 2048;
+  static constexpr std::size_t neighbours = 256;
 
   enum class Status : std::uint8_t { pending, measured, failed };
+
+  GaussianProcess() = default;
+  /// With another limit than `exact_points`.
+  explicit GaussianProcess(std::size_t exact) : exact_(exact) {}
 
   /// The point of this descriptor: a new one, pending, or the one that is already there.
   std::size_t add(const Descriptor& descriptor);
@@ -78,6 +88,11 @@ class GaussianProcess {
   void rebuild();
   void append_rows();
   void update_values();
+  struct Neighbourhood;
+  void predict_from_all(std::span<const Descriptor* const> descriptors,
+                        std::span<Prediction> result) const;
+  [[nodiscard]] Prediction predict_from_nearest(const Descriptor& descriptor,
+                                                Neighbourhood& memory) const;
   void embed(const Descriptor& descriptor, std::span<double> features) const;
   [[nodiscard]] double covariance(const double* a, const double* b) const noexcept;
 
@@ -86,14 +101,15 @@ class GaussianProcess {
   std::size_t measured_ = 0;
 
   std::vector<std::size_t> landmark_points_;
-  std::vector<double> features_;  // one row of landmark_points_.size() per point in the factor
+  std::vector<double> features_;  // one row of landmark_points_.size() per point
   double length_ = 1;
   double noise_ = 1e-2;  // relative to the signal's variance
   std::size_t next_refit_ = 2;
-  Cholesky factor_;
+  std::size_t exact_ = exact_points;
+  Cholesky factor_;  // of the first exact_ points
 
   bool values_changed_ = true;
-  std::vector<double> weights_;  // A⁻¹ (y - mean)
+  std::vector<double> weights_;  // A⁻¹ (y - mean), of the points in the factor
   double mean_ = 0;
   double variance_ = 1;
   double pending_value_ = 0;

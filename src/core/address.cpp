@@ -1,5 +1,8 @@
 #include "core/address.h"
 
+#include <charconv>
+#include <system_error>
+
 #include <arpa/inet.h>
 
 namespace assay {
@@ -10,6 +13,26 @@ bool is_ip_address(const std::string& text) noexcept {
   in6_addr buffer{};
   return ::inet_pton(AF_INET, text.c_str(), &buffer) == 1 ||
          ::inet_pton(AF_INET6, text.c_str(), &buffer) == 1;
+}
+
+std::optional<Endpoint> parse_endpoint(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return std::nullopt;
+  Endpoint endpoint{text.substr(0, colon), 0};
+  const bool bracketed = endpoint.address.starts_with('[') && endpoint.address.ends_with(']');
+  if (bracketed) endpoint.address = endpoint.address.substr(1, endpoint.address.size() - 2);
+  // Without brackets the last group of an IPv6 address would be taken for the port.
+  if (bracketed != (endpoint.address.find(':') != std::string::npos)) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, endpoint.port);
+  if (error != std::errc() || stop != end || endpoint.port < 0 || endpoint.port > 65535)
+    return std::nullopt;
+  if (!is_ip_address(endpoint.address)) return std::nullopt;
+  return endpoint;
+}
+
+bool is_loopback(const std::string& address) noexcept {
+  return address == "::1" || (address.starts_with("127.") && is_ip_address(address));
 }
 
 }  // namespace assay

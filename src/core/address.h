@@ -1,10 +1,23 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace assay {
 
 /// Whether `text` is a numeric IPv4 ("10.1.2.3", no leading zeros) or IPv6 address.
 [[nodiscard]] bool is_ip_address(const std::string& text) noexcept;
+
+/// A numeric address and a port from 0 to 65535.
+struct Endpoint {
+  std::string address;
+  int port = 0;
+};
+
+/// "127.0.0.1:9400" or "[::1]:9400"; nothing for anything else.
+[[nodiscard]] std::optional<Endpoint> parse_endpoint(const std::string& text);
+
+/// Whether only this machine reaches it: 127.x.x.x and ::1. `address` is numeric.
+[[nodiscard]] bool is_loopback(const std::string& address) noexcept;
 
 }  // namespace assay

@@ -144,6 +144,12 @@ void compute_facts(RoundContext& round) {
                                  : node->host;
     unwritten.push_back(fmt::format("{} on {}: {}", gap.source, host, gap.reason));
   }
+  std::vector<std::string> not_offered;
+  for (const GapEvidence& gap : evidence.gaps)
+    if (gap.source == "prometheus")
+      not_offered.push_back(fmt::format("node {}: {}", gap.node, gap.reason));
+  round.fact("metrics_not_offered", static_cast<double>(not_offered.size()),
+             join(not_offered, "; "));
   round.fact("log_write_errors", static_cast<double>(unwritten.size()), join(unwritten, "; "));
 
   double skew = 0;

@@ -79,6 +79,8 @@ const std::vector<FactInfo>& fact_catalogue() {
       {"dropped_bytes", "bytes", "output that was not kept", "round", true},
       {"log_write_errors", "1", "nodes where output was lost because a log could not be written",
        "round", true},
+      {"metrics_not_offered", "1",
+       "nodes whose metrics Prometheus could not read, though asked for", "round", false},
       {"unreadable_files", "1", "evidence that exists and cannot be read", "round", true},
       {"nonfinite_losses", "1", "losses that are NaN or infinite", "round", true},
       {"train_restarts", "1", "times that training began again within a rank", "round", true},

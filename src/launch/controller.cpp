@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/address.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/text.h"
@@ -185,6 +186,9 @@ asio::awaitable<void> Controller::compare_clocks(Fleet& fleet, store::Journal& j
 asio::awaitable<void> Controller::prepare(Fleet& fleet, store::Journal& journal) {
   co_await fleet.connect();
   co_await compare_clocks(fleet, journal);
+  const std::string& listen = run_.plan().telemetry.prometheus;
+  if (const auto endpoint = parse_endpoint(listen); endpoint && !is_loopback(endpoint->address))
+    observer_.warning("whoever reaches " + listen + " on the nodes can read the run's metrics");
   if (std::filesystem::exists(run_.system_file())) co_return;
   Json nodes = Json::array();
   const Json& vendor = run_.plan().vendor_data;

@@ -209,6 +209,9 @@ void Round::send_work() {
           word = expand_bindir(std::move(word), placement_.bindirs[static_cast<std::size_t>(node)]);
       }
     }
+    request.case_name = plan_case.name;
+    request.round = number_;
+    request.metrics = context_.plan.telemetry.prometheus;
     progress_.ranks += static_cast<int>(request.ranks.size());
     nodes_[static_cast<std::size_t>(node)].heard_ns = mono_now_ns();
     context_.fleet.send(node, agent::to_json(request));

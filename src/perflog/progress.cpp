@@ -140,6 +140,9 @@ void ProgressScanner::begin_event() noexcept {
   in_value_ = false;
   step_source_ = 0;
   loss_source_ = 0;
+  samples_source_ = 0;
+  has_trial_ = false;
+  has_accuracy_ = false;
   depth_ = 0;
   objects_ = 0;
 }
@@ -206,8 +209,12 @@ ProgressScanner::State ProgressScanner::next(char c) noexcept {
         if (depth_ == 1 && key_ == Key::event) {
           if (word() == "STEP_END")
             kind_ = Kind::step_end;
+          else if (word() == "STEP_BEGIN")
+            kind_ = Kind::step_begin;
+          else if (word() == "EPOCH_END")
+            kind_ = Kind::epoch_end;
           else
-            kind_ = word() == "STEP_BEGIN" ? Kind::step_begin : Kind::other;
+            kind_ = word() == "EVALUATE" ? Kind::evaluate : Kind::other;
         }
         return State::after_value;
       }
@@ -243,6 +250,14 @@ void ProgressScanner::end_key() noexcept {
     key_ = Key::global_steps;
   else if (key == "loss")
     key_ = Key::loss;
+  else if (key == "samples")
+    key_ = Key::samples;
+  else if (key == "global_samples")
+    key_ = Key::global_samples;
+  else if (key == "trial")
+    key_ = Key::trial;
+  else if (kind_ == Kind::evaluate && key.find("acc") != std::string_view::npos)
+    key_ = Key::accuracy;
   else
     key_ = Key::other;
 }
@@ -264,15 +279,43 @@ void ProgressScanner::end_scalar() noexcept {
     if (!loss) return;
     loss_ = *loss;
     loss_source_ = source;
+  } else if (!top && (key_ == Key::samples || key_ == Key::global_samples)) {
+    const std::uint8_t source = key_ == Key::samples ? 2 : 1;
+    const std::optional<double> samples =
+        source > samples_source_ ? read_scalar(word()) : std::nullopt;
+    if (!samples || !std::isfinite(*samples) || *samples < 0) return;
+    event_samples_ = *samples;
+    samples_source_ = source;
+  } else if (top && key_ == Key::trial) {
+    const std::optional<std::int64_t> trial = read_whole(word());
+    if (!trial) return;
+    trial_ = *trial;
+    has_trial_ = true;
+  } else if (!top && key_ == Key::accuracy && !has_accuracy_) {
+    const std::optional<double> accuracy = read_scalar(word());
+    if (!accuracy || !std::isfinite(*accuracy)) return;
+    accuracy_ = *accuracy;
+    has_accuracy_ = true;
   }
 }
 
 void ProgressScanner::end_event() noexcept {
   ++events_;
-  if (kind_ != Kind::other && step_source_ != 0) last_step_ = step_;
+  const bool step = kind_ == Kind::step_begin || kind_ == Kind::step_end;
+  if (step && step_source_ != 0) last_step_ = step_;
+  if (kind_ == Kind::epoch_end) ++epochs_;
+  if (kind_ == Kind::evaluate && has_accuracy_) {
+    last_accuracy_ = accuracy_;
+    best_accuracy_ = std::max(best_accuracy_.value_or(accuracy_), accuracy_);
+  }
   if (kind_ != Kind::step_end) return;
   ++steps_;
   if (loss_source_ != 0) last_loss_ = loss_;
+  if (samples_source_ != 0) samples_ = samples_.value_or(0) + event_samples_;
+  if (has_trial_ && (trials_ == 0 || trial_ != last_trial_)) {
+    ++trials_;
+    last_trial_ = trial_;
+  }
 }
 
 }  // namespace assay::perflog

@@ -7,11 +7,12 @@
 
 namespace assay::perflog {
 
-/// Follows a rank's output as it comes, for heartbeats and stall detection: how many lines, how
-/// many STEP_END events, the newest step number and loss. Takes pieces cut anywhere, keeps under
-/// 256 bytes and allocates nothing. It reads the same lines as Parser, but gives up on a line
-/// that it cannot read where Parser would look for another event behind the torn one.
-/// Needs nothing but the standard library, so that a fully static program can link it.
+/// Follows a rank's output as it comes, for heartbeats, stall detection and live metrics: how many
+/// lines, how many STEP_END events, the newest step number and loss, samples and accuracy. Takes
+/// pieces cut anywhere, keeps under 320 bytes and allocates nothing. It reads the same lines as
+/// Parser, but gives up on a line that it cannot read where Parser would look for another event
+/// behind the torn one. Needs nothing but the standard library, so that a fully static program can
+/// link it.
 class ProgressScanner {
  public:
   void feed(std::string_view bytes) noexcept;
@@ -28,6 +29,17 @@ class ProgressScanner {
   /// From the newest STEP_END that has one (of the value, else of the top level); NaN or infinite
   /// when the rank said so.
   [[nodiscard]] std::optional<double> last_loss() const noexcept { return last_loss_; }
+  /// Sum of `samples` (else `global_samples`) over the values of STEP_END; nothing when none had
+  /// any.
+  [[nodiscard]] std::optional<double> samples() const noexcept { return samples_; }
+  /// Whole EPOCH_END events so far.
+  [[nodiscard]] std::uint64_t epochs() const noexcept { return epochs_; }
+  /// Times that STEP_END had another `trial` than the one before: trials of an AutoML worker.
+  [[nodiscard]] std::uint64_t trials() const noexcept { return trials_; }
+  /// From the newest EVALUATE: the first number of its value whose name holds "acc"; and the
+  /// largest so far.
+  [[nodiscard]] std::optional<double> last_accuracy() const noexcept { return last_accuracy_; }
+  [[nodiscard]] std::optional<double> best_accuracy() const noexcept { return best_accuracy_; }
 
  private:
   enum class State : std::uint8_t {
@@ -62,14 +74,31 @@ class ProgressScanner {
                                      : std::string_view();
   }
 
-  enum class Key : std::uint8_t { other, event, value, step, global_steps, loss };
-  enum class Kind : std::uint8_t { other, step_begin, step_end };
+  enum class Key : std::uint8_t {
+    other,
+    event,
+    value,
+    step,
+    global_steps,
+    loss,
+    samples,
+    global_samples,
+    trial,
+    accuracy
+  };
+  enum class Kind : std::uint8_t { other, step_begin, step_end, epoch_end, evaluate };
 
   std::uint64_t lines_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t events_ = 0;
   std::optional<std::int64_t> last_step_;
   std::optional<double> last_loss_;
+  std::optional<double> samples_;
+  std::uint64_t epochs_ = 0;
+  std::uint64_t trials_ = 0;
+  std::int64_t last_trial_ = -1;
+  std::optional<double> last_accuracy_;
+  std::optional<double> best_accuracy_;
 
   State state_ = State::text;
   Key key_ = Key::other;
@@ -84,6 +113,12 @@ class ProgressScanner {
   std::uint64_t objects_ = 0;  // bit d: the container at depth d + 1 is an object
   std::int64_t step_ = 0;
   double loss_ = 0;
+  std::uint8_t samples_source_ = 0;
+  bool has_trial_ = false;
+  bool has_accuracy_ = false;
+  double event_samples_ = 0;
+  std::int64_t trial_ = 0;
+  double accuracy_ = 0;
   std::array<char, 32> buffer_{};
 };
 

@@ -284,6 +284,8 @@ Json to_json(const Plan& plan) {
       {"cluster", to_json(plan.cluster)},
       {"telemetry",
        {{"interval_ns", plan.telemetry.interval.count()}, {"enabled", plan.telemetry.enabled}}}};
+  if (!plan.telemetry.prometheus.empty())
+    json["telemetry"]["prometheus"] = plan.telemetry.prometheus;
   if (!plan.submission.empty()) json["submission"] = plan.submission;
   json["cases"] = Json::array();
   for (const CasePlan& c : plan.cases) json["cases"].push_back(to_json(c));
@@ -311,6 +313,7 @@ Plan plan_from_json(const Json& json, const std::string& where) {
   const Fields telemetry = fields.fields("telemetry");
   plan.telemetry.interval = Nanoseconds(telemetry.integer64("interval_ns"));
   plan.telemetry.enabled = telemetry.boolean("enabled");
+  if (telemetry.has("prometheus")) plan.telemetry.prometheus = telemetry.text("prometheus");
   if (fields.has("submission")) plan.submission = fields.text_map("submission");
   for (const Json& item : fields.array("cases"))
     plan.cases.push_back(

@@ -125,6 +125,8 @@ struct Cluster {
 struct Telemetry {
   Nanoseconds interval = std::chrono::seconds(1);
   bool enabled = true;
+  /// Where every agent offers its metrics to Prometheus, "127.0.0.1:9400"; empty: nowhere.
+  std::string prometheus;
 };
 
 /// The whole run, as stored in plan.json: the only thing that launching and judging read.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "automl/settings.h"
+#include "core/address.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "plan/make_plan.h"
@@ -161,6 +162,13 @@ std::string render_text(const Plan& plan) {
   for (const Host& host : plan.cluster.hosts) line(out, "host", host_text(host));
   line(out, "telemetry",
        plan.telemetry.enabled ? "every " + duration_text(plan.telemetry.interval) : "off");
+  if (const std::string& listen = plan.telemetry.prometheus; !listen.empty()) {
+    const auto endpoint = parse_endpoint(listen);
+    line(
+        out, "metrics",
+        "http://" + listen + "/metrics on every node" +
+            (endpoint && is_loopback(endpoint->address) ? "" : ", readable by whoever reaches it"));
+  }
   const std::vector<std::string> common = common_rules(plan);
   for (const CasePlan& c : plan.cases) {
     out += '\n';

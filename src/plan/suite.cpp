@@ -4,6 +4,7 @@
 
 #include "config/mapping.h"
 #include "config/yaml.h"
+#include "core/address.h"
 #include "core/pattern.h"
 #include "core/sha256.h"
 #include "core/text.h"
@@ -237,6 +238,15 @@ SuiteDefaults read_defaults(const Node& node) {
   return defaults;
 }
 
+// Numeric, because a static agent looks up no names.
+std::string read_listen(const Node& node) {
+  const std::string text = node.nonempty_text();
+  if (const auto endpoint = parse_endpoint(text); !endpoint || endpoint->port == 0)
+    node.fail("'" + text + "' is not an address and a port",
+              "for example 127.0.0.1:9400, 0.0.0.0:9400 or [::1]:9400");
+  return text;
+}
+
 Telemetry read_telemetry(const Node& node) {
   using namespace std::chrono_literals;
   const Mapping map(node, "telemetry", keys("telemetry"));
@@ -244,6 +254,10 @@ Telemetry read_telemetry(const Node& node) {
   if (const Node* interval = map.find("interval"))
     telemetry.interval = interval->duration(100ms, 60s);
   if (const Node* enabled = map.find("enabled")) telemetry.enabled = enabled->boolean();
+  if (const Node* prometheus = map.find("prometheus")) {
+    const Mapping at(*prometheus, "telemetry.prometheus", keys("telemetry.prometheus"));
+    telemetry.prometheus = at.has("listen") ? read_listen(at.at("listen")) : "127.0.0.1:9400";
+  }
   return telemetry;
 }
 
@@ -282,7 +296,8 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
       {"cluster.slurm",
        {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude", "gres",
         "time", "exclusive", "wait", "shared", "extra"}},
-      {"telemetry", {"interval", "enabled"}},
+      {"telemetry", {"interval", "enabled", "prometheus"}},
+      {"telemetry.prometheus", {"listen"}},
       {"submission", {"org", "division", "status", "platform"}},
       {"container",
        {"runtime", "image", "runtime_options", "options", "mounts", "shm_size", "user", "pull",

@@ -60,6 +60,26 @@ void append_row(std::string& out, const Instant& when, std::string_view source,
   out += '\n';
 }
 
+Values row_of(const NodeSample& node) {
+  Values values = no_values();
+  at(values, Column::util) = node.util;
+  at(values, Column::mem_used_bytes) = node.mem_used_bytes;
+  at(values, Column::mem_total_bytes) = node.mem_total_bytes;
+  at(values, Column::clock_mhz) = node.clock_mhz;
+  at(values, Column::disk_read_bps) = node.disk_read_bps;
+  at(values, Column::disk_write_bps) = node.disk_write_bps;
+  at(values, Column::net_rx_bps) = node.net_rx_bps;
+  at(values, Column::net_tx_bps) = node.net_tx_bps;
+  return values;
+}
+
+Values row_of(double power_w, double energy_j) {
+  Values values = no_values();
+  at(values, Column::power_w) = power_w;
+  at(values, Column::energy_j) = energy_j;
+  return values;
+}
+
 // One device, as it was last seen.
 struct Device {
   Values values = no_values();
@@ -76,6 +96,7 @@ class Recorder::Impl {
   void start();
   void stop(std::function<void()> done);
   [[nodiscard]] Snapshot latest() const;
+  void visit_rows(const Visit& visit) const;
   [[nodiscard]] std::vector<int> sampler_pids() const;
 
  private:
@@ -94,6 +115,9 @@ class Recorder::Impl {
   void write_recovered(std::int64_t mono_ns);
   void await_end(std::function<void()> done, std::int64_t deadline_ns, bool forced);
   [[nodiscard]] double power_w(std::int64_t mono_ns) const;
+  [[nodiscard]] bool ipmi_holds(std::int64_t mono_ns) const {
+    return ipmi_ns_ != 0 && mono_ns - ipmi_ns_ < 3 * ipmi_->period_ns();
+  }
   [[nodiscard]] std::int64_t device_age_limit() const;
 
   asio::io_context& loop_;
@@ -115,6 +139,7 @@ class Recorder::Impl {
   std::int64_t deadline_ns_ = 0;
   std::int64_t cores_due_ns_ = 0;
   NodeSample node_{kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown};
+  std::vector<RaplSample> packages_;
   double rapl_w_ = kUnknown;
   double ipmi_w_ = kUnknown;
   std::int64_t ipmi_ns_ = 0;
@@ -204,15 +229,7 @@ void Recorder::Impl::sample() {
 
 void Recorder::Impl::node_rows(const Instant& when) {
   node_ = proc_->sample(when.mono_ns);
-  Values values = no_values();
-  at(values, Column::util) = node_.util;
-  at(values, Column::mem_used_bytes) = node_.mem_used_bytes;
-  at(values, Column::mem_total_bytes) = node_.mem_total_bytes;
-  at(values, Column::clock_mhz) = node_.clock_mhz;
-  at(values, Column::disk_read_bps) = node_.disk_read_bps;
-  at(values, Column::disk_write_bps) = node_.disk_write_bps;
-  at(values, Column::net_rx_bps) = node_.net_rx_bps;
-  at(values, Column::net_tx_bps) = node_.net_tx_bps;
+  Values values = row_of(node_);
   append_row(buffer_, when, "node", values);
 
   const std::vector<CoreSample>& cores = proc_->cores();
@@ -231,11 +248,9 @@ void Recorder::Impl::node_rows(const Instant& when) {
 
 void Recorder::Impl::rapl_rows(const Instant& when) {
   rapl_w_ = kUnknown;
-  Values values = no_values();
-  for (const RaplSample& sample : rapl_->sample(when.mono_ns)) {
-    at(values, Column::power_w) = sample.power_w;
-    at(values, Column::energy_j) = sample.energy_j;
-    append_row(buffer_, when, sample.source, values);
+  packages_ = rapl_->sample(when.mono_ns);
+  for (const RaplSample& sample : packages_) {
+    append_row(buffer_, when, sample.source, row_of(sample.power_w, sample.energy_j));
     if (sample.package && std::isfinite(sample.power_w))
       rapl_w_ = (std::isfinite(rapl_w_) ? rapl_w_ : 0) + sample.power_w;
   }
@@ -257,9 +272,7 @@ void Recorder::Impl::on_ipmi(double watts, const Instant& when) {
   ipmi_w_ = watts;
   ipmi_ns_ = when.mono_ns;
   ipmi_new_ = true;
-  Values values = no_values();
-  at(values, Column::power_w) = watts;
-  append_row(buffer_, when, "ipmi", values);
+  append_row(buffer_, when, "ipmi", row_of(watts, kUnknown));
 }
 
 void Recorder::Impl::flush() {
@@ -294,7 +307,7 @@ std::int64_t Recorder::Impl::device_age_limit() const {
 }
 
 double Recorder::Impl::power_w(std::int64_t mono_ns) const {
-  if (ipmi_ns_ != 0 && mono_ns - ipmi_ns_ < 3 * ipmi_->period_ns()) return ipmi_w_;
+  if (ipmi_holds(mono_ns)) return ipmi_w_;
   double sum = 0;
   bool known = false;
   const auto add = [&](double watts) {
@@ -331,6 +344,18 @@ Snapshot Recorder::Impl::latest() const {
   }
   if (count > 0) out.device_util = sum / count;
   return out;
+}
+
+void Recorder::Impl::visit_rows(const Visit& visit) const {
+  if (!running_) return;
+  const std::int64_t mono_ns = mono_now_ns();
+  visit("node", row_of(node_));
+  for (const RaplSample& sample : packages_)
+    visit(sample.source, row_of(sample.power_w, sample.energy_j));
+  if (ipmi_holds(mono_ns)) visit("ipmi", row_of(ipmi_w_, kUnknown));
+  for (std::size_t i = 0; i < seen_.size(); ++i)
+    if (seen_[i] && mono_ns - seen_[i]->mono_ns < device_age_limit())
+      visit(fmt::format("dev{}", i), seen_[i]->values);
 }
 
 std::vector<int> Recorder::Impl::sampler_pids() const {
@@ -392,6 +417,9 @@ void Recorder::stop(std::function<void()> done) {
 }
 Snapshot Recorder::latest() const {
   return impl_->latest();
+}
+void Recorder::visit_rows(const Visit& visit) const {
+  impl_->visit_rows(visit);
 }
 std::vector<int> Recorder::sampler_pids() const {
   return impl_->sampler_pids();

@@ -1,16 +1,19 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <asio/io_context.hpp>
 
 #include "core/time.h"
 #include "telemetry/device_source.h"
+#include "telemetry/table.h"
 
 namespace assay::telemetry {
 
@@ -61,6 +64,10 @@ class Recorder {
   /// from the loop. Also calls `done` when it was never started or is stopped already.
   void stop(std::function<void()> done);
   [[nodiscard]] Snapshot latest() const;
+  /// Calls `visit` with the newest row of every source but single cores: what is too old to hold is
+  /// left out, and so is what a stopped recorder knew.
+  using Visit = std::function<void(std::string_view source, const std::array<double, kColumns>&)>;
+  void visit_rows(const Visit& visit) const;
   /// Pids of the sampler processes; the agent leaves them alone when it kills a round.
   [[nodiscard]] std::vector<int> sampler_pids() const;
 

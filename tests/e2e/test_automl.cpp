@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "harness.h"
 #include "slurm_cluster.h"
+#include "ssh_hosts.h"
 
 namespace assay::e2e {
 namespace {
@@ -231,6 +232,44 @@ TEST_F(AutomlOnSlurm, GoesOnWithoutANodeAndAfterItsControllerWasKilled) {
   EXPECT_EQ(whole.ended, "trials");
   EXPECT_EQ(done(), 16);
   EXPECT_GE(done(), kept);
+}
+
+class AutomlOverSsh : public SshTest {};
+
+// The workers, their libraries and their logs travel.
+TEST_F(AutomlOverSsh, WorkersOfTwoHostsShareAnExperiment) {
+  if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
+  const fs::path suite =
+      write("suite.yaml", "telemetry: {enabled: false}\n" + sshd_.cluster(2) +
+                              "cases:\n"
+                              "  - name: search\n"
+                              "    nodes: 2\n"
+                              "    config: {threads: 1}\n"
+                              "    rules: {automl-accuracy: off}\n"
+                              "    automl:\n"
+                              "      start: resnet8\n"
+                              "      data: {data: glyphs, train_size: 128, eval_size: 64}\n"
+                              "      space: off\n"
+                              "      epochs: 1\n"
+                              "      max_trials: 6\n"
+                              "      limits: {operations: 60000000}\n");
+  const CommandResult run = assay({"run", suite.string()}, 200s);
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const fs::path round = latest() / "search/round1";
+  const automl::ExperimentRecord record =
+      automl::record_of(automl::ExperimentJournal::read(round / "automl/journal.jsonl"));
+  EXPECT_EQ(record.ended, "trials");
+  EXPECT_GT(record.final.ops, 0);
+  EXPECT_EQ(std::ranges::count(record.trials, "ok", &automl::TrialRecord::status), 6);
+  std::set<int> joined;
+  for (const automl::WorkerRecord& worker : record.workers) joined.insert(worker.rank);
+  EXPECT_EQ(joined, (std::set<int>{0, 1}));
+  for (int node = 0; node < 2; ++node) {
+    const std::string host = SshDaemon::host(node + 1) + "_noderank" + std::to_string(node);
+    EXPECT_NE(
+        read_file(round / host / ("rank" + std::to_string(node) + ".out.log")).find("\"FINISHED\""),
+        std::string::npos);
+  }
 }
 
 }  // namespace

@@ -108,6 +108,20 @@ TEST(Distance, OfLayersIsThatOfThePlainRecursion) {
   }
 }
 
+TEST(Distance, OfLongChainsWithNothingInCommonIsThatOfThePlainRecursion) {
+  Random random(8);
+  for (const int layers : {63, 64, 65, 178}) {
+    const Descriptor a = random_descriptor(random, layers, 0);
+    const Descriptor b = random_descriptor(random, layers + static_cast<int>(random.below(40)), 0);
+    EXPECT_NEAR(layers_distance(a, b), plain_layers(a, b), 1e-9);
+    EXPECT_EQ(layers_distance(a, b), layers_distance(b, a));
+  }
+  const Descriptor start = describe(resnet50());
+  Descriptor reversed = start;
+  std::reverse(reversed.layers.begin(), reversed.layers.end());
+  EXPECT_NEAR(layers_distance(start, reversed), plain_layers(start, reversed), 1e-9);
+}
+
 TEST(Distance, OfSkipsIsTheBestOfAllPairings) {
   Random random(6);
   for (int i = 0; i < 400; ++i) {

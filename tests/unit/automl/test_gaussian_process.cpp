@@ -177,6 +177,54 @@ TEST(GaussianProcess, APendingPointRemovesDoubtAroundItAndAFailedOneLowersHopes)
   EXPECT_EQ(process.size(), 31U);
 }
 
+// Beyond the limit each prediction is conditioned on the nearest points alone, but none is lost.
+TEST(GaussianProcess, ALongHistoryIsPredictedFromItsNearestPointsAlmostAsWellAsFromAll) {
+  const auto all = family(700, 8);
+  GaussianProcess exact(10'000);
+  GaussianProcess local(100);
+  Random random(9);
+  for (std::size_t i = 0; i < 600; ++i) {
+    const double value = -edit_distance(all[i], all[300]) + random.normal();
+    exact.measure(exact.add(all[i]), value);
+    local.measure(local.add(all[i]), value);
+  }
+  double error_exact = 0;
+  double error_local = 0;
+  double error_mean = 0;
+  double ratio = 0;
+  double mean = 0;
+  for (std::size_t i = 0; i < 600; ++i) mean += local.value(i) / 600;
+  for (std::size_t i = 600; i < 700; ++i) {
+    const double truth = -edit_distance(all[i], all[300]);
+    const Prediction a = predict_one(exact, all[i]);
+    const Prediction b = predict_one(local, all[i]);
+    error_exact += (a.mean - truth) * (a.mean - truth);
+    error_local += (b.mean - truth) * (b.mean - truth);
+    error_mean += (mean - truth) * (mean - truth);
+    ratio += b.deviation / a.deviation / 100;
+  }
+  EXPECT_EQ(local.size(), 600U);
+  EXPECT_NE(error_local, error_exact);
+  EXPECT_LT(error_local, 1.2 * error_exact);
+  EXPECT_LT(error_local, 0.2 * error_mean);
+  EXPECT_NEAR(ratio, 1.1, 0.3);
+}
+
+TEST(GaussianProcess, RestoredBeyondTheLimitItPredictsTheSame) {
+  const auto all = family(90, 10);
+  GaussianProcess process(50);
+  for (std::size_t i = 0; i < 80; ++i)
+    process.measure(process.add(all[i]), 0.01 * static_cast<double>(i % 7));
+  const Prediction before = predict_one(process, all[85]);
+  GaussianProcess restored(50);
+  for (std::size_t i = 0; i < 80; ++i)
+    restored.measure(restored.add(all[i]), 0.01 * static_cast<double>(i % 7));
+  restored.restore(process.save(), "test");
+  const Prediction after = predict_one(restored, all[85]);
+  EXPECT_EQ(after.mean, before.mean);
+  EXPECT_EQ(after.deviation, before.deviation);
+}
+
 TEST(GaussianProcess, KnowsNothingWithoutAMeasurement) {
   GaussianProcess process;
   const auto all = family(2, 5);

@@ -111,6 +111,10 @@ const std::map<std::string, Break>& faults() {
        [](auto& s) {
          s.round.gaps = {{0, "rank1.out.log", 0, "No space left on device"}};
        }},
+      {"metrics-offered",
+       [](auto& s) {
+         s.round.gaps = {{0, "prometheus", 0, "cannot listen on 127.0.0.1:9400"}};
+       }},
       {"dropped-output", [](auto& s) { s.round.ranks[1].dropped_bytes = 1 << 20; }},
       {"perflog-present",
        [](auto& s) {

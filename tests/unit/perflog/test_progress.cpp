@@ -50,6 +50,34 @@ TEST(Progress, TakesTheStepFromStepBeginWhereStepEndHasNone) {
   EXPECT_EQ(got.last_step(), 500);
 }
 
+TEST(Progress, AddsUpSamplesAndCountsEpochsAndTrials) {
+  const ProgressScanner got = follow(
+      "[PerfLog] {\"event\": \"STEP_END\", \"value\": {\"samples\": 32}, \"trial\": 4}\n"
+      "[PerfLog] {\"event\": \"STEP_END\", \"value\": {\"global_samples\": 64, \"samples\": 8}, "
+      "\"trial\": 4}\n"
+      "[PerfLog] {\"event\": \"STEP_END\", \"value\": {\"global_samples\": 100}, \"trial\": 9}\n"
+      "[PerfLog] {\"event\": \"STEP_END\", \"value\": {\"samples\": -5}, \"samples\": 7}\n"
+      "[PerfLog] {\"event\": \"EVALUATE\", \"value\": {\"samples\": 1000}}\n"
+      "[PerfLog] {\"event\": \"EPOCH_END\", \"epoch\": 1, \"trial\": 77}\n");
+  EXPECT_EQ(got.samples(), 140);
+  EXPECT_EQ(got.epochs(), 1U);
+  EXPECT_EQ(got.trials(), 2U);
+  EXPECT_FALSE(follow("[PerfLog] {\"event\": \"STEP_END\"}\n").samples());
+}
+
+TEST(Progress, RemembersTheNewestAndTheBestAccuracy) {
+  const std::string log =
+      "[PerfLog] {\"event\": \"EVALUATE\", \"value\": {\"eval_acc1\": 0.75, \"accuracy\": 9}}\n"
+      "[PerfLog] {\"event\": \"EVALUATE\", \"value\": {\"loss\": 1, \"eval_acc1\": 0.5}}\n"
+      "[PerfLog] {\"event\": \"STEP_END\", \"value\": {\"acc\": 3}}\n"
+      "[PerfLog] {\"event\": \"EVALUATE\", \"value\": {\"acc\": null}}\n";
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, log.size()}) {
+    const ProgressScanner got = follow(log, piece);
+    EXPECT_EQ(got.last_accuracy(), 0.5);
+    EXPECT_EQ(got.best_accuracy(), 0.75);
+  }
+}
+
 TEST(Progress, SaysThatTheLossIsNotFinite) {
   for (const std::string loss : {"NaN", "nan", "null"}) {
     const ProgressScanner got =

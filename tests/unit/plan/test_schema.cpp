@@ -30,6 +30,7 @@ const std::map<std::string, std::string>& places() {
       {"cluster.modelarts.volumes",
        "/properties/cluster/properties/modelarts/properties/volumes/items"},
       {"telemetry", "/properties/telemetry"},
+      {"telemetry.prometheus", "/properties/telemetry/properties/prometheus"},
       {"submission", "/properties/submission"},
       {"container", "/$defs/container"},
       {"defaults", "/properties/defaults"},

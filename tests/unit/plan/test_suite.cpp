@@ -126,6 +126,15 @@ TEST(SuiteErrors, TelemetryIntervalIsBounded) {
         << value;
 }
 
+TEST(SuiteErrors, MetricsNeedANumericAddressAndAPort) {
+  for (const char* value : {"9400", "localhost:9400", "127.0.0.1:0", "127.0.0.1:99999"})
+    EXPECT_THAT(
+        suite_error(std::string("cases: [a:b:c:1:1:1]\ntelemetry: {prometheus: {listen: \"") +
+                    value + "\"}}\n"),
+        HasSubstr("is not an address and a port"))
+        << value;
+}
+
 TEST(SuiteErrors, KeyAndItsFieldsMustNotBothBeGiven) {
   EXPECT_THAT(suite_error("cases: [{case: a:b:c:1:1:1, procs: 2}]"),
               HasSubstr("'procs' is given by the case key already"));

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,25 @@ TEST_F(RecorderTest, FirstSampleIsTakenAtOnceAndALastOneAtStop) {
   EXPECT_DOUBLE_EQ(rows[1][Column::util], 0.5);
   EXPECT_EQ(rows_of(table(), "cpu1").size(), 1U);
   EXPECT_TRUE(gaps_.empty());
+}
+
+TEST_F(RecorderTest, ShowsTheNewestRowOfEverySourceWhileItRuns) {
+  config_.interval = 60s;
+  Recorder recorder = make();
+  recorder.start();
+  std::map<std::string, double> memory;
+  const auto look = [&] {
+    memory.clear();
+    recorder.visit_rows([&](std::string_view source, const auto& values) {
+      memory[std::string(source)] = values[static_cast<std::size_t>(Column::mem_total_bytes)];
+    });
+  };
+  look();
+  EXPECT_EQ(memory.at("node"), rows_of(table(), "node")[0][Column::mem_total_bytes]);
+  EXPECT_FALSE(memory.contains("cpu0"));
+  EXPECT_TRUE(stop(loop_, recorder));
+  look();
+  EXPECT_TRUE(memory.empty());
 }
 
 TEST_F(RecorderTest, ASlowSampleDoesNotDelayTheNext) {
