@@ -278,7 +278,7 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
         "address", "user", "port", "identity", "jump"}},
       {"cluster.ssh",
        {"user", "port", "identity", "jump", "config", "known_hosts", "accept_new_keys",
-        "connect_timeout", "cache"}},
+        "connect_timeout", "cache", "options"}},
       {"cluster.slurm",
        {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude", "gres",
         "time", "exclusive", "wait", "shared", "extra"}},

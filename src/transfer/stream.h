@@ -17,9 +17,10 @@ namespace assay::transfer {
 //
 //   {"path": "rank0.out.log", "size": 1048576, "offset": 0}
 //
-// then bytes [offset, size) as one zstd frame with its checksum (XXH64 of the content); after the
-// last file {"end": true, "files": 3}. A receiver that already has the beginning of a file asks for
-// the rest only.
+// then bytes [offset, size) as zstd frames of up to kPiece bytes, each with its checksum (XXH64 of
+// the content); after the last file {"end": true, "files": 3}. A receiver writes a piece once its
+// checksum is right, so that what it has of a file is right, and asks for the rest only.
+inline constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 /// What a receiver has of each file, in bytes; `path` is relative to the folder.
 using Have = std::map<std::string, std::uint64_t>;

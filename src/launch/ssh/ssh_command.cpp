@@ -35,6 +35,8 @@ SshTarget ssh_target(const plan::Cluster& cluster, const plan::Host& host) {
     if (options->contains("port")) target.port = (*options)["port"].get<int>();
     if (options->contains("accept_new_keys"))
       target.accept_new_keys = (*options)["accept_new_keys"].get<bool>();
+    if (options->contains("options"))
+      target.options = (*options)["options"].get<std::vector<std::string>>();
     if (options->contains("connect_timeout_s"))
       target.connect_timeout_s = (*options)["connect_timeout_s"].get<int>();
   }
@@ -62,8 +64,12 @@ std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& co
   if (!control_path.empty()) {
     option("ControlMaster=auto");
     option("ControlPath=" + control_path);
-    option("ControlPersist=30");
+    // The agent's own ssh is the connection that others share; it ends with the agent.
+    option("ControlPersist=no");
   }
+  // Otherwise every one of many clients may rewrite known_hosts, after more signatures to check.
+  option("UpdateHostKeys=no");
+  for (const std::string& own : target.options) option(own);
   if (!target.user.empty()) argv.insert(argv.end(), {"-l", target.user});
   if (target.port != 0) argv.insert(argv.end(), {"-p", std::to_string(target.port)});
   if (!target.identity.empty()) {
@@ -82,15 +88,6 @@ bool is_throttled(const std::string& words) {
                            "Exceeded MaxStartups", "Not allowed at this time"})
     if (words.find(sign) != std::string::npos) return true;
   return false;
-}
-
-std::vector<std::string> ssh_exit_argv(const SshTarget& target, const std::string& control_path) {
-  std::vector<std::string> argv{"ssh", "-O", "exit", "-o", "ControlPath=" + control_path};
-  if (!target.config.empty()) argv.insert(argv.end(), {"-F", target.config});
-  if (!target.user.empty()) argv.insert(argv.end(), {"-l", target.user});
-  if (target.port != 0) argv.insert(argv.end(), {"-p", std::to_string(target.port)});
-  argv.insert(argv.end(), {"--", target.address});
-  return argv;
 }
 
 std::string remote_programs(const SshTarget& target, const std::string& sha256) {

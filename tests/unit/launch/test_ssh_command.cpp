@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,6 +42,21 @@ TEST(SshCommand, AHostsOwnSettingsWin) {
   const auto argv = ssh_argv(target, "", "true");
   EXPECT_THAT(argv, IsSupersetOf({"-J", "gate", "10.0.0.2"}));
   EXPECT_THAT(argv, Not(Contains(HasSubstr("Control"))));
+}
+
+TEST(SshCommand, TheAgentsConnectionCarriesTheOthersAndNothingStaysInTheBackground) {
+  const auto argv = ssh_argv(ssh_target(cluster(), cluster().hosts[0]), "/tmp/s/%C", "true");
+  EXPECT_THAT(argv, IsSupersetOf({"ControlMaster=auto", "ControlPersist=no"}));
+}
+
+TEST(SshCommand, OptionsOfTheSuiteComeAfterThoseOfAssayWhichTheyCannotChange) {
+  plan::Cluster own = cluster();
+  own.options["options"] = {"KexAlgorithms=^curve25519-sha256"};
+  const auto argv = ssh_argv(ssh_target(own, own.hosts[1]), "", "true");
+  const auto option = std::ranges::find(argv, "KexAlgorithms=^curve25519-sha256");
+  ASSERT_NE(option, argv.end());
+  EXPECT_EQ(*std::prev(option), "-o");
+  EXPECT_LT(std::ranges::find(argv, "StrictHostKeyChecking=yes"), option);
 }
 
 TEST(SshCommand, NewKeysAreAcceptedOnlyOnRequest) {

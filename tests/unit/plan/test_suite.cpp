@@ -164,6 +164,20 @@ TEST(SuiteErrors, WordsForSshCannotBeOptions) {
               HasSubstr("did you mean 'slurm'?"));
 }
 
+TEST(SuiteErrors, OptionsOfSshThatAssaySetsItselfAreRefused) {
+  const auto with = [](const std::string& option) {
+    return suite_error(
+        "cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh, hosts: [h], ssh: {options: [" + option +
+        "]}}\n");
+  };
+  EXPECT_EQ(with("KexAlgorithms=^curve25519-sha256"), "no error");
+  EXPECT_THAT(with("stricthostkeychecking=no"), HasSubstr("cannot be given here"));
+  EXPECT_THAT(with("ControlPersist=yes"), HasSubstr("cannot be given here"));
+  for (const char* odd :
+       {"Compression", "'-oCompression=no'", "'Compression='", "'=no'", "'a b=c'"})
+    EXPECT_THAT(with(odd), HasSubstr("not an option of ssh")) << odd;
+}
+
 TEST(SuiteErrors, EnvironmentMustBeNamesAndText) {
   EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {A: [1]}}]"),
               HasSubstr("expected text"));

@@ -65,14 +65,14 @@ TEST_F(Stream, CarriesAFolderByteForByteInPiecesOfAnySize) {
 }
 
 TEST_F(Stream, GoesOnWhereItWasCutOff) {
-  put("a.log", noise(500'000));
-  put("b.log", noise(300'000));
+  put("a.log", noise(5'000'000));
+  put("b.log", noise(3'000'000));
   const std::string whole = sent();
   for (const std::size_t cut : {whole.size() / 5, whole.size() / 2, whole.size() - 2}) {
     fs::remove_all(to_);
     EXPECT_FALSE(receive(whole.substr(0, cut)));
     const std::string rest = sent(list_files(to_));
-    EXPECT_LE(rest.size(), whole.size() - cut + 300'000);
+    EXPECT_LE(rest.size(), whole.size() - cut + kPiece + 1000);
     EXPECT_TRUE(receive(rest));
     EXPECT_EQ(read_file(to_ / "a.log"), read_file(from_ / "a.log"));
     EXPECT_EQ(read_file(to_ / "b.log"), read_file(from_ / "b.log"));
@@ -97,6 +97,21 @@ TEST_F(Stream, ADamagedByteIsNoticed) {
   }
   EXPECT_GT(noticed, 50);
   EXPECT_EQ(noticed, static_cast<int>((good.size() - 40 - good.find('\n') - 1 + 996) / 997));
+}
+
+TEST_F(Stream, WhatWasDamagedIsNotKeptAndComesAgain) {
+  put("a.log", noise(2'500'000));
+  const std::string good = sent();
+  for (const std::size_t at : {good.size() - 60, good.size() / 2}) {
+    fs::remove_all(to_);
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    EXPECT_NE(error_of([&] { return receive(bad); }), "no error");
+    const Have have = list_files(to_);
+    EXPECT_EQ(have.at("a.log"), at / kPiece * kPiece) << "the pieces before it are kept";
+    ASSERT_TRUE(receive(sent(have)));
+    EXPECT_EQ(read_file(to_ / "a.log"), read_file(from_ / "a.log"));
+  }
 }
 
 TEST_F(Stream, NothingIsWrittenOutsideTheFolder) {
