@@ -81,11 +81,13 @@ std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& co
   return argv;
 }
 
-bool is_throttled(const std::string& words) {
+bool may_pass(const std::string& words) {
   // A host where nobody listens refuses instead: that does not pass.
   if (words.find("Connection refused") != std::string::npos) return false;
   for (const char* sign : {"kex_exchange_identification", "ssh_exchange_identification",
-                           "Exceeded MaxStartups", "Not allowed at this time"})
+                           "Exceeded MaxStartups", "Not allowed at this time",
+                           // What the kernel says for seconds after a link has come back.
+                           "No route to host"})
     if (words.find(sign) != std::string::npos) return true;
   return false;
 }

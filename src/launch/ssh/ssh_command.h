@@ -34,9 +34,10 @@ struct SshTarget {
                                                 const std::string& control_path,
                                                 const std::string& command);
 
-/// Pure: whether ssh's words mean that the server, or a jump host, has too many connections that
-/// are not logged in yet (MaxStartups) and turned this one away before any key was exchanged.
-[[nodiscard]] bool is_throttled(const std::string& words);
+/// Pure: whether ssh's words mean trouble that may pass, before any key was exchanged: the server,
+/// or a jump host, has too many connections that are not logged in yet (MaxStartups) and turned
+/// this one away, or the way there is not known at the moment.
+[[nodiscard]] bool may_pass(const std::string& words);
 
 /// Pure: the folder of the bundle's programs on the node, for a POSIX shell.
 [[nodiscard]] std::string remote_programs(const SshTarget& target, const std::string& sha256);

@@ -101,7 +101,7 @@ int SshLauncher::longest_connect_s() const {
 
 std::optional<Nanoseconds> SshLauncher::do_retry_pause(const std::string& reason, int attempt,
                                                        Nanoseconds since) const {
-  if (!is_throttled(reason)) return std::nullopt;
+  if (!may_pass(reason)) return std::nullopt;
   const Nanoseconds pause =
       std::min<Nanoseconds>(kFirstPause * (1 << std::min(attempt, 8)), kLongestPause);
   if (since + pause > std::chrono::seconds(longest_connect_s())) return std::nullopt;
