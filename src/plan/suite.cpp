@@ -169,6 +169,13 @@ Container read_container(const Node& node) {
   container.load = map.text_or("load", "");
   if (const Node* timeout = map.find("timeout"))
     container.timeout = timeout->duration(std::chrono::seconds(1), std::chrono::hours(24));
+  if (container.runtime != "podman" && container.runtime != "docker")
+    for (const char* key : {"shm_size", "user", "pull", "load"})
+      if (const Node* given = map.find(key))
+        given->fail(
+            "'" + std::string(key) + "' is for podman and docker, not for " + container.runtime,
+            "leave it out: " + container.runtime +
+                " runs as the user, shares /dev/shm, and takes an image file or a URL");
   return container;
 }
 

@@ -55,8 +55,26 @@ void expect_right_times(const Json& round, const fs::path& run, int offset_s,
     EXPECT_GT(metric(time), 2.9) << time << " of 300 steps of 10 ms";
     EXPECT_LT(metric(time), 100) << time;
   }
+  EXPECT_GT(round["ranks"][0]["mean_step_s"].get<double>(), 0.009);
+  EXPECT_NEAR(round["ranks"][1]["mean_step_s"].get<double>(),
+              round["ranks"][0]["mean_step_s"].get<double>(), 0.005);
+  EXPECT_NEAR(metric("p_train"), metric("samples") / metric("train_time"), 1);
+  // Telemetry of both nodes falls into the training.
+  EXPECT_GT(metric("cpu_util"), 0);
+  for (const Json& phase : round["phases"]) {
+    EXPECT_GE(phase["start_s"].get<double>(), 0) << phase;
+    EXPECT_GE(phase["end_s"].get<double>(), phase["start_s"].get<double>()) << phase;
+    EXPECT_LT(phase["end_s"].get<double>(), 100) << phase;
+  }
   EXPECT_GE(metric("launch_time"), -0.01);
   EXPECT_LT(metric("launch_time"), 60);
+  // It really was wrong: the rank's own log says so.
+  const auto first_ms = [&](int rank) {
+    const std::string log = read_file(run / round["ranks"][rank]["log"].get<std::string>());
+    const auto at = log.find("\"time_ms\": ");
+    return at == std::string::npos ? 0.0 : std::stod(log.substr(at + 11));
+  };
+  EXPECT_NEAR((first_ms(1) - first_ms(0)) / 1e3, offset_s, 30);
   // Journal: what was measured at the start.
   double measured = 0;
   const std::string journal = read_file(run / "journal.jsonl");
