@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "transfer/stream.h"
 
 namespace assay::transfer {
@@ -15,6 +16,7 @@ namespace {
 
 // Longer header lines than a path can be are no header lines.
 constexpr std::size_t kMaxHeader = 16 << 10;
+constexpr std::size_t kMaxGreeting = 64 << 10;
 
 struct FreeReader {
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
@@ -50,12 +52,21 @@ struct Receiver::Impl {
   std::uint64_t size = 0;  // of the file
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
+  bool begun = false;
+  std::size_t greeting = 0;  // bytes before the begin
   bool complete = false;
 
   explicit Impl(fs::path f) : folder(std::move(f)) {}
 
   void begin(const std::string& line) {
     const Json json = parse_json_or_null(line);
+    if (!begun) {
+      begun = json.is_object() && json.contains("begin");
+      greeting += line.size() + 1;
+      if (!begun && greeting > kMaxGreeting)
+        broken("not a stream of files: '" + printable(line.substr(0, 80)) + "'", folder);
+      return;
+    }
     if (!json.is_object()) broken("not a stream of files: '" + line.substr(0, 80) + "'", folder);
     if (json.contains("end")) {
       complete = true;

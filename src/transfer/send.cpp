@@ -132,6 +132,8 @@ void send_folder(const fs::path& folder, const Have& have, int fd, Nanoseconds s
   Compressor compressor;
   std::vector<char> buffer(kPiece);
   std::uint64_t count = 0;
+  output.write("\n");  // ends a last line of somebody else
+  send_line({{"begin", true}}, output);
   for (const auto& [name, size] : list_files(folder)) {
     ++count;
     const auto at = have.find(name);

@@ -13,7 +13,8 @@
 
 namespace assay::transfer {
 
-// A folder as one stream of bytes, for any pipe: per file a header line of JSON,
+// A folder as one stream of bytes, for any pipe. What comes before the line {"begin": true} is what
+// a login shell says. Then per file a header line of JSON,
 //
 //   {"path": "rank0.out.log", "size": 1048576, "offset": 0}
 //
@@ -43,9 +44,9 @@ class Receiver {
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
-  /// Throws Error of kind environment for what is no such stream (a wrong checksum, a path that
-  /// leaves the folder, an offset that does not fit) or when a file cannot be written. What was
-  /// received before stays.
+  /// Throws Error of kind environment for what is no such stream (more than 64 KiB before its
+  /// begin, a wrong checksum, a path that leaves the folder, an offset that does not fit) or when a
+  /// file cannot be written. What was received before stays.
   void feed(std::string_view bytes);
   /// The end was announced: nothing is missing.
   [[nodiscard]] bool complete() const noexcept;

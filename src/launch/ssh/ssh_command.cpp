@@ -98,13 +98,19 @@ std::string remote_programs(const SshTarget& target, const std::string& sha256) 
 
 std::string start_command(const SshTarget& target, const Bundle& bundle, int node) {
   // In the user's login shell this is one word after another without '!' or newlines, so that csh
-  // passes it on, too; sh does the work. Another agent may install the same bundle meanwhile: the
+  // passes it on, too; sh does the work. The first newline ends what a login shell's start-up files
+  // printed without one. Another agent may install the same bundle meanwhile: the
   // rename fails for the slower one, which then uses what is there.
   const std::string script = fmt::format(
-      "d={}; touch -c \"$d\" 2> /dev/null; if [ -x \"$d/assay-agent\" ]; then :; else t=\"$d.$$\"; "
+      "echo; d={}; touch -c \"$d\" 2> /dev/null; if [ -x \"$d/assay-agent\" ]; then :; else "
+      "t=\"$d.$$\"; "
       "mkdir -p \"$t\" && echo {} && head -c {} > \"$t/bundle.tar\" && "
       "echo \"{}  $t/bundle.tar\" | sha256sum -c - > /dev/null && "
       "tar -xf \"$t/bundle.tar\" -C \"$t\" && rm -f \"$t/bundle.tar\" && "
+      "{{ \"$t/assay-agent\" --version > /dev/null || {{ rm -rf \"$t\"; echo \"the programs cannot "
+      "be "
+      "executed in $d (this is $(uname -m); is it mounted noexec? see cluster.ssh.cache)\" >&2; "
+      "exit 97; }}; }} && "
       "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || {{ rm -rf \"$t\"; "
       "echo \"the programs could not be put into $d (disk full, or no permission?)\" >&2; "
       "exit 96; }}; fi; exec \"$d/assay-agent\" --node {}",

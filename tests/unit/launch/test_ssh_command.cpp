@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/files.h"
+#include "core/sha256.h"
 #include "core/subprocess.h"
 #include "launch/launcher.h"
 #include "launch/ssh/ssh_command.h"
@@ -111,6 +113,39 @@ TEST(StartCommand, RefusesABundleWithAnotherHashAndLeavesNothing) {
   EXPECT_THAT(result.out, HasSubstr("ASSAY-SEND-BUNDLE"));
   EXPECT_THAT(result.err, HasSubstr("could not be put into"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// A folder that holds a bundle with this "agent".
+Bundle bundle_with(const std::filesystem::path& folder, const std::string& agent) {
+  write_file_atomic(folder / "assay-agent", agent, /*sync=*/false);
+  std::filesystem::permissions(folder / "assay-agent", std::filesystem::perms::owner_all);
+  const std::filesystem::path tar = folder / "bundle.tar";
+  (void)run_command({"tar", "-C", folder.string(), "-cf", tar.string(), "assay-agent"});
+  return {tar, sha256_file(tar), std::filesystem::file_size(tar)};
+}
+
+CommandResult start_with(const std::filesystem::path& folder, const Bundle& bundle) {
+  SshTarget target;
+  target.cache = (folder / "my cache").string();
+  return run_command(
+      {"/bin/sh", "-c",
+       "printf greeting; cat " + bundle.file.string() + " | " + start_command(target, bundle, 3)});
+}
+
+TEST(StartCommand, BeginsALineOfItsOwnWhateverWasPrintedBefore) {
+  const testing::TemporaryFolder folder;
+  const CommandResult result =
+      start_with(folder.path(), bundle_with(folder.path(), "#!/bin/sh\necho agent $2\n"));
+  EXPECT_EQ(result.out, "greeting\nASSAY-SEND-BUNDLE\nagent 3\n") << result.err;
+}
+
+TEST(StartCommand, ProgramsThatCannotBeExecutedThereAreSaidToBeSoAndRemoved) {
+  const testing::TemporaryFolder folder;
+  const CommandResult result =
+      start_with(folder.path(), bundle_with(folder.path(), std::string("\x7f") + "ELF another"));
+  EXPECT_EQ(result.status.code, 97);
+  EXPECT_THAT(result.err, HasSubstr("cannot be executed in"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "my cache"));
 }
 
 }  // namespace
