@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +21,7 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "runs.h"
 #include "slurm_cluster.h"
 #include "ssh_hosts.h"
 #include "temporary_folder.h"
@@ -31,161 +30,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace assay;
+using namespace assay::bench;
 
-constexpr int kManyHosts = 64;
 constexpr int kRepeats = 5;
-
-double since_s(std::int64_t begin_ns) {
-  return static_cast<double>(mono_now_ns() - begin_ns) * 1e-9;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-/// CPU seconds of this process's children that ended, and of what they waited for.
-double children_cpu_s() {
-  rusage usage{};
-  ::getrusage(RUSAGE_CHILDREN, &usage);
-  const auto total = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return total(usage.ru_utime) + total(usage.ru_stime);
-}
-
-class Runs {
- public:
-  explicit Runs(fs::path folder) : folder_(std::move(folder)) {}
-
-  /// Runs the suite to its end; the journal's events.
-  std::vector<Json> run(const std::string& suite) {
-    std::ofstream(folder_ / "suite.yaml") << suite;
-    CommandOptions options;
-    options.timeout = std::chrono::minutes(5);
-    const fs::path out = folder_ / "results";
-    started_ns = mono_now_ns();
-    const CommandResult result = run_command(
-        {ASSAY_BIN_DIR "/assay", "run", (folder_ / "suite.yaml").string(), "--out", out.string()},
-        options);
-    if (!result.status.ok())
-      throw Error(ErrorKind::environment,
-                  "assay run gave " + to_string(result.status) + "\n" + result.out + result.err);
-    std::vector<Json> events;
-    const std::string journal = read_file(out / "latest/journal.jsonl");
-    for (const std::string_view line : split(journal, '\n'))
-      if (!line.empty()) events.push_back(Json::parse(line));
-    return events;
-  }
-  /// Seconds from `assay run` until every agent had answered and the first round began.
-  double until_ready_s(const std::string& suite) {
-    for (const Json& event : run(suite))
-      if (event["event"] == "round_start")
-        return static_cast<double>(event["mono_ns"].get<std::int64_t>() - started_ns) * 1e-9;
-    throw Error(ErrorKind::internal, "no round began");
-  }
-
-  std::int64_t started_ns = 0;
-
- private:
-  fs::path folder_;
-};
-
-std::string one_case(int nodes, const std::string& command, const std::string& more = {}) {
-  return fmt::format(
-      "telemetry: {{enabled: false}}\ncases:\n  - {{name: t, nodes: {}, command: {}{}, rules: "
-      "{{min-steps: off, min-duration: off, perflog-present: off}}}}\n",
-      nodes, command, more);
-}
-
-std::string ssh_suite(const e2e::SshDaemon& sshd, int hosts) {
-  return "name: b\n" + sshd.cluster(hosts, "connect_timeout: 60s") + one_case(hosts, "[/bin/true]");
-}
-
-std::vector<std::string> bare_ssh(const e2e::SshDaemon& sshd, const fs::path& files, int host,
-                                  const std::string& command) {
-  return {"ssh",
-          "-T",
-          "-F",
-          "/dev/null",
-          "-o",
-          "BatchMode=yes",
-          "-o",
-          "UserKnownHostsFile=" + (files / "known_hosts").string(),
-          "-o",
-          "IdentitiesOnly=yes",
-          "-i",
-          (files / "user_key").string(),
-          "-p",
-          std::to_string(sshd.port()),
-          e2e::SshDaemon::host(host),
-          command};
-}
-
-/// What the user's shell does when it starts (~/.bashrc) is neither ssh nor Assay: an empty home.
-void give_an_empty_home(const e2e::SshDaemon& sshd, const fs::path& files) {
-  std::ofstream(files / "sshd_config", std::ios::app) << "SetEnv HOME=" << files.string() << "\n";
-  ::kill(sshd.pid(), SIGHUP);
-  const auto told = [&] {
-    return trim(run_command(bare_ssh(sshd, files, 1, "echo $HOME")).out) == files.string();
-  };
-  if (!e2e::eventually(told, std::chrono::seconds(20)))
-    throw Error(ErrorKind::environment, "sshd does not take its new configuration");
-}
-
-/// Seconds for `ssh HOST true` on so many hosts at once, with nothing of Assay.
-double bare_ssh_s(const e2e::SshDaemon& sshd, const fs::path& files, int hosts) {
-  const std::int64_t begin = mono_now_ns();
-  std::vector<pid_t> children;
-  for (int i = 1; i <= hosts; ++i) {
-    std::vector<std::string> words = bare_ssh(sshd, files, i, "true");
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      std::vector<char*> argv;
-      for (std::string& word : words) argv.push_back(word.data());
-      argv.push_back(nullptr);
-      ::execvp(argv[0], argv.data());
-      ::_exit(127);
-    }
-    children.push_back(pid);
-  }
-  for (const pid_t child : children) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (status != 0) throw Error(ErrorKind::environment, "ssh true failed");
-  }
-  return since_s(begin);
-}
-
-void ssh(const fs::path& folder) {
-  const e2e::SshDaemon sshd(folder);
-  if (!sshd.missing().empty()) return fmt::print("ssh: left out, {}\n", sshd.missing());
-  give_an_empty_home(sshd, folder / "sshd");
-  Runs runs(folder);
-  const double copy_one = runs.until_ready_s(ssh_suite(sshd, 1));
-  fs::remove_all(sshd.cache());
-  fs::create_directories(sshd.cache());
-  const double copy_many = runs.until_ready_s(ssh_suite(sshd, kManyHosts));
-  std::vector<double> one;
-  std::vector<double> many;
-  std::vector<double> bare_one;
-  std::vector<double> bare_many;
-  for (int i = 0; i < kRepeats; ++i) {  // by turns, so that other load hits all alike
-    bare_one.push_back(bare_ssh_s(sshd, folder / "sshd", 1));
-    one.push_back(runs.until_ready_s(ssh_suite(sshd, 1)));
-    bare_many.push_back(bare_ssh_s(sshd, folder / "sshd", kManyHosts));
-    many.push_back(runs.until_ready_s(ssh_suite(sshd, kManyHosts)));
-  }
-  fmt::print("bare `ssh HOST true`: 1 host {:.2f} s, {} at once {:.2f} s (ratio {:.1f})\n",
-             median(bare_one), kManyHosts, median(bare_many), median(bare_many) / median(bare_one));
-  fmt::print(
-      "assay run → all agents ready: 1 host {:.2f} s, {} hosts {:.2f} s (ratio {:.1f}); beyond "
-      "bare ssh: {:.2f} s and {:.2f} s\n",
-      median(one), kManyHosts, median(many), median(many) / median(one),
-      median(one) - median(bare_one), median(many) - median(bare_many));
-  fmt::print("first time, with the programs copied: 1 host {:.2f} s, {} hosts {:.2f} s\n", copy_one,
-             kManyHosts, copy_many);
-}
 
 void slurm(const fs::path& folder) {
   const e2e::SlurmCluster cluster(folder, 4);
@@ -205,16 +52,6 @@ void slurm(const fs::path& folder) {
   fmt::print(
       "slurm, assay run → all agents ready: 1 node {:.2f} s, 4 nodes {:.2f} s (ratio {:.1f})\n",
       median(one), median(four), median(four) / median(one));
-}
-
-/// User and system time of a living process, seconds.
-double cpu_of(pid_t pid) {
-  const std::string stat = read_file_or_empty(fmt::format("/proc/{}/stat", pid));
-  const auto close = stat.rfind(')');
-  if (close == std::string::npos) return 0;
-  const auto words = split(std::string_view(stat).substr(close + 2), ' ');
-  const double ticks = std::stod(std::string(words.at(11))) + std::stod(std::string(words.at(12)));
-  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 // Real agents and the real controller, which has one thread; only the way to them is a pipe.
@@ -309,6 +146,7 @@ void collect(const fs::path& folder) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> wanted(argv + 1, argv + argc);
+  if (fs::path(argv[0]).filename() == "ssh") return stand_in_ssh(wanted.back());
   if (wanted.empty()) wanted = {"ssh", "slurm", "nodes", "collect"};
   ::setenv("ASSAY_CONF", ASSAY_SOURCE_DIR "/conf", 1);
   int code = 0;
@@ -316,7 +154,7 @@ int main(int argc, char** argv) {
     const assay::testing::TemporaryFolder folder;
     try {
       if (what == "ssh")
-        ssh(folder.path());
+        measure_ssh_start(folder.path());
       else if (what == "slurm")
         slurm(folder.path());
       else if (what == "nodes")

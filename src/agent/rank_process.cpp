@@ -37,10 +37,11 @@ std::string RankProcess::start(const std::vector<std::string>& common_env,
   Pipe pipe = make_pipe();
   ::fcntl(pipe.write.get(), F_SETPIPE_SZ, kPipeBytes);
   ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+  // Before: a rank may be well into its work when this process is scheduled again.
+  started_ = now();
   SpawnResult result = spawn({request_.argv, environment_with(env), workdir, pipe.write.get()});
   if (result.pid < 0) return result.error;
   pid_ = result.pid;
-  started_ = now();
   last_output_ns_ = started_.mono_ns;
   last_event_ns_ = started_.mono_ns;
   output_.assign(pipe.read.release());

@@ -126,6 +126,9 @@ struct NodeEvidence {
   std::optional<double> agent_cpu_s;
   /// Controller's wall clock minus the node's, when the quickest message came; seconds.
   std::optional<double> clock_behind_s{};
+  /// The same as the run's start measured it, by questions and answers; seconds.
+  std::optional<double> clock_measured_s{};
+  double clock_uncertainty_s = 0;  ///< of clock_measured_s
   std::uint64_t killed_leftovers = 0;
   std::optional<bool> caches_dropped{};  ///< nothing: not asked for
   std::string caches_how{};              ///< or why not

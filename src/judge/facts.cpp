@@ -155,11 +155,16 @@ void compute_facts(RoundContext& round) {
   double skew = 0;
   std::vector<std::string> off;
   for (const NodeEvidence& node : evidence.nodes) {
-    if (!node.clock_behind_s) continue;
-    skew = std::max(skew, std::abs(*node.clock_behind_s));
-    if (std::abs(*node.clock_behind_s) > kWrongClock_s)
-      off.push_back(fmt::format("{}: {:.1f} s {}", node.host, std::abs(*node.clock_behind_s),
-                                *node.clock_behind_s > 0 ? "behind" : "ahead"));
+    const std::optional<ClockError> error = clock_error(node);
+    if (!error) continue;
+    const double size = std::abs(error->behind_s);
+    skew = std::max(skew, size);
+    if (size <= kWrongClock_s) continue;
+    const char* side = error->behind_s > 0 ? "behind" : "ahead";
+    off.push_back(error->measured ? fmt::format("{}: {:.1f} s {}, measured within {:.2g} ms",
+                                                node.host, size, side, 1e3 * error->uncertainty_s)
+                                  : fmt::format("{}: {:.1f} s {}, by when its messages came",
+                                                node.host, size, side));
   }
   if (!evidence.one_clock) round.fact("clock_skew_max_s", skew, join(off, ", "));
 

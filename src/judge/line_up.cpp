@@ -7,6 +7,9 @@ namespace assay::judge {
 
 namespace {
 
+// Two readings of one clock are not taken at the same moment, and logs have milliseconds.
+constexpr double kSlack_s = 0.001;
+
 void shift(Stamp& stamp, std::int64_t by_ms) {
   if (stamp.wall_ms != kNoTime) stamp.wall_ms += by_ms;
 }
@@ -27,11 +30,26 @@ void shift(RankEvidence& rank, std::int64_t by_ns) {
 
 }  // namespace
 
+std::optional<ClockError> clock_error(const NodeEvidence& node) {
+  if (node.clock_measured_s) {
+    const ClockError measured{*node.clock_measured_s, node.clock_uncertainty_s, true};
+    if (!node.clock_behind_s) return measured;
+    const double message_took = *node.clock_behind_s - measured.behind_s;
+    if (message_took >= -measured.uncertainty_s - kSlack_s && message_took < kWrongClock_s)
+      return measured;
+  }
+  if (node.clock_behind_s) return ClockError{*node.clock_behind_s, 0, false};
+  return std::nullopt;
+}
+
 void line_up_clocks(RoundEvidence& evidence) {
   std::map<int, std::int64_t> wrong;
   for (NodeEvidence& node : evidence.nodes) {
-    if (!node.clock_behind_s || std::abs(*node.clock_behind_s) <= kWrongClock_s) continue;
-    const auto by_ns = static_cast<std::int64_t>(*node.clock_behind_s * 1e9);
+    const std::optional<ClockError> error = clock_error(node);
+    if (!error) continue;
+    const double trusted = error->measured ? error->uncertainty_s + kSlack_s : kWrongClock_s;
+    if (std::abs(error->behind_s) <= trusted) continue;
+    const auto by_ns = static_cast<std::int64_t>(error->behind_s * 1e9);
     wrong[node.node] = by_ns;
     for (telemetry::Row& row : node.telemetry.rows) row.wall_ns += by_ns;
   }

@@ -52,11 +52,16 @@ std::string text(const Json& event, const char* key) {
   return at != event.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-std::optional<double> real(const Json& event, const char* key) {
+std::optional<double> with_sign(const Json& event, const char* key) {
   const auto at = event.find(key);
   if (at == event.end() || !at->is_number()) return std::nullopt;
   const double value = at->get<double>();
-  return std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> real(const Json& event, const char* key) {
+  const auto value = with_sign(event, key);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::optional<Instant> instant(const Json& event) {
@@ -106,6 +111,13 @@ void compare_clocks(RoundEvidence& round, const Json& event) {
   const double behind = (static_cast<double>(*seen) - static_cast<double>(*said)) / 1e9;
   node.clock_behind_s = std::min(node.clock_behind_s.value_or(behind), behind);
 }
+
+// By host, not by node: after a retry other hosts may serve.
+struct MeasuredClock {
+  double ahead_s = 0;
+  double uncertainty_s = 0;
+};
+using ClockOffsets = std::map<std::string, MeasuredClock>;
 
 void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
   compare_clocks(round, event);
@@ -220,9 +232,17 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
 }  // namespace
 
 RoundJournal::RoundJournal(const std::vector<Json>& events) {
+  ClockOffsets offsets;
+  std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
   for (const Json& event : events) {
     if (!event.is_object()) continue;
     const std::string kind = text(event, "event");
+    if (kind == "clock_offset") {
+      const auto ahead = with_sign(event, "offset_s");
+      const auto uncertainty = real(event, "uncertainty_s");
+      if (ahead && uncertainty) offsets[text(event, "host")] = {*ahead, *uncertainty};
+      continue;
+    }
     const std::string name = text(event, "case");
     const int number = small(event, "round", 0);
     if (name.empty() || number < 1) continue;
@@ -237,11 +257,19 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
         for (const Json& node : *nodes)
           if (node.is_object()) node_of(round, small(node, "node", 0), text(node, "host"));
       rounds_[key] = std::move(round);
+      offsets_of[key] = offsets;
       continue;
     }
     const auto at = rounds_.find(key);
     if (at != rounds_.end()) add_event(at->second, kind, event);
   }
+  for (auto& [key, round] : rounds_)
+    for (NodeEvidence& node : round.nodes) {
+      const auto known = offsets_of[key].find(node.host);
+      if (known == offsets_of[key].end()) continue;
+      node.clock_measured_s = -known->second.ahead_s;
+      node.clock_uncertainty_s = known->second.uncertainty_s;
+    }
 }
 
 RoundEvidence RoundJournal::round(const std::string& case_name, int round) const {

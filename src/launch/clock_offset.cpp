@@ -51,7 +51,7 @@ probe::Check check_offset(const ClockOffset& offset) {
   return {"clock-skew", level, seen,
           level == probe::Level::pass
               ? ""
-              : "times of this host cannot be lined up with the others': start chrony or "
+              : "its times can be lined up with the others' only as well as this: start chrony or "
                 "systemd-timesyncd there and here, then check again"};
 }
 

@@ -333,7 +333,6 @@ asio::awaitable<void> Fleet::disconnect() {
   co_await wait(kByeLimit, [this] { return channels_.empty(); });
   while (!channels_.empty()) close_channel(channels_.begin()->first);
   co_await settle();
-  launcher_.close(hosts_);
 }
 
 }  // namespace assay::launch

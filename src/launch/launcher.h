@@ -87,9 +87,6 @@ class Launcher {
   /// How long starting may take before it counts as failed.
   [[nodiscard]] Nanoseconds start_limit() const { return do_start_limit(); }
 
-  /// Ends what prepare() and the commands left in the background (connections); bounded.
-  void close(const std::vector<std::string>& hosts) const { do_close(hosts); }
-
  private:
   [[nodiscard]] virtual std::string_view do_name() const = 0;
   virtual void do_prepare(const plan::Plan& /*plan*/) {}
@@ -113,7 +110,6 @@ class Launcher {
     return std::nullopt;
   }
   [[nodiscard]] virtual Nanoseconds do_start_limit() const { return std::chrono::seconds(30); }
-  virtual void do_close(const std::vector<std::string>& /*hosts*/) const {}
 };
 
 struct LauncherInfo {

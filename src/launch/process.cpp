@@ -10,6 +10,7 @@
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -23,6 +24,8 @@ namespace {
 constexpr std::size_t kProcessErrorTail = 2000;
 constexpr auto kReapEvery = std::chrono::milliseconds(2);
 constexpr int kReapTries = 500;
+// What one turn reads. A user may have 64 MB of pipes, and there may be hundreds of hosts.
+constexpr std::size_t kPipeSize = std::size_t{256} << 10;
 
 /// The child and its pipes; nothing of it outlives this.
 struct Running {
@@ -31,7 +34,10 @@ struct Running {
         input(executor, child.input.release()),
         output(executor, child.output.release()),
         errors(executor, child.errors.release()),
-        watchdog(executor) {}
+        watchdog(executor) {
+    // ssh keeps what nobody takes in a buffer that it copies whenever it grows. Best effort.
+    ::fcntl(output.native_handle(), F_SETPIPE_SZ, static_cast<int>(kPipeSize));
+  }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() {
@@ -68,7 +74,7 @@ struct Running {
   }
 
   asio::awaitable<void> read(const std::function<void(std::string_view)>& consume) {
-    std::vector<char> buffer(std::size_t{256} << 10);
+    std::vector<char> buffer(kPipeSize);
     for (;;) {
       asio::error_code ec;
       const std::size_t n = co_await output.async_read_some(

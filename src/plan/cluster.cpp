@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "config/mapping.h"
 #include "core/address.h"
@@ -35,6 +36,13 @@ std::string read_host_name(const Node& node) {
   std::string name = read_safe_word(node, "a host name");
   if (name.find('/') != std::string::npos || name.size() > 253)
     node.fail("not a host name: " + node.describe());
+  // "[::1]", "node1:22": ssh would look for a host of that name. A bare IPv6 address is fine.
+  const auto colon = name.find(':');
+  const bool with_port =
+      colon != std::string::npos && name.find(':', colon + 1) == std::string::npos;
+  if (name.find_first_of("[]") != std::string::npos || with_port)
+    node.fail("a host name with a port or in brackets: " + node.describe(),
+              "{name: node1, port: 2222, user: bench}; an IPv6 address has no brackets here");
   return name;
 }
 
@@ -46,6 +54,34 @@ void read_ssh_target(const Mapping& map, Json& options) {
   if (const Node* jump = map.find("jump")) options["jump"] = read_safe_word(*jump, "a jump host");
 }
 
+// "Name=value" as `ssh -o` takes it. What the suite has a key for, or Assay must decide, is not
+// taken here: ssh would silently ignore it.
+std::vector<std::string> read_ssh_options(const Node& node) {
+  static const std::set<std::string> kOwn{
+      "batchmode",           "connecttimeout", "controlmaster",
+      "controlpath",         "controlpersist", "identityfile",
+      "identitiesonly",      "port",           "proxyjump",
+      "remotecommand",       "requesttty",     "serveralivecountmax",
+      "serveraliveinterval", "sessiontype",    "stricthostkeychecking",
+      "updatehostkeys",      "user",           "userknownhostsfile"};
+  std::vector<std::string> options;
+  for (const Node& item : node.items()) {
+    std::string text = item.nonempty_text();
+    const std::string name = to_lower(text.substr(0, text.find('=')));
+    const bool letters = !name.empty() && std::ranges::all_of(name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    });
+    if (!letters || name.size() + 1 >= text.size() || text.find('\n') != std::string::npos)
+      item.fail("not an option of ssh: " + item.describe(),
+                "Name=value, as in options: [Compression=no]");
+    if (kOwn.contains(name))
+      item.fail("the option " + text.substr(0, name.size()) + " cannot be given here",
+                "Assay sets it; see the other keys of ssh");
+    options.push_back(std::move(text));
+  }
+  return options;
+}
+
 Json read_ssh(const Node& node) {
   const Mapping map(node, "ssh", suite_keys().at("cluster.ssh"));
   Json options = Json::object();
@@ -54,6 +90,7 @@ Json read_ssh(const Node& node) {
   if (const Node* hosts = map.find("known_hosts")) options["known_hosts"] = hosts->nonempty_text();
   if (const Node* accept = map.find("accept_new_keys"))
     options["accept_new_keys"] = accept->boolean();
+  if (const Node* own = map.find("options")) options["options"] = read_ssh_options(*own);
   if (const Node* timeout = map.find("connect_timeout"))
     options["connect_timeout_s"] =
         std::chrono::ceil<std::chrono::seconds>(

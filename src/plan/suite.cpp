@@ -170,6 +170,13 @@ Container read_container(const Node& node) {
   container.load = map.text_or("load", "");
   if (const Node* timeout = map.find("timeout"))
     container.timeout = timeout->duration(std::chrono::seconds(1), std::chrono::hours(24));
+  if (container.runtime != "podman" && container.runtime != "docker")
+    for (const char* key : {"shm_size", "user", "pull", "load"})
+      if (const Node* given = map.find(key))
+        given->fail(
+            "'" + std::string(key) + "' is for podman and docker, not for " + container.runtime,
+            "leave it out: " + container.runtime +
+                " runs as the user, shares /dev/shm, and takes an image file or a URL");
   return container;
 }
 
@@ -292,7 +299,7 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
         "address", "user", "port", "identity", "jump"}},
       {"cluster.ssh",
        {"user", "port", "identity", "jump", "config", "known_hosts", "accept_new_keys",
-        "connect_timeout", "cache"}},
+        "connect_timeout", "cache", "options"}},
       {"cluster.slurm",
        {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude", "gres",
         "time", "exclusive", "wait", "shared", "extra"}},

@@ -1,8 +1,11 @@
 #include "rendezvous/container.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
+
+#include "core/error.h"
 
 namespace assay::rendezvous {
 
@@ -20,15 +23,62 @@ Words program(const plan::Container& container) {
   return words;
 }
 
-// Mounts as "source:target[:ro]"; what the rank needs has the same path inside.
-Words mounts(const plan::Container& container, const ContainerPlace& place) {
-  Words out{place.node_dir.string() + ":" + place.node_dir.string()};
-  if (!place.programs_dir.empty())
-    out.push_back(place.programs_dir.string() + ":" + place.programs_dir.string() + ":ro");
-  if (place.data.starts_with('/')) out.push_back(place.data + ":" + place.data + ":ro");
-  if (!place.workdir.empty()) out.push_back(place.workdir + ":" + place.workdir);
-  append(out, container.mounts);
+/// A folder that the rank needs has the same path inside.
+struct Mount {
+  std::string path;
+  bool read_only = false;
+};
+
+std::string target_of(const std::string& mount) {
+  const auto first = mount.find(':');
+  const auto second = mount.find(':', first + 1);
+  return mount.substr(first + 1, second == std::string::npos ? second : second - first - 1);
+}
+
+// A path that the suite mounts something at is the suite's; one that is needed twice is writable
+// where one of both is.
+std::vector<Mount> needed(const plan::Container& container, const ContainerPlace& place) {
+  std::vector<Mount> out;
+  const auto add = [&](const std::string& path, bool read_only) {
+    if (!path.starts_with('/') || std::ranges::find(out, path, &Mount::path) != out.end() ||
+        std::ranges::find(container.mounts, path, target_of) != container.mounts.end())
+      return;
+    out.push_back({path, read_only});
+  };
+  add(place.node_dir.string(), false);
+  add(place.workdir, false);
+  add(place.programs_dir.string(), true);
+  add(place.data, true);
   return out;
+}
+
+// Names of cases have colons, which `--volume` and `--bind` cannot take; commas and quotes are as
+// in CSV.
+std::string as_mount(const Mount& mount, const char* target, const char* read_only) {
+  const auto field = [](std::string text) {
+    if (text.find_first_of(",\"") == std::string::npos) return text;
+    for (auto at = text.find('"'); at != std::string::npos; at = text.find('"', at + 2))
+      text.insert(at, 1, '"');
+    return "\"" + text + "\"";
+  };
+  return "type=bind," + field("source=" + mount.path) + "," +
+         field(std::string(target) + "=" + mount.path) +
+         (mount.read_only ? "," + std::string(read_only) : "");
+}
+
+// enroot's is a line of fstab with colons: what comes third are all of its options, also that it is
+// a bind mount and that its place is made.
+std::string as_fstab(const std::string& mount) {
+  const auto second = mount.find(':', mount.find(':') + 1);
+  const std::string options = second == std::string::npos ? "" : "," + mount.substr(second + 1);
+  return mount.substr(0, second) + ":x-create=auto,rbind" + options;
+}
+
+std::string as_fstab(const Mount& mount) {
+  if (mount.path.find(':') != std::string::npos)
+    throw Error(ErrorKind::config, "enroot cannot mount a path with a colon", mount.path,
+                "give the case a name without one, and the run another place");
+  return as_fstab(mount.path + ":" + mount.path + (mount.read_only ? ":ro" : ""));
 }
 
 Words docker_like(const plan::Container& container, const Words& vendor_options,
@@ -40,7 +90,9 @@ Words docker_like(const plan::Container& container, const Words& vendor_options,
   if (!container.user.empty()) words.push_back("--user=" + container.user);
   words.emplace_back("--pull=never");  // the image was made available before
   if (!place.workdir.empty()) append(words, {"--workdir", place.workdir});
-  for (const std::string& mount : mounts(container, place)) append(words, {"--volume", mount});
+  for (const Mount& mount : needed(container, place))
+    append(words, {"--mount", as_mount(mount, "target", "readonly")});
+  for (const std::string& mount : container.mounts) append(words, {"--volume", mount});
   for (const std::string& name : env) append(words, {"--env", name});
   append(words, vendor_options);
   append(words, container.options);
@@ -52,7 +104,9 @@ Words apptainer(const plan::Container& container, const ContainerPlace& place) {
   Words words = program(container);
   words.emplace_back("exec");
   if (!place.workdir.empty()) append(words, {"--pwd", place.workdir});
-  for (const std::string& mount : mounts(container, place)) append(words, {"--bind", mount});
+  for (const Mount& mount : needed(container, place))
+    append(words, {"--mount", as_mount(mount, "destination", "ro")});
+  for (const std::string& mount : container.mounts) append(words, {"--bind", mount});
   append(words, container.options);
   words.push_back(container.image);
   return words;
@@ -61,7 +115,8 @@ Words apptainer(const plan::Container& container, const ContainerPlace& place) {
 Words enroot(const plan::Container& container, const ContainerPlace& place, const Words& env) {
   Words words = program(container);
   append(words, {"start", "--rw"});
-  for (const std::string& mount : mounts(container, place)) append(words, {"--mount", mount});
+  for (const Mount& mount : needed(container, place)) append(words, {"--mount", as_fstab(mount)});
+  for (const std::string& mount : container.mounts) append(words, {"--mount", as_fstab(mount)});
   for (const std::string& name : env) append(words, {"--env", name});
   append(words, container.options);
   words.push_back(container.image);

@@ -24,6 +24,7 @@ struct ContainerPlace {
 
 /// Pure: the command that runs `argv` in the container. Variables named in `env` are passed on by
 /// name, so that no value appears in a process list. `vendor_options` are docker's and podman's.
+/// Throws Error of kind config for a path that the runtime cannot mount.
 [[nodiscard]] std::vector<std::string> run_in_container(
     const plan::Container& container, const std::vector<std::string>& vendor_options,
     const ContainerPlace& place, const std::vector<std::string>& argv,

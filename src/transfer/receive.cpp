@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "transfer/stream.h"
 
 namespace assay::transfer {
@@ -15,6 +16,7 @@ namespace {
 
 // Longer header lines than a path can be are no header lines.
 constexpr std::size_t kMaxHeader = 16 << 10;
+constexpr std::size_t kMaxGreeting = 64 << 10;
 
 struct FreeReader {
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
@@ -40,8 +42,9 @@ bool stays_inside(const std::string& name) {
 struct Receiver::Impl {
   fs::path folder;
   std::unique_ptr<ZSTD_DCtx, FreeReader> context{ZSTD_createDCtx()};
-  std::vector<char> out = std::vector<char>(ZSTD_DStreamOutSize());
-  std::string header;  // an unfinished line
+  std::vector<char> piece = std::vector<char>(kPiece);  // decoded, not checked yet
+  std::size_t filled = 0;                               // of it
+  std::string header;                                   // an unfinished line
   bool in_frame = false;
   UniqueFd file;
   fs::path path;
@@ -49,12 +52,21 @@ struct Receiver::Impl {
   std::uint64_t size = 0;  // of the file
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
+  bool begun = false;
+  std::size_t greeting = 0;  // bytes before the begin
   bool complete = false;
 
   explicit Impl(fs::path f) : folder(std::move(f)) {}
 
   void begin(const std::string& line) {
     const Json json = parse_json_or_null(line);
+    if (!begun) {
+      begun = json.is_object() && json.contains("begin");
+      greeting += line.size() + 1;
+      if (!begun && greeting > kMaxGreeting)
+        broken("not a stream of files: '" + printable(line.substr(0, 80)) + "'", folder);
+      return;
+    }
     if (!json.is_object()) broken("not a stream of files: '" + line.substr(0, 80) + "'", folder);
     if (json.contains("end")) {
       complete = true;
@@ -80,6 +92,7 @@ struct Receiver::Impl {
         ::lseek(file.get(), static_cast<off_t>(at), SEEK_SET) < 0)
       throw system_error(ErrorKind::environment, "cannot write", path.string(), errno);
     ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_only);
+    filled = 0;
     in_frame = at < size;
     if (!in_frame) finish();
   }
@@ -92,17 +105,23 @@ struct Receiver::Impl {
 
   void content(ZSTD_inBuffer& in) {
     while (in_frame && in.pos < in.size) {
-      ZSTD_outBuffer decoded{out.data(), out.size(), 0};
+      ZSTD_outBuffer decoded{piece.data(), piece.size(), filled};
+      const std::size_t before = in.pos;
       const std::size_t left = ZSTD_decompressStream(context.get(), &decoded, &in);
       if (ZSTD_isError(left) != 0)
         broken(std::string("damaged on the way: ") + ZSTD_getErrorName(left), path);
-      if (decoded.pos > size - at) broken("the node sent more than it announced", path);
-      write_all(file.get(), {out.data(), decoded.pos}, path);
-      at += decoded.pos;
-      bytes += decoded.pos;
+      const bool stuck = in.pos == before && decoded.pos == filled;
+      filled = decoded.pos;
+      if (filled > size - at || (stuck && left != 0))
+        broken("the node sent more than it announced", path);
       if (left != 0) continue;
-      if (at != size) broken("the node sent less than it announced", path);
-      finish();
+      // Its checksum was right.
+      write_all(file.get(), {piece.data(), filled}, path);
+      at += filled;
+      bytes += filled;
+      if (filled == 0) broken("the node sent less than it announced", path);
+      filled = 0;
+      if (at == size) finish();
     }
   }
 };

@@ -66,22 +66,18 @@ struct FreeWriter {
 
 class Compressor {
  public:
-  Compressor() : context_(ZSTD_createCCtx()), out_(ZSTD_CStreamOutSize()) {
+  Compressor() : context_(ZSTD_createCCtx()), out_(ZSTD_compressBound(kPiece)) {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   }
 
-  void write(std::string_view piece, bool last, const Output& output, const fs::path& path) {
-    ZSTD_inBuffer in{piece.data(), piece.size(), 0};
-    for (bool more = true; more;) {
-      ZSTD_outBuffer out{out_.data(), out_.size(), 0};
-      const std::size_t left =
-          ZSTD_compressStream2(context_.get(), &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
-      if (ZSTD_isError(left) != 0)
-        throw Error(ErrorKind::internal, ZSTD_getErrorName(left), path.string());
-      output.write({out_.data(), out.pos});
-      more = last ? left != 0 : in.pos < in.size;
-    }
+  // At once, not as a stream: that neither copies its input nor searches across a ring buffer.
+  void write(std::string_view piece, const Output& output, const fs::path& path) {
+    const std::size_t size =
+        ZSTD_compress2(context_.get(), out_.data(), out_.size(), piece.data(), piece.size());
+    if (ZSTD_isError(size) != 0)
+      throw Error(ErrorKind::internal, ZSTD_getErrorName(size), path.string());
+    output.write({out_.data(), size});
   }
 
  private:
@@ -94,22 +90,26 @@ void send_line(const Json& header, const Output& output) {
 }
 
 void send_file(const fs::path& folder, const std::string& name, std::uint64_t offset,
-               std::uint64_t size, Compressor& compressor, const Output& output) {
+               std::uint64_t size, Compressor& compressor, std::vector<char>& buffer,
+               const Output& output) {
   const fs::path path = folder / name;
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
   send_line({{"path", name}, {"size", size}, {"offset", offset}}, output);
-  std::vector<char> buffer(std::size_t{1} << 18);
   for (std::uint64_t at = offset; at < size;) {
-    const std::size_t want = std::min<std::uint64_t>(buffer.size(), size - at);
-    const ssize_t n = ::pread(file.get(), buffer.data(), want, static_cast<off_t>(at));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
-    if (n == 0)
-      throw Error(ErrorKind::environment, "the file became shorter while it was sent",
-                  path.string());
-    at += static_cast<std::uint64_t>(n);
-    compressor.write({buffer.data(), static_cast<std::size_t>(n)}, at == size, output, path);
+    const std::size_t want = std::min<std::uint64_t>(kPiece, size - at);
+    for (std::size_t filled = 0; filled < want;) {
+      const ssize_t n = ::pread(file.get(), buffer.data() + filled, want - filled,
+                                static_cast<off_t>(at + filled));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
+      if (n == 0)
+        throw Error(ErrorKind::environment, "the file became shorter while it was sent",
+                    path.string());
+      filled += static_cast<std::size_t>(n);
+    }
+    compressor.write({buffer.data(), want}, output, path);
+    at += want;
   }
 }
 
@@ -130,7 +130,10 @@ Have list_files(const fs::path& folder) {
 void send_folder(const fs::path& folder, const Have& have, int fd, Nanoseconds silence) {
   const Output output(fd, silence);
   Compressor compressor;
+  std::vector<char> buffer(kPiece);
   std::uint64_t count = 0;
+  output.write("\n");  // ends a last line of somebody else
+  send_line({{"begin", true}}, output);
   for (const auto& [name, size] : list_files(folder)) {
     ++count;
     const auto at = have.find(name);
@@ -139,7 +142,7 @@ void send_folder(const fs::path& folder, const Have& have, int fd, Nanoseconds s
     if (size == 0)
       send_line({{"path", name}, {"size", 0}, {"offset", 0}}, output);
     else
-      send_file(folder, name, offset, size, compressor, output);
+      send_file(folder, name, offset, size, compressor, buffer, output);
   }
   send_line({{"end", true}, {"files", count}}, output);
 }

@@ -13,13 +13,15 @@
 
 namespace assay::transfer {
 
-// A folder as one stream of bytes, for any pipe: per file a header line of JSON,
+// A folder as one stream of bytes, for any pipe. What comes before the line {"begin": true} is what
+// a login shell says. Then per file a header line of JSON,
 //
 //   {"path": "rank0.out.log", "size": 1048576, "offset": 0}
 //
-// then bytes [offset, size) as one zstd frame with its checksum (XXH64 of the content); after the
-// last file {"end": true, "files": 3}. A receiver that already has the beginning of a file asks for
-// the rest only.
+// then bytes [offset, size) as zstd frames of up to kPiece bytes, each with its checksum (XXH64 of
+// the content); after the last file {"end": true, "files": 3}. A receiver writes a piece once its
+// checksum is right, so that what it has of a file is right, and asks for the rest only.
+inline constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 /// What a receiver has of each file, in bytes; `path` is relative to the folder.
 using Have = std::map<std::string, std::uint64_t>;
@@ -42,9 +44,9 @@ class Receiver {
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
-  /// Throws Error of kind environment for what is no such stream (a wrong checksum, a path that
-  /// leaves the folder, an offset that does not fit) or when a file cannot be written. What was
-  /// received before stays.
+  /// Throws Error of kind environment for what is no such stream (more than 64 KiB before its
+  /// begin, a wrong checksum, a path that leaves the folder, an offset that does not fit) or when a
+  /// file cannot be written. What was received before stays.
   void feed(std::string_view bytes);
   /// The end was announced: nothing is missing.
   [[nodiscard]] bool complete() const noexcept;

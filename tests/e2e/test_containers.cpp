@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/files.h"
@@ -19,6 +20,7 @@ class Containers : public AssayTest {
  protected:
   // Tests run side by side: each knows its own processes.
   const std::string marker_ = "78." + std::to_string(::getpid());
+  bool docker_ = false;  // suites ask for docker, which has podman's options already
 
   void SetUp() override {
     AssayTest::SetUp();
@@ -51,6 +53,22 @@ class Containers : public AssayTest {
     options.timeout = 30s;
     return run_command(argv, options);
   }
+  // podman's own `--rm` needs conmon, the container's supervisor, to live; here it is killed as
+  // well, as when a whole session is killed: only the removal by name after the agent's loss is
+  // left.
+  void kill_agent_and_supervisors(pid_t pid) const {
+    const std::vector<pid_t> agents = agents_of(pid);
+    ASSERT_EQ(agents.size(), 1u);
+    ::kill(agents[0], SIGSTOP);  // it must not see its ranks' clients end
+    int supervisors = 0;
+    for (const pid_t conmon : processes_with(folder_.string())) {
+      if (read_file_or_empty("/proc/" + std::to_string(conmon) + "/comm") != "conmon\n") continue;
+      ::kill(conmon, SIGKILL);
+      ++supervisors;
+    }
+    ASSERT_EQ(supervisors, 2);
+    ::kill(agents[0], SIGKILL);
+  }
   // How many ranks sleep inside containers: podman's own command lines name the command too.
   [[nodiscard]] std::size_t sleeping() const {
     std::size_t count = 0;
@@ -66,8 +84,13 @@ class Containers : public AssayTest {
   }
   fs::path suite(const std::string& command, const std::string& more = {},
                  const std::string& image = "localhost/assay-test:1") const {
-    std::string text = "name: c\ncontainer:\n  image: " + image + "\n  runtime_options: [";
-    for (const std::string& option : options()) text += "'" + option + "', ";
+    std::string text = "name: c\ncontainer:\n  image: " + image + "\n";
+    if (docker_) {
+      text += "  runtime: docker\n  runtime_options: [";
+    } else {
+      text += "  runtime_options: [";
+      for (const std::string& option : options()) text += "'" + option + "', ";
+    }
     return write("suite.yaml", text +
                                    "]\n  options: ['--ulimit=nofile=1024:1024', "
                                    "'--ulimit=nproc=512:512']\ncases:\n  - name: probe\n"
@@ -91,6 +114,14 @@ TEST_F(Containers, RanksRunInsideWithTheirEnvironmentAndAreRemoved) {
   EXPECT_THAT(log, HasSubstr("inside"));
 }
 
+TEST_F(Containers, ACaseWhoseNameHasColonsFindsItsFolder) {
+  std::string text = read_file(suite("echo ran"));
+  text.replace(text.find("name: probe"), 11, "case: 'mine:native:cpu:1:2:1'");
+  text.erase(text.find("    procs: 2\n"), 13);
+  const CommandResult run = assay({"run", write("suite.yaml", text).string()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+}
+
 TEST_F(Containers, AHangingContainerIsEndedAndRemoved) {
   const CommandResult run =
       assay({"run", suite("sleep " + marker_, "    limits: {time: 1s, grace: 300ms}\n").string()});
@@ -98,23 +129,11 @@ TEST_F(Containers, AHangingContainerIsEndedAndRemoved) {
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "timed_out");
 }
 
-// podman's own `--rm` needs conmon, the container's supervisor, to live; here it is killed as well,
-// as when a whole session is killed: only the removal by name after the agent's loss is left.
 TEST_F(Containers, AKilledAgentLeavesNoContainer) {
   const fs::path file = suite("sleep " + marker_, "    limits: {grace: 300ms}\n");
   const pid_t pid = start({"run", file.string()});
   ASSERT_TRUE(eventually([this] { return sleeping() == 2; }, 20s));
-  const std::vector<pid_t> agents = agents_of(pid);
-  ASSERT_EQ(agents.size(), 1u);
-  ::kill(agents[0], SIGSTOP);  // it must not see its ranks' clients end
-  int supervisors = 0;
-  for (const pid_t conmon : processes_with(folder_.string())) {
-    if (read_file_or_empty("/proc/" + std::to_string(conmon) + "/comm") != "conmon\n") continue;
-    ::kill(conmon, SIGKILL);
-    ++supervisors;
-  }
-  ASSERT_EQ(supervisors, 2);
-  ::kill(agents[0], SIGKILL);
+  kill_agent_and_supervisors(pid);
   ASSERT_TRUE(wait(pid, 60s));
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "lost");
 }
@@ -143,6 +162,56 @@ TEST_F(Containers, AMissingImageFailsTheLaunchAndIsNamed) {
   const CommandResult run = assay({"run", file.string()});
   EXPECT_EQ(run.status.code, 4) << run.out << run.err;
   EXPECT_THAT(run.err, HasSubstr("localhost/no-such-image:1 is not available"));
+}
+
+// What is rendered for docker is really executed: its commands are podman's, too.
+class DockerContainers : public Containers {
+ protected:
+  void SetUp() override {
+    Containers::SetUp();
+    if (IsSkipped()) return;
+    fs::create_directories(folder_ / "shim");
+    std::string script =
+        "#!/bin/sh\necho \"$*\" >> " + (folder_ / "docker.log").string() + "\nexec podman";
+    for (const std::string& option : options()) script += " '" + option + "'";
+    const fs::path shim = write("shim/docker", script + " \"$@\"\n");
+    fs::permissions(shim, fs::perms::owner_all);
+    ::setenv("PATH", ((folder_ / "shim").string() + ":" + path_).c_str(), 1);
+    docker_ = true;
+  }
+  void TearDown() override {
+    ::setenv("PATH", path_.c_str(), 1);
+    Containers::TearDown();
+  }
+
+ private:
+  const std::string path_ = ::getenv("PATH");
+};
+
+TEST_F(DockerContainers, RunWithDockersCommandLineAndAreRemoved) {
+  const CommandResult run =
+      assay({"run", suite("echo rank $RANK of $WORLD_SIZE; test -e /etc/debian_version || "
+                          "echo inside")
+                        .string()});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err << read_file(folder_ / "docker.log");
+  std::string log;
+  for (const auto& entry : fs::recursive_directory_iterator(latest()))
+    if (entry.path().filename() == "rank1.out.log") log = read_file(entry.path());
+  EXPECT_THAT(log, HasSubstr("rank 1 of 2"));
+  EXPECT_THAT(log, HasSubstr("inside"));
+  const std::string asked = read_file(folder_ / "docker.log");
+  EXPECT_THAT(asked, HasSubstr("image inspect --format"));
+  EXPECT_THAT(asked, HasSubstr("run --rm --name assay-"));
+}
+
+TEST_F(DockerContainers, AKilledAgentLeavesNone) {
+  const fs::path file = suite("sleep " + marker_, "    limits: {grace: 300ms}\n");
+  const pid_t pid = start({"run", file.string()});
+  ASSERT_TRUE(eventually([this] { return sleeping() == 2; }, 20s));
+  kill_agent_and_supervisors(pid);
+  ASSERT_TRUE(wait(pid, 60s));
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "lost");
+  EXPECT_THAT(read_file(folder_ / "docker.log"), HasSubstr("rm --force assay-"));
 }
 
 }  // namespace assay::e2e

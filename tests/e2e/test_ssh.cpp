@@ -51,6 +51,20 @@ TEST_F(Ssh, FourHostsRunWithoutAnythingInstalledAndTheirLogsComeBack) {
   EXPECT_THAT(kept, ::testing::Contains(::testing::StartsWith("bin-")));
 }
 
+TEST_F(Ssh, ALoginShellThatPrintsTextDisturbsNothing) {
+  fs::create_directories(folder_ / "home");
+  std::ofstream(folder_ / "home/.bashrc")
+      << "echo 'Welcome to the cluster!'\necho quota >&2\nprintf 'no newline at the end'\n";
+  std::ofstream(folder_ / "sshd/sshd_config", std::ios::app)
+      << "SetEnv HOME=" << (folder_ / "home").string() << "\n";
+  ::kill(sshd_.pid(), SIGHUP);
+  ASSERT_TRUE(eventually([this] { return takes_connections("127.0.0.1", sshd_.port()); }, 20s));
+  const CommandResult run = assay(
+      {"run", suite(1, "  - {case: 'null:native:cpu:1:1:1', config: {steps: 60}}\n").string()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["ranks"][0]["steps"], 60);
+}
+
 TEST_F(Ssh, ASecondRunCopiesNothing) {
   const fs::path file = suite(1, "  - {case: 'null:native:cpu:1:1:1', config: {steps: 60}}\n");
   ASSERT_EQ(assay({"run", file.string()}).status.code, 0);

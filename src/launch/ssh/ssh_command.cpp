@@ -35,6 +35,8 @@ SshTarget ssh_target(const plan::Cluster& cluster, const plan::Host& host) {
     if (options->contains("port")) target.port = (*options)["port"].get<int>();
     if (options->contains("accept_new_keys"))
       target.accept_new_keys = (*options)["accept_new_keys"].get<bool>();
+    if (options->contains("options"))
+      target.options = (*options)["options"].get<std::vector<std::string>>();
     if (options->contains("connect_timeout_s"))
       target.connect_timeout_s = (*options)["connect_timeout_s"].get<int>();
   }
@@ -62,8 +64,12 @@ std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& co
   if (!control_path.empty()) {
     option("ControlMaster=auto");
     option("ControlPath=" + control_path);
-    option("ControlPersist=30");
+    // The agent's own ssh is the connection that others share; it ends with the agent.
+    option("ControlPersist=no");
   }
+  // Otherwise every one of many clients may rewrite known_hosts, after more signatures to check.
+  option("UpdateHostKeys=no");
+  for (const std::string& own : target.options) option(own);
   if (!target.user.empty()) argv.insert(argv.end(), {"-l", target.user});
   if (target.port != 0) argv.insert(argv.end(), {"-p", std::to_string(target.port)});
   if (!target.identity.empty()) {
@@ -75,22 +81,15 @@ std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& co
   return argv;
 }
 
-bool is_throttled(const std::string& words) {
+bool may_pass(const std::string& words) {
   // A host where nobody listens refuses instead: that does not pass.
   if (words.find("Connection refused") != std::string::npos) return false;
   for (const char* sign : {"kex_exchange_identification", "ssh_exchange_identification",
-                           "Exceeded MaxStartups", "Not allowed at this time"})
+                           "Exceeded MaxStartups", "Not allowed at this time",
+                           // What the kernel says for seconds after a link has come back.
+                           "No route to host"})
     if (words.find(sign) != std::string::npos) return true;
   return false;
-}
-
-std::vector<std::string> ssh_exit_argv(const SshTarget& target, const std::string& control_path) {
-  std::vector<std::string> argv{"ssh", "-O", "exit", "-o", "ControlPath=" + control_path};
-  if (!target.config.empty()) argv.insert(argv.end(), {"-F", target.config});
-  if (!target.user.empty()) argv.insert(argv.end(), {"-l", target.user});
-  if (target.port != 0) argv.insert(argv.end(), {"-p", std::to_string(target.port)});
-  argv.insert(argv.end(), {"--", target.address});
-  return argv;
 }
 
 std::string remote_programs(const SshTarget& target, const std::string& sha256) {
@@ -99,13 +98,19 @@ std::string remote_programs(const SshTarget& target, const std::string& sha256) 
 
 std::string start_command(const SshTarget& target, const Bundle& bundle, int node) {
   // In the user's login shell this is one word after another without '!' or newlines, so that csh
-  // passes it on, too; sh does the work. Another agent may install the same bundle meanwhile: the
+  // passes it on, too; sh does the work. The first newline ends what a login shell's start-up files
+  // printed without one. Another agent may install the same bundle meanwhile: the
   // rename fails for the slower one, which then uses what is there.
   const std::string script = fmt::format(
-      "d={}; touch -c \"$d\" 2> /dev/null; if [ -x \"$d/assay-agent\" ]; then :; else t=\"$d.$$\"; "
+      "echo; d={}; touch -c \"$d\" 2> /dev/null; if [ -x \"$d/assay-agent\" ]; then :; else "
+      "t=\"$d.$$\"; "
       "mkdir -p \"$t\" && echo {} && head -c {} > \"$t/bundle.tar\" && "
       "echo \"{}  $t/bundle.tar\" | sha256sum -c - > /dev/null && "
       "tar -xf \"$t/bundle.tar\" -C \"$t\" && rm -f \"$t/bundle.tar\" && "
+      "{{ \"$t/assay-agent\" --version > /dev/null || {{ rm -rf \"$t\"; echo \"the programs cannot "
+      "be "
+      "executed in $d (this is $(uname -m); is it mounted noexec? see cluster.ssh.cache)\" >&2; "
+      "exit 97; }}; }} && "
       "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || {{ rm -rf \"$t\"; "
       "echo \"the programs could not be put into $d (disk full, or no permission?)\" >&2; "
       "exit 96; }}; fi; exec \"$d/assay-agent\" --node {}",

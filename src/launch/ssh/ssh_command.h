@@ -20,6 +20,7 @@ struct SshTarget {
   std::string known_hosts;  ///< instead of the user's
   bool accept_new_keys = false;
   int connect_timeout_s = 10;
+  std::vector<std::string> options{};    ///< further ones, "Name=value"; those of Assay win
   std::string cache = "~/.cache/assay";  ///< on the node; {host} is the host's name
 };
 
@@ -27,18 +28,16 @@ struct SshTarget {
 [[nodiscard]] SshTarget ssh_target(const plan::Cluster& cluster, const plan::Host& host);
 
 /// Pure: ssh without any question, with host keys checked, that runs `command` in the login shell
-/// there. `control_path` is the socket that connections to the host share; empty: none.
+/// there. `control_path` is the socket of the connection that commands to the host share: the first
+/// of them, which is the agent's, opens it, and it ends with it; empty: none.
 [[nodiscard]] std::vector<std::string> ssh_argv(const SshTarget& target,
                                                 const std::string& control_path,
                                                 const std::string& command);
 
-/// Pure: whether ssh's words mean that the server, or a jump host, has too many connections that
-/// are not logged in yet (MaxStartups) and turned this one away before any key was exchanged.
-[[nodiscard]] bool is_throttled(const std::string& words);
-
-/// Pure: asks the shared connection to end.
-[[nodiscard]] std::vector<std::string> ssh_exit_argv(const SshTarget& target,
-                                                     const std::string& control_path);
+/// Pure: whether ssh's words mean trouble that may pass, before any key was exchanged: the server,
+/// or a jump host, has too many connections that are not logged in yet (MaxStartups) and turned
+/// this one away, or the way there is not known at the moment.
+[[nodiscard]] bool may_pass(const std::string& words);
 
 /// Pure: the folder of the bundle's programs on the node, for a POSIX shell.
 [[nodiscard]] std::string remote_programs(const SshTarget& target, const std::string& sha256);

@@ -30,7 +30,6 @@ class SshLauncher : public Launcher {
   [[nodiscard]] std::optional<Nanoseconds> do_retry_pause(const std::string& reason, int attempt,
                                                           Nanoseconds since) const override;
   [[nodiscard]] Nanoseconds do_start_limit() const override;
-  void do_close(const std::vector<std::string>& hosts) const override;
 
   [[nodiscard]] int longest_connect_s() const;
   [[nodiscard]] const SshTarget& target(const std::string& host) const;

@@ -143,7 +143,7 @@ TEST_P(ClocksThatDiffer, ByAnHourChangeNoTimeAndAreSaid) {
   EXPECT_NEAR(*metric(result, "e2e_time"), 13, 0.01);
   EXPECT_NEAR(*metric(result, "train_time"), 10, 0.01);
   EXPECT_NEAR(facts.at("clock_skew_max_s").value, 3600, 0.01);
-  EXPECT_EQ(facts.at("clock_skew_max_s").detail, "n2: 3600.0 s behind");
+  EXPECT_EQ(facts.at("clock_skew_max_s").detail, "n2: 3600.0 s behind, by when its messages came");
 }
 
 INSTANTIATE_TEST_SUITE_P(Logs, ClocksThatDiffer, ::testing::Values(true, false),
@@ -169,6 +169,61 @@ TEST(Clocks, AreComparedByTheQuickestMessage) {
   const RoundEvidence round = journal.round("c", 1);
   ASSERT_EQ(round.nodes.size(), 1u);
   EXPECT_NEAR(round.nodes[0].clock_behind_s.value_or(0), 3600.25, 1e-6);
+}
+
+// The second node's clock is `behind_s` behind, as its messages show; measured at the run's start.
+RoundEvidence measured_round(double behind_s, double measured_s, double uncertainty_s) {
+  RoundEvidence round = two_nodes(true);
+  NodeEvidence& node = round.nodes[1];
+  node.clock_behind_s = behind_s;
+  node.clock_measured_s = measured_s;
+  node.clock_uncertainty_s = uncertainty_s;
+  return round;
+}
+
+TEST(Clocks, AMeasuredOffsetIsTakenRatherThanTheTimeThatMessagesTook) {
+  RoundEvidence round = measured_round(3600.3, 3600.0, 0.0004);  // its messages took 0.3 s
+  line_up_clocks(round);
+  Facts facts;
+  const RoundResult result = judge_round(case_plan(2, 1), round, &facts);
+  EXPECT_NEAR(*metric(result, "e2e_time"), 13, 1e-3);
+  EXPECT_EQ(facts.at("clock_skew_max_s").detail, "n2: 3600.0 s behind, measured within 0.4 ms");
+}
+
+TEST(Clocks, AMeasuredOffsetBelowASecondIsLinedUpTooBeyondItsUncertainty) {
+  for (const auto& [uncertainty, moved] : {std::pair(0.002, 0.25), std::pair(0.3, 0.0)}) {
+    RoundEvidence round = measured_round(0.26, 0.25, uncertainty);
+    const std::int64_t before = round.ranks[1].start->wall_ns;
+    line_up_clocks(round);
+    EXPECT_NEAR(static_cast<double>(round.ranks[1].start->wall_ns - before) * 1e-9, moved, 1e-6);
+  }
+}
+
+// A message cannot come before it was sent, and an hour is no time for one to travel.
+TEST(Clocks, AClockThatWasSetAfterTheMeasurementIsJudgedByTheRoundsMessages) {
+  for (const double measured : {3605.0, 0.0}) {
+    RoundEvidence round = measured_round(3600.002, measured, 0.0004);
+    line_up_clocks(round);
+    EXPECT_NEAR(*metric(judge_round(case_plan(2, 1), round), "e2e_time"), 13, 0.01) << measured;
+  }
+}
+
+TEST(Clocks, TheNewestMeasurementBeforeTheRoundCounts) {
+  const auto offset = [](double ahead_s) {
+    return Json{{"event", "clock_offset"}, {"node", 1},     {"host", "n2"}, {"offset_s", ahead_s},
+                {"uncertainty_s", 0.001},  {"exchanges", 5}};
+  };
+  const auto start = [](int round) {
+    return Json{{"event", "round_start"}, {"case", "c"}, {"round", round}};
+  };
+  const auto rank = [](int round) {
+    return Json{{"event", "rank_start"}, {"case", "c"}, {"round", round}, {"rank", 1}, {"node", 1},
+                {"host", "n2"}};
+  };
+  const RoundJournal journal({offset(5), start(1), rank(1), offset(-7), start(2), rank(2)});
+  EXPECT_EQ(journal.round("c", 1).nodes.at(0).clock_measured_s, -5);
+  EXPECT_EQ(journal.round("c", 2).nodes.at(0).clock_measured_s, 7);
+  EXPECT_EQ(journal.round("c", 2).nodes.at(0).clock_uncertainty_s, 0.001);
 }
 
 TEST(Clocks, ThatDifferByLessThanAMessageMayTakeAreLeftAlone) {

@@ -1,6 +1,10 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/files.h"
+#include "core/sha256.h"
 #include "core/subprocess.h"
 #include "launch/launcher.h"
 #include "launch/ssh/ssh_command.h"
@@ -42,6 +46,21 @@ TEST(SshCommand, AHostsOwnSettingsWin) {
   EXPECT_THAT(argv, Not(Contains(HasSubstr("Control"))));
 }
 
+TEST(SshCommand, TheAgentsConnectionCarriesTheOthersAndNothingStaysInTheBackground) {
+  const auto argv = ssh_argv(ssh_target(cluster(), cluster().hosts[0]), "/tmp/s/%C", "true");
+  EXPECT_THAT(argv, IsSupersetOf({"ControlMaster=auto", "ControlPersist=no"}));
+}
+
+TEST(SshCommand, OptionsOfTheSuiteComeAfterThoseOfAssayWhichTheyCannotChange) {
+  plan::Cluster own = cluster();
+  own.options["options"] = {"KexAlgorithms=^curve25519-sha256"};
+  const auto argv = ssh_argv(ssh_target(own, own.hosts[1]), "", "true");
+  const auto option = std::ranges::find(argv, "KexAlgorithms=^curve25519-sha256");
+  ASSERT_NE(option, argv.end());
+  EXPECT_EQ(*std::prev(option), "-o");
+  EXPECT_LT(std::ranges::find(argv, "StrictHostKeyChecking=yes"), option);
+}
+
 TEST(SshCommand, NewKeysAreAcceptedOnlyOnRequest) {
   plan::Cluster open = cluster();
   open.options["accept_new_keys"] = true;
@@ -59,13 +78,14 @@ TEST(SshCommand, TheCacheMayDifferByHost) {
             "~/.cache/assay/bin-aaaaaaaaaaaaaaaa");
 }
 
-TEST(SshCommand, OnlyAConnectionThatWasTurnedAwayIsWorthAnotherAttempt) {
-  EXPECT_TRUE(is_throttled(
-      "ended with exit 255: kex_exchange_identification: read: Connection reset by peer"));
-  EXPECT_TRUE(is_throttled("Exceeded MaxStartups"));
-  EXPECT_FALSE(is_throttled("ssh: connect to host n1 port 22: Connection refused"));
-  EXPECT_FALSE(is_throttled("bench@n1: Permission denied (publickey)."));
-  EXPECT_FALSE(is_throttled("Host key verification failed."));
+TEST(SshCommand, OnlyTroubleThatMayPassIsWorthAnotherAttempt) {
+  EXPECT_TRUE(
+      may_pass("ended with exit 255: kex_exchange_identification: read: Connection reset by peer"));
+  EXPECT_TRUE(may_pass("Exceeded MaxStartups"));
+  EXPECT_TRUE(may_pass("ssh: connect to host n1 port 22: No route to host"));
+  EXPECT_FALSE(may_pass("ssh: connect to host n1 port 22: Connection refused"));
+  EXPECT_FALSE(may_pass("bench@n1: Permission denied (publickey)."));
+  EXPECT_FALSE(may_pass("Host key verification failed."));
 }
 
 TEST(SshLauncher, WaitsLongerFromAttemptToAttemptWithinTheConnectTimeout) {
@@ -93,6 +113,39 @@ TEST(StartCommand, RefusesABundleWithAnotherHashAndLeavesNothing) {
   EXPECT_THAT(result.out, HasSubstr("ASSAY-SEND-BUNDLE"));
   EXPECT_THAT(result.err, HasSubstr("could not be put into"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// A folder that holds a bundle with this "agent".
+Bundle bundle_with(const std::filesystem::path& folder, const std::string& agent) {
+  write_file_atomic(folder / "assay-agent", agent, /*sync=*/false);
+  std::filesystem::permissions(folder / "assay-agent", std::filesystem::perms::owner_all);
+  const std::filesystem::path tar = folder / "bundle.tar";
+  (void)run_command({"tar", "-C", folder.string(), "-cf", tar.string(), "assay-agent"});
+  return {tar, sha256_file(tar), std::filesystem::file_size(tar)};
+}
+
+CommandResult start_with(const std::filesystem::path& folder, const Bundle& bundle) {
+  SshTarget target;
+  target.cache = (folder / "my cache").string();
+  return run_command(
+      {"/bin/sh", "-c",
+       "printf greeting; cat " + bundle.file.string() + " | " + start_command(target, bundle, 3)});
+}
+
+TEST(StartCommand, BeginsALineOfItsOwnWhateverWasPrintedBefore) {
+  const testing::TemporaryFolder folder;
+  const CommandResult result =
+      start_with(folder.path(), bundle_with(folder.path(), "#!/bin/sh\necho agent $2\n"));
+  EXPECT_EQ(result.out, "greeting\nASSAY-SEND-BUNDLE\nagent 3\n") << result.err;
+}
+
+TEST(StartCommand, ProgramsThatCannotBeExecutedThereAreSaidToBeSoAndRemoved) {
+  const testing::TemporaryFolder folder;
+  const CommandResult result =
+      start_with(folder.path(), bundle_with(folder.path(), std::string("\x7f") + "ELF another"));
+  EXPECT_EQ(result.status.code, 97);
+  EXPECT_THAT(result.err, HasSubstr("cannot be executed in"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "my cache"));
 }
 
 }  // namespace

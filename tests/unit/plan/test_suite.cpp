@@ -173,6 +173,39 @@ TEST(SuiteErrors, WordsForSshCannotBeOptions) {
               HasSubstr("did you mean 'slurm'?"));
 }
 
+TEST(SuiteErrors, PortsAreNoPartOfAHostsName) {
+  const auto with = [](const std::string& host) {
+    return suite_error("cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh, hosts: ['" + host + "']}\n");
+  };
+  for (const char* odd : {"node1:2222", "root@10.0.0.1:22", "[::1]", "[fe80::1]:22"})
+    EXPECT_THAT(with(odd), HasSubstr("with a port or in brackets")) << odd;
+  for (const char* good : {"::1", "fe80::1%eth0", "root@node1", "node1.rack2.example"})
+    EXPECT_EQ(with(good), "no error") << good;
+}
+
+TEST(SuiteErrors, OptionsOfSshThatAssaySetsItselfAreRefused) {
+  const auto with = [](const std::string& option) {
+    return suite_error(
+        "cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh, hosts: [h], ssh: {options: [" + option +
+        "]}}\n");
+  };
+  EXPECT_EQ(with("KexAlgorithms=^curve25519-sha256"), "no error");
+  EXPECT_THAT(with("stricthostkeychecking=no"), HasSubstr("cannot be given here"));
+  EXPECT_THAT(with("ControlPersist=yes"), HasSubstr("cannot be given here"));
+  for (const char* odd :
+       {"Compression", "'-oCompression=no'", "'Compression='", "'=no'", "'a b=c'"})
+    EXPECT_THAT(with(odd), HasSubstr("not an option of ssh")) << odd;
+}
+
+TEST(SuiteErrors, KeysThatAContainerRuntimeWouldIgnoreAreRefused) {
+  const auto with = [](const std::string& container) {
+    return suite_error("container: {image: x, " + container + "}\ncases: [a:b:c:1:1:1]\n");
+  };
+  EXPECT_THAT(with("runtime: apptainer, shm_size: 8g"), HasSubstr("not for apptainer"));
+  EXPECT_THAT(with("runtime: enroot, user: '0'"), HasSubstr("not for enroot"));
+  EXPECT_EQ(with("runtime: docker, shm_size: 8g, user: '0', pull: never"), "no error");
+}
+
 TEST(SuiteErrors, EnvironmentMustBeNamesAndText) {
   EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {A: [1]}}]"),
               HasSubstr("expected text"));

@@ -43,11 +43,18 @@ class Stream : public ::testing::Test {
   const fs::path to_ = temporary_.path() / "to";
 };
 
+constexpr const char* kBegin = "{\"begin\": true}\n";
+
 std::string noise(std::size_t size) {
   std::mt19937 random(7);
   std::string text(size, '\0');
   for (char& c : text) c = static_cast<char>(random());
   return text;
+}
+
+// Of the first file.
+std::size_t header_end(const std::string& stream) {
+  return stream.find('\n', stream.find("path")) + 1;
 }
 
 TEST_F(Stream, CarriesAFolderByteForByteInPiecesOfAnySize) {
@@ -65,14 +72,14 @@ TEST_F(Stream, CarriesAFolderByteForByteInPiecesOfAnySize) {
 }
 
 TEST_F(Stream, GoesOnWhereItWasCutOff) {
-  put("a.log", noise(500'000));
-  put("b.log", noise(300'000));
+  put("a.log", noise(5'000'000));
+  put("b.log", noise(3'000'000));
   const std::string whole = sent();
   for (const std::size_t cut : {whole.size() / 5, whole.size() / 2, whole.size() - 2}) {
     fs::remove_all(to_);
     EXPECT_FALSE(receive(whole.substr(0, cut)));
     const std::string rest = sent(list_files(to_));
-    EXPECT_LE(rest.size(), whole.size() - cut + 300'000);
+    EXPECT_LE(rest.size(), whole.size() - cut + kPiece + 1000);
     EXPECT_TRUE(receive(rest));
     EXPECT_EQ(read_file(to_ / "a.log"), read_file(from_ / "a.log"));
     EXPECT_EQ(read_file(to_ / "b.log"), read_file(from_ / "b.log"));
@@ -89,20 +96,35 @@ TEST_F(Stream, ADamagedByteIsNoticed) {
   put("a.log", noise(100'000));
   const std::string good = sent();
   int noticed = 0;
-  for (std::size_t at = good.find('\n') + 1; at + 40 < good.size(); at += 997) {
+  for (std::size_t at = header_end(good); at + 40 < good.size(); at += 997) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 0x10);
     fs::remove_all(to_);
     noticed += error_of([&] { return receive(bad); }) != "no error" ? 1 : 0;
   }
   EXPECT_GT(noticed, 50);
-  EXPECT_EQ(noticed, static_cast<int>((good.size() - 40 - good.find('\n') - 1 + 996) / 997));
+  EXPECT_EQ(noticed, static_cast<int>((good.size() - 40 - header_end(good) + 996) / 997));
+}
+
+TEST_F(Stream, WhatWasDamagedIsNotKeptAndComesAgain) {
+  put("a.log", noise(2'500'000));
+  const std::string good = sent();
+  for (const std::size_t at : {good.size() - 60, good.size() / 2}) {
+    fs::remove_all(to_);
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    EXPECT_NE(error_of([&] { return receive(bad); }), "no error");
+    const Have have = list_files(to_);
+    EXPECT_EQ(have.at("a.log"), at / kPiece * kPiece) << "the pieces before it are kept";
+    ASSERT_TRUE(receive(sent(have)));
+    EXPECT_EQ(read_file(to_ / "a.log"), read_file(from_ / "a.log"));
+  }
 }
 
 TEST_F(Stream, NothingIsWrittenOutsideTheFolder) {
   for (const char* path : {"../evil", "/etc/evil", "a/../../evil", "", "./x"})
     EXPECT_THAT(error_of([&] {
-                  return receive(R"({"path": ")" + std::string(path) +
+                  return receive(std::string(kBegin) + R"({"path": ")" + std::string(path) +
                                  R"(", "size": 0, "offset": 0})" + "\n");
                 }),
                 HasSubstr("leaves the folder"))
@@ -116,7 +138,17 @@ TEST_F(Stream, NonsenseIsAnErrorAndNotACrash) {
         std::string(R"({"path": "a", "size": -1, "offset": 0})") + "\n",
         std::string(R"({"path": "a", "size": 10, "offset": 99})") + "\n", std::string(100'000, 'x'),
         std::string(R"({"path": "a", "size": 10, "offset": 0})") + "\nno zstd frame at all"})
-    EXPECT_NE(error_of([&] { return receive(text); }), "no error") << text.substr(0, 60);
+    EXPECT_NE(error_of([&] { return receive(kBegin + text); }), "no error") << text.substr(0, 60);
+}
+
+TEST_F(Stream, WhatALoginShellSaysBeforeItIsSkipped) {
+  put("a.log", "mine");
+  ASSERT_TRUE(receive("Welcome!\n{\"a\": 1}\n\xff\xfe no newline" + sent(), 3));
+  EXPECT_EQ(read_file(to_ / "a.log"), "mine");
+  EXPECT_FALSE(receive("Welcome!\n")) << "nothing came";
+  std::string endless;
+  while (endless.size() < 100'000) endless += "Welcome!\n";
+  EXPECT_THAT(error_of([&] { return receive(endless); }), HasSubstr("not a stream of files"));
 }
 
 TEST_F(Stream, AConnectionThatTakesNothingIsGivenUp) {
