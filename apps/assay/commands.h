@@ -11,6 +11,7 @@ using Action = std::function<int()>;
 
 // Each adds one subcommand with its options, help and examples.
 void add_run(CLI::App& app, Action& action);
+void add_ais(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);

@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   assay::app::add_import(app, action);
   assay::app::add_ranktable(app, action);
   assay::app::add_hostfile(app, action);
+  assay::app::add_ais(app, action);
   assay::app::add_report(app, action);
   assay::app::add_top(app, action);
   assay::app::add_stop(app, action);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "store/run_dir.h"
+
+namespace assay::app {
+
+/// Runs what is not finished yet, judges it, writes and prints its reports, and gives the exit
+/// code. Throws Error when it could not be run; what was measured before is reported all the same.
+int execute(const store::RunDir& run);
+
+/// Prints what ais-bench's stubs print of every round; where there is nothing of that, nothing.
+void show_train_records(const store::RunDir& run);
+
+}  // namespace assay::app
