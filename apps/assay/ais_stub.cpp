@@ -59,8 +59,9 @@ std::string local_suite(const aisbench::Package& package, const aisbench::TestIn
       "      {}: '{{outdir}}/{}'\n      PATH: {}\n      PYTHONPATH: {}\n      LD_LIBRARY_PATH: "
       "{}\n",
       yaml_text(package.base.filename().string()), yaml_text(vendor), yaml_text(options.interval),
-      kCase, yaml_text(info.model), yaml_text(package.code.string()),
-      yaml_text(package.benchmark.string()), yaml_text(options.time), yaml_text(options.stall),
+      kCase, yaml_text(package.config_json.empty() ? package.base.filename().string() : info.model),
+      yaml_text(package.code.string()), yaml_text(package.benchmark.string()),
+      yaml_text(options.time), options.stall == "off" ? "off" : yaml_text(options.stall),
       aisbench::kResultsVariable, aisbench::kResultsFile, yaml_text(ahead_of(utils, "PATH")),
       yaml_text(ahead_of(utils, "PYTHONPATH")), yaml_text(ahead_of(utils, "LD_LIBRARY_PATH")));
 }
@@ -93,7 +94,7 @@ plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestIn
                        options.vendor.empty() ? local_vendor(catalog) : options.vendor);
   }
   plan::Plan plan =
-      plan::make_plan(plan::parse_suite(yaml, package.benchmark.string()), catalog, plan_options);
+      plan::make_plan(plan::parse_suite(yaml, "the suite of assay ais"), catalog, plan_options);
   for (plan::CasePlan& plan_case : plan.cases) {
     judge::check_rules(plan_case);
     // The package chooses its devices and starts its ranks itself.

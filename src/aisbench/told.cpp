@@ -79,6 +79,8 @@ std::optional<std::int64_t> edge(const Told& told, const std::string& key, bool 
       at = call.wall_ns;
       note = key + " was a date without a time: the moment of the call counts";
     }
+    // Text has whole seconds; who tells a time as it passes tells it better by the call.
+    if (at && call.wall_ns > *at && call.wall_ns - *at < 1'000'000'000) at = call.wall_ns;
     if (!at) {
       note = fmt::format("{} is no time: {}", key, shown(call.value));
       continue;

@@ -55,8 +55,8 @@ struct ToldResults {
 
 /// From <name>_start_time to <name>_end_time. A value is "YYYY-MM-DD HH:MM:SS", with T or a
 /// fraction if need be, in local time; or seconds since the epoch. A date alone (what an unquoted
-/// `$(date …)` leaves) is taken as the moment of the call. Several starts: the first, several ends:
-/// the last. `note` says which of this was so.
+/// `$(date …)` leaves) is taken as the moment of the call, and so is a time that was told within
+/// its second. Several starts: the first, several ends: the last. `note` says which of this was so.
 [[nodiscard]] Phase told_phase(const Told& told, const std::string& name, std::string& note);
 
 /// A time as text, in ns since the epoch.
