@@ -1,5 +1,6 @@
 #include "aisbench/told.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -18,6 +19,7 @@ namespace assay::aisbench {
 namespace {
 
 constexpr std::size_t kShown = 40;
+constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::string shown(std::string_view text) {
   return "'" + ellipsize(printable(text), kShown) + "'";
@@ -79,8 +81,9 @@ std::optional<std::int64_t> edge(const Told& told, const std::string& key, bool 
       at = call.wall_ns;
       note = key + " was a date without a time: the moment of the call counts";
     }
-    // Text has whole seconds; who tells a time as it passes tells it better by the call.
-    if (at && call.wall_ns > *at && call.wall_ns - *at < 1'000'000'000) at = call.wall_ns;
+    // A time in whole seconds was some moment of that second: the call's, where it came at once.
+    if (at && *at % kSecond == 0 && call.wall_ns > *at && call.wall_ns - *at < 2 * kSecond)
+      at = std::min(call.wall_ns, *at + kSecond - 1);
     if (!at) {
       note = fmt::format("{} is no time: {}", key, shown(call.value));
       continue;

@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(OfBenchmarkSh, AisExitCodes,
                                            ExitCode{3, "run_eval failed"},
                                            ExitCode{4, "get_result failed"},
                                            ExitCode{5, "the mode failed"}),
-                         [](const auto& info) { return "Code" + std::to_string(info.param.code); });
+                         [](const auto& one) { return "Code" + std::to_string(one.param.code); });
 
 struct Untold {
   std::string name;
@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(
                "accuracy is no finite number: 'high'"},
         Untold{"NotOk", std::string(kTells) + "ais_utils set_result training result NOK",
                "result is 'NOK'"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST_F(Ais, ReportMakesTheSameRecordAgainFromTheEvidence) {
   package(std::string("sleep 0.6\n") + kTells);
@@ -326,13 +326,17 @@ class AisPower : public Ais {
 };
 
 TEST_F(AisPower, MeasuresPowerEnergyEfficiencyAndUtilisationOfTheTraining) {
-  package(R"(sleep 2.5
+  package(R"sh(sleep 2.5
 now() { date '+%Y-%m-%d %H:%M:%S'; }
 touch ../../warm
-ais_utils set_result training proc_start_time "$(now)" sleep 2 touch../
-              ../ hot sleep 2 ais_utils set_result training proc_end_time "$(now)" rm../../
-          hot) " + std::string(kTells));
-      const CommandResult done = test({"--vendor", "kettle"});
+ais_utils set_result training proc_start_time "$(now)"
+sleep 2
+touch ../../hot
+sleep 2
+ais_utils set_result training proc_end_time "$(now)"
+rm ../../hot
+)sh" + std::string(kTells));
+  const CommandResult done = test({"--vendor", "kettle"});
   ASSERT_EQ(done.status.code, 0) << done.out << done.err;
   const Json info = record();
   // The waveform: half of the training at 200 W, half at 400 W.
