@@ -327,7 +327,7 @@ class AisPower : public Ais {
 
 TEST_F(AisPower, MeasuresPowerEnergyEfficiencyAndUtilisationOfTheTraining) {
   package(R"sh(sleep 2.5
-now() { date '+%Y-%m-%d %H:%M:%S'; }
+now() { date '+%s.%N'; }
 touch ../../warm
 ais_utils set_result training proc_start_time "$(now)"
 sleep 2
@@ -349,12 +349,17 @@ rm ../../hot
   EXPECT_THAT(details()["origins"]["energy_consumption"].get<std::string>(),
               HasSubstr("idle baseline"));
 
-  // The same from the samples alone, by the trapezoid rule between the two calls.
+  // The same from the samples alone, by the trapezoid rule between the two times.
   std::int64_t start = 0;
   std::int64_t end = 0;
   for (const Json& call : calls()) {
-    if (call["key"] == "proc_start_time") start = call["mono_ns"];
-    if (call["key"] == "proc_end_time") end = call["mono_ns"];
+    if (!call["key"].get<std::string>().starts_with("proc_")) continue;
+    const auto told =
+        static_cast<std::int64_t>(std::stold(call["value"].get<std::string>()) * 1e9L);
+    const std::int64_t at =
+        told + call["mono_ns"].get<std::int64_t>() - call["wall_ns"].get<std::int64_t>();
+    if (call["key"] == "proc_start_time") start = at;
+    if (call["key"] == "proc_end_time") end = at;
   }
   double joules = 0;
   std::int64_t last_t = 0;

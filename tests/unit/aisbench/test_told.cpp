@@ -163,6 +163,19 @@ TEST(Times, ToldAsTheyPassAreAsPreciseAsTheCall) {
       local(2022, 7, 13, 11, 27, 17));
 }
 
+TEST(Times, ToldALittleLateStayInTheirSecond) {
+  const std::int64_t second = local(2022, 7, 13, 11, 27, 19);
+  std::string note;
+  EXPECT_EQ(told_phase(told({{"proc_end_time", "2022-07-13 11:27:19"}}, second + kSecond + 3),
+                       "proc", note)
+                .end_ns,
+            second + kSecond - 1);
+  EXPECT_EQ(
+      told_phase(told({{"proc_end_time", "2022-07-13 11:27:19.5"}}, second + kSecond), "proc", note)
+          .end_ns,
+      second + kSecond / 2);
+}
+
 TEST(Stages, AreSeenInTheLog) {
   const auto stage = parse_stage(
       "2022-07-13T13:24:43 -Ais-Bench-Stubs- INFO run_eval(modelarts_run.sh:32) - run_eval called");
