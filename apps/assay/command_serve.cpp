@@ -27,7 +27,7 @@ struct ServeArguments {
   std::string certificate;
   std::string key;
   bool public_read = false;
-  std::size_t connections = 256;
+  std::size_t connections = 64;
   std::string read_timeout = "60s";
   double rate = 500;
   std::string test_limit = "4G";

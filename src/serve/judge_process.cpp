@@ -51,17 +51,21 @@ struct JudgeSpawn {
   }
 };
 
-// The message of an Error, which main() writes as "assay: error: …".
-std::string last_words(const fs::path& log) {
-  const std::string text = read_file_or_empty(log);
+// The message of an Error, which main() writes as "assay: error: …", without the tester's own
+// paths.
+std::string last_words(const fs::path& log, const fs::path& folder) {
+  std::string text = read_file_or_empty(log);
+  const std::string path = folder.string() + "/";
+  for (auto at = text.find(path); at != std::string::npos; at = text.find(path, at))
+    text.erase(at, path.size());
   std::string_view words = text;
   if (const auto at = words.rfind("assay: error: "); at != std::string_view::npos)
     words.remove_prefix(at + 14);
   return ellipsize(printable(trim(words)), 500);
 }
 
-void limit(int resource, rlim_t value) {
-  const rlimit wanted{value, value};
+void limit(int resource, rlim_t value, rlim_t hard) {
+  const rlimit wanted{value, hard};
   if (::setrlimit(static_cast<__rlimit_resource_t>(resource), &wanted) != 0)
     throw system_error(ErrorKind::environment, "cannot limit the judge", {}, errno);
 }
@@ -151,15 +155,15 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
   }
   const ExitStatus exit = ExitStatus::from_wait(status);
   if (exit.ok()) return {JudgeEnd::judged, {}};
-  if (exit.code == exit_code(ErrorKind::config)) return {JudgeEnd::unfit, last_words(log)};
+  if (exit.code == exit_code(ErrorKind::config)) return {JudgeEnd::unfit, last_words(log, folder)};
   if (exit.signal == SIGXCPU)
     return {JudgeEnd::exceeded,
             fmt::format("judging took more than {} s of processor time", options.time.count())};
   if (exit.code == exit_code(ErrorKind::environment) &&
-      last_words(log).find("out of memory") == std::string::npos)
-    return {JudgeEnd::broken, last_words(log)};
+      last_words(log, folder).find("out of memory") == std::string::npos)
+    return {JudgeEnd::broken, last_words(log, folder)};
   return {JudgeEnd::exceeded, fmt::format("the judge ended with {}{}", to_string(exit),
-                                          exit.code ? ": " + last_words(log) : "")};
+                                          exit.code ? ": " + last_words(log, folder) : "")};
 }
 
 void judge_evidence(const fs::path& folder, std::chrono::seconds time, std::uint64_t memory) {
@@ -167,10 +171,11 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time, std::uint
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::mallopt(M_ARENA_MAX, 2);
   use_two_processors();
-  limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_AS, memory);
-  limit(RLIMIT_CPU, static_cast<rlim_t>(time.count()));
-  limit(RLIMIT_FSIZE, kLargestFile);
+  limit(RLIMIT_CORE, 0, 0);
+  limit(RLIMIT_AS, memory, memory);
+  // SIGXCPU at the first, which says why; SIGKILL at the second.
+  limit(RLIMIT_CPU, static_cast<rlim_t>(time.count()), static_cast<rlim_t>(time.count()) + 2);
+  limit(RLIMIT_FSIZE, kLargestFile, kLargestFile);
   try {
     const store::RunDir run = store::RunDir::open(folder);
     check_names(run);

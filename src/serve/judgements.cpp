@@ -118,7 +118,8 @@ void Judgements::work(const std::stop_token& stop) {
     } catch (const Refusal& refusal) {
       undecided = refusal;
     } catch (const std::exception& error) {
-      fmt::print(stderr, "assay serve: test {}: {}\n", id, error.what());
+      if (!stop.stop_requested())
+        fmt::print(stderr, "assay serve: test {}: {}\n", id, error.what());
       undecided = Refusal(500, "internal", "the tester could not judge the test",
                           "whoever runs the tester finds the cause in its messages");
     }

@@ -29,6 +29,18 @@ namespace {
 
 constexpr std::chrono::seconds kLongestEnd{10};
 
+// Files that are made meanwhile are for their owner alone.
+class OwnerOnly {
+ public:
+  OwnerOnly() : before_(::umask(0077)) {}
+  OwnerOnly(const OwnerOnly&) = delete;
+  OwnerOnly& operator=(const OwnerOnly&) = delete;
+  ~OwnerOnly() { ::umask(before_); }
+
+ private:
+  mode_t before_;
+};
+
 fs::path make_data_folder(const fs::path& data) {
   if (!fs::exists(data)) {
     make_directories(data);
@@ -71,17 +83,14 @@ sigset_t block_signals() {
 }  // namespace
 
 Records open_records(const fs::path& data) {
-  // Nobody but the owner reads it: it says who may send.
-  const mode_t before = ::umask(0077);
-  const fs::path file = make_data_folder(data) / "tester.db";
-  ::umask(before);
-  return Records(file);
+  const OwnerOnly files;
+  return Records(make_data_folder(data) / "tester.db");
 }
 
 void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
   const sigset_t signals = block_signals();
   const fs::path data = make_data_folder(options.data);
-  ::umask(0077);
+  const OwnerOnly files;
   const UniqueFd lock = lock_folder(data);
   Records records(data / "tester.db");
   Uploads uploads(data);

@@ -19,7 +19,7 @@ struct ServeOptions {
   std::filesystem::path certificate;  ///< PEM; empty: no TLS
   std::filesystem::path key;
   bool public_read = false;
-  std::size_t connections = 256;
+  std::size_t connections = 64;
   std::chrono::milliseconds read_timeout{60'000};  ///< for a whole request
   ApiLimits limits;
   JudgeOptions judge;
