@@ -335,6 +335,7 @@ touch ../../hot
 sleep 2
 ais_utils set_result training proc_end_time "$(now)"
 rm ../../hot
+sleep 0.5
 )sh" + std::string(kTells));
   const CommandResult done = test({"--vendor", "kettle"});
   ASSERT_EQ(done.status.code, 0) << done.out << done.err;
