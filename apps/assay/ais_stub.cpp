@@ -133,7 +133,7 @@ int AisStub::run() {
                     "the one that Assay provides is found");
   int code = 0;
   try {
-    code = execute(run);
+    code = execute(run, [&] { attach_system(run); });
   } catch (const Error& e) {
     copy_logs(run);
     log("ERROR", e.message());
@@ -146,6 +146,23 @@ int AisStub::run() {
   log("INFO", "Transmit_server resource is released!");
   log("INFO", "BenchManager stop done");
   return code;
+}
+
+// What the package says of the machine, beside what Assay saw of it.
+void AisStub::attach_system(const store::RunDir& run) const {
+  if (package_.system_json.empty()) return;
+  constexpr std::uintmax_t kMost = 64 << 10;
+  Json system = parse_json_or_null(read_file_or_empty(run.system_file()));
+  const Json declared = fs::file_size(package_.system_json) > kMost
+                            ? Json()
+                            : parse_json_or_null(read_file(package_.system_json));
+  if (!declared.is_object()) {
+    log("WARN", package_.system_json.string() + " is left out: no JSON object of at most 64 KiB");
+    return;
+  }
+  if (!system.is_object()) return;
+  system["declared"] = declared;
+  write_file_atomic(run.system_file(), dump_pretty(system));
 }
 
 // Where users of ais-bench look for them.

@@ -32,11 +32,13 @@ class AisStub {
  public:
   AisStub(aisbench::Package package, aisbench::TestInfo info, AisOptions options);
   int run();
+  /// Says something in log/stub.log and on stdout.
+  void log(std::string_view level, std::string_view text) const;
   /// The run that was made; empty before.
   [[nodiscard]] const std::filesystem::path& run_dir() const noexcept { return run_dir_; }
 
  private:
-  void log(std::string_view level, std::string_view text) const;
+  void attach_system(const store::RunDir& run) const;
   void copy_logs(const store::RunDir& run) const;
   void log_outcome(const store::RunDir& run) const;
 

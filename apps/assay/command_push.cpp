@@ -14,20 +14,13 @@
 #include "core/time.h"
 #include "core/units.h"
 #include "http/url.h"
+#include "push.h"
 #include "serve/client.h"
 #include "terminal.h"
 
 namespace assay::app {
 
 namespace {
-
-struct PushArguments {
-  std::string run;
-  std::string url;
-  std::string token_file;
-  std::string ca;
-  std::string name;
-};
 
 /// One line that is redrawn on a terminal, else a line at the start, at most every five seconds,
 /// and at the end.
@@ -109,7 +102,9 @@ class Interrupt {
   std::jthread watcher_;
 };
 
-int push(const PushArguments& given) {
+}  // namespace
+
+int push(const PushRequest& given) {
   serve::Tester tester{given.url, serve::find_token(given.token_file), given.ca};
   const http::Url url = http::parse_url(given.url, "--to");
   if (url.origin.starts_with("http://") && !url.host.starts_with("127.") &&
@@ -120,6 +115,8 @@ int push(const PushArguments& given) {
   UploadProgress progress;
   serve::PushOptions options;
   options.name = given.name;
+  options.ais = given.ais;
+  options.test_id = given.test_id;
   options.stop = interrupt.token();
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
   const serve::PushOutcome outcome = serve::push_run(given.run, tester, options);
@@ -135,10 +132,8 @@ int push(const PushArguments& given) {
   return verdict == "VALID" ? 0 : exit_code(ErrorKind::round_failed);
 }
 
-}  // namespace
-
 void add_push(CLI::App& app, Action& action) {
-  const auto given = std::make_shared<PushArguments>();
+  const auto given = std::make_shared<PushRequest>();
   CLI::App* command =
       app.add_subcommand("push", "Send a run with its evidence to a tester, which judges it again");
   command->add_option("run", given->run, "Folder of a run")->required()->type_name("RUN");

@@ -11,6 +11,8 @@
 #include "paths.h"
 #include "plan/make_plan.h"
 #include "planning.h"
+#include "push.h"
+#include "serve/client.h"
 
 namespace assay::app {
 
@@ -25,6 +27,7 @@ struct RunOptions {
   std::string format = "text";
   bool dry_run = false;
   bool detach = false;
+  PushRequest push;  // to nobody while its url is empty
 };
 
 int show_plan(const RunOptions& options) {
@@ -53,9 +56,15 @@ int run(const RunOptions& options) {
                                 ? store::RunDir::create(options.out, make_plan(options.plan))
                                 : store::RunDir::open(options.resume);
   if (options.detach) return detach(run);
+  // Whether the tester would let us in shows before hours of training, not after them.
+  if (!options.push.url.empty()) (void)serve::find_token(options.push.token_file);
   const int code = execute(run);
   show_train_records(run);
-  return code;
+  if (options.push.url.empty()) return code;
+  PushRequest request = options.push;
+  request.run = run.path().string();
+  const int pushed = push(request);
+  return code != 0 ? code : pushed;
 }
 
 }  // namespace
@@ -89,6 +98,17 @@ void add_run(CLI::App& app, Action& action) {
       ->add_flag("--detach", options->detach,
                  "Leave the run going without this terminal: under sbatch with the slurm launcher")
       ->excludes(dry_run);
+  CLI::Option* push = command->add_option("--push", options->push.url,
+                                          "Send the run to this tester, as 'assay push' does");
+  push->type_name("URL")->excludes(dry_run)->excludes(command->get_option("--detach"));
+  command
+      ->add_option("--token-file", options->push.token_file,
+                   "Of --push: file with the token; else ASSAY_TESTER_TOKEN")
+      ->type_name("FILE")
+      ->needs(push);
+  command->add_option("--ca", options->push.ca, "Of --push: certificate to trust, PEM")
+      ->type_name("FILE")
+      ->needs(push);
   command->add_option("--format", options->format, "Of the plan: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->needs(dry_run);

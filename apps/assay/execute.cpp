@@ -13,7 +13,7 @@
 
 namespace assay::app {
 
-int execute(const store::RunDir& run) {
+int execute(const store::RunDir& run, const std::function<void()>& before_judging) {
   say("run " + run.path().string() + "\n");
   try {
     Progress progress(terminal());
@@ -27,6 +27,7 @@ int execute(const store::RunDir& run) {
       (void)conclude(run);
     throw;
   }
+  if (before_judging) before_judging();
   return conclude(run);
 }
 

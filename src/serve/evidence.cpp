@@ -58,7 +58,8 @@ void add_round(const fs::path& round, std::vector<fs::path>& found) {
     } else if (name.find("_noderank") != std::string::npos) {
       for (const fs::path& file : files_in(folder)) {
         const std::string base = file.filename().string();
-        if (base == "config.json" || base == "telemetry.csv" || is_rank_log(base))
+        if (base == "config.json" || base == "telemetry.csv" || base == "set_result.jsonl" ||
+            is_rank_log(base))
           found.push_back(file);
       }
     }
