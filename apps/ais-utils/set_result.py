@@ -33,7 +33,7 @@ def set_result(mode, key, value):
     if not path:
         raise RuntimeError(_VARIABLE + " is not set: start the workload with 'assay ais test'")
     line = json.dumps({"wall_ns": int(time.time() * 1e9), "mono_ns": int(time.monotonic() * 1e9),
-                       "pid": os.getpid(), "mode": mode, "key": key, "value": value}) + "\n"
+                       "utc_offset_s": time.localtime().tm_gmtoff, "pid": os.getpid(), "mode": mode, "key": key, "value": value}) + "\n"
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)

@@ -61,6 +61,14 @@ std::string now_ns(clockid_t clock) {
   return std::to_string(static_cast<long long>(t.tv_sec) * 1'000'000'000 + t.tv_nsec);
 }
 
+// Times are told as local time; whoever reads them may be elsewhere.
+std::string utc_offset_s() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  return std::to_string(local.tm_gmtoff);
+}
+
 std::string failed(const std::string& what, const char* file) {
   return what + " " + file + ": " + std::strerror(errno);
 }
@@ -108,6 +116,7 @@ std::string write_result(const std::string& mode, const std::string& key,
     return std::string(kResultsVariable) + " is not set: start the workload with 'assay ais test'";
   std::string line = "{\"wall_ns\":" + now_ns(CLOCK_REALTIME) +
                      ",\"mono_ns\":" + now_ns(CLOCK_MONOTONIC) +
+                     ",\"utc_offset_s\":" + utc_offset_s() +
                      ",\"pid\":" + std::to_string(::getpid()) + ",\"mode\":";
   append_quoted(line, mode);
   line += ",\"key\":";

@@ -15,7 +15,8 @@ inline constexpr const char* kResultsVariable = "ASSAY_SET_RESULT";
 [[nodiscard]] std::string complaint_about(const std::string& mode, const std::string& key,
                                           const std::string& value);
 
-/// Appends the call as one line of JSON (wall_ns, mono_ns, pid, mode, key, value) to the file that
+/// Appends the call as one line of JSON (wall_ns, mono_ns, utc_offset_s, pid,
+/// mode, key, value) to the file that
 /// the variable names. Many processes may do so at once: the file is locked, and a line that a
 /// killed process left unfinished is ended first. Gives what went wrong; empty: it is written.
 [[nodiscard]] std::string write_result(const std::string& mode, const std::string& key,

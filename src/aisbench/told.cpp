@@ -66,6 +66,9 @@ std::optional<Call> parse_call(std::string_view line) {
     return at != json.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
   };
   Call call{number("wall_ns"), number("pid"), text("mode"), text("key"), text("value")};
+  if (const auto at = json.find("utc_offset_s"); at != json.end() && at->is_number_integer())
+    if (const auto offset = at->get<std::int64_t>(); offset > -86'400 && offset < 86'400)
+      call.utc_offset_s = offset;
   if (call.mode.empty() || call.key.empty() || call.wall_ns <= 0) return std::nullopt;
   return call;
 }
@@ -76,7 +79,7 @@ std::optional<std::int64_t> edge(const Told& told, const std::string& key, bool 
   std::optional<std::int64_t> found;
   for (const Call& call : told.calls) {
     if (call.mode != "training" || call.key != key) continue;
-    auto at = parse_time(call.value);
+    auto at = parse_time(call.value, call.utc_offset_s);
     if (!at && only_a_date(call.value)) {
       at = call.wall_ns;
       note = key + " was a date without a time: the moment of the call counts";
@@ -169,7 +172,8 @@ Phase told_phase(const Told& told, const std::string& name, std::string& note) {
           edge(told, name + "_end_time", false, note)};
 }
 
-std::optional<std::int64_t> parse_time(std::string_view text) {
+std::optional<std::int64_t> parse_time(std::string_view text,
+                                       const std::optional<std::int64_t>& utc_offset_s) {
   static const Pattern kTime(
       R"(^\s*([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})[ T]([0-9]{1,2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?\s*$)");
   if (const auto match = kTime.search(text)) {
@@ -188,7 +192,8 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
     local.tm_sec = part(6);
     local.tm_isdst = -1;
     const std::tm asked = local;
-    const std::time_t seconds = std::mktime(&local);
+    const std::time_t seconds =
+        utc_offset_s ? ::timegm(&local) - *utc_offset_s : std::mktime(&local);
     // mktime turns February 30 into a day of March.
     if (seconds == -1 || local.tm_mday != asked.tm_mday || local.tm_mon != asked.tm_mon)
       return std::nullopt;
@@ -203,13 +208,14 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<Stage> parse_stage(std::string_view line) {
+std::optional<Stage> parse_stage(std::string_view line,
+                                 const std::optional<std::int64_t>& utc_offset_s) {
   if (line.find("-Ais-Bench-Stubs- ") == std::string_view::npos) return std::nullopt;
   static const Pattern kLine(
       R"(([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}) -Ais-Bench-Stubs- INFO (init|run_train|run_eval|get_result)\()");
   const auto match = kLine.search(line);
   if (!match) return std::nullopt;
-  const auto at = parse_time((*match)[1].value_or(""));
+  const auto at = parse_time((*match)[1].value_or(""), utc_offset_s);
   if (!at) return std::nullopt;
   return Stage{std::string((*match)[2].value_or("")), *at};
 }

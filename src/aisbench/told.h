@@ -21,6 +21,7 @@ struct Call {
   std::string mode;
   std::string key;
   std::string value;
+  std::optional<std::int64_t> utc_offset_s{};  ///< of the workload's local time
 };
 
 /// What a workload told its run, in the order in which it was written.
@@ -59,8 +60,9 @@ struct ToldResults {
 /// its second. Several starts: the first, several ends: the last. `note` says which of this was so.
 [[nodiscard]] Phase told_phase(const Told& told, const std::string& name, std::string& note);
 
-/// A time as text, in ns since the epoch.
-[[nodiscard]] std::optional<std::int64_t> parse_time(std::string_view text);
+/// A time as text, in ns since the epoch. Without an offset it is this machine's local time.
+[[nodiscard]] std::optional<std::int64_t> parse_time(
+    std::string_view text, const std::optional<std::int64_t>& utc_offset_s = {});
 
 /// A stage of benchmark.sh that its log names: "2022-07-13T13:24:43 -Ais-Bench-Stubs- INFO
 /// run_train(modelarts_run.sh:32) - run_train called".
@@ -68,7 +70,8 @@ struct Stage {
   std::string name;  ///< init, run_train, run_eval, get_result
   std::int64_t wall_ns = 0;
 };
-[[nodiscard]] std::optional<Stage> parse_stage(std::string_view line);
+[[nodiscard]] std::optional<Stage> parse_stage(
+    std::string_view line, const std::optional<std::int64_t>& utc_offset_s = {});
 
 /// What benchmark.sh says with its exit code: "init failed", with what to look at; empty for codes
 /// that have no meaning.

@@ -17,12 +17,15 @@ bool bounded(const aisbench::Phase& phase) {
 }
 
 // The log names the stages of benchmark.sh as they begin.
-std::vector<aisbench::Stage> stages_in(const fs::path& node_dir, int rank) {
+std::vector<aisbench::Stage> stages_in(const fs::path& node_dir, int rank,
+                                       const aisbench::Told& told) {
+  const auto offset =
+      told.calls.empty() ? std::optional<std::int64_t>() : told.calls.front().utc_offset_s;
   std::vector<aisbench::Stage> stages;
   for (const fs::path& part : store::rank_logs(node_dir, rank)) {
     std::ifstream file(part, std::ios::binary);
     for (std::string line; std::getline(file, line);)
-      if (auto stage = aisbench::parse_stage(line)) stages.push_back(std::move(*stage));
+      if (auto stage = aisbench::parse_stage(line, offset)) stages.push_back(std::move(*stage));
   }
   return stages;
 }
@@ -57,7 +60,7 @@ void find_proc(const fs::path& node_dir, const RankEvidence& rank, AisEvidence& 
                    (note.empty() ? "" : "; " + note);
     if (bounded(ais.proc)) return;
   }
-  ais.proc = training_stage(stages_in(node_dir, rank.rank), ais.total);
+  ais.proc = training_stage(stages_in(node_dir, rank.rank, ais.told), ais.total);
   ais.proc_how = "the log: from run_train to the next stage";
   if (bounded(ais.proc)) return;
   ais.proc = ais.total;

@@ -40,6 +40,7 @@ TEST_F(Writer, WritesWhatIsReadBack) {
   ASSERT_EQ(read.calls.size(), 1U);
   EXPECT_EQ(read.calls[0].value, "a \"quoted\"\n\x01 text");
   EXPECT_EQ(read.calls[0].pid, ::getpid());
+  EXPECT_TRUE(read.calls[0].utc_offset_s.has_value());
   EXPECT_EQ(read.unreadable, 0U);
 }
 
@@ -130,6 +131,12 @@ TEST(Times, AreReadInTheFormsThatWorkloadsUse) {
   EXPECT_EQ(parse_time("1657682839.5"), 1657682839 * kSecond + kSecond / 2);
   for (const char* bad : {"2022-07-13", "2022-02-30 00:00:00", "noon", "", "12.5"})
     EXPECT_FALSE(parse_time(bad).has_value()) << bad;
+}
+
+TEST(Times, AreThoseOfTheWorkloadsPlaceWhereverTheyAreRead) {
+  // 11:27:19 in Shanghai is 03:27:19 UTC.
+  EXPECT_EQ(parse_time("2022-07-13 11:27:19", 8 * 3600), 1657682839 * kSecond);
+  EXPECT_EQ(parse_time("1657682839", 8 * 3600), 1657682839 * kSecond);
 }
 
 TEST(Times, OfAPhaseAreTheFirstStartAndTheLastEnd) {
