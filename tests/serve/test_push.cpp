@@ -181,7 +181,7 @@ TEST_F(Push, ThatWasCutOffAnywhereIsAcceptedInTheEnd) {
     ASSERT_TRUE(wait(pid, std::chrono::seconds(20)));
     if (cut == 2) {
       kill_tester();
-      start_tester({"--listen", "127.0.0.1:0"});
+      start_tester();
       // It has another port now: the test is known by the address, so that one is kept.
       Json state = parse_json_or_null(read_file_or_empty(run / "push.json"));
       if (state.is_object()) {
