@@ -62,14 +62,6 @@ void write_state(const fs::path& run, const PushState& state) {
                                                    {"manifest", state.manifest}}));
 }
 
-Json system_of(const store::RunDir& run) {
-  const Json system = parse_json_or_null(read_file_or_empty(run.system_file()));
-  Json out = Json::object();
-  if (!system.is_object() || !system.contains("nodes") || !system["nodes"].is_array()) return out;
-  out["nodes"] = system["nodes"].size();
-  return out;
-}
-
 /// The tester's answers, or Errors in its words.
 class Connection {
  public:
@@ -176,10 +168,9 @@ std::string make_test(Connection& connection, const std::string& key, const Json
   return id->get<std::string>();
 }
 
-Json test_of(const PushOptions& options, Json system) {
+Json test_of(const PushOptions& options) {
   Json body = {{"name", options.name}};
   if (options.ais.is_object() && !options.ais.empty()) body["ais"] = options.ais;
-  if (!system.empty()) body["system"] = std::move(system);
   return body;
 }
 
@@ -343,7 +334,7 @@ std::string find_token(const fs::path& token_file) {
 
 std::string reserve_test(const Tester& tester, const PushOptions& options) {
   Connection connection(tester, options.stop);
-  return make_test(connection, random_hex(16), test_of(options, Json::object()));
+  return make_test(connection, random_hex(16), test_of(options));
 }
 
 PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptions& options) {
@@ -372,7 +363,7 @@ PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptio
       write_state(run.path(), state);
     }
     if (state.test_id.empty()) {
-      state.test_id = make_test(connection, state.key, test_of(options, system_of(run)));
+      state.test_id = make_test(connection, state.key, test_of(options));
       write_state(run.path(), state);
     }
     if (push.send_manifest(state.test_id)) break;

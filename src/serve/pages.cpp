@@ -29,12 +29,13 @@ header.plain .facts { margin-bottom: -30px; }
 .pages { display: flex; gap: 10px; align-items: center; margin-top: 18px; color: var(--muted); }
 .tests { width: 100%; border-collapse: collapse; }
 .tests th, .tests td { padding: 10px 14px 10px 0; border-top: 1px solid var(--line);
-  text-align: left; vertical-align: top; font-weight: 400; overflow-wrap: anywhere; }
+  text-align: left; vertical-align: top; font-weight: 400; overflow-wrap: break-word; }
 .tests thead th { border-top: 0; color: var(--muted); font-size: 12px; font-weight: 600;
   letter-spacing: 0.04em; text-transform: uppercase; white-space: nowrap; }
 .tests td.n, .tests th.n { text-align: right; padding-right: 0; white-space: nowrap; }
 .tests td.nowrap { white-space: nowrap; }
-.state { display: inline-block; padding: 1px 10px; border-radius: 99px; font-size: 12.5px;
+.tests td.name { min-width: 150px; }
+.state { display: inline-block; white-space: nowrap; padding: 1px 10px; border-radius: 99px; font-size: 12.5px;
   font-weight: 600; background: var(--note-bg); color: var(--note); }
 .state.accepted { background: var(--valid-bg); color: var(--valid); }
 .state.refused { background: var(--invalid-bg); color: var(--invalid); }
@@ -105,14 +106,15 @@ std::string test_row(const Json& test) {
   std::string sub = text_at(test, "suite");
   if (title.empty()) std::swap(title, sub);
   return fmt::format(
-      "<tr><td class=\"nowrap\"><a href=\"/tests/{0}\"><code>{0}</code></a></td><td>{1}<span "
+      "<tr><td class=\"nowrap\"><a href=\"/tests/{0}\"><code>{0}</code></a></td><td "
+      "class=\"name\">{1}<span "
       "class=\"sub\">{2}</span></td><td>{3}</td><td>{4}</td><td>{5}</td><td "
       "class=\"nowrap\">{6}</td><td class=\"n\">{7}</td></tr>\n",
       escape_markup(id), title.empty() ? "–" : escape_markup(title), escape_markup(sub),
       state(text_at(test, "status")),
       verdict.empty() ? "–" : report::html::chip(validity_of(verdict)),
       escape_markup(text_at(test, "by")), when(text_at(test, "created")),
-      escape_markup(format_bytes(test.value("bytes", 0.0))));
+      test.value("bytes", 0.0) > 0 ? escape_markup(format_bytes(test.value("bytes", 0.0))) : "–");
 }
 
 std::string value_of(const Json& value) {

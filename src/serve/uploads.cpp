@@ -178,7 +178,8 @@ std::string unpack_zstd(const std::string& packed, std::size_t most) {
     if (ZSTD_isError(expected) != 0U)
       throw Refusal(400, "bad_encoding",
                     std::string("the body is no zstd: ") + ZSTD_getErrorName(expected));
-    full = to.pos == to.size;
+    // A frame that has ended is not asked for more, also where its end fills the piece.
+    full = to.pos == to.size && expected != 0;
     if (to.pos > most - out.size())
       throw Refusal(413, "too_large",
                     fmt::format("the unpacked part has more than {} bytes", most));

@@ -228,7 +228,7 @@ TEST_F(Hostile, WhatIsNoHttpGetsItsConnectionClosed) {
   start_tester();
   for (const std::string& bytes :
        {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11),
-        std::string("\r\n\r\n\r\nx y z\r\n\r\n"), std::string("GET / HTTP/9.9\r\n\r\n"),
+        std::string("\r\n\r\n\r\nx y z\r\n\r\n"), std::string("GET / HTTP/x.y\r\n\r\n"),
         "GET /" + std::string(100'000, 'a') + " HTTP/1.1\r\n\r\n",
         "GET / HTTP/1.1\r\nX: " + std::string(100'000, 'a') + "\r\n\r\n", [] {
           std::string many = "GET / HTTP/1.1\r\n";
@@ -256,12 +256,39 @@ TEST_F(Hostile, SlowAndHalfOpenClientsAreCutOff) {
   expect_alive();
 }
 
+TEST_F(Hostile, ATlsHandshakeThatNeverComesIsCutOff) {
+  const std::string certificate = (folder_ / "tester.crt").string();
+  const std::string key = (folder_ / "tester.key").string();
+  const CommandResult made = run_command(
+      {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+       "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1"});
+  ASSERT_TRUE(made.status.ok()) << made.err;
+  start_tester({"--tls-certificate", certificate, "--tls-key", key});
+  EXPECT_EQ(raw("", std::chrono::seconds(60)), "[closed]");
+}
+
 TEST_F(Hostile, MoreConnectionsThanAllowedWait) {
   start_tester({"--read-timeout", "2s", "--connections", "3"});
   std::vector<std::jthread> idle;
   for (int i = 0; i < 10; ++i)
     idle.emplace_back([&] { (void)raw("GET / HTTP/1.1\r\n", std::chrono::seconds(60)); });
   expect_alive();  // when some of them were cut off
+}
+
+TEST_F(Hostile, AnUnfinishedUploadIsNotJudged) {
+  start_tester();
+  const std::string path = new_test();
+  EXPECT_EQ(ask("POST", path + "/finish").json["error"]["code"], "no_manifest");
+  ASSERT_EQ(ask("PUT", path + "/manifest",
+                manifest_of({{"plan.json", "0123456789"}, {"journal.jsonl", "x"}}).dump())
+                .status,
+            200);
+  ASSERT_EQ(ask("PUT", path + "/files/0?offset=0", "0123").json["received"], 4);
+  const Reply early = ask("POST", path + "/finish");
+  EXPECT_EQ(early.status, 409);
+  EXPECT_THAT(early.response.body, HasSubstr("4 of 10 bytes of plan.json"));
+  // It goes on.
+  EXPECT_EQ(ask("PUT", path + "/files/0?offset=4", "456789").json["received"], 10);
 }
 
 TEST_F(Hostile, EvidenceThatIsNoRunIsRefused) {

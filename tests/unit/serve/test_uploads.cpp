@@ -114,6 +114,8 @@ TEST(PackedParts, AreUnpacked) {
   const std::string text = std::string(300'000, 'a') + "end";
   EXPECT_EQ(unpack_zstd(packed_by_zstd(text), text.size()), text);
   EXPECT_EQ(unpack_zstd(packed_by_zstd(""), 0), "");
+  const std::string whole_blocks(4 << 20, 'b');
+  EXPECT_EQ(unpack_zstd(packed_by_zstd(whole_blocks), whole_blocks.size()), whole_blocks);
 }
 
 TEST(PackedParts, ThatGrowBeyondTheirRoomAreRefused) {
