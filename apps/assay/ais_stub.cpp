@@ -119,6 +119,12 @@ void AisStub::log(std::string_view level, std::string_view text) const {
 int AisStub::run() {
   for (const char* folder : {"log", "result", "tmp"}) make_directories(package_.base / folder);
   const fs::path results = options_.out.empty() ? package_.base / "result" : fs::path(options_.out);
+  // benchmark.sh removes its work/ first: two at once would destroy each other's.
+  std::error_code ec;
+  if (fs::exists(results / "latest", ec) && store::RunLock::held(results / "latest"))
+    throw Error(ErrorKind::usage, "the package is being run already",
+                fs::canonical(results / "latest").string(),
+                "wait for it, or end it with 'assay ais stop'");
   const store::RunDir run = store::RunDir::create(results, plan_package(package_, info_, options_));
   run_dir_ = run.path();
   write_file_atomic(package_.base / "log/stub.log", "", /*sync=*/false);

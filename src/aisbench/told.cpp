@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -99,8 +100,8 @@ std::optional<std::int64_t> edge(const Told& told, const std::string& key, bool 
 }  // namespace
 
 const Call* Told::last(std::string_view key) const {
-  for (auto call = calls.rbegin(); call != calls.rend(); ++call)
-    if (call->mode == "training" && call->key == key) return &*call;
+  for (const Call& call : calls | std::views::reverse)
+    if (call.mode == "training" && call.key == key) return &call;
   return nullptr;
 }
 

@@ -478,6 +478,35 @@ TEST_F(AisForATester, RunPushesWhatItMeasured) {
   EXPECT_THAT(done.out, HasSubstr("Accepted: VALID"));
 }
 
+TEST_F(Ais, TakesTheTimeOfTheTrainingFromTheLogsOfTheStages) {
+  package(std::string(R"sh(
+log() { echo "$(date +%Y-%m-%dT%H:%M:%S) -Ais-Bench-Stubs- INFO $1(x.sh:1) - $1 called"; }
+log init; sleep 1.1; log run_train; sleep 2.2; log run_eval; sleep 1.1; log get_result
+)sh") + kTells);
+  ASSERT_EQ(test().status.code, 0);
+  const auto seconds = [](const std::string& text) {
+    return std::stoi(text.substr(11, 2)) * 3600 + std::stoi(text.substr(14, 2)) * 60 +
+           std::stoi(text.substr(17, 2));
+  };
+  const Json info = record();
+  const int trained =
+      (seconds(info["proc_end_time"]) - seconds(info["proc_start_time"]) + 86400) % 86400;
+  EXPECT_GE(trained, 2);
+  EXPECT_LT(trained,
+            (seconds(info["total_end_time"]) - seconds(info["total_start_time"]) + 86400) % 86400);
+  EXPECT_THAT(details()["origins"]["proc_end_time"].get<std::string>(), HasSubstr("run_train"));
+}
+
+TEST_F(Ais, DoesNotRunAPackageTwiceAtOnce) {
+  package("touch ../begun\nsleep " + marker_ + "\n");
+  (void)start({"ais", "test", "pkg"});
+  ASSERT_TRUE(eventually([&] { return !processes_with("sleep " + marker_).empty(); }, 60s));
+  const CommandResult second = test();
+  EXPECT_EQ(second.status.code, 2);
+  EXPECT_THAT(second.err, HasSubstr("is being run already"));
+  EXPECT_EQ(assay({"ais", "stop", "pkg"}, 60s).status.code, 0);
+}
+
 TEST_F(Ais, StopEndsThePackagesRun) {
   package("sleep " + marker_ + "\n");
   const pid_t pid = start({"ais", "test", "pkg"});

@@ -1,6 +1,7 @@
 #include "launch/modelarts/stop_job.h"
 
 #include <memory>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -37,9 +38,9 @@ std::string stop_cloud_jobs(const store::RunDir& run) {
       settings.v1 ? make_service_v1(connection, settings.job_name, settings.engine)
                   : make_service_v2(connection);
   std::string out;
-  for (auto one = plan.cases.rbegin(); one != plan.cases.rend(); ++one)
-    for (int round = one->repeats; round >= 1; --round)
-      if (const auto state = load_job_state(run.round_dir(one->name, round));
+  for (const plan::CasePlan& one : plan.cases | std::views::reverse)
+    for (int round = one.repeats; round >= 1; --round)
+      if (const auto state = load_job_state(run.round_dir(one.name, round));
           state && !state->id.empty())
         out += stop_one(*service, *state);
   return out.empty() ? "find no match version return\n" : out;
