@@ -173,6 +173,7 @@ void add_judge_evidence(CLI::App& app, Action& action) {
   const auto folder = std::make_shared<std::string>();
   const auto time = std::make_shared<std::int64_t>(120);
   const auto memory = std::make_shared<std::uint64_t>(std::uint64_t{4} << 30);
+  const auto parent = std::make_shared<std::int64_t>(0);
   CLI::App* command = app.add_subcommand(
       "judge-evidence", "What 'assay serve' starts to judge evidence that nobody trusts");
   command->group("");  // not for people
@@ -180,9 +181,10 @@ void add_judge_evidence(CLI::App& app, Action& action) {
   command->add_option("--time", *time, "Seconds of processor time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{86400}));
   command->add_option("--memory", *memory, "Bytes of address space");
+  command->add_option("--parent", *parent, "Process with which it ends");
   command->callback([=, &action] {
     action = [=] {
-      serve::judge_evidence(*folder, std::chrono::seconds(*time), *memory);
+      serve::judge_evidence(*folder, std::chrono::seconds(*time), *memory, *parent);
       return 0;
     };
   });

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -190,10 +191,20 @@ void Api::finish(const Call& call) {
     call.respond(finished_response(test));
     return;
   }
-  // Whoever is first answers: the judgement, or the end of patience.
-  const auto once = std::make_shared<std::once_flag>();
-  const auto respond = [once, answer = call.respond](const HttpResponse& response) {
-    std::call_once(*once, [&] { answer(response); });
+  // Whoever is first answers: the judgement, or the end of patience. The other finds nothing left.
+  struct Waiting {
+    std::mutex lock;
+    HttpServer::Respond answer;
+  };
+  const auto waiting = std::make_shared<Waiting>();
+  waiting->answer = call.respond;
+  const auto respond = [waiting](const HttpResponse& response) {
+    HttpServer::Respond answer;
+    {
+      const std::scoped_lock lock(waiting->lock);
+      answer = std::exchange(waiting->answer, nullptr);
+    }
+    if (answer) answer(response);
   };
   judgements_.judge(test.id, [this, respond, id = test.id](const std::optional<Refusal>& why) {
     try {

@@ -106,8 +106,9 @@ void check_names(const store::RunDir& run) {
 JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, const fs::path& log,
                        const std::stop_token& stop) {
   std::vector<std::string> words = options.command;
-  words.insert(words.end(), {folder.string(), "--time", std::to_string(options.time.count()),
-                             "--memory", std::to_string(options.memory)});
+  words.insert(words.end(),
+               {folder.string(), "--time", std::to_string(options.time.count()), "--memory",
+                std::to_string(options.memory), "--parent", std::to_string(::getpid())});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -119,6 +120,8 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
   posix_spawn_file_actions_addopen(&setup.actions, STDOUT_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&setup.actions, STDOUT_FILENO, STDERR_FILENO);
+  // Asio's sockets would stay open in it, and the port taken when this process is killed.
+  posix_spawn_file_actions_addclosefrom_np(&setup.actions, STDERR_FILENO + 1);
   sigset_t none;
   sigemptyset(&none);
   sigset_t all;
@@ -166,13 +169,18 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
                                           exit.code ? ": " + last_words(log, folder) : "")};
 }
 
-void judge_evidence(const fs::path& folder, std::chrono::seconds time, std::uint64_t memory) {
+void judge_evidence(const fs::path& folder, std::chrono::seconds time,
+                    [[maybe_unused]] std::uint64_t memory, std::int64_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (parent != 0 && ::getppid() != parent)
+    throw Error(ErrorKind::environment, "the server that asked for it is gone");
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::mallopt(M_ARENA_MAX, 2);
   use_two_processors();
   limit(RLIMIT_CORE, 0, 0);
-  limit(RLIMIT_AS, memory, memory);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  limit(RLIMIT_AS, memory, memory);  // sanitizers reserve terabytes
+#endif
   // SIGXCPU at the first, which says why; SIGKILL at the second.
   limit(RLIMIT_CPU, static_cast<rlim_t>(time.count()), static_cast<rlim_t>(time.count()) + 2);
   limit(RLIMIT_FSIZE, kLargestFile, kLargestFile);

@@ -36,9 +36,9 @@ struct JudgeOutcome {
                                      const std::filesystem::path& log, const std::stop_token& stop);
 
 /// The other side: applies the limits to this process, then judges the run in `folder` and writes
-/// its reports there. Throws Error of kind config for evidence that is no run, or that names files
-/// outside of its folder.
+/// its reports there. Ends with its `parent`, a process id; 0: nobody's. Throws Error of kind
+/// config for evidence that is no run, or that names files outside of its folder.
 void judge_evidence(const std::filesystem::path& folder, std::chrono::seconds time,
-                    std::uint64_t memory);
+                    std::uint64_t memory, std::int64_t parent);
 
 }  // namespace assay::serve

@@ -69,51 +69,23 @@ std::mutex& Uploads::lock_of(const std::string& id, std::int64_t n) const {
   return locks_[(std::hash<std::string>{}(id) + static_cast<std::size_t>(n)) % locks_.size()];
 }
 
-std::uint64_t Uploads::received(const std::string& id, std::int64_t n,
-                                const ManifestFile& file) const {
-  const fs::path path = whole(id, n);
-  std::error_code ec;
-  if (fs::exists(path, ec)) return file.size;
-  return std::min(file.size, size_of(path.string() + ".part"));
+std::uint64_t Uploads::received(const std::string& id, std::int64_t n, const ManifestFile& file) {
+  const std::scoped_lock lock(lock_of(id, n));
+  try {
+    return here(id, n, file);
+  } catch (const Refusal&) {
+    return 0;  // a wrong hash: it begins again
+  }
 }
 
-std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const ManifestFile& file,
-                              std::uint64_t offset, const std::string& part) {
-  const std::scoped_lock lock(lock_of(id, n));
+std::uint64_t Uploads::here(const std::string& id, std::int64_t n, const ManifestFile& file) {
   const fs::path path = whole(id, n);
-  std::error_code ec;
-  if (fs::exists(path, ec)) {
-    // An answer that was lost: the last part comes again.
-    if (offset + part.size() == file.size) return file.size;
-    throw wrong_offset(file.size);
-  }
   const fs::path coming = path.string() + ".part";
-  const std::uint64_t here = size_of(coming);
-  if (offset != here && !(offset + part.size() <= here && !part.empty())) throw wrong_offset(here);
-  if (offset < here) return here;
-  if (part.size() > file.size - std::min(file.size, offset))
-    throw Refusal(
-        413, "too_large",
-        fmt::format("{} has {} bytes by the manifest, and more came", file.path, file.size));
-  make_directories(path.parent_path());
-  UniqueFd fd(::open(coming.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) disk_failed(coming, errno);
-  for (std::size_t done = 0; done < part.size();) {
-    const ssize_t wrote = ::pwrite(fd.get(), part.data() + done, part.size() - done,
-                                   static_cast<off_t>(offset + done));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) {
-      const int error = errno;
-      // What was not written whole is as if it had not come.
-      if (::ftruncate(fd.get(), static_cast<off_t>(here)) != 0) disk_failed(coming, errno);
-      disk_failed(coming, error);
-    }
-    done += static_cast<std::size_t>(wrote);
-  }
-  if (::fdatasync(fd.get()) != 0) disk_failed(coming, errno);
-  fd.reset();
-  const std::uint64_t now_here = offset + part.size();
-  if (now_here < file.size) return now_here;
+  std::error_code ec;
+  if (fs::exists(path, ec)) return file.size;
+  const std::uint64_t size = size_of(coming);
+  // A server that was killed may have had all of it, and not yet have checked it.
+  if (size < file.size || !fs::exists(coming, ec)) return size;
   if (sha256_file(coming) != file.sha256) {
     fs::remove(coming, ec);
     Refusal refusal(422, "wrong_hash",
@@ -124,7 +96,42 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
   }
   fs::rename(coming, path);
   sync_folder(path.parent_path());
-  return now_here;
+  return file.size;
+}
+
+std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const ManifestFile& file,
+                              std::uint64_t offset, const std::string& part) {
+  const std::scoped_lock lock(lock_of(id, n));
+  const fs::path path = whole(id, n);
+  const std::uint64_t before = here(id, n, file);
+  // An answer that was lost: the part comes again.
+  const bool again = offset < before && offset + part.size() <= before;
+  std::error_code ec;
+  if (again || (offset == file.size && fs::exists(path, ec))) return before;
+  if (offset != before) throw wrong_offset(before);
+  if (part.size() > file.size - offset)
+    throw Refusal(
+        413, "too_large",
+        fmt::format("{} has {} bytes by the manifest, and more came", file.path, file.size));
+  make_directories(path.parent_path());
+  const fs::path coming = path.string() + ".part";
+  UniqueFd fd(::open(coming.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) disk_failed(coming, errno);
+  for (std::size_t done = 0; done < part.size();) {
+    const ssize_t wrote = ::pwrite(fd.get(), part.data() + done, part.size() - done,
+                                   static_cast<off_t>(offset + done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) {
+      const int error = errno;
+      // What was not written whole is as if it had not come.
+      if (::ftruncate(fd.get(), static_cast<off_t>(before)) != 0) disk_failed(coming, errno);
+      disk_failed(coming, error);
+    }
+    done += static_cast<std::size_t>(wrote);
+  }
+  if (::fdatasync(fd.get()) != 0) disk_failed(coming, errno);
+  fd.reset();
+  return here(id, n, file);
 }
 
 fs::path Uploads::lay_out(const std::string& id, const Manifest& manifest) {
@@ -133,13 +140,13 @@ fs::path Uploads::lay_out(const std::string& id, const Manifest& manifest) {
   make_directories(work);
   std::int64_t n = 0;
   for (const ManifestFile& file : manifest.files) {
-    const fs::path from = whole(id, n++);
+    const fs::path from = whole(id, n);
+    const std::uint64_t size = received(id, n++, file);
     std::error_code ec;
     if (!fs::exists(from, ec)) {
       remove_tree(work);
       throw Refusal(409, "incomplete",
-                    fmt::format("{} of {} bytes of {} are here", received(id, n - 1, file),
-                                file.size, file.path),
+                    fmt::format("{} of {} bytes of {} are here", size, file.size, file.path),
                     "send all files of the manifest first");
     }
     if (is_derived(file.path)) continue;

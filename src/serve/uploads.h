@@ -21,7 +21,7 @@ class Uploads {
 
   /// Bytes that are here.
   [[nodiscard]] std::uint64_t received(const std::string& id, std::int64_t n,
-                                       const ManifestFile& file) const;
+                                       const ManifestFile& file);
 
   /// Appends `part` at `offset`, and gives the bytes that are here then; they are on the disk.
   /// Throws Refusal: 409 with "received" when the offset is another, 413 when the file would be
@@ -53,6 +53,8 @@ class Uploads {
   }
 
  private:
+  /// The same with the file's lock held; checks a file that is whole and gives it its name.
+  [[nodiscard]] std::uint64_t here(const std::string& id, std::int64_t n, const ManifestFile& file);
   [[nodiscard]] std::filesystem::path whole(const std::string& id, std::int64_t n) const;
   [[nodiscard]] std::mutex& lock_of(const std::string& id, std::int64_t n) const;
 

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/sha256.h"
+#include "core/time.h"
 #include "tester_process.h"
 
 namespace assay::serve {
@@ -199,6 +200,15 @@ TEST_F(Push, ThatWasCutOffAnywhereIsAcceptedInTheEnd) {
   EXPECT_THAT(pushed.out, HasSubstr("Accepted")) << pushed.err;
   EXPECT_TRUE(id.empty() || id_in(pushed.out) == id);
   EXPECT_EQ(ask("GET", "/api/v1/tests").json["total"], 1);
+}
+
+TEST_F(Push, DoesNotKeepTheTesterFromEnding) {
+  const fs::path run = make_run();
+  start_tester();
+  EXPECT_THAT(push(run).out, HasSubstr("Accepted"));
+  const std::int64_t asked = mono_now_ns();
+  EXPECT_TRUE(tester().end().ok());
+  EXPECT_LT(mono_now_ns() - asked, 5'000'000'000) << "it waited for somebody who has his answer";
 }
 
 TEST_F(Push, AnAcceptedTestSurvivesAKilledTester) {

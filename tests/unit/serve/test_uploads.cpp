@@ -66,6 +66,18 @@ TEST_F(UploadsTest, AnotherServerGoesOnWithWhatIsThere) {
   EXPECT_EQ(after_a_crash.append("t", 0, file_, 5, "56789"), 10U);
 }
 
+TEST_F(UploadsTest, AFileThatWasWholeButNotCheckedInACrashIsChecked) {
+  append(0, "01234");
+  std::ofstream(folder_.path() / "tests/t/files/0.part", std::ios::app) << "56789";
+  EXPECT_EQ(uploads_.received("t", 0, file_), 10U);
+  EXPECT_TRUE(fs::exists(folder_.path() / "tests/t/files/0"));
+
+  append(0, "01234", 1);
+  std::ofstream(folder_.path() / "tests/t/files/1.part", std::ios::app) << "5678X";
+  EXPECT_EQ(uploads_.received("t", 1, file_), 0U);
+  EXPECT_EQ(append(0, "0123456789", 1), 10U);
+}
+
 TEST_F(UploadsTest, MoreThanWasDeclaredIsRefused) {
   EXPECT_EQ(refused([&] { return append(0, "0123456789a"); }), "413 too_large");
   append(0, "01234");
