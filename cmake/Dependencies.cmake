@@ -21,7 +21,7 @@ find_package(CLI11 REQUIRED)
 # folder may remember the static one.
 unset(OPENSSL_CRYPTO_LIBRARY CACHE)
 unset(OPENSSL_SSL_LIBRARY CACHE)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(CURL 7.85 REQUIRED)
 
 find_package(pugixml REQUIRED)
@@ -57,6 +57,22 @@ target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})
 target_compile_definitions(assay_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED
   ASIO_DISABLE_STD_ALIGNED_ALLOC)
 target_link_libraries(assay_asio INTERFACE Threads::Threads)
+
+# The tester (src/serve). RESTinio is headers only, and parses with http_parser.
+find_path(RESTINIO_INCLUDE_DIR restinio/all.hpp REQUIRED)
+find_path(HTTP_PARSER_INCLUDE_DIR http_parser.h REQUIRED)
+find_library(HTTP_PARSER_LIBRARY NAMES libhttp_parser.a http_parser REQUIRED)
+add_library(assay_restinio INTERFACE)
+target_include_directories(assay_restinio SYSTEM INTERFACE
+  ${RESTINIO_INCLUDE_DIR} ${HTTP_PARSER_INCLUDE_DIR} ${ASIO_INCLUDE_DIR})
+target_link_libraries(assay_restinio INTERFACE ${HTTP_PARSER_LIBRARY} OpenSSL::SSL OpenSSL::Crypto
+  Threads::Threads)
+
+find_path(SQLITE_INCLUDE_DIR sqlite3.h REQUIRED)
+find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)
+add_library(assay_sqlite INTERFACE)
+target_include_directories(assay_sqlite SYSTEM INTERFACE ${SQLITE_INCLUDE_DIR})
+target_link_libraries(assay_sqlite INTERFACE ${SQLITE_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # The training workloads' images. It must be libjpeg-turbo: only that reads parts of an image.
 find_package(JPEG REQUIRED)

@@ -26,6 +26,7 @@ declare -A may_use=(
   [cloud]="core http"
   [aisbench]="core"
   [emulator]="core agent http cloud"
+  [serve]="core http judge plan report store"
 )
 
 failed=0

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "core/error.h"
+#include "execute.h"
 #include "outcome.h"
 #include "report/pack.h"
 #include "store/run_dir.h"
@@ -18,6 +19,7 @@ int make_report(const std::string& path, bool logs) {
     throw Error(ErrorKind::usage, "the run is going on, and packing its logs would disturb it",
                 path, "pack them when it has ended, or end it with 'assay stop'");
   const judge::RunResult result = judge_and_report(run);
+  show_train_records(run);
   if (logs) say("Logs: " + report::pack_logs(result, run.path()).string() + "\n");
   return exit_code_of(result);
 }

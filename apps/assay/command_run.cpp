@@ -4,18 +4,15 @@
 #include <fmt/format.h>
 
 #include "commands.h"
-#include "core/files.h"
 #include "detach.h"
-#include "launch/controller.h"
+#include "execute.h"
 #include "launch/dry_run.h"
-#include "launch/modelarts/cloud_controller.h"
 #include "launch/modelarts/cloud_settings.h"
-#include "outcome.h"
 #include "paths.h"
 #include "plan/make_plan.h"
 #include "planning.h"
-#include "progress.h"
-#include "terminal.h"
+#include "push.h"
+#include "serve/client.h"
 
 namespace assay::app {
 
@@ -30,6 +27,7 @@ struct RunOptions {
   std::string format = "text";
   bool dry_run = false;
   bool detach = false;
+  PushRequest push;  // to nobody while its url is empty
 };
 
 int show_plan(const RunOptions& options) {
@@ -52,42 +50,21 @@ int show_plan(const RunOptions& options) {
   return 0;
 }
 
-/// What ais-bench's stubs print of every round; other launchers leave none.
-void show_train_records(const store::RunDir& run) {
-  for (const plan::CasePlan& plan_case : run.plan().cases)
-    for (int round = 1; round <= plan_case.repeats; ++round) {
-      const fs::path folder = run.round_dir(plan_case.name, round);
-      const std::string record = read_file_or_empty(folder / "train_result_info.json");
-      if (record.empty()) continue;
-      say("\n" + read_file_or_empty(folder / "report.txt") + "train_result_info: " + record);
-    }
-}
-
-int execute(const store::RunDir& run) {
-  say("run " + run.path().string() + "\n");
-  try {
-    Progress progress(terminal());
-    if (run.plan().cluster.launcher == "modelarts")
-      launch::CloudController(run, progress).execute();
-    else
-      launch::Controller(run, bin_dir(), progress).execute();
-  } catch (const Error&) {
-    // What was measured before it is not lost.
-    if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())
-      (void)conclude(run);
-    throw;
-  }
-  const int code = conclude(run);
-  show_train_records(run);
-  return code;
-}
-
 int run(const RunOptions& options) {
   if (options.dry_run) return show_plan(options);
   const store::RunDir run = options.resume.empty()
                                 ? store::RunDir::create(options.out, make_plan(options.plan))
                                 : store::RunDir::open(options.resume);
-  return options.detach ? detach(run) : execute(run);
+  if (options.detach) return detach(run);
+  // Whether the tester would let us in shows before hours of training, not after them.
+  if (!options.push.url.empty()) (void)serve::find_token(options.push.token_file);
+  const int code = execute(run);
+  show_train_records(run);
+  if (options.push.url.empty()) return code;
+  PushRequest request = options.push;
+  request.run = run.path().string();
+  const int pushed = push(request);
+  return code != 0 ? code : pushed;
 }
 
 }  // namespace
@@ -121,6 +98,17 @@ void add_run(CLI::App& app, Action& action) {
       ->add_flag("--detach", options->detach,
                  "Leave the run going without this terminal: under sbatch with the slurm launcher")
       ->excludes(dry_run);
+  CLI::Option* push = command->add_option("--push", options->push.url,
+                                          "Send the run to this tester, as 'assay push' does");
+  push->type_name("URL")->excludes(dry_run)->excludes(command->get_option("--detach"));
+  command
+      ->add_option("--token-file", options->push.token_file,
+                   "Of --push: file with the token; else ASSAY_TESTER_TOKEN")
+      ->type_name("FILE")
+      ->needs(push);
+  command->add_option("--ca", options->push.ca, "Of --push: certificate to trust, PEM")
+      ->type_name("FILE")
+      ->needs(push);
   command->add_option("--format", options->format, "Of the plan: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->needs(dry_run);

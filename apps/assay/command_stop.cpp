@@ -15,6 +15,7 @@
 #include "core/units.h"
 #include "detach.h"
 #include "launch/slurm/slurm_batch.h"
+#include "stop.h"
 #include "store/run_dir.h"
 
 namespace assay::app {
@@ -74,7 +75,9 @@ std::string ask_to_end(const Owner& owner, const std::string& job, const std::st
   return fmt::format("kill -9 {}", owner.pid);
 }
 
-int stop(const std::string& path, bool at_once) {
+}  // namespace
+
+int stop_run(const std::string& path, bool at_once) {
   const store::RunDir run = store::RunDir::open(path);
   const std::string job = batch_job_of(run);
   if (!store::RunLock::held(run.path())) {
@@ -96,8 +99,6 @@ int stop(const std::string& path, bool at_once) {
   return 0;
 }
 
-}  // namespace
-
 void add_stop(CLI::App& app, Action& action) {
   const auto run = std::make_shared<std::string>();
   const auto at_once = std::make_shared<bool>(false);
@@ -106,7 +107,7 @@ void add_stop(CLI::App& app, Action& action) {
   command->add_flag("--now", *at_once, "Kill the ranks at once instead of asking them to end");
   command->footer("Examples:\n  assay stop results/latest");
   command->callback(
-      [run, at_once, &action] { action = [run, at_once] { return stop(*run, *at_once); }; });
+      [run, at_once, &action] { action = [run, at_once] { return stop_run(*run, *at_once); }; });
 }
 
 }  // namespace assay::app

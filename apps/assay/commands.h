@@ -11,6 +11,7 @@ using Action = std::function<int()>;
 
 // Each adds one subcommand with its options, help and examples.
 void add_run(CLI::App& app, Action& action);
+void add_ais(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
@@ -21,6 +22,10 @@ void add_report(CLI::App& app, Action& action);
 void add_top(CLI::App& app, Action& action);
 void add_stop(CLI::App& app, Action& action);
 void add_logs(CLI::App& app, Action& action);
+void add_push(CLI::App& app, Action& action);
+void add_serve(CLI::App& app, Action& action);
+/// Hidden: the process in which `assay serve` judges.
+void add_judge_evidence(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 
 }  // namespace assay::app

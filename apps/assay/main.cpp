@@ -22,7 +22,9 @@ constexpr const char* kFooter =
     "  assay run                           benchmark this machine with the default suite\n"
     "  assay run my-suite.yaml --dry-run   show every command, file and environment, run nothing\n"
     "  assay top results/latest            watch a run from another terminal\n"
-    "  assay report results/latest         compute the result again from the evidence\n";
+    "  assay report results/latest         compute the result again from the evidence\n"
+    "  assay push results/latest --to URL  send a run to a tester ('assay serve'), which judges "
+    "it\n";
 
 int fail(const assay::Error& error) {
   fmt::print(stderr, "assay: error: {}\n", error.what());
@@ -57,10 +59,14 @@ int main(int argc, char** argv) {
   assay::app::add_ranktable(app, action);
   assay::app::add_hostfile(app, action);
   assay::app::add_prometheus(app, action);
+  assay::app::add_ais(app, action);
   assay::app::add_report(app, action);
   assay::app::add_top(app, action);
   assay::app::add_stop(app, action);
   assay::app::add_logs(app, action);
+  assay::app::add_push(app, action);
+  assay::app::add_serve(app, action);
+  assay::app::add_judge_evidence(app, action);
   assay::app::add_version(app, action);
   try {
     if (argc > 1) require_known_command(app, argv[1]);

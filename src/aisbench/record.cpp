@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "aisbench/results.h"
+#include "core/json.h"
 #include "core/time.h"
 
 namespace assay::aisbench {
@@ -32,7 +33,8 @@ std::string measured(const std::optional<double>& value) {
 
 std::string train_result_info(const TrainRecord& record) {
   const std::vector<std::pair<const char*, std::string>> members = {
-      {"accuracy", in_quotes(number_text(record.accuracy))},
+      {"accuracy", record.accuracy_text.empty() ? in_quotes(number_text(record.accuracy))
+                                                : dump_line(Json(record.accuracy_text))},
       {"average_power", measured(record.average_power)},
       {"dataload_end_time", time_text(record.dataload.end_ns)},
       {"dataload_start_time", time_text(record.dataload.start_ns)},

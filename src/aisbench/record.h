@@ -16,6 +16,7 @@ struct Phase {
 struct TrainRecord {
   double throughput = 0;  ///< samples/s
   double accuracy = 0;
+  std::string accuracy_text{};  ///< in place of the number, where a workload gives text
   Phase prepare;
   Phase dataload;
   Phase proc;                                 ///< the training itself

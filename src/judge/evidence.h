@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "aisbench/record.h"
+#include "aisbench/told.h"
 #include "automl/score.h"
 #include "core/subprocess.h"
 #include "core/time.h"
@@ -142,6 +144,18 @@ struct GapEvidence {
   std::string reason;
 };
 
+/// What a workload of ais-bench told with set_result, and when it did what.
+struct AisEvidence {
+  aisbench::Told told;
+  aisbench::Phase prepare;
+  aisbench::Phase dataload;
+  aisbench::Phase proc;
+  aisbench::Phase total;
+  std::string prepare_how;  ///< where the phase comes from, for people
+  std::string dataload_how;
+  std::string proc_how;
+};
+
 /// Everything that is known about one round, as plain data.
 struct RoundEvidence {
   int round = 1;
@@ -156,6 +170,7 @@ struct RoundEvidence {
   std::vector<NodeEvidence> nodes;  ///< by node
   std::vector<GapEvidence> gaps;
   std::optional<automl::ExperimentRecord> automl{};  ///< of an AutoML case
+  std::optional<AisEvidence> ais{};                  ///< of a workload that uses set_result
   std::vector<std::string> problems;  ///< evidence that could not be read, for people
 };
 

@@ -83,6 +83,13 @@ struct Series {
   std::vector<Point> points;
 };
 
+/// The result of a round in the form of ais-bench.
+struct AisRound {
+  std::string train_result_info;  ///< the text that ais-bench prints; empty: results are missing
+  /// What stands behind it: problems, where each value comes from, what was not measured.
+  Json details = Json::object();
+};
+
 struct RoundResult {
   int round = 0;  ///< 1-based
   RoundStatus status = RoundStatus::not_run;
@@ -95,6 +102,7 @@ struct RoundResult {
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;
   std::vector<Series> series;
+  std::optional<AisRound> ais{};  ///< of a workload that uses set_result; not part of result.json
 };
 
 /// One metric over the rounds that count.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "aisbench/told.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "judge/rank_log.h"
@@ -113,6 +114,11 @@ Finding failed(const RoundEvidence& evidence) {
     if (&rank != first && rank.exit && !rank.exit->ok()) also.push_back(&rank);
   if (!also.empty()) finding.reason += fmt::format("; {} did not end well either", list(also));
   finding.advice = hint(*first->exit);
+  if (const auto stage = aisbench::stage_of_exit_code(first->exit->code.value_or(0));
+      evidence.ais && !stage.what.empty()) {
+    finding.reason += fmt::format(": {}", stage.what);
+    finding.advice = stage.advice;
+  }
   finding.quote = first->log.last_lines;
   if (const std::string log = see(*first); !log.empty()) finding.advice += "; " + log;
   return finding;

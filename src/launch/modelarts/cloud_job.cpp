@@ -1,6 +1,7 @@
 #include "launch/modelarts/cloud_job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -338,9 +339,31 @@ void CloudJob::write_record(const cloud::TrainingJob& job) {
   if (state_.created_ns != 0) record.prepare.end_ns = state_.created_ns;
   if (job.started_ms > 0)
     record.proc = {job.started_ms * 1'000'000, (job.started_ms + job.duration_ms) * 1'000'000};
+  record.resource_util_ratio = device_utilisation();
   write_file_atomic(folder_ / "train_result_info.json", aisbench::train_result_info(record) + "\n",
                     /*sync=*/false);
   write_file_atomic(folder_ / "report.txt", aisbench::report_lines(results), /*sync=*/false);
+}
+
+std::optional<double> CloudJob::device_utilisation() {
+  double sum = 0;
+  std::size_t count = 0;
+  try {
+    for (int node = 0; node < case_.nodes; ++node)
+      for (const cloud::TaskMetric& metric :
+           context_.service.metrics(state_.id, worker(node), context_.signals.asked())) {
+        if (metric.name != "npuUtil" && metric.name != "gpuUtil") continue;
+        for (const double value : metric.values) {
+          if (!std::isfinite(value)) continue;
+          sum += value;
+          ++count;
+        }
+      }
+  } catch (const Error& e) {
+    context_.observer.warning("the service gave no utilisation: " + e.message());
+    return std::nullopt;
+  }
+  return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
 }
 
 RoundOutcome CloudJob::interrupted() {

@@ -54,6 +54,9 @@ class CloudJob {
   void append_log(int node, const std::string& key, std::uint64_t size);
   void fetch_results();
   void write_record(const cloud::TrainingJob& job);
+  /// Percent, as the service measured it: the mean over instances and minutes. Nothing where it has
+  /// no such numbers.
+  std::optional<double> device_utilisation();
   /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
   void stop_job(const std::string& why);
   void journal(const std::string& event, Json fields);

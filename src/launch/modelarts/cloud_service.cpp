@@ -36,6 +36,10 @@ class ServiceV2 final : public CloudService {
     return "modelarts-job-" + job.id + "-worker-";
   }
   std::vector<cloud::Flavor> flavors() override { return jobs_.flavors(); }
+  std::vector<cloud::TaskMetric> metrics(const std::string& id, const std::string& task,
+                                         const std::stop_token& stop) override {
+    return jobs_.metrics(id, task, stop);
+  }
 
  private:
   cloud::TrainingJobs jobs_;
@@ -108,6 +112,11 @@ class ServiceV1 final : public CloudService {
       out.push_back(std::move(flavor));
     }
     return out;
+  }
+
+  std::vector<cloud::TaskMetric> metrics(const std::string& /*id*/, const std::string& /*task*/,
+                                         const std::stop_token& /*stop*/) override {
+    return {};
   }
 
  private:

@@ -26,6 +26,10 @@ class CloudService {
   /// How the names of the job's logs begin; "<instance>.log" goes after it.
   [[nodiscard]] virtual std::string log_name(const cloud::TrainingJob& job) const = 0;
   [[nodiscard]] virtual std::vector<cloud::Flavor> flavors() = 0;
+  /// Of an instance ("worker-0"), once a minute; the old interface has none.
+  [[nodiscard]] virtual std::vector<cloud::TaskMetric> metrics(const std::string& id,
+                                                               const std::string& task,
+                                                               const std::stop_token& stop) = 0;
 };
 
 /// v2: every round is a job of its own name.

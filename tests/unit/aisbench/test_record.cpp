@@ -4,21 +4,10 @@
 
 #include "aisbench/record.h"
 #include "core/json.h"
+#include "unit/aisbench/local_time.h"
 
 namespace assay::aisbench {
 namespace {
-
-std::int64_t local(int year, int month, int day, int hour, int minute, int second) {
-  std::tm parts{};
-  parts.tm_year = year - 1900;
-  parts.tm_mon = month - 1;
-  parts.tm_mday = day;
-  parts.tm_hour = hour;
-  parts.tm_min = minute;
-  parts.tm_sec = second;
-  parts.tm_isdst = -1;
-  return std::mktime(&parts) * std::int64_t{1'000'000'000};
-}
 
 TEST(TrainResultInfo, IsThePublishedBlock) {
   TrainRecord record;

@@ -74,6 +74,14 @@ automl::ExperimentRecord experiment(std::optional<double> accuracy,
   return automl::record_of(events);
 }
 
+// A workload that uses set_result; everything was measured.
+AisEvidence told(const std::vector<std::pair<std::string, std::string>>& calls) {
+  AisEvidence ais;
+  for (const auto& [key, value] : calls) ais.told.calls.push_back({1, 1, "training", key, value});
+  ais.prepare = ais.dataload = ais.proc = ais.total = {1, 2};
+  return ais;
+}
+
 using Break = std::function<void(Situation&)>;
 
 // What each rule of a round is there for.
@@ -88,6 +96,28 @@ const std::map<std::string, Break>& faults() {
        [](auto& s) {
          s.round.automl = experiment(0.9);
          s.round.automl->wait_share = 0.02;
+       }},
+      {"ais-results", [](auto& s) { s.round.ais = told({}); }},
+      {"ais-result-stated",
+       [](auto& s) {
+         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}});
+       }},
+      {"ais-values-agree",
+       [](auto& s) {
+         s.round.ais = told({{"throughput_ratio", "10"},
+                             {"throughput_ratio", "11"},
+                             {"accuracy", "0.7"},
+                             {"result", "OK"}});
+       }},
+      {"ais-lines-readable",
+       [](auto& s) {
+         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
+         s.round.ais->told.unreadable = 1;
+       }},
+      {"ais-measured",
+       [](auto& s) {
+         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
+         s.round.ais->dataload = {};
        }},
       {"ranks-ended-ok",
        [](auto& s) {

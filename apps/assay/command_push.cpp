@@ -1,0 +1,161 @@
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "core/units.h"
+#include "http/url.h"
+#include "push.h"
+#include "serve/client.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+/// One line that is redrawn on a terminal, else a line at the start, at most every five seconds,
+/// and at the end.
+class UploadProgress {
+ public:
+  void show(std::uint64_t done, std::uint64_t total) {
+    const std::int64_t now_ns = mono_now_ns();
+    const bool last = done == total;
+    const std::int64_t pause = terminal_.interactive ? 100'000'000 : 5'000'000'000;
+    if (ended_ || (!last && shown_ns_ != 0 && now_ns - shown_ns_ < pause)) return;
+    shown_ns_ = now_ns;
+    ended_ = last;
+    const std::string text = fmt::format("{} of {}", format_bytes(static_cast<double>(done)),
+                                         format_bytes(static_cast<double>(total)));
+    if (!terminal_.interactive) {
+      say("Sent: " + text + "\n");
+      return;
+    }
+    const int filled = total == 0 ? 30
+                                  : static_cast<int>(std::lround(30.0 * static_cast<double>(done) /
+                                                                 static_cast<double>(total)));
+    std::string bar;
+    for (int i = 0; i < 30; ++i)
+      bar += terminal_.unicode ? (i < filled ? "█" : "░") : (i < filled ? "#" : ".");
+    say("\r" + bar + "  " + text + "\x1b[K" + (last ? "\n" : ""));
+  }
+
+ private:
+  Terminal terminal_ = terminal();
+  std::int64_t shown_ns_ = 0;
+  bool ended_ = false;
+};
+
+std::string shown(const Json& value) {
+  return value.is_null() ? "nothing" : dump_line(value);
+}
+
+void say_refusal(const serve::PushOutcome& outcome) {
+  say("Refused: what the run claims does not follow from its evidence\n");
+  const auto reasons = outcome.answer.find("reasons");
+  if (reasons == outcome.answer.end() || !reasons->is_array()) return;
+  int left = 20;
+  for (const Json& one : *reasons) {
+    if (left-- == 0) {
+      say(fmt::format("  and {} more\n", reasons->size() - 20));
+      break;
+    }
+    const std::string message = one.value("message", std::string());
+    const std::string where = one.value("case", std::string());
+    say(message.empty() ? fmt::format("  {}{}: claimed {}, the evidence gives {}\n",
+                                      where.empty() ? "" : printable(where) + ", ",
+                                      printable(one.value("metric", std::string())),
+                                      printable(shown(one.value("claimed", Json()))),
+                                      printable(shown(one.value("recomputed", Json()))))
+                        : "  " + printable(message) + "\n");
+  }
+  say("'assay report RUN' computes the result again from the evidence that is here.\n");
+}
+
+// Ctrl-C ends a push between two requests, so that it can go on later.
+class Interrupt {
+ public:
+  Interrupt() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    watcher_ = std::jthread([this](const std::stop_token& done) {
+      const timespec tick{0, 100'000'000};
+      while (!done.stop_requested())
+        if (::sigtimedwait(&signals_, nullptr, &tick) > 0) stop_.request_stop();
+    });
+  }
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  sigset_t signals_{};
+  std::stop_source stop_;
+  std::jthread watcher_;
+};
+
+}  // namespace
+
+int push(const PushRequest& given) {
+  serve::Tester tester{given.url, serve::find_token(given.token_file), given.ca};
+  const http::Url url = http::parse_url(given.url, "--to");
+  if (url.origin.starts_with("http://") && !url.host.starts_with("127.") &&
+      !url.host.starts_with("localhost") && !url.host.starts_with("[::1]"))
+    fmt::print(stderr, "assay: warning: {} has no TLS: the token can be read on the way\n",
+               url.origin);
+  const Interrupt interrupt;
+  UploadProgress progress;
+  serve::PushOptions options;
+  options.name = given.name;
+  options.ais = given.ais;
+  options.test_id = given.test_id;
+  options.stop = interrupt.token();
+  options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
+  const serve::PushOutcome outcome = serve::push_run(given.run, tester, options);
+  say("Test: " + outcome.test_id + "\n");
+  const std::string verdict = outcome.answer.value("verdict", std::string());
+  if (outcome.accepted)
+    say("Accepted: " + printable(verdict) + "\n");
+  else
+    say_refusal(outcome);
+  say("Page: " + outcome.page_url + "\n");
+  if (!outcome.accepted) return exit_code(ErrorKind::round_failed);
+  if (verdict == "INVALID") return exit_code(ErrorKind::invalid);
+  return verdict == "VALID" ? 0 : exit_code(ErrorKind::round_failed);
+}
+
+void add_push(CLI::App& app, Action& action) {
+  const auto given = std::make_shared<PushRequest>();
+  CLI::App* command =
+      app.add_subcommand("push", "Send a run with its evidence to a tester, which judges it again");
+  command->add_option("run", given->run, "Folder of a run")->required()->type_name("RUN");
+  command->add_option("--to", given->url, "Address of the tester")->required()->type_name("URL");
+  command
+      ->add_option("--token-file", given->token_file,
+                   "File with the token, that only you can read; else ASSAY_TESTER_TOKEN")
+      ->type_name("FILE");
+  command->add_option("--ca", given->ca, "Certificate to trust, PEM; else the system's")
+      ->type_name("FILE");
+  command->add_option("--name", given->name, "How the tester's list is to call it")
+      ->type_name("NAME");
+  command->footer(
+      "Examples:\n"
+      "  ASSAY_TESTER_TOKEN=assay-… assay push results/latest --to http://127.0.0.1:8480\n"
+      "  assay push results/latest --to https://tester:8480 --token-file ~/.assay-token --ca "
+      "tester.crt\n"
+      "\n"
+      "Exit codes: 0 accepted; 6 accepted, but INVALID; 5 refused, or INCOMPLETE; 4 the tester "
+      "cannot be reached;\n"
+      "3 it does not let us in. A push that was cut off goes on where it was when it is repeated.");
+  command->callback([given, &action] { action = [given] { return push(*given); }; });
+}
+
+}  // namespace assay::app

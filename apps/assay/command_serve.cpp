@@ -1,0 +1,193 @@
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "core/address.h"
+#include "core/error.h"
+#include "core/time.h"
+#include "core/units.h"
+#include "paths.h"
+#include "serve/judge_process.h"
+#include "serve/server.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+struct ServeArguments {
+  std::string listen = "127.0.0.1:8480";
+  std::string data = "tester";
+  std::string certificate;
+  std::string key;
+  bool public_read = false;
+  std::size_t connections = 64;
+  std::string read_timeout = "60s";
+  double rate = 500;
+  std::string test_limit = "4G";
+  std::string quota = "100G";
+  std::string judge_time = "120s";
+  std::string judge_memory = "4G";
+  std::string token_name;
+};
+
+std::uint64_t size_of(const std::string& text, const char* option) {
+  const auto size = parse_size(text);
+  if (!size || *size == 0)
+    throw Error(ErrorKind::usage, "'" + text + "' is no size", option, "such as 512M or 100G");
+  return *size;
+}
+
+Nanoseconds duration_of(const std::string& text, const char* option) {
+  const auto duration = parse_duration(text);
+  if (!duration || *duration < std::chrono::milliseconds(1))
+    throw Error(ErrorKind::usage, "'" + text + "' is no duration", option, "such as 30s or 2m");
+  return *duration;
+}
+
+// "127.0.0.1:8480", "[::1]:8480", "8480".
+void parse_listen(const std::string& text, serve::ServeOptions& options) {
+  const auto colon = text.rfind(':');
+  std::string address = colon == std::string::npos ? "127.0.0.1" : text.substr(0, colon);
+  const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
+  if (address.starts_with('[') && address.ends_with(']'))
+    address = address.substr(1, address.size() - 2);
+  const auto [end, ec] = std::from_chars(port.data(), port.data() + port.size(), options.port);
+  if (ec != std::errc() || end != port.data() + port.size() || !is_ip_address(address))
+    throw Error(ErrorKind::usage, "'" + text + "' is no address to listen on", "--listen",
+                "ADDRESS:PORT with a numeric address, such as 127.0.0.1:8480 or [::1]:8480");
+  options.address = address;
+}
+
+int serve_until_stopped(const ServeArguments& given) {
+  serve::ServeOptions options;
+  parse_listen(given.listen, options);
+  if (given.certificate.empty() != given.key.empty())
+    throw Error(ErrorKind::usage, "TLS needs both --tls-certificate and --tls-key");
+  if (given.rate <= 0) throw Error(ErrorKind::usage, "the rate is to be above 0", "--rate");
+  if (given.connections == 0)
+    throw Error(ErrorKind::usage, "there is to be room for one connection", "--connections");
+  options.data = given.data;
+  options.certificate = given.certificate;
+  options.key = given.key;
+  options.public_read = given.public_read;
+  options.connections = given.connections;
+  options.read_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
+      duration_of(given.read_timeout, "--read-timeout"));
+  options.limits.token_rate = given.rate;
+  options.limits.address_rate = 2 * given.rate;
+  options.limits.manifest.bytes = size_of(given.test_limit, "--test-limit");
+  options.limits.quota = size_of(given.quota, "--quota");
+  options.judge.command = {(bin_dir() / "assay").string(), "judge-evidence"};
+  options.judge.time =
+      std::chrono::ceil<std::chrono::seconds>(duration_of(given.judge_time, "--judge-time"));
+  options.judge.memory = size_of(given.judge_memory, "--judge-memory");
+  serve::run_server(options, [](const std::string& line) { say(line + "\n"); });
+  return 0;
+}
+
+void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& given,
+                        Action& action) {
+  CLI::App* token =
+      serve.add_subcommand("token", "Make, show or revoke the tokens that may send and read");
+  token->require_subcommand(1);
+  const auto command = [&](const char* name, const char* what) {
+    CLI::App* made = token->add_subcommand(name, what);
+    made->add_option("--data", given->data, "The tester's folder")
+        ->type_name("DIR")
+        ->capture_default_str();
+    return made;
+  };
+  CLI::App* add = command("add", "Make a token and print it, this once");
+  add->add_option("name", given->token_name, "Who it is for; tests show it")->required();
+  add->callback([given, &action] {
+    action = [given] {
+      say(serve::open_records(given->data).add_token(given->token_name) + "\n");
+      return 0;
+    };
+  });
+  CLI::App* list = command("list", "Show the names of all tokens");
+  list->callback([given, &action] {
+    action = [given] {
+      for (const serve::TokenRecord& one : serve::open_records(given->data).tokens())
+        say(fmt::format("{}  made {}{}\n", one.name, one.created,
+                        one.revoked.empty() ? "" : "  revoked " + one.revoked));
+      return 0;
+    };
+  });
+  CLI::App* revoke = command("revoke", "Let a token in no more, at once");
+  revoke->add_option("name", given->token_name, "Its name")->required();
+  revoke->callback([given, &action] {
+    action = [given] {
+      serve::open_records(given->data).revoke_token(given->token_name);
+      return 0;
+    };
+  });
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Action& action) {
+  const auto given = std::make_shared<ServeArguments>();
+  CLI::App* command = app.add_subcommand(
+      "serve", "Be a tester: receive runs with their evidence, and judge them again");
+  command->require_subcommand(0, 1);
+  const auto option = [&](const char* name, auto& value, const char* type, const char* what) {
+    command->add_option(name, value, what)->type_name(type)->capture_default_str();
+  };
+  option("--listen", given->listen, "ADDRESS:PORT", "Where to listen; port 0 is a free one");
+  option("--data", given->data, "DIR", "Folder for tests, tokens and the audit log");
+  option("--tls-certificate", given->certificate, "FILE", "Certificate with its chain, PEM");
+  option("--tls-key", given->key, "FILE", "Its private key, PEM");
+  command->add_flag("--public-read", given->public_read, "Let everybody read, without a token");
+  option("--connections", given->connections, "N", "At the same time");
+  option("--read-timeout", given->read_timeout, "DURATION", "For a request to arrive as a whole");
+  option("--rate", given->rate, "N", "Requests a second of a token; an address has twice that");
+  option("--test-limit", given->test_limit, "SIZE", "Evidence of one test");
+  option("--quota", given->quota, "SIZE", "Evidence of all tests");
+  option("--judge-time", given->judge_time, "DURATION", "For judging one test");
+  option("--judge-memory", given->judge_memory, "SIZE", "For judging one test");
+  add_token_commands(*command, given, action);
+  command->footer(
+      "Examples:\n"
+      "  assay serve token add alice --data tester      make a token; it is shown this once\n"
+      "  assay serve --data tester                      on http://127.0.0.1:8480\n"
+      "  assay serve --listen 0.0.0.0:8480 --tls-certificate tester.crt --tls-key tester.key\n"
+      "  assay push results/latest --to http://127.0.0.1:8480\n"
+      "\n"
+      "SIGTERM and Ctrl-C end it; requests that are being answered are finished. docs/tester.md "
+      "has the API.");
+  command->callback([command, given, &action] {
+    if (command->get_subcommands().empty())
+      action = [given] { return serve_until_stopped(*given); };
+  });
+}
+
+void add_judge_evidence(CLI::App& app, Action& action) {
+  const auto folder = std::make_shared<std::string>();
+  const auto time = std::make_shared<std::int64_t>(120);
+  const auto memory = std::make_shared<std::uint64_t>(std::uint64_t{4} << 30);
+  const auto parent = std::make_shared<std::int64_t>(0);
+  CLI::App* command = app.add_subcommand(
+      "judge-evidence", "What 'assay serve' starts to judge evidence that nobody trusts");
+  command->group("");  // not for people
+  command->add_option("folder", *folder)->required();
+  command->add_option("--time", *time, "Seconds of processor time")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{86400}));
+  command->add_option("--memory", *memory, "Bytes of address space");
+  command->add_option("--parent", *parent, "Process with which it ends");
+  command->callback([=, &action] {
+    action = [=] {
+      serve::judge_evidence(*folder, std::chrono::seconds(*time), *memory, *parent);
+      return 0;
+    };
+  });
+}
+
+}  // namespace assay::app

@@ -1,0 +1,44 @@
+#include "execute.h"
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "launch/controller.h"
+#include "launch/modelarts/cloud_controller.h"
+#include "outcome.h"
+#include "paths.h"
+#include "progress.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+int execute(const store::RunDir& run, const std::function<void()>& before_judging) {
+  say("run " + run.path().string() + "\n");
+  try {
+    Progress progress(terminal());
+    if (run.plan().cluster.launcher == "modelarts")
+      launch::CloudController(run, progress).execute();
+    else
+      launch::Controller(run, bin_dir(), progress).execute();
+  } catch (const Error&) {
+    // What was measured before it is not lost.
+    if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())
+      (void)conclude(run);
+    throw;
+  }
+  if (before_judging) before_judging();
+  return conclude(run);
+}
+
+void show_train_records(const store::RunDir& run) {
+  for (const plan::CasePlan& plan_case : run.plan().cases)
+    for (int round = 1; round <= plan_case.repeats; ++round) {
+      const std::filesystem::path folder = run.round_dir(plan_case.name, round);
+      const std::string record = read_file_or_empty(folder / "train_result_info.json");
+      if (record.empty()) continue;
+      say("\n" + read_file_or_empty(folder / "report.txt") + "train_result_info: " + record);
+    }
+}
+
+}  // namespace assay::app

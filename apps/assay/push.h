@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/json.h"
+
+namespace assay::app {
+
+struct PushRequest {
+  std::string run;
+  std::string url;
+  std::string token_file;  ///< empty: ASSAY_TESTER_TOKEN
+  std::string ca;
+  std::string name;
+  Json ais = Json::object();             ///< as serve::PushOptions
+  std::optional<std::string> test_id{};  ///< as serve::PushOptions
+};
+
+/// Sends the run to the tester and prints what it says; gives the exit code of `assay push`.
+int push(const PushRequest& given);
+
+}  // namespace assay::app

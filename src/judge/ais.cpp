@@ -1,0 +1,137 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "aisbench/record.h"
+#include "aisbench/told.h"
+#include "core/text.h"
+#include "judge/round_context.h"
+
+namespace assay::judge {
+
+namespace {
+
+using aisbench::TrainRecord;
+
+struct AisValue {
+  std::optional<double> value;
+  std::string how;
+};
+
+// What Assay measured; else what the workload told; else nothing.
+AisValue measured_or_told(const RoundContext& round, const std::string& metric, double scale,
+                          const std::string& key) {
+  if (const Metric* found = round.metrics.find(metric))
+    return {found->value * scale,
+            "measured: " + metric + (found->note.empty() ? "" : ", " + found->note)};
+  if (const auto told = aisbench::told_number(round.evidence.ais->told, key))
+    return {told, "set_result: " + key};
+  return {};
+}
+
+AisValue utilisation(const RoundContext& round) {
+  if (round.metrics.find("device_util") != nullptr)
+    return measured_or_told(round, "device_util", 100, "resource_util_ratio");
+  AisValue told = measured_or_told(round, "", 1, "resource_util_ratio");
+  if (told.value) return told;
+  return measured_or_told(round, "cpu_util", 100, "resource_util_ratio");
+}
+
+class Details {
+ public:
+  explicit Details(Json& json) : json_(json) {
+    json_["not_measured"] = Json::array();
+    json_["origins"] = Json::object();
+  }
+  void value(const char* key, const AisValue& value, std::optional<double>& into) {
+    into = value.value;
+    note(key, value.value.has_value(), value.how);
+  }
+  void phase(const std::string& name, const aisbench::Phase& phase, const std::string& how) {
+    note(name + "_start_time", phase.start_ns.has_value(), how);
+    note(name + "_end_time", phase.end_ns.has_value(), how);
+  }
+  [[nodiscard]] std::vector<std::string> missing() const {
+    return json_.at("not_measured").get<std::vector<std::string>>();
+  }
+
+ private:
+  void note(const std::string& key, bool known, const std::string& how) {
+    if (known)
+      json_["origins"][key] = how;
+    else
+      json_["not_measured"].push_back(key);
+  }
+  Json& json_;
+};
+
+void add_told_metrics(RoundContext& round, const aisbench::ToldResults& results) {
+  const auto add = [&](const char* name, const char* unit, Better better, const char* what,
+                       const std::optional<double>& value) {
+    round.metrics.add(MetricInfo{name, unit, better, what}, value, "reported", "by set_result");
+  };
+  add("throughput_ratio", "samples/s", Better::higher, "as the workload told", results.throughput);
+  add("accuracy", "", Better::higher, "as the workload told", results.accuracy);
+  add("eval_loss", "", Better::lower, "as the workload told", results.loss);
+  add("perplexity", "", Better::lower, "as the workload told", results.perplexity);
+  // Of a workload without PerfLog the samples are not known, but their rate is.
+  const auto power = round.metrics.get("mean_power_w");
+  if (results.throughput && power && *power > 0)
+    round.metrics.add("samples_per_joule", *results.throughput / *power, "reported",
+                      "throughput_ratio / mean_power_w");
+}
+
+}  // namespace
+
+void compute_ais(RoundContext& round) {
+  if (!round.evidence.ais) return;
+  const AisEvidence& ais = *round.evidence.ais;
+  const aisbench::ToldResults results = aisbench::results_of(ais.told);
+  add_told_metrics(round, results);
+  round.fact("ais_results_missing", static_cast<double>(results.problems.size()),
+             join(results.problems, "; "));
+  round.fact("ais_result_unstated", ais.told.last("result") == nullptr ? 1 : 0);
+  const std::vector<std::string> changed = aisbench::changed_values(ais.told);
+  round.fact("ais_values_changed", static_cast<double>(changed.size()), join(changed, "; "));
+  round.fact("ais_unreadable_lines", static_cast<double>(ais.told.unreadable));
+
+  AisRound out;
+  TrainRecord record;
+  record.throughput = results.throughput.value_or(0);
+  record.accuracy = results.accuracy.value_or(0);
+  record.accuracy_text = results.accuracy_text;
+  record.prepare = ais.prepare;
+  record.dataload = ais.dataload;
+  record.proc = ais.proc;
+  record.total = ais.total;
+  Details details(out.details);
+  details.phase("prepare", ais.prepare, ais.prepare_how);
+  details.phase("dataload", ais.dataload, ais.dataload_how);
+  details.phase("proc", ais.proc, ais.proc_how);
+  details.phase("total", ais.total, "the start and end of benchmark.sh");
+  details.value("average_power", measured_or_told(round, "mean_power_w", 1, "average_power"),
+                record.average_power);
+  details.value("max_power", measured_or_told(round, "max_power_w", 1, "max_power"),
+                record.max_power);
+  details.value("energy_consumption", measured_or_told(round, "energy_j", 1, "energy_consumption"),
+                record.energy_consumption);
+  details.value("efficientcy", measured_or_told(round, "samples_per_joule", 1, "efficientcy"),
+                record.efficiency);
+  details.value("resource_util_ratio", utilisation(round), record.resource_util_ratio);
+  const std::vector<std::string> missing = details.missing();
+  round.fact("ais_not_measured", static_cast<double>(missing.size()), join(missing, ", "));
+
+  const bool complete = results.problems.empty() && round.evidence.status == RoundStatus::completed;
+  out.details["complete"] = complete;
+  out.details["problems"] = results.problems;
+  out.details["changed_values"] = changed;
+  out.details["calls"] = ais.told.calls.size();
+  if (const auto idle = round.metrics.get("energy_idle_baseline_w"))
+    out.details["idle_power_w"] = *idle;
+  else
+    out.details["idle_power_w"] = nullptr;
+  if (complete) out.train_result_info = aisbench::train_result_info(record);
+  round.result.ais = std::move(out);
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,49 @@
+#include "launch/modelarts/stop_job.h"
+
+#include <memory>
+#include <ranges>
+
+#include <fmt/format.h>
+
+#include "cloud/modelarts.h"
+#include "http/client.h"
+#include "launch/modelarts/cloud_service.h"
+#include "launch/modelarts/cloud_settings.h"
+#include "launch/modelarts/job_state.h"
+
+namespace assay::launch {
+
+namespace {
+
+std::string stop_one(CloudService& service, const JobState& state) {
+  const cloud::TrainingJob job = service.get(state.id, {});
+  const std::size_t slash = state.id.find('/');  // JOB/VERSION in the interface v1
+  const std::string line = fmt::format(
+      "jobname:{} jobid:{} preversionid:{} jobstatus:{} ", state.name, state.id.substr(0, slash),
+      slash == std::string::npos ? "None" : state.id.substr(slash + 1), job.phase_text);
+  if (cloud::has_ended(job.phase)) return line + "no need stop\n";
+  service.stop(state.id, {});
+  return line + "stop status:{'is_success': True}\n";
+}
+
+}  // namespace
+
+std::string stop_cloud_jobs(const store::RunDir& run) {
+  const plan::Plan& plan = run.plan();
+  const CloudSettings settings = cloud_settings(plan.cluster);
+  http::Client client;
+  cloud::FixedCredentials credentials(read_credentials(settings));
+  cloud::ModelArtsService connection(client, credentials, settings.endpoint, settings.project);
+  const std::unique_ptr<CloudService> service =
+      settings.v1 ? make_service_v1(connection, settings.job_name, settings.engine)
+                  : make_service_v2(connection);
+  std::string out;
+  for (const plan::CasePlan& one : plan.cases | std::views::reverse)
+    for (int round = one.repeats; round >= 1; --round)
+      if (const auto state = load_job_state(run.round_dir(one.name, round));
+          state && !state->id.empty())
+        out += stop_one(*service, *state);
+  return out.empty() ? "find no match version return\n" : out;
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/http_server.h"
+#include "serve/judgements.h"
+#include "serve/rate_limit.h"
+#include "serve/records.h"
+#include "serve/uploads.h"
+
+namespace assay::serve {
+
+struct ApiLimits {
+  std::size_t part_bytes = 8U << 20;
+  std::uint64_t quota = std::uint64_t{100} << 30;  ///< all tests of the data folder
+  ManifestLimits manifest;
+  double token_rate = 500;                     ///< requests a second, by token
+  double address_rate = 1000;                  ///< by address
+  std::chrono::milliseconds patience{20'000};  ///< /finish answers 202 when it takes longer
+  std::chrono::hours keep_unfinished{7 * 24};  ///< an upload that nobody finished is removed
+};
+
+/// Calls a task later; HttpServer::call_after.
+using CallAfter = std::function<void(std::chrono::milliseconds, std::function<void()>)>;
+
+/// Routes, rights and limits. Thread-safe; knows nothing of sockets.
+class Api {
+ public:
+  Api(Records& records, Uploads& uploads, Judgements& judgements, ApiLimits limits,
+      bool public_read, CallAfter call_after);
+
+  /// Whether the peer asks too often; cheap enough for the I/O thread.
+  [[nodiscard]] std::optional<HttpResponse> turned_away(const HttpRequest& request);
+
+  /// Answers once, perhaps later from another thread. `token_name` is set before that.
+  void handle(const HttpRequest& request, std::string& token_name, HttpServer::Respond respond);
+
+  /// Removes uploads that nobody finished in time.
+  void expire();
+
+ private:
+  struct Call;
+  [[nodiscard]] std::string identify(const HttpRequest& request);
+  [[nodiscard]] std::optional<HttpResponse> route(Call& call);
+  [[nodiscard]] HttpResponse make_test(const Call& call);
+  [[nodiscard]] HttpResponse put_manifest(const Call& call);
+  [[nodiscard]] HttpResponse file_part(const Call& call, std::string_view number);
+  void finish(const Call& call);
+  [[nodiscard]] HttpResponse list(const Call& call);
+  [[nodiscard]] HttpResponse file_of(const Call& call, const std::string& name,
+                                     const std::string& type);
+  [[nodiscard]] TestRecord test_of(const Call& call);
+  [[nodiscard]] TestRecord own_test(const Call& call);
+
+  Records& records_;
+  Uploads& uploads_;
+  Judgements& judgements_;
+  ApiLimits limits_;
+  bool public_read_;
+  CallAfter call_after_;
+  RateLimiter by_address_;
+  RateLimiter by_token_;
+  RateLimiter wrong_tokens_;
+};
+
+/// The record as /api/v1/tests/{id} gives it.
+[[nodiscard]] Json to_json(const TestRecord& test);
+
+/// "20261115-ab3dE9": eight digits, a dash, six letters or digits.
+[[nodiscard]] bool is_test_id(std::string_view text);
+
+}  // namespace assay::serve

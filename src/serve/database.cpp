@@ -1,0 +1,132 @@
+#include "serve/database.h"
+
+#include <sqlite3.h>
+
+#include "core/error.h"
+
+namespace assay::serve {
+
+namespace {
+
+[[noreturn]] void fail(sqlite3* database, std::string_view what) {
+  const int code = sqlite3_errcode(database);
+  throw Error(ErrorKind::environment,
+              std::string(what) + ": " + (database == nullptr ? "" : sqlite3_errmsg(database)),
+              "the tester's database",
+              code == SQLITE_FULL ? "the disk is full: make room" : std::string());
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+void Database::Close::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
+
+Statement::Statement(sqlite3* database, std::string_view sql) {
+  sqlite3_stmt* made = nullptr;
+  if (sqlite3_prepare_v2(database, sql.data(), static_cast<int>(sql.size()), &made, nullptr) !=
+      SQLITE_OK)
+    fail(database, "cannot prepare a statement");
+  statement_.reset(made);
+}
+
+Statement& Statement::bind(int index, std::string_view value) {
+  if (sqlite3_bind_text64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT,
+                          SQLITE_UTF8) != SQLITE_OK)
+    fail(sqlite3_db_handle(statement_.get()), "cannot bind a value");
+  return *this;
+}
+
+Statement& Statement::bind(int index, std::int64_t value) {
+  if (sqlite3_bind_int64(statement_.get(), index, value) != SQLITE_OK)
+    fail(sqlite3_db_handle(statement_.get()), "cannot bind a value");
+  return *this;
+}
+
+Statement& Statement::bind_null(int index) {
+  if (sqlite3_bind_null(statement_.get(), index) != SQLITE_OK)
+    fail(sqlite3_db_handle(statement_.get()), "cannot bind a value");
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) fail(sqlite3_db_handle(statement_.get()), "the database failed");
+  return false;
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+std::string Statement::text(int column) const {
+  const unsigned char* text = sqlite3_column_text(statement_.get(), column);
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return text == nullptr
+             ? std::string()
+             : std::string(reinterpret_cast<const char*>(text), static_cast<std::size_t>(size));
+}
+
+std::int64_t Statement::number(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+Database::Database(const std::filesystem::path& path) {
+  sqlite3* opened = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  database_.reset(opened);
+  if (code != SQLITE_OK)
+    throw Error(ErrorKind::environment,
+                std::string("cannot open the database: ") +
+                    (opened == nullptr ? "out of memory" : sqlite3_errmsg(opened)),
+                path.string());
+  sqlite3_busy_timeout(opened, 10'000);
+  execute("PRAGMA journal_mode = WAL");
+  execute("PRAGMA synchronous = FULL");
+  execute("PRAGMA foreign_keys = ON");
+}
+
+Statement Database::prepare(std::string_view sql) {
+  return {database_.get(), sql};
+}
+
+void Database::execute(const std::string& sql) {
+  if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+    fail(database_.get(), "the database failed");
+}
+
+std::int64_t Database::changes() const {
+  return sqlite3_changes64(database_.get());
+}
+
+Transaction::Transaction(Database& database) : database_(database) {
+  database_.execute("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  try {
+    database_.execute("ROLLBACK");
+  } catch (...) {
+    // The next BEGIN says what is wrong.
+  }
+}
+
+void Transaction::commit() {
+  database_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace assay::serve

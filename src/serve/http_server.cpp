@@ -1,0 +1,239 @@
+#include "serve/http_server.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <future>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+#include <restinio/all.hpp>
+#include <restinio/tls.hpp>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace assay::serve {
+
+namespace {
+
+struct PlainTraits : restinio::default_traits_t {
+  static constexpr bool use_connection_count_limiter = true;
+};
+struct TlsTraits : restinio::default_tls_traits_t {
+  static constexpr bool use_connection_count_limiter = true;
+};
+
+// RESTinio gives a handshake all the time in the world; this overload, which it finds by its
+// argument's traits, does not.
+constexpr std::chrono::seconds kHandshakeLimit{10};
+
+template <class Start, class Failed>
+void prepare_connection_and_start_read(restinio::tls_socket_t& socket,
+                                       restinio::impl::connection_t<TlsTraits>& connection,
+                                       Start start, Failed failed) {
+  auto self = connection.shared_from_this();
+  auto timer = std::make_shared<asio::steady_timer>(socket.get_executor(), kHandshakeLimit);
+  timer->async_wait([self, &socket](const asio::error_code& stopped) {
+    if (stopped) return;
+    asio::error_code ignored;
+    socket.lowest_layer().close(ignored);
+  });
+  socket.async_handshake(asio::ssl::stream_base::server,
+                         [self, timer, start, failed](const asio::error_code& ec) mutable {
+                           timer->cancel();
+                           if (ec)
+                             failed(ec);
+                           else
+                             start();
+                         });
+}
+
+std::string_view reason_of(int status) {
+  static constexpr std::array<std::pair<int, std::string_view>, 17> kReasons{
+      {{200, "OK"},
+       {201, "Created"},
+       {202, "Accepted"},
+       {304, "Not Modified"},
+       {400, "Bad Request"},
+       {401, "Unauthorized"},
+       {403, "Forbidden"},
+       {404, "Not Found"},
+       {405, "Method Not Allowed"},
+       {409, "Conflict"},
+       {413, "Content Too Large"},
+       {415, "Unsupported Media Type"},
+       {422, "Unprocessable Content"},
+       {429, "Too Many Requests"},
+       {500, "Internal Server Error"},
+       {503, "Service Unavailable"},
+       {507, "Insufficient Storage"}}};
+  const auto* const found =
+      std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
+  return found == kReasons.end() ? "Unknown" : found->second;
+}
+
+// Counts a request from its arrival until its answer was sent, or its connection is gone.
+struct Unanswered {
+  explicit Unanswered(std::atomic<std::size_t>& of) : count(of) { ++count; }
+  Unanswered(const Unanswered&) = delete;
+  Unanswered& operator=(const Unanswered&) = delete;
+  ~Unanswered() { --count; }
+  std::atomic<std::size_t>& count;
+};
+
+void send(const restinio::request_handle_t& request, const HttpResponse& response,
+          const std::shared_ptr<Unanswered>& counted) {
+  auto reply = request->create_response(restinio::http_status_line_t{
+      restinio::http_status_code_t{static_cast<std::uint16_t>(response.status)},
+      std::string(reason_of(response.status))});
+  reply.append_header(restinio::http_field::content_type, response.type);
+  for (const auto& [name, value] : response.headers) reply.append_header(name, value);
+  if (request->header().method() != restinio::http_method_head()) reply.set_body(response.body);
+  reply.done([counted](const asio::error_code&) {});
+}
+
+HttpRequest taken_from(const restinio::request_handle_t& request) {
+  HttpRequest out;
+  out.method = request->header().method().c_str();
+  out.path = std::string(request->header().path());
+  out.query = std::string(request->header().query());
+  request->header().for_each_field([&](const restinio::http_header_field_t& field) {
+    std::string& value = out.headers[to_lower(field.name())];
+    if (!value.empty()) value += ", ";
+    value += field.value();
+  });
+  out.body = request->body();
+  out.address = request->remote_endpoint().address().to_string();
+  return out;
+}
+
+std::shared_ptr<asio::ssl::context> tls_context(const HttpOptions& options) {
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
+                       asio::ssl::context::no_tlsv1_1 | asio::ssl::context::no_compression);
+  asio::error_code ec;
+  context->use_certificate_chain_file(options.certificate.string(), ec);
+  if (ec)
+    throw Error(ErrorKind::environment, "cannot use the certificate: " + ec.message(),
+                options.certificate.string(), "it is to be a PEM file, with its chain");
+  context->use_private_key_file(options.key.string(), asio::ssl::context::pem, ec);
+  if (ec)
+    throw Error(ErrorKind::environment, "cannot use the private key: " + ec.message(),
+                options.key.string(), "it is to be the certificate's key, as a PEM file");
+  return context;
+}
+
+}  // namespace
+
+std::string HttpRequest::header(const std::string& lower_name) const {
+  const auto found = headers.find(lower_name);
+  return found == headers.end() ? std::string() : found->second;
+}
+
+struct HttpServer::Engine {
+  virtual ~Engine() = default;
+  virtual void open() = 0;
+  virtual void close() = 0;
+  std::uint16_t port = 0;
+  std::atomic<std::size_t> unanswered = 0;  // before what holds the requests
+  asio::io_context io{1};
+  std::jthread thread;
+};
+
+template <class Traits>
+struct HttpServer::EngineOf : HttpServer::Engine {
+  EngineOf(const HttpOptions& options, Handler handler)
+      : server(restinio::external_io_context(this->io), [&](auto& settings) {
+          settings.address(asio::ip::make_address(options.address))
+              .port(options.port)
+              .read_next_http_message_timelimit(options.read_timeout)
+              .write_http_response_timelimit(options.read_timeout)
+              .handle_request_timeout(options.handling_timeout)
+              .max_parallel_connections(options.connections)
+              .max_pipelined_requests(1)
+              .buffer_size(64 << 10)
+              .incoming_http_msg_limits(restinio::incoming_http_msg_limits_t{}
+                                            .max_url_size(2048)
+                                            .max_field_name_size(128)
+                                            .max_field_value_size(8192)
+                                            .max_field_count(64)
+                                            .max_body_size(options.most_body))
+              .acceptor_options_setter([](auto& acceptor) {
+                acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
+              })
+              .socket_options_setter(
+                  [](auto& socket) { socket.set_option(asio::ip::tcp::no_delay(true)); })
+              .acceptor_post_bind_hook([this](asio::ip::tcp::acceptor& acceptor) {
+                port = acceptor.local_endpoint().port();
+              })
+              .request_handler([this, handler = std::move(handler)](
+                                   const restinio::request_handle_t& request) {
+                handler(taken_from(request),
+                        [request, counted = std::make_shared<Unanswered>(this->unanswered)](
+                            const HttpResponse& response) { send(request, response, counted); });
+                return restinio::request_accepted();
+              });
+          if constexpr (std::is_same_v<Traits, TlsTraits>)
+            settings.tls_context(tls_context(options));
+        }) {}
+  void open() override { server.open_sync(); }
+  void close() override { server.close_sync(); }
+
+  restinio::http_server_t<Traits> server;
+};
+
+HttpServer::HttpServer(const HttpOptions& options, Handler handler) {
+  try {
+    if (options.certificate.empty())
+      engine_ = std::make_unique<EngineOf<PlainTraits>>(options, std::move(handler));
+    else
+      engine_ = std::make_unique<EngineOf<TlsTraits>>(options, std::move(handler));
+    engine_->open();
+  } catch (const std::system_error& error) {
+    throw Error(ErrorKind::environment, error.code().message(),
+                fmt::format("{} port {}", options.address, options.port),
+                "another program may listen there: give another --listen ADDRESS:PORT");
+  }
+  engine_->thread = std::jthread([engine = engine_.get()] {
+    const auto work = asio::make_work_guard(engine->io);
+    engine->io.run();
+  });
+}
+
+HttpServer::~HttpServer() {
+  stop();
+}
+
+void HttpServer::stop() {
+  engine_->io.stop();
+  if (engine_->thread.joinable()) engine_->thread.join();
+}
+
+std::uint16_t HttpServer::port() const {
+  return engine_->port;
+}
+
+void HttpServer::close() {
+  std::promise<void> done;
+  asio::post(engine_->io, [&] {
+    engine_->close();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+std::size_t HttpServer::unanswered() const {
+  return engine_->unanswered;
+}
+
+void HttpServer::call_after(std::chrono::milliseconds delay, std::function<void()> task) {
+  auto timer = std::make_shared<asio::steady_timer>(engine_->io, delay);
+  timer->async_wait([timer, task = std::move(task)](const asio::error_code& stopped) {
+    if (!stopped) task();
+  });
+}
+
+}  // namespace assay::serve

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace assay::serve {
+
+struct HttpRequest {
+  std::string method;
+  std::string path;   ///< as it came, encoded, without the query
+  std::string query;  ///< as it came, without "?"
+  std::map<std::string, std::string>
+      headers;  ///< names in lower case; repeated ones joined by ", "
+  std::string body;
+  std::string address;  ///< of the peer, without port
+
+  [[nodiscard]] std::string header(const std::string& lower_name) const;  ///< or ""
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+struct HttpOptions {
+  std::string address = "127.0.0.1";  ///< numeric
+  std::uint16_t port = 0;             ///< 0: a free one
+  std::filesystem::path certificate;  ///< PEM, with its chain; empty: no TLS
+  std::filesystem::path key;
+  std::chrono::milliseconds read_timeout{};      ///< for a whole request, and for a TLS handshake
+  std::chrono::milliseconds handling_timeout{};  ///< until it is answered
+  std::size_t connections = 0;  ///< at the same time; others wait in the kernel's queue
+  std::uint64_t most_body = 0;  ///< a larger one closes the connection
+};
+
+/// HTTP/1.1 on RESTinio, the only place that knows it. What is no HTTP, is too large or too slow
+/// gets its connection closed; all else comes to the handler.
+class HttpServer {
+ public:
+  using Respond = std::function<void(HttpResponse)>;  ///< once, from any thread
+  /// In the server's own thread; must not block.
+  using Handler = std::function<void(HttpRequest, Respond)>;
+
+  /// Listens. Throws Error of kind environment when that is not possible, or when certificate and
+  /// key cannot be used.
+  HttpServer(const HttpOptions& options, Handler handler);
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  /// Closes what is still open.
+  ~HttpServer();
+
+  [[nodiscard]] std::uint16_t port() const;
+  /// Takes no more connections; those that are there stay.
+  void close();
+  /// Ends the server's thread: no handler is called any more, and no answer leaves.
+  void stop();
+  /// Requests whose answer has not been sent.
+  [[nodiscard]] std::size_t unanswered() const;
+  /// Calls `task` in the server's thread, unless the server is gone by then.
+  void call_after(std::chrono::milliseconds delay, std::function<void()> task);
+
+ private:
+  struct Engine;
+  template <class Traits>
+  struct EngineOf;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace assay::serve

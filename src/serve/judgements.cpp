@@ -1,0 +1,205 @@
+#include "serve/judgements.h"
+
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "serve/claim.h"
+
+namespace assay::serve {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostWaiting = 1000;
+constexpr std::uintmax_t kLargestResult = 128U << 20;
+
+Json metrics_of(const Json& result) {
+  Json out = Json::object();
+  for (const Json& one : result["cases"]) {
+    Json metrics = Json::object();
+    for (const auto& [name, summary] : one["summary"].items())
+      metrics[name] = {{"value", summary["median"]}, {"unit", summary.value("unit", "")}};
+    out[one["name"].get<std::string>()] = std::move(metrics);
+  }
+  return out;
+}
+
+std::string text_of(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : std::string();
+}
+
+// On the disk, with its name, before the database says that it is there.
+void keep(const fs::path& from, const fs::path& to) {
+  const UniqueFd file(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || ::fsync(file.get()) != 0)
+    throw system_error(ErrorKind::environment, "cannot keep", from.string(), errno);
+  fs::rename(from, to);
+  const UniqueFd folder(::open(to.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) ::fsync(folder.get());
+}
+
+Refusal being_stopped() {
+  Refusal refusal(503, "ending", "the tester is being stopped", "ask again when it is back");
+  refusal.retry_after_s = 5;
+  return refusal;
+}
+
+Json reason(const std::string& message) {
+  return {{"case", ""},
+          {"metric", ""},
+          {"claimed", nullptr},
+          {"recomputed", nullptr},
+          {"message", message}};
+}
+
+}  // namespace
+
+Judgements::Judgements(Records& records, Uploads& uploads, JudgeOptions options)
+    : records_(records), uploads_(uploads), options_(std::move(options)) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+Judgements::~Judgements() {
+  stop();
+}
+
+void Judgements::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  std::map<std::string, std::vector<Done>> left;
+  {
+    const std::scoped_lock lock(lock_);
+    stopped_ = true;
+    queue_.clear();
+    left = std::exchange(waiting_, {});
+  }
+  for (const auto& [id, waiting] : left)
+    for (const Done& done : waiting) done(being_stopped());
+}
+
+void Judgements::judge(const std::string& id, Done done) {
+  const std::scoped_lock lock(lock_);
+  if (stopped_) throw being_stopped();
+  const auto found = waiting_.find(id);
+  if (found != waiting_.end()) {
+    found->second.push_back(std::move(done));
+    return;
+  }
+  if (queue_.size() >= kMostWaiting) {
+    Refusal busy(503, "busy", fmt::format("{} tests wait to be judged", queue_.size()),
+                 "ask again later");
+    busy.retry_after_s = 10;
+    throw busy;
+  }
+  queue_.push_back(id);
+  waiting_[id].push_back(std::move(done));
+  changed_.notify_all();
+}
+
+void Judgements::work(const std::stop_token& stop) {
+  while (true) {
+    std::string id;
+    {
+      std::unique_lock lock(lock_);
+      if (!changed_.wait(lock, stop, [&] { return !queue_.empty(); })) return;
+      if (stop.stop_requested()) return;
+      id = queue_.front();
+    }
+    std::optional<Refusal> undecided;
+    try {
+      decide(id, stop);
+    } catch (const Refusal& refusal) {
+      undecided = refusal;
+    } catch (const std::exception& error) {
+      if (!stop.stop_requested())
+        fmt::print(stderr, "assay serve: test {}: {}\n", id, error.what());
+      undecided = Refusal(500, "internal", "the tester could not judge the test",
+                          "whoever runs the tester finds the cause in its messages");
+    }
+    uploads_.remove_work(id);
+    if (stop.stop_requested()) return;
+    std::vector<Done> waiting;
+    {
+      const std::scoped_lock lock(lock_);
+      queue_.pop_front();
+      waiting = std::move(waiting_[id]);
+      waiting_.erase(id);
+    }
+    for (const Done& done : waiting) done(undecided);
+  }
+}
+
+void Judgements::decide(const std::string& id, const std::stop_token& stop) {
+  std::optional<TestRecord> test = records_.test(id);
+  if (!test || test->status == TestStatus::accepted || test->status == TestStatus::refused) return;
+  const std::optional<Manifest> manifest = records_.manifest(id);
+  if (!manifest)
+    throw Refusal(409, "no_manifest", "the test has no manifest yet", "send it, then the files");
+  const fs::path work = uploads_.lay_out(id, *manifest);
+  const JudgeOutcome outcome = run_judge(options_, work, uploads_.folder(id) / "judge.log", stop);
+  switch (outcome.end) {
+    case JudgeEnd::judged:
+      accept_or_refuse(std::move(*test), *manifest, work);
+      return;
+    case JudgeEnd::unfit:
+      refuse(std::move(*test),
+             Json::array({reason("the evidence cannot be judged: " + outcome.words)}));
+      return;
+    case JudgeEnd::exceeded:
+      refuse(std::move(*test),
+             Json::array({reason("the evidence cannot be judged within the tester's limits: " +
+                                 outcome.words)}));
+      return;
+    case JudgeEnd::stopped:
+    case JudgeEnd::broken:
+      break;
+  }
+  throw Error(ErrorKind::environment, outcome.words);
+}
+
+void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, const fs::path& work) {
+  const fs::path file = work / "result.json";
+  if (fs::file_size(file) > kLargestResult) {
+    refuse(std::move(test), Json::array({reason("the result has more than 128 MiB")}));
+    return;
+  }
+  const std::string text = read_file(file);
+  const Json recomputed = claim_of(text, "result.json");
+  const std::vector<Difference> found = differences(manifest.claim, recomputed);
+  if (!found.empty()) {
+    Json reasons = Json::array();
+    for (const Difference& one : found) reasons.push_back(to_json(one));
+    refuse(std::move(test), std::move(reasons));
+    return;
+  }
+  test.status = TestStatus::accepted;
+  test.verdict = text_of(recomputed["verdict"]);
+  test.run_id = text_of(recomputed["run_id"]);
+  test.suite = text_of(recomputed["suite"]);
+  const auto claimed_hash = manifest.claim.find("result_sha256");
+  test.answer = {{"status", "accepted"},
+                 {"test_id", test.id},
+                 {"verdict", test.verdict},
+                 {"identical", claimed_hash != manifest.claim.end() &&
+                                   *claimed_hash == recomputed["result_sha256"]},
+                 {"metrics", metrics_of(parse_json(text, "result.json"))}};
+  keep(work / "report.html", uploads_.folder(test.id) / "report.html");
+  keep(file, uploads_.folder(test.id) / "result.json");
+  records_.finish(test);
+}
+
+void Judgements::refuse(TestRecord test, Json reasons) {
+  test.status = TestStatus::refused;
+  test.answer = {{"status", "refused"}, {"test_id", test.id}, {"reasons", std::move(reasons)}};
+  records_.finish(test);
+  uploads_.remove_evidence(test.id);
+}
+
+}  // namespace assay::serve

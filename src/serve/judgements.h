@@ -1,0 +1,57 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/judge_process.h"
+#include "serve/records.h"
+#include "serve/refusal.h"
+#include "serve/uploads.h"
+
+namespace assay::serve {
+
+/// Judges tests one after the other in a thread of its own, and stores what comes out.
+/// Accepted: what was recomputed is what was claimed. A test that the judge could not decide for a
+/// reason of this machine stays as it is.
+class Judgements {
+ public:
+  /// Nothing: the test has ended, see its record. Else why it has not.
+  using Done = std::function<void(const std::optional<Refusal>&)>;
+
+  Judgements(Records& records, Uploads& uploads, JudgeOptions options);
+  Judgements(const Judgements&) = delete;
+  Judgements& operator=(const Judgements&) = delete;
+  ~Judgements();
+  /// Ends what is being judged, and tells those who wait to ask again; it is judged again then.
+  void stop();
+
+  /// Queues the test unless it is queued already. `done` is called once, from any thread. Throws
+  /// Refusal 503 when too many wait.
+  void judge(const std::string& id, Done done);
+
+ private:
+  void work(const std::stop_token& stop);
+  void decide(const std::string& id, const std::stop_token& stop);
+  void accept_or_refuse(TestRecord test, const Manifest& manifest,
+                        const std::filesystem::path& work);
+  void refuse(TestRecord test, Json reasons);
+
+  Records& records_;
+  Uploads& uploads_;
+  JudgeOptions options_;
+  std::mutex lock_;
+  std::condition_variable_any changed_;
+  bool stopped_ = false;
+  std::deque<std::string> queue_;
+  std::map<std::string, std::vector<Done>> waiting_;  // for those in the queue or being judged
+  std::jthread thread_;
+};
+
+}  // namespace assay::serve

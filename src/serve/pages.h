@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "http/url.h"
+#include "serve/http_server.h"
+#include "serve/records.h"
+#include "serve/refusal.h"
+
+namespace assay::serve {
+
+// Plain HTML in the look of the reports: one file, no scripts, nothing loaded, all text escaped.
+
+/// `listed` is the body of GET /api/v1/tests; `query` is kept in the links to other pages.
+[[nodiscard]] HttpResponse list_page(const std::string& listed, const http::Query& query);
+[[nodiscard]] HttpResponse test_page(const TestRecord& test);
+[[nodiscard]] HttpResponse page_of(const Refusal& refusal);
+
+}  // namespace assay::serve

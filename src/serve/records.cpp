@@ -1,0 +1,351 @@
+#include "serve/records.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+
+#include "core/error.h"
+#include "core/sha256.h"
+#include "core/time.h"
+#include "core/units.h"
+#include "serve/random_text.h"
+#include "serve/refusal.h"
+
+namespace assay::serve {
+
+namespace {
+
+constexpr std::int64_t kSchema = 1;
+constexpr const char* kTables = R"(
+CREATE TABLE tokens (
+  name TEXT PRIMARY KEY,
+  sha256 TEXT NOT NULL UNIQUE,
+  created TEXT NOT NULL,
+  revoked TEXT
+);
+CREATE TABLE tests (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  token TEXT NOT NULL REFERENCES tokens(name),
+  idempotency_key TEXT,
+  name TEXT NOT NULL,
+  system TEXT NOT NULL,
+  ais TEXT NOT NULL,
+  status TEXT NOT NULL,
+  created TEXT NOT NULL,
+  finished TEXT,
+  verdict TEXT,
+  run_id TEXT,
+  suite TEXT,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  manifest_sha256 TEXT,
+  claim TEXT,
+  answer TEXT,
+  UNIQUE (token, idempotency_key)
+);
+CREATE INDEX tests_by_status ON tests(status, seq);
+CREATE TABLE files (
+  test_id TEXT NOT NULL REFERENCES tests(id) ON DELETE CASCADE,
+  n INTEGER NOT NULL,
+  path TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  sha256 TEXT NOT NULL,
+  PRIMARY KEY (test_id, n)
+) WITHOUT ROWID;
+)";
+// `answer` last, so that a list can leave it out.
+constexpr const char* kColumns =
+    "id, token, name, system, ais, status, created, finished, verdict, run_id, suite, bytes";
+
+bool is_token_name(const std::string& name) {
+  return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
+TestRecord record_of(const Statement& row) {
+  TestRecord test;
+  test.id = row.text(0);
+  test.token = row.text(1);
+  test.name = row.text(2);
+  test.system = parse_json_or_null(row.text(3));
+  test.ais = parse_json_or_null(row.text(4));
+  test.status = parse_test_status(row.text(5)).value_or(TestStatus::open);
+  test.created = row.text(6);
+  test.finished = row.text(7);
+  test.verdict = row.text(8);
+  test.run_id = row.text(9);
+  test.suite = row.text(10);
+  test.bytes = static_cast<std::uint64_t>(row.number(11));
+  return test;
+}
+
+std::string today() {
+  return compact_utc(wall_now_ns()).substr(0, 8);
+}
+
+}  // namespace
+
+std::string_view to_string(TestStatus status) noexcept {
+  switch (status) {
+    case TestStatus::open:
+      return "open";
+    case TestStatus::uploading:
+      return "uploading";
+    case TestStatus::accepted:
+      return "accepted";
+    case TestStatus::refused:
+      break;
+  }
+  return "refused";
+}
+
+std::optional<TestStatus> parse_test_status(std::string_view text) noexcept {
+  for (const TestStatus status :
+       {TestStatus::open, TestStatus::uploading, TestStatus::accepted, TestStatus::refused})
+    if (text == to_string(status)) return status;
+  return std::nullopt;
+}
+
+Records::Records(const std::filesystem::path& file) : database_(file) {
+  Transaction transaction(database_);
+  Statement version = database_.prepare("PRAGMA user_version");
+  const std::int64_t found = version.step() ? version.number(0) : 0;
+  version.reset();
+  if (found > kSchema)
+    throw Error(ErrorKind::environment,
+                fmt::format("the database has schema {}, this Assay knows {}", found, kSchema),
+                file.string(), "use the Assay that wrote it, or a newer one");
+  if (found == 0) {
+    database_.execute(kTables);
+    database_.execute(fmt::format("PRAGMA user_version = {}", kSchema));
+  }
+  transaction.commit();
+}
+
+std::string Records::add_token(const std::string& name) {
+  if (!is_token_name(name))
+    throw Error(ErrorKind::usage, "this is no name for a token", {},
+                "up to 64 letters, digits, '-', '_' and '.'");
+  const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  Statement taken = database_.prepare("SELECT revoked FROM tokens WHERE name = ?1");
+  if (taken.bind(1, name).step())
+    throw Error(ErrorKind::usage, "there is a token named '" + name + "' already", {},
+                "choose another name: tests keep the name of the token that sent them");
+  taken.reset();
+  const std::string token = "assay-" + random_hex(32);
+  database_.prepare("INSERT INTO tokens (name, sha256, created) VALUES (?1, ?2, ?3)")
+      .bind(1, name)
+      .bind(2, sha256(token))
+      .bind(3, iso_utc(wall_now_ns()))
+      .run();
+  transaction.commit();
+  return token;
+}
+
+void Records::revoke_token(const std::string& name) {
+  const std::scoped_lock lock(lock_);
+  database_.prepare("UPDATE tokens SET revoked = coalesce(revoked, ?2) WHERE name = ?1")
+      .bind(1, name)
+      .bind(2, iso_utc(wall_now_ns()))
+      .run();
+  if (database_.changes() == 0)
+    throw Error(ErrorKind::usage, "there is no token named '" + name + "'", {},
+                "'assay serve token list' shows them");
+}
+
+std::vector<TokenRecord> Records::tokens() {
+  const std::scoped_lock lock(lock_);
+  std::vector<TokenRecord> out;
+  Statement rows = database_.prepare("SELECT name, created, revoked FROM tokens ORDER BY name");
+  while (rows.step()) out.push_back({rows.text(0), rows.text(1), rows.text(2)});
+  return out;
+}
+
+std::optional<std::string> Records::token_name(const std::string& token) {
+  const std::string hash = sha256(token);
+  const std::scoped_lock lock(lock_);
+  std::optional<std::string> name;
+  Statement rows = database_.prepare("SELECT name, sha256 FROM tokens WHERE revoked IS NULL");
+  while (rows.step()) {
+    const std::string stored = rows.text(1);
+    if (stored.size() == hash.size() && CRYPTO_memcmp(stored.data(), hash.data(), hash.size()) == 0)
+      name = rows.text(0);
+  }
+  return name;
+}
+
+TestRecord Records::make_test(const TestRecord& wanted, const std::string& idempotency_key,
+                              bool& is_new) {
+  const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  if (!idempotency_key.empty()) {
+    Statement known = database_.prepare(
+        fmt::format("SELECT {} FROM tests WHERE token = ?1 AND idempotency_key = ?2", kColumns));
+    if (known.bind(1, wanted.token).bind(2, idempotency_key).step()) {
+      is_new = false;
+      return record_of(known);
+    }
+  }
+  TestRecord test = wanted;
+  test.created = iso_utc(wall_now_ns());
+  Statement taken = database_.prepare("SELECT 1 FROM tests WHERE id = ?1");
+  do {
+    taken.reset();
+    test.id = today() + "-" + random_alphanumerics(6);
+  } while (taken.bind(1, test.id).step());
+  taken.reset();
+  Statement insert = database_.prepare(
+      "INSERT INTO tests (id, token, idempotency_key, name, system, ais, status, created) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+  insert.bind(1, test.id).bind(2, test.token);
+  if (idempotency_key.empty())
+    insert.bind_null(3);
+  else
+    insert.bind(3, idempotency_key);
+  insert.bind(4, test.name)
+      .bind(5, dump_line(test.system))
+      .bind(6, dump_line(test.ais))
+      .bind(7, to_string(test.status))
+      .bind(8, test.created)
+      .run();
+  transaction.commit();
+  is_new = true;
+  return test;
+}
+
+std::optional<TestRecord> Records::test(const std::string& id) {
+  const std::scoped_lock lock(lock_);
+  Statement row =
+      database_.prepare(fmt::format("SELECT {}, answer FROM tests WHERE id = ?1", kColumns));
+  if (!row.bind(1, id).step()) return std::nullopt;
+  TestRecord test = record_of(row);
+  test.answer = parse_json_or_null(row.text(12));
+  return test;
+}
+
+TestPage Records::list(std::int64_t page, std::int64_t per_page, std::optional<TestStatus> status) {
+  const std::scoped_lock lock(lock_);
+  TestPage out;
+  const std::string wanted(status ? to_string(*status) : "");
+  Statement count = database_.prepare("SELECT count(*) FROM tests WHERE ?1 = '' OR status = ?1");
+  if (count.bind(1, wanted).step()) out.total = count.number(0);
+  Statement rows = database_.prepare(
+      fmt::format("SELECT {} FROM tests WHERE ?1 = '' OR status = ?1 ORDER BY seq DESC "
+                  "LIMIT ?2 OFFSET ?3",
+                  kColumns));
+  rows.bind(1, wanted).bind(2, per_page).bind(3, (page - 1) * per_page);
+  while (rows.step()) out.tests.push_back(record_of(rows));
+  return out;
+}
+
+void Records::set_manifest(const std::string& id, const Manifest& manifest, std::uint64_t quota) {
+  const std::string hash = sha256(dump_line(to_json(manifest)));
+  const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  Statement row = database_.prepare("SELECT manifest_sha256 FROM tests WHERE id = ?1");
+  if (!row.bind(1, id).step()) throw Refusal(404, "no_such_test", "there is no test " + id);
+  const std::string known = row.text(0);
+  row.reset();
+  if (known == hash) return;
+  if (!known.empty())
+    throw Refusal(409, "manifest_exists", "the test has another manifest already",
+                  "make a new test for a run that has changed");
+  Statement sum = database_.prepare("SELECT coalesce(sum(bytes), 0) FROM tests");
+  const std::uint64_t used = sum.step() ? static_cast<std::uint64_t>(sum.number(0)) : 0;
+  sum.reset();
+  if (used > quota || manifest.bytes() > quota - used)
+    throw Refusal(507, "no_room",
+                  fmt::format("the tester has room for {} in all, of which {} are in use; the run "
+                              "has {}",
+                              format_bytes(static_cast<double>(quota)),
+                              format_bytes(static_cast<double>(used)),
+                              format_bytes(static_cast<double>(manifest.bytes()))),
+                  "ask whoever runs the tester for a larger --quota");
+  Statement insert = database_.prepare(
+      "INSERT INTO files (test_id, n, path, size, sha256) VALUES (?1, ?2, ?3, ?4, ?5)");
+  std::int64_t n = 0;
+  for (const ManifestFile& file : manifest.files) {
+    insert.reset();
+    insert.bind(1, id)
+        .bind(2, n++)
+        .bind(3, file.path)
+        .bind(4, static_cast<std::int64_t>(file.size))
+        .bind(5, file.sha256)
+        .run();
+  }
+  database_
+      .prepare(
+          "UPDATE tests SET manifest_sha256 = ?2, claim = ?3, bytes = ?4, status = ?5 "
+          "WHERE id = ?1")
+      .bind(1, id)
+      .bind(2, hash)
+      .bind(3, dump_line(manifest.claim))
+      .bind(4, static_cast<std::int64_t>(manifest.bytes()))
+      .bind(5, to_string(TestStatus::uploading))
+      .run();
+  transaction.commit();
+}
+
+std::optional<Manifest> Records::manifest(const std::string& id) {
+  const std::scoped_lock lock(lock_);
+  Statement row =
+      database_.prepare("SELECT claim FROM tests WHERE id = ?1 AND manifest_sha256 IS NOT NULL");
+  if (!row.bind(1, id).step()) return std::nullopt;
+  Manifest manifest;
+  manifest.claim = parse_json_or_null(row.text(0));
+  Statement rows =
+      database_.prepare("SELECT path, size, sha256 FROM files WHERE test_id = ?1 ORDER BY n");
+  rows.bind(1, id);
+  while (rows.step())
+    manifest.files.push_back(
+        {rows.text(0), static_cast<std::uint64_t>(rows.number(1)), rows.text(2)});
+  return manifest;
+}
+
+std::optional<ManifestFile> Records::file(const std::string& id, std::int64_t n) {
+  const std::scoped_lock lock(lock_);
+  Statement row =
+      database_.prepare("SELECT path, size, sha256 FROM files WHERE test_id = ?1 AND n = ?2");
+  if (!row.bind(1, id).bind(2, n).step()) return std::nullopt;
+  return ManifestFile{row.text(0), static_cast<std::uint64_t>(row.number(1)), row.text(2)};
+}
+
+void Records::finish(const TestRecord& test) {
+  const std::scoped_lock lock(lock_);
+  // A refused test's evidence is removed, so that it takes no room any more.
+  database_
+      .prepare(
+          "UPDATE tests SET status = ?2, finished = ?3, verdict = ?4, run_id = ?5, "
+          "suite = ?6, answer = ?7, bytes = CASE WHEN ?2 = 'refused' THEN 0 ELSE bytes END "
+          "WHERE id = ?1 AND finished IS NULL")
+      .bind(1, test.id)
+      .bind(2, to_string(test.status))
+      .bind(3, iso_utc(wall_now_ns()))
+      .bind(4, test.verdict)
+      .bind(5, test.run_id)
+      .bind(6, test.suite)
+      .bind(7, dump_line(test.answer))
+      .run();
+}
+
+std::vector<std::string> Records::unfinished_before(const std::string& created) {
+  const std::scoped_lock lock(lock_);
+  std::vector<std::string> out;
+  Statement rows =
+      database_.prepare("SELECT id FROM tests WHERE finished IS NULL AND created < ?1");
+  rows.bind(1, created);
+  while (rows.step()) out.push_back(rows.text(0));
+  return out;
+}
+
+void Records::remove_test(const std::string& id) {
+  const std::scoped_lock lock(lock_);
+  database_.prepare("DELETE FROM tests WHERE id = ?1").bind(1, id).run();
+}
+
+}  // namespace assay::serve

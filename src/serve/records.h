@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "serve/database.h"
+#include "serve/manifest.h"
+
+namespace assay::serve {
+
+struct TokenRecord {
+  std::string name;
+  std::string created;  ///< ISO, UTC
+  std::string revoked;  ///< empty: it is good
+};
+
+/// Once accepted or refused, a test never changes again.
+enum class TestStatus { open, uploading, accepted, refused };
+[[nodiscard]] std::string_view to_string(TestStatus status) noexcept;
+[[nodiscard]] std::optional<TestStatus> parse_test_status(std::string_view text) noexcept;
+
+struct TestRecord {
+  std::string id;     ///< "20261115-ab3dE9"
+  std::string token;  ///< name of the token that made it
+  std::string name;
+  Json system;  ///< as it was sent, or null
+  Json ais;
+  TestStatus status = TestStatus::open;
+  std::string created;   ///< ISO, UTC
+  std::string finished;  ///< empty: not yet
+  std::string verdict;   ///< computed by the server; empty: not yet
+  std::string run_id;
+  std::string suite;
+  std::uint64_t bytes = 0;  ///< of evidence, as the manifest says
+  Json answer;              ///< of /finish, once it has ended
+};
+
+struct TestPage {
+  std::vector<TestRecord> tests;  ///< newest first; without `answer`
+  std::int64_t total = 0;
+};
+
+/// What the tester keeps in SQLite: tokens, tests and their manifests. Thread-safe; every change
+/// is on the disk when its function returns. Throws Error of kind environment when the database
+/// fails, Refusal when a request cannot be granted.
+class Records {
+ public:
+  explicit Records(const std::filesystem::path& file);
+
+  /// A new token, shown this once: only its SHA-256 is kept. Throws Error of kind usage when the
+  /// name is taken or no name.
+  [[nodiscard]] std::string add_token(const std::string& name);
+  /// Throws Error of kind usage when there is no such token.
+  void revoke_token(const std::string& name);
+  [[nodiscard]] std::vector<TokenRecord> tokens();
+  /// The name of the token, or nothing when there is none or it was revoked. Hashes are compared
+  /// in constant time.
+  [[nodiscard]] std::optional<std::string> token_name(const std::string& token);
+
+  /// The same key of the same token gives the same test; `is_new` says which.
+  [[nodiscard]] TestRecord make_test(const TestRecord& wanted, const std::string& idempotency_key,
+                                     bool& is_new);
+  [[nodiscard]] std::optional<TestRecord> test(const std::string& id);
+  [[nodiscard]] TestPage list(std::int64_t page, std::int64_t per_page,
+                              std::optional<TestStatus> status);
+
+  /// The first manifest stays: another one is a Refusal 409, more than `quota` bytes in all 507.
+  void set_manifest(const std::string& id, const Manifest& manifest, std::uint64_t quota);
+  [[nodiscard]] std::optional<Manifest> manifest(const std::string& id);
+  /// One file of it; nothing when there is no such file.
+  [[nodiscard]] std::optional<ManifestFile> file(const std::string& id, std::int64_t n);
+
+  /// The end of a test. `verdict`, `run_id` and `suite` are the server's own.
+  void finish(const TestRecord& test);
+
+  /// Unfinished tests made before `created`; removed from the database by remove_test.
+  [[nodiscard]] std::vector<std::string> unfinished_before(const std::string& created);
+  void remove_test(const std::string& id);
+
+ private:
+  std::mutex lock_;
+  Database database_;
+};
+
+}  // namespace assay::serve

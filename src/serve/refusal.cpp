@@ -1,0 +1,76 @@
+#include "serve/refusal.h"
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+
+namespace assay::serve {
+
+namespace {
+
+constexpr int kDeepest = 32;
+
+// Before the parser sees it, which would build all of it first.
+bool too_deep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kDeepest) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+HttpResponse response_of(const Refusal& refusal) {
+  HttpResponse response;
+  response.status = refusal.status;
+  Json body = {{"error", {{"code", refusal.code}, {"message", refusal.message}}}};
+  if (!refusal.advice.empty()) body["error"]["advice"] = refusal.advice;
+  body.update(refusal.more);
+  response.body = dump_pretty(body);
+  if (refusal.retry_after_s > 0)
+    response.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));
+  return response;
+}
+
+Json parse_body(const std::string& body, std::size_t most) {
+  if (body.size() > most)
+    throw Refusal(413, "too_large", fmt::format("the body has more than {} bytes", most));
+  if (too_deep(body))
+    throw Refusal(400, "bad_json", fmt::format("the JSON is nested deeper than {}", kDeepest));
+  Json json;
+  try {
+    json = Json::parse(body);
+  } catch (const Json::exception& error) {
+    throw Refusal(400, "bad_json", "the body is no JSON: " + printable(error.what()));
+  }
+  if (!json.is_object()) throw Refusal(400, "bad_json", "the body is to be a JSON object");
+  return json;
+}
+
+std::string text_field(const Json& object, const std::string& key, std::size_t most) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return {};
+  if (!found->is_string()) throw Refusal(400, "bad_field", "'" + key + "' is to be text");
+  std::string text = found->get<std::string>();
+  if (text.size() > most)
+    throw Refusal(400, "bad_field", fmt::format("'{}' has more than {} bytes", key, most));
+  if (printable(text) != text || text.find('\n') != std::string::npos)
+    throw Refusal(400, "bad_field", "'" + key + "' has control characters");
+  return text;
+}
+
+}  // namespace assay::serve

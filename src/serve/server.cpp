@@ -1,0 +1,165 @@
+#include "serve/server.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/time.h"
+#include "serve/audit.h"
+#include "serve/worker_pool.h"
+
+namespace assay::serve {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::seconds kLongestEnd{10};
+
+// Files that are made meanwhile are for their owner alone.
+class OwnerOnly {
+ public:
+  OwnerOnly() : before_(::umask(0077)) {}
+  OwnerOnly(const OwnerOnly&) = delete;
+  OwnerOnly& operator=(const OwnerOnly&) = delete;
+  ~OwnerOnly() { ::umask(before_); }
+
+ private:
+  mode_t before_;
+};
+
+fs::path make_data_folder(const fs::path& data) {
+  if (!fs::exists(data)) {
+    make_directories(data);
+    ::chmod(data.c_str(), 0700);
+  }
+  return fs::absolute(data);
+}
+
+UniqueFd lock_folder(const fs::path& data) {
+  const fs::path file = data / "lock";
+  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error(ErrorKind::environment, "another tester serves this folder", data.string(),
+                "end it first, or give another --data DIR");
+  return fd;
+}
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+std::string url_of(const ServeOptions& options, std::uint16_t port) {
+  const bool v6 = options.address.find(':') != std::string::npos;
+  return fmt::format("{}://{}{}{}:{}", options.certificate.empty() ? "http" : "https",
+                     v6 ? "[" : "", options.address, v6 ? "]" : "", port);
+}
+
+// Blocked before any thread is made, so that all of them inherit it.
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+}  // namespace
+
+Records open_records(const fs::path& data) {
+  const OwnerOnly files;
+  return Records(make_data_folder(data) / "tester.db");
+}
+
+void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
+  const sigset_t signals = block_signals();
+  const fs::path data = make_data_folder(options.data);
+  const OwnerOnly files;
+  const UniqueFd lock = lock_folder(data);
+  Records records(data / "tester.db");
+  Uploads uploads(data);
+  uploads.clean([&](const std::string& id) { return is_test_id(id) && records.test(id); });
+  AuditLog audit(data / "audit.jsonl");
+  if (!is_loopback(options.address) && options.certificate.empty())
+    say("warning: listening beyond this machine without TLS: tokens and evidence can be read on "
+        "the way; give --tls-certificate and --tls-key");
+  if (records.tokens().empty())
+    say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
+        "' makes one");
+
+  Judgements judgements(records, uploads, options.judge);
+  std::unique_ptr<HttpServer> server;
+  std::atomic<bool> ending = false;
+  Api api(records, uploads, judgements, options.limits, options.public_read,
+          [&](std::chrono::milliseconds delay, std::function<void()> task) {
+            server->call_after(delay, std::move(task));
+          });
+  api.expire();
+  auto workers = std::make_unique<WorkerPool>(4, 1000);
+
+  HttpOptions http;
+  http.address = options.address;
+  http.port = options.port;
+  http.certificate = options.certificate;
+  http.key = options.key;
+  http.read_timeout = options.read_timeout;
+  http.handling_timeout = options.limits.patience + std::chrono::seconds(60);
+  http.connections = options.connections;
+  // So that one that is a little too large gets an answer with words.
+  http.most_body = 2 * options.limits.part_bytes;
+  server = std::make_unique<HttpServer>(http, [&](HttpRequest request,
+                                                  HttpServer::Respond respond) {
+    const auto shared = std::make_shared<HttpRequest>(std::move(request));
+    const auto token = std::make_shared<std::string>();
+    const auto answer = [shared, token, respond, &audit](HttpResponse response) {
+      audit.write(*shared, *token, response.status, shared->body.size(), response.body.size());
+      respond(std::move(response));
+    };
+    if (auto refusal = api.turned_away(*shared)) {
+      answer(std::move(*refusal));
+      return;
+    }
+    const auto busy = [&](const char* why) {
+      Refusal refusal(503, "busy", why, "try again in a moment");
+      refusal.retry_after_s = 1;
+      answer(response_of(refusal));
+    };
+    if (ending)
+      busy("the tester is being stopped");
+    else if (!workers->post([&api, shared, token, answer] { api.handle(*shared, *token, answer); }))
+      busy("too many requests wait");
+  });
+  say("listening on " + url_of(options, server->port()));
+
+  const timespec hour{3600, 0};
+  while (::sigtimedwait(&signals, nullptr, &hour) < 0)
+    if (errno == EAGAIN) api.expire();
+
+  ending = true;
+  server->close();
+  judgements.stop();
+  const std::int64_t deadline = mono_now_ns() + Nanoseconds(kLongestEnd).count();
+  while (server->unanswered() > 0 && mono_now_ns() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  server->stop();
+  workers.reset();
+  server.reset();
+}
+
+}  // namespace assay::serve

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "serve/api.h"
+#include "serve/judge_process.h"
+#include "serve/records.h"
+
+namespace assay::serve {
+
+struct ServeOptions {
+  std::filesystem::path data = "tester";
+  std::string address = "127.0.0.1";  ///< numeric
+  std::uint16_t port = 8480;          ///< 0: a free one
+  std::filesystem::path certificate;  ///< PEM; empty: no TLS
+  std::filesystem::path key;
+  bool public_read = false;
+  std::size_t connections = 64;
+  std::chrono::milliseconds read_timeout{60'000};  ///< for a whole request
+  ApiLimits limits;
+  JudgeOptions judge;
+};
+
+/// Serves until SIGTERM or SIGINT, which it blocks in the calling thread; then answers what was
+/// asked, within ten seconds. `say` gets "listening on URL" and warnings. Throws Error of kind
+/// environment when it cannot begin: the folder is another server's, the port is taken.
+void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say);
+
+/// The database of a data folder, made when it is not there; beside a running server, too.
+[[nodiscard]] Records open_records(const std::filesystem::path& data);
+
+}  // namespace assay::serve

@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include "refused.h"
+#include "serve/refusal.h"
+
+namespace assay::serve {
+namespace {
+
+TEST(RequestBody, ThatIsAnObjectIsRead) {
+  EXPECT_EQ(parse_body(R"({"a": [1, {"b": "]]]]"}]})", 100)["a"][0], 1);
+}
+
+TEST(RequestBody, ThatIsNoObjectIsRefused) {
+  for (const char* body : {"", "[]", "7", "{", "{\"a\": NaN}", "{\"a\": Infinity}",
+                           "{\"a\": 1e999}", "{\"a\": \"\xff\"}", "{} {}"})
+    EXPECT_EQ(refused([&] { return parse_body(body, 100); }), "400 bad_json") << body;
+}
+
+TEST(RequestBody, NestedDeeplyIsRefusedBeforeItIsBuilt) {
+  const std::string deep = "{\"a\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  EXPECT_EQ(refused([&] { return parse_body(deep, 1 << 20); }), "400 bad_json");
+  const std::string fine = "{\"a\": " + std::string(31, '[') + std::string(31, ']') + "}";
+  EXPECT_EQ(refused([&] { return parse_body(fine, 1 << 20); }), "granted");
+}
+
+TEST(RequestBody, LargerThanItsLimitIsRefused) {
+  EXPECT_EQ(refused([] { return parse_body(R"({"a": "0123456789"})", 10); }), "413 too_large");
+}
+
+TEST(RequestBody, TextFieldsHaveNoControlCharacters) {
+  EXPECT_EQ(text_field({{"name", "Cluster ü"}}, "name", 20), "Cluster ü");
+  EXPECT_EQ(text_field(Json::object(), "name", 20), "");
+  for (const Json& name :
+       {Json("a\nb"), Json("a\u001b[31m"), Json(7), Json("0123456789abcdef01234")})
+    EXPECT_EQ(refused([&] {
+                return text_field({{"name", name}}, "name", 20);
+              }),
+              "400 bad_field")
+        << name;
+}
+
+TEST(Refusal, IsSaidWithCodeMessageAndAdvice) {
+  Refusal refusal(409, "wrong_offset", "4 bytes are here", "go on there");
+  refusal.more["received"] = 4;
+  refusal.retry_after_s = 3;
+  const HttpResponse response = response_of(refusal);
+  EXPECT_EQ(response.status, 409);
+  const Json expected = {
+      {"error",
+       {{"code", "wrong_offset"}, {"message", "4 bytes are here"}, {"advice", "go on there"}}},
+      {"received", 4}};
+  EXPECT_EQ(Json::parse(response.body), expected);
+  const std::vector<std::pair<std::string, std::string>> headers{{"Retry-After", "3"}};
+  EXPECT_EQ(response.headers, headers);
+}
+
+}  // namespace
+}  // namespace assay::serve
