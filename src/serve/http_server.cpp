@@ -126,12 +126,13 @@ std::shared_ptr<asio::ssl::context> tls_context(const HttpOptions& options) {
   return context;
 }
 
-}  // namespace
+struct Loop : asio::io_context {
+  Loop() : asio::io_context(1) {}
+  // What its destructor begins with: connections end while the server that counts them is there.
+  void drop_handlers() { shutdown(); }
+};
 
-std::string HttpRequest::header(const std::string& lower_name) const {
-  const auto found = headers.find(lower_name);
-  return found == headers.end() ? std::string() : found->second;
-}
+}  // namespace
 
 struct HttpServer::Engine {
   virtual ~Engine() = default;
@@ -139,51 +140,58 @@ struct HttpServer::Engine {
   virtual void close() = 0;
   std::uint16_t port = 0;
   std::atomic<std::size_t> unanswered = 0;  // before what holds the requests
-  asio::io_context io{1};
+  Loop io;
   std::jthread thread;
 };
 
 template <class Traits>
 struct HttpServer::EngineOf : HttpServer::Engine {
   EngineOf(const HttpOptions& options, Handler handler)
-      : server(restinio::external_io_context(this->io), [&](auto& settings) {
-          settings.address(asio::ip::make_address(options.address))
-              .port(options.port)
-              .read_next_http_message_timelimit(options.read_timeout)
-              .write_http_response_timelimit(options.read_timeout)
-              .handle_request_timeout(options.handling_timeout)
-              .max_parallel_connections(options.connections)
-              .max_pipelined_requests(1)
-              .buffer_size(64 << 10)
-              .incoming_http_msg_limits(restinio::incoming_http_msg_limits_t{}
-                                            .max_url_size(2048)
-                                            .max_field_name_size(128)
-                                            .max_field_value_size(8192)
-                                            .max_field_count(64)
-                                            .max_body_size(options.most_body))
-              .acceptor_options_setter([](auto& acceptor) {
-                acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
-              })
-              .socket_options_setter(
-                  [](auto& socket) { socket.set_option(asio::ip::tcp::no_delay(true)); })
-              .acceptor_post_bind_hook([this](asio::ip::tcp::acceptor& acceptor) {
-                port = acceptor.local_endpoint().port();
-              })
-              .request_handler([this, handler = std::move(handler)](
-                                   const restinio::request_handle_t& request) {
-                handler(taken_from(request),
-                        [request, counted = std::make_shared<Unanswered>(this->unanswered)](
-                            const HttpResponse& response) { send(request, response, counted); });
-                return restinio::request_accepted();
-              });
-          if constexpr (std::is_same_v<Traits, TlsTraits>)
-            settings.tls_context(tls_context(options));
-        }) {}
+      : server(restinio::external_io_context(static_cast<asio::io_context&>(this->io)),
+               [&](auto& settings) {
+                 settings.address(asio::ip::make_address(options.address))
+                     .port(options.port)
+                     .read_next_http_message_timelimit(options.read_timeout)
+                     .write_http_response_timelimit(options.read_timeout)
+                     .handle_request_timeout(options.handling_timeout)
+                     .max_parallel_connections(options.connections)
+                     .max_pipelined_requests(1)
+                     .buffer_size(64 << 10)
+                     .incoming_http_msg_limits(restinio::incoming_http_msg_limits_t{}
+                                                   .max_url_size(2048)
+                                                   .max_field_name_size(128)
+                                                   .max_field_value_size(8192)
+                                                   .max_field_count(64)
+                                                   .max_body_size(options.most_body))
+                     .acceptor_options_setter([](auto& acceptor) {
+                       acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
+                     })
+                     .socket_options_setter(
+                         [](auto& socket) { socket.set_option(asio::ip::tcp::no_delay(true)); })
+                     .acceptor_post_bind_hook([this](asio::ip::tcp::acceptor& acceptor) {
+                       port = acceptor.local_endpoint().port();
+                     })
+                     .request_handler([this, handler = std::move(handler)](
+                                          const restinio::request_handle_t& request) {
+                       handler(
+                           taken_from(request),
+                           [request, counted = std::make_shared<Unanswered>(this->unanswered)](
+                               const HttpResponse& response) { send(request, response, counted); });
+                       return restinio::request_accepted();
+                     });
+                 if constexpr (std::is_same_v<Traits, TlsTraits>)
+                   settings.tls_context(tls_context(options));
+               }) {}
   void open() override { server.open_sync(); }
   void close() override { server.close_sync(); }
 
   restinio::http_server_t<Traits> server;
 };
+
+std::string HttpRequest::header(const std::string& lower_name) const {
+  const auto found = headers.find(lower_name);
+  return found == headers.end() ? std::string() : found->second;
+}
 
 HttpServer::HttpServer(const HttpOptions& options, Handler handler) {
   try {
@@ -205,6 +213,7 @@ HttpServer::HttpServer(const HttpOptions& options, Handler handler) {
 
 HttpServer::~HttpServer() {
   stop();
+  engine_->io.drop_handlers();
 }
 
 void HttpServer::stop() {
