@@ -106,7 +106,8 @@ std::string Api::identify(const HttpRequest& request) {
                 "'assay serve token add NAME' makes one where the tester runs");
 }
 
-void Api::handle(const HttpRequest& request, std::string& token_name, HttpServer::Respond respond) {
+void Api::handle(const HttpRequest& request, std::string& token_name,
+                 const HttpServer::Respond& respond) {
   const bool for_people = !request.path.starts_with("/api/");
   const auto answer = [respond, for_people](HttpResponse response) {
     if (response.status == 401)

@@ -39,7 +39,8 @@ class Api {
   [[nodiscard]] std::optional<HttpResponse> turned_away(const HttpRequest& request);
 
   /// Answers once, perhaps later from another thread. `token_name` is set before that.
-  void handle(const HttpRequest& request, std::string& token_name, HttpServer::Respond respond);
+  void handle(const HttpRequest& request, std::string& token_name,
+              const HttpServer::Respond& respond);
 
   /// Removes uploads that nobody finished in time.
   void expire();

@@ -205,6 +205,9 @@ HttpServer::HttpServer(const HttpOptions& options, Handler handler) {
                 fmt::format("{} port {}", options.address, options.port),
                 "another program may listen there: give another --listen ADDRESS:PORT");
   }
+}
+
+void HttpServer::start() {
   engine_->thread = std::jthread([engine = engine_.get()] {
     const auto work = asio::make_work_guard(engine->io);
     engine->io.run();

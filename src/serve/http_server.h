@@ -50,14 +50,16 @@ class HttpServer {
   /// In the server's own thread; must not block.
   using Handler = std::function<void(HttpRequest, Respond)>;
 
-  /// Listens. Throws Error of kind environment when that is not possible, or when certificate and
-  /// key cannot be used.
+  /// Listens, and answers after start(). Throws Error of kind environment when that is not
+  /// possible, or when certificate and key cannot be used.
   HttpServer(const HttpOptions& options, Handler handler);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   /// Closes what is still open.
   ~HttpServer();
 
+  /// Starts its thread. Apart, so that the handler may use what knows this object.
+  void start();
   [[nodiscard]] std::uint16_t port() const;
   /// Takes no more connections; those that are there stay.
   void close();

@@ -145,6 +145,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
     else if (!workers->post([&api, shared, token, answer] { api.handle(*shared, *token, answer); }))
       busy("too many requests wait");
   });
+  server->start();
   say("listening on " + url_of(options, server->port()));
 
   const timespec hour{3600, 0};

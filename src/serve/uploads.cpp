@@ -135,7 +135,7 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
 }
 
 fs::path Uploads::lay_out(const std::string& id, const Manifest& manifest) {
-  const fs::path work = folder(id) / "work";
+  fs::path work = folder(id) / "work";
   remove_tree(work);
   make_directories(work);
   std::int64_t n = 0;
