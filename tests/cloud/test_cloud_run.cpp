@@ -310,6 +310,29 @@ TEST_F(CloudRun, IsResumedAfterItWasKilledBeforeItKnewItsJob) {
   EXPECT_EQ(jobs_->list("").size(), 1U);
 }
 
+TEST_F(CloudRun, IsResumedAfterItWasKilledWhileItFetchedItsResults) {
+  const std::string file = suite(kResults);
+  fault({{"kind", "delay"},
+         {"method", "GET"},
+         {"path", "throughput_1.json"},
+         {"delay_ms", 60000},
+         {"count", 1}});
+  const pid_t pid = start({"run", file});
+  const auto is_fetching = [&] {
+    std::error_code ec;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results/latest", ec))
+      if (entry.path().filename() == "throughput_0.json") return true;
+    return false;
+  };
+  ASSERT_TRUE(eventually(is_fetching, 30s)) << said();
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  clear_faults();
+  EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+  EXPECT_THAT(read_file_or_empty(latest() / "result.json"), HasSubstr("22.0"));  // 10.5 + 11.5
+}
+
 TEST_F(CloudRun, GoesOnAfterTheNetworkWasLost) {
   const pid_t pid = start_until(suite(waits_), "started");
   fault({{"kind", "drop-reply"}, {"method", "GET"}, {"count", -1}});
