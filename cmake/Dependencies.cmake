@@ -22,16 +22,6 @@ find_package(CLI11 REQUIRED)
 unset(OPENSSL_CRYPTO_LIBRARY CACHE)
 unset(OPENSSL_SSL_LIBRARY CACHE)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
-find_package(CURL 7.85 REQUIRED)
-
-find_package(pugixml REQUIRED)
-find_library(PUGIXML_STATIC NAMES libpugixml.a)
-add_library(assay_xml INTERFACE)
-if(PUGIXML_STATIC)
-  target_link_libraries(assay_xml INTERFACE ${PUGIXML_STATIC})
-else()
-  target_link_libraries(assay_xml INTERFACE pugixml::pugixml)
-endif()
 
 find_package(yaml-cpp REQUIRED)
 find_library(YAML_CPP_STATIC NAMES libyaml-cpp.a)
@@ -44,35 +34,9 @@ else()
   target_link_libraries(assay_yaml INTERFACE yaml-cpp)
 endif()
 
-find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
-find_library(ZSTD_LIBRARY NAMES libzstd.a zstd REQUIRED)
-add_library(assay_zstd INTERFACE)
-target_include_directories(assay_zstd SYSTEM INTERFACE ${ZSTD_INCLUDE_DIR})
-target_link_libraries(assay_zstd INTERFACE ${ZSTD_LIBRARY})
-
-find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
-add_library(assay_asio INTERFACE)
-target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})
-# Whether Asio finds aligned_alloc depends on what was included before it; all must agree.
-target_compile_definitions(assay_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED
-  ASIO_DISABLE_STD_ALIGNED_ALLOC)
-target_link_libraries(assay_asio INTERFACE Threads::Threads)
-
-# The tester (src/serve). RESTinio is headers only, and parses with http_parser.
-find_path(RESTINIO_INCLUDE_DIR restinio/all.hpp REQUIRED)
-find_path(HTTP_PARSER_INCLUDE_DIR http_parser.h REQUIRED)
-find_library(HTTP_PARSER_LIBRARY NAMES libhttp_parser.a http_parser REQUIRED)
-add_library(assay_restinio INTERFACE)
-target_include_directories(assay_restinio SYSTEM INTERFACE
-  ${RESTINIO_INCLUDE_DIR} ${HTTP_PARSER_INCLUDE_DIR} ${ASIO_INCLUDE_DIR})
-target_link_libraries(assay_restinio INTERFACE ${HTTP_PARSER_LIBRARY} OpenSSL::SSL OpenSSL::Crypto
-  Threads::Threads)
-
-find_path(SQLITE_INCLUDE_DIR sqlite3.h REQUIRED)
-find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)
-add_library(assay_sqlite INTERFACE)
-target_include_directories(assay_sqlite SYSTEM INTERFACE ${SQLITE_INCLUDE_DIR})
-target_link_libraries(assay_sqlite INTERFACE ${SQLITE_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
+if(NOT ASSAY_TRAIN_ALONE)
+  include(cmake/ControllerDependencies.cmake)
+endif()
 
 # The training workloads' images. It must be libjpeg-turbo: only that reads parts of an image.
 find_package(JPEG REQUIRED)

@@ -3,6 +3,9 @@
 # for a PyTorch with CUDA on a machine without the CUDA compiler, which nothing here needs.
 # Defines the target assay_torch and ASSAY_TORCH_FOUND, _VERSION, _CUDA, _NCCL, _GLOO.
 set(ASSAY_TRAIN AUTO CACHE STRING "Build assay-train, which needs libtorch: AUTO, ON or OFF")
+if(ASSAY_TRAIN_ALONE)
+  set(ASSAY_TRAIN ON)
+endif()
 set(ASSAY_TORCH_FOUND FALSE)
 if(ASSAY_TRAIN STREQUAL "OFF")
   message(STATUS "assay-train: not built (ASSAY_TRAIN=OFF)")
