@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -34,8 +33,12 @@ int fail(const assay::Error& error) {
 // CLI11 says only that a subcommand is missing.
 void require_known_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  if (word.starts_with('-') || std::ranges::find(names, word) != names.end()) return;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == word) return;
+    if (!command->get_group().empty())
+      names.push_back(command->get_name());  // hidden ones have none
+  }
+  if (word.starts_with('-')) return;
   throw assay::Error(
       assay::ErrorKind::usage,
       "there is no command '" + assay::printable(word) + "'" + assay::did_you_mean(word, names), {},

@@ -16,26 +16,31 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Real workers on tiny images' worth of work: a start model of 32×32 with few filters.
+/// A search with real workers that is over in seconds: a start model of 32×32 with few filters.
+/// `place` is lines of the case, `ending` of its `automl`.
+std::string tiny_search(const std::string& cluster, const std::string& place,
+                        const std::string& ending) {
+  return "telemetry: {enabled: false}\n" + cluster +
+         "cases:\n"
+         "  - name: search\n"
+         "    " +
+         place +
+         "\n"
+         "    config: {threads: 1}\n"
+         "    rules: {automl-accuracy: off}\n"
+         "    automl:\n"
+         "      start: resnet8\n"
+         "      data: {data: glyphs, train_size: 128, eval_size: 64}\n"
+         "      space: off\n"
+         "      epochs: 1\n"
+         "      limits: {operations: 60000000}\n" +
+         ending;
+}
+
 class Automl : public AssayTest {
  protected:
   fs::path suite(const std::string& ending, int procs = 2) const {
-    return write("suite.yaml",
-                 "telemetry: {enabled: false}\n"
-                 "cases:\n"
-                 "  - name: search\n"
-                 "    procs: " +
-                     std::to_string(procs) +
-                     "\n"
-                     "    config: {threads: 1}\n"
-                     "    rules: {automl-accuracy: off}\n"
-                     "    automl:\n"
-                     "      start: resnet8\n"
-                     "      data: {data: glyphs, train_size: 128, eval_size: 64}\n"
-                     "      space: off\n"
-                     "      epochs: 1\n"
-                     "      limits: {operations: 60000000}\n" +
-                     ending);
+    return write("suite.yaml", tiny_search("", "procs: " + std::to_string(procs), ending));
   }
   [[nodiscard]] fs::path experiment() const { return latest() / "search/round1/automl"; }
   [[nodiscard]] automl::ExperimentRecord record() const {
@@ -187,21 +192,9 @@ class AutomlOnSlurm : public SlurmTest {
 TEST_F(AutomlOnSlurm, GoesOnWithoutANodeAndAfterItsControllerWasKilled) {
   if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
   ASSERT_EQ(cluster_.broken(), "");
-  const fs::path suite = write("suite.yaml",
-                               "telemetry: {enabled: false}\n"
-                               "cluster: {launcher: slurm, slurm: {exclusive: false}}\n"
-                               "cases:\n"
-                               "  - name: search\n"
-                               "    nodes: 4\n"
-                               "    config: {threads: 1}\n"
-                               "    rules: {automl-accuracy: off}\n"
-                               "    automl:\n"
-                               "      start: resnet8\n"
-                               "      data: {data: glyphs, train_size: 128, eval_size: 64}\n"
-                               "      space: off\n"
-                               "      epochs: 1\n"
-                               "      max_trials: 16\n"
-                               "      limits: {operations: 60000000}\n");
+  const fs::path suite =
+      write("suite.yaml", tiny_search("cluster: {launcher: slurm, slurm: {exclusive: false}}\n",
+                                      "nodes: 4", "      max_trials: 16\n"));
   const pid_t pid = start({"run", suite.string()});
   ASSERT_TRUE(eventually([&] { return done() >= 2; }, 120s));
   const pid_t worker = worker_on("n2");
@@ -240,19 +233,7 @@ class AutomlOverSsh : public SshTest {};
 TEST_F(AutomlOverSsh, WorkersOfTwoHostsShareAnExperiment) {
   if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
   const fs::path suite =
-      write("suite.yaml", "telemetry: {enabled: false}\n" + sshd_.cluster(2) +
-                              "cases:\n"
-                              "  - name: search\n"
-                              "    nodes: 2\n"
-                              "    config: {threads: 1}\n"
-                              "    rules: {automl-accuracy: off}\n"
-                              "    automl:\n"
-                              "      start: resnet8\n"
-                              "      data: {data: glyphs, train_size: 128, eval_size: 64}\n"
-                              "      space: off\n"
-                              "      epochs: 1\n"
-                              "      max_trials: 6\n"
-                              "      limits: {operations: 60000000}\n");
+      write("suite.yaml", tiny_search(sshd_.cluster(2), "nodes: 2", "      max_trials: 6\n"));
   const CommandResult run = assay({"run", suite.string()}, 200s);
   ASSERT_EQ(run.status.code, 0) << run.out << run.err;
   const fs::path round = latest() / "search/round1";

@@ -3,16 +3,13 @@
 #include "train/cuda/batch_norm.h"
 #include "train/cuda/torch.h"
 #include "train/maybe_tensor.h"
+#include "train/models/norm_context.h"
 
 namespace assay::train {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-torch::Tensor channels_last(const torch::Tensor& x) {
-  return x.contiguous(torch::MemoryFormat::ChannelsLast);
-}
 
 cuda::Matrix positions_of(const torch::Tensor& x) {
   return {x.numel() / x.size(1), x.size(1)};
@@ -76,25 +73,13 @@ struct NormAct : torch::autograd::Function<NormAct> {
     torch::Tensor y = torch::empty_like(x);
     cuda::norm_forward(cuda::current_stream(), cuda::type_of(x), positions_of(x), x.data_ptr(),
                        addend ? more.data_ptr() : nullptr, state_of(state), relu, y.data_ptr());
-    context->set_materialize_grads(false);
-    context->save_for_backward({x, weight, state, relu && addend ? y : torch::Tensor()});
-    context->saved_data["relu"] = relu;
-    context->saved_data["addend"] = addend.has_value();
-    return {y, y.detach()};
+    return keep_for_backward(context, {x, weight, state, y, relu, addend.has_value()});
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const auto kept = context->get_saved_variables();
-    const torch::Tensor& x = kept[0];
-    const torch::Tensor& weight = kept[1];
-    const torch::Tensor& state = kept[2];
-    const torch::Tensor& y = kept[3];
-    const bool relu = context->saved_data["relu"].toBool();
-    const bool has_addend = context->saved_data["addend"].toBool();
-    if (!gradients[0].defined()) std::swap(gradients[0], gradients[1]);
-    if (!gradients[0].defined()) return variable_list(6);
-    torch::Tensor dy = channels_last(gradients[0]);
-    torch::Tensor other = gradients[1].defined() ? channels_last(gradients[1]) : torch::Tensor();
+    const auto [x, weight, state, y, relu, has_addend] = kept_for_backward(context);
+    const auto [dy, other] = gradients_of_readers(gradients);
+    if (!dy.defined()) return variable_list(6);
 
     const bool keep = has_addend && (relu || other.defined());
     const torch::Tensor masked = keep ? torch::empty_like(x) : dy;

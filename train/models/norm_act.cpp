@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "train/maybe_tensor.h"
+#include "train/models/norm_context.h"
 #include "train/models/norm_kernels.h"
 #if defined(ASSAY_TRAIN_KERNELS)
 #include "train/models/cuda_norm.h"
@@ -42,29 +43,13 @@ struct FusedNormAct : torch::autograd::Function<FusedNormAct> {
     torch::Tensor y = torch::empty_like(x);
     norm_forward(shape, x.data_ptr<float>(), addend ? addend->data_ptr<float>() : nullptr, scale,
                  shift, relu, y.data_ptr<float>());
-    context->set_materialize_grads(false);
-    context->save_for_backward({x, weight, saved, relu && addend ? y : torch::Tensor()});
-    context->saved_data["relu"] = relu;
-    context->saved_data["addend"] = addend.has_value();
-    return {y, y.detach()};
+    return keep_for_backward(context, {x, weight, saved, y, relu, addend.has_value()});
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const auto kept = context->get_saved_variables();
-    const torch::Tensor& x = kept[0];
-    const torch::Tensor& weight = kept[1];
-    const torch::Tensor& saved = kept[2];
-    const torch::Tensor& y = kept[3];
-    const bool relu = context->saved_data["relu"].toBool();
-    const bool has_addend = context->saved_data["addend"].toBool();
-    if (!gradients[0].defined()) std::swap(gradients[0], gradients[1]);
-    if (!gradients[0].defined()) return variable_list(6);
-    const auto channels_last = [](const torch::Tensor& t) {
-      return t.contiguous(torch::MemoryFormat::ChannelsLast);
-    };
-    const torch::Tensor dy = channels_last(gradients[0]);
-    const torch::Tensor other =
-        gradients[1].defined() ? channels_last(gradients[1]) : torch::Tensor();
+    const auto [x, weight, saved, y, relu, has_addend] = kept_for_backward(context);
+    const auto [dy, other] = gradients_of_readers(gradients);
+    if (!dy.defined()) return variable_list(6);
     const std::int64_t channels = x.size(1);
     const NormShape shape{x.numel() / channels, channels};
     const float* const mean = saved.data_ptr<float>();
