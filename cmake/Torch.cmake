@@ -78,7 +78,9 @@ if(EXISTS ${torch_include}/fmt/format.h AND NOT fmt_include STREQUAL torch_inclu
   target_compile_definitions(assay_torch INTERFACE FMT_HEADER_ONLY)
 endif()
 
-find_path(ASSAY_GLOO_INCLUDE gloo/config.h HINTS ${torch_include})
+# Only the Gloo that libtorch itself was built with: a PyTorch installation has its own inside and no
+# headers of it, and those of the distribution describe another version.
+find_path(ASSAY_GLOO_INCLUDE gloo/config.h PATHS ${torch_include} NO_DEFAULT_PATH)
 find_library(ASSAY_GLOO gloo HINTS ${torch_root}/lib)
 set(ASSAY_TORCH_GLOO OFF)
 if(ASSAY_GLOO_INCLUDE AND EXISTS ${torch_include}/torch/csrc/distributed/c10d/ProcessGroupGloo.hpp)

@@ -1,5 +1,3 @@
-#include <curand_kernel.h>
-
 #include "train/cuda/device.cuh"
 #include "train/cuda/layer_norm.h"
 
@@ -20,27 +18,49 @@ __device__ __forceinline__ float warp_sum(float value) {
   return value;
 }
 
-// 0 for what is dropped, 1 / (1 - rate) for the rest, for the pack of number `pack` in the matrix.
-template <typename T>
-__device__ __forceinline__ Floats<T> keep(const Dropout& dropout, std::int64_t pack) {
-  Floats<T> out;
-  if (dropout.rate <= 0) {
+// Philox 4×32 with 10 rounds (Salmon and others, 2011): 128 random bits for a counter and a key.
+__device__ __forceinline__ uint4 philox(uint4 counter, uint2 key) {
 #pragma unroll
-    for (int i = 0; i < kLanes<T>; ++i) out.value[i] = 1;
-    return out;
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = static_cast<std::uint64_t>(0xD2511F53U) * counter.x;
+    const std::uint64_t b = static_cast<std::uint64_t>(0xCD9E8D57U) * counter.z;
+    counter =
+        make_uint4(static_cast<unsigned>(b >> 32) ^ counter.y ^ key.x, static_cast<unsigned>(b),
+                   static_cast<unsigned>(a >> 32) ^ counter.w ^ key.y, static_cast<unsigned>(a));
+    key.x += 0x9E3779B9U;
+    key.y += 0xBB67AE85U;
   }
-  curandStatePhilox4_32_10_t state;
-  curand_init(dropout.seed, static_cast<unsigned long long>(pack), dropout.offset, &state);
-  const uint4 bits = curand4(&state);
+  return counter;
+}
+
+__device__ __forceinline__ unsigned low(std::uint64_t value) {
+  return static_cast<unsigned>(value);
+}
+__device__ __forceinline__ unsigned high(std::uint64_t value) {
+  return static_cast<unsigned>(value >> 32);
+}
+
+// Which elements of the pack of number `pack` in the matrix stay.
+template <typename T>
+__device__ __forceinline__ unsigned draw_kept(const Dropout& dropout, std::int64_t pack) {
+  const auto number = static_cast<std::uint64_t>(pack);
+  const uint4 bits =
+      philox(make_uint4(low(dropout.offset), high(dropout.offset), low(number), high(number)),
+             make_uint2(low(dropout.seed), high(dropout.seed)));
   const unsigned words[4] = {bits.x, bits.y, bits.z, bits.w};
   const auto threshold = static_cast<unsigned>(dropout.rate * 65536.0F + 0.5F);
-  const float scale = 1 / (1 - dropout.rate);
+  unsigned kept = 0;
 #pragma unroll
   for (int i = 0; i < kLanes<T>; ++i) {
     const unsigned draw = (words[i / 2] >> (i % 2 * 16)) & 0xffffU;
-    out.value[i] = draw < threshold ? 0.0F : scale;
+    kept |= draw < threshold ? 0U : 1U << i;
   }
-  return out;
+  return kept;
+}
+
+// 0 for what is dropped, 1 / (1 - rate) for the rest.
+__device__ __forceinline__ float factor(unsigned kept, int element, float scale) {
+  return (kept >> element & 1U) != 0 ? scale : 0.0F;
 }
 
 // Packs: how many packs of a row each lane holds.
@@ -49,7 +69,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     forward(const T* __restrict__ x, const T* __restrict__ h, std::int64_t rows, int columns,
             Dropout dropout, const float* __restrict__ weight, const float* __restrict__ bias,
             float epsilon, T* __restrict__ sum, T* __restrict__ y, float* __restrict__ means,
-            float* __restrict__ inverses) {
+            float* __restrict__ inverses, KeptBits* __restrict__ kept) {
   const int lane = threadIdx.x % kWarp;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
   if (row >= rows) return;
@@ -64,19 +84,24 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     in[p] = load_pack(x + at);
     more[p] = load_pack(h + at);
   }
+  const float scale = 1 / (1 - dropout.rate);
   Floats<T> s[Packs];
   float total = 0;
 #pragma unroll
   for (int p = 0; p < Packs; ++p) {
     const int pack = p * kWarp + lane;
     if (pack >= packs) continue;
-    const Floats<T> kept = keep<T>(dropout, row * packs + pack);
+    unsigned stays = ~0U;
+    if (dropout.rate > 0) {
+      stays = draw_kept<T>(dropout, row * packs + pack);
+      kept[row * packs + pack] = static_cast<KeptBits>(stays);
+    }
     const Floats<T> a = widen(in[p]);
     const Floats<T> b = widen(more[p]);
 #pragma unroll
     for (int i = 0; i < kLanes<T>; ++i) {
       // As it is stored, since backward sees no other.
-      s[p].value[i] = to_float(from_float<T>(a.value[i] + b.value[i] * kept.value[i]));
+      s[p].value[i] = to_float(from_float<T>(a.value[i] + b.value[i] * factor(stays, i, scale)));
       total += s[p].value[i];
     }
     store(sum + row * columns + pack * kLanes<T>, s[p]);
@@ -117,8 +142,9 @@ template <typename T, bool Two>
 __global__ void __launch_bounds__(kWidestBlock)
     backward(const T* __restrict__ dy, const T* __restrict__ other, const T* __restrict__ sum,
              const float* __restrict__ means, const float* __restrict__ inverses, std::int64_t rows,
-             int columns, Dropout dropout, const float* __restrict__ weight, T* __restrict__ dx,
-             T* __restrict__ dh, float* __restrict__ partial) {
+             int columns, const KeptBits* __restrict__ kept, float scale,
+             const float* __restrict__ weight, T* __restrict__ dx, T* __restrict__ dh,
+             float* __restrict__ partial) {
   __shared__ float shared[2][kWidestBlock / kWarp][2 * kRows];
   const int packs = columns / kLanes<T>;
   const int pack = threadIdx.x;
@@ -134,6 +160,7 @@ __global__ void __launch_bounds__(kWidestBlock)
     Floats<T> g[kRows] = {};
     Floats<T> normed[kRows] = {};
     float inverse[kRows] = {};
+    unsigned stays[kRows] = {};
     float sums[2 * kRows] = {};
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -147,6 +174,7 @@ __global__ void __launch_bounds__(kWidestBlock)
         for (int i = 0; i < kLanes<T>; ++i) g[r].value[i] += more.value[i];
       }
       const Floats<T> s = load(sum + at);
+      stays[r] = kept != nullptr ? kept[row * packs + pack] : ~0U;
       const float mean = means[row];
       inverse[r] = inverses[row];
 #pragma unroll
@@ -183,13 +211,12 @@ __global__ void __launch_bounds__(kWidestBlock)
       if (!active || row >= rows) continue;
       const float first = sums[2 * r] / static_cast<float>(columns);
       const float second = sums[2 * r + 1] / static_cast<float>(columns);
-      const Floats<T> kept = keep<T>(dropout, row * packs + pack);
       Floats<T> out;
       Floats<T> dropped;
 #pragma unroll
       for (int i = 0; i < kLanes<T>; ++i) {
         out.value[i] = inverse[r] * (g[r].value[i] - first - normed[r].value[i] * second);
-        dropped.value[i] = out.value[i] * kept.value[i];
+        dropped.value[i] = out.value[i] * factor(stays[r], i, scale);
         dh_bias.value[i] += dropped.value[i];
       }
       const std::int64_t at = row * columns + column;
@@ -242,14 +269,14 @@ void with_packs(Type type, std::int64_t columns, const F& f) {
 
 void add_norm_forward(Stream stream, Type type, const Matrix& matrix, const void* x, const void* h,
                       const Dropout& dropout, const float* weight, const float* bias, float epsilon,
-                      void* sum, void* y, float* mean, float* inverse) {
+                      void* sum, void* y, float* mean, float* inverse, KeptBits* kept) {
   with_packs(type, matrix.columns, [&](auto zero, auto packs) {
     using T = decltype(zero);
     const auto blocks = static_cast<unsigned>((matrix.rows + kWarps - 1) / kWarps);
     forward<T, decltype(packs)::value><<<blocks, kWarps * kWarp, 0, native(stream)>>>(
         static_cast<const T*>(x), static_cast<const T*>(h), matrix.rows,
         static_cast<int>(matrix.columns), dropout, weight, bias, epsilon, static_cast<T*>(sum),
-        static_cast<T*>(y), mean, inverse);
+        static_cast<T*>(y), mean, inverse, kept);
   });
   check_launch("add_norm_forward");
 }
@@ -261,7 +288,7 @@ std::int64_t add_norm_blocks(const Matrix& matrix) noexcept {
 
 void add_norm_backward(Stream stream, Type type, const Matrix& matrix, const void* dy,
                        const void* other, const void* sum, const float* mean, const float* inverse,
-                       const Dropout& dropout, const float* weight, void* dx, void* dh,
+                       const KeptBits* kept, float rate, const float* weight, void* dx, void* dh,
                        float* partial, float* dweight, float* dbias, float* dh_bias) {
   const std::int64_t blocks = add_norm_blocks(matrix);
   with_type(type, [&](auto zero) {
@@ -270,8 +297,8 @@ void add_norm_backward(Stream stream, Type type, const Matrix& matrix, const voi
     const auto launch = [&](auto kernel) {
       kernel<<<static_cast<unsigned>(blocks), threads * kWarp, 0, native(stream)>>>(
           static_cast<const T*>(dy), static_cast<const T*>(other), static_cast<const T*>(sum), mean,
-          inverse, matrix.rows, static_cast<int>(matrix.columns), dropout, weight,
-          static_cast<T*>(dx), static_cast<T*>(dh), partial);
+          inverse, matrix.rows, static_cast<int>(matrix.columns), rate > 0 ? kept : nullptr,
+          1 / (1 - rate), weight, static_cast<T*>(dx), static_cast<T*>(dh), partial);
     };
     if (other != nullptr)
       launch(backward<T, true>);

@@ -8,8 +8,7 @@ namespace assay::train::cuda {
 
 inline constexpr std::int64_t kWidestRow = 2048;
 
-/// Which elements are dropped: drawn anew for every element from (seed, offset), so that no mask
-/// has to be kept. The rate is exact to 2⁻¹⁶.
+/// Which elements are dropped: drawn from (seed, offset) by Philox. The rate is exact to 2⁻¹⁶.
 struct Dropout {
   float rate = 0;
   std::uint64_t seed = 0;
@@ -19,21 +18,27 @@ struct Dropout {
 /// How far a generator's offset has to move on for one call.
 inline constexpr std::uint64_t kDropoutOffset = 4;
 
+/// What is kept of a dropout for backward: a byte for `lanes(type)` elements, one bit each, set
+/// where the element stays. It costs a sixteenth of the activations, drawing again more than
+/// reading them.
+using KeptBits = std::uint8_t;
+
 /// sum = x + dropout(h); y = (sum - mean) · inverse · weight + bias, with mean and inverse
-/// (1 / √(variance + ε)) of each row, which are kept as `rows` floats each. `sum` may be h.
+/// (1 / √(variance + ε)) of each row, which are kept as `rows` floats each. `sum` may be h. `kept`
+/// has room for the matrix's elements / lanes(type), and may be null when the rate is 0.
 void add_norm_forward(Stream stream, Type type, const Matrix& matrix, const void* x, const void* h,
                       const Dropout& dropout, const float* weight, const float* bias, float epsilon,
-                      void* sum, void* y, float* mean, float* inverse);
+                      void* sum, void* y, float* mean, float* inverse, KeptBits* kept);
 
 /// Blocks of partial sums that add_norm_backward() leaves.
 [[nodiscard]] std::int64_t add_norm_blocks(const Matrix& matrix) noexcept;
 
 /// Of dy (plus `other` when given): dx, dh, and the sums over rows that are the gradients of weight
-/// and bias and of the bias that was added to h. `partial` has room for add_norm_blocks() × 3 ×
-/// columns floats.
+/// and bias and of the bias that was added to h. `kept` is what forward left for this rate.
+/// `partial` has room for add_norm_blocks() × 3 × columns floats.
 void add_norm_backward(Stream stream, Type type, const Matrix& matrix, const void* dy,
                        const void* other, const void* sum, const float* mean, const float* inverse,
-                       const Dropout& dropout, const float* weight, void* dx, void* dh,
+                       const KeptBits* kept, float rate, const float* weight, void* dx, void* dh,
                        float* partial, float* dweight, float* dbias, float* dh_bias);
 
 }  // namespace assay::train::cuda

@@ -45,6 +45,12 @@ cuda::Dropout draw(double rate, torch::Device device) {
   return dropout;
 }
 
+// Room for the bits that a dropout of this matrix keeps; none without one.
+torch::Tensor kept_bits(const torch::Tensor& matrix, float rate) {
+  const std::int64_t packs = matrix.numel() / cuda::lanes(cuda::type_of(matrix));
+  return torch::empty({rate > 0 ? packs : 0}, matrix.options().dtype(torch::kByte));
+}
+
 struct LinearHeads : torch::autograd::Function<LinearHeads> {
   static variable_list forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& weight, const torch::Tensor& bias,
@@ -141,16 +147,15 @@ struct LinearAddNorm : torch::autograd::Function<LinearAddNorm> {
     torch::Tensor sum = product(rows, rounded, bias);  // becomes the sum in place
     torch::Tensor y = torch::empty_like(sum);
     torch::Tensor statistics = cuda::floats(sum, {2, sum.size(0)});
-    cuda::add_norm_forward(cuda::current_stream(), cuda::type_of(sum), tokens_of(sum), x.data_ptr(),
-                           sum.data_ptr(), drawn, norm_weight.data_ptr<float>(),
-                           norm_bias.data_ptr<float>(), static_cast<float>(epsilon), sum.data_ptr(),
-                           y.data_ptr(), statistics.data_ptr<float>(),
-                           statistics.data_ptr<float>() + sum.size(0));
+    const torch::Tensor kept = kept_bits(sum, drawn.rate);
+    cuda::add_norm_forward(
+        cuda::current_stream(), cuda::type_of(sum), tokens_of(sum), x.data_ptr(), sum.data_ptr(),
+        drawn, norm_weight.data_ptr<float>(), norm_bias.data_ptr<float>(),
+        static_cast<float>(epsilon), sum.data_ptr(), y.data_ptr(), statistics.data_ptr<float>(),
+        statistics.data_ptr<float>() + sum.size(0), kept.data_ptr<cuda::KeptBits>());
     context->set_materialize_grads(false);
-    context->save_for_backward({rows, rounded, sum, statistics, norm_weight});
+    context->save_for_backward({rows, rounded, sum, statistics, norm_weight, kept});
     context->saved_data["rate"] = static_cast<double>(drawn.rate);
-    context->saved_data["seed"] = static_cast<std::int64_t>(drawn.seed);
-    context->saved_data["offset"] = static_cast<std::int64_t>(drawn.offset);
     context->saved_data["inner"] = h.size(-1);
     y = y.view(skip.sizes());
     return {y, y.detach()};
@@ -165,10 +170,8 @@ struct LinearAddNorm : torch::autograd::Function<LinearAddNorm> {
     const torch::Tensor& sum = saved[2];
     const torch::Tensor& statistics = saved[3];
     const torch::Tensor& norm_weight = saved[4];
-    cuda::Dropout dropout;
-    dropout.rate = static_cast<float>(context->saved_data["rate"].toDouble());
-    dropout.seed = static_cast<std::uint64_t>(context->saved_data["seed"].toInt());
-    dropout.offset = static_cast<std::uint64_t>(context->saved_data["offset"].toInt());
+    const torch::Tensor& kept = saved[5];
+    const auto rate = static_cast<float>(context->saved_data["rate"].toDouble());
 
     const torch::Tensor dy = flat(gradients[0]);
     const torch::Tensor other = gradients[1].defined() ? flat(gradients[1]) : torch::Tensor();
@@ -182,9 +185,9 @@ struct LinearAddNorm : torch::autograd::Function<LinearAddNorm> {
     cuda::add_norm_backward(
         cuda::current_stream(), cuda::type_of(sum), matrix, dy.data_ptr(),
         other.defined() ? other.data_ptr() : nullptr, sum.data_ptr(), statistics.data_ptr<float>(),
-        statistics.data_ptr<float>() + matrix.rows, dropout, norm_weight.data_ptr<float>(),
-        dx.data_ptr(), dh.data_ptr(), partial.data_ptr<float>(), out, out + matrix.columns,
-        out + 2 * matrix.columns);
+        statistics.data_ptr<float>() + matrix.rows, kept.data_ptr<cuda::KeptBits>(), rate,
+        norm_weight.data_ptr<float>(), dx.data_ptr(), dh.data_ptr(), partial.data_ptr<float>(), out,
+        out + matrix.columns, out + 2 * matrix.columns);
     std::vector<std::int64_t> shape = gradients[0].sizes().vec();
     const torch::Tensor dskip = dx.view(shape);
     shape.back() = context->saved_data["inner"].toInt();
