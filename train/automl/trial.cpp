@@ -13,6 +13,7 @@
 #include "core/time.h"
 #include "train/loop/device.h"
 #include "train/loop/images.h"
+#include "train/loop/step_graph.h"
 #include "train/loop/step_log.h"
 #include "train/loop/update.h"
 #include "train/optim/flat_parameters.h"
@@ -83,7 +84,8 @@ class TrialRunner::Training {
         callbacks_(callbacks),
         settings_(std::move(settings)),
         outcome_(outcome),
-        begin_ns_(begin_ns) {}
+        begin_ns_(begin_ns),
+        graph_(runner.device_, settings_.cuda_graph) {}
 
   void run();
 
@@ -93,6 +95,7 @@ class TrialRunner::Training {
   void inherit_weights(const Graph& graph);
   void train_epoch();
   void step();
+  [[nodiscard]] torch::Tensor backward(double scale);
   [[nodiscard]] double validate(int epoch);
   void check_ended() const {
     if (callbacks_.ended && callbacks_.ended()) throw Ended{};
@@ -112,6 +115,8 @@ class TrialRunner::Training {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Update> update_;
   std::unique_ptr<StepLog> steps_;
+  StepGraph graph_;
+  Images images_;
   ScheduleOptions schedule_;
   LoanRing<data::ImageLoan> loans_{kStepsInFlight + 1};
   std::int64_t step_ = 0;
@@ -159,33 +164,38 @@ void TrialRunner::Training::prepare() {
   });
 }
 
+torch::Tensor TrialRunner::Training::backward(double scale) {
+  torch::Tensor logits;
+  {
+    const AutocastScope autocast(runner_.device_, settings_.precision);
+    logits = model_->forward(images_.x);
+  }
+  const torch::Tensor loss =
+      torch::cross_entropy_loss(logits.to(torch::kFloat), images_.labels, {},
+                                torch::Reduction::Mean, -100, settings_.label_smoothing);
+  (scale == 1.0 ? loss : loss * scale).backward();
+  return loss.detach();
+}
+
 void TrialRunner::Training::step() {
   check_ended();
   ++step_;
   steps_->begin(step_);
   data::ImageLoan loan = loader_->next();
   if (!loan) throw Error(ErrorKind::internal, "the training data have ended");
-  const Images images = feed_->prepare(*loan);
+  images_ = feed_->prepare(*loan);
   const auto rows = static_cast<double>(loan->size);
   outcome_.done.trained += loan->size;
   if (!runner_.device_.is_cpu()) loans_.keep(std::move(loan));
   steps_->end(Phase::data);
   parameters_->zero_gradients();
-  torch::Tensor logits;
-  {
-    const AutocastScope autocast(runner_.device_, settings_.precision);
-    logits = model_->forward(images.x);
-  }
-  const torch::Tensor loss =
-      torch::cross_entropy_loss(logits.to(torch::kFloat), images.labels, {}, torch::Reduction::Mean,
-                                -100, settings_.label_smoothing);
-  const double scale = update_->loss_scale();
-  (scale == 1.0 ? loss : loss * scale).backward();
+  const torch::Tensor loss = graph_.run({&images_.x, &images_.labels}, update_->loss_scale(),
+                                        [this](double scale) { return backward(scale); });
   steps_->end(Phase::compute);
   const double rate = learning_rate(schedule_, step_);
   update_->apply(rate);
   steps_->end(Phase::optimizer);
-  steps_->end_step({rows, 0, rows * flops_}, loss.detach(), rate);
+  steps_->end_step({rows, 0, rows * flops_}, loss, rate);
   if (step_ == 1) parameters_->check_views();
 }
 

@@ -50,21 +50,32 @@ __device__ __forceinline__ float gelu_slope(float x) {
   return normal.below + x * kDensity * normal.bell;
 }
 
+// Packs that a thread has on the way from memory at a time.
+constexpr int kAhead = 4;
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     gelu_all(const T* __restrict__ x, std::int64_t packs, T* __restrict__ y) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-#pragma unroll 2
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs;
-       i += step) {
-    Floats<T> v = load(x + i * kLanes<T>);
+  const std::int64_t first =
+      static_cast<std::int64_t>(blockIdx.x) * blockDim.x * kAhead + threadIdx.x;
+  Pack<T> in[kAhead];
 #pragma unroll
-    for (int k = 0; k < kLanes<T>; ++k) v.value[k] = gelu<T>(v.value[k]);
-    store(y + i * kLanes<T>, v);
+  for (int k = 0; k < kAhead; ++k) {
+    const std::int64_t at = first + k * blockDim.x;
+    if (at < packs) in[k] = load_pack(x + at * kLanes<T>);
+  }
+#pragma unroll
+  for (int k = 0; k < kAhead; ++k) {
+    const std::int64_t at = first + k * blockDim.x;
+    if (at >= packs) continue;
+    Floats<T> v = widen(in[k]);
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) v.value[i] = gelu<T>(v.value[i]);
+    store(y + at * kLanes<T>, v);
   }
 }
 
-// Writes f(row, column) to out and adds it up over rows.
+// Writes f.value(f.read(row, column)) to out and adds it up over rows.
 template <typename T, typename F>
 __global__ void __launch_bounds__(kThreads)
     map_and_sum(F f, std::int64_t rows, std::int64_t columns, T* __restrict__ out,
@@ -73,13 +84,21 @@ __global__ void __launch_bounds__(kThreads)
       (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kLanes<T>;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * blockDim.y;
   Floats<T> sums[1] = {};
-#pragma unroll 2
-  for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * blockDim.y + threadIdx.y;
-       row < rows; row += step) {
-    const Floats<T> v = f(row, column);
-    store(out + row * columns + column, v);
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * blockDim.y + threadIdx.y;
+       first < rows; first += kAhead * step) {
+    typename F::In in[kAhead];
 #pragma unroll
-    for (int i = 0; i < kLanes<T>; ++i) sums[0].value[i] += v.value[i];
+    for (int k = 0; k < kAhead; ++k)
+      if (first + k * step < rows) in[k] = f.read(first + k * step, column);
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) {
+      const std::int64_t row = first + k * step;
+      if (row >= rows) continue;
+      const Floats<T> v = f.value(in[k]);
+      store(out + row * columns + column, v);
+#pragma unroll
+      for (int i = 0; i < kLanes<T>; ++i) sums[0].value[i] += v.value[i];
+    }
   }
   add_rows<T>(sums, partial, columns);
 }
@@ -104,13 +123,20 @@ void launch_map_and_sum(Stream stream, Type type, const Matrix& matrix, const F&
 
 template <typename T>
 struct GeluGradient {
+  struct In {
+    Pack<T> x;
+    Pack<T> dy;
+  };
   const T* x;
   const T* dy;
   std::int64_t columns;
-  __device__ __forceinline__ Floats<T> operator()(std::int64_t row, std::int64_t column) const {
+  __device__ __forceinline__ In read(std::int64_t row, std::int64_t column) const {
     const std::int64_t at = row * columns + column;
-    const Floats<T> v = load(x + at);
-    Floats<T> g = load(dy + at);
+    return {load_pack(x + at), load_pack(dy + at)};
+  }
+  __device__ __forceinline__ Floats<T> value(const In& in) const {
+    const Floats<T> v = widen(in.x);
+    Floats<T> g = widen(in.dy);
 #pragma unroll
     for (int i = 0; i < kLanes<T>; ++i) g.value[i] *= gelu_slope<T>(v.value[i]);
     return g;
@@ -119,22 +145,26 @@ struct GeluGradient {
 
 template <typename T>
 struct PackedHeads {
+  using In = Pack<T>;
   Heads heads;
-  __device__ __forceinline__ Floats<T> operator()(std::int64_t row, std::int64_t column) const {
+  __device__ __forceinline__ In read(std::int64_t row, std::int64_t column) const {
     const auto of_part = static_cast<int>(heads.heads * heads.width);
     const int part = static_cast<int>(column) / of_part;
     const int within = static_cast<int>(column) - part * of_part;
     const int head = within / static_cast<int>(heads.width);
     const int at = within - head * static_cast<int>(heads.width);
-    const std::int64_t item = row / heads.length;
-    const std::int64_t position = row - item * heads.length;
+    // Rows and lengths are below 2³¹; a division of 64 bits takes longer than the memory.
+    const auto length = static_cast<unsigned>(heads.length);
+    const unsigned item = static_cast<unsigned>(row) / length;
+    const unsigned position = static_cast<unsigned>(row) - item * length;
     // Chosen without an index that is known at run time only: that would go through memory.
     const auto of = [part](const auto& values) {
       return part == 0 ? values[0] : part == 1 ? values[1] : values[2];
     };
-    return load(static_cast<const T*>(of(heads.part)) + item * of(heads.batch_stride) +
-                head * of(heads.head_stride) + position * of(heads.position_stride) + at);
+    return load_pack(static_cast<const T*>(of(heads.part)) + item * of(heads.batch_stride) +
+                     head * of(heads.head_stride) + position * of(heads.position_stride) + at);
   }
+  __device__ __forceinline__ Floats<T> value(const In& in) const { return widen(in); }
 };
 
 }  // namespace
@@ -143,8 +173,8 @@ void gelu_forward(Stream stream, Type type, std::int64_t count, const void* x, v
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
     const std::int64_t packs = count / kLanes<T>;
-    const std::int64_t useful = (packs + kThreads - 1) / kThreads;
-    const auto blocks = static_cast<unsigned>(useful < kPassBlocks ? useful : kPassBlocks);
+    constexpr std::int64_t kEach = kThreads * kAhead;
+    const auto blocks = static_cast<unsigned>((packs + kEach - 1) / kEach);
     gelu_all<T><<<blocks, kThreads, 0, native(stream)>>>(static_cast<const T*>(x), packs,
                                                          static_cast<T*>(y));
   });

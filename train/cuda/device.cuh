@@ -3,6 +3,7 @@
 // What the kernels share: vector loads, shapes of grids, sums over rows. For .cu files.
 
 #include <cstdint>
+#include <type_traits>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -32,10 +33,11 @@ __device__ __forceinline__ __half from_float(float value) {
 template <typename T>
 inline constexpr int kLanes = 16 / static_cast<int>(sizeof(T));
 
-/// 16 bytes of activations.
+/// 16 bytes of activations, as they are in memory: 16-bit elements that lie in registers one by one
+/// would take twice as many.
 template <typename T>
 struct alignas(16) Pack {
-  T value[kLanes<T>];
+  unsigned word[4];
 };
 
 template <typename T>
@@ -53,8 +55,38 @@ template <typename T>
 __device__ __forceinline__ Floats<T> widen(const Pack<T>& pack) {
   Floats<T> out;
 #pragma unroll
-  for (int i = 0; i < kLanes<T>; ++i) out.value[i] = to_float(pack.value[i]);
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {  // the upper half of a float
+      out.value[2 * i] = __uint_as_float(pack.word[i] << 16);
+      out.value[2 * i + 1] = __uint_as_float(pack.word[i] & 0xffff0000U);
+    } else if constexpr (std::is_same_v<T, __half>) {
+      const float2 two = __half22float2(*reinterpret_cast<const __half2*>(&pack.word[i]));
+      out.value[2 * i] = two.x;
+      out.value[2 * i + 1] = two.y;
+    } else {
+      out.value[i] = __uint_as_float(pack.word[i]);
+    }
+  }
   return out;
+}
+
+template <typename T>
+__device__ __forceinline__ Pack<T> narrow(const Floats<T>& values) {
+  Pack<T> pack;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+      const __nv_bfloat162 two =
+          __floats2bfloat162_rn(values.value[2 * i], values.value[2 * i + 1]);
+      pack.word[i] = *reinterpret_cast<const unsigned*>(&two);
+    } else if constexpr (std::is_same_v<T, __half>) {
+      const __half2 two = __floats2half2_rn(values.value[2 * i], values.value[2 * i + 1]);
+      pack.word[i] = *reinterpret_cast<const unsigned*>(&two);
+    } else {
+      pack.word[i] = __float_as_uint(values.value[i]);
+    }
+  }
+  return pack;
 }
 
 template <typename T>
@@ -64,9 +96,7 @@ __device__ __forceinline__ Floats<T> load(const T* at) {
 
 template <typename T>
 __device__ __forceinline__ void store(T* at, const Floats<T>& values) {
-  Pack<T> pack;
-#pragma unroll
-  for (int i = 0; i < kLanes<T>; ++i) pack.value[i] = from_float<T>(values.value[i]);
+  const Pack<T> pack = narrow(values);
   *reinterpret_cast<int4*>(at) = *reinterpret_cast<const int4*>(&pack);
 }
 

@@ -1,3 +1,5 @@
+#include <cuda_pipeline.h>
+
 #include "train/cuda/device.cuh"
 #include "train/cuda/layer_norm.h"
 
@@ -10,6 +12,10 @@ constexpr unsigned kAll = 0xffffffffU;
 constexpr int kRows = 4;           // of backward, at a time
 constexpr int kWidestBlock = 512;  // kWidestRow floats
 constexpr int kBackwardBlocks = 132 * 4;
+
+// Arrays that backward reads: dy, sum and maybe a second gradient.
+template <bool Two>
+constexpr int kArrays = Two ? 3 : 2;
 
 __device__ __forceinline__ float warp_sum(float value) {
 #pragma unroll
@@ -44,9 +50,14 @@ __device__ __forceinline__ unsigned high(std::uint64_t value) {
 template <typename T>
 __device__ __forceinline__ unsigned draw_kept(const Dropout& dropout, std::int64_t pack) {
   const auto number = static_cast<std::uint64_t>(pack);
-  const uint4 bits =
-      philox(make_uint4(low(dropout.offset), high(dropout.offset), low(number), high(number)),
-             make_uint2(low(dropout.seed), high(dropout.seed)));
+  std::uint64_t seed = dropout.seed;
+  std::uint64_t offset = dropout.offset;
+  if (dropout.seed_at != nullptr) {
+    seed = static_cast<std::uint64_t>(*dropout.seed_at);
+    offset += static_cast<std::uint64_t>(*dropout.offset_at);
+  }
+  const uint4 bits = philox(make_uint4(low(offset), high(offset), low(number), high(number)),
+                            make_uint2(low(seed), high(seed)));
   const unsigned words[4] = {bits.x, bits.y, bits.z, bits.w};
   const auto threshold = static_cast<unsigned>(dropout.rate * 65536.0F + 0.5F);
   unsigned kept = 0;
@@ -136,8 +147,16 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   }
 }
 
+// What backward needs of a row, besides its elements.
+struct RowTerms {
+  float mean = 0;
+  float inverse = 0;
+  unsigned kept = 0;
+};
+
 // A thread holds one pack of columns, a block all of them, for kRows rows at a time: what belongs
-// to columns stays in registers, and the sums over a row cost one exchange for kRows rows.
+// to columns stays in registers, and the sums over a row cost one exchange for kRows rows. The next
+// rows are on their way to shared memory meanwhile, each pack to the thread that will read it.
 template <typename T, bool Two>
 __global__ void __launch_bounds__(kWidestBlock)
     backward(const T* __restrict__ dy, const T* __restrict__ other, const T* __restrict__ sum,
@@ -146,56 +165,80 @@ __global__ void __launch_bounds__(kWidestBlock)
              const float* __restrict__ weight, T* __restrict__ dx, T* __restrict__ dh,
              float* __restrict__ partial) {
   __shared__ float shared[2][kWidestBlock / kWarp][2 * kRows];
+  extern __shared__ int4 arriving[];  // [2][kArrays<Two>][kRows][threads]
   const int packs = columns / kLanes<T>;
   const int pack = threadIdx.x;
   const bool active = pack < packs;
   const int column = active ? pack * kLanes<T> : 0;
-  const Floats<T> w = load_columns<T>(weight, column);
-  Floats<T> dweight = {};
-  Floats<T> dbias = {};
-  Floats<T> dh_bias = {};
-  int turn = 0;
-  for (std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kRows; begin < rows;
-       begin += static_cast<std::int64_t>(gridDim.x) * kRows) {
-    Floats<T> g[kRows] = {};
-    Floats<T> normed[kRows] = {};
-    float inverse[kRows] = {};
-    unsigned stays[kRows] = {};
-    float sums[2 * kRows] = {};
+  const auto place = [&](int turn, int array, int r) {
+    return arriving + ((turn * kArrays<Two> + array) * kRows + r) * blockDim.x + threadIdx.x;
+  };
+  const auto arrived = [&](int turn, int array, int r) {
+    return widen(*reinterpret_cast<const Pack<T>*>(place(turn, array, r)));
+  };
+  const auto gradient = [&](int turn, int r) {
+    Floats<T> g = arrived(turn, 0, r);
+    if constexpr (Two) {
+      const Floats<T> more = arrived(turn, 2, r);
+#pragma unroll
+      for (int i = 0; i < kLanes<T>; ++i) g.value[i] += more.value[i];
+    }
+    return g;
+  };
+  const auto normalized = [&](int turn, int r, const RowTerms& terms) {
+    Floats<T> s = arrived(turn, 1, r);
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) s.value[i] = (s.value[i] - terms.mean) * terms.inverse;
+    return s;
+  };
+  RowTerms next[kRows];
+  const auto fetch = [&](std::int64_t begin, int turn) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const std::int64_t row = begin + r;
       if (!active || row >= rows) continue;
       const std::int64_t at = row * columns + column;
-      g[r] = load(dy + at);
-      if constexpr (Two) {
-        const Floats<T> more = load(other + at);
-#pragma unroll
-        for (int i = 0; i < kLanes<T>; ++i) g[r].value[i] += more.value[i];
-      }
-      const Floats<T> s = load(sum + at);
-      stays[r] = kept != nullptr ? kept[row * packs + pack] : ~0U;
-      const float mean = means[row];
-      inverse[r] = inverses[row];
-#pragma unroll
-      for (int i = 0; i < kLanes<T>; ++i) normed[r].value[i] = (s.value[i] - mean) * inverse[r];
+      __pipeline_memcpy_async(place(turn, 0, r), dy + at, sizeof(int4));
+      __pipeline_memcpy_async(place(turn, 1, r), sum + at, sizeof(int4));
+      if constexpr (Two) __pipeline_memcpy_async(place(turn, 2, r), other + at, sizeof(int4));
+      next[r] = {means[row], inverses[row], kept != nullptr ? kept[row * packs + pack] : ~0U};
     }
+    __pipeline_commit();
+  };
+  const Floats<T> w = load_columns<T>(weight, column);
+  Floats<T> dweight = {};
+  Floats<T> dbias = {};
+  Floats<T> dh_bias = {};
+  int turn = 0;
+  std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kRows;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kRows;
+  fetch(begin, turn);
+  for (; begin < rows; begin += step, turn ^= 1) {
+    RowTerms terms[kRows];
 #pragma unroll
-    for (int r = 0; r < kRows; ++r)
+    for (int r = 0; r < kRows; ++r) terms[r] = next[r];
+    // What was there has been used: each thread reads only what it has fetched itself.
+    fetch(begin + step, turn ^ 1);
+    __pipeline_wait_prior(1);
+    float sums[2 * kRows] = {};
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (!active || begin + r >= rows) continue;
+      const Floats<T> g = gradient(turn, r);
+      const Floats<T> normed = normalized(turn, r, terms[r]);
 #pragma unroll
       for (int i = 0; i < kLanes<T>; ++i) {
-        dweight.value[i] += g[r].value[i] * normed[r].value[i];
-        dbias.value[i] += g[r].value[i];
-        const float scaled = g[r].value[i] * w.value[i];
-        g[r].value[i] = scaled;
+        dweight.value[i] += g.value[i] * normed.value[i];
+        dbias.value[i] += g.value[i];
+        const float scaled = g.value[i] * w.value[i];
         sums[2 * r] += scaled;
-        sums[2 * r + 1] += scaled * normed[r].value[i];
+        sums[2 * r + 1] += scaled * normed.value[i];
       }
+    }
 #pragma unroll
     for (int k = 0; k < 2 * kRows; ++k) sums[k] = warp_sum(sums[k]);
     // Two buffers by turns: the next rows' sums may be written while these are still read.
     auto& buffer = shared[turn];
-    turn ^= 1;
     if (threadIdx.x % kWarp == 0)
 #pragma unroll
       for (int k = 0; k < 2 * kRows; ++k) buffer[threadIdx.x / kWarp][k] = sums[k];
@@ -211,12 +254,16 @@ __global__ void __launch_bounds__(kWidestBlock)
       if (!active || row >= rows) continue;
       const float first = sums[2 * r] / static_cast<float>(columns);
       const float second = sums[2 * r + 1] / static_cast<float>(columns);
+      // Once more from shared memory, which costs less than the registers to keep them.
+      const Floats<T> g = gradient(turn, r);
+      const Floats<T> normed = normalized(turn, r, terms[r]);
       Floats<T> out;
       Floats<T> dropped;
 #pragma unroll
       for (int i = 0; i < kLanes<T>; ++i) {
-        out.value[i] = inverse[r] * (g[r].value[i] - first - normed[r].value[i] * second);
-        dropped.value[i] = out.value[i] * factor(stays[r], i, scale);
+        out.value[i] =
+            terms[r].inverse * (g.value[i] * w.value[i] - first - normed.value[i] * second);
+        dropped.value[i] = out.value[i] * factor(terms[r].kept, i, scale);
         dh_bias.value[i] += dropped.value[i];
       }
       const std::int64_t at = row * columns + column;
@@ -294,16 +341,18 @@ void add_norm_backward(Stream stream, Type type, const Matrix& matrix, const voi
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
     const auto threads = static_cast<unsigned>((matrix.columns / kLanes<T> + kWarp - 1) / kWarp);
-    const auto launch = [&](auto kernel) {
-      kernel<<<static_cast<unsigned>(blocks), threads * kWarp, 0, native(stream)>>>(
+    const auto launch = [&](auto kernel, int arrays) {
+      const int arriving = 2 * arrays * kRows * static_cast<int>(threads * kWarp * sizeof(int4));
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, arriving);
+      kernel<<<static_cast<unsigned>(blocks), threads * kWarp, arriving, native(stream)>>>(
           static_cast<const T*>(dy), static_cast<const T*>(other), static_cast<const T*>(sum), mean,
           inverse, matrix.rows, static_cast<int>(matrix.columns), rate > 0 ? kept : nullptr,
           1 / (1 - rate), weight, static_cast<T*>(dx), static_cast<T*>(dh), partial);
     };
     if (other != nullptr)
-      launch(backward<T, true>);
+      launch(backward<T, true>, kArrays<true>);
     else
-      launch(backward<T, false>);
+      launch(backward<T, false>, kArrays<false>);
   });
   finish<<<gather_grid(matrix.columns), dim3(kGather, kGather), 0, native(stream)>>>(
       partial, blocks, matrix.columns, dweight, dbias, dh_bias);

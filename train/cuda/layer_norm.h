@@ -8,11 +8,15 @@ namespace assay::train::cuda {
 
 inline constexpr std::int64_t kWidestRow = 2048;
 
-/// Which elements are dropped: drawn from (seed, offset) by Philox. The rate is exact to 2⁻¹⁶.
+/// Which elements are dropped: drawn from (seed, offset) by Philox. The rate is exact to 2⁻¹⁶. In a
+/// CUDA graph, whose arguments stay the same, the seed is read from `seed_at`, and what is at
+/// `offset_at` is added to the offset.
 struct Dropout {
   float rate = 0;
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
+  const std::int64_t* seed_at = nullptr;
+  const std::int64_t* offset_at = nullptr;
 };
 
 /// How far a generator's offset has to move on for one call.

@@ -11,6 +11,9 @@
 #include <sched.h>
 
 #include "core/error.h"
+#if defined(ASSAY_TRAIN_CUDA)
+#include <c10/cuda/CUDAStream.h>
+#endif
 
 namespace assay::train {
 namespace {
@@ -45,6 +48,17 @@ int usable_cpus() {
   return 1;
 }
 
+// Only what runs on another stream can be captured as a graph.
+void leave_default_stream([[maybe_unused]] torch::Device device) {
+#if defined(ASSAY_TRAIN_CUDA)
+  if (c10::cuda::getCurrentCUDAStream(device.index()) !=
+      c10::cuda::getDefaultCUDAStream(device.index()))
+    return;
+  torch::cuda::synchronize(device.index());
+  c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, device.index()));
+#endif
+}
+
 }  // namespace
 
 torch::Device choose_device(const std::string& name, const Place& place) {
@@ -70,7 +84,10 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
                 "use fp32 or bf16, or a CUDA device");
   at::globalContext().setAllowTF32CuBLAS(precision == Precision::tf32);
   at::globalContext().setAllowTF32CuDNN(precision == Precision::tf32);
-  if (device.is_cuda()) at::globalContext().setBenchmarkCuDNN(true);
+  if (device.is_cuda()) {
+    at::globalContext().setBenchmarkCuDNN(true);
+    leave_default_stream(device);
+  }
   int count = static_cast<int>(threads);
   if (count == 0) {
     // Ranks on one machine share its CPUs; a launcher that binds them has shared them out already.
@@ -86,6 +103,14 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
       count);  // PyTorch's packages bring an OpenMP of their own beside the system's
 #endif
   return count;
+}
+
+void be_deterministic() {
+  // cuBLAS adds in a fixed order only with a workspace of a fixed size.
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::globalContext().setBenchmarkCuDNN(false);
+  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
 }
 
 std::shared_ptr<data::HostAllocator> batch_allocator(torch::Device device) {

@@ -18,6 +18,10 @@ namespace assay::train {
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
                    const Place& place);
 
+/// From now on the same computation gives the same bits on the same machine: only algorithms that
+/// add in a fixed order, and none chosen by its speed. Before the first computation on the device.
+void be_deterministic();
+
 /// Page-locked memory for batches that go to a CUDA device; ordinary memory for the CPU.
 [[nodiscard]] std::shared_ptr<data::HostAllocator> batch_allocator(torch::Device device);
 

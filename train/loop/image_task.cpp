@@ -44,6 +44,8 @@ class ImageTask final : public Task {
     return {rows, 0, rows * flops_};
   }
 
+  std::vector<torch::Tensor*> inputs() override { return {&current_.x, &current_.labels}; }
+
   torch::Tensor loss() override {
     torch::Tensor logits;
     {

@@ -159,6 +159,8 @@ Settings read_settings(const std::string& workload, Options& options) {
   s.threads = options.integer("threads", 0, 0, 4096);
   s.precision = read_precision(options);
   s.channels_last = options.flag("channels_last", true);
+  s.cuda_graph = options.flag("cuda_graph", true);
+  s.deterministic = options.flag("deterministic", false);
   s.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, kMany));
   s.batch_size = options.integer("batch_size", s.batch_size, 1, 1 << 24);
   s.accumulation = options.integer("accumulation", 1, 1, 1 << 20);

@@ -37,6 +37,8 @@ struct Settings {
   std::int64_t threads = 0;
   Precision precision = Precision::fp32;
   bool channels_last = true;
+  bool cuda_graph = true;  ///< on one rank
+  bool deterministic = false;
   std::uint64_t seed = 1;
   std::int64_t batch_size = 0;  ///< of one rank and one backward
   std::int64_t accumulation = 1;

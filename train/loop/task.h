@@ -49,6 +49,8 @@ class Task {
   [[nodiscard]] virtual data::Position position() const = 0;
   /// Takes the next training batch and sends it to the device.
   virtual BatchWork next() = 0;
+  /// The tensors of that batch that loss() reads, where it reads them.
+  [[nodiscard]] virtual std::vector<torch::Tensor*> inputs() = 0;
   /// The mean loss over the batch that next() took; float.
   [[nodiscard]] virtual torch::Tensor loss() = 0;
   /// Halves the batch that loss() sees; gives its new size, 0 when it cannot be halved.

@@ -56,6 +56,12 @@ class TextTask final : public Task {
     return work;
   }
 
+  std::vector<torch::Tensor*> inputs() override {
+    BertInput& input = current_.input;
+    return {&input.tokens, &input.segments, &input.mask,
+            &input.picked, &current_.words, &current_.next};
+  }
+
   torch::Tensor loss() override {
     BertOutput output;
     {

@@ -10,6 +10,7 @@
 #include "train/loop/checkpoint.h"
 #include "train/loop/device.h"
 #include "train/loop/runtime.h"
+#include "train/loop/step_graph.h"
 #include "train/loop/step_log.h"
 #include "train/loop/task.h"
 #include "train/loop/update.h"
@@ -28,9 +29,11 @@ class Trainer {
         begin_ns_(mono_now_ns()),
         device_(choose_device(settings.device, place)),
         threads_(prepare_device(device_, settings.precision, settings.threads, place)),
-        communicator_(place, device_, settings.communicator, end_with) {}
+        communicator_(place, device_, settings.communicator, end_with),
+        graph_(device_, settings.cuda_graph && communicator_.alone()) {}
 
   int run() {
+    if (settings_.deterministic) be_deterministic();
     try {
       return run_guarded();
     } catch (const Error& error) {
@@ -47,6 +50,7 @@ class Trainer {
   void step();
   void backward(bool last);
   bool evaluate();
+  [[nodiscard]] Evaluation evaluate_share();
   void save();
   void check_loss(std::int64_t step, double loss);
   [[noreturn]] void out_of_memory(const std::exception& error);
@@ -70,6 +74,7 @@ class Trainer {
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StepLog> steps_;
   std::unique_ptr<Update> update_;
+  StepGraph graph_;
   std::int64_t step_ = 0;
   std::int64_t last_step_ = 0;
   std::int64_t eval_every_ = 0;
@@ -143,13 +148,15 @@ void Trainer::backward(bool last) {
   work_.flops += batch_.flops;
   steps_->end(Phase::data);
   reducer_->begin(last);
-  torch::Tensor loss = task_->loss();
   // Each backward adds its part of the mean over all samples of all ranks.
   const double scale =
       update_->loss_scale() / static_cast<double>(settings_.accumulation * place_.world_size);
-  (scale == 1.0 ? loss : loss * scale).backward();
+  const torch::Tensor loss = graph_.run(task_->inputs(), scale, [this](double factor) {
+    const torch::Tensor mean = task_->loss();
+    (factor == 1.0 ? mean : mean * factor).backward();
+    return mean.detach();
+  });
   steps_->end(Phase::compute);
-  loss = loss.detach();
   loss_ = loss_.defined() ? loss_ + loss : loss;
 }
 
@@ -169,12 +176,22 @@ void Trainer::step() {
   steps_->end_step(work_, loss_, learning_rate(settings_.schedule, step_));
 }
 
+Evaluation Trainer::evaluate_share() {
+  try {
+    return task_->evaluate();
+  } catch (const std::exception& error) {
+    // A graph keeps memory that the evaluation may need; without one there would be enough.
+    if (!is_out_of_memory(error) || !graph_.release()) throw;
+  }
+  return task_->evaluate();
+}
+
 // Gives whether the target is reached; the same on all ranks.
 bool Trainer::evaluate() {
   steps_->flush();
   const std::int64_t begin = mono_now_ns();
   if (average_) average_->swap();
-  Evaluation total = task_->evaluate();
+  Evaluation total = evaluate_share();
   if (average_) average_->swap();
   total.counts = communicator_.sum(std::move(total.counts));
   total.sums = communicator_.sum(total.sums);
@@ -206,6 +223,7 @@ void Trainer::out_of_memory(const std::exception& error) {
   own_failure_ = true;
   std::string advice = "lower batch_size";
   if (device_.is_cuda()) {
+    graph_.release();
     // The largest half, quarter, … of the batch whose backward fits.
     loss_ = torch::Tensor();
     for (std::int64_t rows = task_->halve(); rows > 0; rows = task_->halve()) {
@@ -276,6 +294,7 @@ int Trainer::run_guarded() {
       {"skipped_steps", update_->scaler().skipped()},
       {"precision", std::string_view(precision)},
       {"device", std::string_view(device)},
+      {"cuda_graph", graph_.replayed()},
       {"threads", threads_}};
   for (const auto& [name, value] : qualities_) {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));

@@ -41,7 +41,15 @@ cuda::Dropout draw(double rate, torch::Device device) {
   const at::Generator generator = at::globalContext().defaultGenerator(device);
   auto* const engine = at::check_generator<at::CUDAGeneratorImpl>(generator);
   const std::lock_guard<std::mutex> lock(engine->mutex_);
-  std::tie(dropout.seed, dropout.offset) = engine->philox_engine_inputs(cuda::kDropoutOffset);
+  const at::PhiloxCudaState state = engine->philox_cuda_state(cuda::kDropoutOffset);
+  if (state.captured_) {
+    dropout.seed_at = state.seed_.ptr;
+    dropout.offset_at = state.offset_.ptr;
+    dropout.offset = state.offset_intragraph_;
+  } else {
+    dropout.seed = state.seed_.val;
+    dropout.offset = state.offset_.val;
+  }
   return dropout;
 }
 

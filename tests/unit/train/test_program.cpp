@@ -137,7 +137,8 @@ TEST_F(ProgramTest, StopsAtTheTargetAndSaysWhenItWasNotReached) {
 TEST_F(ProgramTest, AResumedTrainingGivesTheSameLosses) {
   for (const auto& [workload, base, extra] : {std::tuple{"resnet20", kImages, "ema_decay: 0.9\n"},
                                               std::tuple{"bert-tiny", kText, "dropout: 0.1\n"}}) {
-    const std::string text = std::string(base) + extra + "max_steps: 20\nepochs: 0\n";
+    const std::string text =
+        std::string(base) + extra + "max_steps: 20\nepochs: 0\ndeterministic: true\n";
     const CommandResult whole = train(workload, text);
     ASSERT_TRUE(whole.status.ok()) << whole.err;
     const std::string there =
