@@ -10,11 +10,14 @@ cd "$source_dir"
 if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source_dir" build/release/CMakeCache.txt; then
   echo "Configuring (build/release)"
   cmake --preset release --fresh -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF >/dev/null
+elif [ ! -x build/release/bin/assay-train ]; then
+  # There may be a libtorch now.
+  cmake --preset release >/dev/null
 fi
 echo "Building Assay (minutes the first time, seconds later)"
 cmake --build --preset release --target programs
 if [ ! -x build/release/bin/assay-train ] && [ $# -eq 0 ]; then
-  echo "note: there is no libtorch here, so the training cases are left out (see README)"
+  echo "note: there is no libtorch here, so the training cases are left out (docs/training.md says how to build them)"
   set -- --only 'null*' --only 'matmul*'
 fi
 exec build/release/bin/assay run "$@"

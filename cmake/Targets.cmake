@@ -5,11 +5,6 @@ function(assay_join name files)
   endif()
 endfunction()
 
-# assay_optimize_little(TARGET): for what calls others and computes nothing itself.
-function(assay_optimize_little name)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-endfunction()
-
 # assay_library(NAME [COLD] SOURCES ... DEPENDS ...): one folder of src/ is one static library. COLD
 # is what works for milliseconds in a whole run, while optimizing it takes minutes.
 function(assay_library name)

@@ -1,6 +1,7 @@
-# Finds libtorch: Debian's libtorch-dev, or the one inside a PyTorch installation when
-# CMAKE_PREFIX_PATH holds torch.utils.cmake_prefix_path. Not by find_package(Torch): that one fails
-# for a PyTorch with CUDA on a machine without the CUDA compiler, which nothing here needs.
+# Finds libtorch: the one inside a PyTorch installation when CMAKE_PREFIX_PATH holds
+# torch.utils.cmake_prefix_path, Debian's libtorch-dev, or the PyTorch of python3. Not by
+# find_package(Torch): that one fails for a PyTorch with CUDA on a machine without the CUDA compiler,
+# which nothing here needs.
 # Defines the target assay_torch and ASSAY_TORCH_FOUND, _VERSION, _CUDA, _NCCL, _GLOO.
 set(ASSAY_TRAIN AUTO CACHE STRING "Build assay-train, which needs libtorch: AUTO, ON or OFF")
 if(ASSAY_TRAIN_ALONE)
@@ -20,6 +21,15 @@ endforeach()
 # A root that was given wins over the distribution's.
 find_path(ASSAY_TORCH_API torch/torch.h HINTS ${torch_roots}
   PATH_SUFFIXES include/torch/csrc/api/include torch/csrc/api/include)
+# Not every release has a package (Ubuntu 24.04 has none). Nothing is imported: that takes seconds.
+if(NOT ASSAY_TORCH_API)
+  execute_process(OUTPUT_VARIABLE python_torch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
+    COMMAND python3 -c "import importlib.util as u; print(*u.find_spec('torch').submodule_search_locations)")
+  if(python_torch)
+    find_path(ASSAY_TORCH_API torch/torch.h HINTS ${python_torch}
+      PATH_SUFFIXES include/torch/csrc/api/include NO_DEFAULT_PATH)
+  endif()
+endif()
 if(ASSAY_TORCH_API)
   get_filename_component(torch_include "${ASSAY_TORCH_API}/../../../.." ABSOLUTE)
   get_filename_component(torch_root "${torch_include}/.." ABSOLUTE)
@@ -29,9 +39,8 @@ if(ASSAY_TORCH_API)
   find_library(ASSAY_TORCH_C10_CUDA c10_cuda HINTS ${torch_root} PATH_SUFFIXES lib)
 endif()
 if(NOT (ASSAY_TORCH_API AND ASSAY_TORCH_CPU AND ASSAY_TORCH_C10))
-  set(torch_advice "install libtorch-dev and libgloo-dev, or give "
+  string(CONCAT torch_advice "install libtorch-dev and libgloo-dev, or PyTorch for python3, or give "
     "-DCMAKE_PREFIX_PATH=$(python3 -c 'import torch; print(torch.utils.cmake_prefix_path)')")
-  list(JOIN torch_advice "" torch_advice)
   if(ASSAY_TRAIN STREQUAL "ON")
     message(FATAL_ERROR "assay-train needs libtorch, which was not found: ${torch_advice}")
   endif()

@@ -35,12 +35,37 @@ optional() { case " ${train[*]} ${cluster[*]} " in *" $1 "*) return 0 ;; *) retu
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
 
+# Whether this release has the package, as far as the lists at hand say.
+known() { [ -n "$(apt-cache show "$1" 2>/dev/null)" ]; }
+
+have_lists() { compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; }
+
+# What is left out when the release has no such package.
+leave_out() {
+  case "$1" in
+    libtorch-dev) echo "note: this release has no package libtorch-dev: the training workloads are built with a PyTorch (see docs/training.md), or left out" >&2 ;;
+    *) echo "note: this release has no package $1: going on without it" >&2 ;;
+  esac
+}
+
+# is_missing PACKAGE: asked for, not installed, and not left out.
+is_missing() {
+  ! installed "$1" || return 1
+  # Packages of libcurl exclude each other; any of them will do.
+  [ "$1" != libcurl4-openssl-dev ] || ! installed libcurl4-gnutls-dev || return 1
+  # Gloo is of use to libtorch alone, and brings a hundred packages.
+  [ "$1" != libgloo-dev ] || installed libtorch-dev || known libtorch-dev || ! have_lists || return 1
+}
+
 missing=()
 needed=()
 for package in "${wanted[@]}"; do
-  ! installed "$package" || continue
-  # Packages of libcurl exclude each other; any of them will do.
-  [ "$package" != libcurl4-openssl-dev ] || ! installed libcurl4-gnutls-dev || continue
+  is_missing "$package" || continue
+  # Asking for it again each time would take a minute, and root's password.
+  if optional "$package" && have_lists && ! known "$package"; then
+    leave_out "$package"
+    continue
+  fi
   missing+=("$package")
   optional "$package" || needed+=("$package")
 done
@@ -89,13 +114,14 @@ if [ ${#needed[@]} -gt 0 ] && ! install "${needed[@]}"; then
   echo "error: the packages could not be installed; see the lines above. Nothing was removed." >&2
   exit 3
 fi
+# The lists are new now.
 available=()
 for package in "${missing[@]}"; do
-  optional "$package" || continue
-  if [ -z "$(apt-cache show "$package" 2>/dev/null)" ]; then
-    echo "note: this release has no package $package; going on without it" >&2
-  else
+  optional "$package" && is_missing "$package" || continue
+  if known "$package"; then
     available+=("$package")
+  else
+    leave_out "$package"
   fi
 done
 [ ${#available[@]} -gt 0 ] || exit 0

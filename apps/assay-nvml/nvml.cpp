@@ -10,21 +10,9 @@
 
 namespace assay::nvml {
 
-namespace {
-
-// The part of NVML's public binary interface that is used here.
-using Return = int;
-using Device = void*;
-constexpr Return kSuccess = 0;
-constexpr Return kNotSupported = 3;
-constexpr Return kNoPermission = 4;
-constexpr Return kGpuIsLost = 15;
-constexpr unsigned kTemperatureGpu = 0;
-constexpr unsigned kClockSm = 1;
-constexpr unsigned kClockMem = 2;
-constexpr unsigned kUncorrected = 1;
-constexpr unsigned kVolatile = 0;
-
+// The part of NVML's public binary interface that is used here. Its structures are in a namespace
+// with a name: GCC 13 crashes on pointers to functions that take types of an unnamed one, where
+// several files are compiled at a time.
 struct Utilization {
   unsigned gpu;
   unsigned memory;
@@ -41,6 +29,20 @@ struct MemoryV2 {
   unsigned long long free;
   unsigned long long used;
 };
+
+namespace {
+
+using Return = int;
+using Device = void*;
+constexpr Return kSuccess = 0;
+constexpr Return kNotSupported = 3;
+constexpr Return kNoPermission = 4;
+constexpr Return kGpuIsLost = 15;
+constexpr unsigned kTemperatureGpu = 0;
+constexpr unsigned kClockSm = 1;
+constexpr unsigned kClockMem = 2;
+constexpr unsigned kUncorrected = 1;
+constexpr unsigned kVolatile = 0;
 constexpr unsigned kMemoryV2 = sizeof(MemoryV2) | (2U << 24);
 
 std::string library_path() {

@@ -138,7 +138,8 @@ TEST(HcclEnvironment, OfTheCloudFormNamesThePod) {
   cluster.plan.cluster.rank_table = "cloud";
   const Json table = parse_json(cluster.placement().files.at("hccl.json"), "x");
   const Environment env = cluster.rank(11);
-  EXPECT_EQ(env.at("RANK_ID"), table["group_list"][0]["instance_list"][1]["pod_name"]);
+  EXPECT_EQ(env.at("RANK_ID"),
+            table["group_list"][0]["instance_list"][1]["pod_name"].get<std::string>());
   EXPECT_EQ(env.at("DEVICE_INDEX"), "11");
   EXPECT_EQ(env.at("DEVICE_ID"), "3");
 }
