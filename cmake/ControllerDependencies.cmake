@@ -1,4 +1,5 @@
 # What all programs but assay-train need.
+find_package(CLI11 REQUIRED)
 find_package(CURL 7.85 REQUIRED)
 
 find_package(pugixml REQUIRED)

@@ -14,8 +14,9 @@ namespace assay::train::data {
 
 namespace {
 
-constexpr std::int64_t glyph_side = 32;
-constexpr std::int64_t glyph_classes = 10;
+constexpr std::int64_t glyph_side = 32;  // of one shape; images may be larger
+constexpr std::int64_t glyph_shapes = 10;
+constexpr std::int64_t most_classes = 1000;
 constexpr std::int64_t glyph_train_size = 8192;
 constexpr std::int64_t glyph_eval_size = 2000;
 
@@ -67,17 +68,38 @@ float luminance(const float (&colour)[3]) {
   return 0.299F * colour[0] + 0.587F * colour[1] + 0.114F * colour[2];
 }
 
-void draw(std::int64_t glyph, Random random, std::uint8_t* out) {
+// Digits of a number below `classes`, written with the shapes.
+std::int64_t digits_for(std::int64_t classes) {
+  return classes <= 10 ? 1 : classes <= 100 ? 2 : 3;
+}
+
+struct Digit {
+  std::int64_t shape = 0;
+  float x = 0;  // the centre
+  float y = 0;
+};
+
+// An image of `side` pixels with the `count` digits of `number`.
+void draw(std::int64_t number, std::int64_t count, std::int64_t side, Random random,
+          std::uint8_t* out) {
   float ground[3];
   float ink[3];
   do {  // until they can be told apart
     for (float& c : ground) c = static_cast<float>(random.uniform(10, 245));
     for (float& c : ink) c = static_cast<float>(random.uniform(10, 245));
   } while (std::abs(luminance(ground) - luminance(ink)) < 70);
-  const auto radius = static_cast<float>(random.uniform(9, 12));
-  const float reach = 0.5F * glyph_side - radius;
-  const float centre_x = 0.5F * glyph_side + static_cast<float>(random.uniform(-reach, reach));
-  const float centre_y = 0.5F * glyph_side + static_cast<float>(random.uniform(-reach, reach));
+  // A digit has a cell of its own, and is as large in it as a single one in its image.
+  const float cell = static_cast<float>(side) / static_cast<float>(count);
+  const float radius = static_cast<float>(random.uniform(9, 12)) * (cell / glyph_side);
+  const float reach = 0.5F * cell - radius;
+  Digit digits[3];
+  for (std::int64_t i = count - 1; i >= 0; --i, number /= glyph_shapes) {
+    Digit& digit = digits[i];
+    digit.shape = number % glyph_shapes;
+    digit.x =
+        (static_cast<float>(i) + 0.5F) * cell + static_cast<float>(random.uniform(-reach, reach));
+    digit.y = 0.5F * static_cast<float>(side) + static_cast<float>(random.uniform(-reach, reach));
+  }
   const double angle = random.uniform(-0.3, 0.3);
   const auto sine = static_cast<float>(std::sin(angle));
   const auto cosine = static_cast<float>(std::cos(angle));
@@ -85,12 +107,13 @@ void draw(std::int64_t glyph, Random random, std::uint8_t* out) {
 
   std::uint64_t bits = 0;
   int left = 0;
-  for (std::int64_t y = 0; y < glyph_side; ++y) {
-    for (std::int64_t x = 0; x < glyph_side; ++x, out += 3) {
-      const float dx = (static_cast<float>(x) + 0.5F - centre_x) / radius;
-      const float dy = (static_cast<float>(y) + 0.5F - centre_y) / radius;
+  for (std::int64_t y = 0; y < side; ++y) {
+    for (std::int64_t x = 0; x < side; ++x, out += 3) {
+      const Digit& digit = digits[x * count / side];
+      const float dx = (static_cast<float>(x) + 0.5F - digit.x) / radius;
+      const float dy = (static_cast<float>(y) + 0.5F - digit.y) / radius;
       const Point turned{cosine * dx + sine * dy, cosine * dy - sine * dx};
-      const float cover = std::clamp(0.5F - radius * shape(glyph, turned), 0.0F, 1.0F);
+      const float cover = std::clamp(0.5F - radius * shape(digit.shape, turned), 0.0F, 1.0F);
       for (int c = 0; c < 3; ++c) {
         if (left == 0) {
           bits = random.bits();
@@ -111,34 +134,37 @@ void draw(std::int64_t glyph, Random random, std::uint8_t* out) {
 
 class Glyphs final : public ImageSource {
  public:
-  Glyphs(std::uint64_t seed, bool train, std::int64_t size, double label_noise)
-      : seed_(Random(seed, 0x611F5u, train).bits()),
+  Glyphs(const ImageSetOptions& options, bool train, std::int64_t size)
+      : seed_(Random(options.seed, 0x611F5u, train).bits()),
+        classes_(options.classes == 0 ? glyph_shapes : options.classes),
+        side_(options.glyph_size),
         size_(size),
-        wrong_(std::llround(label_noise * static_cast<double>(size))),
+        wrong_(std::llround(options.label_noise * static_cast<double>(size))),
         class_order_(size, Random(seed_, 1).bits()),
         noise_order_(size, Random(seed_, 2).bits()) {}
 
   [[nodiscard]] std::int64_t size() const noexcept override { return size_; }
-  [[nodiscard]] ImageBatch::Shape shape() const noexcept override {
-    return {glyph_side, glyph_side, 3};
-  }
+  [[nodiscard]] ImageBatch::Shape shape() const noexcept override { return {side_, side_, 3}; }
   [[nodiscard]] std::unique_ptr<Reader<ImageBatch>> make_reader() const override;
   [[nodiscard]] std::int64_t wrong() const noexcept { return wrong_; }
+  [[nodiscard]] std::int64_t classes() const noexcept { return classes_; }
 
   [[nodiscard]] std::int64_t glyph(std::int64_t index) const noexcept {
-    return class_order_(index) % glyph_classes;
+    return class_order_(index) % classes_;
   }
   [[nodiscard]] std::int64_t label(std::int64_t index) const noexcept {
     const std::int64_t truth = glyph(index);
     if (noise_order_(index) >= wrong_) return truth;
-    return (truth + 1 + Random(seed_, 3, index).below(glyph_classes - 1)) % glyph_classes;
+    return (truth + 1 + Random(seed_, 3, index).below(classes_ - 1)) % classes_;
   }
   void draw_sample(std::int64_t index, std::uint8_t* out) const {
-    draw(glyph(index), Random(seed_, 4, index), out);
+    draw(glyph(index), digits_for(classes_), side_, Random(seed_, 4, index), out);
   }
 
  private:
   std::uint64_t seed_;
+  std::int64_t classes_;
+  std::int64_t side_;
   std::int64_t size_;
   std::int64_t wrong_;
   Permutation class_order_;
@@ -172,14 +198,19 @@ std::shared_ptr<const Glyphs> make(const ImageSetOptions& options, bool train) {
   if (!(options.label_noise >= 0 && options.label_noise <= 0.5))
     throw Error(ErrorKind::config, fmt::format("a label noise of {}", options.label_noise),
                 "data set glyphs", "use 0 to 0.5");
-  if (options.classes != 0 && options.classes != glyph_classes)
-    throw Error(ErrorKind::config,
-                fmt::format("the set has {} classes, not {}", glyph_classes, options.classes),
-                "data set glyphs");
+  if (options.classes != 0 && (options.classes < 2 || options.classes > most_classes))
+    throw Error(ErrorKind::config, fmt::format("{} classes", options.classes), "data set glyphs",
+                fmt::format("use 2 to {}, or 0 for {}", most_classes, glyph_shapes));
+  const std::int64_t least = glyph_side * digits_for(options.classes);
+  if (options.glyph_size < least || options.glyph_size > 4096 ||
+      options.glyph_size % glyph_side != 0)
+    throw Error(ErrorKind::config, fmt::format("a glyph_size of {}", options.glyph_size),
+                "data set glyphs",
+                fmt::format("use a multiple of {} from {} to 4096", glyph_side, least));
   const std::int64_t size = train
                                 ? glyph_set_size(options.train_size, glyph_train_size, "training")
                                 : glyph_set_size(options.eval_size, glyph_eval_size, "evaluation");
-  return std::make_shared<const Glyphs>(options.seed, train, size, options.label_noise);
+  return std::make_shared<const Glyphs>(options, train, size);
 }
 
 }  // namespace
@@ -188,8 +219,9 @@ ImageSet open_glyphs(const ImageSetOptions& options) {
   const std::shared_ptr<const Glyphs> train = make(options, true);
   const std::shared_ptr<const Glyphs> eval = make(options, false);
   ImageSet set;
-  set.info = {"glyphs", glyph_classes, glyph_side,   glyph_side, 3, {},
-              {},       train->size(), eval->size(), {}};
+  const ImageBatch::Shape shape = train->shape();
+  set.info = {"glyphs", train->classes(), shape.height, shape.width, 3, {},
+              {},       train->size(),    eval->size(), {}};
   measure_channels(*train, 1024, set.info.mean, set.info.std);
   const double best = 1 - static_cast<double>(eval->wrong()) / static_cast<double>(eval->size());
   set.info.best_accuracy =

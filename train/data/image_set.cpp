@@ -21,8 +21,14 @@ ImageSet open_image_set(const ImageSetOptions& options) {
   if (options.set == "glyphs") return open_glyphs(options);
   if (options.set == "cifar10") return open_cifar10(options);
   if (options.set == "mnist") return open_mnist(options);
-  if (options.set == "folder") return open_image_folder(options);
-  if (options.set == "tfrecord") return open_tfrecord(options);
+  if (options.set == "folder" || options.set == "tfrecord") {
+#if defined(ASSAY_TRAIN_JPEG)
+    return options.set == "folder" ? open_image_folder(options) : open_tfrecord(options);
+#else
+    throw Error(ErrorKind::environment, "this assay-train was built without libjpeg-turbo",
+                "data set " + options.set, "install libjpeg-dev and build it again");
+#endif
+  }
   throw Error(ErrorKind::config,
               fmt::format("unknown image set '{}'{}", printable(options.set),
                           did_you_mean(options.set, image_set_names())),

@@ -47,10 +47,12 @@ struct ImageSetOptions {
   /// Samples of the generated set; 0 is its default (8,192 and 2,000).
   std::int64_t train_size = 0;
   std::int64_t eval_size = 0;
+  /// Height and width of glyphs: a multiple of 32.
+  std::int64_t glyph_size = 32;
   /// Share of glyphs' labels that are wrong, 0…0.5.
   double label_noise = 0.05;
   /// How many classes the set must have; 0 takes what is there. "tfrecord" needs it (its files do
-  /// not say it) and takes 1000 for 0.
+  /// not say it) and takes 1000 for 0. glyphs has as many as it is asked for, 10 for 0.
   std::int64_t classes = 0;
   /// "tfrecord": the label of the first class; ImageNet's files count from 1.
   std::int64_t label_base = 1;

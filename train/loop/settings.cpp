@@ -81,6 +81,7 @@ void read_data(Settings& s, Options& options) {
   data::ImageSetOptions& images = s.images;
   images.set = options.choice("data", images.set, data::image_set_names());
   images.path = path;
+  images.glyph_size = options.integer("glyph_size", images.glyph_size, 32, 4096);
   images.classes = options.integer("classes", 0, 0, 1'000'000);
   images.image_size = options.integer("image_size", images.image_size, 16, 4096);
   images.augment = options.flag("augment", images.augment);

@@ -132,14 +132,57 @@ TEST(Glyphs, ShapesCanBeToldApart) {
   EXPECT_GT(right, 400);  // of 500, by a classifier that knows neither size nor turn; chance is 50
 }
 
+// A shape is known by how much of its cell it covers, wherever in the number it stands.
+TEST(Glyphs, AThousandClassesAreNumbersOfThreeShapes) {
+  ImageSetOptions options;
+  options.classes = 1000;
+  options.glyph_size = 96;
+  options.label_noise = 0;
+  options.train_size = 1000;
+  const ImageSet set = open_image_set(options);
+  EXPECT_EQ(set.info.classes, 1000);
+  EXPECT_EQ(set.info.height, 96);
+  const ImageBatch batch = read_all(*set.train);
+  std::array<std::array<double, 10>, 3> cover{};  // of a shape at a place, on the average
+  std::array<int, 1000> seen{};
+  for (std::int64_t i = 0; i < batch.size; ++i) {
+    const std::uint8_t* const image = batch.image(i);
+    ++seen[batch.labels[i]];
+    for (int place = 0; place < 3; ++place) {
+      int inked = 0;
+      for (int y = 0; y < 96; ++y)
+        for (int x = 32 * place; x < 32 * (place + 1); ++x) {
+          int distance = 0;
+          for (int c = 0; c < 3; ++c) distance += std::abs(image[(y * 96 + x) * 3 + c] - image[c]);
+          inked += distance > 110 ? 1 : 0;
+        }
+      const auto shape = batch.labels[i] / (place == 0 ? 100 : place == 1 ? 10 : 1) % 10;
+      cover[place][shape] += inked / 100.0;
+    }
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 1000);
+  for (int shape = 0; shape < 10; ++shape)
+    for (int place = 1; place < 3; ++place)
+      EXPECT_NEAR(cover[place][shape] / cover[0][shape], 1, 0.2) << shape << " at " << place;
+  EXPECT_GT(cover[0][2], 1.3 * cover[0][9]);  // a full square and an L
+}
+
 TEST(Glyphs, OptionsThatCannotBeAreRefused) {
   ImageSetOptions options;
   options.label_noise = 0.6;
   EXPECT_THAT(error_of([&] { return open_image_set(options); }).message(),
               HasSubstr("label noise of 0.6"));
   options = {};
-  options.classes = 100;
-  EXPECT_THAT(error_of([&] { return open_image_set(options); }).message(), HasSubstr("10 classes"));
+  options.classes = 1001;
+  EXPECT_THAT(error_of([&] { return open_image_set(options); }).message(),
+              HasSubstr("1001 classes"));
+  options.classes = 100;  // two digits do not fit into 32 pixels
+  EXPECT_THAT(error_of([&] { return open_image_set(options); }).message(),
+              HasSubstr("glyph_size of 32"));
+  options = {};
+  options.glyph_size = 100;
+  EXPECT_THAT(error_of([&] { return open_image_set(options); }).message(),
+              HasSubstr("glyph_size of 100"));
   options = {};
   options.set = "glyph";
   EXPECT_THAT(error_of([&] { return open_image_set(options); }).message(),
