@@ -68,9 +68,7 @@ class TextTask final : public Task {
       const AutocastScope autocast(device_, settings_.precision);
       output = model_->forward(current_.input);
     }
-    return torch::cross_entropy_loss(output.words.to(torch::kFloat), current_.words, {},
-                                     torch::Reduction::Mean, data::TextBatch::ignored,
-                                     settings_.label_smoothing) +
+    return word_loss(output, current_.words, data::TextBatch::ignored, settings_.label_smoothing) +
            torch::cross_entropy_loss(output.next.to(torch::kFloat), current_.next);
   }
 

@@ -33,9 +33,14 @@ struct BertInput {
 };
 
 struct BertOutput {
-  torch::Tensor words;  ///< logits [M, vocabulary] at the picked positions only
-  torch::Tensor next;   ///< logits [B, 2]
+  torch::Tensor words;         ///< logits [M, vocabulary] at the picked positions only
+  torch::Tensor padded_words;  ///< what `words` is the first columns of
+  torch::Tensor next;          ///< logits [B, 2]
 };
+
+/// The mean over the picked positions whose label is not `ignored`; float.
+[[nodiscard]] torch::Tensor word_loss(const BertOutput& output, const torch::Tensor& labels,
+                                      std::int64_t ignored, double smoothing);
 
 class BertLayerImpl : public torch::nn::Module {
  public:

@@ -3,6 +3,7 @@
 
 #include "train/models/bert.h"
 #include "train/models/cuda_dense.h"
+#include "train/models/cuda_loss.h"
 #include "train/models/cuda_norm.h"
 #include "train/models/cuda_stem.h"
 #include "train/models/norm_act.h"
@@ -235,6 +236,36 @@ TEST_P(Cuda, LinearAdditionAndNorm) {
     EXPECT_LT(distance(norm->weight.grad(), nw64.grad()), 3 * tolerance()) << width;
     EXPECT_LT(distance(norm->bias.grad(), nb64.grad()), 3 * tolerance()) << width;
   }
+}
+
+// The last columns are there for the product's sake, some rows have nothing to predict.
+TEST_P(Cuda, CrossEntropyOfPaddedLogits) {
+  for (const double smoothing : {0.0, 0.1}) {
+    for (const std::int64_t classes : {5, 1001, 30522}) {
+      const std::int64_t columns = (classes + 63) / 64 * 64;
+      const Tensor logits = leaf((4 * random({37, columns})).to(type()));
+      const Tensor labels =
+          torch::randint(0, classes, {37}, torch::TensorOptions(torch::kLong).device(torch::kCUDA));
+      labels.slice(0, 3, 9).fill_(-1);
+      ASSERT_TRUE(cuda_cross_entropy_fits(logits));
+      const Tensor loss = cuda_cross_entropy(logits, classes, labels, -1, smoothing);
+      (3 * loss).backward();
+      const Tensor exact_logits = exact(logits);
+      const Tensor expected = torch::cross_entropy_loss(exact_logits.narrow(1, 0, classes), labels,
+                                                        {}, torch::Reduction::Mean, -1, smoothing);
+      (3 * expected).backward();
+      EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-5 * expected.item<double>());
+      EXPECT_LT(distance(logits.grad(), exact_logits.grad()), tolerance()) << classes;
+      EXPECT_EQ(logits.grad().slice(0, 3, 9).abs().sum().item<double>(), 0);
+    }
+  }
+}
+
+TEST_P(Cuda, CrossEntropyOfALabelThatIsNoClassIsNotANumber) {
+  const Tensor logits = random({4, 64}, type());
+  const Tensor labels =
+      torch::full({4}, 60, torch::TensorOptions(torch::kLong).device(torch::kCUDA));
+  EXPECT_TRUE(std::isnan(cuda_cross_entropy(logits, 50, labels, -1, 0).item<double>()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Cuda,
