@@ -48,13 +48,19 @@ std::string missing_for_ssh() {
   return there ? "" : "openssh-server is not installed";
 }
 
-bool takes_connections(const std::string& address, int port) {
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+UniqueFd connect_to(const std::string& address, int port) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<std::uint16_t>(port));
-  if (::inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) return false;
-  return ::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+  if (::inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1 ||
+      ::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) != 0)
+    return {};
+  return fd;
+}
+
+bool takes_connections(const std::string& address, int port) {
+  return connect_to(address, port).get() >= 0;
 }
 
 void make_ssh_files(const fs::path& folder, int port) {
