@@ -8,9 +8,9 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
        libcurl4-openssl-dev libpugixml-dev librestinio-dev libhttp-parser-dev libsqlite3-dev)
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
-test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema clang-format)
+test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil clang-format)
 # Real daemons that the end-to-end tests start for themselves; never left running.
-cluster=(openssh-client openssh-server munge slurm-wlm podman runc busybox-static prometheus)
+cluster=(openssh-client openssh-server iproute2 munge slurm-wlm podman runc busybox-static prometheus)
 lint=(clang clang-tidy)
 
 wanted=()

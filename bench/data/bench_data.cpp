@@ -164,7 +164,10 @@ void through_loader(benchmark::State& state,
   options.batch_size = 256;
   options.threads = state.range(0);
   data::Loader<Batch> loader(source, options);
-  for (auto _ : state) benchmark::DoNotOptimize(loader.next()->size);
+  for (auto _ : state) {
+    std::int64_t size = loader.next()->size;
+    benchmark::DoNotOptimize(size);
+  }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * 256);
 }
 

@@ -48,13 +48,19 @@ std::string missing_for_ssh() {
   return there ? "" : "openssh-server is not installed";
 }
 
-bool takes_connections(const std::string& address, int port) {
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+UniqueFd connect_to(const std::string& address, int port) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<std::uint16_t>(port));
-  if (::inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) return false;
-  return ::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+  if (::inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1 ||
+      ::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) != 0)
+    return {};
+  return fd;
+}
+
+bool takes_connections(const std::string& address, int port) {
+  return connect_to(address, port).get() >= 0;
 }
 
 void make_ssh_files(const fs::path& folder, int port) {
@@ -73,8 +79,10 @@ void make_ssh_files(const fs::path& folder, int port) {
 pid_t start_sshd(const fs::path& folder, const fs::path& log,
                  const std::vector<std::string>& prefix) {
   std::vector<std::string> words = prefix;
-  for (const std::string& word : {std::string(kSshd), std::string("-D"), std::string("-e"),
-                                  std::string("-f"), (folder / "sshd_config").string()})
+  // Not -e: with its words on standard error Ubuntu's OpenSSH 9.6 forgets whom MaxStartups counts.
+  for (const std::string& word :
+       {std::string(kSshd), std::string("-D"), std::string("-E"), log.string(), std::string("-f"),
+        (folder / "sshd_config").string()})
     words.push_back(word);
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -82,7 +90,7 @@ pid_t start_sshd(const fs::path& folder, const fs::path& log,
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     ::setsid();
-    ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
+    ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644), STDERR_FILENO);
     ::execvp(argv[0], argv.data());
     ::_exit(127);
   }

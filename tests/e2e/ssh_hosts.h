@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "core/files.h"
 #include "harness.h"
 
 namespace assay::e2e {
@@ -23,6 +24,8 @@ void kill_sshd(pid_t pid);
                                        const std::string& more = {});
 /// Why there can be no sshd on this machine; empty: there can.
 [[nodiscard]] std::string missing_for_ssh();
+/// A connection to this address; none (-1) when nobody takes it.
+[[nodiscard]] UniqueFd connect_to(const std::string& address, int port);
 /// Whether somebody takes connections at this address.
 [[nodiscard]] bool takes_connections(const std::string& address, int port);
 

@@ -184,7 +184,8 @@ TEST_F(RendezvousCommands, ARoundsRanksFindTheFilesThatTheDryRunShowed) {
   for (const char* rank : {"0", "1", "2", "3"}) {
     ASSERT_TRUE(fs::exists(folder_ / (std::string("table-") + rank))) << rank;
     EXPECT_EQ(read_json(folder_ / (std::string("table-") + rank)), files["hccl.json"]);
-    EXPECT_EQ(read_file(folder_ / (std::string("hosts-") + rank)), files["hostfile"]);
+    EXPECT_EQ(read_file(folder_ / (std::string("hosts-") + rank)),
+              files["hostfile"].get<std::string>());
   }
   EXPECT_EQ(files["hostfile"], "node1 slots=2\nnode2 slots=2\n");
 }

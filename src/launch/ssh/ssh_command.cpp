@@ -82,13 +82,17 @@ std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& co
 }
 
 bool may_pass(const std::string& words) {
+  const auto say = [&words](const char* sign) { return words.find(sign) != std::string::npos; };
   // A host where nobody listens refuses instead: that does not pass.
-  if (words.find("Connection refused") != std::string::npos) return false;
+  if (say("Connection refused") || say("Permission denied") || say("Host key verification failed"))
+    return false;
   for (const char* sign : {"kex_exchange_identification", "ssh_exchange_identification",
                            "Exceeded MaxStartups", "Not allowed at this time",
+                           // All that OpenSSH 9.6 says when it is turned away.
+                           "Connection closed by ",
                            // What the kernel says for seconds after a link has come back.
                            "No route to host"})
-    if (words.find(sign) != std::string::npos) return true;
+    if (say(sign)) return true;
   return false;
 }
 

@@ -82,10 +82,13 @@ TEST(SshCommand, OnlyTroubleThatMayPassIsWorthAnotherAttempt) {
   EXPECT_TRUE(
       may_pass("ended with exit 255: kex_exchange_identification: read: Connection reset by peer"));
   EXPECT_TRUE(may_pass("Exceeded MaxStartups"));
+  EXPECT_TRUE(may_pass("ended with exit 255: Connection closed by 10.0.0.1 port 22"));
   EXPECT_TRUE(may_pass("ssh: connect to host n1 port 22: No route to host"));
   EXPECT_FALSE(may_pass("ssh: connect to host n1 port 22: Connection refused"));
   EXPECT_FALSE(may_pass("bench@n1: Permission denied (publickey)."));
   EXPECT_FALSE(may_pass("Host key verification failed."));
+  EXPECT_FALSE(
+      may_pass("j1: Permission denied (publickey).\nConnection closed by UNKNOWN port 65535"));
 }
 
 TEST(SshLauncher, WaitsLongerFromAttemptToAttemptWithinTheConnectTimeout) {
