@@ -180,6 +180,24 @@ TEST(Mnist, ReadsImagesLabelsAndStatistics) {
   EXPECT_NEAR(set.info.std[0], std::sqrt(squares / (4 * 784) - mean * mean), 1e-6);
 }
 
+TEST(Mnist, AnImageSmallerThanItsShiftIsMovedOutOfSight) {
+  const assay::testing::TemporaryFolder folder;
+  for (const std::string split : {"train", "t10k"}) {
+    write(folder.path() / (split + "-images-idx3-ubyte"),
+          idx({1, 1, 1}, std::string(1, static_cast<char>(200))));
+    write(folder.path() / (split + "-labels-idx1-ubyte"), idx({1}, std::string(1, '\0')));
+  }
+  const ImageSet set = open_image_set(options_for("mnist", folder.path()));
+  ImageBatch batch(set.train->shape(), 1, heap_allocator());
+  const auto reader = set.train->make_reader();
+  std::set<int> seen;
+  for (std::int64_t epoch = 0; epoch < 200; ++epoch) {
+    reader->read({0, epoch, 1}, batch, 0);
+    seen.insert(batch.pixels[0]);
+  }
+  EXPECT_EQ(seen, (std::set<int>{0, 200}));
+}
+
 TEST(Mnist, CompressedFilesAreToBeUnpacked) {
   const assay::testing::TemporaryFolder folder;
   write(folder.path() / "train-images-idx3-ubyte.gz", "\x1f\x8b");
