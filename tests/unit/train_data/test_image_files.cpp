@@ -3,6 +3,7 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "temporary_folder.h"
 #include "train/data/cifar.h"
@@ -196,6 +197,17 @@ TEST(Mnist, AnImageSmallerThanItsShiftIsMovedOutOfSight) {
     seen.insert(batch.pixels[0]);
   }
   EXPECT_EQ(seen, (std::set<int>{0, 200}));
+}
+
+TEST(Cifar10, AFileThatIsAPipeIsAnErrorAndNotWaitedFor) {
+  const assay::testing::TemporaryFolder folder;
+  write_cifar(folder.path());
+  const std::filesystem::path pipe = folder.path() / "data_batch_2.bin";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(
+      error_of([&] { return open_image_set(options_for("cifar10", folder.path())); }).what(),
+      HasSubstr("data_batch_2.bin: this is not a regular file"));
 }
 
 TEST(Mnist, CompressedFilesAreToBeUnpacked) {
