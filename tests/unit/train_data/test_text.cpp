@@ -253,6 +253,21 @@ TEST_F(TextFolderTest, TrainAndValFoldersAreTheSplits) {
   EXPECT_EQ(again.info.vocabulary, set.info.vocabulary);
 }
 
+TEST_F(TextFolderTest, AFileWithZeroBytesIsNamed) {
+  fill();
+  write(folder_.path() / "utf16.txt", std::string("h\0i\0", 4));
+  EXPECT_THAT(error_of([&] { return open_text_set(options()); }).what(),
+              HasSubstr("utf16.txt: the file holds zero bytes"));
+}
+
+// A model that predicts [UNK] everywhere would be nearly always right.
+TEST_F(TextFolderTest, AVocabularyThatDoesNotKnowTheTextIsAnError) {
+  fill();
+  write(folder_.path() / "vocab/vocab", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n");
+  EXPECT_THAT(error_of([&] { return open_text_set(options()); }).what(),
+              HasSubstr("of the text's tokens are not in the vocabulary"));
+}
+
 TEST_F(TextFolderTest, FoldersWithoutTextAreExplained) {
   const auto message = [&] { return error_of([&] { return open_text_set(options()); }).message(); };
   EXPECT_THAT(message(), HasSubstr("no .txt files"));
