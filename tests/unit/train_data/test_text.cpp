@@ -158,6 +158,20 @@ TEST(LearnVocabulary, EveryWordOfTheTextCanBeWrittenWithIt) {
   }
 }
 
+TEST(LearnVocabulary, ASmallOneHasTheMostFrequentCharacters) {
+  WordCounts words{{"zyx", 100}};
+  for (char c = 'a'; c <= 'w'; ++c) words[std::string(2, c)] = 1;
+  const std::vector<std::string> tokens = learn_vocabulary(words, 8);
+  EXPECT_THAT(tokens, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##x", "##y", "z"));
+}
+
+// They are unknown whatever is learnt; a file of one line would be merged for hours.
+TEST(LearnVocabulary, WordsThatAreTooLongAreNotLookedAt) {
+  const std::vector<std::string> tokens =
+      learn_vocabulary({{"ab", 3}, {std::string(1'000'000, 'q'), 1}}, 100);
+  EXPECT_THAT(tokens, ::testing::Not(::testing::Contains(HasSubstr("q"))));
+}
+
 class TextFolderTest : public ::testing::Test {
  protected:
   void fill() {
