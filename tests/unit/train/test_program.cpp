@@ -183,6 +183,13 @@ TEST_F(ProgramTest, ALossThatIsNotFiniteEndsTheTrainingWithTheLastGoodCheckpoint
   EXPECT_TRUE(events(result, "FINISHED").empty());
 }
 
+TEST_F(ProgramTest, TextIsTrainedInBf16OnTheCpu) {
+  const CommandResult result =
+      train("bert-tiny", std::string(kText) + "max_steps: 2\nprecision: bf16\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  EXPECT_EQ(events(result, "STEP_END").size(), 2);
+}
+
 TEST_F(ProgramTest, ABatchLargerThanTheDataIsAnError) {
   const CommandResult result =
       train("resnet20", std::string(kImages) + "max_steps: 1\n" + "accumulation: 2\n");
