@@ -189,3 +189,4 @@ Settings read_settings(const std::string& workload, Options& options) {
 }
 
 }  // namespace assay::train
+  s.communicator.membership.terms = "workload: " + workload + "\n" + options.terms();

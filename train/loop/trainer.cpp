@@ -88,6 +88,7 @@ void Trainer::prepare() {
   parameters_ = std::make_unique<FlatParameters>(task_->model(),
                                                  settings_.channels_last && !settings_.is_text);
   communicator_.broadcast(parameters_->values());
+  communicator_.agree("a model whose number of parameters is", parameters_->count());
   for (torch::Tensor& buffer : task_->model().buffers()) communicator_.broadcast(buffer);
   reducer_ = std::make_unique<GradientReducer>(*parameters_, communicator_, settings_.bucket_bytes);
   optimizer_ = std::make_unique<Optimizer>(*parameters_, settings_.optimizer);
@@ -110,7 +111,9 @@ void Trainer::prepare() {
       }
   }
   task_->start(start);
+  communicator_.agree("its newest checkpoint at step", step_);
 
+  communicator_.agree("data whose number of batches is", task_->batches_per_epoch());
   const std::int64_t per_epoch =
       std::max<std::int64_t>(1, task_->batches_per_epoch() / settings_.accumulation);
   last_step_ = settings_.max_steps;

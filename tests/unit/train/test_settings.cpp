@@ -71,6 +71,19 @@ TEST(SettingsTest, ValuesOutOfRangeAreErrorsAtTheirPlace) {
   EXPECT_THAT(error_of("resnet20", "resume: true"), HasSubstr("need 'checkpoint'"));
 }
 
+TEST(SettingsTest, RanksNeedTheSameTermsButNotTheSamePaths) {
+  const auto terms = [](const std::string& text) {
+    return read("resnet50", text).communicator.membership.terms;
+  };
+  const std::string plain = terms("{}");
+  EXPECT_THAT(plain, HasSubstr("workload: resnet50\n"));
+  EXPECT_THAT(plain, HasSubstr("\nbatch_size: 32\n"));
+  EXPECT_EQ(terms("batch_size: 32"), plain);
+  EXPECT_NE(terms("batch_size: 33"), plain);
+  EXPECT_NE(terms("milestones: [0.5]"), plain);
+  EXPECT_EQ(terms("path: /elsewhere\nthreads: 3\nloader_threads: 2\ncheckpoint: c\n"), plain);
+}
+
 TEST(SettingsTest, WarmUpStepsReplaceWarmUpEpochs) {
   EXPECT_GT(read("resnet20", "{}").warmup_epochs, 0);
   const Settings settings = read("resnet20", "warmup_steps: 7");
