@@ -49,6 +49,7 @@ class Trainer {
   bool evaluate();
   void save();
   void check_loss(std::int64_t step, double loss);
+  [[noreturn]] void not_finite(const std::string& what);
   [[noreturn]] void out_of_memory(const std::exception& error);
   [[nodiscard]] Progress progress() const;
   [[nodiscard]] TrainingState state() {
@@ -131,6 +132,11 @@ void Trainer::prepare() {
 
 void Trainer::check_loss(std::int64_t step, double loss) {
   if (std::isfinite(loss)) return;
+  if (checkpoints_) checkpoints_->withdraw(step - 1);  // whose parameters gave this loss
+  not_finite(fmt::format("the loss of step {} is {}", step, loss));
+}
+
+void Trainer::not_finite(const std::string& what) {
   own_failure_ = true;
   throw Error(ErrorKind::round_failed,
               fmt::format("the loss of step {} is {}; last good checkpoint: {}", step, loss,
@@ -192,6 +198,9 @@ bool Trainer::evaluate() {
     values.emplace_back(names.back(), value);
   }
   log_.evaluate(values, taken, step_);
+  for (const auto& [name, value] : qualities_)
+    if (!std::isfinite(value))
+      not_finite(fmt::format("the evaluation's {} after step {} is {}", name, step_, value));
   return settings_.target > 0 && qualities_.front().second >= settings_.target;
 }
 
@@ -202,6 +211,9 @@ Progress Trainer::progress() const {
 
 void Trainer::save() {
   steps_->flush();  // a loss that is not finite ends the training before its state is kept
+  // The loss was computed before the update.
+  if (!parameters_->values().isfinite().all().item<bool>())
+    not_finite(fmt::format("the parameters are not finite after step {}", step_));
   checkpoints_->save(state(), progress());
 }
 

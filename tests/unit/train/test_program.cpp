@@ -1,6 +1,7 @@
 // assay-train as a launcher starts it: small trainings, what they log, and how they fail.
 #include <fstream>
 #include <future>
+#include <set>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -173,14 +174,74 @@ TEST_F(ProgramTest, ACheckpointOfAnotherModelIsAnError) {
 }
 
 TEST_F(ProgramTest, ALossThatIsNotFiniteEndsTheTrainingWithTheLastGoodCheckpoint) {
-  const CommandResult result = train(
-      "resnet20", std::string(kImages) + "max_steps: 40\nepochs: 0\nlearning_rate: 1000000\n" +
-                      "optimizer: adamw\ncheckpoint_every: 1\ncheckpoint: " +
-                      (folder_.path() / "c").string() + "\n");
+  const std::string text = std::string(kImages) + "epochs: 0\noptimizer: adamw\ncheckpoint: " +
+                           (folder_.path() / "c").string() + "\n";
+  ASSERT_TRUE(train("resnet20", text + "max_steps: 1\n").status.ok());
+  const CommandResult result =
+      train("resnet20", text + "max_steps: 40\nlearning_rate: 1000000\nresume: true\n");
   EXPECT_EQ(result.status.code, 5) << result.err;
   EXPECT_THAT(result.err, HasSubstr("the loss of step "));
-  EXPECT_THAT(result.err, HasSubstr("last good checkpoint: step "));
+  EXPECT_THAT(result.err, HasSubstr("last good checkpoint: step 1 "));
   EXPECT_TRUE(events(result, "FINISHED").empty());
+}
+
+// The loss of a step is that of the parameters before it, and says nothing of those after it.
+TEST_F(ProgramTest, ATrainingThatDivergedIsResumedFromParametersThatAreGood) {
+  const std::string text = std::string(kImages) + "max_steps: 40\nepochs: 0\ncheckpoint: " +
+                           (folder_.path() / "c").string() + "\n";
+  for (const char* optimizer : {"sgd", "adamw"}) {
+    const std::string method = std::string("optimizer: ") + optimizer + "\n";
+    const CommandResult diverged =
+        train("resnet20", text + method + "learning_rate: 1000000\ncheckpoint_every: 1\n");
+    EXPECT_EQ(diverged.status.code, 5) << diverged.err;
+    const CommandResult resumed =
+        train("resnet20", text + method + "learning_rate: 0\nresume: true\n");
+    ASSERT_FALSE(events(resumed, "STEP_END").empty()) << resumed.err;
+    const Json step = events(resumed, "STEP_END")[0];
+    EXPECT_TRUE(step.at("value").at("loss").is_number());
+    EXPECT_THAT(diverged.err, HasSubstr("last good checkpoint: step " +
+                                        std::to_string(step.at("step").get<int>() - 1) + " "));
+  }
+}
+
+TEST_F(ProgramTest, ADiskWithoutRoomForACheckpointIsAnErrorThatLeavesTheOldOne) {
+  const std::string text = std::string(kImages) +
+                           "epochs: 0\ncheckpoint: " + (folder_.path() / "c").string() +
+                           "\nresume: true\n";
+  ASSERT_TRUE(train("resnet20", text + "max_steps: 1\n").status.ok());
+  // A file may have 1 MiB; without the trap the signal would end the process.
+  const CommandResult full = run_command({"bash", "-c", "trap '' XFSZ; ulimit -f 1024; exec \"$@\"",
+                                          "bash", std::string(ASSAY_BIN_DIR) + "/assay-train",
+                                          "resnet20", "--config", config(text + "max_steps: 2\n")},
+                                         {});
+  EXPECT_EQ(full.status.code, 3) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("model.pt: a checkpoint cannot be written: File too large"));
+  const CommandResult resumed = train("resnet20", text + "max_steps: 2\n");
+  EXPECT_TRUE(resumed.status.ok()) << resumed.err;
+  EXPECT_EQ(events(resumed, "STEP_END")[0].at("step"), 2);
+}
+
+TEST_F(ProgramTest, AFolderThatCheckpointsCannotGoToIsAnErrorBeforeTheFirstStep) {
+  std::ofstream(folder_.path() / "file") << "x";
+  const CommandResult result = train(
+      "resnet20", std::string(kImages) +
+                      "max_steps: 1\ncheckpoint: " + (folder_.path() / "file/c").string() + "\n");
+  EXPECT_EQ(result.status.code, 3);
+  EXPECT_THAT(result.err, HasSubstr("file/c"));
+  EXPECT_TRUE(events(result, "STEP_END").empty());
+}
+
+TEST_F(ProgramTest, ATrainingResumedOftenKeepsTwoCheckpoints) {
+  const std::filesystem::path there = folder_.path() / "c";
+  for (int steps = 2; steps <= 6; steps += 2)
+    ASSERT_TRUE(train("resnet20", std::string(kImages) + "epochs: 0\nresume: true\nmax_steps: " +
+                                      std::to_string(steps) +
+                                      "\ncheckpoint_every: 1\ncheckpoint: " + there.string() + "\n")
+                    .status.ok());
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(there))
+    names.insert(entry.path().filename().string());
+  EXPECT_EQ(names, (std::set<std::string>{"latest", "step5", "step6"}));
 }
 
 TEST_F(ProgramTest, TextIsTrainedInBf16OnTheCpu) {
