@@ -81,7 +81,10 @@ int main(int argc, char** argv) {
   bool list = false;
   bool data_only = false;
   app.add_option("WORKLOAD", workload, "see --list");
-  app.add_option("--config", config, "JSON or YAML file with the workload's settings");
+  app.add_option("--config", config, "JSON or YAML file with the workload's settings")
+      ->check([](const std::string& path) {
+        return path.empty() ? std::string("the name of the file is empty") : std::string();
+      });
   app.add_flag("--data-only", data_only, "measure the input pipeline, without a model");
   app.add_flag("--list", list, "print the names of the workloads");
   app.footer(

@@ -330,3 +330,4 @@ TEST_F(ProgramTest, UnknownWorkloadsAndOptionsAreErrors) {
 
 }  // namespace
 }  // namespace assay::train
+  EXPECT_EQ(run({"resnet20", "--config", ""}).status.code, 2);
