@@ -327,7 +327,12 @@ TEST_F(ProgramTest, UnknownWorkloadsAndOptionsAreErrors) {
   EXPECT_THAT(list.out, HasSubstr("bert-large\n"));
   EXPECT_THAT(run({"--version"}).out, HasSubstr("libtorch"));
 }
+  const CommandResult huge = train("membw", "megabytes: 1000000\nthreads: 1\n");
+  EXPECT_EQ(huge.status.code, 3);
+  EXPECT_THAT(huge.err, HasSubstr("of memory, the machine has"));
 
 }  // namespace
 }  // namespace assay::train
   EXPECT_EQ(run({"resnet20", "--config", ""}).status.code, 2);
+  for (const CommandResult& rank : train_ranks("allreduce", "sizes: [64, 64]\n", 2))
+    EXPECT_THAT(rank.err, HasSubstr("'sizes' holds a size twice"));
