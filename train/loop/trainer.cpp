@@ -88,8 +88,8 @@ void Trainer::prepare() {
   task_ = make_task(settings_, place_, device_);
   parameters_ = std::make_unique<FlatParameters>(task_->model(),
                                                  settings_.channels_last && !settings_.is_text);
-  communicator_.broadcast(parameters_->values());
   communicator_.agree("a model whose number of parameters is", parameters_->count());
+  communicator_.broadcast(parameters_->values());
   for (torch::Tensor& buffer : task_->model().buffers()) communicator_.broadcast(buffer);
   reducer_ = std::make_unique<GradientReducer>(*parameters_, communicator_, settings_.bucket_bytes);
   optimizer_ = std::make_unique<Optimizer>(*parameters_, settings_.optimizer);
@@ -111,10 +111,10 @@ void Trainer::prepare() {
         update_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
       }
   }
-  task_->start(start);
   communicator_.agree("its newest checkpoint at step", step_);
-
+  task_->start(start);
   communicator_.agree("data whose number of batches is", task_->batches_per_epoch());
+
   const std::int64_t per_epoch =
       std::max<std::int64_t>(1, task_->batches_per_epoch() / settings_.accumulation);
   last_step_ = settings_.max_steps;
@@ -139,7 +139,7 @@ void Trainer::check_loss(std::int64_t step, double loss) {
 void Trainer::not_finite(const std::string& what) {
   own_failure_ = true;
   throw Error(ErrorKind::round_failed,
-              fmt::format("the loss of step {} is {}; last good checkpoint: {}", step, loss,
+              fmt::format("{}; last good checkpoint: {}", what,
                           checkpoints_ ? checkpoints_->last() : "none"),
               fmt::format("rank {}", place_.rank),
               "lower learning_rate, lengthen the warm-up, set clip_norm, or use bf16 or fp32");
@@ -296,6 +296,7 @@ int Trainer::run_guarded() {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));
     results.emplace_back(names.back(), value);
   }
+  results.emplace_back("damaged_samples", task_->damaged());
   if (task_->best_quality() > 0) results.emplace_back("best_reachable", task_->best_quality());
   log_.finished(results);
   return exit_code(log_);
@@ -343,6 +344,7 @@ int measure_data(const Settings& settings, const Place& place, perflog::Writer& 
     log.finished({{"converged", true},
                   {"train_time", taken},
                   {"samples_per_second", taken > 0 ? samples / taken : 0},
+                  {"damaged_samples", task->damaged()},
                   {"loader_threads", settings.loader_threads},
                   {"world_size", place.world_size}});
   return exit_code(log);

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <future>
 #include <set>
+#include <string_view>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -18,6 +19,19 @@ namespace assay::train {
 namespace {
 
 using ::testing::HasSubstr;
+
+// 8×8 pixels.
+std::string grey_jpeg() {
+  constexpr std::string_view hex =
+      "ffd8ffe000104a46494600010100000100010000ffdb00430050373c463c32504641465a55505f78c882786e"
+      "6e78f5afb991c8ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
+      "ffffc0000b080008000801011100ffc40014000100000000000000000000000000000000ffc4001410010000"
+      "0000000000000000000000000000ffda0008010100003f003fffd9";
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return bytes;
+}
 
 class ProgramTest : public ::testing::Test {
  protected:
@@ -251,6 +265,21 @@ TEST_F(ProgramTest, TextIsTrainedInBf16OnTheCpu) {
   EXPECT_EQ(events(result, "STEP_END").size(), 2);
 }
 
+TEST_F(ProgramTest, DamagedSamplesAreCounted) {
+  for (const char* split : {"train", "val"})
+    for (int i = 0; i < 8; ++i) {
+      const std::filesystem::path path =
+          folder_.path() / split / "class" / (std::to_string(i) + ".jpg");
+      std::filesystem::create_directories(path.parent_path());
+      std::ofstream(path, std::ios::binary) << (i == 3 ? "" : grey_jpeg());
+    }
+  const CommandResult result =
+      train("resnet20", "data: folder\npath: " + folder_.path().string() +
+                            "\nimage_size: 32\nbatch_size: 4\nthreads: 1\nepochs: 1\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  EXPECT_EQ(events(result, "FINISHED")[0].at("value").at("damaged_samples"), 2);
+}
+
 TEST_F(ProgramTest, ABatchLargerThanTheDataIsAnError) {
   const CommandResult result =
       train("resnet20", std::string(kImages) + "max_steps: 1\n" + "accumulation: 2\n");
@@ -298,6 +327,9 @@ TEST_F(ProgramTest, MicroBenchmarksReportRates) {
   ASSERT_TRUE(memory.status.ok()) << memory.err;
   for (const char* name : {"copy_bytes_per_s", "scale_bytes_per_s", "triad_bytes_per_s"})
     EXPECT_GT(events(memory, "FINISHED")[0].at("value").at(name).get<double>(), 1e7) << name;
+  const CommandResult huge = train("membw", "megabytes: 1000000\nthreads: 1\n");
+  EXPECT_EQ(huge.status.code, 3);
+  EXPECT_THAT(huge.err, HasSubstr("of memory, the machine has"));
   const CommandResult transfer = train("transfer", "device: cpu\n");
   EXPECT_EQ(transfer.status.code, 3);
   EXPECT_THAT(transfer.err, HasSubstr("CUDA"));
@@ -311,6 +343,8 @@ TEST_F(ProgramTest, AllReduceReportsAlgorithmAndBusBandwidth) {
     EXPECT_NEAR(value.at("busbw_256KiB").get<double>(),
                 value.at("algbw_256KiB").get<double>() * 4 / 3, 1);
   }
+  for (const CommandResult& rank : train_ranks("allreduce", "sizes: [64, 64]\n", 2))
+    EXPECT_THAT(rank.err, HasSubstr("'sizes' holds a size twice"));
   const CommandResult alone = train("allreduce", text);
   EXPECT_EQ(alone.status.code, 2);
   EXPECT_THAT(alone.err, HasSubstr("two ranks"));
@@ -321,18 +355,13 @@ TEST_F(ProgramTest, UnknownWorkloadsAndOptionsAreErrors) {
   EXPECT_THAT(run({"resnet5"}).err, HasSubstr("did you mean"));
   EXPECT_EQ(run({}).status.code, 2);
   EXPECT_EQ(run({"resnet20", "--config", "/nowhere"}).status.code, 2);
+  EXPECT_EQ(run({"resnet20", "--config", ""}).status.code, 2);
   EXPECT_EQ(train("resnet20", "device: cuda\nmax_steps: 1\n").status.code, 3);
   const CommandResult list = run({"--list"});
   EXPECT_TRUE(list.status.ok());
   EXPECT_THAT(list.out, HasSubstr("bert-large\n"));
   EXPECT_THAT(run({"--version"}).out, HasSubstr("libtorch"));
 }
-  const CommandResult huge = train("membw", "megabytes: 1000000\nthreads: 1\n");
-  EXPECT_EQ(huge.status.code, 3);
-  EXPECT_THAT(huge.err, HasSubstr("of memory, the machine has"));
 
 }  // namespace
 }  // namespace assay::train
-  EXPECT_EQ(run({"resnet20", "--config", ""}).status.code, 2);
-  for (const CommandResult& rank : train_ranks("allreduce", "sizes: [64, 64]\n", 2))
-    EXPECT_THAT(rank.err, HasSubstr("'sizes' holds a size twice"));
