@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -30,6 +31,14 @@ void limit_spinning(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   if (::setenv("GOMP_SPINCOUNT", "1000", 0) == 0) ::execv("/proc/self/exe", argv);
   // It could not be started again: slower, but right.
+}
+
+// The number of a standard stream that the launcher has closed would be given to a connection
+// between the ranks, which would get the log. Writing to this one fails, as it does to a closed
+// one.
+void occupy_closed_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
 }
 
 std::vector<std::string> workloads() {
@@ -70,6 +79,7 @@ int run(const std::string& workload, const std::string& config_path, bool data_o
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_closed_streams();
   limit_spinning(argv);
   CLI::App app(
       "Assay's training workloads: one rank, its PerfLog on standard output. The rank's place "

@@ -309,6 +309,20 @@ TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {
   EXPECT_EQ(events(ranks[1], "STEP_END")[0].at("value").at("samples"), 8);
 }
 
+// Its number would be given to a connection between the ranks.
+TEST_F(ProgramTest, AClosedStandardOutputDoesNotHarmTheOtherRank) {
+  const CommandResult both = run_command(
+      {"bash", "-c",
+       "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; shift; "
+       "RANK=0 \"$@\" >&- & RANK=1 \"$@\"; echo \"rank 1: $?\"; wait $!; echo \"rank 0: $?\"",
+       "bash", free_port(), std::string(ASSAY_BIN_DIR) + "/assay-train", "resnet20", "--config",
+       config(std::string(kImages) + "max_steps: 2\n")},
+      {});
+  EXPECT_THAT(both.out, HasSubstr("rank 1: 0\n")) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("rank 0: 1\n"));
+  EXPECT_THAT(both.err, HasSubstr("log lines could not be written"));
+}
+
 TEST_F(ProgramTest, MeasuresTheInputPipelineAlone) {
   const CommandResult result =
       run({"resnet20", "--data-only", "--config", config(std::string(kImages) + "epochs: 2\n")});
