@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
     return run(workload, config, data_only);
   } catch (const assay::Error& error) {
     std::fprintf(stderr, "assay-train: %s\n", error.what());
-    return assay::exit_code(error.kind());
+    return exit_code(error);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "assay-train: not enough memory\n");
     return assay::exit_code(assay::ErrorKind::environment);

@@ -309,6 +309,22 @@ TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {
   EXPECT_EQ(events(ranks[1], "STEP_END")[0].at("value").at("samples"), 8);
 }
 
+// Signals come between any two steps, and the first to stop ends the others' all-reduce.
+TEST_F(ProgramTest, RanksThatAreToldToStopOneAfterTheOtherSayTheSignal) {
+  const CommandResult both = run_command(
+      {"bash", "-c",
+       "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; log=$2; shift 2; "
+       "RANK=0 \"$@\" > /dev/null & zero=$!; RANK=1 \"$@\" > $log & one=$!; "
+       "for i in {1..300}; do grep -q STEP_END $log && break; sleep 0.1; done; "
+       "kill -TERM $one; wait $one; echo \"rank 1: $?\"; "
+       "kill -TERM $zero; wait $zero; echo \"rank 0: $?\"",
+       "bash", free_port(), (folder_.path() / "log").string(),
+       std::string(ASSAY_BIN_DIR) + "/assay-train", "resnet20", "--config",
+       config(std::string(kImages) + "epochs: 0\nmax_steps: 100000\neval_every: 100000\n")},
+      {});
+  EXPECT_EQ(both.out, "rank 1: 143\nrank 0: 143\n") << both.err;
+}
+
 // Its number would be given to a connection between the ranks.
 TEST_F(ProgramTest, AClosedStandardOutputDoesNotHarmTheOtherRank) {
   const CommandResult both = run_command(
