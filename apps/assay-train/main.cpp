@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -32,6 +33,14 @@ void limit_spinning(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   if (::setenv("GOMP_SPINCOUNT", "1000", 0) == 0) ::execv("/proc/self/exe", argv);
   // It could not be started again: slower, but right.
+}
+
+// The number of a standard stream that the launcher has closed would be given to a connection
+// between the ranks, which would get the log. Writing to this one fails, as it does to a closed
+// one.
+void occupy_closed_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
 }
 
 std::vector<std::string> workloads() {
@@ -117,6 +126,8 @@ Request read_arguments(const std::vector<std::string>& arguments) {
     } else {
       request.workload = argument;
     }
+    if (argument.starts_with("--config") && request.config.empty())
+      wrong_usage("--config: the name of the file is empty");
   }
   return request;
 }
@@ -149,6 +160,7 @@ int run(const std::string& workload, const std::string& config_path, bool data_o
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_closed_streams();
   limit_spinning(argv);
   try {
     const Request request = read_arguments({argv + 1, argv + argc});
@@ -171,7 +183,7 @@ int main(int argc, char** argv) {
     return run(request.workload, request.config, request.data_only);
   } catch (const assay::Error& error) {
     std::fprintf(stderr, "assay-train: %s\n", error.what());
-    return assay::exit_code(error.kind());
+    return exit_code(error);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "assay-train: not enough memory\n");
     return assay::exit_code(assay::ErrorKind::environment);

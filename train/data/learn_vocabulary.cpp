@@ -25,15 +25,14 @@ std::vector<std::string> characters_of(const std::string& word) {
 
 class Learner {
  public:
-  explicit Learner(const WordCounts& counts) {
+  Learner(const WordCounts& counts, std::int64_t size) : size_(size) {
     choose_characters(counts);
     for (const auto& [text, count] : counts) add_word(text, count);
   }
 
-  std::vector<std::string> learn(std::int64_t size) {
-    while (static_cast<std::int64_t>(tokens_.size()) < size && merge_best()) {
+  std::vector<std::string> learn() {
+    while (static_cast<std::int64_t>(tokens_.size()) < size_ && merge_best()) {
     }
-    if (static_cast<std::int64_t>(tokens_.size()) > size) tokens_.resize(size);
     return std::move(tokens_);
   }
 
@@ -50,12 +49,15 @@ class Learner {
   void choose_characters(const WordCounts& counts) {
     std::map<std::string, std::int64_t> frequency;
     for (const auto& [text, count] : counts)
-      for (const std::string& character : characters_of(text)) frequency[character] += count;
+      if (!is_too_long(text))
+        for (const std::string& character : characters_of(text)) frequency[character] += count;
     std::vector<std::pair<std::int64_t, std::string>> order;
     order.reserve(frequency.size());
     for (const auto& [character, count] : frequency) order.emplace_back(-count, character);
     std::sort(order.begin(), order.end());
-    order.resize(std::min(order.size(), most_characters));
+    const std::int64_t room = size_ - static_cast<std::int64_t>(tokens_.size());
+    order.resize(std::min({order.size(), most_characters,
+                           static_cast<std::size_t>(std::max<std::int64_t>(room, 0))}));
     for (const auto& [count, character] : order) alphabet_[character] = 0;
     for (auto& [character, id] : alphabet_) id = new_token(character);
   }
@@ -67,6 +69,7 @@ class Learner {
   }
 
   void add_word(const std::string& text, std::int64_t count) {
+    if (is_too_long(text)) return;  // will be unknown
     Word word{{}, count};
     for (const std::string& character : characters_of(text)) {
       const auto it = alphabet_.find(character);
@@ -142,6 +145,7 @@ class Learner {
     change(index, 1);
   }
 
+  std::int64_t size_;
   std::vector<std::string> tokens_{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   std::vector<std::int64_t> token_counts_;
   std::int64_t all_ = 0;
@@ -154,7 +158,7 @@ class Learner {
 }  // namespace
 
 std::vector<std::string> learn_vocabulary(const WordCounts& words, std::int64_t size) {
-  return Learner(words).learn(size);
+  return Learner(words, size).learn();
 }
 
 }  // namespace assay::train::data

@@ -49,6 +49,9 @@ std::string read_set_file(const fs::path& path, const std::string& advice) {
                   fmt::format("unpack it: gunzip {}.gz", path.string()));
     throw Error(ErrorKind::environment, "there is no such file", path.string(), advice);
   }
+  if (const fs::file_type type = fs::status(path, ignored).type();
+      type != fs::file_type::regular && type != fs::file_type::directory)
+    throw Error(ErrorKind::environment, "this is not a regular file", path.string(), advice);
   std::string content = read_file(path);
   if (content.starts_with("\x1f\x8b"))
     throw Error(ErrorKind::environment, "the file is compressed though its name does not say so",

@@ -155,6 +155,9 @@ std::vector<Document> read_documents(const fs::path& folder, const Progress& pro
   std::int64_t done = 0;
   for (const fs::path& file : files) {
     const std::string content = read_file(file);
+    if (content.find('\0') != std::string::npos)
+      throw Error(ErrorKind::environment, "the file holds zero bytes: it is not UTF-8 text",
+                  file.string(), "convert it, as from UTF-16 with iconv, or remove it");
     Document document;
     const auto finish = [&] {
       if (!document.empty()) documents.push_back(std::move(document));
@@ -213,6 +216,21 @@ Corpus tokenise(const std::vector<Document>& documents, const Vocabulary& vocabu
   return corpus;
 }
 
+// A model learns [UNK] in no time; its accuracy would mean nothing.
+void require_known_words(const Corpus& corpus, const Vocabulary& vocabulary,
+                         const TextSetOptions& options) {
+  constexpr double most = 0.5;
+  const auto unknown =
+      std::count(corpus.tokens.begin(), corpus.tokens.end(), vocabulary.special().unknown);
+  const double share = static_cast<double>(unknown) / static_cast<double>(corpus.tokens.size());
+  if (share <= most) return;
+  throw Error(ErrorKind::environment,
+              fmt::format("{:.0f} % of the text's tokens are not in the vocabulary", 100 * share),
+              options.vocabulary.empty() ? options.path.string() : options.vocabulary.string(),
+              options.vocabulary.empty() ? "raise 'vocabulary_size'"
+                                         : "give a vocabulary of this text's language");
+}
+
 void hold_out_documents(std::vector<Document>& train, std::vector<Document>& eval,
                         const fs::path& folder) {
   const auto count = static_cast<std::int64_t>(train.size());
@@ -265,6 +283,7 @@ TextSet open_text_folder(const TextSetOptions& options) {
                   fmt::format("the {} text has no document of {} tokens or more",
                               training ? "training" : "evaluation", least_tokens),
                   options.path.string(), "give more text");
+    require_known_words(corpus, vocabulary, options);
     return std::make_shared<const TextFolder>(std::move(corpus), rule, shape, options.seed,
                                               training);
   };

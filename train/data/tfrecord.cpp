@@ -76,7 +76,7 @@ class RecordSource final : public JpegSource {
       throw Error(ErrorKind::environment,
                   fmt::format("the label {} is not one of {} to {}", *example.label, label_base_,
                               label_base_ + classes_ - 1),
-                  name(index), "set the number of classes and the label of the first one");
+                  name(index), "set 'classes', and 'label_base' to the label of the first one");
     encoded.jpeg = example.encoded;
     encoded.label = static_cast<std::int64_t>(label);
     return encoded;

@@ -26,6 +26,10 @@ bool is_boundary(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+bool is_too_long(std::string_view word) noexcept {
+  return characters(word) > longest_word;
+}
+
 Vocabulary::Vocabulary(std::vector<std::string> tokens, const std::string& where)
     : tokens_(std::move(tokens)) {
   const auto wrong = [&](std::string what) {
@@ -63,7 +67,7 @@ Vocabulary Vocabulary::read(const std::filesystem::path& path) {
 
 void Vocabulary::encode(std::string_view word, std::vector<std::int32_t>& out) const {
   const std::size_t before = out.size();
-  bool known = characters(word) <= longest_word;
+  bool known = !is_too_long(word);
   for (std::size_t at = 0; known && at < word.size();) {
     const Pieces& pieces = at == 0 ? begins_ : goes_on_;
     std::size_t end = word.size();

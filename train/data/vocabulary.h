@@ -49,6 +49,9 @@ class Vocabulary {
   SpecialTokens special_;
 };
 
+/// Whether the word has more characters than are looked at: 100.
+[[nodiscard]] bool is_too_long(std::string_view word) noexcept;
+
 /// How often every word occurs.
 using WordCounts = std::map<std::string, std::int64_t>;
 

@@ -1,7 +1,13 @@
 #include "train/loop/checkpoint.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
 #include <ATen/CPUGeneratorImpl.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "core/text.h"
@@ -30,21 +36,37 @@ fs::path step_folder(const fs::path& folder, std::int64_t step) {
   return folder / fmt::format("step{}", step);
 }
 
+// Gives errno of what failed, or 0. libtorch's own writer ends the process when a disk is full: its
+// destructor throws. So it is never told; what went wrong is known when the archive is complete.
+int write_to(torch::serialize::OutputArchive& archive, const fs::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!fd) return errno;
+  int failed = 0;
+  archive.save_to([&](const void* data, std::size_t size) {
+    const auto* const bytes = static_cast<const char*>(data);
+    for (std::size_t done = 0; done < size && failed == 0;) {
+      const ssize_t written = ::write(fd.get(), bytes + done, size - done);
+      if (written > 0)
+        done += static_cast<std::size_t>(written);
+      else if (written == 0 || errno != EINTR)
+        failed = written == 0 ? ENOSPC : errno;
+    }
+    return size;
+  });
+  if (failed == 0 && ::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) failed = errno;
+  return failed;
+}
+
 void write_archive(torch::serialize::OutputArchive& archive, const fs::path& path) {
   const fs::path temporary = path.string() + ".new";
-  try {
-    archive.save_to(temporary.string());
-  } catch (const std::exception& error) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw Error(ErrorKind::environment, "a checkpoint cannot be written: " + first_line(error),
-                path.string(), "check the free space and the permissions of the folder");
-  }
-  std::error_code code;
-  fs::rename(temporary, path, code);
-  if (code)
-    throw Error(ErrorKind::environment, "a checkpoint cannot be written: " + code.message(),
-                path.string());
+  const int failed = write_to(archive, temporary);
+  std::error_code code(failed, std::generic_category());
+  if (failed == 0) fs::rename(temporary, path, code);
+  if (!code) return;
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  throw Error(ErrorKind::environment, "a checkpoint cannot be written: " + code.message(),
+              path.string(), "check the free space and the permissions of the folder");
 }
 
 void read_archive(torch::serialize::InputArchive& archive, const fs::path& path) {
@@ -84,8 +106,57 @@ std::string buffer_key(const std::string& name) {
 
 }  // namespace
 
+Checkpoints::Checkpoints(fs::path folder, Communicator& communicator)
+    : folder_(std::move(folder)), communicator_(communicator) {
+  make_directories(folder_);
+  const fs::path trial = folder_ / fmt::format("rank{}.trial", communicator_.rank());
+  write_file_atomic(trial, "");
+  std::error_code ignored;
+  fs::remove(trial, ignored);
+}
+
+// All but the newest two. What another training left in the folder is not touched.
+void Checkpoints::remove_older() {
+  const auto newest_two = steps_.size() > 2 ? steps_.end() - 2 : steps_.begin();
+  std::error_code ignored;
+  for (auto step = steps_.begin(); step != newest_two; ++step)
+    fs::remove_all(step_folder(folder_, *step), ignored);
+  steps_.erase(steps_.begin(), newest_two);
+}
+
+// The steps of the training that is resumed, oldest first; the files of one that was ended while it
+// was being written count as the oldest.
+void Checkpoints::find_steps(std::int64_t newest) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::int64_t step = 0;
+    const char* const last = name.data() + name.size();
+    if (!name.starts_with("step") || std::from_chars(name.data() + 4, last, step).ptr != last ||
+        step == newest)
+      continue;
+    steps_.push_back(step);
+  }
+  std::sort(steps_.begin(), steps_.end());
+  std::stable_partition(steps_.begin(), steps_.end(), [&](auto step) { return step > newest; });
+  steps_.push_back(newest);
+}
+
+void Checkpoints::withdraw(std::int64_t step) noexcept {
+  if (steps_.empty() || steps_.back() != step) return;
+  steps_.pop_back();
+  // Not one that was never completed, see find_steps().
+  if (!steps_.empty() && steps_.back() > step) steps_.clear();
+  if (steps_.empty()) return;
+  try {
+    write_file_atomic(folder_ / "latest", std::to_string(steps_.back()) + "\n");
+  } catch (const std::exception&) {
+    // The message names the right one all the same.
+  }
+}
+
 std::string Checkpoints::last() const {
-  return last_ ? fmt::format("step {} in {}", *last_, folder_.string()) : "none";
+  return steps_.empty() ? "none" : fmt::format("step {} in {}", steps_.back(), folder_.string());
 }
 
 void Checkpoints::save(const TrainingState& state, const Progress& progress) {
@@ -122,12 +193,9 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
   if (communicator_.rank() == 0)
     write_file_atomic(folder_ / "latest", std::to_string(progress.step) + "\n");
   communicator_.barrier();
-  if (before_last_ && *before_last_ != progress.step && communicator_.rank() == 0) {
-    std::error_code ignored;
-    fs::remove_all(step_folder(folder_, *before_last_), ignored);
-  }
-  before_last_ = last_;
-  last_ = progress.step;
+  std::erase(steps_, progress.step);
+  steps_.push_back(progress.step);
+  if (communicator_.rank() == 0) remove_older();
 }
 
 std::optional<Progress> Checkpoints::load(const TrainingState& state) {
@@ -180,7 +248,7 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
     copy_into(item.value(), read_tensor(own, buffer_key(item.key()), own_path), own_path);
   at::Generator random = generator(state.device);
   random.set_state(read_tensor(own, "random", own_path));
-  last_ = progress.step;
+  find_steps(progress.step);
   return progress;
 }
 

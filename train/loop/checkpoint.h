@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "train/loop/task.h"
@@ -37,8 +38,8 @@ struct TrainingState {
 /// checkpoint or the new one. The two newest are kept.
 class Checkpoints {
  public:
-  Checkpoints(std::filesystem::path folder, Communicator& communicator)
-      : folder_(std::move(folder)), communicator_(communicator) {}
+  /// Makes the folder. Throws Error of kind environment when it cannot be written to.
+  Checkpoints(std::filesystem::path folder, Communicator& communicator);
 
   /// By all ranks. Throws Error of kind environment when a file cannot be written.
   void save(const TrainingState& state, const Progress& progress);
@@ -47,14 +48,20 @@ class Checkpoints {
   /// config for one of another model or number of ranks, of kind environment for a damaged one.
   [[nodiscard]] std::optional<Progress> load(const TrainingState& state);
 
+  /// Says that the state after `step` was no good after all, as the next loss shows. If it is the
+  /// newest checkpoint, the one before it, where there is one, is the newest again.
+  void withdraw(std::int64_t step) noexcept;
+
   /// "step 120 in FOLDER" or "none".
   [[nodiscard]] std::string last() const;
 
  private:
+  void remove_older();
+  void find_steps(std::int64_t newest);
+
   std::filesystem::path folder_;
   Communicator& communicator_;
-  std::optional<std::int64_t> last_;
-  std::optional<std::int64_t> before_last_;
+  std::vector<std::int64_t> steps_;  // the newest last
 };
 
 }  // namespace assay::train

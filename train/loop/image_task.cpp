@@ -80,6 +80,7 @@ class ImageTask final : public Task {
   double best_quality() const override {
     return set_.info.best_accuracy ? set_.info.best_accuracy->value : 0;
   }
+  std::int64_t damaged() const override { return set_.train->damaged() + set_.eval->damaged(); }
   double flops_per_sample() const override { return flops_; }
 
   bool skip(BatchWork& work) override {

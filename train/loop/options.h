@@ -30,6 +30,9 @@ class Options {
   /// Call when all keys have been read: what has not been asked for is an unknown key.
   void reject_unknown() const;
   [[nodiscard]] bool has(const std::string& key) const noexcept;
+  /// What was read, defaults included, one `key: value` a line; without the keys that may differ
+  /// between the ranks of a training: places of files, threads, time limits, the device's name.
+  [[nodiscard]] std::string terms() const;
   /// Throws an Error of kind config at the key, or at the file when it is not given.
   [[noreturn]] void fail(const std::string& key, const std::string& message,
                          const std::string& advice = {}) const;
@@ -38,10 +41,13 @@ class Options {
   Options() = default;
   void check_mapping() const;
   [[nodiscard]] const config::Node* find(const std::string& key);
+  template <typename T>
+  T note(const std::string& key, T value);
 
   std::string path_;
   config::Node root_;
   std::vector<std::string> known_;
+  std::vector<std::string> values_;  // of known_, as text
 };
 
 }  // namespace assay::train

@@ -38,10 +38,16 @@ int exit_code(const perflog::Writer& writer) noexcept {
   return stop_signal() == 0 ? 0 : 128 + stop_signal();
 }
 
+int exit_code(const Error& error) noexcept {
+  // All ranks were told to stop, and another one was a step ahead.
+  if (error.kind() == ErrorKind::round_failed && stop_signal() != 0) return 128 + stop_signal();
+  return assay::exit_code(error.kind());
+}
+
 void end_with(const Error& error) {
   std::fprintf(stderr, "assay-train: %s\n", error.what());
   std::fflush(stderr);
-  std::_Exit(assay::exit_code(error.kind()));
+  std::_Exit(exit_code(error));
 }
 
 }  // namespace assay::train

@@ -56,6 +56,13 @@ Precision read_precision(Options& options) {
   return name == "fp16" ? Precision::fp16 : Precision::fp32;
 }
 
+// Someone who gives a path means the files there.
+void require_files(const std::string& set, const std::string& path, const Options& options) {
+  if (!path.empty() && (set == "glyphs" || set == "grammar"))
+    options.fail("path", "the data set " + set + " is generated and reads no files",
+                 "leave 'path' out, or say what the files are with 'data'");
+}
+
 void read_data(Settings& s, Options& options) {
   const std::int64_t data_seed = options.integer("data_seed", 1, 0, kMany);
   const std::int64_t train_size = options.integer("train_size", 0, 0, kMany);
@@ -67,11 +74,12 @@ void read_data(Settings& s, Options& options) {
     data::TextSetOptions& text = s.text;
     text.set = options.choice("data", text.set, data::text_set_names());
     text.path = path;
+    require_files(text.set, path, options);
     text.vocabulary = options.text("vocabulary", "");
-    text.vocabulary_size = options.integer("vocabulary_size", text.vocabulary_size, 64, 1 << 20);
+    text.vocabulary_size = options.integer("vocabulary_size", text.vocabulary_size, 100, 1'000'000);
     text.lower_case = options.flag("lower_case", text.lower_case);
     text.sequence = options.integer("sequence", text.sequence, 16, 8192);
-    text.mask_probability = options.number("mask_probability", text.mask_probability, 0.01, 0.9);
+    text.mask_probability = options.number("mask_probability", text.mask_probability, 0.01, 0.5);
     text.masked = options.integer("max_predictions", 0, 0, 8192);
     text.seed = static_cast<std::uint64_t>(data_seed);
     text.train_size = train_size;
@@ -81,8 +89,10 @@ void read_data(Settings& s, Options& options) {
   data::ImageSetOptions& images = s.images;
   images.set = options.choice("data", images.set, data::image_set_names());
   images.path = path;
+  require_files(images.set, path, options);
   images.glyph_size = options.integer("glyph_size", images.glyph_size, 32, 4096);
   images.classes = options.integer("classes", 0, 0, 1'000'000);
+  images.label_base = options.integer("label_base", images.label_base, 0, 1'000'000);
   images.image_size = options.integer("image_size", images.image_size, 16, 4096);
   images.augment = options.flag("augment", images.augment);
   images.label_noise = options.number("label_noise", images.label_noise, 0, 0.5);
@@ -188,6 +198,7 @@ Settings read_settings(const std::string& workload, Options& options) {
   s.communicator.membership.silence = read_seconds(options, "peer_timeout_s", 30);
   s.communicator.timeout = read_seconds(options, "collective_timeout_s", 600);
   options.reject_unknown();
+  s.communicator.membership.terms = "workload: " + workload + "\n" + options.terms();
   return s;
 }
 

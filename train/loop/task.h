@@ -62,6 +62,8 @@ class Task {
   [[nodiscard]] virtual Qualities qualities(const Evaluation& total) const = 0;
   /// The best value that the first quality can have on these data, or 0 when it is not known.
   [[nodiscard]] virtual double best_quality() const = 0;
+  /// Samples of this rank that were found damaged and replaced.
+  [[nodiscard]] virtual std::int64_t damaged() const { return 0; }
   /// FLOPs of training on one sample.
   [[nodiscard]] virtual double flops_per_sample() const = 0;
 

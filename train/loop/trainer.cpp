@@ -53,6 +53,7 @@ class Trainer {
   [[nodiscard]] Evaluation evaluate_share();
   void save();
   void check_loss(std::int64_t step, double loss);
+  [[noreturn]] void not_finite(const std::string& what);
   [[noreturn]] void out_of_memory(const std::exception& error);
   [[nodiscard]] Progress progress() const;
   [[nodiscard]] TrainingState state() {
@@ -92,6 +93,7 @@ void Trainer::prepare() {
   task_ = make_task(settings_, place_, device_);
   parameters_ = std::make_unique<FlatParameters>(task_->model(),
                                                  settings_.channels_last && !settings_.is_text);
+  communicator_.agree("a model whose number of parameters is", parameters_->count());
   communicator_.broadcast(parameters_->values());
   for (torch::Tensor& buffer : task_->model().buffers()) communicator_.broadcast(buffer);
   reducer_ = std::make_unique<GradientReducer>(*parameters_, communicator_, settings_.bucket_bytes);
@@ -114,7 +116,9 @@ void Trainer::prepare() {
         update_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
       }
   }
+  communicator_.agree("its newest checkpoint at step", step_);
   task_->start(start);
+  communicator_.agree("data whose number of batches is", task_->batches_per_epoch());
 
   const std::int64_t per_epoch =
       std::max<std::int64_t>(1, task_->batches_per_epoch() / settings_.accumulation);
@@ -133,9 +137,14 @@ void Trainer::prepare() {
 
 void Trainer::check_loss(std::int64_t step, double loss) {
   if (std::isfinite(loss)) return;
+  if (checkpoints_) checkpoints_->withdraw(step - 1);  // whose parameters gave this loss
+  not_finite(fmt::format("the loss of step {} is {}", step, loss));
+}
+
+void Trainer::not_finite(const std::string& what) {
   own_failure_ = true;
   throw Error(ErrorKind::round_failed,
-              fmt::format("the loss of step {} is {}; last good checkpoint: {}", step, loss,
+              fmt::format("{}; last good checkpoint: {}", what,
                           checkpoints_ ? checkpoints_->last() : "none"),
               fmt::format("rank {}", place_.rank),
               "lower learning_rate, lengthen the warm-up, set clip_norm, or use bf16 or fp32");
@@ -206,6 +215,9 @@ bool Trainer::evaluate() {
     values.emplace_back(names.back(), value);
   }
   log_.evaluate(values, taken, step_);
+  for (const auto& [name, value] : qualities_)
+    if (!std::isfinite(value))
+      not_finite(fmt::format("the evaluation's {} after step {} is {}", name, step_, value));
   return settings_.target > 0 && qualities_.front().second >= settings_.target;
 }
 
@@ -216,6 +228,9 @@ Progress Trainer::progress() const {
 
 void Trainer::save() {
   steps_->flush();  // a loss that is not finite ends the training before its state is kept
+  // The loss was computed before the update.
+  if (!parameters_->values().isfinite().all().item<bool>())
+    not_finite(fmt::format("the parameters are not finite after step {}", step_));
   checkpoints_->save(state(), progress());
 }
 
@@ -300,6 +315,7 @@ int Trainer::run_guarded() {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));
     results.emplace_back(names.back(), value);
   }
+  results.emplace_back("damaged_samples", task_->damaged());
   if (task_->best_quality() > 0) results.emplace_back("best_reachable", task_->best_quality());
   log_.finished(results);
   return exit_code(log_);
@@ -347,6 +363,7 @@ int measure_data(const Settings& settings, const Place& place, perflog::Writer& 
     log.finished({{"converged", true},
                   {"train_time", taken},
                   {"samples_per_second", taken > 0 ? samples / taken : 0},
+                  {"damaged_samples", task->damaged()},
                   {"loader_threads", settings.loader_threads},
                   {"world_size", place.world_size}});
   return exit_code(log);

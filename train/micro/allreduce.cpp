@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -32,6 +34,10 @@ int run_allreduce(Options& options, const Place& place, perflog::Writer& log) {
     throw Error(ErrorKind::config, "an all-reduce needs at least two ranks", "WORLD_SIZE",
                 "set 'procs' or 'nodes' of the case to 2 or more");
   if (sizes.empty()) throw Error(ErrorKind::config, "'sizes' is empty", "sizes");
+  if (std::set<double>(sizes.begin(), sizes.end()).size() != sizes.size())
+    throw Error(ErrorKind::config, "'sizes' holds a size twice", "sizes");
+  session.require_memory(*std::max_element(sizes.begin(), sizes.end()));
+  limits.membership.terms = "workload: allreduce\n" + options.terms();
   Communicator communicator(place, session.device(), limits, end_with);
   session.start();
   const double ranks = place.world_size;

@@ -47,6 +47,9 @@ int run_gemm(Options& options, const Place& place, perflog::Writer& log) {
   if (device.is_cpu() && (dtype == "tf32" || dtype == "fp16"))
     throw Error(ErrorKind::config, "the CPU has no matrix products in " + dtype, "dtype",
                 "use fp32, bf16 or fp64");
+  const double n = static_cast<double>(size);
+  // The three matrices, and what the check of one row takes in double precision.
+  session.require_memory(n * n * (3 * (dtype == "fp64" ? 8 : dtype == "bf16" ? 2 : 4) + 3 * 8));
   at::globalContext().setAllowTF32CuBLAS(dtype == "tf32");
   torch::manual_seed(static_cast<std::uint64_t>(seed));
   const auto kind = torch::TensorOptions(scalar_type(dtype)).device(device);
@@ -66,7 +69,6 @@ int run_gemm(Options& options, const Place& place, perflog::Writer& log) {
   // All entries are positive, so errors are those of the inputs' and the output's formats.
   check(a, b, c, dtype == "fp64" ? 1e-12 : dtype == "fp32" ? 1e-5 : 0.02);
   session.start();
-  const double n = static_cast<double>(size);
   Session::Work work;
   work.flops = 2 * n * n * n;
   const Session::Rate rate = session.measure(work, session.budget(), multiply);

@@ -9,6 +9,7 @@ int run_membw(Options& options, const Place& place, perflog::Writer& log) {
   const double megabytes = options.number("megabytes", 256, 1, 1 << 20);
   Session session(options, place, log);
   options.reject_unknown();
+  session.require_memory(3 * megabytes * 1e6);
   const auto count = static_cast<std::int64_t>(megabytes * 1e6 / sizeof(float));
   const auto kind = torch::TensorOptions(torch::kFloat).device(session.device());
   const torch::Tensor a = torch::full({count}, 1.0F, kind);

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include "core/error.h"
 #include "core/text.h"
+#include "core/units.h"
 #include "train/loop/runtime.h"
 
 namespace assay::train {
@@ -25,6 +29,16 @@ void Session::start() {
   log_.init_end();
   log_.train_start();
   start_ns_ = mono_now_ns();
+}
+
+void Session::require_memory(double bytes) const {
+  const double machine =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (device_.is_cpu() && bytes > 0.9 * machine)
+    throw Error(ErrorKind::environment,
+                fmt::format("this needs {} of memory, the machine has {}", format_bytes(bytes),
+                            format_bytes(machine)),
+                {}, "use a smaller size");
 }
 
 void Session::wait() const {

@@ -24,6 +24,9 @@ class Session {
 
   /// INIT_END and TRAIN_START.
   void start();
+  /// Throws Error of kind environment when the device is the CPU and its memory is smaller: better
+  /// than to be ended by the kernel.
+  void require_memory(double bytes) const;
 
   struct Work {
     double flops = 0;  ///< of one call

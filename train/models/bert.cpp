@@ -141,7 +141,9 @@ BertOutput BertImpl::forward(const BertInput& input) {
   const torch::Tensor first = x.select(1, 0);
   output.next = run(next_, torch::tanh(run(pooler_, first)));
   torch::Tensor picked = x.reshape({batch * length, x.size(2)}).index_select(0, input.picked);
-  picked = transform_norm_->forward(torch::gelu(run(transform_, picked)));
+  // A layer norm on the CPU takes only what its weights are; on CUDA autocast does the same.
+  picked = torch::gelu(run(transform_, picked)).to(transform_norm_->weight.scalar_type());
+  picked = transform_norm_->forward(picked);
   output.padded_words = linear_padded(as_activation(picked), words_->weight, decoder_bias_);
   output.words = output.padded_words.narrow(-1, 0, options_.vocabulary);
   return output;

@@ -78,7 +78,9 @@ Communicator::Communicator(const Place& place, torch::Device device, const Optio
                            Membership::OnLost on_lost)
     : place_(place), device_(device) {
   if (place.alone()) return;
-  membership_ = std::make_unique<Membership>(place, options.membership, std::move(on_lost));
+  MembershipOptions members = options.membership;
+  members.terms += "device: " + torch::DeviceTypeName(device.type(), true) + "\n";
+  membership_ = std::make_unique<Membership>(place, members, std::move(on_lost));
   backend_ = std::make_unique<Backend>();
   backend_->group = guarded(*membership_, "connecting the ranks", [&] {
     return make_group(place, device, *membership_, options.timeout);
@@ -127,6 +129,20 @@ std::vector<double> Communicator::sum(const std::vector<double>& values) {
 
 void Communicator::barrier() {
   static_cast<void>(sum(std::vector<std::int64_t>{1}));
+}
+
+void Communicator::agree(const std::string& what, std::int64_t value) {
+  if (alone()) return;
+  std::vector<std::int64_t> values(static_cast<std::size_t>(place_.world_size));
+  values[static_cast<std::size_t>(place_.rank)] = value;
+  values = sum(std::move(values));
+  for (std::size_t rank = 1; rank < values.size(); ++rank)
+    if (values[rank] != values[0])
+      throw Error(ErrorKind::environment,
+                  "rank " + std::to_string(rank) + " has " + what + " " +
+                      std::to_string(values[rank]) + ", rank 0 has " + std::to_string(values[0]),
+                  "rank " + std::to_string(place_.rank),
+                  "all ranks must see the same data and checkpoints");
 }
 
 void Communicator::report_failure(const std::string& message) noexcept {

@@ -53,6 +53,8 @@ class Communicator {
   [[nodiscard]] std::vector<std::int64_t> sum(std::vector<std::int64_t> counts);
   [[nodiscard]] std::vector<double> sum(const std::vector<double>& values);
   void barrier();
+  /// Throws Error of kind environment, on all ranks, when one has another `value` than rank 0.
+  void agree(const std::string& what, std::int64_t value);
 
   /// Tells the other ranks why this one ends.
   void report_failure(const std::string& message) noexcept;

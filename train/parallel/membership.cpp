@@ -1,5 +1,6 @@
 #include "train/parallel/membership.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -20,6 +21,9 @@ constexpr auto kGrace = std::chrono::seconds(5);
 // How long rank 0 keeps the store up for the others at the end.
 constexpr auto kFarewell = std::chrono::seconds(10);
 constexpr auto kPoll = milliseconds(50);
+// How a rank went: by itself, or because of another.
+constexpr const char* kLeft = "end";
+constexpr const char* kConsequence = "consequence";
 
 std::vector<std::uint8_t> bytes(const std::string& text) {
   return {text.begin(), text.end()};
@@ -39,6 +43,18 @@ c10::intrusive_ptr<c10d::Store> connect(const Place& place, milliseconds timeout
       "assay/" + place.attempt, c10::make_intrusive<c10d::TCPStore>(place.master_address, options));
 }
 
+// The first line in which two texts differ, as it is in either.
+std::pair<std::string, std::string> difference(const std::string& a, const std::string& b) {
+  const std::vector<std::string_view> lines_a = split(a, '\n');
+  const std::vector<std::string_view> lines_b = split(b, '\n');
+  for (std::size_t i = 0; i < std::max(lines_a.size(), lines_b.size()); ++i) {
+    const std::string_view line_a = i < lines_a.size() ? lines_a[i] : "";
+    const std::string_view line_b = i < lines_b.size() ? lines_b[i] : "";
+    if (line_a != line_b) return {std::string(line_a), std::string(line_b)};
+  }
+  return {};
+}
+
 std::string list(const std::vector<int>& ranks) {
   std::string out;
   for (std::size_t i = 0; i < ranks.size() && i < 8; ++i)
@@ -51,8 +67,24 @@ std::string list(const std::vector<int>& ranks) {
 
 Membership::Membership(const Place& place, const MembershipOptions& options, OnLost on_lost)
     : place_(place), options_(options), on_lost_(std::move(on_lost)) {
-  const std::string master = place.master_address + ":" + std::to_string(place.master_port);
   const bool serve = place.rank == 0 && !place.launcher_has_store;
+  // Two connections, and the ranks that appear at the last moment.
+  allow(3 * options.join);
+  guard_ = std::thread([this] { guard(); });
+  try {
+    connect_and_join(serve);
+    allow(options.silence);
+    watcher_ = std::thread([this] { watch(); });
+  } catch (...) {
+    end_guard();
+    throw;
+  }
+}
+
+void Membership::connect_and_join(bool serve) {
+  const Place& place = place_;
+  const MembershipOptions& options = options_;
+  const std::string master = place.master_address + ":" + std::to_string(place.master_port);
   try {
     store_ = connect(place, options.join, serve);
     watch_store_ = connect(place, options.join, false);
@@ -69,7 +101,39 @@ Membership::Membership(const Place& place, const MembershipOptions& options, OnL
                 "MASTER_ADDR, MASTER_PORT", "is rank 0 running, and the port not blocked?");
   }
   join();
-  watcher_ = std::thread([this] { watch(); });
+}
+
+void Membership::allow(milliseconds time) {
+  const std::lock_guard lock(mutex_);
+  allowed_ = time + kGrace;
+}
+
+void Membership::end_guard() {
+  {
+    const std::lock_guard lock(mutex_);
+    gone_ = true;
+  }
+  wake_.notify_all();
+  guard_.join();
+}
+
+// Counts the time in short pieces: when this process itself was stopped, it is not the others that
+// were silent.
+void Membership::guard() {
+  std::unique_lock lock(mutex_);
+  while (!gone_ && allowed_ > milliseconds::zero()) {
+    const Clock::time_point before = Clock::now();
+    wake_.wait_for(lock, options_.beat);
+    const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - before);
+    allowed_ -= std::min(passed, 4 * options_.beat);
+  }
+  if (gone_) return;
+  lock.unlock();
+  on_lost_(Error(ErrorKind::round_failed,
+                 std::string(place_.launcher_has_store ? "the launcher" : "rank 0") +
+                     " has given no sign of life: its store does not answer",
+                 "rank " + std::to_string(place_.rank),
+                 "the log of the lost rank says why, unless its machine is gone"));
 }
 
 std::string Membership::key(const char* what, int rank) const {
@@ -83,6 +147,7 @@ void Membership::join() {
                 "another process is rank " + std::to_string(place_.rank) + " already", "RANK",
                 "give every process its own rank, and every training its own MASTER_PORT");
   const std::string host = host_name();
+  store_->set(key("terms", place_.rank), bytes(options_.terms));
   store_->set(key("joined", place_.rank), bytes(std::to_string(place_.world_size) + " " + host));
   if (place_.rank == 0) {
     std::vector<int> missing;
@@ -91,13 +156,9 @@ void Membership::join() {
       std::erase_if(missing, [&](int rank) { return store_->check({key("joined", rank)}); });
       if (missing.empty()) break;
       if (Clock::now() >= deadline) {
-        const std::string problem = std::to_string(missing.size()) + " of " +
-                                    std::to_string(place_.world_size) +
-                                    " ranks did not appear: " + list(missing);
-        store_->set("verdict", bytes(problem));
-        std::this_thread::sleep_for(milliseconds(500));  // for the others to read it
-        throw Error(ErrorKind::environment, problem, "WORLD_SIZE",
-                    "start all ranks, and set WORLD_SIZE to their number");
+        refuse(std::to_string(missing.size()) + " of " + std::to_string(place_.world_size) +
+                   " ranks did not appear: " + list(missing),
+               "WORLD_SIZE", "start all ranks, and set WORLD_SIZE to their number");
       }
       std::this_thread::sleep_for(kPoll);
     }
@@ -120,6 +181,13 @@ void Membership::join() {
     throw Error(ErrorKind::environment, verdict, "rank 0", "see the message of rank 0");
 }
 
+void Membership::refuse(const std::string& problem, const std::string& where,
+                        const std::string& advice) {
+  store_->set("verdict", bytes(problem));
+  std::this_thread::sleep_for(milliseconds(500));  // for the others to read it
+  throw Error(ErrorKind::environment, problem, where, advice);
+}
+
 void Membership::check_joined() {
   one_host_ = true;
   const std::string own_host = host_name();
@@ -127,14 +195,16 @@ void Membership::check_joined() {
     const std::string joined = text(store_->get(key("joined", rank)));
     const std::size_t space = joined.find(' ');
     if (joined.substr(0, space) != std::to_string(place_.world_size)) {
-      const std::string problem = "rank " + std::to_string(rank) + " has WORLD_SIZE " +
-                                  joined.substr(0, space) + ", rank 0 has " +
-                                  std::to_string(place_.world_size);
-      store_->set("verdict", bytes(problem));
-      std::this_thread::sleep_for(milliseconds(500));
-      throw Error(ErrorKind::environment, problem, "WORLD_SIZE",
-                  "start all ranks with the same WORLD_SIZE");
+      refuse("rank " + std::to_string(rank) + " has WORLD_SIZE " + joined.substr(0, space) +
+                 ", rank 0 has " + std::to_string(place_.world_size),
+             "WORLD_SIZE", "start all ranks with the same WORLD_SIZE");
     }
+    if (const auto [theirs, ours] =
+            difference(text(store_->get(key("terms", rank))), options_.terms);
+        theirs != ours)
+      refuse("rank " + std::to_string(rank) + " has '" + printable(theirs) + "', rank 0 has '" +
+                 printable(ours) + "'",
+             "configuration", "start all ranks with the same workload and configuration");
     if (joined.substr(space + 1) != own_host) one_host_ = false;
   }
 }
@@ -190,7 +260,9 @@ void Membership::watch() {
                                        : "rank 0 has ended: its store does not answer";
     }
     lock.lock();
+    allowed_ = options_.silence + kGrace;
     if (lost.empty()) continue;
+    allowed_ += kGrace + options_.diagnosis;
     // The failing operation usually ends the process with a better message.
     if (!wake_.wait_for(lock, kGrace + options_.diagnosis, [this] { return stop_; })) {
       lock.unlock();
@@ -221,7 +293,7 @@ Error Membership::diagnose(const std::string& what) {
   const Clock::time_point begin = Clock::now();
   try {
     // This one is leaving because of another: not at fault.
-    store_->set(key("over", place_.rank), bytes("consequence"));
+    store_->set(key("over", place_.rank), bytes(kConsequence));
     std::vector<std::int64_t> first(static_cast<std::size_t>(place_.world_size), -1);
     const bool look = place_.rank == 0 || place_.launcher_has_store;
     if (look)
@@ -234,7 +306,13 @@ Error Membership::diagnose(const std::string& what) {
       std::this_thread::sleep_for(kPoll);
       if (!look || Clock::now() - begin < enough) continue;
       for (int rank = 0; rank < place_.world_size; ++rank) {
-        if (rank == place_.rank || store_->check({key("over", rank)})) continue;
+        if (rank == place_.rank) continue;
+        if (store_->check({key("over", rank)})) {
+          if (text(store_->get(key("over", rank))) != kLeft) continue;
+          const std::string message = name_of(rank) + " has left the training before its end";
+          store_->set("lost", bytes(message));
+          return make(message);
+        }
         if (store_->add(key("beat", rank), 0) != first[static_cast<std::size_t>(rank)]) continue;
         const std::string message = name_of(rank) + " has ended or does not answer";
         store_->set("lost", bytes(message));
@@ -255,14 +333,21 @@ Membership::~Membership() {
   }
   wake_.notify_all();
   if (watcher_.joinable()) watcher_.join();
+  allow(options_.silence + kFarewell);
+  say_goodbye();
+  end_guard();
+}
+
+void Membership::say_goodbye() noexcept {
   try {
-    store_->set(key("over", place_.rank), bytes("end"));
+    store_->set(key("over", place_.rank), bytes(failed_ ? kConsequence : kLeft));
+    store_->set(key("gone", place_.rank), bytes("yes"));
     if (place_.rank != 0 || place_.launcher_has_store) return;
     // The others may still need the store; those that are gone without a word are waited for in
     // vain, but not long.
     const Clock::time_point deadline = Clock::now() + (failed_ ? kGrace : kFarewell);
     for (int rank = 1; rank < place_.world_size; ++rank)
-      while (!store_->check({key("over", rank)}) && Clock::now() < deadline)
+      while (!store_->check({key("gone", rank)}) && Clock::now() < deadline)
         std::this_thread::sleep_for(kPoll);
   } catch (const std::exception&) {
     // Nothing is left to tell.

@@ -27,11 +27,14 @@ struct MembershipOptions {
   std::chrono::milliseconds silence = std::chrono::seconds(30);
   /// After something has failed: how long to look for the rank at fault.
   std::chrono::milliseconds diagnosis = std::chrono::seconds(5);
+  /// What has to be the same on all ranks: lines of `name: value`.
+  std::string terms;
 };
 
 /// The ranks of this training, as they know of each other through a key-value store (a TCPStore,
 /// served by rank 0 or by the launcher). Every rank gives signs of life from a thread of its own;
-/// rank 0 watches all, the others watch rank 0 and what it says.
+/// rank 0 watches all, the others watch rank 0 and what it says. A call of a store whose process is
+/// stopped never returns, so a second thread, which does not call it, watches the first.
 class Membership {
  public:
   /// Called from the watching thread when a rank is lost and this process has not ended by itself
@@ -39,8 +42,8 @@ class Membership {
   using OnLost = std::function<void(const Error&)>;
 
   /// Waits until all ranks are there. Throws Error of kind environment that says what is wrong: an
-  /// unreachable master, a port in use, which ranks are missing, whose WORLD_SIZE differs, a rank
-  /// that exists twice.
+  /// unreachable master, a port in use, which ranks are missing, whose WORLD_SIZE or terms differ,
+  /// a rank that exists twice.
   Membership(const Place& place, const MembershipOptions& options, OnLost on_lost);
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
@@ -58,9 +61,17 @@ class Membership {
   [[nodiscard]] Error diagnose(const std::string& what);
 
  private:
+  void connect_and_join(bool serve);
   void join();
   void check_joined();
+  [[noreturn]] void refuse(const std::string& problem, const std::string& where,
+                           const std::string& advice);
   void watch();
+  void guard();
+  /// From now on, for the store to answer.
+  void allow(std::chrono::milliseconds time);
+  void end_guard();
+  void say_goodbye() noexcept;
   [[nodiscard]] std::string look_for_lost(c10d::Store& store);
   [[nodiscard]] std::string name_of(int rank);
   [[nodiscard]] std::string key(const char* what, int rank) const;
@@ -74,8 +85,11 @@ class Membership {
   c10::intrusive_ptr<c10d::Store> watch_store_;  // connections are not shared between threads
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stop_ = false;  // under mutex_
+  bool stop_ = false;                    // under mutex_
+  bool gone_ = false;                    // under mutex_
+  std::chrono::milliseconds allowed_{};  // under mutex_: for the store to answer
   std::thread watcher_;
+  std::thread guard_;
 };
 
 }  // namespace assay::train

@@ -129,6 +129,27 @@ TEST(ParallelTest, ARankThatStopsToAnswerIsNamedByTheOthers) {
   EXPECT_TRUE(results[1].timed_out);  // stopped, hence killed by the test
 }
 
+// It serves the store: whoever asks it anything waits for ever.
+TEST(ParallelTest, RankZeroThatStopsToAnswerIsNamedByTheOthers) {
+  const auto results = run({{0, 3}, {1, 3}, {2, 3}}, {"collapse", "stop", "0"}, free_port(),
+                           std::chrono::seconds(20));
+  for (const std::size_t rank : {1, 2}) {
+    EXPECT_FALSE(results[rank].timed_out);
+    EXPECT_EQ(results[rank].status.code, 5) << results[rank].err;
+    EXPECT_THAT(results[rank].err, HasSubstr("rank 0 has given no sign of life"));
+  }
+}
+
+TEST(ParallelTest, ARankThatLeavesBeforeTheEndIsNamedByTheOthers) {
+  const auto results = run({{0, 3}, {1, 3}, {2, 3}}, {"collapse", "leave", "1"});
+  EXPECT_EQ(results[1].status.code, 0);
+  for (const std::size_t rank : {0, 2}) {
+    EXPECT_EQ(results[rank].status.code, 5);
+    EXPECT_THAT(results[rank].err, HasSubstr("rank 1"));
+    EXPECT_THAT(results[rank].err, HasSubstr("has left the training before its end"));
+  }
+}
+
 TEST(ParallelTest, ARankThatNeverAppearsIsNamed) {
   const auto results = run({{0, 3}, {2, 3}}, {"sum"});
   for (const CommandResult& result : results) {
@@ -142,6 +163,20 @@ TEST(ParallelTest, AnotherWorldSizeIsAnError) {
   EXPECT_EQ(results[0].status.code, 3);
   EXPECT_THAT(results[0].err, HasSubstr("rank 1 has WORLD_SIZE 3, rank 0 has 2"));
   EXPECT_EQ(results[1].status.code, 3);
+}
+
+TEST(ParallelTest, ARankWithOtherTermsIsNamedWithTheFirstThatDiffers) {
+  for (const CommandResult& result : run({{0, 3}, {1, 3}, {2, 3}}, {"terms"})) {
+    EXPECT_EQ(result.status.code, 3);
+    EXPECT_THAT(result.err, HasSubstr("rank 2 has 'flavour: 1', rank 0 has 'flavour: 0'"));
+  }
+}
+
+TEST(ParallelTest, ARankWithAnotherNumberIsNamed) {
+  for (const CommandResult& result : run({{0, 3}, {1, 3}, {2, 3}}, {"agree"})) {
+    EXPECT_EQ(result.status.code, 3);
+    EXPECT_THAT(result.err, HasSubstr("rank 1 has a moon of size 7, rank 0 has 6"));
+  }
 }
 
 TEST(ParallelTest, ARankThatExistsTwiceIsAnError) {

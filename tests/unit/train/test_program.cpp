@@ -1,6 +1,8 @@
 // assay-train as a launcher starts it: small trainings, what they log, and how they fail.
 #include <fstream>
 #include <future>
+#include <set>
+#include <string_view>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -17,6 +19,19 @@ namespace assay::train {
 namespace {
 
 using ::testing::HasSubstr;
+
+// 8×8 pixels.
+std::string grey_jpeg() {
+  constexpr std::string_view hex =
+      "ffd8ffe000104a46494600010100000100010000ffdb00430050373c463c32504641465a55505f78c882786e"
+      "6e78f5afb991c8ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
+      "ffffc0000b080008000801011100ffc40014000100000000000000000000000000000000ffc4001410010000"
+      "0000000000000000000000000000ffda0008010100003f003fffd9";
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return bytes;
+}
 
 class ProgramTest : public ::testing::Test {
  protected:
@@ -174,14 +189,96 @@ TEST_F(ProgramTest, ACheckpointOfAnotherModelIsAnError) {
 }
 
 TEST_F(ProgramTest, ALossThatIsNotFiniteEndsTheTrainingWithTheLastGoodCheckpoint) {
-  const CommandResult result = train(
-      "resnet20", std::string(kImages) + "max_steps: 40\nepochs: 0\nlearning_rate: 1000000\n" +
-                      "optimizer: adamw\ncheckpoint_every: 1\ncheckpoint: " +
-                      (folder_.path() / "c").string() + "\n");
+  const std::string text = std::string(kImages) + "epochs: 0\noptimizer: adamw\ncheckpoint: " +
+                           (folder_.path() / "c").string() + "\n";
+  ASSERT_TRUE(train("resnet20", text + "max_steps: 1\n").status.ok());
+  const CommandResult result =
+      train("resnet20", text + "max_steps: 40\nlearning_rate: 1000000\nresume: true\n");
   EXPECT_EQ(result.status.code, 5) << result.err;
   EXPECT_THAT(result.err, HasSubstr("the loss of step "));
-  EXPECT_THAT(result.err, HasSubstr("last good checkpoint: step "));
+  EXPECT_THAT(result.err, HasSubstr("last good checkpoint: step 1 "));
   EXPECT_TRUE(events(result, "FINISHED").empty());
+}
+
+// The loss of a step is that of the parameters before it, and says nothing of those after it.
+TEST_F(ProgramTest, ATrainingThatDivergedIsResumedFromParametersThatAreGood) {
+  const std::string text = std::string(kImages) + "max_steps: 40\nepochs: 0\ncheckpoint: " +
+                           (folder_.path() / "c").string() + "\n";
+  for (const char* optimizer : {"sgd", "adamw"}) {
+    const std::string method = std::string("optimizer: ") + optimizer + "\n";
+    const CommandResult diverged =
+        train("resnet20", text + method + "learning_rate: 1000000\ncheckpoint_every: 1\n");
+    EXPECT_EQ(diverged.status.code, 5) << diverged.err;
+    const CommandResult resumed =
+        train("resnet20", text + method + "learning_rate: 0\nresume: true\n");
+    ASSERT_FALSE(events(resumed, "STEP_END").empty()) << resumed.err;
+    const Json step = events(resumed, "STEP_END")[0];
+    EXPECT_TRUE(step.at("value").at("loss").is_number());
+    EXPECT_THAT(diverged.err, HasSubstr("last good checkpoint: step " +
+                                        std::to_string(step.at("step").get<int>() - 1) + " "));
+  }
+}
+
+TEST_F(ProgramTest, ADiskWithoutRoomForACheckpointIsAnErrorThatLeavesTheOldOne) {
+  const std::string text = std::string(kImages) +
+                           "epochs: 0\ncheckpoint: " + (folder_.path() / "c").string() +
+                           "\nresume: true\n";
+  ASSERT_TRUE(train("resnet20", text + "max_steps: 1\n").status.ok());
+  // A file may have 1 MiB; without the trap the signal would end the process.
+  const CommandResult full = run_command({"bash", "-c", "trap '' XFSZ; ulimit -f 1024; exec \"$@\"",
+                                          "bash", std::string(ASSAY_BIN_DIR) + "/assay-train",
+                                          "resnet20", "--config", config(text + "max_steps: 2\n")},
+                                         {});
+  EXPECT_EQ(full.status.code, 3) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("model.pt: a checkpoint cannot be written: File too large"));
+  const CommandResult resumed = train("resnet20", text + "max_steps: 2\n");
+  EXPECT_TRUE(resumed.status.ok()) << resumed.err;
+  EXPECT_EQ(events(resumed, "STEP_END")[0].at("step"), 2);
+}
+
+TEST_F(ProgramTest, AFolderThatCheckpointsCannotGoToIsAnErrorBeforeTheFirstStep) {
+  std::ofstream(folder_.path() / "file") << "x";
+  const CommandResult result = train(
+      "resnet20", std::string(kImages) +
+                      "max_steps: 1\ncheckpoint: " + (folder_.path() / "file/c").string() + "\n");
+  EXPECT_EQ(result.status.code, 3);
+  EXPECT_THAT(result.err, HasSubstr("file/c"));
+  EXPECT_TRUE(events(result, "STEP_END").empty());
+}
+
+TEST_F(ProgramTest, ATrainingResumedOftenKeepsTwoCheckpoints) {
+  const std::filesystem::path there = folder_.path() / "c";
+  for (int steps = 2; steps <= 6; steps += 2)
+    ASSERT_TRUE(train("resnet20", std::string(kImages) + "epochs: 0\nresume: true\nmax_steps: " +
+                                      std::to_string(steps) +
+                                      "\ncheckpoint_every: 1\ncheckpoint: " + there.string() + "\n")
+                    .status.ok());
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(there))
+    names.insert(entry.path().filename().string());
+  EXPECT_EQ(names, (std::set<std::string>{"latest", "step5", "step6"}));
+}
+
+TEST_F(ProgramTest, TextIsTrainedInBf16OnTheCpu) {
+  const CommandResult result =
+      train("bert-tiny", std::string(kText) + "max_steps: 2\nprecision: bf16\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  EXPECT_EQ(events(result, "STEP_END").size(), 2);
+}
+
+TEST_F(ProgramTest, DamagedSamplesAreCounted) {
+  for (const char* split : {"train", "val"})
+    for (int i = 0; i < 8; ++i) {
+      const std::filesystem::path path =
+          folder_.path() / split / "class" / (std::to_string(i) + ".jpg");
+      std::filesystem::create_directories(path.parent_path());
+      std::ofstream(path, std::ios::binary) << (i == 3 ? "" : grey_jpeg());
+    }
+  const CommandResult result =
+      train("resnet20", "data: folder\npath: " + folder_.path().string() +
+                            "\nimage_size: 32\nbatch_size: 4\nthreads: 1\nepochs: 1\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  EXPECT_EQ(events(result, "FINISHED")[0].at("value").at("damaged_samples"), 2);
 }
 
 TEST_F(ProgramTest, ABatchLargerThanTheDataIsAnError) {
@@ -213,6 +310,36 @@ TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {
   EXPECT_EQ(events(ranks[1], "STEP_END")[0].at("value").at("samples"), 8);
 }
 
+// Signals come between any two steps, and the first to stop ends the others' all-reduce.
+TEST_F(ProgramTest, RanksThatAreToldToStopOneAfterTheOtherSayTheSignal) {
+  const CommandResult both = run_command(
+      {"bash", "-c",
+       "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; log=$2; shift 2; "
+       "RANK=0 \"$@\" > /dev/null & zero=$!; RANK=1 \"$@\" > $log & one=$!; "
+       "for i in {1..300}; do grep -q STEP_END $log && break; sleep 0.1; done; "
+       "kill -TERM $one; wait $one; echo \"rank 1: $?\"; "
+       "kill -TERM $zero; wait $zero; echo \"rank 0: $?\"",
+       "bash", free_port(), (folder_.path() / "log").string(),
+       std::string(ASSAY_BIN_DIR) + "/assay-train", "resnet20", "--config",
+       config(std::string(kImages) + "epochs: 0\nmax_steps: 100000\neval_every: 100000\n")},
+      {});
+  EXPECT_EQ(both.out, "rank 1: 143\nrank 0: 143\n") << both.err;
+}
+
+// Its number would be given to a connection between the ranks.
+TEST_F(ProgramTest, AClosedStandardOutputDoesNotHarmTheOtherRank) {
+  const CommandResult both = run_command(
+      {"bash", "-c",
+       "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; shift; "
+       "RANK=0 \"$@\" >&- & RANK=1 \"$@\"; echo \"rank 1: $?\"; wait $!; echo \"rank 0: $?\"",
+       "bash", free_port(), std::string(ASSAY_BIN_DIR) + "/assay-train", "resnet20", "--config",
+       config(std::string(kImages) + "max_steps: 2\n")},
+      {});
+  EXPECT_THAT(both.out, HasSubstr("rank 1: 0\n")) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("rank 0: 1\n"));
+  EXPECT_THAT(both.err, HasSubstr("log lines could not be written"));
+}
+
 TEST_F(ProgramTest, MeasuresTheInputPipelineAlone) {
   const CommandResult result =
       run({"resnet20", "--data-only", "--config", config(std::string(kImages) + "epochs: 2\n")});
@@ -231,6 +358,9 @@ TEST_F(ProgramTest, MicroBenchmarksReportRates) {
   ASSERT_TRUE(memory.status.ok()) << memory.err;
   for (const char* name : {"copy_bytes_per_s", "scale_bytes_per_s", "triad_bytes_per_s"})
     EXPECT_GT(events(memory, "FINISHED")[0].at("value").at(name).get<double>(), 1e7) << name;
+  const CommandResult huge = train("membw", "megabytes: 1000000\nthreads: 1\n");
+  EXPECT_EQ(huge.status.code, 3);
+  EXPECT_THAT(huge.err, HasSubstr("of memory, the machine has"));
   const CommandResult transfer = train("transfer", "device: cpu\n");
   EXPECT_EQ(transfer.status.code, 3);
   EXPECT_THAT(transfer.err, HasSubstr("CUDA"));
@@ -244,6 +374,8 @@ TEST_F(ProgramTest, AllReduceReportsAlgorithmAndBusBandwidth) {
     EXPECT_NEAR(value.at("busbw_256KiB").get<double>(),
                 value.at("algbw_256KiB").get<double>() * 4 / 3, 1);
   }
+  for (const CommandResult& rank : train_ranks("allreduce", "sizes: [64, 64]\n", 2))
+    EXPECT_THAT(rank.err, HasSubstr("'sizes' holds a size twice"));
   const CommandResult alone = train("allreduce", text);
   EXPECT_EQ(alone.status.code, 2);
   EXPECT_THAT(alone.err, HasSubstr("two ranks"));
@@ -254,6 +386,7 @@ TEST_F(ProgramTest, UnknownWorkloadsAndOptionsAreErrors) {
   EXPECT_THAT(run({"resnet5"}).err, HasSubstr("did you mean"));
   EXPECT_EQ(run({}).status.code, 2);
   EXPECT_EQ(run({"resnet20", "--config", "/nowhere"}).status.code, 2);
+  EXPECT_EQ(run({"resnet20", "--config", ""}).status.code, 2);
   EXPECT_EQ(train("resnet20", "device: cuda\nmax_steps: 1\n").status.code, 3);
   const CommandResult list = run({"--list"});
   EXPECT_TRUE(list.status.ok());

@@ -71,6 +71,35 @@ TEST(SettingsTest, ValuesOutOfRangeAreErrorsAtTheirPlace) {
   EXPECT_THAT(error_of("resnet20", "resume: true"), HasSubstr("need 'checkpoint'"));
 }
 
+TEST(SettingsTest, TheFirstLabelOfRecordsCanBeGiven) {
+  EXPECT_EQ(read("resnet50", "data: tfrecord\n").images.label_base, 1);
+  EXPECT_EQ(read("resnet50", "data: tfrecord\nlabel_base: 0\n").images.label_base, 0);
+}
+
+TEST(SettingsTest, APathForGeneratedDataIsAnError) {
+  EXPECT_THAT(error_of("resnet20", "path: /data/cifar"), HasSubstr("glyphs is generated"));
+  EXPECT_THAT(error_of("bert-tiny", "path: /data/text"), HasSubstr("grammar is generated"));
+  EXPECT_EQ(read("resnet20", "path: ''").images.path, "");
+}
+
+TEST(SettingsTest, RangesAreThoseOfTheDataSets) {
+  EXPECT_THAT(error_of("bert-base", "mask_probability: 0.6"), HasSubstr("from 0.01 to 0.5"));
+  EXPECT_THAT(error_of("bert-base", "vocabulary_size: 99"), HasSubstr("from 100 to 1000000"));
+}
+
+TEST(SettingsTest, RanksNeedTheSameTermsButNotTheSamePaths) {
+  const auto terms = [](const std::string& text) {
+    return read("resnet50", text).communicator.membership.terms;
+  };
+  const std::string plain = terms("{}");
+  EXPECT_THAT(plain, HasSubstr("workload: resnet50\n"));
+  EXPECT_THAT(plain, HasSubstr("\nbatch_size: 32\n"));
+  EXPECT_EQ(terms("batch_size: 32"), plain);
+  EXPECT_NE(terms("batch_size: 33"), plain);
+  EXPECT_NE(terms("milestones: [0.5]"), plain);
+  EXPECT_EQ(terms("path: /elsewhere\nthreads: 3\nloader_threads: 2\ncheckpoint: c\n"), plain);
+}
+
 TEST(SettingsTest, WarmUpStepsReplaceWarmUpEpochs) {
   EXPECT_GT(read("resnet20", "{}").warmup_epochs, 0);
   const Settings settings = read("resnet20", "warmup_steps: 7");

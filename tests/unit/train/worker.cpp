@@ -79,12 +79,14 @@ int gradients(Communicator& communicator, std::int64_t accumulation, const std::
   return file.good() ? 0 : 1;
 }
 
-// All-reduces until something happens; the rank given ends without a word, or stops to answer.
+// All-reduces until something happens; the rank given ends without a word, leaves, fails or stops
+// to answer.
 int collapse(Communicator& communicator, const std::string& how, int culprit) {
   const torch::Tensor tensor = torch::ones({1000});
   for (int i = 0; i < 100000; ++i) {
     if (i == 5 && communicator.rank() == culprit) {
       if (how == "die") std::_Exit(77);
+      if (how == "leave") return 0;
       if (how == "stop") ::kill(::getpid(), SIGSTOP);
       if (how == "fail") throw assay::Error(assay::ErrorKind::environment, "the disk burns");
     }
@@ -101,10 +103,18 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   try {
     const Place place = place_from_environment();
-    Communicator communicator(place, torch::kCPU, quick(), lost);
+    Communicator::Options options = quick();
+    if (mode == "terms")
+      options.membership.terms = "size: 1\nflavour: " + std::to_string(place.rank / 2) + "\n";
+    Communicator communicator(place, torch::kCPU, options, lost);
     try {
       if (mode == "gradients") return gradients(communicator, std::atoi(argv[2]), argv[3]);
       if (mode == "collapse") return collapse(communicator, argv[2], std::atoi(argv[3]));
+      if (mode == "agree") {
+        communicator.agree("a sun of size", 5);
+        communicator.agree("a moon of size", place.rank == 1 ? 7 : 6);
+        return 0;
+      }
       if (mode == "sum") {
         const std::vector<std::int64_t> sums =
             communicator.sum(std::vector<std::int64_t>{place.rank, (1LL << 60) + place.rank});

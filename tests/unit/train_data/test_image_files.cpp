@@ -3,6 +3,7 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "temporary_folder.h"
 #include "train/data/cifar.h"
@@ -178,6 +179,35 @@ TEST(Mnist, ReadsImagesLabelsAndStatistics) {
   const double mean = sum / (4 * 784);
   EXPECT_NEAR(set.info.mean[0], mean, 1e-6);
   EXPECT_NEAR(set.info.std[0], std::sqrt(squares / (4 * 784) - mean * mean), 1e-6);
+}
+
+TEST(Mnist, AnImageSmallerThanItsShiftIsMovedOutOfSight) {
+  const assay::testing::TemporaryFolder folder;
+  for (const std::string split : {"train", "t10k"}) {
+    write(folder.path() / (split + "-images-idx3-ubyte"),
+          idx({1, 1, 1}, std::string(1, static_cast<char>(200))));
+    write(folder.path() / (split + "-labels-idx1-ubyte"), idx({1}, std::string(1, '\0')));
+  }
+  const ImageSet set = open_image_set(options_for("mnist", folder.path()));
+  ImageBatch batch(set.train->shape(), 1, heap_allocator());
+  const auto reader = set.train->make_reader();
+  std::set<int> seen;
+  for (std::int64_t epoch = 0; epoch < 200; ++epoch) {
+    reader->read({0, epoch, 1}, batch, 0);
+    seen.insert(batch.pixels[0]);
+  }
+  EXPECT_EQ(seen, (std::set<int>{0, 200}));
+}
+
+TEST(Cifar10, AFileThatIsAPipeIsAnErrorAndNotWaitedFor) {
+  const assay::testing::TemporaryFolder folder;
+  write_cifar(folder.path());
+  const std::filesystem::path pipe = folder.path() / "data_batch_2.bin";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(
+      error_of([&] { return open_image_set(options_for("cifar10", folder.path())); }).what(),
+      HasSubstr("data_batch_2.bin: this is not a regular file"));
 }
 
 TEST(Mnist, CompressedFilesAreToBeUnpacked) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "core/files.h"
 #include "temporary_folder.h"
@@ -310,6 +311,26 @@ TEST_F(FolderTest, TooManyDamagedFilesAreAnErrorThatNamesThem) {
   EXPECT_EQ(error.kind(), ErrorKind::environment);
   EXPECT_THAT(error.message(), AllOf(HasSubstr("2 of the 12 samples"), HasSubstr("val/ant/3.jpg"),
                                      HasSubstr("val/cat/0.jpg (Not a JPEG file")));
+}
+
+// Followed, it would give a class the images of all others, many times over.
+TEST_F(FolderTest, ALinkToAFolderAboveItIsAnError) {
+  for (const char* target : {"..", "."}) {
+    fill();
+    const std::filesystem::path link = folder_.path() / "train/bee/link";
+    std::filesystem::create_directory_symlink(target, link);
+    EXPECT_THAT(open_error().what(),
+                HasSubstr("train/bee/link: the folder leads back to one above it"));
+    std::filesystem::remove(link);
+  }
+  std::filesystem::create_directory_symlink("../ant", folder_.path() / "train/bee/more");
+  EXPECT_EQ(open_image_set(options()).info.train_size, 16);
+}
+
+TEST_F(FolderTest, APipeIsAnErrorAndNotWaitedFor) {
+  fill();
+  ASSERT_EQ(::mkfifo((folder_.path() / "train/bee/pipe.jpg").c_str(), 0600), 0);
+  EXPECT_THAT(open_error().what(), HasSubstr("pipe.jpg: this is not a regular file"));
 }
 
 TEST_F(FolderTest, FoldersThatDoNotFitAreExplained) {

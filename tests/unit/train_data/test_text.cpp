@@ -158,6 +158,20 @@ TEST(LearnVocabulary, EveryWordOfTheTextCanBeWrittenWithIt) {
   }
 }
 
+TEST(LearnVocabulary, ASmallOneHasTheMostFrequentCharacters) {
+  WordCounts words{{"zyx", 100}};
+  for (char c = 'a'; c <= 'w'; ++c) words[std::string(2, c)] = 1;
+  const std::vector<std::string> tokens = learn_vocabulary(words, 8);
+  EXPECT_THAT(tokens, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##x", "##y", "z"));
+}
+
+// They are unknown whatever is learnt; a file of one line would be merged for hours.
+TEST(LearnVocabulary, WordsThatAreTooLongAreNotLookedAt) {
+  const std::vector<std::string> tokens =
+      learn_vocabulary({{"ab", 3}, {std::string(1'000'000, 'q'), 1}}, 100);
+  EXPECT_THAT(tokens, ::testing::Not(::testing::Contains(HasSubstr("q"))));
+}
+
 class TextFolderTest : public ::testing::Test {
  protected:
   void fill() {
@@ -251,6 +265,21 @@ TEST_F(TextFolderTest, TrainAndValFoldersAreTheSplits) {
   EXPECT_LE(set.info.vocabulary, 100);
   const TextSet again = open_text_set(learnt);
   EXPECT_EQ(again.info.vocabulary, set.info.vocabulary);
+}
+
+TEST_F(TextFolderTest, AFileWithZeroBytesIsNamed) {
+  fill();
+  write(folder_.path() / "utf16.txt", std::string("h\0i\0", 4));
+  EXPECT_THAT(error_of([&] { return open_text_set(options()); }).what(),
+              HasSubstr("utf16.txt: the file holds zero bytes"));
+}
+
+// A model that predicts [UNK] everywhere would be nearly always right.
+TEST_F(TextFolderTest, AVocabularyThatDoesNotKnowTheTextIsAnError) {
+  fill();
+  write(folder_.path() / "vocab/vocab", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n");
+  EXPECT_THAT(error_of([&] { return open_text_set(options()); }).what(),
+              HasSubstr("of the text's tokens are not in the vocabulary"));
 }
 
 TEST_F(TextFolderTest, FoldersWithoutTextAreExplained) {
