@@ -203,8 +203,11 @@ TEST_F(RecorderDevices, DestroyingTheRecorderKillsTheSampler) {
 }
 
 TEST_F(RecorderDevices, DevicesWithoutIndexAreNumberedPerSample) {
+  // Samples are told apart by the pause between them: longer than a busy machine holds a reader up.
+  config_.interval = 500ms;
+  config_.stall_limit = 5s;
   DeviceSource source = script(DeviceSource::Mode::loop,
-                               "while :; do printf '50\\n30\\n'; sleep 0.02; done", {"util:%"});
+                               "while :; do printf '50\\n30\\n'; sleep 0.5; done", {"util:%"});
   start({source});
   ASSERT_TRUE(wait_for([&] { return rows_of(table(), "dev1").size() >= 3; }));
   EXPECT_EQ(recorder_->latest().devices, 2);
