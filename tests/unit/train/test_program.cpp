@@ -52,11 +52,16 @@ class ProgramTest : public ::testing::Test {
   static CommandResult run(std::vector<std::string> arguments,
                            std::map<std::string, std::string> env = {}) {
     arguments.insert(arguments.begin(), std::string(ASSAY_BIN_DIR) + "/assay-train");
+    return command(arguments, std::move(env));
+  }
+
+  static CommandResult command(const std::vector<std::string>& argv,
+                               std::map<std::string, std::string> env = {}) {
     CommandOptions options;
     options.timeout = std::chrono::seconds(100);
     options.env = std::move(env);
     options.max_output = 8 << 20;
-    return run_command(arguments, options);
+    return run_command(argv, options);
   }
 
   CommandResult train(const std::string& workload, const std::string& text) {
@@ -225,10 +230,9 @@ TEST_F(ProgramTest, ADiskWithoutRoomForACheckpointIsAnErrorThatLeavesTheOldOne) 
                            "\nresume: true\n";
   ASSERT_TRUE(train("resnet20", text + "max_steps: 1\n").status.ok());
   // A file may have 1 MiB; without the trap the signal would end the process.
-  const CommandResult full = run_command({"bash", "-c", "trap '' XFSZ; ulimit -f 1024; exec \"$@\"",
-                                          "bash", std::string(ASSAY_BIN_DIR) + "/assay-train",
-                                          "resnet20", "--config", config(text + "max_steps: 2\n")},
-                                         {});
+  const CommandResult full = command({"bash", "-c", "trap '' XFSZ; ulimit -f 1024; exec \"$@\"",
+                                      "bash", std::string(ASSAY_BIN_DIR) + "/assay-train",
+                                      "resnet20", "--config", config(text + "max_steps: 2\n")});
   EXPECT_EQ(full.status.code, 3) << full.err;
   EXPECT_THAT(full.err, HasSubstr("model.pt: a checkpoint cannot be written: File too large"));
   const CommandResult resumed = train("resnet20", text + "max_steps: 2\n");
@@ -312,7 +316,7 @@ TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {
 
 // Signals come between any two steps, and the first to stop ends the others' all-reduce.
 TEST_F(ProgramTest, RanksThatAreToldToStopOneAfterTheOtherSayTheSignal) {
-  const CommandResult both = run_command(
+  const CommandResult both = command(
       {"bash", "-c",
        "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; log=$2; shift 2; "
        "RANK=0 \"$@\" > /dev/null & zero=$!; RANK=1 \"$@\" > $log & one=$!; "
@@ -321,20 +325,18 @@ TEST_F(ProgramTest, RanksThatAreToldToStopOneAfterTheOtherSayTheSignal) {
        "kill -TERM $zero; wait $zero; echo \"rank 0: $?\"",
        "bash", free_port(), (folder_.path() / "log").string(),
        std::string(ASSAY_BIN_DIR) + "/assay-train", "resnet20", "--config",
-       config(std::string(kImages) + "epochs: 0\nmax_steps: 100000\neval_every: 100000\n")},
-      {});
+       config(std::string(kImages) + "epochs: 0\nmax_steps: 100000\neval_every: 100000\n")});
   EXPECT_EQ(both.out, "rank 1: 143\nrank 0: 143\n") << both.err;
 }
 
 // Its number would be given to a connection between the ranks.
 TEST_F(ProgramTest, AClosedStandardOutputDoesNotHarmTheOtherRank) {
-  const CommandResult both = run_command(
+  const CommandResult both = command(
       {"bash", "-c",
        "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; shift; "
        "RANK=0 \"$@\" >&- & RANK=1 \"$@\"; echo \"rank 1: $?\"; wait $!; echo \"rank 0: $?\"",
        "bash", free_port(), std::string(ASSAY_BIN_DIR) + "/assay-train", "resnet20", "--config",
-       config(std::string(kImages) + "max_steps: 2\n")},
-      {});
+       config(std::string(kImages) + "max_steps: 2\n")});
   EXPECT_THAT(both.out, HasSubstr("rank 1: 0\n")) << both.err;
   EXPECT_THAT(both.out, HasSubstr("rank 0: 1\n"));
   EXPECT_THAT(both.err, HasSubstr("log lines could not be written"));
