@@ -19,12 +19,16 @@ namespace {
 
 constexpr std::int64_t kBlockElements = 1 << 14;
 
+// Of distances from an origin near the mean: squares of the values themselves would lose the
+// variance where it is small beside the mean.
 ASSAY_CLONES void add_squares(std::int64_t rows, std::int64_t channels, const float* __restrict x,
-                              float* __restrict sum, float* __restrict square) {
+                              const float* __restrict origin, float* __restrict sum,
+                              float* __restrict square) {
   for (std::int64_t r = 0; r < rows; ++r, x += channels)
     for (std::int64_t c = 0; c < channels; ++c) {
-      sum[c] += x[c];
-      square[c] += x[c] * x[c];
+      const float distance = x[c] - origin[c];
+      sum[c] += distance;
+      square[c] += distance * distance;
     }
 }
 
@@ -170,14 +174,16 @@ void add_blocks(const NormShape& shape, double* first, double* second, const F& 
 }  // namespace
 
 void norm_statistics(const NormShape& shape, const float* x, double* mean, double* variance) {
-  add_blocks(shape, mean, variance,
-             [&](std::int64_t row, std::int64_t rows, float* sum, float* square) {
-               add_squares(rows, shape.channels, x + row * shape.channels, sum, square);
-             });
+  const std::vector<float> origin(x, x + shape.channels);  // the first row
+  add_blocks(
+      shape, mean, variance, [&](std::int64_t row, std::int64_t rows, float* sum, float* square) {
+        add_squares(rows, shape.channels, x + row * shape.channels, origin.data(), sum, square);
+      });
   const auto count = static_cast<double>(shape.rows);
   for (std::int64_t c = 0; c < shape.channels; ++c) {
-    mean[c] /= count;
-    variance[c] = std::max(0.0, variance[c] / count - mean[c] * mean[c]);
+    const double offset = mean[c] / count;
+    variance[c] = std::max(0.0, variance[c] / count - offset * offset);
+    mean[c] = static_cast<double>(origin[static_cast<std::size_t>(c)]) + offset;
   }
 }
 

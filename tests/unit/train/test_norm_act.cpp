@@ -75,6 +75,16 @@ TEST_P(NormActTest, EqualsItsPartsForwardAndBackward) {
 }
 
 // More channels than a block has elements, fewer than a vector, and ordinary ones.
+TEST(NormAct, AVarianceThatIsSmallBesideTheMeanIsKept) {
+  torch::manual_seed(9);
+  const torch::Tensor x =
+      (torch::randn({8, 16, 9, 9}) * 0.1 + 1000).contiguous(torch::MemoryFormat::ChannelsLast);
+  torch::nn::BatchNorm2d norm(torch::nn::BatchNorm2dOptions(16).momentum(1));
+  (void)norm_act_fork(*norm, x, {}, true);
+  const torch::Tensor exact = x.to(torch::kDouble).transpose(0, 1).flatten(1).var(1);
+  EXPECT_TRUE(torch::allclose(norm->running_var.to(torch::kDouble), exact, 1e-4));
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, NormActTest,
                          ::testing::Combine(::testing::Values(3, 16, 20000), ::testing::Bool(),
                                             ::testing::Bool(), ::testing::Bool()));
