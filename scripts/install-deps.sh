@@ -9,8 +9,10 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil clang-format)
-# Real daemons that the end-to-end tests start for themselves; never left running.
-cluster=(openssh-client openssh-server iproute2 munge slurm-wlm podman runc busybox-static prometheus)
+# Real daemons that the end-to-end tests start for themselves; never left running. Without PMIx's
+# library (libpmix-bin brings it, under every name) Slurm 23.11 refuses batch jobs: "invalid account".
+cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podman runc busybox-static
+         prometheus)
 lint=(clang clang-tidy)
 
 wanted=()
