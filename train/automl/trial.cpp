@@ -291,6 +291,7 @@ TrialRunner::Outcome TrialRunner::run(const automl::Trial& trial, const Callback
   outcome.done.trial = trial.trial;
   const Settings settings = trial_settings(trial);
   prepare_device(device_, settings.precision, threads_, place_);
+  if (settings.deterministic) be_deterministic();
   Training training(*this, trial, callbacks, settings, begin_ns, outcome);
   const auto fail = [&](std::string reason) {
     outcome.done.ok = false;

@@ -10,7 +10,7 @@ constexpr int kWarps = 4;  // of a block; each takes one row at a time
 constexpr int kWarp = 32;
 constexpr unsigned kAll = 0xffffffffU;
 constexpr int kRows = 4;           // of backward, at a time
-constexpr int kWidestBlock = 512;  // kWidestRow floats
+constexpr int kWidestBlock = 512;  // more than widest_row() needs: it holds the registers down
 constexpr int kBackwardBlocks = 132 * 4;
 
 // Arrays that backward reads: dy, sum and maybe a second gradient.

@@ -4,9 +4,12 @@
 
 namespace assay::train::cuda {
 
-// Layer norm over rows of at most kWidestRow columns.
+// Layer norm over rows of at most widest_row() columns: what backward holds of a wider one would
+// not fit into the shared memory of every device.
 
-inline constexpr std::int64_t kWidestRow = 2048;
+[[nodiscard]] constexpr std::int64_t widest_row(Type type) noexcept {
+  return 256 * lanes(type);
+}
 
 /// Which elements are dropped: drawn from (seed, offset) by Philox. The rate is exact to 2⁻¹⁶. In a
 /// CUDA graph, whose arguments stay the same, the seed is read from `seed_at`, and what is at

@@ -34,7 +34,7 @@ std::vector<std::int64_t> shapes_of(const std::vector<torch::Tensor*>& inputs) {
 }
 
 // A graph keeps its memory for itself and cannot use what the plain runs have left. Where the
-// device has no room for both, that is given back; getting and giving back takes a second.
+// device has no room for both, that is given back.
 void make_room(c10::DeviceIndex device) {
   const auto held = static_cast<std::size_t>(
       c10::cuda::CUDACachingAllocator::getDeviceStats(device).reserved_bytes[0].current);

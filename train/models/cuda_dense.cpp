@@ -213,7 +213,7 @@ struct LinearAddNorm : torch::autograd::Function<LinearAddNorm> {
 }  // namespace
 
 bool cuda_dense_fits(const torch::Tensor& x, std::int64_t head_width) {
-  return cuda::fits(x) && x.size(-1) <= cuda::kWidestRow &&
+  return cuda::fits(x) && x.size(-1) <= cuda::widest_row(cuda::type_of(x)) &&
          x.size(-1) % cuda::lanes(cuda::type_of(x)) == 0 &&
          head_width % cuda::lanes(cuda::type_of(x)) == 0;
 }
