@@ -53,6 +53,8 @@ int serve(int node) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
   if (!ec) (void)assay::agent::prune_programs(program.parent_path(), kProgramsUnusedFor);
   loop.run();
+  // A command that hangs (a driver's, say) is not waited for: it dies with this process.
+  if (agent.busy()) ::_exit(0);
   return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "judge/judge.h"
 #include "judge/rules.h"
-#include "launch/launcher.h"
+#include "plan/launcher_options.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -49,7 +49,7 @@ std::string bound(const catalog::Rule& rule) {
 void list(const std::string& what) {
   std::vector<Row> rows;
   if (what == "launchers") {
-    for (const launch::LauncherInfo& info : launch::launcher_catalogue())
+    for (const plan::LauncherInfo& info : plan::launcher_catalog())
       rows.push_back({info.name, info.description});
     return print_table({"LAUNCHER", "DESCRIPTION"}, rows);
   }

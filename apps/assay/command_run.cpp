@@ -6,8 +6,7 @@
 #include "commands.h"
 #include "detach.h"
 #include "execute.h"
-#include "launch/dry_run.h"
-#include "launch/modelarts/cloud_settings.h"
+#include "launch/backends/make_backend.h"
 #include "paths.h"
 #include "plan/make_plan.h"
 #include "planning.h"
@@ -32,21 +31,12 @@ struct RunOptions {
 
 int show_plan(const RunOptions& options) {
   const plan::Plan plan = make_plan(options.plan);
-  if (plan.cluster.launcher == "modelarts") {
-    const Json jobs = launch::describe_cloud_execution(plan);
-    if (options.format == "json")
-      fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", jobs}}));
-    else
-      fmt::print("{}\n{}", plan::render_text(plan), dump_pretty(jobs));
-    return 0;
-  }
-  const auto launcher = launch::make_launcher(plan.cluster, bin_dir());
-  const Json execution =
-      launch::describe_execution(plan, *launcher, fs::absolute(options.out) / plan.run_id);
+  const launch::DryRun execution =
+      launch::describe_run(plan, bin_dir(), fs::absolute(options.out) / plan.run_id);
   if (options.format == "json")
-    fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", execution}}));
+    fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", execution.json}}));
   else
-    fmt::print("{}\n{}", plan::render_text(plan), launch::render_execution(execution));
+    fmt::print("{}\n{}", plan::render_text(plan), execution.text);
   return 0;
 }
 

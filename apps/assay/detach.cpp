@@ -16,7 +16,7 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "launch/slurm/slurm_batch.h"
+#include "launch/agents/slurm/slurm_batch.h"
 #include "paths.h"
 #include "terminal.h"
 
@@ -87,8 +87,7 @@ void start_process(const store::RunDir& run) {
 }  // namespace
 
 int detach(const store::RunDir& run) {
-  const bool batch =
-      run.plan().cluster.launcher == "slurm" && std::getenv("SLURM_JOB_ID") == nullptr;
+  const bool batch = run.plan().cluster.traits.has_queue && std::getenv("SLURM_JOB_ID") == nullptr;
   say("run " + run.path().string() + "\n");
   if (batch)
     submit(run);

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "launch/controller.h"
-#include "launch/modelarts/cloud_controller.h"
+#include "launch/backends/make_backend.h"
+#include "launch/run_loop.h"
 #include "outcome.h"
 #include "paths.h"
 #include "progress.h"
@@ -17,10 +17,9 @@ int execute(const store::RunDir& run, const std::function<void()>& before_judgin
   say("run " + run.path().string() + "\n");
   try {
     Progress progress(terminal());
-    if (run.plan().cluster.launcher == "modelarts")
-      launch::CloudController(run, progress).execute();
-    else
-      launch::Controller(run, bin_dir(), progress).execute();
+    launch::RunLoop(run, progress, [](const launch::BackendContext& context) {
+      return launch::make_backend(context, bin_dir());
+    }).execute();
   } catch (const Error&) {
     // What was measured before it is not lost.
     if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())

@@ -11,10 +11,13 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "agent/protocol.h"
 #include "core/files.h"
 #include "core/host.h"
 #include "core/text.h"
+#include "core/version.h"
 
 namespace assay::agent {
 
@@ -52,19 +55,20 @@ std::string own_address() {
 
 }  // namespace
 
-Json identity() {
-  Json out = Json::object();
-  const auto put = [&](const char* key, const std::string& value) {
-    if (!value.empty()) out[key] = printable(value);
-  };
+Hello make_hello() {
   const std::string slurm_name = variable("SLURMD_NODENAME");
-  put("host", slurm_name.empty() ? host_name() : slurm_name);
-  put("home", variable("HOME"));
+  Hello out;
+  out.protocol = kProtocolVersion;
+  out.version = version_string();
+  out.pid = ::getpid();
+  out.host = printable(slurm_name.empty() ? host_name() : slurm_name);
+  out.home = printable(variable("HOME"));
   std::error_code ec;
-  put("bindir", std::filesystem::read_symlink("/proc/self/exe", ec).parent_path().string());
-  put("address", own_address());
-  put("boot_id", std::string(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id"))));
-  put("job", variable("SLURM_JOB_ID"));
+  out.bindir =
+      printable(std::filesystem::read_symlink("/proc/self/exe", ec).parent_path().string());
+  out.address = printable(own_address());
+  out.boot_id = printable(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id")));
+  out.job = printable(variable("SLURM_JOB_ID"));
   return out;
 }
 

@@ -109,8 +109,8 @@ void load_told(const store::RunDir& run, const plan::CasePlan& plan, RoundEviden
 
 void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
                       RoundEvidence& evidence) {
-  const Json& options = run.plan().cluster.options;
-  if (options.value("results", "") != "ais-bench" || evidence.ranks.empty()) return;
+  const auto* cloud = std::get_if<plan::ModelArtsOptions>(&run.plan().cluster.options);
+  if (cloud == nullptr || !cloud->ais_results() || evidence.ranks.empty()) return;
   // What a job prints of itself is not its result: the files are.
   for (std::size_t i = 0; i < plan.metrics.size(); ++i)
     if (plan.metrics[i].name == "throughput_ratio" || plan.metrics[i].name == "accuracy")
@@ -121,7 +121,7 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
   if (evidence.status != RoundStatus::completed) return;
   const aisbench::Results results =
       aisbench::read_results(run.round_dir(plan.name, evidence.round) / "results",
-                             {options.value("single_server", false), plan.nodes, plan.procs});
+                             {cloud->single_server, plan.nodes, plan.procs});
   for (const std::string& problem : results.problems)
     evidence.problems.push_back("results/" + problem);
   if (!results.complete()) return;

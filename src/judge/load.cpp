@@ -303,7 +303,7 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
     }
   }
 
-  if (!plan.automl.is_null()) load_experiment(run, plan, evidence, problem);
+  if (plan.automl) load_experiment(run, plan, evidence, problem);
 
   const std::size_t step_limit =
       std::max(kMinSteps, kTotalSteps / std::max<std::size_t>(1, evidence.ranks.size()));

@@ -59,7 +59,7 @@ const Summary* find(const std::vector<Summary>& all, const std::string& name) {
 }
 
 std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summary>& summary) {
-  if (!plan.automl.is_null() && find(summary, "automl_score") != nullptr) return "automl_score";
+  if (plan.automl && find(summary, "automl_score") != nullptr) return "automl_score";
   if (uses_set_result(plan) && find(summary, "throughput_ratio") != nullptr)
     return "throughput_ratio";
   // A micro-benchmark says more in its own unit than in products or copies per second.

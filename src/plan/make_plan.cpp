@@ -7,7 +7,6 @@
 #include "core/version.h"
 #include "plan/case_key.h"
 #include "plan/command.h"
-#include "plan/modelarts.h"
 #include "plan/overrides.h"
 
 namespace assay::plan {
@@ -170,7 +169,7 @@ void check_placement(const SuiteCase& wanted, const Cluster& cluster) {
 
 // Where the programs are on a node is known only there: until then the placeholder stays.
 std::map<std::string, std::string> known_paths(const Cluster& cluster, const PlanOptions& options) {
-  if (cluster.launcher != "local") return {};
+  if (!cluster.traits.one_machine) return {};
   return {{"bindir", options.bindir}};
 }
 
@@ -246,7 +245,7 @@ void resolve_automl(const SuiteCase& wanted, CasePlan& plan) {
                        "leave limits.time out, or make it longer by ten minutes at least");
     plan.limits.time = settings.max_duration + kMargin;
   }
-  plan.automl = to_json(settings);
+  plan.automl = settings;
   const auto path = settings.data.find("path");
   if (path != settings.data.end() && path->is_string() && !path->get<std::string>().empty() &&
       !plan.container)
@@ -291,7 +290,12 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   plan.data_paths = data_paths_of(workload, plan);
   plan.drop_caches = wanted.drop_caches.value_or(suite.defaults.drop_caches.value_or(false));
   plan.metrics = wanted.metrics;
-  if (suite.cluster.launcher == "modelarts") adapt_to_modelarts(wanted.node, suite.cluster, plan);
+  std::visit(
+      [&](const auto& launcher) {
+        if constexpr (requires { launcher.adapt(wanted.node, plan); })
+          launcher.adapt(wanted.node, plan);
+      },
+      suite.cluster.options);
   if (const auto& target = wanted.target ? wanted.target : workload.target)
     plan.target = Target{target->metric, target->value, target->better};
   resolve_peak(wanted, vendor, plan);

@@ -7,15 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
+#include "core/json_fields.h"
 #include "core/time.h"
 
 namespace assay::probe {
 
 enum class Level { pass, warn, fail };
 
-/// "PASS", "WARN", "FAIL".
-[[nodiscard]] std::string_view to_string(Level level) noexcept;
+constexpr auto enum_names(Level /*level*/) {
+  using enum Level;
+  return std::to_array<EnumName<Level>>({{pass, "PASS"}, {warn, "WARN"}, {fail, "FAIL"}});
+}
 
 /// One question asked of the machine.
 struct Check {
@@ -23,11 +25,15 @@ struct Check {
   Level level = Level::pass;
   std::string seen;    ///< what was found, with numbers
   std::string advice;  ///< what to do about it; empty when nothing has to be done
-};
 
-[[nodiscard]] Json to_json(const Check& check);
-/// Throws Error of kind config when a field is missing or of the wrong type.
-[[nodiscard]] Check check_from_json(const Json& json);
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("id", self.id);
+    field("level", self.level);
+    field("seen", self.seen);
+    field.optional("advice", self.advice);
+  }
+};
 
 /// Soft and hard limits of a process; nothing: unlimited.
 struct ProcessLimit {

@@ -177,14 +177,15 @@ ScrapeTargets scrape_targets(const plan::Cluster& cluster, const std::vector<std
   const auto endpoint = parse_endpoint(listen);
   if (!endpoint) return out;  // the suite was checked
   const bool everywhere = endpoint->address == "0.0.0.0" || endpoint->address == "::";
-  if (cluster.launcher == "local") {
+  if (cluster.traits.one_machine) {
     const std::string loopback = endpoint->address == "::" ? "::1" : "127.0.0.1";
     out.addresses.push_back(with_port(everywhere ? loopback : endpoint->address, endpoint->port));
     return out;
   }
   for (const std::string& name : hosts) {
     const plan::Host* host = cluster.find_host(name);
-    const std::string address = host == nullptr ? name : host->ssh.value("address", name);
+    const std::string address =
+        host == nullptr || host->ssh.address.empty() ? name : host->ssh.address;
     out.addresses.push_back(with_port(address, endpoint->port));
   }
   if (is_loopback(endpoint->address))

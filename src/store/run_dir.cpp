@@ -63,7 +63,12 @@ fs::path RunDir::round_dir(const std::string& case_name, int round) const {
 
 fs::path RunDir::node_dir(const std::string& case_name, int round, const std::string& host,
                           int node) const {
-  return round_dir(case_name, round) / fmt::format("{}_noderank{}", host, node);
+  return path_ / node_folder(case_name, round, host, node);
+}
+
+fs::path node_folder(const std::string& case_name, int round, const std::string& host, int node) {
+  return fs::path(case_name) / fmt::format("round{}", round) /
+         fmt::format("{}_noderank{}", host, node);
 }
 
 std::vector<fs::path> rank_logs(const fs::path& node_dir, int rank) {

@@ -50,6 +50,10 @@ class RunLock {
   UniqueFd fd_;
 };
 
+/// <case>/round<N>/<host>_noderank<i>: where a node's evidence lies below a run directory.
+[[nodiscard]] std::filesystem::path node_folder(const std::string& case_name, int round,
+                                                const std::string& host, int node);
+
 /// rank<r>.out.log and its rotated parts, oldest first, that exist in `node_dir`.
 [[nodiscard]] std::vector<std::filesystem::path> rank_logs(const std::filesystem::path& node_dir,
                                                            int rank);

@@ -61,7 +61,7 @@ TEST(ImportAah, TakesEveryKeyOfTheGuidesExample) {
   const AahImport import = import_aah_text(kGuide, "config.yml");
   const plan::Suite suite = plan::parse_suite(import.suite_yaml, "suite.yaml");
   EXPECT_EQ(suite.name, "example_imagenet-network-morphism-test");
-  EXPECT_EQ(suite.cluster.launcher, "slurm");
+  EXPECT_EQ(suite.cluster.launcher(), "slurm");
   EXPECT_EQ(suite.vendor, "nvidia");
   ASSERT_EQ(suite.cases.size(), 1U);
   const plan::SuiteCase& c = suite.cases[0];
@@ -98,7 +98,7 @@ TEST(ImportAah, RunsOnThisMachineWithoutSrun) {
   text = replaced(text, "--cpus-per-task=23", "");
   const AahImport import = import_aah_text(text, "config.yml");
   const plan::Suite suite = plan::parse_suite(import.suite_yaml, "suite.yaml");
-  EXPECT_EQ(suite.cluster.launcher, "local");
+  EXPECT_EQ(suite.cluster.launcher(), "local");
   EXPECT_EQ(suite.vendor, "cpu");
   EXPECT_EQ(suite.cases[0].nodes, 1);
   EXPECT_EQ(suite.cases[0].procs, 4);

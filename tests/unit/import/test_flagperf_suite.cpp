@@ -50,7 +50,7 @@ TEST(FlagPerfSuite, IsAcceptedByAssaysSuiteReader) {
   const plan::Suite suite = suite_of(checkout);
   EXPECT_EQ(suite.name, "flagperf-nvidia");
   EXPECT_EQ(suite.vendor, "nvidia");
-  EXPECT_EQ(suite.cluster.launcher, "local");
+  EXPECT_EQ(suite.cluster.launcher(), "local");
   EXPECT_EQ(suite.cluster.master_port, 29511);
   ASSERT_EQ(suite.cases.size(), 8U);
   const plan::SuiteCase& resnet = one(suite, "resnet50", "pytorch");
@@ -194,19 +194,19 @@ TEST(FlagPerfSuite, OneHostThatIsThisMachineIsLocal) {
   const Checkout checkout;
   checkout.cases("'bert:pytorch:A100:1:8:1': '/d'");
   checkout.cluster("HOSTS = ['gpu7']\nSSH_PORT = '2200'\n");
-  EXPECT_EQ(suite_of(checkout, on_host("gpu7")).cluster.launcher, "local");
+  EXPECT_EQ(suite_of(checkout, on_host("gpu7")).cluster.launcher(), "local");
   const plan::Suite remote = suite_of(checkout, on_host("head"));
-  EXPECT_EQ(remote.cluster.launcher, "ssh");
+  EXPECT_EQ(remote.cluster.launcher(), "ssh");
   ASSERT_EQ(remote.cluster.hosts.size(), 1U);
   EXPECT_EQ(remote.cluster.hosts[0].name, "gpu7");
-  EXPECT_EQ(remote.cluster.options, Json::parse(R"({"port": 2200})"));
+  EXPECT_EQ(std::get<plan::SshOptions>(remote.cluster.options).port, 2200);
 }
 
 TEST(FlagPerfSuite, SeveralHostsAreReachedBySsh) {
   const Checkout checkout;
   checkout.cluster("HOSTS = ['10.1.2.3', '10.1.2.4']\n");
   const plan::Suite suite = suite_of(checkout);
-  EXPECT_EQ(suite.cluster.launcher, "ssh");
+  EXPECT_EQ(suite.cluster.launcher(), "ssh");
   EXPECT_EQ(suite.cluster.hosts.size(), 2U);
   EXPECT_EQ(suite.cases.size(), 9U);  // the two-node case has enough hosts now
 }

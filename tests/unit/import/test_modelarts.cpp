@@ -72,18 +72,18 @@ TEST_F(ModelArtsPackages, BecomeASuite) {
   put("code/config/config.sh",
       "#!/bin/bash\nexport MODELARTS_VERSION=V2\nexport SINGLESERVER_MODE=True # alone\n");
   const plan::Suite suite = plan::parse_suite(import().suite_yaml, "s.yaml");
-  const Json& options = suite.cluster.options;
-  EXPECT_EQ(suite.cluster.launcher, "modelarts");
-  EXPECT_EQ(options["endpoint"], "https://modelarts.cn-north-4.myhuaweicloud.com");
-  EXPECT_EQ(options["project"], "0a1b2c");
-  EXPECT_EQ(options["bucket"], "bucket");
-  EXPECT_EQ(options["prefix"], "bench/code/");
-  EXPECT_EQ(options["code"], (folder_.path() / "code/code").string());
-  EXPECT_EQ(options["engine"], "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64");
-  EXPECT_EQ(options["flavor"], "modelarts.kat1.8xlarge");
-  EXPECT_EQ(options["inputs"]["data_url"], "/bucket/data/");
-  EXPECT_EQ(options["single_server"], true);
-  EXPECT_FALSE(options.contains("pool"));
+  const auto& options = std::get<plan::ModelArtsOptions>(suite.cluster.options);
+  EXPECT_EQ(suite.cluster.launcher(), "modelarts");
+  EXPECT_EQ(options.endpoint, "https://modelarts.cn-north-4.myhuaweicloud.com");
+  EXPECT_EQ(options.project, "0a1b2c");
+  EXPECT_EQ(options.bucket, "bucket");
+  EXPECT_EQ(options.prefix, "bench/code/");
+  EXPECT_EQ(options.code, (folder_.path() / "code/code").string());
+  EXPECT_EQ(options.engine, "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64");
+  EXPECT_EQ(options.flavor, "modelarts.kat1.8xlarge");
+  EXPECT_EQ(options.inputs.at("data_url"), "/bucket/data/");
+  EXPECT_TRUE(options.single_server);
+  EXPECT_EQ(options.pool, "");
   ASSERT_EQ(suite.cases.size(), 1U);
   EXPECT_EQ(suite.cases[0].nodes, 2);
   EXPECT_EQ(suite.cases[0].procs, 8);
@@ -104,8 +104,9 @@ TEST_F(ModelArtsPackages, UseTheirOwnEndpointsWhenAllThreeAreThere) {
   config.replace(config.find(empty), empty.size(),
                  "'iam_endpoint': 'iam.x', 'obs_endpoint': 'obs.x', 'modelarts_endpoint': 'ma.x'");
   const plan::Suite suite = plan::parse_suite(import(config).suite_yaml, "s.yaml");
-  EXPECT_EQ(suite.cluster.options["endpoint"], "https://ma.x");
-  EXPECT_EQ(suite.cluster.options["obs_endpoint"], "https://obs.x");
+  const auto& options = std::get<plan::ModelArtsOptions>(suite.cluster.options);
+  EXPECT_EQ(options.endpoint, "https://ma.x");
+  EXPECT_EQ(options.obs_endpoint, "https://obs.x");
 }
 
 TEST_F(ModelArtsPackages, SayWhatHasNoPlaceInASuite) {
