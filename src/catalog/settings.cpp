@@ -68,7 +68,8 @@ std::vector<RuleChange> read_rule_changes(const Node& node) {
       if (const Node* min = map.find("min")) change.min = min->number();
       if (const Node* max = map.find("max")) change.max = max->number();
       if (const Node* required = map.find("required")) change.required = required->boolean();
-      if (map.has("severity")) change.severity = map.choice("severity", severities());
+      if (map.has("severity"))
+        change.severity = parse_severity(map.choice("severity", severities()));
     }
     changes.push_back(std::move(change));
   }

@@ -29,7 +29,7 @@ struct RuleChange {
   std::optional<double> min;
   std::optional<double> max;
   std::optional<bool> required;
-  std::optional<std::string> severity;
+  std::optional<Severity> severity;
   config::Node node;  ///< where it was asked for
 };
 

@@ -66,14 +66,10 @@ class Details {
 };
 
 void add_told_metrics(RoundContext& round, const aisbench::ToldResults& results) {
-  const auto add = [&](const char* name, const char* unit, Better better, const char* what,
-                       const std::optional<double>& value) {
-    round.metrics.add(MetricInfo{name, unit, better, what}, value, "reported", "by set_result");
-  };
-  add("throughput_ratio", "samples/s", Better::higher, "as the workload told", results.throughput);
-  add("accuracy", "", Better::higher, "as the workload told", results.accuracy);
-  add("eval_loss", "", Better::lower, "as the workload told", results.loss);
-  add("perplexity", "", Better::lower, "as the workload told", results.perplexity);
+  round.metrics.add("throughput_ratio", results.throughput, "reported", "by set_result");
+  round.metrics.add("accuracy", results.accuracy, "reported", "by set_result");
+  round.metrics.add("eval_loss", results.loss, "reported", "by set_result");
+  round.metrics.add("perplexity", results.perplexity, "reported", "by set_result");
   // Of a workload without PerfLog the samples are not known, but their rate is.
   const auto power = round.metrics.get("mean_power_w");
   if (results.throughput && power && *power > 0)

@@ -16,9 +16,9 @@ double precision_bits(const std::string& precision) {
 }
 
 void add_series(RoundContext& round, const automl::ExperimentRecord& record) {
-  Series score{"automl_score", "regulated score", "OPS", {}};
-  Series ops{"automl_ops", "operations per second", "OPS", {}};
-  Series error{"automl_error", "error", "ratio", {}};
+  Series score = make_series("automl_score", "regulated score");
+  Series ops = make_series("automl_ops", "operations per second");
+  Series error = make_series("automl_error", "error");
   const std::size_t stride = record.points.size() / kSeriesPoints + 1;
   for (std::size_t i = 0; i < record.points.size(); i += stride) {
     const automl::ScorePoint& point = record.points[i];

@@ -14,20 +14,6 @@ std::string_view to_string(Validity validity) noexcept {
   return "INCOMPLETE";
 }
 
-std::string_view to_string(Severity severity) noexcept {
-  switch (severity) {
-    case Severity::note:
-      return "note";
-    case Severity::warning:
-      return "warning";
-    case Severity::incomplete:
-      return "incomplete";
-    case Severity::invalid:
-      break;
-  }
-  return "invalid";
-}
-
 std::string_view to_string(RoundStatus status) noexcept {
   switch (status) {
     case RoundStatus::completed:

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/rule.h"
 #include "core/json.h"
 #include "core/metric.h"
 #include "core/subprocess.h"
@@ -14,8 +15,8 @@ namespace assay::judge {
 enum class Validity { valid, invalid, incomplete };
 [[nodiscard]] std::string_view to_string(Validity validity) noexcept;  ///< "VALID" …
 
-enum class Severity { note, warning, incomplete, invalid };
-[[nodiscard]] std::string_view to_string(Severity severity) noexcept;
+using catalog::Severity;
+using catalog::to_string;
 
 /// What a rule found, and what to do about it.
 struct Finding {

@@ -213,7 +213,7 @@ const std::map<std::string, Break>& faults() {
 }
 
 TEST(DefaultRules, CanAllWork) {
-  EXPECT_NO_THROW(check_rules(default_rules()));
+  EXPECT_NO_THROW(catalog::check_rules(default_rules()));
 }
 
 TEST(DefaultRules, AreContentWithCachesThatWereDropped) {
@@ -246,7 +246,7 @@ TEST(DefaultRules, FindNothingWrongWithASaneRound) {
 TEST(DefaultRules, EachOfARoundHasAFaultThatItFinds) {
   std::set<std::string> rules;
   for (const catalog::Rule& r : default_rules())
-    if (r.scope == "round") rules.insert(r.id);
+    if (r.scope == catalog::RuleScope::round) rules.insert(r.id);
   for (const auto& [id, break_it] : faults()) {
     ASSERT_EQ(rules.erase(id), 1U) << id;
     Situation s = sane();
