@@ -77,9 +77,26 @@ void add_told_metrics(RoundContext& round, const aisbench::ToldResults& results)
                       "throughput_ratio / mean_power_w");
 }
 
+// What ais-bench says of a job in a cloud.
+AisRound job_record(const AisJobEvidence& job) {
+  AisRound out;
+  if (!job.results) return out;
+  TrainRecord record;
+  record.throughput = job.results->throughput;
+  record.accuracy = job.results->accuracy;
+  record.prepare = job.prepare;
+  record.proc = job.proc;
+  record.total = job.total;
+  record.resource_util_ratio = job.device_util_percent;
+  out.train_result_info = aisbench::train_result_info(record);
+  out.report = aisbench::report_lines(*job.results);
+  return out;
+}
+
 }  // namespace
 
 void compute_ais(RoundContext& round) {
+  if (round.evidence.ais_job) round.result.ais = job_record(*round.evidence.ais_job);
   if (!round.evidence.ais) return;
   const AisEvidence& ais = *round.evidence.ais;
   const aisbench::ToldResults results = aisbench::results_of(ais.told);

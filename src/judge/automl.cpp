@@ -34,7 +34,7 @@ void add_series(RoundContext& round, const automl::ExperimentRecord& record) {
 
 void compute_automl(RoundContext& round) {
   if (!round.evidence.automl) return;
-  const automl::ExperimentRecord& record = *round.evidence.automl;
+  const automl::ExperimentRecord& record = round.evidence.automl->record;
   const automl::ScorePoint& last = record.final;
   int ok = 0;
   int failed = 0;
@@ -74,6 +74,7 @@ void compute_automl(RoundContext& round) {
   round.fact("automl_precision_bits", precision_bits(precision), precision);
   round.fact("automl_measured", record.best ? 1 : 0);
   add_series(round, record);
+  round.result.experiment = round.evidence.automl;
 }
 
 }  // namespace assay::judge
