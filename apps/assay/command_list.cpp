@@ -70,8 +70,8 @@ void list(const std::string& what) {
     return print_table({"VENDOR", "VISIBLE DEVICES", "DESCRIPTION"}, rows);
   }
   for (const catalog::Rule& rule : catalog.rules)
-    rows.push_back({rule.id, std::string(to_string(rule.scope)), rule.fact, bound(rule),
-                    std::string(to_string(rule.severity)), rule.origin});
+    rows.push_back({rule.id, std::string(to_text(rule.scope)), rule.fact, bound(rule),
+                    std::string(to_text(rule.severity)), rule.origin});
   print_table({"RULE", "SCOPE", "FACT", "BOUND", "SEVERITY", "FROM"}, rows);
 }
 

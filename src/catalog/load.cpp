@@ -212,7 +212,7 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
     rule.id = map.at("id").nonempty_text();
     if (!seen.insert(rule.id).second)
       map.at("id").fail("the rule '" + rule.id + "' exists twice in this file");
-    rule.scope = *parse_scope(map.choice("scope", {"round", "case"}));
+    rule.scope = *parse_enum<RuleScope>(map.choice("scope", enum_texts<RuleScope>()));
     rule.fact = map.at("fact").nonempty_text();
     if (const Node* min = map.find("min")) rule.min = min->number();
     if (const Node* max = map.find("max")) rule.max = max->number();
@@ -221,7 +221,7 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
     if (!rule.min && !rule.max && !rule.required)
       item.fail("the rule '" + rule.id + "' has no min, no max and is not required",
                 "such a rule could never be violated");
-    rule.severity = *parse_severity(map.choice("severity", severities()));
+    rule.severity = *parse_enum<Severity>(map.choice("severity", enum_texts<Severity>()));
     rule.reason = map.at("reason").nonempty_text();
     rule.advice = map.text_or("advice", "");
     const std::map<std::string, std::string> known{

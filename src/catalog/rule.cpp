@@ -27,55 +27,24 @@ void check_rule_text(const std::string& text, const Rule& rule) {
   }
 }
 
-template <class Enum>
-Enum read_word(const Json& item, const char* key, const std::string& where,
-               std::optional<Enum> (*parse)(std::string_view) noexcept) {
+template <NamedEnum E>
+E read_word(const Json& item, const char* key, const std::string& where) {
   const auto text = item.at(key).get<std::string>();
-  if (const auto value = parse(text)) return *value;
-  throw Error(ErrorKind::config, std::string("'") + key + "' is '" + printable(text) + "'", where);
+  if (const auto value = parse_enum<E>(text)) return *value;
+  throw Error(ErrorKind::config, std::string("'") + key + "' is '" + printable(text) + "'", where,
+              "it is " + enum_choices<E>());
 }
 
 }  // namespace
 
-std::string_view to_string(RuleScope scope) noexcept {
-  return scope == RuleScope::round ? "round" : "case";
-}
-
-std::optional<RuleScope> parse_scope(std::string_view text) noexcept {
-  for (const RuleScope scope : {RuleScope::round, RuleScope::whole_case})
-    if (text == to_string(scope)) return scope;
-  return std::nullopt;
-}
-
-std::string_view to_string(Severity severity) noexcept {
-  switch (severity) {
-    case Severity::note:
-      return "note";
-    case Severity::warning:
-      return "warning";
-    case Severity::incomplete:
-      return "incomplete";
-    case Severity::invalid:
-      break;
-  }
-  return "invalid";
-}
-
-std::optional<Severity> parse_severity(std::string_view text) noexcept {
-  for (const Severity severity :
-       {Severity::note, Severity::warning, Severity::incomplete, Severity::invalid})
-    if (text == to_string(severity)) return severity;
-  return std::nullopt;
-}
-
 Json to_json(const std::vector<Rule>& rules) {
   Json out = Json::array();
   for (const Rule& rule : rules) {
-    Json json{{"id", rule.id}, {"scope", to_string(rule.scope)}, {"fact", rule.fact}};
+    Json json{{"id", rule.id}, {"scope", to_text(rule.scope)}, {"fact", rule.fact}};
     if (rule.min) json["min"] = *rule.min;
     if (rule.max) json["max"] = *rule.max;
     json["required"] = rule.required;
-    json["severity"] = to_string(rule.severity);
+    json["severity"] = to_text(rule.severity);
     json["reason"] = rule.reason;
     json["advice"] = rule.advice;
     json["origin"] = rule.origin;
@@ -90,12 +59,12 @@ std::vector<Rule> rules_from_json(const Json& json, const std::string& where) {
     for (const Json& item : json) {
       Rule rule;
       rule.id = item.at("id").get<std::string>();
-      rule.scope = read_word(item, "scope", where, parse_scope);
+      rule.scope = read_word<RuleScope>(item, "scope", where);
       rule.fact = item.at("fact").get<std::string>();
       if (item.contains("min")) rule.min = item.at("min").get<double>();
       if (item.contains("max")) rule.max = item.at("max").get<double>();
       rule.required = item.at("required").get<bool>();
-      rule.severity = read_word(item, "severity", where, parse_severity);
+      rule.severity = read_word<Severity>(item, "severity", where);
       rule.reason = item.at("reason").get<std::string>();
       rule.advice = item.at("advice").get<std::string>();
       rule.origin = item.at("origin").get<std::string>();
@@ -131,7 +100,7 @@ void check_rules(std::span<const Rule> rules, std::span<const std::string> own_m
            "'assay list rules' and 'assay list metrics' name what a rule can bound");
     }
     if (fact != nullptr && fact->scope != rule.scope) {
-      const std::string scope(to_string(fact->scope));
+      const std::string scope(to_text(fact->scope));
       fail("'" + rule.fact + "' is a fact of a " + scope, "set scope: " + scope);
     }
     if (!rule.min && !rule.max && !rule.required)

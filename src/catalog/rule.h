@@ -1,24 +1,33 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/json.h"
 
 namespace assay::catalog {
 
 /// What a rule looks at: each round by itself, or the case over its rounds.
 enum class RuleScope { round, whole_case };
-[[nodiscard]] std::string_view to_string(RuleScope scope) noexcept;  ///< "round", "case"
-[[nodiscard]] std::optional<RuleScope> parse_scope(std::string_view text) noexcept;
+
+constexpr auto enum_names(RuleScope /*scope*/) {
+  using enum RuleScope;
+  return std::to_array<EnumName<RuleScope>>({{round, "round"}, {whole_case, "case"}});
+}
 
 /// How bad a finding is, from harmless to worst.
 enum class Severity { note, warning, incomplete, invalid };
-[[nodiscard]] std::string_view to_string(Severity severity) noexcept;  ///< "note" …
-[[nodiscard]] std::optional<Severity> parse_severity(std::string_view text) noexcept;
+
+constexpr auto enum_names(Severity /*severity*/) {
+  using enum Severity;
+  return std::to_array<EnumName<Severity>>(
+      {{invalid, "invalid"}, {incomplete, "incomplete"}, {warning, "warning"}, {note, "note"}});
+}
 
 /// A validity rule as data, from conf/rules/*.yaml with a case's overrides: a bound on a fact.
 /// A fact is one of known_facts(), or any metric of a round or case.

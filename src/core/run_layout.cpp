@@ -26,30 +26,6 @@ bool is_round_folder(std::string_view name) noexcept {
 
 }  // namespace
 
-std::string_view to_string(FileRole role) noexcept {
-  switch (role) {
-    case FileRole::evidence:
-      return "evidence";
-    case FileRole::derived:
-      return "derived";
-    case FileRole::control:
-      break;
-  }
-  return "control";
-}
-
-std::string_view to_string(FilePlace place) noexcept {
-  switch (place) {
-    case FilePlace::run:
-      return "run";
-    case FilePlace::round:
-      return "round";
-    case FilePlace::node:
-      break;
-  }
-  return "node";
-}
-
 std::span<const RunFile> run_files() {
   using enum FilePlace;
   using enum FileRole;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "core/enum_names.h"
 
 /// The files of a run directory: each name once. It lies in core because every stage needs it: the
 /// planner (a case may not have the name of one), the run directory, the judge, the reports, and
@@ -14,14 +17,23 @@ enum class FileRole {
   derived,   ///< computed from the evidence by the judge and the reports: can be deleted
   control,   ///< what a command goes on from, or shows while the run goes on
 };
-[[nodiscard]] std::string_view to_string(FileRole role) noexcept;
+
+constexpr auto enum_names(FileRole /*role*/) {
+  using enum FileRole;
+  return std::to_array<EnumName<FileRole>>(
+      {{evidence, "evidence"}, {derived, "derived"}, {control, "control"}});
+}
 
 enum class FilePlace {
   run,    ///< in the run directory itself
   round,  ///< in <case>/round<N>
   node,   ///< in <case>/round<N>/<host>_noderank<i>
 };
-[[nodiscard]] std::string_view to_string(FilePlace place) noexcept;
+
+constexpr auto enum_names(FilePlace /*place*/) {
+  using enum FilePlace;
+  return std::to_array<EnumName<FilePlace>>({{run, "run"}, {round, "round"}, {node, "node"}});
+}
 
 struct RunFile {
   std::string_view name;  ///< "<…>" stands for any text; "/" at its end: a folder and all in it

@@ -20,33 +20,18 @@ namespace {
 using judge::CaseResult;
 using judge::Metric;
 using judge::RoundResult;
-using judge::RoundStatus;
 using judge::Summary;
 using judge::Validity;
 
 constexpr std::size_t kMaxCards = 12;
 constexpr std::size_t kMaxRankRows = 96;
 
-std::string status_words(RoundStatus status) {
-  switch (status) {
-    case RoundStatus::completed:
-      return "completed";
-    case RoundStatus::failed:
-      return "failed";
-    case RoundStatus::timed_out:
-      return "ended by the time limit";
-    case RoundStatus::stalled:
-      return "ended because it stalled";
-    case RoundStatus::interrupted:
-      return "interrupted";
-    case RoundStatus::launch_failed:
-      return "could not be started";
-    case RoundStatus::lost:
-      return "lost";
-    case RoundStatus::not_run:
-      break;
-  }
-  return "not run";
+std::string_view status_words(RoundStatus status) {
+  using enum RoundStatus;
+  if (status == timed_out) return "ended by the time limit";
+  if (status == stalled) return "ended because it stalled";
+  if (status == launch_failed) return "could not be started";
+  return status == not_run ? "not run" : to_text(status);
 }
 
 std::string better_mark(Better better) {

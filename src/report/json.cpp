@@ -16,7 +16,6 @@ using judge::Finding;
 using judge::Metric;
 using judge::RankResult;
 using judge::RoundResult;
-using judge::RoundStatus;
 using judge::RunResult;
 using judge::Severity;
 using judge::Summary;
@@ -32,7 +31,7 @@ void put_text(Json& object, const char* key, const std::string& text) {
 
 Json finding_to_json(const Finding& finding) {
   Json json = {{"rule", finding.rule},
-               {"severity", judge::to_string(finding.severity)},
+               {"severity", to_text(finding.severity)},
                {"reason", finding.reason},
                {"advice", finding.advice}};
   put_text(json, "where", finding.where);
@@ -85,7 +84,7 @@ Json rank_to_json(const RankResult& rank) {
 
 Json round_to_json(const RoundResult& round) {
   Json json = {{"round", round.round},
-               {"status", judge::to_string(round.status)},
+               {"status", to_text(round.status)},
                {"validity", judge::to_string(round.validity)},
                {"reason", round.reason},
                {"started", round.started},
@@ -200,6 +199,13 @@ class Reader {
     fail("'" + std::string(key) + "' is '" + text + "', which is not one of its values");
   }
 
+  template <NamedEnum Enum>
+  [[nodiscard]] Enum word(const char* key) const {
+    const auto text = get<std::string>(key);
+    if (const auto value = parse_enum<Enum>(text)) return *value;
+    fail("'" + std::string(key) + "' is '" + text + "', which is not one of its values");
+  }
+
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(ErrorKind::config, (path_.empty() ? "the result" : path_) + " " + problem, where_,
                 "'assay report RUN' writes result.json again from the evidence");
@@ -227,19 +233,13 @@ class Reader {
 };
 
 constexpr std::array kValidities{Validity::valid, Validity::invalid, Validity::incomplete};
-constexpr std::array kSeverities{Severity::note, Severity::warning, Severity::incomplete,
-                                 Severity::invalid};
-constexpr std::array kStatuses{RoundStatus::completed,   RoundStatus::failed,
-                               RoundStatus::timed_out,   RoundStatus::stalled,
-                               RoundStatus::interrupted, RoundStatus::launch_failed,
-                               RoundStatus::lost,        RoundStatus::not_run};
 constexpr std::array kBetter{Better::higher, Better::lower, Better::neither};
 
 std::vector<Finding> findings_from(const Reader& reader) {
   std::vector<Finding> findings;
   reader.each("findings", [&](const Reader& item) {
     findings.push_back({.rule = item.get<std::string>("rule"),
-                        .severity = item.one_of("severity", kSeverities),
+                        .severity = item.word<Severity>("severity"),
                         .reason = item.get<std::string>("reason"),
                         .advice = item.get<std::string>("advice"),
                         .where = item.get_or<std::string>("where", ""),
@@ -282,7 +282,7 @@ RankResult rank_from(const Reader& reader) {
 RoundResult round_from(const Reader& reader) {
   RoundResult round;
   round.round = reader.get<int>("round");
-  round.status = reader.one_of("status", kStatuses);
+  round.status = reader.word<RoundStatus>("status");
   round.validity = reader.one_of("validity", kValidities);
   round.reason = reader.get<std::string>("reason");
   round.started = reader.get<std::string>("started");

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 std::string role_of(std::string_view path) {
   const RunFile* file = find_run_file(path);
   return file == nullptr ? "unknown"
-                         : fmt::format("{} of a {}", to_string(file->role), to_string(file->place));
+                         : fmt::format("{} of a {}", to_text(file->role), to_text(file->place));
 }
 
 TEST(RunLayout, KnowsAFileByItsNameAndPlace) {
@@ -61,8 +61,8 @@ TEST(RunLayout, OnlyEvidenceIsJudged) {
 TEST(RunLayout, IsTheTableOfTheDocumentation) {
   std::string table = "| file | place | role | sent to a tester |\n|---|---|---|---|\n";
   for (const RunFile& file : run_files())
-    table += fmt::format("| `{}` | {} | {} | {} |\n", file.name, to_string(file.place),
-                         to_string(file.role), file.judged ? "yes" : "");
+    table += fmt::format("| `{}` | {} | {} | {} |\n", file.name, to_text(file.place),
+                         to_text(file.role), file.judged ? "yes" : "");
   EXPECT_THAT(read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/run-directory.md"),
               HasSubstr(table));
 }
