@@ -50,7 +50,7 @@ Series make_series(std::string_view name, std::string label) {
 }
 
 void state(Facts& facts, const std::string& name, double value, std::string detail) {
-  if (catalog::find_fact(name) == nullptr)
+  if (catalog::find_fact(name) == nullptr && catalog::find_known_metric(name) == nullptr)
     throw Error(ErrorKind::internal, "no fact is named '" + name + "'", "catalog/facts.cpp",
                 "describe it there");
   facts[name] = {value, std::move(detail)};

@@ -38,7 +38,8 @@ struct Fact {
 };
 using Facts = std::map<std::string, Fact>;
 
-/// Adds a fact of catalog::known_facts(); another name throws Error of kind internal.
+/// Adds a fact of catalog::known_facts(), or says of a known metric who is meant by it; another
+/// name throws Error of kind internal.
 void state(Facts& facts, const std::string& name, double value, std::string detail = {});
 
 }  // namespace assay::judge

@@ -12,10 +12,12 @@ void write_ais_records(const ReportInput& input) {
       const auto folder = input.run_dir / one.name / layout::round_folder(round.round);
       const auto put = [&](std::string_view name, const std::string& text) {
         std::error_code ignored;
-        if (text.empty())
+        if (text.empty()) {
           std::filesystem::remove(folder / name, ignored);
-        else
-          write_file_atomic(folder / name, text, /*sync=*/false);
+          return;
+        }
+        make_directories(folder);  // a tester has no folder of a round without files
+        write_file_atomic(folder / name, text, /*sync=*/false);
       };
       const std::string& record = round.ais->train_result_info;
       put(layout::kTrainResult, record.empty() ? "" : record + "\n");

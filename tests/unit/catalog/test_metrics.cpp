@@ -68,7 +68,7 @@ TEST(KnownMetrics, AreTheTableOfTheDocumentation) {
 TEST(KnownFacts, AreTheTableOfTheDocumentation) {
   const std::string text = document("rules.md");
   for (const FactInfo& fact : known_facts())
-    EXPECT_THAT(text, HasSubstr(fmt::format("\n| `{}` | {} |", fact.name,
+    EXPECT_THAT(text, HasSubstr(fmt::format("\n| `{}` | {}|", fact.name,
                                             fact.unit == "1" ? "" : std::string(fact.unit) + " ")))
         << fact.name;
 }
