@@ -7,10 +7,9 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.h"
+#include "catalog/metrics.h"
 #include "commands.h"
 #include "core/text.h"
-#include "judge/judge.h"
-#include "judge/rules.h"
 #include "plan/launcher_options.h"
 #include "terminal.h"
 
@@ -54,9 +53,9 @@ void list(const std::string& what) {
     return print_table({"LAUNCHER", "DESCRIPTION"}, rows);
   }
   if (what == "metrics") {
-    for (const MetricInfo& metric : judge::metric_catalogue())
-      rows.push_back(
-          {metric.name, metric.unit, std::string(to_string(metric.better)), metric.description});
+    for (const catalog::KnownMetric& known : catalog::known_metrics())
+      rows.push_back({known.info.name, known.info.unit, std::string(to_string(known.info.better)),
+                      known.info.description});
     return print_table({"METRIC", "UNIT", "BETTER", "DESCRIPTION"}, rows);
   }
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
@@ -71,7 +70,8 @@ void list(const std::string& what) {
     return print_table({"VENDOR", "VISIBLE DEVICES", "DESCRIPTION"}, rows);
   }
   for (const catalog::Rule& rule : catalog.rules)
-    rows.push_back({rule.id, rule.scope, rule.fact, bound(rule), rule.severity, rule.origin});
+    rows.push_back({rule.id, std::string(to_text(rule.scope)), rule.fact, bound(rule),
+                    std::string(to_text(rule.severity)), rule.origin});
   print_table({"RULE", "SCOPE", "FACT", "BOUND", "SEVERITY", "FROM"}, rows);
 }
 

@@ -61,6 +61,7 @@ Json to_json(const CasePlan& plan) {
   if (plan.automl) json["automl"] = automl::to_json(*plan.automl);
   json["limits"] = to_json(plan.limits);
   json["rules"] = catalog::to_json(plan.rules);
+  if (!plan.headline.empty()) json["headline"] = plan.headline;
   return json;
 }
 
@@ -244,6 +245,7 @@ CasePlan read_case(const Fields& fields) {
     plan.automl = automl::settings_from_json(fields.object("automl"), fields.where() + ": automl");
   plan.limits = read_limits(fields.fields("limits"));
   plan.rules = catalog::rules_from_json(fields.array("rules"), fields.where() + ": rules");
+  plan.headline = fields.text_or_empty("headline");
   return plan;
 }
 

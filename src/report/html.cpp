@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "report/assets.h"
 #include "report/chart.h"
@@ -13,6 +14,7 @@
 #include "report/markup.h"
 #include "report/mllog.h"
 #include "report/present.h"
+#include "report/report.h"
 
 namespace assay::report {
 
@@ -91,6 +93,19 @@ std::string header(const RunResult& result) {
                         facts);
 }
 
+// What every run has beside report.html.
+std::string other_files() {
+  std::vector<std::string> names;
+  for (const layout::RunFile& file : layout::run_files())
+    for (const Format& format : formats())
+      if (format.always && format.files.front() == file.name && file.name != layout::kReportHtml &&
+          file.place == layout::FilePlace::run)
+        names.push_back(
+            fmt::format("<code>{}</code>{}", file.name,
+                        file.name == layout::kResult ? " (everything, with a schema)" : ""));
+  return join(names, ", ");
+}
+
 std::string summary_row(const CaseResult& one, std::size_t number, bool energy) {
   const auto shown = [](const judge::Summary* summary) {
     return summary == nullptr ? std::string("–")
@@ -152,12 +167,9 @@ std::string render_html(const RunResult& result) {
       "</section>\n<section class=\"evidence\" aria-labelledby=\"h-provenance\"><h2 "
       "id=\"h-provenance\">Provenance</h2>{}</section>\n",
       html::json_tree(result.system), html::json_tree(result.provenance));
-  body +=
-      "<footer><p>Beside this file: <code>result.json</code> (everything, with a schema), "
-      "<code>results.csv</code>, <code>ranks.csv</code>, <code>junit.xml</code>, "
-      "<code>report.txt</code>, <code>mllog/</code>. <code>assay report</code> computes all of "
-      "them "
-      "again from the evidence in the run directory.</p></footer>\n";
+  body += "<footer><p>Beside this file: " + other_files() +
+          ". <code>assay report</code> computes all of them again from the evidence in the run "
+          "directory.</p></footer>\n";
   return html::page(fmt::format("{}: {}", result.suite.empty() ? result.run_id : result.suite,
                                 judge::to_string(result.validity)),
                     assets::style(), body);

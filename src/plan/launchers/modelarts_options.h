@@ -70,7 +70,7 @@ struct ModelArtsOptions {
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static ModelArtsOptions read(const config::Node& node);
   [[nodiscard]] LauncherTraits traits() const {
-    return {.starts_agents = false, .chooses_hosts = true, .fetches_results = true};
+    return {.starts_agents = false, .chooses_hosts = true};
   }
   /// What a case must be here, and what it gets: one command an instance, and the results that
   /// ais-bench jobs leave as metrics. Throws Error of kind config at `node`.
