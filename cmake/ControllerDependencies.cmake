@@ -17,6 +17,13 @@ add_library(assay_zstd INTERFACE)
 target_include_directories(assay_zstd SYSTEM INTERFACE ${ZSTD_INCLUDE_DIR})
 target_link_libraries(assay_zstd INTERFACE ${ZSTD_LIBRARY})
 
+# Patterns, also in the static agent.
+find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+find_library(RE2_LIBRARY NAMES libre2.a re2 REQUIRED)
+add_library(assay_re2 INTERFACE)
+target_include_directories(assay_re2 SYSTEM INTERFACE ${RE2_INCLUDE_DIR})
+target_link_libraries(assay_re2 INTERFACE ${RE2_LIBRARY} Threads::Threads)
+
 find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
 add_library(assay_asio INTERFACE)
 target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})

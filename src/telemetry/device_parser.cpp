@@ -126,11 +126,10 @@ DeviceParser::DeviceParser(const DeviceSource& source, const std::string& where)
   if (format_ != DeviceSource::Format::regex) return;
   try {
     pattern_ = Pattern(source.pattern);
-    if (pattern_.has_back_references()) throw PatternError("it has back references");
   } catch (const PatternError& e) {
     throw Error(ErrorKind::config,
                 fmt::format("the pattern '{}' cannot be used: {}", source.pattern, e.what()), where,
-                "ECMAScript syntax without back references");
+                "RE2 syntax: see docs/suite.md");
   }
   if (source.pattern.empty() || pattern_.groups() < fields_.size())
     throw Error(
