@@ -24,6 +24,11 @@ add_library(assay_re2 INTERFACE)
 target_include_directories(assay_re2 SYSTEM INTERFACE ${RE2_INCLUDE_DIR})
 target_link_libraries(assay_re2 INTERFACE ${RE2_LIBRARY} Threads::Threads)
 
+# Headers only: Boost.Math.
+find_path(BOOST_INCLUDE_DIR boost/math/distributions/students_t.hpp REQUIRED)
+add_library(assay_boost INTERFACE)
+target_include_directories(assay_boost SYSTEM INTERFACE ${BOOST_INCLUDE_DIR})
+
 find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
 add_library(assay_asio INTERFACE)
 target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})
