@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "core/time.h"
 #include "emulator/accounts.h"
-#include "emulator/xml_text.h"
+#include "emulator/xml_reply.h"
 
 namespace assay::emulator {
 
@@ -19,13 +19,6 @@ int number(const std::optional<std::string>& text, int otherwise) {
   int value = otherwise;
   if (text) std::from_chars(text->data(), text->data() + text->size(), value);
   return value;
-}
-
-ServerResponse xml_reply(const std::string& body) {
-  ServerResponse response;
-  response.headers.emplace_back("Content-Type", "application/xml");
-  response.body = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n" + body;
-  return response;
 }
 
 std::map<std::string, std::string> metadata_of(const ServerRequest& request) {
@@ -61,23 +54,16 @@ std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   return range;
 }
 
-/// The parts that a CompleteMultipartUpload names, in its order; tags without quotes.
+/// The parts that a CompleteMultipartUpload names, in its order; tags without quotes. None when the
+/// body is not one.
 std::vector<std::pair<int, std::string>> named_parts(const std::string& body) {
   std::vector<std::pair<int, std::string>> parts;
-  const auto between = [&](std::string_view tag, std::size_t from) -> std::string {
-    const std::string open = fmt::format("<{}>", tag);
-    const std::size_t at = body.find(open, from);
-    const std::size_t end = body.find(fmt::format("</{}>", tag), from);
-    if (at == std::string::npos || end == std::string::npos || end < at) return {};
-    return body.substr(at + open.size(), end - at - open.size());
-  };
-  for (std::size_t at = body.find("<Part>"); at != std::string::npos;
-       at = body.find("<Part>", at + 1)) {
-    std::string tag = between("ETag", at);
-    for (const std::string quote : {"&quot;", "\""})
-      for (std::size_t q = tag.find(quote); q != std::string::npos; q = tag.find(quote))
-        tag.erase(q, quote.size());
-    parts.emplace_back(number(between("PartNumber", at), 0), tag);
+  pugi::xml_document document;
+  if (!document.load_buffer(body.data(), body.size())) return parts;
+  for (const pugi::xml_node part : document.child("CompleteMultipartUpload").children("Part")) {
+    std::string tag = part.child_value("ETag");
+    std::erase(tag, '"');
+    parts.emplace_back(part.child("PartNumber").text().as_int(), std::move(tag));
   }
   return parts;
 }
@@ -191,9 +177,9 @@ ServerResponse ObsStore::list(const ServerRequest& request, const std::string& b
   const int most = std::clamp(number(request.parameter("max-keys"), 1000), 1, 1000);
   const bool encoded = request.parameter("encoding-type") == "url";
   const auto text = [&](const std::string& key) {
-    return xml_escape(encoded ? http::percent_encode(key, true) : key);
+    return encoded ? http::percent_encode(key, true) : key;
   };
-  std::string contents;
+  pugi::xml_document contents;
   std::string last;
   std::vector<std::string> groups;
   int count = 0;
@@ -217,20 +203,27 @@ ServerResponse ObsStore::list(const ServerRequest& request, const std::string& b
       groups.push_back(group);
       continue;
     }
-    contents += fmt::format(
-        "<Contents><Key>{}</Key><LastModified>{}</LastModified><ETag>\"{}\"</ETag><Size>{}</Size>"
-        "<Owner><ID>emulated</ID></Owner><StorageClass>STANDARD</StorageClass></Contents>",
-        text(key), iso_utc(at->second.modified_ns, true), at->second.etag, at->second.size);
+    pugi::xml_node item = contents.append_child("Contents");
+    add_text(item, "Key", text(key));
+    add_text(item, "LastModified", iso_utc(at->second.modified_ns, true));
+    add_text(item, "ETag", '"' + at->second.etag + '"');
+    add_text(item, "Size", std::to_string(at->second.size));
+    add_text(item.append_child("Owner"), "ID", "emulated");
+    add_text(item, "StorageClass", "STANDARD");
   }
+  pugi::xml_document document;
+  pugi::xml_node result = document.append_child("ListBucketResult");
+  result.append_attribute("xmlns") = "http://obs.emulated.myhuaweicloud.com/doc/2015-06-30/";
+  add_text(result, "Name", bucket);
+  add_text(result, "Prefix", text(prefix));
+  add_text(result, "Marker", text(marker));
+  if (truncated) add_text(result, "NextMarker", text(last));
+  add_text(result, "MaxKeys", std::to_string(most));
+  add_text(result, "IsTruncated", truncated ? "true" : "false");
+  for (const pugi::xml_node item : contents) result.append_copy(item);
   for (const auto& group : groups)
-    contents += fmt::format("<CommonPrefixes><Prefix>{}</Prefix></CommonPrefixes>", text(group));
-  return xml_reply(fmt::format(
-      "<ListBucketResult xmlns=\"http://obs.emulated.myhuaweicloud.com/doc/2015-06-30/\"><Name>{}"
-      "</Name><Prefix>{}</Prefix><Marker>{}</Marker>{}<MaxKeys>{}</MaxKeys><IsTruncated>{}"
-      "</IsTruncated>{}</ListBucketResult>",
-      bucket, text(prefix), text(marker),
-      truncated ? fmt::format("<NextMarker>{}</NextMarker>", text(last)) : "", most, truncated,
-      contents));
+    add_text(result.append_child("CommonPrefixes"), "Prefix", text(group));
+  return xml_reply(document);
 }
 
 ServerResponse ObsStore::get(const ServerRequest& request, const Object& object) const {
@@ -290,10 +283,12 @@ ServerResponse ObsStore::begin_upload(const ServerRequest& request, const std::s
                                       const std::string& key) {
   const std::string id = fmt::format("upload{:08}", ++next_upload_);
   uploads_[id] = {bucket, key, metadata_of(request), {}};
-  return xml_reply(
-      fmt::format("<InitiateMultipartUploadResult><Bucket>{}</Bucket><Key>{}</Key><UploadId>{}"
-                  "</UploadId></InitiateMultipartUploadResult>",
-                  bucket, xml_escape(key), id));
+  pugi::xml_document document;
+  pugi::xml_node result = document.append_child("InitiateMultipartUploadResult");
+  add_text(result, "Bucket", bucket);
+  add_text(result, "Key", key);
+  add_text(result, "UploadId", id);
+  return xml_reply(document);
 }
 
 ServerResponse ObsStore::upload_operation(ServerRequest& request, Objects& objects,
@@ -311,15 +306,17 @@ ServerResponse ObsStore::upload_operation(ServerRequest& request, Objects& objec
     response.status = 204;
     return response;
   }
-  std::string parts;
-  for (const auto& [part_number, part] : found->second.parts)
-    parts +=
-        fmt::format("<Part><PartNumber>{}</PartNumber><ETag>\"{}\"</ETag><Size>{}</Size></Part>",
-                    part_number, cloud::to_hex(part.md5), part.segment.size);
-  return xml_reply(
-      fmt::format("<ListPartsResult><UploadId>{}</UploadId><IsTruncated>false</IsTruncated>{}</"
-                  "ListPartsResult>",
-                  id, parts));
+  pugi::xml_document document;
+  pugi::xml_node result = document.append_child("ListPartsResult");
+  add_text(result, "UploadId", id);
+  add_text(result, "IsTruncated", "false");
+  for (const auto& [part_number, part] : found->second.parts) {
+    pugi::xml_node item = result.append_child("Part");
+    add_text(item, "PartNumber", std::to_string(part_number));
+    add_text(item, "ETag", '"' + cloud::to_hex(part.md5) + '"');
+    add_text(item, "Size", std::to_string(part.segment.size));
+  }
+  return xml_reply(document);
 }
 
 ServerResponse ObsStore::put_part(ServerRequest& request, Upload& upload) {
@@ -361,12 +358,14 @@ ServerResponse ObsStore::complete(const ServerRequest& request, Objects& objects
   Object& place = objects[upload.key];
   forget(place.segments);
   place = object;
-  const std::string reply = fmt::format(
-      "<CompleteMultipartUploadResult><Location>/{}/{}</Location><Bucket>{}</Bucket><Key>{}</Key>"
-      "<ETag>\"{}\"</ETag></CompleteMultipartUploadResult>",
-      upload.bucket, xml_escape(upload.key), upload.bucket, xml_escape(upload.key), object.etag);
+  pugi::xml_document document;
+  pugi::xml_node result = document.append_child("CompleteMultipartUploadResult");
+  add_text(result, "Location", fmt::format("/{}/{}", upload.bucket, upload.key));
+  add_text(result, "Bucket", upload.bucket);
+  add_text(result, "Key", upload.key);
+  add_text(result, "ETag", '"' + object.etag + '"');
   uploads_.erase(id);
-  return xml_reply(reply);
+  return xml_reply(document);
 }
 
 }  // namespace assay::emulator
