@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "cloud/digest.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 

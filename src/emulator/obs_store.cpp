@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
+#include "core/digest.h"
 #include "core/files.h"
 #include "core/time.h"
 #include "emulator/accounts.h"
@@ -110,11 +110,7 @@ void ObsStore::put_text(const std::string& bucket, const std::string& key,
   write_file_atomic(segment.file, content, false);
   Object& object = buckets_[bucket][key];
   forget(object.segments);
-  object = {{segment},
-            content.size(),
-            cloud::to_hex(cloud::digest(cloud::Hash::md5, content)),
-            wall_now_ns(),
-            {}};
+  object = {{segment}, content.size(), to_hex(digest(Hash::md5, content)), wall_now_ns(), {}};
 }
 
 ServerResponse ObsStore::handle(ServerRequest& request, const std::string& bucket,
@@ -268,11 +264,11 @@ ServerResponse ObsStore::put(ServerRequest& request, Objects& objects, const std
   if (request.header("content-length").empty())
     return obs_error(411, "MissingContentLength", "You must provide the Content-Length header.");
   const std::string md5 = request.header("content-md5");
-  if (!md5.empty() && md5 != cloud::to_base64(request.body_md5))
+  if (!md5.empty() && md5 != to_base64(request.body_md5))
     return obs_error(400, "BadDigest", "The Content-MD5 you specified did not match.");
   Object& object = objects[key];
   forget(object.segments);
-  const std::string etag = cloud::to_hex(request.body_md5);
+  const std::string etag = to_hex(request.body_md5);
   object = {{keep(request)}, request.body_size, etag, wall_now_ns(), metadata_of(request)};
   ServerResponse response;
   response.headers.emplace_back("ETag", "\"" + etag + "\"");
@@ -313,7 +309,7 @@ ServerResponse ObsStore::upload_operation(ServerRequest& request, Objects& objec
   for (const auto& [part_number, part] : found->second.parts) {
     pugi::xml_node item = result.append_child("Part");
     add_text(item, "PartNumber", std::to_string(part_number));
-    add_text(item, "ETag", '"' + cloud::to_hex(part.md5) + '"');
+    add_text(item, "ETag", '"' + to_hex(part.md5) + '"');
     add_text(item, "Size", std::to_string(part.segment.size));
   }
   return xml_reply(document);
@@ -327,7 +323,7 @@ ServerResponse ObsStore::put_part(ServerRequest& request, Upload& upload) {
   if (part.segment.size > 0) forget({part.segment});
   part = {keep(request), request.body_md5};
   ServerResponse response;
-  response.headers.emplace_back("ETag", "\"" + cloud::to_hex(part.md5) + "\"");
+  response.headers.emplace_back("ETag", "\"" + to_hex(part.md5) + "\"");
   return response;
 }
 
@@ -341,7 +337,7 @@ ServerResponse ObsStore::complete(const ServerRequest& request, Objects& objects
   std::string tags;
   for (std::size_t i = 0; i < named.size(); ++i) {
     const auto part = upload.parts.find(named[i].first);
-    if (part == upload.parts.end() || cloud::to_hex(part->second.md5) != named[i].second)
+    if (part == upload.parts.end() || to_hex(part->second.md5) != named[i].second)
       return obs_error(400, "InvalidPart", "One or more of the specified parts was not found.");
     if (i > 0 && named[i].first <= named[i - 1].first)
       return obs_error(400, "InvalidPartOrder", "The list of parts was not in ascending order.");
@@ -351,8 +347,7 @@ ServerResponse ObsStore::complete(const ServerRequest& request, Objects& objects
     object.size += part->second.segment.size;
     tags += part->second.md5;
   }
-  object.etag =
-      fmt::format("{}-{}", cloud::to_hex(cloud::digest(cloud::Hash::md5, tags)), named.size());
+  object.etag = fmt::format("{}-{}", to_hex(digest(Hash::md5, tags)), named.size());
   object.modified_ns = wall_now_ns();
   object.metadata = upload.metadata;
   Object& place = objects[upload.key];
