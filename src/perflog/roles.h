@@ -75,8 +75,10 @@ struct RoleIndex {
     std::ranges::sort(roles, {}, slot);
     for (std::size_t place = 0; place < first.size(); ++place)
       for (std::size_t length = 0; length < kLongestKey + 2; ++length)
-        for (const KeyRole& known : roles)
-          first[place][length] += slot(known) < place * (kLongestKey + 1) + length ? 1 : 0;
+        first[place][length] =
+            static_cast<std::uint8_t>(std::ranges::count_if(roles, [&](const KeyRole& known) {
+              return slot(known) < place * (kLongestKey + 1) + length;
+            }));
   }
 };
 inline constexpr RoleIndex kRoleIndex;

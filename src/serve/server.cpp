@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/address.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/time.h"
@@ -57,10 +58,6 @@ UniqueFd lock_folder(const fs::path& data) {
     throw Error(ErrorKind::environment, "another tester serves this folder", data.string(),
                 "end it first, or give another --data DIR");
   return fd;
-}
-
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
 }
 
 std::string url_of(const ServeOptions& options, std::uint16_t port) {
