@@ -47,6 +47,13 @@ target_include_directories(assay_restinio SYSTEM INTERFACE
 target_link_libraries(assay_restinio INTERFACE ${HTTP_PARSER_LIBRARY} OpenSSL::SSL OpenSSL::Crypto
   Threads::Threads)
 
+# Its log; headers only, with the fmt that everything uses.
+find_path(SPDLOG_INCLUDE_DIR spdlog/spdlog.h REQUIRED)
+add_library(assay_spdlog INTERFACE)
+target_include_directories(assay_spdlog SYSTEM INTERFACE ${SPDLOG_INCLUDE_DIR})
+target_compile_definitions(assay_spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
+target_link_libraries(assay_spdlog INTERFACE assay_fmt Threads::Threads)
+
 find_path(SQLITE_INCLUDE_DIR sqlite3.h REQUIRED)
 find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)
 add_library(assay_sqlite INTERFACE)

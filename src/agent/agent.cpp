@@ -250,16 +250,15 @@ void Agent::drop_caches() {
   send({{"type", "caches"}, {"done", drop.done}, {"how", drop.how}});
 }
 
-void Agent::end_soon(const std::string& /*why*/) {
+void Agent::end_soon(const std::string& why) {
   if (ending_) return;
   ending_ = true;
   silence_.cancel();
   asio::error_code ignored;
   input_.close(ignored);
-  if (round_)
-    round_->stop(StopCause::stop, kGraceWithoutController);
-  else
-    finish();
+  if (!round_) return finish();
+  round_->note("the agent ends: " + why);
+  round_->stop(StopCause::stop, kGraceWithoutController);
 }
 
 void Agent::finish() {

@@ -13,6 +13,7 @@
 #include "core/time.h"
 #include "http/url.h"
 #include "serve/api_call.h"
+#include "serve/log.h"
 #include "serve/pages.h"
 
 namespace assay::serve {
@@ -130,8 +131,7 @@ void Api::handle(const HttpRequest& request, std::string& token_name,
   } catch (const Refusal& refusal) {
     answer(for_people ? page_of(refusal) : response_of(refusal));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "assay serve: {} {}: {}\n", request.method,
-               printable(ellipsize(request.path, 200)), error.what());
+    log_error(fmt::format("{} {}: {}", request.method, ellipsize(request.path, 200), error.what()));
     answer(response_of(Refusal(500, "internal", "the tester failed",
                                "whoever runs the tester finds the cause in its messages")));
   }

@@ -12,6 +12,7 @@
 #include "core/time.h"
 #include "core/version.h"
 #include "serve/api_call.h"
+#include "serve/log.h"
 #include "serve/pages.h"
 
 namespace assay::serve {
@@ -235,7 +236,7 @@ std::optional<HttpResponse> Api::finish(const Call& call) {
         respond(response_of(Refusal(404, "no_such_test", "the test is gone")));
       }
     } catch (const std::exception& error) {
-      fmt::print(stderr, "assay serve: test {}: {}\n", id, error.what());
+      log_error(fmt::format("test {}: {}", id, error.what()));
       respond(response_of(Refusal(500, "internal", "the tester failed")));
     }
   });
