@@ -27,6 +27,7 @@ declare -A may_use=(
   [aisbench]="core"
   [emulator]="core agent http cloud"
   [serve]="core http judge plan report store"
+  [push]="core http plan serve store"
 )
 
 failed=0

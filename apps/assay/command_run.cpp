@@ -11,7 +11,7 @@
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
-#include "serve/client.h"
+#include "push/client.h"
 
 namespace assay::app {
 
@@ -47,7 +47,7 @@ int run(const RunOptions& options) {
                                 : store::RunDir::open(options.resume);
   if (options.detach) return detach(run);
   // Whether the tester would let us in shows before hours of training, not after them.
-  if (!options.push.url.empty()) (void)serve::find_token(options.push.token_file);
+  if (!options.push.url.empty()) (void)push::find_token(options.push.token_file);
   const int code = execute(run);
   show_train_records(run);
   if (options.push.url.empty()) return code;

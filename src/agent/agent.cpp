@@ -230,16 +230,15 @@ void Agent::listen(int port) {
   send(ListeningOn{listening_.port, listening_.problem});
 }
 
-void Agent::end_soon(const std::string& /*why*/) {
+void Agent::end_soon(const std::string& why) {
   if (ending_) return;
   ending_ = true;
   silence_.cancel();
   asio::error_code ignored;
   input_.close(ignored);
-  if (round_)
-    round_->stop(EndedBy::stop, kGraceWithoutController);
-  else
-    finish();
+  if (!round_) return finish();
+  round_->note("the agent ends: " + why);
+  round_->stop(EndedBy::stop, kGraceWithoutController);
 }
 
 void Agent::finish() {

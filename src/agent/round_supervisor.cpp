@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 
 #include <asio/post.hpp>
@@ -115,6 +116,12 @@ void RoundSupervisor::start_ranks() {
     }
     send_(RankStart{rank->rank(), rank->local_rank(), rank->pid(), rank->started()});
   }
+}
+
+// By hand: one line in the life of an agent does not pay for a logging library in a static program.
+void RoundSupervisor::note(const std::string& text) const {
+  std::ofstream(request_.directory / "agent.log", std::ios::app)
+      << iso_utc(wall_now_ns()) << ' ' << text << '\n';
 }
 
 void RoundSupervisor::schedule_tick() {

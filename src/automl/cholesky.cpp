@@ -3,14 +3,15 @@
 #include <array>
 #include <cmath>
 
+#include "core/clones.h"
+
 namespace assay::automl {
 
 namespace {
 
 // Eight sums side by side: the compiler may not reorder one.
 // The results are the same with and without AVX2.
-__attribute__((target_clones("avx2", "default"))) double dot(const double* a, const double* b,
-                                                             std::size_t n) {
+ASSAY_CLONES_AVX2 double dot(const double* a, const double* b, std::size_t n) {
   std::array<double, 8> sums{};
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) {

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <limits>
 
+#include "core/clones.h"
+
 namespace assay::automl {
 
 namespace {
@@ -52,9 +54,8 @@ constexpr int slack = 2 * lanes;
 // diagonal costs 1. A row holds D[i][j] - j, which turns "insert" into a running minimum: taken
 // within blocks first, so that only one minimum a block waits for the block before. `rows` has
 // space for two rows of m + 1 + slack, `cost_rows` holds rows of m + slack.
-__attribute__((target_clones("avx2", "default"))) double banded(const std::uint16_t* a, int n,
-                                                                int m, const double* cost_rows,
-                                                                double* rows, int band) {
+ASSAY_CLONES_AVX2 double banded(const std::uint16_t* a, int n, int m, const double* cost_rows,
+                                double* rows, int band) {
   const Lanes none = {far, far, far, far};
   const Lanes one = {1, 1, 1, 1};
   double* previous = rows;

@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "stats/descriptive.h"
-#include "stats/student.h"
+#include "stats/normal.h"
 
 namespace assay::automl {
 

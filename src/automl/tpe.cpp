@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "stats/student.h"
+#include "stats/normal.h"
 
 namespace assay::automl {
 

@@ -26,7 +26,7 @@ struct Hardware {
 /// How the devices of a machine are listed.
 struct DeviceQuery {
   std::vector<std::string> command;  ///< argv
-  std::string pattern;               ///< ECMAScript; every match in the output is a device
+  std::string pattern;               ///< RE2; every match in the output is a device
   std::vector<std::string> fields;   ///< names of the groups: index, name, memory_total, …
 };
 

@@ -30,7 +30,7 @@ void check_pattern(const Node& node, std::size_t groups) {
       node.fail("the pattern has " + std::to_string(pattern.groups()) + " groups, but " +
                 std::to_string(groups) + " fields are named");
   } catch (const PatternError& e) {
-    node.fail(std::string("not a regular expression (ECMAScript): ") + e.what());
+    node.fail(std::string("not a regular expression (RE2): ") + e.what());
   }
 }
 

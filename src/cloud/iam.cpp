@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
 #include "cloud/service_error.h"
 #include "cloud/signature.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"

@@ -12,12 +12,12 @@
 #include <pugixml.hpp>
 #include <unistd.h>
 
-#include "cloud/digest.h"
 #include "cloud/etag.h"
 #include "cloud/md5_lanes.h"
 #include "cloud/obs.h"
 #include "cloud/parallel.h"
 #include "cloud/service_error.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
+#include "core/digest.h"
 #include "core/text.h"
 
 namespace assay::cloud {

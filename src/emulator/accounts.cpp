@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
 #include "cloud/signature.h"
+#include "core/digest.h"
 #include "core/text.h"
 #include "http/date.h"
 
@@ -21,7 +21,7 @@ std::string random_text(std::size_t bytes) {
   std::random_device device;
   std::string raw;
   for (std::size_t i = 0; i < bytes; ++i) raw += static_cast<char>(device() & 255U);
-  return cloud::to_hex(raw);
+  return to_hex(raw);
 }
 
 ServerResponse iam_error(int status, const std::string& title, const std::string& message) {
@@ -248,7 +248,7 @@ std::optional<ServerResponse> Accounts::refuse_sdk(const ServerRequest& request)
     return modelarts_error(401, "APIGW.0301",
                            "Incorrect IAM authentication information: access key not found");
   cloud::Signable parts = signable(request, names);
-  parts.payload_hash = cloud::to_hex(cloud::digest(cloud::Hash::sha256, request.body));
+  parts.payload_hash = to_hex(digest(Hash::sha256, request.body));
   if (cloud::sdk_signature(parts, found->secret_key) != field(authorization, "Signature"))
     return modelarts_error(401, "APIGW.0301",
                            "Incorrect IAM authentication information: verify aksk signature fail");

@@ -10,7 +10,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#include "cloud/digest.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -190,7 +190,7 @@ class Connection {
         ::open(request.body_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file)
       throw system_error(ErrorKind::environment, "cannot write", request.body_file.string(), errno);
-    cloud::Digest md5(cloud::Hash::md5);
+    Digest md5(Hash::md5);
     try {
       co_await for_each_piece(request, [&](std::string_view piece) {
         watch(piece);

@@ -24,7 +24,7 @@ enum class LaunchMode {
 /// A number read from the output of a command that does not emit PerfLog.
 struct OutputMetric {
   std::string name;
-  std::string pattern;  ///< ECMAScript regular expression with one capture group
+  std::string pattern;  ///< regular expression (RE2) with one capture group
   std::string unit;
   Better better = Better::neither;
   std::string reduce = "last";  ///< over the matches of one rank: last, mean, median, min, max

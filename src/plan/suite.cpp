@@ -34,7 +34,7 @@ std::string read_pattern(const Node& node) {
           "the pattern needs exactly one group in ( ), it has " + std::to_string(pattern.groups()),
           "put ( ) around the number, and (?: ) around other groups");
   } catch (const PatternError& e) {
-    node.fail("not a regular expression (ECMAScript): " + std::string(e.what()),
+    node.fail("not a regular expression (RE2): " + std::string(e.what()),
               "write it in single quotes, so that backslashes stay as they are");
   }
   return text;

@@ -59,7 +59,7 @@ struct CheckOptions {
   std::string vendor = "cpu";  ///< "cpu": no devices are asked for
   /// argv of the vendor's command that lists devices ("nvidia-smi", "-L"); run with `timeout`.
   std::vector<std::string> device_query;
-  /// ECMAScript pattern; each line of the query's output that contains it is one device. Empty:
+  /// RE2 pattern; each line of the query's output that contains it is one device. Empty:
   /// each line that is not blank.
   std::string device_pattern;
   std::string container_runtime;  ///< "podman", "docker", …; "any"; empty: not wanted

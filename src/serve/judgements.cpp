@@ -11,6 +11,7 @@
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "serve/claim.h"
+#include "serve/log.h"
 
 namespace assay::serve {
 
@@ -119,8 +120,7 @@ void Judgements::work(const std::stop_token& stop) {
     } catch (const Refusal& refusal) {
       undecided = refusal;
     } catch (const std::exception& error) {
-      if (!stop.stop_requested())
-        fmt::print(stderr, "assay serve: test {}: {}\n", id, error.what());
+      if (!stop.stop_requested()) log_error(fmt::format("test {}: {}", id, error.what()));
       undecided = Refusal(500, "internal", "the tester could not judge the test",
                           "whoever runs the tester finds the cause in its messages");
     }

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cloud/digest.h"
 #include "cloud/service_error.h"
+#include "core/digest.h"
 #include "core/files.h"
 #include "emulator_process.h"
 #include "error_of.h"

@@ -5,10 +5,12 @@
 #include <stdexcept>
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/files.h"
 #include "harness.h"
 
 namespace assay::e2e {
@@ -138,6 +140,25 @@ TEST_F(AgentAlone, EndsItsRanksAndItselfWhenAControllerThatPingedFallsSilent) {
   EXPECT_EQ(processes_with("sleep " + marker).size(), 2u);
   EXPECT_TRUE(eventually([&] { return agent.ended(); }, 20s));
   EXPECT_TRUE(processes_with("sleep " + marker).empty());
+  EXPECT_THAT(read_file(folder_ / "round" / "agent.log"),
+              ::testing::HasSubstr("controller fell silent"));
+}
+
+TEST_F(AgentAlone, KeepsWhyItEndedBesideTheRanksLogs) {
+  for (const bool asked : {true, false}) {
+    const fs::path folder = folder_ / (asked ? "asked" : "alone");
+    AgentProcess agent;
+    agent.send(round_of("exec sleep 30", folder));
+    ASSERT_TRUE(eventually([&] { return fs::exists(folder / "rank1.out.log"); }));
+    if (asked)
+      ::kill(agent.pid(), SIGTERM);
+    else
+      agent.hang_up();
+    EXPECT_TRUE(eventually([&] { return agent.ended(); }, 20s));
+    EXPECT_THAT(
+        read_file(folder / "agent.log"),
+        ::testing::HasSubstr(asked ? "asked to end by a signal" : "the controller is gone"));
+  }
 }
 
 TEST_F(AgentAlone, RunsTheCleanupsOfALostRoundAfterSweepingIt) {

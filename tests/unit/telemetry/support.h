@@ -22,7 +22,7 @@
 namespace assay::telemetry {
 
 inline double value(const DeviceReading& reading, Column column) {
-  return reading.values[static_cast<std::size_t>(column)];
+  return reading.values[column];
 }
 
 /// A folder of its own that is removed at the end.

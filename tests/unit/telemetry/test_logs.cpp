@@ -19,15 +19,13 @@ using testing::ElementsAre;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-std::array<double, kColumns> device(double temp, double power, double used, double total,
-                                    double util) {
-  std::array<double, kColumns> values;
-  values.fill(kNan);
-  values[static_cast<std::size_t>(Column::temp_c)] = temp;
-  values[static_cast<std::size_t>(Column::power_w)] = power;
-  values[static_cast<std::size_t>(Column::mem_used_bytes)] = used * 1024 * 1024;
-  values[static_cast<std::size_t>(Column::mem_total_bytes)] = total * 1024 * 1024;
-  values[static_cast<std::size_t>(Column::util)] = util;
+Values device(double temp, double power, double used, double total, double util) {
+  Values values;
+  values[Column::temp_c] = temp;
+  values[Column::power_w] = power;
+  values[Column::mem_used_bytes] = used * 1024 * 1024;
+  values[Column::mem_total_bytes] = total * 1024 * 1024;
+  values[Column::util] = util;
   return values;
 }
 

@@ -58,7 +58,7 @@ TEST_F(RecorderTest, ShowsTheNewestRowOfEverySourceWhileItRuns) {
   const auto look = [&] {
     memory.clear();
     recorder.visit_rows([&](std::string_view source, const auto& values) {
-      memory[std::string(source)] = values[static_cast<std::size_t>(Column::mem_total_bytes)];
+      memory[std::string(source)] = values[Column::mem_total_bytes];
     });
   };
   look();

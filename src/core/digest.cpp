@@ -1,4 +1,4 @@
-#include "cloud/digest.h"
+#include "core/digest.h"
 
 #include <array>
 
@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace assay::cloud {
+namespace assay {
 
 namespace {
 
@@ -93,4 +93,4 @@ std::string to_base64(std::string_view bytes) {
   return out;
 }
 
-}  // namespace assay::cloud
+}  // namespace assay

@@ -4,10 +4,10 @@
 #include "core/files.h"
 #include "core/sha256.h"
 #include "error_of.h"
-#include "serve/evidence.h"
+#include "push/evidence.h"
 #include "temporary_folder.h"
 
-namespace assay::serve {
+namespace assay::push {
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,7 +57,7 @@ TEST(Evidence, IsWhatTheJudgeReadsAndNothingElse) {
   }
   fs::create_symlink("/etc/hostname", run.path() / "fit/round1/h_noderank0/rank1.out.log");
   std::vector<std::string> paths;
-  for (const ManifestFile& file : evidence_of(run)) {
+  for (const serve::ManifestFile& file : evidence_of(run)) {
     paths.push_back(file.path);
     EXPECT_EQ(file.sha256, sha256(read_file(run.path() / file.path)));
     EXPECT_EQ(file.size, fs::file_size(run.path() / file.path));
@@ -90,4 +90,4 @@ TEST(Evidence, WithOrdinaryVariablesIsSent) {
 }
 
 }  // namespace
-}  // namespace assay::serve
+}  // namespace assay::push

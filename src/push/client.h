@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 
-namespace assay::serve {
+namespace assay::push {
 
 /// A tester (`assay serve`) and what it knows us by.
 struct Tester {
@@ -49,4 +49,4 @@ struct PushOutcome {
 [[nodiscard]] PushOutcome push_run(const std::filesystem::path& run, const Tester& tester,
                                    const PushOptions& options);
 
-}  // namespace assay::serve
+}  // namespace assay::push

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay::cloud {
+namespace assay {
 
 enum class Hash { md5, sha1, sha256 };
 
@@ -35,4 +35,4 @@ class Digest {
 [[nodiscard]] std::string to_hex(std::string_view bytes);
 [[nodiscard]] std::string to_base64(std::string_view bytes);
 
-}  // namespace assay::cloud
+}  // namespace assay

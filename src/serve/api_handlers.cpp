@@ -10,7 +10,10 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "core/version.h"
 #include "serve/api_call.h"
+#include "serve/log.h"
+#include "serve/pages.h"
 
 namespace assay::serve {
 
@@ -91,7 +94,7 @@ HttpResponse json_response(const Json& json, int status) {
 }
 
 TestRecord Api::test_of(const Call& call) {
-  const std::string& id = call.parts[3];
+  const std::string& id = call.request.parameters.at(0);
   std::optional<TestRecord> test;
   if (is_test_id(id)) test = records_.test(id);
   if (!test) throw Refusal(404, "no_such_test", "there is no such test");
@@ -106,7 +109,18 @@ TestRecord Api::own_test(const Call& call) {
   return test;
 }
 
-HttpResponse Api::make_test(const Call& call) {
+std::optional<HttpResponse> Api::health(const Call& /*call*/) {
+  return json_response({{"status", "ok"}, {"assay", version_string()}});
+}
+
+std::optional<HttpResponse> Api::show_test(const Call& call) {
+  const TestRecord test = test_of(call);
+  Json out = to_json(test);
+  if (!test.answer.is_null()) out["answer"] = test.answer;
+  return json_response(out);
+}
+
+std::optional<HttpResponse> Api::make_test(const Call& call) {
   const Json body =
       parse_body(call.request.body.empty() ? "{}" : call.request.body, kMostSmallBody);
   TestRecord wanted;
@@ -131,7 +145,7 @@ HttpResponse Api::make_test(const Call& call) {
                        is_new ? 201 : 200);
 }
 
-HttpResponse Api::put_manifest(const Call& call) {
+std::optional<HttpResponse> Api::put_manifest(const Call& call) {
   const TestRecord test = own_test(call);
   if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
     throw Refusal(409, "finished", "the test has ended", "make a new one");
@@ -147,16 +161,24 @@ HttpResponse Api::put_manifest(const Call& call) {
   return json_response({{"test_id", test.id}, {"files", manifest.files.size()}});
 }
 
-HttpResponse Api::file_part(const Call& call, std::string_view number) {
+Api::Part Api::part_of(const Call& call) {
   const TestRecord test = own_test(call);
-  const auto n = number_of(number);
-  const auto file = n ? records_.file(test.id, *n) : std::nullopt;
+  const auto number = number_of(call.request.parameters.at(1));
+  const auto file = number ? records_.file(test.id, *number) : std::nullopt;
   if (!file) throw Refusal(404, "no_such_file", "the manifest has no such file");
   if (test.status == TestStatus::refused)
     throw Refusal(409, "finished", "the test has ended", "make a new one");
-  if (call.request.method == "GET")
-    return json_response(
-        {{"received", uploads_.received(test.id, *n, *file)}, {"size", file->size}});
+  return {test, *number, *file};
+}
+
+std::optional<HttpResponse> Api::file_state(const Call& call) {
+  const auto [test, number, file] = part_of(call);
+  return json_response(
+      {{"received", uploads_.received(test.id, number, file)}, {"size", file.size}});
+}
+
+std::optional<HttpResponse> Api::put_part(const Call& call) {
+  const auto [test, number, file] = part_of(call);
   const auto offset =
       static_cast<std::uint64_t>(parameter(call.query, "offset", 0, 0, std::int64_t{1} << 53));
   const std::string encoding = to_lower(trim(call.request.header("content-encoding")));
@@ -166,13 +188,13 @@ HttpResponse Api::file_part(const Call& call, std::string_view number) {
   if (call.request.body.size() > limits_.part_bytes)
     throw Refusal(413, "too_large", fmt::format("a part has at most {} bytes", limits_.part_bytes),
                   "send the file in smaller parts");
-  const std::uint64_t room = file->size - std::min(file->size, offset);
+  const std::uint64_t room = file.size - std::min(file.size, offset);
   const std::string part =
       encoding == "zstd"
           ? unpack_zstd(call.request.body, std::min<std::uint64_t>(room, limits_.part_bytes))
           : call.request.body;
   return json_response(
-      {{"received", uploads_.append(test.id, *n, *file, offset, part)}, {"size", file->size}});
+      {{"received", uploads_.append(test.id, number, file, offset, part)}, {"size", file.size}});
 }
 
 namespace {
@@ -185,12 +207,10 @@ HttpResponse finished_response(const TestRecord& test) {
 
 }  // namespace
 
-void Api::finish(const Call& call) {
+std::optional<HttpResponse> Api::finish(const Call& call) {
   const TestRecord test = own_test(call);
-  if (test.status == TestStatus::accepted || test.status == TestStatus::refused) {
-    call.respond(finished_response(test));
-    return;
-  }
+  if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
+    return finished_response(test);
   // Whoever is first answers: the judgement, or the end of patience. The other finds nothing left.
   struct Waiting {
     std::mutex lock;
@@ -216,7 +236,7 @@ void Api::finish(const Call& call) {
         respond(response_of(Refusal(404, "no_such_test", "the test is gone")));
       }
     } catch (const std::exception& error) {
-      fmt::print(stderr, "assay serve: test {}: {}\n", id, error.what());
+      log_error(fmt::format("test {}: {}", id, error.what()));
       respond(response_of(Refusal(500, "internal", "the tester failed")));
     }
   });
@@ -225,9 +245,10 @@ void Api::finish(const Call& call) {
     response.headers.emplace_back("Retry-After", "1");
     respond(response);
   });
+  return std::nullopt;
 }
 
-HttpResponse Api::list(const Call& call) {
+Json Api::listed(const Call& call) {
   const std::int64_t page = parameter(call.query, "page", 1, 1, 1'000'000);
   const std::int64_t per_page = parameter(call.query, "per_page", 25, 1, 100);
   std::optional<TestStatus> status;
@@ -245,10 +266,28 @@ HttpResponse Api::list(const Call& call) {
     one.erase("system");
     tests.push_back(std::move(one));
   }
-  return json_response({{"tests", std::move(tests)},
-                        {"page", page},
-                        {"per_page", per_page},
-                        {"total", found.total}});
+  return {
+      {"tests", std::move(tests)}, {"page", page}, {"per_page", per_page}, {"total", found.total}};
+}
+
+std::optional<HttpResponse> Api::list(const Call& call) {
+  return json_response(listed(call));
+}
+
+std::optional<HttpResponse> Api::page_of_tests(const Call& call) {
+  return list_page(listed(call), call.query);
+}
+
+std::optional<HttpResponse> Api::page_of_test(const Call& call) {
+  return test_page(test_of(call));
+}
+
+std::optional<HttpResponse> Api::report(const Call& call) {
+  return file_of(call, "report.html", "text/html; charset=utf-8");
+}
+
+std::optional<HttpResponse> Api::result(const Call& call) {
+  return file_of(call, "result.json", "application/json");
 }
 
 HttpResponse Api::file_of(const Call& call, const std::string& name, const std::string& type) {

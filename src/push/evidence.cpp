@@ -1,4 +1,4 @@
-#include "serve/evidence.h"
+#include "push/evidence.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "core/sha256.h"
 #include "core/text.h"
 
-namespace assay::serve {
+namespace assay::push {
 
 namespace fs = std::filesystem;
 
@@ -68,7 +68,7 @@ bool names_a_secret(std::string_view variable) {
 
 }  // namespace
 
-std::vector<ManifestFile> evidence_of(const store::RunDir& run) {
+std::vector<serve::ManifestFile> evidence_of(const store::RunDir& run) {
   std::vector<fs::path> found;
   for (const layout::RunFile& file : layout::run_files())
     if (file.place == layout::FilePlace::run && file.judged &&
@@ -77,7 +77,7 @@ std::vector<ManifestFile> evidence_of(const store::RunDir& run) {
   for (const plan::CasePlan& one : run.plan().cases)
     for (int round = 1; round <= one.repeats; ++round)
       add_judged(run.round_dir(one.name, round), run.path(), kMaxDepth, found);
-  std::vector<ManifestFile> out;
+  std::vector<serve::ManifestFile> out;
   for (const fs::path& path : found)
     out.push_back({path.lexically_relative(run.path()).generic_string(), fs::file_size(path),
                    sha256_file(path)});
@@ -96,4 +96,4 @@ void check_for_secrets(const plan::Plan& plan) {
                     "set the variable where the ranks run instead of in the suite, and run again");
 }
 
-}  // namespace assay::serve
+}  // namespace assay::push

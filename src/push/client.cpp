@@ -1,4 +1,4 @@
-#include "serve/client.h"
+#include "push/client.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,17 +17,21 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "http/client.h"
+#include "push/evidence.h"
 #include "serve/claim.h"
-#include "serve/evidence.h"
 #include "serve/manifest.h"
 #include "serve/random_text.h"
 #include "store/run_dir.h"
 
-namespace assay::serve {
+namespace assay::push {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+using serve::Manifest;
+using serve::ManifestFile;
+using serve::random_hex;
 
 constexpr std::uint64_t kPart = 4U << 20;
 constexpr std::chrono::minutes kLongestJudgement{30};
@@ -348,7 +352,7 @@ PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptio
     throw Error(ErrorKind::usage, "the run has no result.json, which is what is claimed",
                 run.path().string(), "'assay report RUN' computes it");
   Manifest manifest;
-  manifest.claim = claim_of(read_file(result), result.string());
+  manifest.claim = serve::claim_of(read_file(result), result.string());
   manifest.files = evidence_of(run);
 
   Connection connection(tester, options.stop);
@@ -377,4 +381,4 @@ PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptio
   return push.finish(state.test_id);
 }
 
-}  // namespace assay::serve
+}  // namespace assay::push
