@@ -1,12 +1,9 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
-#include <unistd.h>
-
-#include "core/files.h"
+#include "temporary_folder.h"
 
 namespace assay::importer {
 
@@ -14,25 +11,14 @@ namespace assay::importer {
 class Checkout {
  public:
   Checkout() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "assay-flagperf-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
     std::filesystem::copy(std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/fixtures/flagperf",
-                          path_, std::filesystem::copy_options::recursive);
+                          path(), std::filesystem::copy_options::recursive);
   }
-  ~Checkout() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Checkout(const Checkout&) = delete;
-  Checkout& operator=(const Checkout&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::filesystem::path training() const { return path_ / "training"; }
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
+  [[nodiscard]] std::filesystem::path training() const { return path() / "training"; }
 
   void write(const std::string& file, const std::string& content) const {
-    std::filesystem::create_directories((training() / file).parent_path());
-    std::ofstream(training() / file, std::ios::binary) << content;
+    folder_.write("training/" + file, content);
   }
   void cluster(const std::string& content) const {
     write("run_benchmarks/config/cluster_conf.py", content);
@@ -44,7 +30,7 @@ class Checkout {
   }
 
  private:
-  std::filesystem::path path_;
+  assay::testing::TemporaryFolder folder_;
 };
 
 }  // namespace assay::importer

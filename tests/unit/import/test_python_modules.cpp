@@ -1,19 +1,19 @@
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "core/error.h"
 #include "import/python_literals.h"
+#include "temporary_folder.h"
 
 namespace assay::importer {
 namespace {
 
 namespace fs = std::filesystem;
+using assay::testing::TemporaryFolder;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -40,29 +40,6 @@ std::vector<std::string> unread(const Module& module) {
 Module parse(const std::string& source) {
   return parse_python(source, "t.py");
 }
-
-/// A folder with Python files that is removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "assay-import-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  fs::path write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return path_ / name;
-  }
-
- private:
-  fs::path path_;
-};
 
 TEST(PythonModules, AssignmentsOfEveryForm) {
   const Module module = parse(
@@ -196,7 +173,7 @@ TEST(PythonModules, ADuplicateKeyIsSaid) {
 }
 
 TEST(PythonImports, AStarImportReadsTheFileBesideIt) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("config_common.py", "vendor = 'nvidia'\n_own = 1\nlr = 1\nscaler = Scaler()\n");
   const Module module =
       parse_python_file(folder.write("config_A100x1x8.py", "from config_common import*\nlr = 2\n"));
@@ -208,7 +185,7 @@ TEST(PythonImports, AStarImportReadsTheFileBesideIt) {
 }
 
 TEST(PythonImports, SingleNamesAreTakenFromTheFileBesideIt) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("base.py", "a = 1\nb = 2\n");
   const Module module =
       parse_python_file(folder.write("config_x.py", "from base import (a as c, missing)\n"));
@@ -230,7 +207,7 @@ TEST(PythonImports, EverythingFromAnUnknownModuleIsAWarning) {
 }
 
 TEST(PythonImports, ACircleEnds) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("b.py", "from a import *\ny = 2\n");
   const Module module = parse_python_file(folder.write("a.py", "from b import *\nx = 1\n"));
   EXPECT_EQ(values(module), Json::parse(R"({"y": 2, "x": 1})"));
@@ -238,7 +215,7 @@ TEST(PythonImports, ACircleEnds) {
 }
 
 TEST(PythonImports, AFileThatIsTooLargeIsRefused) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path path = folder.write("big.py", std::string(kMaxPythonFile + 1, '#'));
   EXPECT_THROW(static_cast<void>(parse_python_file(path)), Error);
 }

@@ -164,7 +164,7 @@ TEST(Procfs, ClockIsTheMeanOverCores) {
 }
 
 TEST(Procfs, AMachineWithoutProcIsUnknownNotZero) {
-  const TempFolder empty;
+  const TemporaryFolder empty;
   ProcSampler sampler(empty.path());
   static_cast<void>(sampler.sample(0));
   const NodeSample sample = sampler.sample(kSecond);

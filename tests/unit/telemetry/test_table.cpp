@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 
 TEST(Table, ReadsRowsWithUnknownValues) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("t.csv", table_header() +
                             "\n10,20,node,0.5,100,200,,,,,,,,1,2,3,4\n"
                             "11,21,dev0,,,,57.125,1e3,31,,,1,0,,,,\n");
@@ -37,7 +37,7 @@ TEST(Table, AbsentFileIsEmpty) {
 }
 
 TEST(Table, CountsATornLastLineEvenWhenItReadsWell) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("t.csv",
                table_header() + "\n1,2,node,0.5,,,,,,,,,,,,,\n3,4,node,0.5,,,,,,,,,,,,,12");
   const Table table = read_table(folder.path() / "t.csv");
@@ -46,7 +46,7 @@ TEST(Table, CountsATornLastLineEvenWhenItReadsWell) {
 }
 
 TEST(Table, SkipsAndCountsBrokenLines) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string good = "1,2,node,0.5,,,,,,,,,,,,,\n";
   std::string text = table_header() + "\n" + good;
   for (const char* bad : {"hello\n", "1,2\n", "x,2,node,,,,,,,,,,,,,,\n", "1,2,,,,,,,,,,,,,,,\n",
@@ -61,7 +61,7 @@ TEST(Table, SkipsAndCountsBrokenLines) {
 }
 
 TEST(Table, AnotherHeaderGivesNoRowsAndCountsAllLines) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("t.csv", "time,value\n1,2,node,0.5,,,,,,,,,,,,,\n");
   const Table table = read_table(folder.path() / "t.csv");
   EXPECT_TRUE(table.rows.empty());
