@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/files.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "import/flagperf.h"
