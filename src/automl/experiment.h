@@ -96,7 +96,7 @@ class Experiment {
     int worker = -1;
     int avoid = -1;  // the rank where it could not even be started
     double started_s = 0;
-    std::optional<double> dropped_s{};  // it was told to end for this long
+    std::optional<double> dropped_s{};  // when it was told to end
     std::optional<double> accuracy{};
     int epochs = 0;
     std::int64_t trained = 0;
