@@ -12,7 +12,7 @@
 
 namespace assay::agent {
 
-// What controller and agent say to each other; docs/agent-protocol.md describes every message.
+// What controller and agent say to each other; docs/dev/agent-protocol.md describes every message.
 
 /// One process that the agent starts.
 struct RankRequest {
