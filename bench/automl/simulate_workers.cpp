@@ -27,7 +27,7 @@
 #include <time.h>
 
 #include "automl/experiment.h"
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/random.h"
 #include "core/error.h"
 

@@ -13,7 +13,7 @@
 #include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/weights_store.h"
 #include "automl/worker_server.h"
 #include "core/error.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "report/assets.h"
 #include "report/experiment_parts.h"

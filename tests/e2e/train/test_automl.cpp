@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/score.h"
 #include "core/files.h"
 #include "e2e/harness.h"

@@ -1,4 +1,4 @@
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 
 #include <cerrno>
 
