@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "automl/planner.h"
-#include "automl/protocol.h"
 #include "automl/settings.h"
+#include "automl/worker_protocol.h"
 
 namespace assay::automl {
 

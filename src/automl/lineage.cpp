@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "automl/morphism.h"
-#include "automl/protocol.h"
 #include "automl/settings.h"
 #include "automl/trained_graph.h"
+#include "automl/worker_protocol.h"
 #include "core/error.h"
 
 namespace assay::automl {

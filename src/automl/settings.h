@@ -7,8 +7,8 @@
 
 #include "automl/graph.h"
 #include "automl/morphism.h"
-#include "automl/protocol.h"
 #include "automl/space.h"
+#include "automl/worker_protocol.h"
 #include "core/json.h"
 #include "core/time.h"
 

@@ -14,8 +14,8 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 
-#include "automl/protocol.h"
 #include "automl/weights_store.h"
+#include "automl/worker_protocol.h"
 
 namespace assay::automl {
 

@@ -1,4 +1,4 @@
-#include "automl/protocol.h"
+#include "automl/worker_protocol.h"
 
 #include <algorithm>
 #include <cmath>
