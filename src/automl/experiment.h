@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "automl/experiment_settings.h"
 #include "automl/planner.h"
-#include "automl/settings.h"
 #include "automl/worker_protocol.h"
 
 namespace assay::automl {

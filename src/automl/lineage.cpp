@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "automl/experiment_settings.h"
 #include "automl/morphism.h"
-#include "automl/settings.h"
 #include "automl/trained_graph.h"
 #include "automl/worker_protocol.h"
 #include "core/error.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "automl/experiment_settings.h"
 #include "automl/score.h"
 #include "automl/search.h"
-#include "automl/settings.h"
 #include "automl/tpe.h"
 
 namespace assay::automl {

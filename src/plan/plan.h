@@ -83,8 +83,9 @@ struct CasePlan {
   std::optional<double> peak_flops;  ///< of one device, FLOP/s: MFU's denominator
   std::string peak_flops_origin;     ///< "conf/vendors/nvidia.yaml:31", "suite", or empty
   int warmup_steps = 0;              ///< steps left out of step-time statistics
-  /// Settings of an AutoML experiment (automl/settings.h), whose workers the ranks are: independent
-  /// of each other, and the round goes on without those that are lost. Null: an ordinary case.
+  /// Settings of an AutoML experiment (automl/experiment_settings.h), whose workers the ranks are:
+  /// independent of each other, and the round goes on without those that are lost. Null: an
+  /// ordinary case.
   Json automl;
   Limits limits;
   std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "automl/experiment_settings.h"
 #include "automl/lineage.h"
 #include "automl/morphism.h"
-#include "automl/settings.h"
 #include "automl/timeline.h"
 #include "core/error.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "automl/settings.h"
+#include "automl/experiment_settings.h"
 #include "error_of.h"
 #include "import/aah.h"
 #include "plan/suite.h"

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "automl/experiment_settings.h"
 #include "automl/morphism.h"
-#include "automl/settings.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/subprocess.h"

@@ -1,4 +1,4 @@
-#include "automl/settings.h"
+#include "automl/experiment_settings.h"
 
 #include <algorithm>
 #include <cmath>
