@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "automl/score.h"
-#include "automl/timeline.h"
+#include "automl/worker_timeline.h"
 #include "judge/result.h"
 
 namespace assay::report {

@@ -5,7 +5,7 @@
 #include "automl/experiment_settings.h"
 #include "automl/lineage.h"
 #include "automl/morphism.h"
-#include "automl/timeline.h"
+#include "automl/worker_timeline.h"
 #include "core/error.h"
 
 namespace assay::automl {

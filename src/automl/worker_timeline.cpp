@@ -1,4 +1,4 @@
-#include "automl/timeline.h"
+#include "automl/worker_timeline.h"
 
 #include <algorithm>
 #include <map>
