@@ -28,7 +28,7 @@
 
 #include "automl/experiment.h"
 #include "automl/experiment_journal.h"
-#include "automl/random.h"
+#include "automl/seeded_random.h"
 #include "core/error.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "automl/graph.h"
-#include "automl/random.h"
+#include "automl/seeded_random.h"
 
 namespace assay::automl {
 

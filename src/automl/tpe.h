@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "automl/random.h"
+#include "automl/seeded_random.h"
 #include "automl/space.h"
 
 namespace assay::automl {
