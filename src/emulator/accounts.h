@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "emulator/http_server.h"
 #include "emulator/settings.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 

@@ -7,10 +7,10 @@
 
 #include "emulator/accounts.h"
 #include "emulator/faults.h"
-#include "emulator/http_server.h"
 #include "emulator/job_faults.h"
 #include "emulator/obs_store.h"
 #include "emulator/settings.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 

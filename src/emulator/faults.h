@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "emulator/http_server.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 

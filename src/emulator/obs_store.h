@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "emulator/http_server.h"
 #include "emulator/settings.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 

@@ -1,4 +1,4 @@
-#include "emulator/http_server.h"
+#include "emulator/streaming_server.h"
 
 #include <atomic>
 #include <charconv>
