@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "emulator/settings.h"
+#include "emulator/emulator_settings.h"
 #include "emulator/streaming_server.h"
 
 namespace assay::emulator {

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "emulator/accounts.h"
+#include "emulator/emulator_settings.h"
 #include "emulator/faults.h"
 #include "emulator/job_faults.h"
 #include "emulator/obs_store.h"
-#include "emulator/settings.h"
 #include "emulator/streaming_server.h"
 
 namespace assay::emulator {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/settings.h"
+#include "emulator/emulator_settings.h"
 #include "emulator/streaming_server.h"
 
 namespace assay::emulator {

@@ -1,4 +1,4 @@
-#include "emulator/settings.h"
+#include "emulator/emulator_settings.h"
 
 #include <array>
 
