@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "emulator/modelarts.h"
+#include "emulator/modelarts_service.h"
 #include "http/date.h"
 
 namespace assay::emulator {

@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 #include "core/time.h"
-#include "emulator/modelarts.h"
+#include "emulator/modelarts_service.h"
 
 namespace assay::emulator {
 

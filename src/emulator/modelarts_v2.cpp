@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 #include "core/time.h"
-#include "emulator/modelarts.h"
+#include "emulator/modelarts_service.h"
 #include "emulator/process_runner.h"
 #include "emulator/timed_runner.h"
 
