@@ -15,7 +15,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "execute.h"
-#include "import/modelarts.h"
+#include "import/modelarts_package.h"
 #include "judge/rules.h"
 #include "paths.h"
 #include "plan/make_plan.h"

@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "import/aah.h"
 #include "import/flagperf.h"
-#include "import/modelarts.h"
+#include "import/modelarts_package.h"
 #include "import/nodes.h"
 
 namespace assay::app {

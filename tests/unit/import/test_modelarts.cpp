@@ -3,7 +3,7 @@
 
 #include "core/files.h"
 #include "error_of.h"
-#include "import/modelarts.h"
+#include "import/modelarts_package.h"
 #include "plan/suite.h"
 #include "temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "import/modelarts.h"
+#include "import/modelarts_package.h"
 
 #include <algorithm>
 #include <map>
