@@ -1,4 +1,4 @@
-#include "aisbench/pack.h"
+#include "aisbench/pack_package.h"
 
 #include <algorithm>
 #include <chrono>
