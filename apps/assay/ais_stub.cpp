@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "aisbench/reported_results.h"
 #include "aisbench/result_writer.h"
-#include "aisbench/told.h"
 #include "catalog/catalog.h"
 #include "core/error.h"
 #include "core/files.h"

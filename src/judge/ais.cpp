@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "aisbench/record.h"
-#include "aisbench/told.h"
+#include "aisbench/reported_results.h"
 #include "core/text.h"
 #include "judge/round_context.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aisbench/record.h"
-#include "aisbench/told.h"
+#include "aisbench/reported_results.h"
 #include "automl/score.h"
 #include "core/subprocess.h"
 #include "core/time.h"

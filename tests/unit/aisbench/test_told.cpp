@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "aisbench/reported_results.h"
 #include "aisbench/result_writer.h"
-#include "aisbench/told.h"
 #include "core/files.h"
 #include "temporary_folder.h"
 #include "unit/aisbench/local_time.h"

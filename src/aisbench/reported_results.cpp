@@ -1,4 +1,4 @@
-#include "aisbench/told.h"
+#include "aisbench/reported_results.h"
 
 #include <algorithm>
 #include <array>
