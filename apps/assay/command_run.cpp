@@ -12,7 +12,7 @@
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
-#include "serve/client.h"
+#include "serve/tester_client.h"
 
 namespace assay::app {
 

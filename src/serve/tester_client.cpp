@@ -1,4 +1,4 @@
-#include "serve/client.h"
+#include "serve/tester_client.h"
 
 #include <algorithm>
 #include <cstdlib>
