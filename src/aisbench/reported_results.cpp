@@ -35,9 +35,9 @@ std::optional<double> whole_number(std::string_view text) {
   return value;
 }
 
-std::optional<double> finite(const Told& told, std::string_view key,
+std::optional<double> finite(const SetResultCalls& reported, std::string_view key,
                              std::vector<std::string>& problems) {
-  const Call* call = told.last(key);
+  const Call* call = reported.last(key);
   if (call == nullptr) {
     problems.push_back(fmt::format("{} was never set", key));
     return std::nullopt;
@@ -75,10 +75,10 @@ std::optional<Call> parse_call(std::string_view line) {
 }
 
 // One end of a phase.
-std::optional<std::int64_t> edge(const Told& told, const std::string& key, bool first,
+std::optional<std::int64_t> edge(const SetResultCalls& reported, const std::string& key, bool first,
                                  std::string& note) {
   std::optional<std::int64_t> found;
-  for (const Call& call : told.calls) {
+  for (const Call& call : reported.calls) {
     if (call.mode != "training" || call.key != key) continue;
     auto at = parse_time(call.value, call.utc_offset_s);
     if (!at && only_a_date(call.value)) {
@@ -99,36 +99,36 @@ std::optional<std::int64_t> edge(const Told& told, const std::string& key, bool 
 
 }  // namespace
 
-const Call* Told::last(std::string_view key) const {
+const Call* SetResultCalls::last(std::string_view key) const {
   for (const Call& call : calls | std::views::reverse)
     if (call.mode == "training" && call.key == key) return &call;
   return nullptr;
 }
 
-Told read_told(const std::filesystem::path& file) {
-  Told told;
+SetResultCalls read_set_result_calls(const std::filesystem::path& file) {
+  SetResultCalls reported;
   const std::string text = read_file_or_empty(file);
   for (const std::string_view line : split(text, '\n')) {
     if (trim(line).empty()) continue;
     if (auto call = parse_call(line))
-      told.calls.push_back(std::move(*call));
+      reported.calls.push_back(std::move(*call));
     else
-      ++told.unreadable;
+      ++reported.unreadable;
   }
-  return told;
+  return reported;
 }
 
-ToldResults results_of(const Told& told) {
+ReportedResults results_of(const SetResultCalls& reported) {
   static const Pattern kLanguageModel(
       R"(^\s*loss:\s*([0-9.eE+-]+)\s*,\s*[Pp]erplexity:\s*([0-9.eE+-]+)\s*$)");
-  ToldResults results;
-  results.throughput = finite(told, "throughput_ratio", results.problems);
+  ReportedResults results;
+  results.throughput = finite(reported, "throughput_ratio", results.problems);
   if (results.throughput && *results.throughput <= 0) {
     results.problems.push_back("throughput_ratio is not above zero: " +
-                               shown(told.last("throughput_ratio")->value));
+                               shown(reported.last("throughput_ratio")->value));
     results.throughput.reset();
   }
-  const Call* accuracy = told.last("accuracy");
+  const Call* accuracy = reported.last("accuracy");
   const auto pair = accuracy == nullptr ? std::nullopt : kLanguageModel.search(accuracy->value);
   if (pair) {
     results.loss = whole_number((*pair)[1].value_or(""));
@@ -139,19 +139,19 @@ ToldResults results_of(const Told& told) {
     else
       results.problems.push_back("accuracy has no finite numbers: " + shown(accuracy->value));
   } else {
-    results.accuracy = finite(told, "accuracy", results.problems);
+    results.accuracy = finite(reported, "accuracy", results.problems);
   }
-  if (const Call* result = told.last("result")) {
-    results.said_ok = result->value == "OK";
-    if (!results.said_ok) results.problems.push_back("result is " + shown(result->value));
+  if (const Call* result = reported.last("result")) {
+    results.reported_ok = result->value == "OK";
+    if (!results.reported_ok) results.problems.push_back("result is " + shown(result->value));
   }
   return results;
 }
 
-std::vector<std::string> changed_values(const Told& told) {
+std::vector<std::string> changed_values(const SetResultCalls& reported) {
   std::vector<std::string> out;
   std::map<std::string, std::string> values;
-  for (const Call& call : told.calls) {
+  for (const Call& call : reported.calls) {
     // Every rank may tell when it began.
     if (call.mode != "training" || call.key.ends_with("_time")) continue;
     const auto [at, fresh] = values.try_emplace(call.key, call.value);
@@ -162,15 +162,15 @@ std::vector<std::string> changed_values(const Told& told) {
   return out;
 }
 
-std::optional<double> told_number(const Told& told, std::string_view key) {
-  const Call* call = told.last(key);
+std::optional<double> reported_number(const SetResultCalls& reported, std::string_view key) {
+  const Call* call = reported.last(key);
   const auto value = call == nullptr ? std::nullopt : whole_number(call->value);
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-Phase told_phase(const Told& told, const std::string& name, std::string& note) {
-  return {edge(told, name + "_start_time", true, note),
-          edge(told, name + "_end_time", false, note)};
+Phase reported_phase(const SetResultCalls& reported, const std::string& name, std::string& note) {
+  return {edge(reported, name + "_start_time", true, note),
+          edge(reported, name + "_end_time", false, note)};
 }
 
 std::optional<std::int64_t> parse_time(std::string_view text,

@@ -24,43 +24,46 @@ struct Call {
   std::optional<std::int64_t> utc_offset_s{};  ///< of the workload's local time
 };
 
-/// What a workload told its run, in the order in which it was written.
-struct Told {
+/// The calls of set_result that a workload made, in the order in which they were written.
+struct SetResultCalls {
   std::vector<Call> calls;
-  std::size_t unreadable = 0;  ///< lines that are no calls
+  std::size_t unreadable = 0;  ///< lines that are not calls
 
-  /// Of mode training: the last call with that key, or nullptr.
+  /// The last call of mode training with that key, or nullptr.
   [[nodiscard]] const Call* last(std::string_view key) const;
 };
 
-/// Reads the file; empty when there is none. Lines that are torn or strange are counted.
-[[nodiscard]] Told read_told(const std::filesystem::path& file);
+/// Reads the file; empty when there is none. Lines that are torn or malformed are counted.
+[[nodiscard]] SetResultCalls read_set_result_calls(const std::filesystem::path& file);
 
-/// The results that a training must tell.
-struct ToldResults {
+/// The results that a training must report.
+struct ReportedResults {
   std::optional<double> throughput;  ///< finite and above zero
   std::optional<double> accuracy;    ///< finite
-  std::optional<double> loss;        ///< of language models: accuracy is "loss: x, Perplexity: y"
+  std::optional<double> loss;  ///< of language models, whose accuracy is "loss: x, Perplexity: y"
   std::optional<double> perplexity;
-  std::string accuracy_text;          ///< as it was told, when it is that text
-  std::vector<std::string> problems;  ///< each names the key; empty: complete
-  bool said_ok = false;               ///< `result` was told
+  std::string accuracy_text;          ///< that text, as it was reported
+  std::vector<std::string> problems;  ///< each names the key; empty when the results are complete
+  bool reported_ok = false;           ///< `result` is OK
 };
-[[nodiscard]] ToldResults results_of(const Told& told);
+[[nodiscard]] ReportedResults results_of(const SetResultCalls& reported);
 
-/// Keys that were told different values, "accuracy: '0.7', then '0.8'".
-[[nodiscard]] std::vector<std::string> changed_values(const Told& told);
+/// Keys that were reported with different values: "accuracy: '0.7', then '0.8'".
+[[nodiscard]] std::vector<std::string> changed_values(const SetResultCalls& reported);
 
-/// The number that was told last; nothing where it is none, or not finite.
-[[nodiscard]] std::optional<double> told_number(const Told& told, std::string_view key);
+/// The number reported last under `key`; nothing when it is not a finite number.
+[[nodiscard]] std::optional<double> reported_number(const SetResultCalls& reported,
+                                                    std::string_view key);
 
-/// From <name>_start_time to <name>_end_time. A value is "YYYY-MM-DD HH:MM:SS", with T or a
-/// fraction if need be, in local time; or seconds since the epoch. A date alone (what an unquoted
-/// `$(date …)` leaves) is taken as the moment of the call, and so is a time that was told within
-/// its second. Several starts: the first, several ends: the last. `note` says which of this was so.
-[[nodiscard]] Phase told_phase(const Told& told, const std::string& name, std::string& note);
+/// The time from <name>_start_time to <name>_end_time. A value is "YYYY-MM-DD HH:MM:SS" in local
+/// time, optionally with a T or a fraction, or seconds since the epoch. A date alone (what an
+/// unquoted `$(date …)` leaves) counts as the moment of the call, and so does a time that was
+/// reported within its second. The first of several starts counts, and the last of several ends.
+/// `note` says which of this applied.
+[[nodiscard]] Phase reported_phase(const SetResultCalls& reported, const std::string& name,
+                                   std::string& note);
 
-/// A time as text, in ns since the epoch. Without an offset it is this machine's local time.
+/// A time as text → ns since the epoch. Without an offset it is this machine's local time.
 [[nodiscard]] std::optional<std::int64_t> parse_time(
     std::string_view text, const std::optional<std::int64_t>& utc_offset_s = {});
 

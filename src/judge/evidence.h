@@ -144,9 +144,9 @@ struct GapEvidence {
   std::string reason;
 };
 
-/// What a workload of ais-bench told with set_result, and when it did what.
+/// What a workload of ais-bench reported with set_result, and when it did what.
 struct AisEvidence {
-  aisbench::Told told;
+  aisbench::SetResultCalls reported;
   aisbench::Phase prepare;
   aisbench::Phase dataload;
   aisbench::Phase proc;

@@ -19,8 +19,9 @@ using ::testing::IsEmpty;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-Told told(std::vector<std::pair<std::string, std::string>> calls, std::int64_t at_ns = 5) {
-  Told out;
+SetResultCalls reported(std::vector<std::pair<std::string, std::string>> calls,
+                        std::int64_t at_ns = 5) {
+  SetResultCalls out;
   for (auto& [key, value] : calls) out.calls.push_back({at_ns, 1, "training", key, value});
   return out;
 }
@@ -36,7 +37,7 @@ class Writer : public ::testing::Test {
 
 TEST_F(Writer, WritesWhatIsReadBack) {
   EXPECT_EQ(write_result("training", "accuracy", "a \"quoted\"\n\x01 text"), "");
-  const Told read = read_told(file_);
+  const SetResultCalls read = read_set_result_calls(file_);
   ASSERT_EQ(read.calls.size(), 1U);
   EXPECT_EQ(read.calls[0].value, "a \"quoted\"\n\x01 text");
   EXPECT_EQ(read.calls[0].pid, ::getpid());
@@ -47,7 +48,7 @@ TEST_F(Writer, WritesWhatIsReadBack) {
 TEST_F(Writer, EndsALineThatAKilledProcessLeft) {
   write_file_atomic(file_, "{\"wall_ns\":1,\"pi", false);
   EXPECT_EQ(write_result("training", "accuracy", "1"), "");
-  const Told read = read_told(file_);
+  const SetResultCalls read = read_set_result_calls(file_);
   EXPECT_EQ(read.calls.size(), 1U);
   EXPECT_EQ(read.unreadable, 1U);
 }
@@ -71,46 +72,47 @@ TEST_F(Writer, NamesTheFileThatCannotBeWritten) {
   EXPECT_THAT(write_result("training", "accuracy", "1"), HasSubstr("/nowhere/at/all"));
 }
 
-TEST(Told, GivesResultsThatAreComplete) {
-  const ToldResults results = results_of(
-      told({{"throughput_ratio", "450.58182754928634"}, {"accuracy", "0.71"}, {"result", "OK"}}));
+TEST(SetResultCalls, GivesResultsThatAreComplete) {
+  const ReportedResults results = results_of(reported(
+      {{"throughput_ratio", "450.58182754928634"}, {"accuracy", "0.71"}, {"result", "OK"}}));
   EXPECT_THAT(results.problems, IsEmpty());
   EXPECT_EQ(results.throughput, 450.58182754928634);
   EXPECT_EQ(results.accuracy, 0.71);
-  EXPECT_TRUE(results.said_ok);
+  EXPECT_TRUE(results.reported_ok);
 }
 
-TEST(Told, NamesTheKeyThatIsMissing) {
-  EXPECT_THAT(results_of(told({{"accuracy", "1"}})).problems,
+TEST(SetResultCalls, NamesTheKeyThatIsMissing) {
+  EXPECT_THAT(results_of(reported({{"accuracy", "1"}})).problems,
               ElementsAre("throughput_ratio was never set"));
-  EXPECT_THAT(results_of(told({{"throughput_ratio", "1"}})).problems,
+  EXPECT_THAT(results_of(reported({{"throughput_ratio", "1"}})).problems,
               ElementsAre("accuracy was never set"));
 }
 
-TEST(Told, NamesValuesThatAreNoResults) {
+TEST(SetResultCalls, NamesValuesThatAreNoResults) {
   for (const char* bad : {"nan", "NaN", "inf", "1.5x", "abc", "0", "-3"})
-    EXPECT_THAT(results_of(told({{"throughput_ratio", bad}, {"accuracy", "1"}})).problems,
+    EXPECT_THAT(results_of(reported({{"throughput_ratio", bad}, {"accuracy", "1"}})).problems,
                 ElementsAre(HasSubstr("throughput_ratio is")))
         << bad;
-  EXPECT_THAT(results_of(told({{"throughput_ratio", "1"}, {"accuracy", "nan"}})).problems,
+  EXPECT_THAT(results_of(reported({{"throughput_ratio", "1"}, {"accuracy", "nan"}})).problems,
               ElementsAre(HasSubstr("accuracy is no finite number: 'nan'")));
   EXPECT_THAT(
-      results_of(told({{"throughput_ratio", "1"}, {"accuracy", "1"}, {"result", "NOK"}})).problems,
+      results_of(reported({{"throughput_ratio", "1"}, {"accuracy", "1"}, {"result", "NOK"}}))
+          .problems,
       ElementsAre("result is 'NOK'"));
 }
 
-TEST(Told, LastValueWinsAndTheChangeIsSeen) {
-  const Told twice = told({{"throughput_ratio", "1"},
-                           {"accuracy", "0.5"},
-                           {"throughput_ratio", "2"},
-                           {"accuracy", "0.5"}});
+TEST(SetResultCalls, LastValueWinsAndTheChangeIsSeen) {
+  const SetResultCalls twice = reported({{"throughput_ratio", "1"},
+                                         {"accuracy", "0.5"},
+                                         {"throughput_ratio", "2"},
+                                         {"accuracy", "0.5"}});
   EXPECT_EQ(results_of(twice).throughput, 2);
   EXPECT_THAT(changed_values(twice), ElementsAre("throughput_ratio: '1', then '2'"));
 }
 
-TEST(Told, TakesTheAccuracyOfLanguageModels) {
-  const ToldResults results =
-      results_of(told({{"throughput_ratio", "1"}, {"accuracy", "loss: 2.5, Perplexity: 12.18"}}));
+TEST(SetResultCalls, TakesTheAccuracyOfLanguageModels) {
+  const ReportedResults results = results_of(
+      reported({{"throughput_ratio", "1"}, {"accuracy", "loss: 2.5, Perplexity: 12.18"}}));
   EXPECT_THAT(results.problems, IsEmpty());
   EXPECT_EQ(results.loss, 2.5);
   EXPECT_EQ(results.perplexity, 12.18);
@@ -118,8 +120,8 @@ TEST(Told, TakesTheAccuracyOfLanguageModels) {
   EXPECT_FALSE(results.accuracy.has_value());
 }
 
-TEST(Told, IsNotMixedWithInference) {
-  Told mixed = told({{"throughput_ratio", "1"}, {"accuracy", "1"}});
+TEST(SetResultCalls, IsNotMixedWithInference) {
+  SetResultCalls mixed = reported({{"throughput_ratio", "1"}, {"accuracy", "1"}});
   mixed.calls.push_back({5, 1, "inference", "accuracy", "0"});
   EXPECT_EQ(results_of(mixed).accuracy, 1);
 }
@@ -141,11 +143,11 @@ TEST(Times, AreThoseOfTheWorkloadsPlaceWhereverTheyAreRead) {
 
 TEST(Times, OfAPhaseAreTheFirstStartAndTheLastEnd) {
   std::string note;
-  const Phase phase = told_phase(told({{"train_start_time", "2022-07-13 11:00:05"},
-                                       {"train_start_time", "2022-07-13 11:00:03"},
-                                       {"train_end_time", "2022-07-13 11:10:00"},
-                                       {"train_end_time", "2022-07-13 11:09:00"}}),
-                                 "train", note);
+  const Phase phase = reported_phase(reported({{"train_start_time", "2022-07-13 11:00:05"},
+                                               {"train_start_time", "2022-07-13 11:00:03"},
+                                               {"train_end_time", "2022-07-13 11:10:00"},
+                                               {"train_end_time", "2022-07-13 11:09:00"}}),
+                                     "train", note);
   EXPECT_EQ(phase.start_ns, local(2022, 7, 13, 11, 0, 3));
   EXPECT_EQ(phase.end_ns, local(2022, 7, 13, 11, 10, 0));
   EXPECT_EQ(note, "");
@@ -154,33 +156,37 @@ TEST(Times, OfAPhaseAreTheFirstStartAndTheLastEnd) {
 TEST(Times, ADateAloneIsTheMomentOfTheCall) {
   const std::int64_t called = local(2022, 7, 13, 11, 27, 19) + 5;
   std::string note;
-  const Phase phase = told_phase(told({{"proc_start_time", "2022-07-13"}}, called), "proc", note);
+  const Phase phase =
+      reported_phase(reported({{"proc_start_time", "2022-07-13"}}, called), "proc", note);
   EXPECT_EQ(phase.start_ns, called);
   EXPECT_THAT(note, HasSubstr("date without a time"));
 }
 
-TEST(Times, ToldAsTheyPassAreAsPreciseAsTheCall) {
+TEST(Times, ReportedAsTheyPassAreAsPreciseAsTheCall) {
   const std::int64_t called = local(2022, 7, 13, 11, 27, 19) + kSecond / 4;
   std::string note;
   EXPECT_EQ(
-      told_phase(told({{"proc_start_time", "2022-07-13 11:27:19"}}, called), "proc", note).start_ns,
+      reported_phase(reported({{"proc_start_time", "2022-07-13 11:27:19"}}, called), "proc", note)
+          .start_ns,
       called);
   EXPECT_EQ(
-      told_phase(told({{"proc_start_time", "2022-07-13 11:27:17"}}, called), "proc", note).start_ns,
+      reported_phase(reported({{"proc_start_time", "2022-07-13 11:27:17"}}, called), "proc", note)
+          .start_ns,
       local(2022, 7, 13, 11, 27, 17));
 }
 
-TEST(Times, ToldALittleLateStayInTheirSecond) {
+TEST(Times, ReportedALittleLateStayInTheirSecond) {
   const std::int64_t second = local(2022, 7, 13, 11, 27, 19);
   std::string note;
-  EXPECT_EQ(told_phase(told({{"proc_end_time", "2022-07-13 11:27:19"}}, second + kSecond + 3),
-                       "proc", note)
-                .end_ns,
-            second + kSecond - 1);
   EXPECT_EQ(
-      told_phase(told({{"proc_end_time", "2022-07-13 11:27:19.5"}}, second + kSecond), "proc", note)
+      reported_phase(reported({{"proc_end_time", "2022-07-13 11:27:19"}}, second + kSecond + 3),
+                     "proc", note)
           .end_ns,
-      second + kSecond / 2);
+      second + kSecond - 1);
+  EXPECT_EQ(reported_phase(reported({{"proc_end_time", "2022-07-13 11:27:19.5"}}, second + kSecond),
+                           "proc", note)
+                .end_ns,
+            second + kSecond / 2);
 }
 
 TEST(Stages, AreSeenInTheLog) {
