@@ -15,7 +15,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "execute.h"
-#include "import/modelarts_package.h"
+#include "importer/modelarts_package.h"
 #include "judge/rules.h"
 #include "paths.h"
 #include "plan/make_plan.h"
@@ -85,8 +85,8 @@ plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestIn
   std::string yaml;
   if (package.on_modelarts()) {
     importer::ModelArtsImport imported = importer::import_modelarts(package.base);
-    for (const importer::Diagnostic& diagnostic : imported.diagnostics)
-      fmt::print(stderr, "{}\n", importer::to_string(diagnostic));
+    for (const Diagnostic& diagnostic : imported.diagnostics)
+      fmt::print(stderr, "{}\n", to_string(diagnostic));
     yaml = std::move(imported.suite_yaml);
   } else {
     require_utils();
