@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kLimit = std::chrono::minutes(10);
-constexpr std::uintmax_t kLargestConfig = 1 << 20;
+constexpr std::uintmax_t kMaxConfig = 1 << 20;
 
 /// A folder beside the archive that goes with this object.
 class StagingFolder {
@@ -170,7 +170,7 @@ std::vector<std::string> find_secrets(const fs::path& folder) {
   std::vector<std::string> found;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string type = entry.path().extension().string();
-    if (!entry.is_regular_file() || entry.file_size() > kLargestConfig) continue;
+    if (!entry.is_regular_file() || entry.file_size() > kMaxConfig) continue;
     const bool config = entry.path().parent_path().filename() == "config" || type == ".json" ||
                         entry.path().filename() == "modelarts_config.py" ||
                         entry.path().filename() == "config.sh";

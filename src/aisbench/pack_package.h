@@ -7,7 +7,7 @@
 namespace assay::aisbench {
 
 struct PackOptions {
-  std::filesystem::path source;     ///< a package folder, or what is to be its code/
+  std::filesystem::path source;     ///< a package folder, or the content of its code/
   std::filesystem::path output;     ///< NAME.tar.gz; its top folder is NAME
   std::filesystem::path ais_utils;  ///< the ais_utils.py that is added where there is none
   bool modelarts = false;           ///< RUNTYPE becomes modelarts

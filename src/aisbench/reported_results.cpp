@@ -44,7 +44,7 @@ std::optional<double> finite(const SetResultCalls& reported, std::string_view ke
   }
   const auto value = whole_number(call->value);
   if (!value || !std::isfinite(*value)) {
-    problems.push_back(fmt::format("{} is no finite number: {}", key, shown(call->value)));
+    problems.push_back(fmt::format("{} is not a finite number: {}", key, shown(call->value)));
     return std::nullopt;
   }
   return value;
@@ -89,7 +89,7 @@ std::optional<std::int64_t> edge(const SetResultCalls& reported, const std::stri
     if (at && *at % kSecond == 0 && call.wall_ns > *at && call.wall_ns - *at < 2 * kSecond)
       at = std::min(call.wall_ns, *at + kSecond - 1);
     if (!at) {
-      note = fmt::format("{} is no time: {}", key, shown(call.value));
+      note = fmt::format("{} is not a time: {}", key, shown(call.value));
       continue;
     }
     if (!found || (first ? *at < *found : *at > *found)) found = at;

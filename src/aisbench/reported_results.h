@@ -76,8 +76,8 @@ struct Stage {
 [[nodiscard]] std::optional<Stage> parse_stage(
     std::string_view line, const std::optional<std::int64_t>& utc_offset_s = {});
 
-/// What benchmark.sh says with its exit code: "init failed", with what to look at; empty for codes
-/// that have no meaning.
+/// The meaning of benchmark.sh's exit code: "init failed", and what to look at; empty for codes
+/// without a meaning.
 struct StageFailure {
   std::string_view what;
   std::string_view advice;

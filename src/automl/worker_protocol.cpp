@@ -15,8 +15,8 @@ namespace assay::automl {
 
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 53;  // what JSON numbers hold exactly
-constexpr int kMostEpochs = 1'000'000;
+constexpr std::int64_t kMaxInteger = std::int64_t{1} << 53;  // what JSON numbers hold exactly
+constexpr int kMaxEpochs = 1'000'000;
 constexpr std::size_t kMaxText = 64 << 10;
 
 // Reads the fields of one JSON object; every error names the field.
@@ -45,7 +45,7 @@ class Fields {
     // A number above INT64_MAX is unsigned in the JSON library and would wrap.
     const bool fits = value.is_number_integer() &&
                       (!value.is_number_unsigned() ||
-                       value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMost));
+                       value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMaxInteger));
     if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
       fail(fmt::format("'{}' must be a whole number from {} to {}, not {}", key, least, most,
                        shown(value)));
@@ -75,7 +75,7 @@ class Fields {
     return value.get<bool>();
   }
   [[nodiscard]] std::int64_t trial(const char* key = "trial") const {
-    return integer(key, 0, kMost);
+    return integer(key, 0, kMaxInteger);
   }
   [[nodiscard]] const Json& object(const char* key) const {
     const Json& value = at(key);
@@ -169,12 +169,12 @@ Trial read_trial(const Fields& fields) {
     }
   }
   trial.hyper = read_hyper(fields.inner("hyper"));
-  trial.epochs = fields.small("epochs", 1, kMostEpochs);
+  trial.epochs = fields.small("epochs", 1, kMaxEpochs);
   const Fields patience = fields.inner("patience");
   patience.only({"epochs", "min_delta"});
-  trial.patience.epochs = patience.small("epochs", 0, kMostEpochs);
+  trial.patience.epochs = patience.small("epochs", 0, kMaxEpochs);
   trial.patience.min_delta = patience.number("min_delta", 0, 1e6);
-  trial.seed = static_cast<std::uint64_t>(fields.integer("seed", 0, kMost));
+  trial.seed = static_cast<std::uint64_t>(fields.integer("seed", 0, kMaxInteger));
   trial.keep_weights = fields.flag("keep_weights");
   trial.data = fields.object("data");
   return trial;
@@ -184,11 +184,11 @@ Epoch read_epoch(const Fields& fields) {
   fields.only({"type", "trial", "epoch", "accuracy", "loss", "trained", "validated", "at_s"});
   Epoch epoch;
   epoch.trial = fields.trial();
-  epoch.epoch = fields.small("epoch", 1, kMostEpochs);
+  epoch.epoch = fields.small("epoch", 1, kMaxEpochs);
   epoch.accuracy = fields.number("accuracy", 0, 1);
   epoch.loss = fields.number("loss", 0, std::numeric_limits<double>::max());
-  epoch.trained = fields.integer("trained", 0, kMost);
-  epoch.validated = fields.integer("validated", 0, kMost);
+  epoch.trained = fields.integer("trained", 0, kMaxInteger);
+  epoch.validated = fields.integer("validated", 0, kMaxInteger);
   epoch.at_s = fields.number("at_s", 0, 1e12);
   return epoch;
 }
@@ -205,9 +205,9 @@ Done read_done(const Fields& fields) {
   done.ok = status == "ok";
   done.reason = fields.text("reason");
   done.accuracy = fields.number("accuracy", 0, 1);
-  done.epochs = fields.small("epochs", 0, kMostEpochs);
-  done.trained = fields.integer("trained", 0, kMost);
-  done.validated = fields.integer("validated", 0, kMost);
+  done.epochs = fields.small("epochs", 0, kMaxEpochs);
+  done.trained = fields.integer("trained", 0, kMaxInteger);
+  done.validated = fields.integer("validated", 0, kMaxInteger);
   done.seconds = fields.number("seconds", 0, 1e12);
   done.setup_s = fields.number("setup_s", 0, 1e12);
   done.wait_s = fields.number("wait_s", 0, 1e12);

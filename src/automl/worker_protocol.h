@@ -13,15 +13,15 @@
 
 namespace assay::automl {
 
-/// What coordinator and workers of an experiment say to each other over TCP: one JSON object a
-/// line, in both directions. A `weights` line is followed by that many raw bytes. docs/automl.md
-/// has the conversation.
+/// The messages between the coordinator and the workers of an experiment over TCP: one JSON object
+/// per line, in both directions. A `weights` line is followed by that many raw bytes.
+/// docs/automl.md describes the conversation.
 inline constexpr int kProtocolVersion = 1;
-/// Newline included; a longer line is refused.
+/// The longest line, newline included; a longer one is refused.
 inline constexpr std::size_t kMaxLine = std::size_t{1} << 20;
-/// The largest model's (2³⁰ parameters) weights are half of it.
+/// Twice the weights of the largest model (2³⁰ parameters).
 inline constexpr std::int64_t kMaxWeights = std::int64_t{8} << 30;
-/// How often a worker says `alive`.
+/// How often a worker sends `alive`.
 inline constexpr int kAliveSeconds = 5;
 
 /// Environment of a worker.
@@ -38,7 +38,7 @@ struct Hyper {
   double dropout = 0;   ///< before the last dense layer
   friend bool operator==(const Hyper&, const Hyper&) = default;
 };
-/// Every key is there and nothing else. Throws Error of kind config at `where`.
+/// Requires every key and no other. Throws Error of kind config at `where`.
 [[nodiscard]] Hyper hyper_from_json(const Json& json, const std::string& where);
 [[nodiscard]] Json to_json(const Hyper& hyper);
 
@@ -52,11 +52,11 @@ struct Patience {
 /// AIPerf's patience in round r (from 0): min(6 + 2r, 20) epochs.
 [[nodiscard]] Patience patience_of_round(int round);
 
-/// Watches one trial's losses by that rule.
+/// Applies that rule to the losses of one trial.
 class EarlyStop {
  public:
   explicit EarlyStop(Patience patience) : patience_(patience) {}
-  /// After every epoch; true when the trial has to end.
+  /// Takes the loss of an epoch; true when the trial has to end.
   [[nodiscard]] bool tell(double loss);
 
  private:
@@ -91,7 +91,8 @@ struct Epoch {
   std::int64_t validated = 0;  ///< and validated
   double at_s = 0;             ///< since the worker began the trial
 };
-/// Both ways; `bytes` raw bytes follow. From a worker: of its best epoch, before Done.
+/// In both directions; `bytes` raw bytes follow. A worker sends those of its best epoch before
+/// Done.
 struct Weights {
   std::int64_t trial = 0;
   std::int64_t bytes = 0;
@@ -108,7 +109,7 @@ struct Done {
   double setup_s = 0;  ///< from its beginning to the first batch: model, parent's weights, data
   double wait_s = 0;   ///< between the end of the previous trial (the start of the worker) and this
 };
-/// Every kAliveSeconds, also in the middle of an epoch.
+/// Sent every kAliveSeconds, also in the middle of an epoch.
 struct Alive {};
 
 // Coordinator → worker.
@@ -118,7 +119,7 @@ struct Parent {
   Json graph;                         ///< AIPerf's graph file
   std::vector<Operation> operations;  ///< from it to the child
 };
-/// Graphs travel as they are: one that is wrong makes the trial fail, not the worker.
+/// Graphs are sent unchecked: a wrong one makes the trial fail, not the worker.
 struct Trial {
   std::int64_t trial = 0;
   int attempt = 1;
@@ -149,8 +150,8 @@ using CoordinatorMessage = std::variant<Trial, Weights, Drop, Stop, Refuse>;
 [[nodiscard]] std::string encode(const WorkerMessage& message);
 [[nodiscard]] std::string encode(const CoordinatorMessage& message);
 
-/// Of a line without its newline. Every field is checked (type, range, none unknown or missing);
-/// throws Error of kind round_failed at `where` (who said it) that names the field.
+/// Reads a line without its newline. Checks every field (type, range, none unknown or missing) and
+/// throws Error of kind round_failed at `where` (the sender) that names the field.
 [[nodiscard]] WorkerMessage decode_worker_message(std::string_view line, const std::string& where);
 [[nodiscard]] CoordinatorMessage decode_coordinator_message(std::string_view line,
                                                             const std::string& where);

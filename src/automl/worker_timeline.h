@@ -20,7 +20,7 @@ struct WorkerSpan {
   double from_s = 0;
   double to_s = 0;
   std::int64_t trial = -1;  ///< of train and lost
-  std::string status{};  ///< of the attempt: ok, failed, lost, stopped; "" when nobody saw it end
+  std::string status{};  ///< of the attempt: ok, failed, lost, stopped; "" when no end was recorded
 };
 
 /// One rank; several workers of the same rank, one after the other, are one line with gaps.
@@ -32,8 +32,8 @@ struct WorkerLine {
   [[nodiscard]] double seconds(WorkerSpan::Kind kind) const noexcept;
 };
 
-/// By rank. A trial that is handed out while its worker still sends what the one before left
-/// begins, here, when that ends. Pure; fields of a wrong type are passed over.
+/// The lines by rank. A trial that is handed out while its worker still sends the results of the
+/// one before begins, here, when that ends. Pure; fields of a wrong type are ignored.
 [[nodiscard]] std::vector<WorkerLine> timeline_of(const std::vector<Json>& events);
 
 }  // namespace assay::automl

@@ -10,8 +10,7 @@
 
 namespace assay::emulator {
 
-/// Everything that the emulator is told. Read from one JSON file; all keys have defaults but the
-/// account's.
+/// The emulator's settings, read from one JSON file. All keys but the account's have defaults.
 struct Settings {
   std::filesystem::path root;  ///< where objects are kept
   std::string user, password, domain;
@@ -23,10 +22,10 @@ struct Settings {
   Nanoseconds clock_offset{};  ///< of the emulated service, against this machine
   Nanoseconds job_pending = std::chrono::milliseconds(200);
   Nanoseconds job_running = std::chrono::seconds(1);
-  bool run_jobs = false;                         ///< really, as processes; else they are only timed
-  std::string python = "python3";                ///< runs boot files that end with .py
-  Nanoseconds job_time = std::chrono::hours(1);  ///< the longest that a job runs
-  Nanoseconds job_cpu = std::chrono::minutes(30);    ///< CPU time of one of its processes
+  bool run_jobs = false;                           ///< as processes; otherwise they are only timed
+  std::string python = "python3";                  ///< runs boot files that end with .py
+  Nanoseconds job_time = std::chrono::hours(1);    ///< the longest time that a job may run
+  Nanoseconds job_cpu = std::chrono::minutes(30);  ///< CPU time of one of its processes
   Nanoseconds job_upload = std::chrono::seconds(1);  ///< between uploads of logs and outputs
   int job_processes = 64;                            ///< of all jobs at once
   std::vector<std::string> buckets;                  ///< that exist from the start

@@ -24,10 +24,10 @@ std::optional<std::string> ServerRequest::parameter(std::string_view name) const
   return std::nullopt;
 }
 
-int ServerRequest::number(std::string_view name, int otherwise) const {
+int ServerRequest::number(std::string_view name, int fallback) const {
   if (const auto text = parameter(name))
-    std::from_chars(text->data(), text->data() + text->size(), otherwise);
-  return otherwise;
+    std::from_chars(text->data(), text->data() + text->size(), fallback);
+  return fallback;
 }
 
 struct HttpServer::State {

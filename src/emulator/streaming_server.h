@@ -25,8 +25,8 @@ struct ServerRequest {
 
   [[nodiscard]] std::string header(const std::string& lower_name) const;  ///< or ""
   [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
-  /// A parameter that is a whole number; `otherwise` when it is missing or is none.
-  [[nodiscard]] int number(std::string_view name, int otherwise) const;
+  /// A parameter that is a whole number; `fallback` when it is missing or not a number.
+  [[nodiscard]] int number(std::string_view name, int fallback) const;
 };
 
 /// A part of a file that is sent as (a part of) a body.
@@ -47,7 +47,7 @@ struct ServerResponse {
   bool drop = false;                       ///< nothing is sent, the connection is closed
 };
 
-/// What becomes of a request's body.
+/// What happens to a request's body.
 struct Intake {
   std::optional<ServerResponse> refusal;     ///< answered without reading the body
   std::filesystem::path spool;               ///< a folder for the body; empty: kept in memory
@@ -58,7 +58,7 @@ struct Intake {
 class Handler {
  public:
   virtual ~Handler() = default;
-  /// When the head was read.
+  /// Called when the head was read.
   [[nodiscard]] virtual Intake intake(const ServerRequest& head) = 0;
   [[nodiscard]] virtual ServerResponse handle(ServerRequest& request) = 0;
 };

@@ -18,7 +18,7 @@ namespace {
 
 using config::Node;
 
-constexpr int kMostWorkers = 100'000;
+constexpr int kMaxWorkers = 100'000;
 
 // AAH's guide shows its file with remarks behind continued lines and with "\#" for comments; YAML
 // takes neither. Lines stay where they are.
@@ -68,14 +68,14 @@ class Importer {
   }
 
  private:
-  void say(Severity severity, int line, int column, std::string message) {
+  void report(Severity severity, int line, int column, std::string message) {
     diagnostics_.push_back({file_, line, column, severity, std::move(message)});
   }
   void warn(const config::Entry& entry, std::string message) {
-    say(Severity::warning, entry.line, entry.column, std::move(message));
+    report(Severity::warning, entry.line, entry.column, std::move(message));
   }
   void note(const config::Entry& entry, std::string message) {
-    say(Severity::note, entry.line, entry.column, std::move(message));
+    report(Severity::note, entry.line, entry.column, std::move(message));
   }
   void unknown(const config::Entry& entry, const std::string& where,
                const std::vector<std::string>& known) {
@@ -98,7 +98,7 @@ class Importer {
     } else if (key == "experimentName") {
       name_ = value.nonempty_text();
     } else if (key == "trialConcurrency") {
-      concurrency_ = static_cast<int>(value.integer(1, kMostWorkers));
+      concurrency_ = static_cast<int>(value.integer(1, kMaxWorkers));
     } else if (key == "maxExecDuration") {
       duration(value);
     } else if (key == "maxTrialNum") {
@@ -252,7 +252,7 @@ class Importer {
       std::size_t used = 0;
       const double value = std::stod(argument, &used);
       if (used == argument.size() && std::isfinite(value) && value >= least) return value;
-    } catch (const std::exception&) {  // said below
+    } catch (const std::exception&) {  // reported below
     }
     entry.value.fail(fmt::format("the command's {} should be a number of at least {}, got '{}'",
                                  word, least, printable(argument)));
@@ -332,20 +332,20 @@ class Importer {
     if (imagenet && classes_ != 1000)
       width_node_.fail("ResNet-50 has 1000 classes, not " + std::to_string(classes_));
     if (slave_ && *slave_ != concurrency_)
-      say(Severity::warning, 0, 0,
-          fmt::format("--slave {} and trialConcurrency {} should agree; the latter is taken",
-                      *slave_, concurrency_));
+      report(Severity::warning, 0, 0,
+             fmt::format("--slave {} and trialConcurrency {} should agree; the latter is taken",
+                         *slave_, concurrency_));
     if (train_dir_.empty())
-      say(Severity::warning, 0, 0, "no --train_data_dir: generated images are trained on");
+      report(Severity::warning, 0, 0, "no --train_data_dir: generated images are trained on");
     else if (!val_dir_.empty())
-      say(Severity::note, 0, 0,
-          "Assay reads one folder with the files of both: `data.path` is the parent of "
-          "--train_data_dir; docs/data.md says what it looks for");
+      report(Severity::note, 0, 0,
+             "Assay reads one folder with the files of both: `data.path` is the parent of "
+             "--train_data_dir; docs/data.md says what it looks for");
     if (devices_ > 1)
-      say(Severity::note, 0, 0,
-          fmt::format("AAH trains one model on the {} devices of a node; here every device is a "
-                      "worker of its own",
-                      devices_));
+      report(Severity::note, 0, 0,
+             fmt::format("AAH trains one model on the {} devices of a node; here every device is a "
+                         "worker of its own",
+                         devices_));
     std::string out = "# Made by 'assay import aah' from " + printable(file_) + "\n";
     if (!author_.empty()) out += "# authorName: " + printable(author_) + "\n";
     out += fmt::format("name: {}\n", in_quotes(name_));

@@ -31,7 +31,7 @@ struct FlagPerfCluster {
   std::optional<int> ssh_port;
 };
 
-/// One entry of CASES, with what the vendor's file says.
+/// One entry of CASES, with the settings of the vendor's file.
 struct FlagPerfCase {
   std::string key;  ///< as written
   std::string model;
@@ -45,7 +45,7 @@ struct FlagPerfCase {
   pyliteral::Place place;                ///< in test_conf.py
   std::string config_file;               ///< name only: "config_A100x1x8.py"
   Json config = Json::object();          ///< literal values of the vendor's file
-  std::vector<std::string> not_literal;  ///< names in it that only Python could know
+  std::vector<std::string> not_literal;  ///< names in it whose values only Python could compute
   std::optional<double> peak_flops;      ///< theoryflops: FLOP/s of one device
   std::string skipped;                   ///< why it is left out; empty when it is imported
 };
@@ -85,7 +85,7 @@ struct FlagPerfImport {
 [[nodiscard]] FlagPerfImport import_flagperf(const std::filesystem::path& dir,
                                              const ImportOptions& options = {});
 
-/// The first half of import_flagperf: what the checkout says. Diagnostics are appended.
+/// The first half of import_flagperf: the checkout's settings. Appends to `diagnostics`.
 [[nodiscard]] FlagPerfConfig read_flagperf(const std::filesystem::path& dir,
                                            std::vector<Diagnostic>& diagnostics);
 
@@ -124,7 +124,7 @@ struct ImportSurvey {
 [[nodiscard]] ImportSurvey import_survey(const std::filesystem::path& dir);
 
 [[nodiscard]] Json to_json(const ImportSurvey& survey);
-/// For people: the counts, then every file that was not fully read, with the names and why.
+/// A text for people: the counts, then every file that was not fully read, with the names and why.
 [[nodiscard]] std::string render(const ImportSurvey& survey);
 
 }  // namespace assay::importer

@@ -111,8 +111,8 @@ class Builder {
     out_.env.emplace_back(std::move(name), std::move(value));
   }
 
-  void words(std::initializer_list<std::string> words) {
-    out_.command.insert(out_.command.end(), words);
+  void add(std::initializer_list<std::string> arguments) {
+    out_.command.insert(out_.command.end(), arguments);
   }
 
   [[nodiscard]] std::string config_path() const {
@@ -131,29 +131,28 @@ class Builder {
   }
 
   void data_and_config() {
-    words({"--data_dir", "{data}", "--extern_config_dir", literal_path(hosts_.config_folder(item_)),
-           "--extern_config_file", literal(item_.config_file)});
+    add({"--data_dir", "{data}", "--extern_config_dir", literal_path(hosts_.config_folder(item_)),
+         "--extern_config_file", literal(item_.config_file)});
   }
 
   void extern_modules(bool always) {
     std::error_code ignored;
     const bool exists = fs::is_directory(here_.vendor_folder(item_) / "extern", ignored);
-    if (always || exists) words({"--enable_extern_config"});
-    if (exists)
-      words({"--extern_module_dir", literal_path(hosts_.vendor_folder(item_) / "extern")});
+    if (always || exists) add({"--enable_extern_config"});
+    if (exists) add({"--extern_module_dir", literal_path(hosts_.vendor_folder(item_) / "extern")});
   }
 
   void pytorch() {
     out_.mode = "per-rank";
     out_.workdir = hosts_.training.string();
-    words({python_, "-u", script_path()});
+    add({python_, "-u", script_path()});
     const bool flagai = starter_of(item_.family) == Starter::flagai;
-    if (flagai) words({"-local_rank", "{local_rank}"});
+    if (flagai) add({"-local_rank", "{local_rank}"});
     data_and_config();
-    if (!flagai) words({"--vendor", literal(config_.test.vendor)});
+    if (!flagai) add({"--vendor", literal(config_.test.vendor)});
     extern_modules(true);
     if (flagai) {
-      words({"--not_call_launch"});
+      add({"--not_call_launch"});
       add_env("N_DEVICE", "{procs}");
     }
   }
@@ -161,9 +160,9 @@ class Builder {
   void paddle() {
     out_.mode = "per-rank";
     out_.workdir = hosts_.training.string();
-    words({python_, "-u", script_path()});
+    add({python_, "-u", script_path()});
     data_and_config();
-    words({"--vendor", literal(config_.test.vendor)});
+    add({"--vendor", literal(config_.test.vendor)});
     extern_modules(true);
 
     constexpr int kPaddlePort = 12532;  // what FlagPerf's paddle launcher falls back to
@@ -197,7 +196,7 @@ class Builder {
   void tensorflow() {
     out_.mode = "per-node";
     out_.workdir = hosts_.training.string();
-    words({python_, "-u", script_path()});
+    add({python_, "-u", script_path()});
     data_and_config();
     extern_modules(false);
     add_env("FLAGPERF_NNODES", "{nodes}");
@@ -212,10 +211,10 @@ class Builder {
   void mindspore() {
     out_.mode = "per-node";
     out_.workdir = hosts_.training.string();
-    words({"bash", "-x", script_path(), "--extern_config_dir",
-           literal_path(hosts_.config_folder(item_)), "--extern_config_file",
-           literal(item_.config_file), "--vendor", literal(config_.test.vendor), "--data_dir",
-           "{data}"});
+    add({"bash", "-x", script_path(), "--extern_config_dir",
+         literal_path(hosts_.config_folder(item_)), "--extern_config_file",
+         literal(item_.config_file), "--vendor", literal(config_.test.vendor), "--data_dir",
+         "{data}"});
     extern_modules(true);
   }
 
@@ -230,15 +229,15 @@ class Builder {
     }
     const bool own_launcher = starter_of(item_.family) == Starter::deepspeed_torch;
     if (own_launcher) {
-      words({python_, "run_pretraining.py"});
+      add({python_, "run_pretraining.py"});
     } else {
-      words({"torchrun", "--nproc_per_node={procs}", "--nnodes={nodes}", "--node_rank={node_rank}",
-             "--master_addr={master_addr}", "--master_port={master_port}", "run_pretraining.py"});
+      add({"torchrun", "--nproc_per_node={procs}", "--nnodes={nodes}", "--node_rank={node_rank}",
+           "--master_addr={master_addr}", "--master_port={master_port}", "run_pretraining.py"});
     }
-    words({"--flagperf_config", config_path(), "--node_rank", "{node_rank}", "--nproc_per_node",
-           "{procs}", "--nnodes", "{nodes}", "--deepspeed"});
-    if (!own_launcher) words({"--deepspeed_config"});
-    words({deepspeed_config_, "--data_dir", "{data}"});
+    add({"--flagperf_config", config_path(), "--node_rank", "{node_rank}", "--nproc_per_node",
+         "{procs}", "--nnodes", "{nodes}", "--deepspeed"});
+    if (!own_launcher) add({"--deepspeed_config"});
+    add({deepspeed_config_, "--data_dir", "{data}"});
   }
 
   /// FlagPerf merges the vendor's ds_config.json over the benchmark's on node 0 and lets the
@@ -268,18 +267,18 @@ class Builder {
   void megatron() {
     out_.mode = "per-node";
     out_.prints_tokens = true;
-    words({python_, "run_pretraining.py", "--nproc_per_node={procs}", "--nnodes={nodes}",
-           "--node_rank={node_rank}", "--master_addr={master_addr}", "--master_port={master_port}",
-           "--vendor=" + literal(here_.vendor), "--data_dir={data}", "--log_dir={outdir}",
-           "--flagperf_config_file=" + config_path()});
+    add({python_, "run_pretraining.py", "--nproc_per_node={procs}", "--nnodes={nodes}",
+         "--node_rank={node_rank}", "--master_addr={master_addr}", "--master_port={master_port}",
+         "--vendor=" + literal(here_.vendor), "--data_dir={data}", "--log_dir={outdir}",
+         "--flagperf_config_file=" + config_path()});
   }
 
   void flagscale() {
     out_.mode = item_.nodes > 1 ? "head" : "per-node";
     out_.prints_tokens = true;
-    words({python_, "run_pretraining.py", "--world_size={procs}", "--hosts={hosts}",
-           "--host_addr={host}", "--vendor=" + literal(here_.vendor), "--data_dir={data}",
-           "--log_dir={outdir}", "--flagperf_config_file=" + config_path()});
+    add({python_, "run_pretraining.py", "--world_size={procs}", "--hosts={hosts}",
+         "--host_addr={host}", "--vendor=" + literal(here_.vendor), "--data_dir={data}",
+         "--log_dir={outdir}", "--flagperf_config_file=" + config_path()});
   }
 
   void wrap_in_shell() {

@@ -74,7 +74,7 @@ class Settings {
     return *setting;
   }
 
-  /// The settings that are none of `known`.
+  /// The settings that are not in `known`.
   [[nodiscard]] std::vector<Setting> others(std::initializer_list<std::string_view> known) const {
     std::vector<Setting> out;
     for (const Setting& setting : module_.settings)
@@ -155,7 +155,7 @@ FlagPerfCluster read_flagperf_cluster(const fs::path& file, std::vector<Diagnost
 
 namespace {
 
-/// Splits a case key; the reason why it is none goes to `skipped`.
+/// Splits a case key; sets `skipped` to the reason when it is not one.
 FlagPerfCase parse_key(const Entry& entry) {
   FlagPerfCase out;
   out.place = entry.key.place;
@@ -187,12 +187,12 @@ FlagPerfCase parse_key(const Entry& entry) {
   }
   int* const counts[] = {&out.nodes, &out.procs, &out.repeats};
   const char* const names[] = {"nodes", "procs", "repeats"};
-  constexpr int kMost[] = {100'000, 4096, 1000};  // what a suite accepts
+  constexpr int kMax[] = {100'000, 4096, 1000};  // what a suite accepts
   for (std::size_t i = 0; i < 3; ++i) {
     const auto number = to_int(trim(fields[i + 3]));
-    if (!number || *number < 1 || *number > kMost[i]) {
+    if (!number || *number < 1 || *number > kMax[i]) {
       out.skipped = fmt::format("{} must be a whole number from 1 to {}, got '{}'", names[i],
-                                kMost[i], printable(fields[i + 3]));
+                                kMax[i], printable(fields[i + 3]));
       return out;
     }
     *counts[i] = *number;
@@ -255,7 +255,7 @@ std::string check_case(const Layout& layout, const FlagPerfCase& item, std::size
   return {};
 }
 
-/// Fills in what the vendor's file says. Gives the reason to leave the case out, or nothing.
+/// Adds the settings of the vendor's file. Returns the reason to leave the case out, or nothing.
 std::string read_vendor_file(const Layout& layout, FlagPerfCase& item,
                              std::vector<Diagnostic>& diagnostics) {
   const fs::path path = layout.config_folder(item) / item.config_file;

@@ -264,7 +264,7 @@ class SuiteWriter {
       for (const auto& [name, metric] : metrics.items()) emit_field(yaml, name.c_str(), metric);
       yaml << YAML::EndMap;
     }
-    // The LLM scripts write their progress to files of their own: silence is no sign of a stall.
+    // The LLM scripts write their progress to files of their own: silence does not mean a stall.
     emit_field(yaml, "limits", Json{{"stall", launch.prints_tokens ? "0s" : "1h"}});
     if (!item.config.empty()) {
       yaml << YAML::Key << "config" << YAML::Value << YAML::BeginMap;

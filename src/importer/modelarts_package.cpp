@@ -27,7 +27,7 @@ using pyliteral::parse_python;
 using pyliteral::Setting;
 using pyliteral::Value;
 using Kind = Value::Kind;
-constexpr std::size_t kLongestJobName = 24;
+constexpr std::size_t kMaxJobName = 24;
 
 std::string in_quotes(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -241,8 +241,8 @@ class Package {
       throw Error(ErrorKind::config, "code_dir must be /BUCKET/FOLDER/", config_.string());
     const std::string prefix = code_dir.substr(slash + 1);
     std::string job = need(*session_, "job_name");
-    if (job.size() > kLongestJobName) {
-      job.resize(kLongestJobName);
+    if (job.size() > kMaxJobName) {
+      job.resize(kMaxJobName);
       note(Severity::note, 0, "job_name is cut: the run's id goes after it");
     }
     const fs::path code = first_of({config_.parent_path().parent_path() / "code"});

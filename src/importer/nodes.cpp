@@ -110,7 +110,7 @@ class Reader {
       if (!is_ip_address(node.host))
         report(entry, Severity::note,
                "'" + node.host +
-                   "' is no IP address; ais-bench wants the server_id of the rank "
+                   "' is not an IP address; ais-bench wants the server_id of the rank "
                    "table here");
       read_access(entry, node, {"user", "pd", "port"});
       add(entry, std::move(node));

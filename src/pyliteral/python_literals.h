@@ -26,7 +26,7 @@ struct NotLiteral {
   Place place;
 };
 
-/// What a Python file of settings says, without executing it.
+/// The content of a Python file of settings, read without executing it.
 struct Module {
   std::string file;
   std::vector<Setting> settings;          ///< in the order of their assignment

@@ -188,7 +188,7 @@ class Tokenizer {
         advance(2);
       } else if (is_digit(c) || c == '.' || c == '_' || (c >= 'a' && c <= 'z') ||
                  (c >= 'A' && c <= 'Z')) {
-        // "1if x else y" is one token here and refused as a number: nobody writes it.
+        // "1if x else y" is one token here and refused as a number; real code does not contain it.
         advance(1);
       } else {
         break;

@@ -24,7 +24,7 @@ struct Token {
   Place place;
   int depth = 0;  ///< brackets around it; a bracket has the depth of what surrounds it
 
-  // Of strings only.
+  // Set for strings only.
   bool is_bytes = false;
   std::string decoded;             ///< escapes resolved
   std::vector<FormatPart> format;  ///< of an f-string with expressions; else empty

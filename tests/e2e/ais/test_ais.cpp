@@ -161,11 +161,11 @@ INSTANTIATE_TEST_SUITE_P(
         Untold{"NaN",
                "ais_utils set_result training throughput_ratio nan\nais_utils set_result training "
                "accuracy 1",
-               "throughput_ratio is no finite number: 'nan'"},
+               "throughput_ratio is not a finite number: 'nan'"},
         Untold{"Text",
                "ais_utils set_result training throughput_ratio 1\nais_utils set_result training "
                "accuracy high",
-               "accuracy is no finite number: 'high'"},
+               "accuracy is not a finite number: 'high'"},
         Untold{"NotOk", std::string(kTells) + "ais_utils set_result training result NOK",
                "result is 'NOK'"}),
     [](const auto& one) { return one.param.name; });

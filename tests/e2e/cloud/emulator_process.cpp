@@ -71,7 +71,7 @@ Json EmulatorProcess::control(http::Client& client, const std::string& method,
 http::ClientOptions EmulatorTest::quick() {
   http::ClientOptions options;
   options.retry.first_pause = std::chrono::milliseconds(5);
-  options.retry.longest_pause = std::chrono::milliseconds(50);
+  options.retry.max_pause = std::chrono::milliseconds(50);
   options.stall_timeout = std::chrono::seconds(30);
   return options;
 }

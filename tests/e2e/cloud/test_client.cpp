@@ -118,7 +118,7 @@ TEST_F(Client, EndsWhenItIsToldTo) {
 
 TEST_F(Client, EndsItsPauseWhenItIsToldTo) {
   http::ClientOptions options = quick();
-  options.retry.longest_retry_after = std::chrono::hours(2);
+  options.retry.max_retry_after = std::chrono::hours(2);
   http::Client patient(options);
   fault({{"kind", "status"}, {"status", 503}, {"retry_after", 3600}, {"count", -1}});
   std::stop_source stop;

@@ -76,7 +76,7 @@ TEST_F(Sync, RefusesToEmptyABucket) {
   ObsBucket store = bucket();
   for (const std::string prefix : {"", "/", "folder", "/folder/"})
     EXPECT_THAT(error_of([&] { return sync_folder(store, folder_ / "code", prefix); }),
-                HasSubstr("no folder of a bucket"));
+                HasSubstr("not a folder of a bucket"));
   make_directories(folder_ / "nothing");
   EXPECT_THAT(error_of([&] { return sync_folder(store, folder_ / "nothing", "job/"); }),
               HasSubstr("no file"));

@@ -94,7 +94,7 @@ TEST(SetResultCalls, NamesValuesThatAreNoResults) {
                 ElementsAre(HasSubstr("throughput_ratio is")))
         << bad;
   EXPECT_THAT(results_of(reported({{"throughput_ratio", "1"}, {"accuracy", "nan"}})).problems,
-              ElementsAre(HasSubstr("accuracy is no finite number: 'nan'")));
+              ElementsAre(HasSubstr("accuracy is not a finite number: 'nan'")));
   EXPECT_THAT(
       results_of(reported({{"throughput_ratio", "1"}, {"accuracy", "1"}, {"result", "NOK"}}))
           .problems,
