@@ -11,7 +11,7 @@
 #include "launch/modelarts/stop_job.h"
 #include "paths.h"
 #include "push.h"
-#include "serve/tester_client.h"
+#include "serve/client.h"
 #include "stop.h"
 #include "store/run_dir.h"
 

@@ -15,7 +15,7 @@
 #include "core/units.h"
 #include "http/url.h"
 #include "push.h"
-#include "serve/tester_client.h"
+#include "serve/client.h"
 #include "terminal.h"
 
 namespace assay::app {

@@ -12,7 +12,7 @@
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
-#include "serve/tester_client.h"
+#include "serve/client.h"
 
 namespace assay::app {
 

@@ -1,4 +1,4 @@
-#include "serve/tester_client.h"
+#include "serve/client.h"
 
 #include <algorithm>
 #include <cstdlib>
