@@ -162,7 +162,7 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                                                    .max_field_name_size(128)
                                                    .max_field_value_size(8192)
                                                    .max_field_count(64)
-                                                   .max_body_size(options.max_body))
+                                                   .max_body_size(options.most_body))
                      .acceptor_options_setter([](auto& acceptor) {
                        acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
                      })

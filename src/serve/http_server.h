@@ -39,7 +39,7 @@ struct HttpOptions {
   std::chrono::milliseconds read_timeout{};      ///< for a whole request, and for a TLS handshake
   std::chrono::milliseconds handling_timeout{};  ///< until it is answered
   std::size_t connections = 0;  ///< at the same time; others wait in the kernel's queue
-  std::uint64_t max_body = 0;   ///< a larger one closes the connection
+  std::uint64_t most_body = 0;  ///< a larger one closes the connection
 };
 
 /// HTTP/1.1 on RESTinio, the only place that knows it. What is no HTTP, is too large or too slow
