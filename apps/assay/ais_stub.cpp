@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "aisbench/reported_results.h"
 #include "aisbench/result_writer.h"
-#include "aisbench/told.h"
 #include "catalog/catalog.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -16,7 +16,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "execute.h"
-#include "import/modelarts.h"
+#include "importer/modelarts_package.h"
 #include "paths.h"
 #include "plan/make_plan.h"
 #include "terminal.h"
@@ -85,8 +85,8 @@ plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestIn
   std::string yaml;
   if (package.on_modelarts()) {
     importer::ModelArtsImport imported = importer::import_modelarts(package.base);
-    for (const importer::Diagnostic& diagnostic : imported.diagnostics)
-      fmt::print(stderr, "{}\n", importer::to_string(diagnostic));
+    for (const Diagnostic& diagnostic : imported.diagnostics)
+      fmt::print(stderr, "{}\n", to_string(diagnostic));
     yaml = std::move(imported.suite_yaml);
   } else {
     require_utils();

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "ais_stub.h"
-#include "aisbench/pack.h"
+#include "aisbench/pack_package.h"
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"

@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/score.h"
 #include "commands.h"
 #include "core/files.h"

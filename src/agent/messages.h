@@ -18,7 +18,7 @@
 
 namespace assay::agent {
 
-// What controller and agent say to each other, one struct a message; docs/agent-protocol.md
+// What controller and agent say to each other, one struct a message; docs/dev/agent-protocol.md
 // describes them. kType is the message's "type"; Answer is what a request is answered with, unless
 // it is a Refusal.
 

@@ -11,7 +11,7 @@ namespace assay::automl {
 
 namespace {
 
-constexpr int version = 1;
+constexpr int kStateVersion = 1;
 constexpr std::array state_names{"pending", "measured", "failed"};
 
 [[noreturn]] void reject(const std::string& message, const std::string& where) {
@@ -28,7 +28,7 @@ const Json& member(const Json& json, const char* key, const std::string& where) 
 
 Json Search::save() const {
   Json json;
-  json["version"] = version;
+  json["version"] = kStateVersion;
   json["start"] = Json::array();
   for (const Graph& graph : start_) json["start"].push_back(to_json(graph));
   json["process"] = process_.save();
@@ -49,7 +49,7 @@ Json Search::save() const {
 }
 
 Search Search::restore(SearchOptions options, const Json& json, const std::string& where) {
-  if (member(json, "version", where) != version) reject("the version is unknown", where);
+  if (member(json, "version", where) != kStateVersion) reject("the version is unknown", where);
   std::vector<Graph> start;
   const Json& starts = member(json, "start", where);
   if (!starts.is_array()) reject("'start' is not a list", where);
@@ -88,7 +88,7 @@ Search Search::restore(SearchOptions options, const Json& json, const std::strin
       if (!reason.is_string()) reject("'reason' is not text", at);
       search.tell_failed(static_cast<std::int64_t>(id), reason.get<std::string>());
     } else if (state != state_names[0]) {
-      reject("'state' is none of pending, measured, failed", at);
+      reject("'state' must be pending, measured or failed", at);
     }
   }
   search.process_.restore(member(json, "process", where), where + ": process");

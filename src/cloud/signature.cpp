@@ -13,7 +13,7 @@ namespace assay::cloud {
 
 namespace {
 
-// In the order of the bytes, as the service sorts.
+// Sorted by bytes, as the service does.
 constexpr std::array<std::string_view, 51> kSubResources = {
     "CDNNotifyConfiguration",
     "acl",

@@ -12,21 +12,21 @@ std::string text_of(const Json& json, const char* key) {
   return at->is_string() ? at->get<std::string>() : at->dump();
 }
 
-std::int64_t integer_of(const Json& json, const char* key, std::int64_t otherwise) {
-  if (!json.is_object()) return otherwise;
+std::int64_t integer_of(const Json& json, const char* key, std::int64_t fallback) {
+  if (!json.is_object()) return fallback;
   const auto at = json.find(key);
-  if (at == json.end()) return otherwise;
+  if (at == json.end()) return fallback;
   if (at->is_number_integer()) return at->get<std::int64_t>();
   if (at->is_number_float()) {
     const double value = at->get<double>();
     return std::isfinite(value) && std::abs(value) < 9e18 ? static_cast<std::int64_t>(value)
-                                                          : otherwise;
+                                                          : fallback;
   }
-  if (!at->is_string()) return otherwise;
+  if (!at->is_string()) return fallback;
   const std::string text = at->get<std::string>();
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : otherwise;
+  return error == std::errc() && end == text.data() + text.size() ? value : fallback;
 }
 
 const Json& member(const Json& json, const char* key) {

@@ -12,8 +12,7 @@ namespace assay::cloud {
 /// A string; a number or boolean as its text.
 [[nodiscard]] std::string text_of(const Json& json, const char* key);
 /// A number, also when it is written as a string ("3043").
-[[nodiscard]] std::int64_t integer_of(const Json& json, const char* key,
-                                      std::int64_t otherwise = 0);
+[[nodiscard]] std::int64_t integer_of(const Json& json, const char* key, std::int64_t fallback = 0);
 /// An object or array; null when it is neither.
 [[nodiscard]] const Json& member(const Json& json, const char* key);
 

@@ -15,8 +15,8 @@ namespace assay::emulator {
 
 namespace {
 
-int number(const std::optional<std::string>& text, int otherwise) {
-  int value = otherwise;
+int number(const std::optional<std::string>& text, int fallback) {
+  int value = fallback;
   if (text) std::from_chars(text->data(), text->data() + text->size(), value);
   return value;
 }
@@ -34,14 +34,14 @@ struct Range {
   std::uint64_t last = 0;
 };
 
-/// Of "bytes=…"; nothing when it cannot be satisfied.
+/// The range of "bytes=…"; nothing when it cannot be satisfied.
 std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   text.remove_prefix(std::min<std::size_t>(6, text.size()));
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos || size == 0) return std::nullopt;
-  const auto value = [](std::string_view digits, std::uint64_t otherwise) {
-    std::from_chars(digits.data(), digits.data() + digits.size(), otherwise);
-    return otherwise;
+  const auto value = [](std::string_view digits, std::uint64_t fallback) {
+    std::from_chars(digits.data(), digits.data() + digits.size(), fallback);
+    return fallback;
   };
   if (dash == 0) {
     const std::uint64_t tail = std::min(value(text.substr(1), 0), size);

@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
+#include "emulator/emulator_settings.h"
 #include "emulator/job_faults.h"
 #include "emulator/job_instance.h"
 #include "emulator/job_runner.h"
 #include "emulator/obs_store.h"
-#include "emulator/settings.h"
 
 namespace assay::emulator {
 

@@ -4,7 +4,7 @@
 
 #include <pugixml.hpp>
 
-#include "emulator/http_server.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 

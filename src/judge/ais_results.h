@@ -13,10 +13,11 @@ namespace assay::judge {
 void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
                       RoundEvidence& evidence);
 
-/// For a round of a case that uses set_result: reads what was told, and finds out when the phases
-/// were. Where the log has no TRAIN_START and TRAIN_END, the phase `proc` stands for them, so that
-/// power and utilisation are those of the training.
-void load_told(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence);
+/// For a round of a case that uses set_result: reads what was reported, and finds out when the
+/// phases were. Where the log has no TRAIN_START and TRAIN_END, the phase `proc` stands for them,
+/// so that power and utilisation are those of the training.
+void load_set_result_calls(const store::RunDir& run, const plan::CasePlan& plan,
+                           RoundEvidence& evidence);
 
 /// Whether the case's workload uses set_result: its environment names the file for it.
 [[nodiscard]] bool uses_set_result(const plan::CasePlan& plan);

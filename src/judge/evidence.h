@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "aisbench/record.h"
+#include "aisbench/reported_results.h"
 #include "aisbench/results.h"
-#include "aisbench/told.h"
 #include "automl/score.h"
 #include "core/subprocess.h"
 #include "core/time.h"
@@ -145,9 +145,9 @@ struct GapEvidence {
   std::string reason;
 };
 
-/// What a workload of ais-bench told with set_result, and when it did what.
+/// What a workload of ais-bench reported with set_result, and when it did what.
 struct AisEvidence {
-  aisbench::Told told;
+  aisbench::SetResultCalls reported;
   aisbench::Phase prepare;
   aisbench::Phase dataload;
   aisbench::Phase proc;

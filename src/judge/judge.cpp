@@ -57,7 +57,7 @@ RunResult judge_run(const store::RunDir& run) {
       evidence.telemetry_enabled = plan.telemetry.enabled;
       load_files(run, case_plan, evidence);
       load_ais_results(run, case_plan, evidence);
-      if (uses_set_result(case_plan)) load_told(run, case_plan, evidence);
+      if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
       rounds.push_back(judge_round(case_plan, evidence));
     }
     result.cases.push_back(summarise_case(case_plan, std::move(rounds)));

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "core/pattern.h"
 #include "core/text.h"

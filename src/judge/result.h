@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "automl/score.h"
-#include "automl/timeline.h"
+#include "automl/worker_timeline.h"
 #include "catalog/rule.h"
 #include "core/json.h"
 #include "core/metric.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "automl/settings.h"
+#include "automl/experiment_settings.h"
 #include "catalog/rule.h"
 #include "core/json.h"
 #include "core/metric.h"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "automl/settings.h"
+#include "automl/experiment_settings.h"
 #include "core/address.h"
 #include "core/text.h"
 #include "core/units.h"

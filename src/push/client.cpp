@@ -144,7 +144,7 @@ class Connection {
   static http::ClientOptions options_for(const Tester& tester) {
     http::ClientOptions options;
     options.ca_file = tester.ca_file;
-    options.most_body = 64 << 20;
+    options.max_body = 64 << 20;
     return options;
   }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "automl/score.h"
-#include "automl/timeline.h"
+#include "automl/worker_timeline.h"
 #include "report/report.h"
 
 namespace assay::report {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "automl/event_fields.h"
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/lineage.h"
 #include "core/error.h"
 #include "core/files.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "automl/graph.h"
-#include "automl/protocol.h"
+#include "automl/worker_protocol.h"
 #include "perflog/writer.h"
 #include "train/data/image_set.h"
 #include "train/loop/settings.h"

@@ -1,11 +1,11 @@
-#include <fstream>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "catalog/catalog.h"
 #include "error_of.h"
+#include "temporary_folder.h"
 
 namespace assay::catalog {
 namespace {
@@ -18,21 +18,20 @@ using ::testing::HasSubstr;
 class ConfDir : public ::testing::Test {
  protected:
   void SetUp() override {
-    dir_ = fs::temp_directory_path() / ("assay_conf_" + std::to_string(::getpid()));
     for (const char* folder : {"conf/vendors", "conf/workloads", "conf/rules"})
       fs::create_directories(dir_ / folder);
     write("vendors/cpu.yaml", "name: cpu\n");
   }
-  void TearDown() override { fs::remove_all(dir_); }
   void write(const std::string& name, const std::string& text) {
-    std::ofstream(dir_ / "conf" / name) << text;
+    folder_.write("conf/" + name, text);
   }
   Catalog load() {
     Catalog catalog = load_catalog(dir_ / "conf");
     for (const Vendor& vendor : catalog.vendors) check_vendor(vendor);
     return catalog;
   }
-  fs::path dir_;
+  assay::testing::TemporaryFolder folder_;
+  const fs::path dir_ = folder_.path();
 };
 
 TEST(Workloads, NullAndMatmulAreShipped) {

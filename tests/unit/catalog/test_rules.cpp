@@ -1,12 +1,10 @@
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "catalog/catalog.h"
 #include "config/yaml.h"
 #include "error_of.h"
+#include "temporary_folder.h"
 
 namespace assay::catalog {
 namespace {
@@ -77,16 +75,10 @@ TEST(Rules, DamagedJsonIsAnErrorAtThePlace) {
 
 class RuleFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    path_ =
-        std::filesystem::temp_directory_path() / ("rules_" + std::to_string(::getpid()) + ".yaml");
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
   std::vector<Rule> load(const std::string& text) {
-    std::ofstream(path_) << text;
-    return load_rules(path_, "conf/rules/r.yaml");
+    return load_rules(folder_.write("rules.yaml", text), "conf/rules/r.yaml");
   }
-  std::filesystem::path path_;
+  assay::testing::TemporaryFolder folder_;
 };
 
 TEST_F(RuleFile, ReadsEveryKey) {

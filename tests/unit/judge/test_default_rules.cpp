@@ -75,9 +75,10 @@ Experiment experiment(std::optional<double> accuracy, const std::string& precisi
 }
 
 // A workload that uses set_result; everything was measured.
-AisEvidence told(const std::vector<std::pair<std::string, std::string>>& calls) {
+AisEvidence reported(const std::vector<std::pair<std::string, std::string>>& calls) {
   AisEvidence ais;
-  for (const auto& [key, value] : calls) ais.told.calls.push_back({1, 1, "training", key, value});
+  for (const auto& [key, value] : calls)
+    ais.reported.calls.push_back({1, 1, "training", key, value});
   ais.prepare = ais.dataload = ais.proc = ais.total = {1, 2};
   return ais;
 }
@@ -97,26 +98,28 @@ const std::map<std::string, Break>& faults() {
          s.round.automl = experiment(0.9);
          s.round.automl->record.wait_share = 0.02;
        }},
-      {"ais-results", [](auto& s) { s.round.ais = told({}); }},
+      {"ais-results", [](auto& s) { s.round.ais = reported({}); }},
       {"ais-result-stated",
        [](auto& s) {
-         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}});
+         s.round.ais = reported({{"throughput_ratio", "10"}, {"accuracy", "0.7"}});
        }},
       {"ais-values-agree",
        [](auto& s) {
-         s.round.ais = told({{"throughput_ratio", "10"},
-                             {"throughput_ratio", "11"},
-                             {"accuracy", "0.7"},
-                             {"result", "OK"}});
+         s.round.ais = reported({{"throughput_ratio", "10"},
+                                 {"throughput_ratio", "11"},
+                                 {"accuracy", "0.7"},
+                                 {"result", "OK"}});
        }},
       {"ais-lines-readable",
        [](auto& s) {
-         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
-         s.round.ais->told.unreadable = 1;
+         s.round.ais =
+             reported({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
+         s.round.ais->reported.unreadable = 1;
        }},
       {"ais-measured",
        [](auto& s) {
-         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
+         s.round.ais =
+             reported({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
          s.round.ais->dataload = {};
        }},
       {"ranks-ended-ok",

@@ -8,6 +8,7 @@
 #include "judge/judge.h"
 #include "judge/load.h"
 #include "store/run_dir.h"
+#include "temporary_folder.h"
 #include "unit/judge/build_evidence.h"
 
 namespace assay::judge {
@@ -22,10 +23,6 @@ using ::testing::SizeIs;
 class JudgeRun : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ =
-        fs::path(::testing::TempDir()) /
-        ("judge-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(root_);
     plan_.run_id = "run20261115T101500Z-3f2a";
     plan_.suite = "acceptance";
     plan_.suite_file = "/somewhere/suites/acceptance.yaml";
@@ -35,7 +32,6 @@ class JudgeRun : public ::testing::Test {
     plan_.cases = {case_plan(1, 2, 2)};
     plan_.telemetry.enabled = false;
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   void create() { store::RunDir::create(root_, plan_); }
   [[nodiscard]] fs::path dir() const { return root_ / plan_.run_id; }
@@ -94,7 +90,8 @@ class JudgeRun : public ::testing::Test {
   }
   [[nodiscard]] RunResult judge() const { return judge_run(store::RunDir::open(dir())); }
 
-  fs::path root_;
+  assay::testing::TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
   plan::Plan plan_;
 };
 

@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "perflog/finished.h"
+#include "temporary_folder.h"
 
 namespace assay::perflog {
 namespace {
@@ -29,9 +30,6 @@ struct Outcome {
 
 class Micro : public testing::Test {
  protected:
-  Micro() { std::filesystem::create_directories(folder_); }
-  ~Micro() override { std::filesystem::remove_all(folder_); }
-
   Outcome run(const std::string& workload, const std::string& config, CommandOptions options = {}) {
     const std::string path = folder_ / "config.json";
     write_file_atomic(path, config);
@@ -41,8 +39,8 @@ class Micro : public testing::Test {
     return out;
   }
 
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("assay_micro_" + std::to_string(::getpid()));
+  assay::testing::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 std::size_t count(const Collected& log, EventKind kind) {

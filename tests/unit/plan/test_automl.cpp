@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "automl/settings.h"
+#include "automl/experiment_settings.h"
 #include "automl/start_models.h"
 #include "core/files.h"
 #include "temporary_folder.h"

@@ -1,12 +1,9 @@
 #include "page.h"
 
-#include <filesystem>
-
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include "core/files.h"
 #include "core/subprocess.h"
+#include "temporary_folder.h"
 
 namespace assay::report {
 
@@ -46,11 +43,9 @@ sys.exit(1 if lint.bad else 0)
 }  // namespace
 
 void expect_sound_page(const std::string& page) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("assay-html-" + std::to_string(getpid()) + ".html");
-  write_file_atomic(path, page);
+  const testing::TemporaryFolder folder;
+  const auto path = folder.write("page.html", page);
   const auto result = run_command({"python3", "-c", kLint, path});
-  std::filesystem::remove(path);
   if (result.not_found) GTEST_SKIP() << "python3 is not installed";
   EXPECT_TRUE(result.status.ok()) << result.out << result.err;
 }

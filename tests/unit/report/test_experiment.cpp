@@ -3,9 +3,9 @@
 
 #include <gmock/gmock.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
+#include "automl/experiment_settings.h"
 #include "automl/morphism.h"
-#include "automl/settings.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/run_layout.h"

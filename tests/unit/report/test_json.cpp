@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "demo.h"
 #include "golden.h"
 #include "report/json.h"
+#include "temporary_folder.h"
 
 namespace assay::report {
 namespace {
@@ -28,12 +30,10 @@ sys.exit(1 if errors else 0)
 
 // 0: conforms, 1: does not, 77: cannot be checked here.
 int check_schema(const std::string& json, std::string& problems) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("assay-schema-" + std::to_string(getpid()) + ".json");
-  write_file_atomic(path, json);
+  const testing::TemporaryFolder folder;
+  const auto path = folder.write("result.json", json);
   const auto result =
       run_command({"python3", "-c", kCheck, ASSAY_SOURCE_DIR "/docs/result.schema.json", path});
-  std::filesystem::remove(path);
   problems = result.out + result.err;
   return result.not_found ? 77 : result.status.code.value_or(1);
 }

@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 
-#include "core/files.h"
 #include "core/subprocess.h"
 #include "demo.h"
 #include "golden.h"
 #include "report/junit.h"
 #include "report/markup.h"
+#include "temporary_folder.h"
 
 namespace assay::report {
 namespace {
@@ -51,12 +51,10 @@ TEST(Junit, HostileTextIsWellFormedXml) {
   run.suite = "]]> \x01\x02 <!-- & \"quotes\"";
   run.cases[1].name = std::string("nul\0 \xff\xfe \xEF\xBF\xBE </testcase>", 24);
   run.cases[1].rounds[1].findings[0].reason = "\x1b[31m<b>&amp;\v\f";
-  const auto path =
-      std::filesystem::temp_directory_path() / ("assay-junit-" + std::to_string(getpid()) + ".xml");
-  write_file_atomic(path, render_junit(run));
+  const assay::testing::TemporaryFolder folder;
+  const auto path = folder.write("junit.xml", render_junit(run));
   const auto result = run_command(
       {"python3", "-c", "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])", path});
-  std::filesystem::remove(path);
   if (result.not_found) GTEST_SKIP() << "python3 is not installed";
   EXPECT_TRUE(result.status.ok()) << result.err;
 }

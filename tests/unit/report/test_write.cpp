@@ -8,6 +8,7 @@
 #include "demo.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "temporary_folder.h"
 
 namespace assay::report {
 namespace {
@@ -16,13 +17,8 @@ using ::testing::HasSubstr;
 
 class WriteReports : public testing::Test {
  protected:
-  WriteReports()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("assay-reports-" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(folder_);
-  }
-  ~WriteReports() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
+  assay::testing::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path() / "reports";  // not made yet
   plan::Plan plan_;
 };
 

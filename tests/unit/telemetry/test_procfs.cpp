@@ -165,7 +165,7 @@ TEST(Procfs, ClockIsTheMeanOverCores) {
 }
 
 TEST(Procfs, AMachineWithoutProcIsUnknownNotZero) {
-  const TempFolder empty;
+  const TemporaryFolder empty;
   ProcSampler sampler(empty.path());
   static_cast<void>(sampler.sample(0));
   const Values sample = sampler.sample(kSecond);

@@ -30,7 +30,7 @@ class RecorderTest : public testing::Test {
   Table table() const { return read_table(config_.directory / "telemetry.csv"); }
 
   FakeRoot root_;
-  TempFolder out_;
+  TemporaryFolder out_;
   asio::io_context loop_;
   RecorderConfig config_;
   std::vector<Gap> gaps_;

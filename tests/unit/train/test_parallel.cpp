@@ -1,4 +1,5 @@
 // Real processes, as a launcher would start them.
+#include <cstring>
 #include <future>
 
 #include <arpa/inet.h>
