@@ -8,6 +8,7 @@ declare -A may_use=(
   [core]=""
   [config]="core"
   [stats]="core"
+  [page]="core"
   [automl]="core stats"
   [perflog]="core"
   [telemetry]="core"
@@ -20,13 +21,13 @@ declare -A may_use=(
   [judge]="core aisbench stats automl perflog telemetry catalog plan store"
   [import]="core config"
   [agent]="core perflog telemetry probe transfer"
-  [launch]="core automl probe telemetry transfer plan rendezvous store agent http cloud aisbench"
-  [report]="core automl judge plan store"
+  [launch]="core page automl probe telemetry transfer plan rendezvous store agent http cloud aisbench"
+  [report]="core page automl judge plan store"
   [http]="core"
   [cloud]="core http"
   [aisbench]="core"
   [emulator]="core agent http cloud"
-  [serve]="core http judge plan report store"
+  [serve]="core http judge page plan report store"
 )
 
 failed=0
