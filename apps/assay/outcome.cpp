@@ -23,8 +23,8 @@ int exit_code_of(const judge::RunResult& result) noexcept {
   bool round_failed = false;
   for (const judge::CaseResult& one : result.cases) {
     for (const judge::RoundResult& round : one.rounds) {
-      launch_failed |= round.status == judge::RoundStatus::launch_failed;
-      round_failed |= round.status != judge::RoundStatus::completed;
+      launch_failed |= round.status == RoundStatus::launch_failed;
+      round_failed |= round.status != RoundStatus::completed;
     }
   }
   if (launch_failed) return exit_code(ErrorKind::launch);

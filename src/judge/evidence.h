@@ -115,7 +115,7 @@ struct RankEvidence {
   std::optional<Instant> start;  ///< exec, on the host's clocks
   std::optional<Instant> end;
   std::optional<ExitStatus> exit;
-  std::string ended_by;  ///< as in the journal; empty when there is no rank_exit
+  std::optional<EndedBy> ended_by;  ///< nothing: there is no rank_exit
   std::uint64_t dropped_bytes = 0;
   std::string log_path;  ///< relative to the run directory
   RankLog log;

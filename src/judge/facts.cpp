@@ -79,7 +79,7 @@ void compute_facts(RoundContext& round) {
     const RankLog& log = rank.log;
     if (rank.start || rank.exit) ++started;
     if (rank.exit && !rank.exit->ok()) failed.push_back(&rank);
-    if (rank.ended_by == "lost" || (rank.start && !rank.exit)) lost.push_back(rank.rank);
+    if (rank.ended_by == EndedBy::lost || (rank.start && !rank.exit)) lost.push_back(rank.rank);
     if (rank.start && !log.found) without_log.push_back(rank.rank);
     events += static_cast<double>(log.events);
     if (log.events == 0) silent.push_back(rank.rank);

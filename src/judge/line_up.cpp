@@ -17,7 +17,7 @@ void shift(Stamp& stamp, std::int64_t by_ms) {
 void shift(RankEvidence& rank, std::int64_t by_ns) {
   if (rank.start) rank.start->wall_ns += by_ns;
   // The end of a lost rank was stamped by the controller.
-  if (rank.end && rank.ended_by != "lost") rank.end->wall_ns += by_ns;
+  if (rank.end && rank.ended_by != EndedBy::lost) rank.end->wall_ns += by_ns;
   const std::int64_t by_ms = by_ns / 1'000'000;
   RankLog& log = rank.log;
   for (Stamp* stamp : {&log.first_event, &log.last_event, &log.init_start, &log.init_end,

@@ -71,14 +71,6 @@ std::optional<Instant> instant(const Json& event) {
   return Instant{*mono, *wall};
 }
 
-std::optional<RoundStatus> parse_status(std::string_view name) {
-  for (const RoundStatus s : {RoundStatus::completed, RoundStatus::failed, RoundStatus::timed_out,
-                              RoundStatus::stalled, RoundStatus::interrupted,
-                              RoundStatus::launch_failed, RoundStatus::lost, RoundStatus::not_run})
-    if (name == to_string(s)) return s;
-  return std::nullopt;
-}
-
 RankEvidence& rank_of(RoundEvidence& round, const Json& event) {
   const int number = small(event, "rank", 0);
   const auto at = std::ranges::lower_bound(round.ranks, number, {}, &RankEvidence::rank);
@@ -129,7 +121,7 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   } else if (kind == "rank_exit") {
     RankEvidence& rank = rank_of(round, event);
     rank.end = instant(event);
-    rank.ended_by = text(event, "ended_by");
+    rank.ended_by = parse_enum<EndedBy>(text(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer(event, "dropped_bytes").value_or(0)));
     ExitStatus exit;
@@ -153,8 +145,9 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     round.end = instant(event);
     round.reason = text(event, "reason");
     const std::string status = text(event, "status");
-    round.status = parse_status(status).value_or(RoundStatus::interrupted);
-    if (!parse_status(status)) round.reason = "the journal has an unknown status '" + status + "'";
+    const auto known = parse_enum<RoundStatus>(status);
+    round.status = known.value_or(RoundStatus::interrupted);
+    if (!known) round.reason = "the journal has an unknown status '" + status + "'";
   }
 }
 

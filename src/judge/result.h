@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/metric.h"
+#include "core/round_status.h"
 #include "core/subprocess.h"
 
 namespace assay::judge {
@@ -50,18 +51,6 @@ struct RankResult {
   std::uint64_t malformed_lines = 0;
   std::uint64_t dropped_bytes = 0;  ///< of output, beyond the limit or because the disk was full
 };
-
-enum class RoundStatus {
-  completed,      ///< every rank ended with exit code 0
-  failed,         ///< a rank ended otherwise
-  timed_out,      ///< the time limit ended it
-  stalled,        ///< the stall limit ended it
-  interrupted,    ///< stopped by the user, or the controller died
-  launch_failed,  ///< no rank could be started
-  lost,           ///< an agent was lost
-  not_run,
-};
-[[nodiscard]] std::string_view to_string(RoundStatus status) noexcept;  ///< "completed" …
 
 /// A stretch of the round, in seconds since its first rank was started.
 struct Phase {

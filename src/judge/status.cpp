@@ -43,7 +43,7 @@ const RankEvidence* first_failure(const RoundEvidence& evidence) {
   };
   for (const bool itself : {true, false}) {
     for (const RankEvidence& rank : evidence.ranks) {
-      if (!rank.exit || rank.exit->ok() || (itself && rank.ended_by != "itself")) continue;
+      if (!rank.exit || rank.exit->ok() || (itself && rank.ended_by != EndedBy::itself)) continue;
       if (first == nullptr || earlier(rank, *first)) first = &rank;
     }
     if (first != nullptr) break;
@@ -51,7 +51,7 @@ const RankEvidence* first_failure(const RoundEvidence& evidence) {
   return first;
 }
 
-std::vector<const RankEvidence*> ended_by(const RoundEvidence& evidence, std::string_view how) {
+std::vector<const RankEvidence*> ended_by(const RoundEvidence& evidence, EndedBy how) {
   std::vector<const RankEvidence*> out;
   for (const RankEvidence& rank : evidence.ranks)
     if (rank.ended_by == how) out.push_back(&rank);
@@ -81,8 +81,8 @@ const RankEvidence* least_far(const std::vector<const RankEvidence*>& ranks,
 }
 
 Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std::string rule,
-                  std::string_view journal, const std::string& what, const std::string& advice) {
-  auto ranks = ended_by(evidence, journal);
+                  EndedBy how, const std::string& what, const std::string& advice) {
+  auto ranks = ended_by(evidence, how);
   const RankEvidence* behind = least_far(ranks, result);
   Finding finding{std::move(rule), Severity::invalid, what, advice, ""};
   if (behind == nullptr) return finding;
@@ -130,7 +130,7 @@ Finding lost(const RoundEvidence& evidence) {
   std::vector<const RankEvidence*> ranks;
   std::vector<std::string> hosts;
   for (const RankEvidence& rank : evidence.ranks) {
-    if (rank.ended_by != "lost" && (rank.exit || !rank.start)) continue;
+    if (rank.ended_by != EndedBy::lost && (rank.exit || !rank.start)) continue;
     ranks.push_back(&rank);
     if (std::ranges::find(hosts, rank.host) == hosts.end()) hosts.push_back(rank.host);
   }
@@ -160,13 +160,13 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
       break;
     case RoundStatus::timed_out:
       findings.push_back(ended_for(
-          evidence, result, "round-timed-out", "time limit",
+          evidence, result, "round-timed-out", EndedBy::time_limit,
           or_else(reason, "the round did not end within " + duration_text(plan.limits.time)),
           "raise limits.time if the round is meant to take longer"));
       break;
     case RoundStatus::stalled:
       findings.push_back(ended_for(
-          evidence, result, "round-stalled", "stall",
+          evidence, result, "round-stalled", EndedBy::stall,
           or_else(reason, "no step and no output for " + duration_text(plan.limits.stall)),
           "a deadlock in communication is the usual cause: a rank that died, a blocked port, a "
           "wrong interface; raise limits.stall if a step may take that long"));

@@ -201,10 +201,10 @@ void add_loss_series(RoundContext& round) {
   }
 }
 
-std::string ended_by_for_people(const std::string& ended_by) {
-  if (ended_by == "time limit" || ended_by == "stall" || ended_by == "stop")
-    return "assay: " + ended_by;
-  return ended_by;
+std::string ended_by_for_people(std::optional<EndedBy> ended_by) {
+  if (!ended_by) return {};
+  const bool by_assay = *ended_by != EndedBy::itself && *ended_by != EndedBy::lost;
+  return (by_assay ? "assay: " : "") + std::string(to_text(*ended_by));
 }
 
 }  // namespace

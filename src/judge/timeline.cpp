@@ -136,7 +136,7 @@ std::optional<double> largest_clock_jump(const RoundEvidence& evidence, std::str
     for (const RankEvidence& rank : evidence.ranks) {
       if (rank.node != node.node) continue;
       if (rank.start) seen.push_back(*rank.start);
-      if (rank.end && rank.ended_by != "lost") seen.push_back(*rank.end);
+      if (rank.end && rank.ended_by != EndedBy::lost) seen.push_back(*rank.end);
     }
     std::ranges::stable_sort(seen, {}, &Instant::mono_ns);
     ClockWatch clocks;

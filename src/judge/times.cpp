@@ -23,11 +23,11 @@ void compute_alive(RoundContext& round) {
   bool all_ended = !round.evidence.ranks.empty();
   std::optional<Window> ended;
   for (const RankEvidence& rank : round.evidence.ranks) {
-    const bool supervised = rank.start && rank.end && rank.exit && rank.ended_by != "lost";
+    const bool supervised = rank.start && rank.end && rank.exit && rank.ended_by != EndedBy::lost;
     all_ended = all_ended && supervised;
     if (rank.start)
       if (const auto t = round.timeline.at(rank.node, *rank.start)) widen(ended, *t);
-    if (rank.end && rank.ended_by != "lost")
+    if (rank.end && rank.ended_by != EndedBy::lost)
       if (const auto t = round.timeline.at(rank.node, *rank.end)) widen(ended, *t);
     for (const Stamp& stamp : {rank.log.first_event, rank.log.last_event})
       if (const auto t = round.timeline.at(rank, stamp)) widen(round.alive, *t);

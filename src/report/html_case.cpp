@@ -27,7 +27,6 @@ namespace {
 using judge::CaseResult;
 using judge::Metric;
 using judge::RoundResult;
-using judge::RoundStatus;
 using judge::Summary;
 using judge::Validity;
 

@@ -16,7 +16,6 @@ using judge::Finding;
 using judge::Metric;
 using judge::RankResult;
 using judge::RoundResult;
-using judge::RoundStatus;
 using judge::RunResult;
 using judge::Severity;
 using judge::Summary;
@@ -85,7 +84,7 @@ Json rank_to_json(const RankResult& rank) {
 
 Json round_to_json(const RoundResult& round) {
   Json json = {{"round", round.round},
-               {"status", judge::to_string(round.status)},
+               {"status", to_text(round.status)},
                {"validity", judge::to_string(round.validity)},
                {"reason", round.reason},
                {"started", round.started},
@@ -229,10 +228,6 @@ class Reader {
 constexpr std::array kValidities{Validity::valid, Validity::invalid, Validity::incomplete};
 constexpr std::array kSeverities{Severity::note, Severity::warning, Severity::incomplete,
                                  Severity::invalid};
-constexpr std::array kStatuses{RoundStatus::completed,   RoundStatus::failed,
-                               RoundStatus::timed_out,   RoundStatus::stalled,
-                               RoundStatus::interrupted, RoundStatus::launch_failed,
-                               RoundStatus::lost,        RoundStatus::not_run};
 constexpr std::array kBetter{Better::higher, Better::lower, Better::neither};
 
 std::vector<Finding> findings_from(const Reader& reader) {
@@ -282,7 +277,9 @@ RankResult rank_from(const Reader& reader) {
 RoundResult round_from(const Reader& reader) {
   RoundResult round;
   round.round = reader.get<int>("round");
-  round.status = reader.one_of("status", kStatuses);
+  const auto status = parse_enum<RoundStatus>(reader.get<std::string>("status"));
+  if (!status) reader.fail("has a 'status' that is not one of its values");
+  round.status = *status;
   round.validity = reader.one_of("validity", kValidities);
   round.reason = reader.get<std::string>("reason");
   round.started = reader.get<std::string>("started");

@@ -17,7 +17,6 @@ namespace {
 using judge::CaseResult;
 using judge::Finding;
 using judge::RoundResult;
-using judge::RoundStatus;
 using judge::Severity;
 using judge::Validity;
 

@@ -313,7 +313,7 @@ std::string render_mllog(const CaseResult& result, const RoundResult& round,
   }
   if (last_eval == line.stretches.rend()) accuracy(line.run_stop);
   const bool success =
-      round.status == judge::RoundStatus::completed && round.validity == judge::Validity::valid;
+      round.status == RoundStatus::completed && round.validity == judge::Validity::valid;
   log.add(line.run_stop, kEnd, "run_stop", nullptr,
           {{"status", success ? "success" : "aborted"}, {"samples_count", total}});
   return log.take();

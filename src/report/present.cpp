@@ -217,8 +217,8 @@ std::optional<Spread> spread_of(const judge::Summary& summary) {
 }
 
 int completed_rounds(const judge::CaseResult& result) {
-  return static_cast<int>(std::ranges::count(result.rounds, judge::RoundStatus::completed,
-                                             &judge::RoundResult::status));
+  return static_cast<int>(
+      std::ranges::count(result.rounds, RoundStatus::completed, &judge::RoundResult::status));
 }
 
 }  // namespace assay::report

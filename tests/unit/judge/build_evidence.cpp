@@ -30,7 +30,7 @@ RankEvidence constant_rank(int rank, const ConstantRate& how) {
   out.start = moment(0);
   out.end = moment(how.exit_s.value_or(end + 1));
   out.exit = ExitStatus{0, std::nullopt};
-  out.ended_by = "itself";
+  out.ended_by = EndedBy::itself;
   out.log_path = "case/round1/node0_noderank0/rank" + std::to_string(rank) + ".out.log";
   RankLog& log = out.log;
   log.found = true;

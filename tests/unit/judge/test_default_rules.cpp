@@ -126,7 +126,7 @@ const std::map<std::string, Break>& faults() {
       {"ranks-accounted-for",
        [](auto& s) {
          s.round.ranks[1].exit.reset();
-         s.round.ranks[1].ended_by = "lost";
+         s.round.ranks[1].ended_by = EndedBy::lost;
        }},
       {"all-ranks-started", [](auto& s) { s.plan.procs = 3; }},
       {"evidence-readable", [](auto& s) { s.round.problems = {"x: cannot be read"}; }},

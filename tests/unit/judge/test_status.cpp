@@ -29,11 +29,11 @@ TEST(FailedRound, NamesTheRankThatFailedFirstAndItsLog) {
   for (int r = 0; r < 8; ++r) {
     ranks.push_back(constant_rank(r));
     ranks.back().exit = ExitStatus{std::nullopt, 15};
-    ranks.back().ended_by = "stop";
+    ranks.back().ended_by = EndedBy::stop;
     ranks.back().end = moment(7.5);
   }
   ranks[3].exit = ExitStatus{std::nullopt, 11};
-  ranks[3].ended_by = "itself";
+  ranks[3].ended_by = EndedBy::itself;
   ranks[3].end = moment(7);
   const RoundResult round = judge_round(strict_plan(8), with_status(RoundStatus::failed, ranks));
   EXPECT_EQ(round.validity, Validity::invalid);
@@ -86,7 +86,7 @@ TEST(TimedOutRound, NamesTheRankThatGotLeastFar) {
                                   constant_rank(2)};
   for (RankEvidence& rank : ranks) {
     rank.exit = ExitStatus{std::nullopt, 9};
-    rank.ended_by = "time limit";
+    rank.ended_by = EndedBy::time_limit;
   }
   auto plan = case_plan(1, 3);
   plan.limits.time = std::chrono::minutes(5);
@@ -100,7 +100,7 @@ TEST(TimedOutRound, NamesTheRankThatGotLeastFar) {
 TEST(StalledRound, IsInvalid) {
   RankEvidence rank = constant_rank(0);
   rank.exit = ExitStatus{std::nullopt, 9};
-  rank.ended_by = "stall";
+  rank.ended_by = EndedBy::stall;
   const RoundResult round = judge_round(case_plan(), with_status(RoundStatus::stalled, {rank}));
   EXPECT_EQ(round.validity, Validity::invalid);
   EXPECT_EQ(round.findings[0].rule, "round-stalled");
@@ -112,7 +112,7 @@ TEST(LostRound, IsIncompleteAndNamesTheHost) {
   for (RankEvidence& rank : ranks) {
     rank.exit.reset();
     rank.end.reset();
-    rank.ended_by = "";
+    rank.ended_by.reset();
   }
   const RoundResult round = judge_round(case_plan(1, 2), with_status(RoundStatus::lost, ranks));
   EXPECT_EQ(round.validity, Validity::incomplete);
@@ -124,7 +124,7 @@ TEST(OtherEndings, AreIncomplete) {
   for (const RoundStatus status :
        {RoundStatus::interrupted, RoundStatus::launch_failed, RoundStatus::not_run}) {
     const RoundResult round = judge_round(case_plan(), with_status(status, {}));
-    EXPECT_EQ(round.validity, Validity::incomplete) << to_string(status);
+    EXPECT_EQ(round.validity, Validity::incomplete) << to_text(status);
     ASSERT_FALSE(round.findings.empty());
     EXPECT_FALSE(round.findings[0].advice.empty());
   }

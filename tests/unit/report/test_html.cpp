@@ -28,7 +28,7 @@ judge::RunResult hostile_result() {
   one.name = one.model = one.framework = one.hardware = one.headline = evil;
   for (judge::RoundResult& round : one.rounds) {
     round.reason = round.started = round.ended = evil;
-    round.status = judge::RoundStatus::failed;
+    round.status = RoundStatus::failed;
     for (judge::Metric& metric : round.metrics)
       metric.info.name = metric.info.unit = metric.info.description = metric.note = metric.origin =
           evil;

@@ -63,7 +63,7 @@ TEST(Json, RoundTripIsExact) {
   EXPECT_EQ(back.cases[0].rounds[0].metrics[0].info.description,
             run.cases[0].rounds[0].metrics[0].info.description);
   EXPECT_EQ(back.cases[2].rounds[0].ranks[3].exit->signal, 11);
-  EXPECT_EQ(back.cases[2].rounds[1].status, judge::RoundStatus::not_run);
+  EXPECT_EQ(back.cases[2].rounds[1].status, RoundStatus::not_run);
   EXPECT_TRUE(back.cases[0].rounds[0].series.empty());
 }
 

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+
+#include "core/enum_names.h"
+
+namespace assay {
+
+/// How a round ended; the texts are those of the journal and of result.json.
+enum class RoundStatus {
+  completed,      ///< every rank ended with exit code 0
+  failed,         ///< a rank ended otherwise
+  timed_out,      ///< the time limit ended it
+  stalled,        ///< the stall limit ended it
+  interrupted,    ///< stopped by the user, or the controller died
+  launch_failed,  ///< no rank could be started
+  lost,           ///< an agent was lost
+  not_run,        ///< never in a journal
+};
+
+constexpr auto enum_names(RoundStatus /*status*/) {
+  using enum RoundStatus;
+  return std::to_array<EnumName<RoundStatus>>({{completed, "completed"},
+                                               {failed, "failed"},
+                                               {timed_out, "timed_out"},
+                                               {stalled, "stalled"},
+                                               {interrupted, "interrupted"},
+                                               {launch_failed, "launch_failed"},
+                                               {lost, "lost"},
+                                               {not_run, "not_run"}});
+}
+
+/// Whether the round needs no further run: a failure is a result, an interruption or a loss is not.
+[[nodiscard]] constexpr bool is_result(RoundStatus status) noexcept {
+  using enum RoundStatus;
+  return status == completed || status == failed || status == timed_out || status == stalled;
+}
+
+/// Who or what ended a rank: "ended_by" of the journal's rank_exit, and the cause of a stop.
+enum class EndedBy { itself, time_limit, stall, stop, lost };
+
+constexpr auto enum_names(EndedBy /*how*/) {
+  using enum EndedBy;
+  return std::to_array<EnumName<EndedBy>>({{itself, "itself"},
+                                           {time_limit, "time limit"},
+                                           {stall, "stall"},
+                                           {stop, "stop"},
+                                           {lost, "lost"}});
+}
+
+/// How a run ended, as in the journal's run_end.
+enum class RunStatus { completed, failed, interrupted };
+
+constexpr auto enum_names(RunStatus /*status*/) {
+  using enum RunStatus;
+  return std::to_array<EnumName<RunStatus>>(
+      {{completed, "completed"}, {failed, "failed"}, {interrupted, "interrupted"}});
+}
+
+}  // namespace assay
