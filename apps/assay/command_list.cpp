@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.h"
+#include "catalog/metrics.h"
 #include "commands.h"
 #include "core/text.h"
-#include "judge/judge.h"
-#include "judge/rules.h"
 #include "launch/launcher.h"
 #include "page/columns.h"
 #include "page/table.h"
@@ -40,9 +39,9 @@ void list(const std::string& what) {
   }
   if (what == "metrics") {
     table.columns = {{"METRIC"}, {"UNIT"}, {"BETTER"}, {"DESCRIPTION"}};
-    for (const MetricInfo& metric : judge::metric_catalogue())
-      table.rows.push_back(
-          {{metric.name, metric.unit, to_string(metric.better), metric.description}});
+    for (const catalog::KnownMetric& known : catalog::known_metrics())
+      table.rows.push_back({{known.info.name, known.info.unit, to_string(known.info.better),
+                             known.info.description}});
     return print_table(table);
   }
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
@@ -61,8 +60,8 @@ void list(const std::string& what) {
   }
   table.columns = {{"RULE"}, {"SCOPE"}, {"FACT"}, {"BOUND"}, {"SEVERITY"}, {"FROM"}};
   for (const catalog::Rule& rule : catalog.rules)
-    table.rows.push_back(
-        {{rule.id, rule.scope, rule.fact, bound(rule), rule.severity, rule.origin}});
+    table.rows.push_back({{rule.id, to_text(rule.scope), rule.fact, bound(rule),
+                           to_text(rule.severity), rule.origin}});
   print_table(table);
 }
 

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
@@ -71,7 +72,7 @@ std::string percent_of(std::optional<double> ratio) {
 std::string render_trials(const store::RunDir& run, const Json& live) {
   const Json& now = live["automl"];
   const automl::ExperimentRecord record = automl::record_of(automl::ExperimentJournal::read(
-      run.round_dir(live.value("case", ""), live.value("round", 1)) / "automl" / "journal.jsonl"));
+      run.round_dir(live.value("case", ""), live.value("round", 1)) / layout::kExperimentJournal));
   std::string text = fmt::format(
       "\n  experiment {} of {}: {} trials done, {} failed, {} running; {} workers, {} idle\n"
       "  best accuracy {}  score {:.4g}, {:.4g} operations/s\n\n",

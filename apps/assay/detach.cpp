@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/host.h"
 #include "core/json.h"
+#include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -29,7 +30,7 @@ namespace {
 constexpr Nanoseconds kStartLimit = std::chrono::seconds(10);
 
 fs::path log_of(const store::RunDir& run) {
-  return run.path() / "controller.log";
+  return run.path() / layout::kControllerLog;
 }
 
 std::vector<std::string> controller_command(const store::RunDir& run) {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 #include "launch/controller.h"
 #include "launch/modelarts/cloud_controller.h"
 #include "outcome.h"
@@ -35,9 +36,9 @@ void show_train_records(const store::RunDir& run) {
   for (const plan::CasePlan& plan_case : run.plan().cases)
     for (int round = 1; round <= plan_case.repeats; ++round) {
       const std::filesystem::path folder = run.round_dir(plan_case.name, round);
-      const std::string record = read_file_or_empty(folder / "train_result_info.json");
+      const std::string record = read_file_or_empty(folder / layout::kTrainResult);
       if (record.empty()) continue;
-      say("\n" + read_file_or_empty(folder / "report.txt") + "train_result_info: " + record);
+      say("\n" + read_file_or_empty(folder / layout::kReportText) + "train_result_info: " + record);
     }
 }
 

@@ -73,6 +73,7 @@ struct Workload {
   std::optional<int> warmup_steps;
   LimitSettings limits;
   std::vector<RuleChange> rules;
+  config::Node headline;  ///< name of the metric that stands for a case; null: by rank
   std::string origin;
 };
 

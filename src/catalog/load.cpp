@@ -148,9 +148,10 @@ void check_vendor(const Vendor& vendor) {
 }
 
 Workload load_workload(const std::filesystem::path& path, const std::string& display) {
-  const Mapping map(config::load_yaml(path, display), "a workload",
-                    {"name", "description", "frameworks", "command", "launch", "config", "fixed",
-                     "data_keys", "overrides", "env", "target", "warmup_steps", "limits", "rules"});
+  const Mapping map(
+      config::load_yaml(path, display), "a workload",
+      {"name", "description", "frameworks", "command", "launch", "config", "fixed", "data_keys",
+       "overrides", "env", "target", "warmup_steps", "limits", "rules", "headline"});
   check_name(map.at("name"), path);
   Workload workload;
   workload.name = map.at("name").nonempty_text();
@@ -195,6 +196,7 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
     workload.warmup_steps = read_warmup_steps(*warmup);
   if (const Node* limits = map.find("limits")) workload.limits = read_limits(*limits);
   if (const Node* rules = map.find("rules")) workload.rules = read_rule_changes(*rules);
+  if (const Node* headline = map.find("headline")) workload.headline = *headline;
   return workload;
 }
 
@@ -210,7 +212,7 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
     rule.id = map.at("id").nonempty_text();
     if (!seen.insert(rule.id).second)
       map.at("id").fail("the rule '" + rule.id + "' exists twice in this file");
-    rule.scope = map.choice("scope", {"round", "case"});
+    rule.scope = *parse_enum<RuleScope>(map.choice("scope", enum_texts<RuleScope>()));
     rule.fact = map.at("fact").nonempty_text();
     if (const Node* min = map.find("min")) rule.min = min->number();
     if (const Node* max = map.find("max")) rule.max = max->number();
@@ -219,7 +221,7 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
     if (!rule.min && !rule.max && !rule.required)
       item.fail("the rule '" + rule.id + "' has no min, no max and is not required",
                 "such a rule could never be violated");
-    rule.severity = map.choice("severity", severities());
+    rule.severity = *parse_enum<Severity>(map.choice("severity", enum_texts<Severity>()));
     rule.reason = map.at("reason").nonempty_text();
     rule.advice = map.text_or("advice", "");
     const std::map<std::string, std::string> known{

@@ -66,14 +66,10 @@ class Details {
 };
 
 void add_told_metrics(RoundContext& round, const aisbench::ToldResults& results) {
-  const auto add = [&](const char* name, const char* unit, Better better, const char* what,
-                       const std::optional<double>& value) {
-    round.metrics.add(MetricInfo{name, unit, better, what}, value, "reported", "by set_result");
-  };
-  add("throughput_ratio", "samples/s", Better::higher, "as the workload told", results.throughput);
-  add("accuracy", "", Better::higher, "as the workload told", results.accuracy);
-  add("eval_loss", "", Better::lower, "as the workload told", results.loss);
-  add("perplexity", "", Better::lower, "as the workload told", results.perplexity);
+  round.metrics.add("throughput_ratio", results.throughput, "reported", "by set_result");
+  round.metrics.add("accuracy", results.accuracy, "reported", "by set_result");
+  round.metrics.add("eval_loss", results.loss, "reported", "by set_result");
+  round.metrics.add("perplexity", results.perplexity, "reported", "by set_result");
   // Of a workload without PerfLog the samples are not known, but their rate is.
   const auto power = round.metrics.get("mean_power_w");
   if (results.throughput && power && *power > 0)
@@ -81,9 +77,26 @@ void add_told_metrics(RoundContext& round, const aisbench::ToldResults& results)
                       "throughput_ratio / mean_power_w");
 }
 
+// What ais-bench says of a job in a cloud.
+AisRound job_record(const AisJobEvidence& job) {
+  AisRound out;
+  if (!job.results) return out;
+  TrainRecord record;
+  record.throughput = job.results->throughput;
+  record.accuracy = job.results->accuracy;
+  record.prepare = job.prepare;
+  record.proc = job.proc;
+  record.total = job.total;
+  record.resource_util_ratio = job.device_util_percent;
+  out.train_result_info = aisbench::train_result_info(record);
+  out.report = aisbench::report_lines(*job.results);
+  return out;
+}
+
 }  // namespace
 
 void compute_ais(RoundContext& round) {
+  if (round.evidence.ais_job) round.result.ais = job_record(*round.evidence.ais_job);
   if (!round.evidence.ais) return;
   const AisEvidence& ais = *round.evidence.ais;
   const aisbench::ToldResults results = aisbench::results_of(ais.told);

@@ -110,6 +110,7 @@ void load_told(const store::RunDir& run, const plan::CasePlan& plan, RoundEviden
 void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
                       RoundEvidence& evidence) {
   const Json& options = run.plan().cluster.options;
+  if (options.value("results", "") != "ais-bench") evidence.ais_job.reset();
   if (options.value("results", "") != "ais-bench" || evidence.ranks.empty()) return;
   // What a job prints of itself is not its result: the files are.
   for (std::size_t i = 0; i < plan.metrics.size(); ++i)
@@ -120,11 +121,12 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
       }
   if (evidence.status != RoundStatus::completed) return;
   const aisbench::Results results =
-      aisbench::read_results(run.round_dir(plan.name, evidence.round) / "results",
+      aisbench::read_results(run.round_dir(plan.name, evidence.round) / layout::kJobResults,
                              {options.value("single_server", false), plan.nodes, plan.procs});
   for (const std::string& problem : results.problems)
     evidence.problems.push_back("results/" + problem);
   if (!results.complete()) return;
+  if (evidence.ais_job) evidence.ais_job->results = results;
   for (std::size_t i = 0; i < plan.metrics.size(); ++i) {
     std::vector<double>& values = evidence.ranks.front().log.outputs[i];
     if (plan.metrics[i].name == "throughput_ratio") values.push_back(results.throughput);

@@ -56,7 +56,7 @@ RunResult judge_run(const store::RunDir& run) {
       evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
       evidence.telemetry_enabled = plan.telemetry.enabled;
       load_files(run, case_plan, evidence);
-      if (plan.cluster.launcher == "modelarts") load_ais_results(run, case_plan, evidence);
+      load_ais_results(run, case_plan, evidence);
       if (uses_set_result(case_plan)) load_told(run, case_plan, evidence);
       rounds.push_back(judge_round(case_plan, evidence));
     }

@@ -14,18 +14,4 @@ std::string_view to_string(Validity validity) noexcept {
   return "INCOMPLETE";
 }
 
-std::string_view to_string(Severity severity) noexcept {
-  switch (severity) {
-    case Severity::note:
-      return "note";
-    case Severity::warning:
-      return "warning";
-    case Severity::incomplete:
-      return "incomplete";
-    case Severity::invalid:
-      break;
-  }
-  return "invalid";
-}
-
 }  // namespace assay::judge

@@ -61,6 +61,7 @@ Json to_json(const CasePlan& plan) {
   if (!plan.automl.is_null()) json["automl"] = plan.automl;
   json["limits"] = to_json(plan.limits);
   json["rules"] = catalog::to_json(plan.rules);
+  if (!plan.headline.empty()) json["headline"] = plan.headline;
   return json;
 }
 
@@ -242,6 +243,7 @@ CasePlan read_case(const Fields& fields) {
   if (fields.has("automl")) plan.automl = fields.object("automl");
   plan.limits = read_limits(fields.fields("limits"));
   plan.rules = catalog::rules_from_json(fields.array("rules"), fields.where() + ": rules");
+  plan.headline = fields.text_or_empty("headline");
   return plan;
 }
 

@@ -253,6 +253,18 @@ void resolve_automl(const SuiteCase& wanted, CasePlan& plan) {
     plan.data_paths.push_back(path->get<std::string>());
 }
 
+// What the case is judged by can be checked now, and so it is: nothing is run for a rule that could
+// never work.
+void check_judged(const Workload& workload, CasePlan& plan) {
+  std::vector<std::string> own;
+  for (const OutputMetric& metric : plan.metrics) own.push_back(metric.name);
+  catalog::check_rules(plan.rules, own);
+  if (workload.headline.is_null()) return;
+  plan.headline = workload.headline.nonempty_text();
+  if (!catalog::is_metric(plan.headline, own))
+    config::require_known(workload.headline, "metric", plan.headline, catalog::metric_names(own));
+}
+
 CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog& catalog,
                       const Vendor& vendor, const PlanOptions& options) {
   static const Workload kNone;
@@ -307,6 +319,7 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   changes.insert(changes.end(), wanted.rules.begin(), wanted.rules.end());
   plan.rules = catalog::resolve_rules(catalog.rules, changes);
   resolve_automl(wanted, plan);
+  check_judged(workload, plan);
   return plan;
 }
 

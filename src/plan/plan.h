@@ -88,6 +88,7 @@ struct CasePlan {
   Json automl;
   Limits limits;
   std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides
+  std::string headline;              ///< metric that stands for the case; empty: by rank
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
   [[nodiscard]] bool meets_by(std::string_view flavour) const noexcept;

@@ -51,8 +51,8 @@ void render_config(std::string& out, const CasePlan& plan) {
 }
 
 std::string rule_text(const catalog::Rule& rule) {
-  return fmt::format("{} ({}, {}): {}  # {}", rule.id, rule.scope, rule.severity, bound(rule),
-                     rule.origin);
+  return fmt::format("{} ({}, {}): {}  # {}", rule.id, to_text(rule.scope), to_text(rule.severity),
+                     bound(rule), rule.origin);
 }
 
 void render_automl(std::string& out, const CasePlan& plan) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/metrics.h"
 #include "core/units.h"
 #include "page/template.h"
 #include "report/axis.h"
@@ -308,9 +309,8 @@ Html render_chart(const Chart& chart) {
       legend += legend_item(fmt::format("k s{}", i), chart.series[i]->label);
     }
   }
-  // Of what adds up over time, or is to fall, the last value says most.
-  const std::string& name = chart.series[0]->name;
-  const bool last = name == "loss" || name.starts_with("automl_");
+  const catalog::KnownSeries* known = catalog::find_known_series(chart.series[0]->name);
+  const bool last = known != nullptr && known->last;
   const double mean = extent.sum / static_cast<double>(extent.count);
   const std::string stat = fmt::format("{} {}", last ? "last" : "mean",
                                        show(last ? extent.last : mean, chart.unit).text());

@@ -156,7 +156,7 @@ class Console {
         break;
       }
       const judge::Finding& finding = merged[i].finding;
-      const std::string severity(judge::to_string(finding.severity));
+      const std::string severity(to_text(finding.severity));
       std::string text = plain(finding.reason);
       const std::string places = plain(places_text(merged[i].places));
       if (!places.empty()) text += " (" + places + ")";

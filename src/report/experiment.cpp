@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "automl/journal.h"
-#include "core/error.h"
+#include "core/files.h"
+#include "core/run_layout.h"
 #include "page/template.h"
 #include "report/experiment_family.h"
 #include "report/experiment_network.h"
@@ -116,29 +116,17 @@ Html one_experiment(const ExperimentView& view, std::size_t number) {
 
 }  // namespace
 
-std::vector<ExperimentView> load_experiments(const RunResult& result,
-                                             const std::filesystem::path& run_dir) {
+std::vector<ExperimentView> experiments_of(const RunResult& result) {
   std::vector<ExperimentView> views;
-  for (const judge::CaseResult& one : result.cases) {
-    for (const judge::RoundResult& round : one.rounds) {
-      const auto file =
-          run_dir / one.name / fmt::format("round{}", round.round) / "automl" / "journal.jsonl";
-      std::error_code ec;
-      if (!std::filesystem::is_regular_file(file, ec)) continue;
-      try {
-        const std::vector<Json> events = automl::ExperimentJournal::read(file);
-        if (!events.empty())
-          views.push_back({&one, &round, automl::record_of(events), automl::timeline_of(events)});
-      } catch (const Error&) {
-        continue;
-      }
-    }
-  }
+  for (const judge::CaseResult& one : result.cases)
+    for (const judge::RoundResult& round : one.rounds)
+      if (round.experiment)
+        views.push_back({&one, &round, round.experiment->record, round.experiment->workers});
   return views;
 }
 
 std::string_view experiment_file(const std::vector<ExperimentView>& experiments) {
-  return worst_of(experiments) == Validity::valid ? kSucceeded : kFailed;
+  return worst_of(experiments) == Validity::valid ? layout::kSucceeded : layout::kFailed;
 }
 
 std::string render_experiments(const RunResult& result,
@@ -154,6 +142,16 @@ std::string render_experiments(const RunResult& result,
                                   verdict, result.run_id);
   return html::page(fmt::format("{}: {} · AutoML", title, judge::to_string(verdict)),
                     page::fill(assets::kExperiments, {{"masthead", top}, {"experiments", all}}));
+}
+
+void write_experiments(const ReportInput& input) {
+  const std::vector<ExperimentView> experiments = experiments_of(input.result);
+  const std::string_view name = experiments.empty() ? "" : experiment_file(experiments);
+  if (!experiments.empty())
+    write_file_atomic(input.run_dir / name, render_experiments(input.result, experiments));
+  std::error_code ec;
+  for (const std::string_view other : {layout::kSucceeded, layout::kFailed})
+    if (other != name) std::filesystem::remove(input.run_dir / other, ec);
 }
 
 }  // namespace assay::report

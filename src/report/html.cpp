@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/run_layout.h"
 #include "page/template.h"
 #include "report/chart.h"
 #include "report/html_case.h"
@@ -12,6 +13,7 @@
 #include "report/html_system.h"
 #include "report/mllog.h"
 #include "report/present.h"
+#include "report/report.h"
 #include "report/report_assets.h"
 #include "report/summary_table.h"
 
@@ -96,6 +98,18 @@ Html header(const RunResult& result) {
                         result.validity, result.run_id);
 }
 
+// What every run has beside report.html.
+Html other_files() {
+  Html names;
+  for (const layout::RunFile& file : layout::run_files())
+    for (const Format& format : formats())
+      if (format.always && format.files.front() == file.name && file.name != layout::kReportHtml &&
+          file.place == layout::FilePlace::run)
+        names += page::markup("{}<code>{}</code>{}", names.empty() ? "" : ", ", file.name,
+                              file.name == layout::kResult ? " (everything, with a schema)" : "");
+  return names;
+}
+
 Html summary(const RunResult& result) {
   if (result.cases.empty()) return {};
   return page::scrolling(page::to_html(page_summary(result), {.cards = true}));
@@ -108,12 +122,12 @@ std::string render_html(const RunResult& result) {
   Html cases;
   for (std::size_t i = 0; i < result.cases.size(); ++i)
     cases += html::case_section(result.cases[i], i + 1, points);
-  const Html body =
-      page::fill(assets::kReport, {{"masthead", header(result)},
-                                   {"summary", summary(result)},
-                                   {"cases", cases},
-                                   {"system", html::json_tree(result.system)},
-                                   {"provenance", html::json_tree(result.provenance)}});
+  const Html body = page::fill(assets::kReport, {{"masthead", header(result)},
+                                                 {"summary", summary(result)},
+                                                 {"cases", cases},
+                                                 {"system", html::json_tree(result.system)},
+                                                 {"provenance", html::json_tree(result.provenance)},
+                                                 {"files", other_files()}});
   return html::page(fmt::format("{}: {}", result.suite.empty() ? result.run_id : result.suite,
                                 judge::to_string(result.validity)),
                     body);

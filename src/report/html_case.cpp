@@ -1,14 +1,14 @@
 #include "report/html_case.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "catalog/metrics.h"
 #include "page/table.h"
 #include "page/template.h"
 #include "report/chart.h"
@@ -33,26 +33,12 @@ using judge::Validity;
 constexpr std::size_t kMaxCards = 12;
 constexpr std::size_t kMaxRankRows = 96;
 
-std::string status_words(RoundStatus status) {
-  switch (status) {
-    case RoundStatus::completed:
-      return "completed";
-    case RoundStatus::failed:
-      return "failed";
-    case RoundStatus::timed_out:
-      return "ended by the time limit";
-    case RoundStatus::stalled:
-      return "ended because it stalled";
-    case RoundStatus::interrupted:
-      return "interrupted";
-    case RoundStatus::launch_failed:
-      return "could not be started";
-    case RoundStatus::lost:
-      return "lost";
-    case RoundStatus::not_run:
-      break;
-  }
-  return "not run";
+std::string_view status_words(RoundStatus status) {
+  using enum RoundStatus;
+  if (status == timed_out) return "ended by the time limit";
+  if (status == stalled) return "ended because it stalled";
+  if (status == launch_failed) return "could not be started";
+  return status == not_run ? "not run" : to_text(status);
 }
 
 std::string below_card(const Summary& summary) {
@@ -61,47 +47,26 @@ std::string below_card(const Summary& summary) {
   return spread ? fmt::format("± {} · {}", show_percent(spread->ratio), rounds) : rounds;
 }
 
-// What says most about a case, in this order after the headline; "*" stands for the metrics that
-// the workload or the user named. The rest of the catalogue is in the tables.
-constexpr std::array<std::string_view, 18> kCards{"p_whole",
-                                                  "p_train",
-                                                  "p_core",
-                                                  "tokens_per_s",
-                                                  "scaling_efficiency",
-                                                  "e2e_time",
-                                                  "time_to_target",
-                                                  "*",
-                                                  "step_time_p50",
-                                                  "step_time_p99",
-                                                  "node_imbalance",
-                                                  "mfu",
-                                                  "energy_j",
-                                                  "samples_per_joule",
-                                                  "mean_power_w",
-                                                  "device_util",
-                                                  "cpu_util",
-                                                  "loss_last"};
-
-std::size_t card_place(const std::string& name, const std::string& headline) {
+// The headline first, then what says most about a case. The rest of the catalog is in the tables.
+std::optional<int> card_place(const std::string& name, const std::string& headline) {
   if (name == headline) return 0;
-  const std::string_view wanted = is_known_metric(name) ? std::string_view(name) : "*";
-  const auto found = std::ranges::find(kCards, wanted);
-  return found == kCards.end() ? std::numeric_limits<std::size_t>::max()
-                               : 1 + static_cast<std::size_t>(found - kCards.begin());
+  const catalog::KnownMetric* known = catalog::find_known_metric(name);
+  const int card = known == nullptr ? catalog::kNamedCard : known->card;
+  return card == 0 ? std::nullopt : std::optional(card);
 }
 
 Html cards_of(const CaseResult& result) {
   struct Entry {
-    std::size_t place;
+    int place;
     Card card;
   };
   std::vector<Entry> entries;
   const auto add = [&](const MetricInfo& info, double value, const std::string& origin,
                        const std::string& below) {
-    const std::size_t place = card_place(info.name, result.headline);
-    if (place == std::numeric_limits<std::size_t>::max()) return;
+    const auto place = card_place(info.name, result.headline);
+    if (!place) return;
     const Shown shown = show(value, info.unit);
-    entries.push_back({place,
+    entries.push_back({*place,
                        {.title = metric_title(info.name),
                         .value = shown.number,
                         .unit = shown.unit,
@@ -109,7 +74,7 @@ Html cards_of(const CaseResult& result) {
                         .description = info.description,
                         .origin = origin == "measured" ? "" : origin,
                         .better = info.better,
-                        .headline = place == 0}});
+                        .headline = *place == 0}});
   };
   for (const Summary& summary : result.summary)
     add(summary.info, summary.median, summary.origin, below_card(summary));
@@ -163,12 +128,8 @@ Html phase_list(const RoundResult& round) {
 }
 
 std::string series_title(const std::string& name) {
-  static const std::map<std::string, std::string> kTitles{
-      {"throughput", "Throughput"},          {"loss", "Loss"},   {"cpu_util", "CPU utilisation"},
-      {"device_util", "Device utilisation"}, {"power", "Power"}, {"memory", "Memory"},
-      {"device_memory", "Device memory"}};
-  const auto found = kTitles.find(name);
-  return found != kTitles.end() ? found->second : metric_title(name);
+  const catalog::KnownSeries* known = catalog::find_known_series(name);
+  return known == nullptr ? metric_title(name) : std::string(known->title);
 }
 
 Html metric_name(const MetricInfo& info) {

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -30,7 +31,6 @@ namespace {
 
 constexpr std::uint64_t kPart = 4U << 20;
 constexpr std::chrono::minutes kLongestJudgement{30};
-constexpr const char* kStateFile = "push.json";
 
 // What a cut-off push goes on from; no secret.
 struct PushState {
@@ -41,7 +41,7 @@ struct PushState {
 };
 
 PushState read_state(const fs::path& run) {
-  const Json json = parse_json_or_null(read_file_or_empty(run / kStateFile));
+  const Json json = parse_json_or_null(read_file_or_empty(run / layout::kPush));
   PushState state;
   if (!json.is_object()) return state;
   const auto text = [&](const char* key) {
@@ -56,10 +56,10 @@ PushState read_state(const fs::path& run) {
 }
 
 void write_state(const fs::path& run, const PushState& state) {
-  write_file_atomic(run / kStateFile, dump_pretty({{"url", state.url},
-                                                   {"key", state.key},
-                                                   {"test_id", state.test_id},
-                                                   {"manifest", state.manifest}}));
+  write_file_atomic(run / layout::kPush, dump_pretty({{"url", state.url},
+                                                      {"key", state.key},
+                                                      {"test_id", state.test_id},
+                                                      {"manifest", state.manifest}}));
 }
 
 /// The tester's answers, or Errors in its words.
@@ -343,7 +343,7 @@ PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptio
     throw Error(ErrorKind::usage, "the run is still going on", run.path().string(),
                 "push it when it has ended");
   check_for_secrets(run.plan());
-  const fs::path result = run.path() / "result.json";
+  const fs::path result = run.path() / layout::kResult;
   if (!fs::exists(result))
     throw Error(ErrorKind::usage, "the run has no result.json, which is what is claimed",
                 run.path().string(), "'assay report RUN' computes it");

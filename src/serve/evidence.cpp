@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -16,11 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_rank_log(std::string_view name) {
-  return name.starts_with("rank") &&
-         (name.ends_with(".out.log") || name.ends_with(".out.log.head") ||
-          name.ends_with(".out.log.1"));
-}
+constexpr int kMaxDepth = 4;  // of a round's folders; a job's results may have three
 
 // Sorted, regular files only: what a link points at is not part of the run.
 std::vector<fs::path> files_in(const fs::path& folder) {
@@ -41,29 +38,19 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return out;
 }
 
-void add_results(const fs::path& folder, int depth, std::vector<fs::path>& found) {
-  for (const fs::path& file : files_in(folder))
-    if (file.extension() == ".json") found.push_back(file);
-  if (depth == 0) return;
-  for (const fs::path& inner : folders_in(folder)) add_results(inner, depth - 1, found);
+bool is_judged(const fs::path& file, const fs::path& run) {
+  const std::string path = file.lexically_relative(run).generic_string();
+  const layout::RunFile* known = layout::find_run_file(path);
+  if (known == nullptr || !known->judged) return false;
+  return known->name != layout::kJobResults || file.extension() == ".json";
 }
 
-void add_round(const fs::path& round, std::vector<fs::path>& found) {
-  for (const fs::path& folder : folders_in(round)) {
-    const std::string name = folder.filename().string();
-    if (name == "results") {
-      add_results(folder, 3, found);
-    } else if (name == "automl") {
-      if (fs::exists(folder / "journal.jsonl")) found.push_back(folder / "journal.jsonl");
-    } else if (name.find("_noderank") != std::string::npos) {
-      for (const fs::path& file : files_in(folder)) {
-        const std::string base = file.filename().string();
-        if (base == "config.json" || base == "telemetry.csv" || base == "set_result.jsonl" ||
-            is_rank_log(base))
-          found.push_back(file);
-      }
-    }
-  }
+void add_judged(const fs::path& folder, const fs::path& run, int depth,
+                std::vector<fs::path>& found) {
+  for (const fs::path& file : files_in(folder))
+    if (is_judged(file, run)) found.push_back(file);
+  if (depth == 0) return;
+  for (const fs::path& inner : folders_in(folder)) add_judged(inner, run, depth - 1, found);
 }
 
 bool names_a_secret(std::string_view variable) {
@@ -83,11 +70,13 @@ bool names_a_secret(std::string_view variable) {
 
 std::vector<ManifestFile> evidence_of(const store::RunDir& run) {
   std::vector<fs::path> found;
-  for (const char* name : {"plan.json", "journal.jsonl", "system.json"})
-    if (fs::is_regular_file(run.path() / name)) found.push_back(run.path() / name);
+  for (const layout::RunFile& file : layout::run_files())
+    if (file.place == layout::FilePlace::run && file.judged &&
+        fs::is_regular_file(run.path() / file.name))
+      found.push_back(run.path() / file.name);
   for (const plan::CasePlan& one : run.plan().cases)
     for (int round = 1; round <= one.repeats; ++round)
-      add_round(run.round_dir(one.name, round), found);
+      add_judged(run.round_dir(one.name, round), run.path(), kMaxDepth, found);
   std::vector<ManifestFile> out;
   for (const fs::path& path : found)
     out.push_back({path.lexically_relative(run.path()).generic_string(), fs::file_size(path),

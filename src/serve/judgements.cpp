@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "serve/claim.h"
 
@@ -165,7 +166,7 @@ void Judgements::decide(const std::string& id, const std::stop_token& stop) {
 }
 
 void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, const fs::path& work) {
-  const fs::path file = work / "result.json";
+  const fs::path file = work / layout::kResult;
   if (fs::file_size(file) > kLargestResult) {
     refuse(std::move(test), Json::array({reason("the result has more than 128 MiB")}));
     return;
@@ -190,7 +191,7 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
                  {"identical", claimed_hash != manifest.claim.end() &&
                                    *claimed_hash == recomputed["result_sha256"]},
                  {"metrics", metrics_of(parse_json(text, "result.json"))}};
-  keep(work / "report.html", uploads_.folder(test.id) / "report.html");
+  keep(work / layout::kReportHtml, uploads_.folder(test.id) / "report.html");
   keep(file, uploads_.folder(test.id) / "result.json");
   records_.finish(test);
 }

@@ -133,6 +133,19 @@ TEST_F(CloudRun, UploadsTrainsMirrorsFetchesAndJudges) {
   EXPECT_EQ(read_json(round() / "train_result_info.json")["throughput_ratio"], "22.0");
 }
 
+TEST_F(CloudRun, ItsRecordIsComputedAgainFromTheEvidence) {
+  ASSERT_EQ(assay({"run", suite("true" + std::string(kResults))}).status.code, 0);
+  const std::string record = read_file(round() / "train_result_info.json");
+  const std::string lines = read_file(round() / "report.txt");
+  fs::remove(round() / "train_result_info.json");
+  fs::remove(round() / "report.txt");
+  const CommandResult report = assay({"report", "results/latest"});
+  EXPECT_EQ(report.status.code, 0) << report.err;
+  EXPECT_EQ(read_file(round() / "train_result_info.json"), record);
+  EXPECT_EQ(read_file(round() / "report.txt"), lines);
+  EXPECT_THAT(report.out + report.err, HasSubstr("\"throughput_ratio\" : \"22.0\""));
+}
+
 TEST_F(CloudRun, IsWhatTheTutorialSays) {
   emulator_.reset();
   const fs::path conf = fs::path(ASSAY_SOURCE_DIR) / "conf/suites/modelarts-emulated";

@@ -6,13 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "aisbench/record.h"
-#include "aisbench/results.h"
 #include "cloud/service_error.h"
 #include "cloud/sync.h"
 #include "cloud/tolerant_json.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "http/retry.h"
@@ -230,7 +229,7 @@ RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
   if (job.phase == cloud::JobPhase::failed)
     return {"failed", what, "the last lines of that instance's log usually name the cause"};
   fetch_results();
-  if (context_.settings.ais_results) write_record(job);
+  journal_job(job);
   return {"completed", {}, {}};
 }
 
@@ -315,7 +314,7 @@ void CloudJob::fetch_results() {
     const std::string content = object.size == 0 ? "" : patience_("fetching " + object.key, [&] {
       return context_.bucket.get(object.key, 0, 0, stop);
     });
-    const fs::path file = folder_ / "results" / below;
+    const fs::path file = folder_ / layout::kJobResults / below;
     make_directories(file.parent_path());
     write_file_atomic(file, content, /*sync=*/false);
     ++fetched;
@@ -323,26 +322,17 @@ void CloudJob::fetch_results() {
   journal("fetched", {{"files", fetched}, {"of", objects.size()}});
 }
 
-void CloudJob::write_record(const cloud::TrainingJob& job) {
-  const aisbench::Results results = aisbench::read_results(
-      folder_ / "results", {context_.settings.single_server, case_.nodes, case_.procs});
-  if (!results.complete()) {
-    context_.observer.warning("the results of " + named() +
-                              " are incomplete: " + join(results.problems, "; "));
-    return;
-  }
-  aisbench::TrainRecord record;
-  record.throughput = results.throughput;
-  record.accuracy = results.accuracy;
-  record.total = {state_.sync_start_ns, wall_now_ns()};
-  record.prepare.start_ns = state_.sync_start_ns;
-  if (state_.created_ns != 0) record.prepare.end_ns = state_.created_ns;
-  if (job.started_ms > 0)
-    record.proc = {job.started_ms * 1'000'000, (job.started_ms + job.duration_ms) * 1'000'000};
-  record.resource_util_ratio = device_utilisation();
-  write_file_atomic(folder_ / "train_result_info.json", aisbench::train_result_info(record) + "\n",
-                    /*sync=*/false);
-  write_file_atomic(folder_ / "report.txt", aisbench::report_lines(results), /*sync=*/false);
+// What the judge cannot ask the service for any more.
+void CloudJob::journal_job(const cloud::TrainingJob& job) {
+  Json fields{{"job", state_.name},
+              {"id", state_.id},
+              {"upload_start_ns", state_.sync_start_ns},
+              {"created_ns", state_.created_ns},
+              {"started_ms", job.started_ms},
+              {"duration_ms", job.duration_ms}};
+  if (context_.settings.ais_results)
+    if (const auto util = device_utilisation()) fields["device_util_percent"] = *util;
+  journal("job_ended", fields);
 }
 
 std::optional<double> CloudJob::device_utilisation() {

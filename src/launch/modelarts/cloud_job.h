@@ -53,7 +53,7 @@ class CloudJob {
   bool mirror(const cloud::TrainingJob& job);
   void append_log(int node, const std::string& key, std::uint64_t size);
   void fetch_results();
-  void write_record(const cloud::TrainingJob& job);
+  void journal_job(const cloud::TrainingJob& job);
   /// Percent, as the service measured it: the mean over instances and minutes. Nothing where it has
   /// no such numbers.
   std::optional<double> device_utilisation();

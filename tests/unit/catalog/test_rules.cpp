@@ -34,7 +34,7 @@ std::vector<Rule> two_rules() {
 TEST(Rules, ChangesReplaceBoundsAndRememberWhere) {
   const auto rules = resolve_rules(two_rules(), changes("min-steps: {min: 5, severity: warning}"));
   EXPECT_EQ(rules.at(0).min, 5);
-  EXPECT_EQ(rules.at(0).severity, "warning");
+  EXPECT_EQ(rules.at(0).severity, Severity::warning);
   EXPECT_EQ(rules.at(0).origin, "s.yaml:1");
   EXPECT_EQ(rules.at(1).max, 0.05);
 }
@@ -95,7 +95,7 @@ TEST_F(RuleFile, ReadsEveryKey) {
       "  - {id: a, scope: case, fact: cv, max: 0.1, required: yes, severity: warning,\n"
       "     reason: 'spread {value} above {max}', advice: repeat}\n");
   ASSERT_EQ(rules.size(), 1U);
-  EXPECT_EQ(rules[0].scope, "case");
+  EXPECT_EQ(rules[0].scope, RuleScope::whole_case);
   EXPECT_TRUE(rules[0].required);
   EXPECT_EQ(rules[0].origin, "conf/rules/r.yaml:2");
 }

@@ -122,6 +122,35 @@ TEST_F(JudgeRun, ReadsWhatALauncherWrote) {
   EXPECT_EQ(result.provenance["suite_file"], "acceptance.yaml");
 }
 
+TEST_F(JudgeRun, MakesTheRecordOfAJobInACloud) {
+  plan_.cluster.launcher = "modelarts";
+  plan_.cluster.options = {{"results", "ais-bench"}};
+  create();
+  start_round(1);
+  end_round(1);
+  const auto add_job = [&](double t) {
+    event("job_ended", t,
+          key(1) + ", \"upload_start_ns\": " + std::to_string(moment(-60).wall_ns) +
+              ", \"created_ns\": " + std::to_string(moment(-30).wall_ns) +
+              ", \"started_ms\": " + std::to_string(moment(0).wall_ns / 1'000'000) +
+              ", \"duration_ms\": 13000, \"device_util_percent\": 42.5");
+  };
+  add_job(14);
+  EXPECT_EQ(judge().cases[0].rounds[0].ais->train_result_info, "") << "its files are missing";
+
+  const fs::path results = dir() / "case/round1/results";
+  fs::create_directories(results);
+  std::ofstream(results / "ranksize.json") << 2;
+  std::ofstream(results / "throughput_0.json") << 10.5;
+  std::ofstream(results / "throughput_1.json") << 11.5;
+  std::ofstream(results / "accuracy.json") << 0.75;
+  const RunResult result = judge();
+  const std::optional<AisRound>& ais = result.cases[0].rounds[0].ais;
+  ASSERT_TRUE(ais);
+  EXPECT_THAT(ais->train_result_info, HasSubstr("\"throughput_ratio\" : \"22.0\""));
+  EXPECT_THAT(ais->train_result_info, HasSubstr("42.5"));
+}
+
 TEST_F(JudgeRun, GivesTheSameResultAgainAndElsewhereAndWithAnyNumberOfThreads) {
   create();
   start_round(1);

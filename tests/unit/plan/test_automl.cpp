@@ -47,7 +47,7 @@ TEST(AutomlPlan, RunsTheWorkersProgramWithItsRules) {
   EXPECT_GT(c.limits.time, 12h);
   const auto lost = std::ranges::find(c.rules, "ranks-ended-ok", &catalog::Rule::id);
   ASSERT_NE(lost, c.rules.end());
-  EXPECT_EQ(lost->severity, "warning");
+  EXPECT_EQ(lost->severity, catalog::Severity::warning);
   EXPECT_EQ(settings("{max_trials: 3}").min_duration, 0s);
 }
 

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include "automl/journal.h"
 #include "automl/morphism.h"
 #include "automl/settings.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "demo.h"
 #include "report/experiment.h"
@@ -143,12 +145,17 @@ class ExperimentReport : public ::testing::Test {
     view_.record = automl::record_of(events_.all());
     view_.workers = automl::timeline_of(events_.all());
   }
-  void put_journal(const std::string& text) const {
+  // As the judge reads it.
+  void put_journal(const std::string& text) {
     const auto dir = folder_.path() / "search" / "round1" / "automl";
     make_directories(dir / "weights");
     write_file_atomic(dir / "journal.jsonl", text);
     write_file_atomic(dir / "weights" / "2.pt", "best");
     write_file_atomic(dir / "weights" / "1.pt", "other");
+    const std::vector<Json> events = automl::ExperimentJournal::read(dir / "journal.jsonl");
+    if (!events.empty())
+      run_.cases[0].rounds[0].experiment =
+          judge::Experiment{automl::record_of(events), automl::timeline_of(events)};
   }
   Events events_;
   judge::RunResult run_ = small_result();
@@ -269,27 +276,27 @@ TEST_F(ExperimentReport, NothingToShowIsNoError) {
 
 TEST_F(ExperimentReport, FileSaysHowItEndedAndTheOtherOneGoes) {
   put_journal(events_.text());
-  const auto succeeded = folder_.path() / kSucceeded;
-  const auto failed = folder_.path() / kFailed;
-  write_reports(run_, folder_.path());
+  const auto succeeded = folder_.path() / layout::kSucceeded;
+  const auto failed = folder_.path() / layout::kFailed;
+  write_reports(run_, {}, folder_.path());
   EXPECT_TRUE(std::filesystem::exists(succeeded));
   EXPECT_FALSE(std::filesystem::exists(failed));
   const std::string first = read_file(succeeded);
-  write_reports(run_, folder_.path());
+  write_reports(run_, {}, folder_.path());
   EXPECT_EQ(read_file(succeeded), first);
   run_.cases[0].validity = judge::Validity::invalid;
   run_.cases[0].findings.push_back(
       {"automl-accuracy", judge::Severity::invalid, "too low", "", ""});
-  write_reports(run_, folder_.path());
+  write_reports(run_, {}, folder_.path());
   EXPECT_FALSE(std::filesystem::exists(succeeded));
   EXPECT_TRUE(has(read_file(failed), "too low"));
 }
 
 TEST_F(ExperimentReport, RunWithoutAnExperimentHasNone) {
-  write_file_atomic(folder_.path() / kFailed, "old");
-  write_reports(run_, folder_.path());
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / kSucceeded));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / kFailed));
+  write_file_atomic(folder_.path() / layout::kFailed, "old");
+  write_reports(run_, {}, folder_.path());
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / layout::kSucceeded));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / layout::kFailed));
 }
 
 TEST_F(ExperimentReport, DamagedJournalDoesNotStopTheReports) {
@@ -297,7 +304,7 @@ TEST_F(ExperimentReport, DamagedJournalDoesNotStopTheReports) {
                            "{\"event\":\"proposed\",\"trial\":0,\"operations\":3,"
                            "\"hyper\":[],\"parent\":9}\n"}) {
     put_journal(text);
-    EXPECT_NO_THROW(write_reports(run_, folder_.path())) << text;
+    EXPECT_NO_THROW(write_reports(run_, {}, folder_.path())) << text;
   }
 }
 
