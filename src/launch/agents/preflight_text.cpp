@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "page/columns.h"
+#include "page/table.h"
 
 namespace assay::launch {
 
@@ -15,9 +17,8 @@ using probe::Level;
 
 constexpr std::size_t kHostsNamed = 8;
 
-std::string padded(const std::string& text, std::size_t width) {
-  const std::size_t has = display_width(text);
-  return text + std::string(width > has ? width - has : 0, ' ');
+const char* color_of(Level level) {
+  return level == Level::pass ? "32" : level == Level::warn ? "33" : "31";
 }
 
 const Check* find(const NodeChecks& node, const std::string& id) {
@@ -42,37 +43,37 @@ bool passed_wherever_asked(const std::vector<NodeChecks>& nodes, const std::stri
   });
 }
 
+page::Cell level_cell(Level level) {
+  page::Cell cell(probe::to_string(level));
+  cell.color = color_of(level);
+  return cell;
+}
+
+// Columns that do not fit go into a further table below.
 std::string table(const std::vector<NodeChecks>& nodes, const std::vector<std::string>& columns,
                   const PreflightStyle& style) {
   std::size_t host_width = 4;
   for (const NodeChecks& node : nodes)
-    host_width = std::max(host_width, display_width(printable(node.host)));
+    host_width = std::max(host_width, page::columns_of(printable(node.host)));
   std::string out;
   for (std::size_t first = 0; first < columns.size();) {
+    page::Table part{{{"host"}}, std::vector<page::Row>(nodes.size())};
+    for (std::size_t i = 0; i < nodes.size(); ++i) part.rows[i].cells.emplace_back(nodes[i].host);
     std::size_t last = first;
-    std::size_t width = host_width;
-    while (last < columns.size() &&
-           (last == first ||
-            width + 2 + std::max<std::size_t>(4, columns[last].size()) <= style.width)) {
+    for (std::size_t width = host_width; last < columns.size(); ++last) {
       width += 2 + std::max<std::size_t>(4, columns[last].size());
-      ++last;
-    }
-    std::string line = padded("host", host_width);
-    for (std::size_t c = first; c < last; ++c) line += "  " + padded(columns[c], 4);
-    out += (first == 0 ? "" : "\n") + std::string(line, 0, line.find_last_not_of(' ') + 1) + "\n";
-    for (const NodeChecks& node : nodes) {
-      line = padded(printable(node.host), host_width);
-      for (std::size_t c = first; c < last; ++c) {
-        const Check* check = find(node, columns[c]);
-        const bool whole = columns[c] == "all";
-        const std::string cell = whole ? level_text(probe::worst(node.checks), style.color)
-                                 : check == nullptr ? "–   "
-                                                    : level_text(check->level, style.color);
-        const std::size_t cell_width = std::max<std::size_t>(4, columns[c].size());
-        line += "  " + cell + (c + 1 < last ? std::string(cell_width - 4, ' ') : "");
+      if (last > first && width > style.width) break;
+      part.columns.push_back({columns[last]});
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const Check* check = find(nodes[i], columns[last]);
+        part.rows[i].cells.push_back(columns[last] == "all"
+                                         ? level_cell(probe::worst(nodes[i].checks))
+                                     : check == nullptr ? page::Cell("–")
+                                                        : level_cell(check->level));
       }
-      out += std::string(line, 0, line.find_last_not_of(' ') + 1) + "\n";
     }
+    const auto lines = page::text_lines(part, {.color = style.color});
+    out += (first == 0 ? "" : "\n") + join(lines, "\n") + "\n";
     first = last;
   }
   return out;
@@ -135,10 +136,7 @@ std::string one_host(const NodeChecks& node, const PreflightStyle& style) {
 }  // namespace
 
 std::string level_text(Level level, bool color) {
-  std::string text(to_text(level));
-  if (!color) return text;
-  const char* code = level == Level::pass ? "32" : level == Level::warn ? "33" : "31";
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  return page::paint(color, color_of(level), to_text(level));
 }
 
 std::string render_checks(const std::vector<NodeChecks>& nodes, const PreflightStyle& style) {

@@ -4,7 +4,6 @@
 #include "demo.h"
 #include "golden.h"
 #include "report/junit.h"
-#include "report/markup.h"
 #include "temporary_folder.h"
 
 namespace assay::report {
@@ -12,13 +11,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-TEST(Markup, EscapesAndCleans) {
-  EXPECT_EQ(escape_markup("<a href=\"x\">'&'"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;");
-  EXPECT_EQ(escape_markup(std::string_view("a\0b\x01\x1b[31mc", 10)), "abc");
-  EXPECT_EQ(escape_markup("\xEF\xBF\xBE\xEF\xBF\xBF"), "\xEF\xBF\xBD\xEF\xBF\xBD");
-  EXPECT_EQ(escape_markup("\xff"), "\xEF\xBF\xBD");
-}
 
 TEST(Junit, MatchesTheGoldenFile) {
   expect_golden(render_junit(demo_result()), "demo.junit.xml");

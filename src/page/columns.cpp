@@ -1,11 +1,11 @@
-#include "report/columns.h"
+#include "page/columns.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
 
-namespace assay::report {
+namespace assay::page {
 
 namespace {
 
@@ -143,4 +143,4 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   return lines;
 }
 
-}  // namespace assay::report
+}  // namespace assay::page

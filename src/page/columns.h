@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay::report {
+namespace assay::page {
 
 /// Terminal columns of UTF-8 text: wide characters (CJK, emoji) take two, combining marks none.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
@@ -24,4 +24,4 @@ namespace assay::report {
 /// Lines of at most `columns` columns, broken at blanks; a longer word is broken where it must be.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 
-}  // namespace assay::report
+}  // namespace assay::page

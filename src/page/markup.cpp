@@ -1,8 +1,8 @@
-#include "report/markup.h"
+#include "page/markup.h"
 
 #include "core/text.h"
 
-namespace assay::report {
+namespace assay::page {
 
 std::string escape_markup(std::string_view raw) {
   const std::string text = printable(raw);
@@ -42,4 +42,4 @@ std::string escape_markup(std::string_view raw) {
   return out;
 }
 
-}  // namespace assay::report
+}  // namespace assay::page
