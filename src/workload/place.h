@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace assay::train {
+namespace assay::workload {
 
 /// This process's place among the ranks, from the environment that torchrun, srun and Assay set:
 /// RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT. Without RANK and WORLD_SIZE: alone.
@@ -24,4 +24,4 @@ struct Place {
 /// Throws Error of kind usage when the variables make no sense: which one, what it holds.
 [[nodiscard]] Place place_from_environment();
 
-}  // namespace assay::train
+}  // namespace assay::workload

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "core/time.h"
-#include "gemm.h"
+#include "micro/gemm.h"
+#include "micro/workloads.h"
 #include "perflog/writer.h"
-#include "workloads.h"
+#include "workload/runtime.h"
 
 namespace assay::micro {
 namespace {
@@ -29,14 +30,18 @@ struct MatmulSettings {
   std::size_t threads;
   std::int64_t seed;
 
-  explicit MatmulSettings(Config& config)
-      : size(static_cast<std::size_t>(config.integer("size", 512, 1, kMaxSize))),
-        steps(config.integer("steps", 0, 0, 1'000'000'000)),
-        min_seconds(config.number("min_seconds", 5, 0, 1e7)),
-        threads(static_cast<std::size_t>(config.integer("threads", 1, 1, 1024))),
-        seed(config.integer("seed", 1, 0, 9'007'199'254'740'992)) {
-    static_cast<void>(config.choice("dtype", "f32", {"f32"}));
-    config.reject_unknown();
+  explicit MatmulSettings(workload::Options& options)
+      : size(static_cast<std::size_t>(
+            options.integer("size", 512, 1, kMaxSize, "rows and columns"))),
+        steps(
+            options.integer("steps", 0, 0, 1'000'000'000, "0 is as many as fit in `min_seconds`")),
+        min_seconds(
+            options.number("min_seconds", 5, 0, 1e7, "without `steps`: how long it measures")),
+        threads(
+            static_cast<std::size_t>(options.integer("threads", 1, 1, 1024, "threads of a rank"))),
+        seed(options.integer("seed", 1, 0, 9'007'199'254'740'992, "of the matrices")) {
+    static_cast<void>(options.choice("dtype", "f32", {"f32"}, "type of the entries"));
+    options.reject_unknown();
   }
 };
 
@@ -160,12 +165,8 @@ class Team {
   std::vector<std::jthread> helpers_;
 };
 
-}  // namespace
-
-int run_matmul(Config& config, const Place& place) {
-  const MatmulSettings settings(config);
+int run_matmul(const MatmulSettings& settings, const workload::Place& place, perflog::Writer& log) {
   const std::int64_t begin = mono_now_ns();
-  perflog::Writer log(stdout, place.rank);
   log.init_start();
   Problem problem(settings.size, static_cast<std::uint64_t>(settings.seed) +
                                      static_cast<std::uint64_t>(place.rank));
@@ -184,7 +185,7 @@ int run_matmul(Config& config, const Place& place) {
   double compute = 0;
   double largest = 0;
   std::int64_t done = 0;
-  while (stop_signal() == 0) {
+  while (workload::stop_signal() == 0) {
     if (settings.steps > 0
             ? done >= settings.steps
             : done > 0 && seconds(Nanoseconds(mono_now_ns() - start)) >= settings.min_seconds)
@@ -212,7 +213,7 @@ int run_matmul(Config& config, const Place& place) {
   }
   const std::int64_t end = mono_now_ns();
   log.train_end();
-  if (stop_signal() == 0)
+  if (workload::stop_signal() == 0)
     log.finished({{"e2e_time", seconds(Nanoseconds(end - begin))},
                   {"train_time", seconds(Nanoseconds(end - start))},
                   {"pure_training_computing_time", compute},
@@ -221,7 +222,17 @@ int run_matmul(Config& config, const Place& place) {
                   {"peak_flops", peak},
                   {"kernel", team.kernel()},
                   {"world_size", place.world_size}});
-  return exit_code(log);
+  return workload::exit_code(log);
+}
+
+}  // namespace
+
+workload::Workload matmul_workload() {
+  return workload::single_workload("matmul", run_matmul);
+}
+
+std::vector<workload::Workload> workloads() {
+  return {null_workload(), matmul_workload()};
 }
 
 }  // namespace assay::micro

@@ -5,10 +5,21 @@
 
 namespace assay::train {
 
-int run_membw(Options& options, const Place& place, perflog::Writer& log) {
-  const double megabytes = options.number("megabytes", 256, 1, 1 << 20);
-  Session session(options, place, log);
-  options.reject_unknown();
+namespace {
+
+struct MembwSettings {
+  double megabytes;
+  SessionSettings session;
+
+  explicit MembwSettings(workload::Options& options)
+      : megabytes(options.number("megabytes", 256, 1, 1 << 20, "of each array")), session(options) {
+    options.reject_unknown();
+  }
+};
+
+int run_membw(const MembwSettings& settings, const workload::Place& place, perflog::Writer& log) {
+  const double megabytes = settings.megabytes;
+  Session session(settings.session, place, log);
   session.require_memory(3 * megabytes * 1e6);
   const auto count = static_cast<std::int64_t>(megabytes * 1e6 / sizeof(float));
   const auto kind = torch::TensorOptions(torch::kFloat).device(session.device());
@@ -43,6 +54,12 @@ int run_membw(Options& options, const Place& place, perflog::Writer& log) {
   session.result("best_bytes_per_s", best);
   session.result("megabytes", megabytes);
   return session.finish();
+}
+
+}  // namespace
+
+workload::Workload membw_workload() {
+  return workload::single_workload("membw", run_membw);
 }
 
 }  // namespace assay::train

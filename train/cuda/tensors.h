@@ -2,8 +2,8 @@
 
 #include <ATen/cuda/CUDAContext.h>
 
+#include "train/base/torch.h"
 #include "train/cuda/types.h"
-#include "train/torch.h"
 
 namespace assay::train::cuda {
 

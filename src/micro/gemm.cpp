@@ -1,4 +1,4 @@
-#include "gemm.h"
+#include "micro/gemm.h"
 
 #include <algorithm>
 #include <cstring>

@@ -34,15 +34,25 @@ void check(const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& 
                 {}, "this device computes wrongly; test it and its memory");
 }
 
-}  // namespace
+struct GemmSettings {
+  std::string dtype;
+  std::int64_t size;
+  std::int64_t seed;
+  SessionSettings session;
 
-int run_gemm(Options& options, const Place& place, perflog::Writer& log) {
-  const std::string dtype =
-      options.choice("dtype", "fp32", {"fp32", "tf32", "bf16", "fp16", "fp64"});
-  const std::int64_t size = options.integer("size", 1024, 8, 65536);
-  const std::int64_t seed = options.integer("seed", 1, 0, 1'000'000'000);
-  Session session(options, place, log);
-  options.reject_unknown();
+  explicit GemmSettings(workload::Options& options)
+      : dtype(options.choice("dtype", "fp32", {"fp32", "tf32", "bf16", "fp16", "fp64"},
+                             "type of the entries")),
+        size(options.integer("size", 1024, 8, 65536, "rows and columns")),
+        seed(options.integer("seed", 1, 0, 1'000'000'000, "of the matrices")),
+        session(options) {
+    options.reject_unknown();
+  }
+};
+
+int run_gemm(const GemmSettings& settings, const workload::Place& place, perflog::Writer& log) {
+  const auto& [dtype, size, seed, shared] = settings;
+  Session session(shared, place, log);
   const torch::Device device = session.device();
   if (device.is_cpu() && (dtype == "tf32" || dtype == "fp16"))
     throw Error(ErrorKind::config, "the CPU has no matrix products in " + dtype, "dtype",
@@ -77,6 +87,12 @@ int run_gemm(Options& options, const Place& place, perflog::Writer& log) {
   session.result("mean_flops", rate.mean * work.flops);
   session.result("size", n);
   return session.finish();
+}
+
+}  // namespace
+
+workload::Workload gemm_workload() {
+  return workload::single_workload("gemm", run_gemm);
 }
 
 }  // namespace assay::train

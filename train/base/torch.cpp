@@ -1,4 +1,4 @@
-#include "train/torch.h"
+#include "train/base/torch.h"
 
 #include <string_view>
 

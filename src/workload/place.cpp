@@ -1,4 +1,4 @@
-#include "train/parallel/place.h"
+#include "workload/place.h"
 
 #include <charconv>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/text.h"
 
-namespace assay::train {
+namespace assay::workload {
 namespace {
 
 std::optional<std::string> variable(const char* name) {
@@ -55,4 +55,4 @@ Place place_from_environment() {
   return place;
 }
 
-}  // namespace assay::train
+}  // namespace assay::workload

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gemm.h"
+#include "micro/gemm.h"
 
 namespace assay::micro {
 namespace {

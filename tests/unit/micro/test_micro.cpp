@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect.h"
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "perflog/finished.h"
+#include "unit/perflog/collect.h"
 
 namespace assay::perflog {
 namespace {
@@ -135,9 +135,9 @@ TEST_F(Micro, SaysWhatIsWrongWithTheConfiguration) {
   EXPECT_THAT(error("null", R"({"stepss": 5})"), HasSubstr("did you mean 'steps'"));
   EXPECT_THAT(error("null", R"({"steps": "5"})"), HasSubstr("'steps' must be a whole number"));
   EXPECT_THAT(error("null", R"({"steps": 1.5})"), HasSubstr("config.json"));
-  EXPECT_THAT(error("null", R"({"jitter": 2})"), HasSubstr("from 0 to 1, not 2"));
+  EXPECT_THAT(error("null", R"({"jitter": 2})"), HasSubstr("from 0 to 1"));
   EXPECT_THAT(error("null", R"({"step_ms": true})"), HasSubstr("'step_ms' must be a number"));
-  EXPECT_THAT(error("null", R"([1])"), HasSubstr("not an object"));
+  EXPECT_THAT(error("null", R"([1])"), HasSubstr("not a mapping"));
   EXPECT_THAT(error("null", R"({"steps": )"), HasSubstr("config.json"));
   EXPECT_THAT(error("matmul", R"({"size": 0})"), HasSubstr("'size'"));
   EXPECT_THAT(error("matmul", R"({"dtype": "f64"})"), HasSubstr("f32"));
