@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/option_sets.h"
 #include "catalog/rule.h"
 #include "catalog/settings.h"
 #include "config/node.h"
@@ -61,10 +62,11 @@ struct ConfigOverride {
 struct Workload {
   std::string name;  ///< "matmul"; also the file's name
   std::string description;
-  std::vector<std::string> frameworks;    ///< without versions; the first is the default
-  std::vector<std::string> command;       ///< argv, with placeholders
-  std::string launch = "per-rank";        ///< per-rank, per-node or head
-  config::Node config;                    ///< defaults; a mapping. They give each key its type
+  std::vector<std::string> frameworks;  ///< without versions; the first is the default
+  std::vector<std::string> command;     ///< argv, with placeholders
+  std::string launch = "per-rank";      ///< per-rank, per-node or head
+  /// Defaults: those of its `options`, and over them its own. They give each key its type.
+  config::Node config;
   std::vector<std::string> fixed;         ///< config keys that nothing may change
   std::vector<std::string> data_keys;     ///< config keys that are paths of data on every node
   std::vector<ConfigOverride> overrides;  ///< in file order
@@ -90,7 +92,8 @@ struct Catalog {
   [[nodiscard]] std::vector<std::string> workload_names() const;
 };
 
-/// Reads vendors/*.yaml, workloads/*.yaml and rules/*.yaml of `conf_dir`. Throws Error of kind
+/// Reads vendors/*.yaml, options/*.yaml (where there are any), workloads/*.yaml and rules/*.yaml of
+/// `conf_dir`. Throws Error of kind
 /// config for the first thing that is wrong.
 [[nodiscard]] Catalog load_catalog(const std::filesystem::path& conf_dir);
 
@@ -103,7 +106,8 @@ struct Catalog {
 
 // One file each; `display` as in config::load_yaml.
 [[nodiscard]] Vendor load_vendor(const std::filesystem::path& path, const std::string& display);
-[[nodiscard]] Workload load_workload(const std::filesystem::path& path, const std::string& display);
+[[nodiscard]] Workload load_workload(const std::filesystem::path& path, const std::string& display,
+                                     const OptionSets& options);
 [[nodiscard]] std::vector<Rule> load_rules(const std::filesystem::path& path,
                                            const std::string& display);
 

@@ -45,7 +45,7 @@ TEST(Workloads, NullAndMatmulAreShipped) {
   const Workload* matmul = catalog.find_workload("matmul");
   ASSERT_NE(matmul, nullptr);
   EXPECT_EQ(dump_line(matmul->config.json()),
-            R"({"size":512,"steps":0,"min_seconds":5.0,"threads":1,"seed":1})");
+            R"({"size":512,"steps":0,"min_seconds":5.0,"threads":1,"seed":1,"dtype":"f32"})");
 }
 
 TEST_F(ConfDir, ListsAreSortedByName) {
@@ -107,6 +107,43 @@ TEST_F(ConfDir, OverridesAndFixedKeysMustNameConfigKeys) {
 TEST_F(ConfDir, ConfigKeyNeedsADefault) {
   write("workloads/w.yaml", "name: w\nframeworks: [native]\ncommand: [x]\nconfig: {size: ~}\n");
   EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("'size' needs a default"));
+}
+
+class Options : public ConfDir {
+ protected:
+  void SetUp() override {
+    ConfDir::SetUp();
+    fs::create_directories(dir_ / "conf/options");
+    write("options/trainer.yaml",
+          "image:\n  options: {size: 32, rate: 0.1}\n"
+          "  workloads: {small: {}, large: {size: 224}}\n");
+  }
+  std::string error_with(const std::string& rest) {
+    write("workloads/w.yaml", kHead + rest);
+    return error_of([&] { return load(); });
+  }
+  const std::string kHead = "name: w\nframeworks: [native]\ncommand: [x]\n";
+};
+
+TEST_F(Options, OfAProgramAreTheDefaultsUnderAWorkloadsOwn) {
+  write("workloads/w.yaml", kHead + "options: large\nconfig: {rate: 0.5}\n");
+  EXPECT_EQ(dump_line(load().workloads.at(0).config.json()), R"({"size":224,"rate":0.5})");
+}
+
+TEST_F(Options, EachValueKnowsTheFileThatItIsFrom) {
+  write("workloads/w.yaml", kHead + "options: large\nconfig: {rate: 0.5}\n");
+  const config::Node config = load().workloads.at(0).config;
+  EXPECT_EQ(config.find("size")->origin(), "conf/options/trainer.yaml:3");
+  EXPECT_EQ(config.find("rate")->origin(), "conf/workloads/w.yaml:5");
+}
+
+TEST_F(Options, AreTheOnlyKeysOfAWorkloadThatNamesThem) {
+  EXPECT_THAT(error_with("options: small\nconfig: {sise: 1}\n"), HasSubstr("did you mean 'size'?"));
+  EXPECT_THAT(error_with("options: smal\n"), HasSubstr("did you mean 'small'?"));
+}
+
+TEST_F(Options, KeepTheirTypes) {
+  EXPECT_THAT(error_with("options: small\nconfig: {rate: 1}\n"), HasSubstr("'rate' is of another"));
 }
 
 TEST_F(ConfDir, SameRuleInTwoFilesIsRefused) {
