@@ -56,7 +56,7 @@ void list(const std::string& what) {
   if (what == "metrics") {
     for (const MetricInfo& metric : judge::metric_catalogue())
       rows.push_back(
-          {metric.name, metric.unit, std::string(to_string(metric.better)), metric.description});
+          {metric.name, metric.unit, std::string(to_text(metric.better)), metric.description});
     return print_table({"METRIC", "UNIT", "BETTER", "DESCRIPTION"}, rows);
   }
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -60,8 +59,7 @@ Json identity() {
   const std::string slurm_name = variable("SLURMD_NODENAME");
   put("host", slurm_name.empty() ? host_name() : slurm_name);
   put("home", variable("HOME"));
-  std::error_code ec;
-  put("bindir", std::filesystem::read_symlink("/proc/self/exe", ec).parent_path().string());
+  put("bindir", program_folder().string());
   put("address", own_address());
   put("boot_id", std::string(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id"))));
   put("job", variable("SLURM_JOB_ID"));

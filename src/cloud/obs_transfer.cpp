@@ -16,11 +16,11 @@
 #include "cloud/etag.h"
 #include "cloud/md5_lanes.h"
 #include "cloud/obs.h"
-#include "cloud/parallel.h"
 #include "cloud/service_error.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/parallel.h"
 
 namespace assay::cloud {
 

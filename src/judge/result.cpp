@@ -3,29 +3,11 @@
 namespace assay::judge {
 
 std::string_view to_string(Validity validity) noexcept {
-  switch (validity) {
-    case Validity::valid:
-      return "VALID";
-    case Validity::invalid:
-      return "INVALID";
-    case Validity::incomplete:
-      break;
-  }
-  return "INCOMPLETE";
+  return to_text(validity);
 }
 
 std::string_view to_string(Severity severity) noexcept {
-  switch (severity) {
-    case Severity::note:
-      return "note";
-    case Severity::warning:
-      return "warning";
-    case Severity::incomplete:
-      return "incomplete";
-    case Severity::invalid:
-      break;
-  }
-  return "invalid";
+  return to_text(severity);
 }
 
 }  // namespace assay::judge

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
 #include "core/round_status.h"
@@ -13,9 +14,21 @@
 namespace assay::judge {
 
 enum class Validity { valid, invalid, incomplete };
+
+constexpr auto enum_names(Validity /*validity*/) {
+  using enum Validity;
+  return std::to_array<EnumName<Validity>>(
+      {{valid, "VALID"}, {invalid, "INVALID"}, {incomplete, "INCOMPLETE"}});
+}
 [[nodiscard]] std::string_view to_string(Validity validity) noexcept;  ///< "VALID" …
 
 enum class Severity { note, warning, incomplete, invalid };
+
+constexpr auto enum_names(Severity /*severity*/) {
+  using enum Severity;
+  return std::to_array<EnumName<Severity>>(
+      {{note, "note"}, {warning, "warning"}, {incomplete, "incomplete"}, {invalid, "invalid"}});
+}
 [[nodiscard]] std::string_view to_string(Severity severity) noexcept;
 
 /// What a rule found, and what to do about it.

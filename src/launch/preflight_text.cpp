@@ -135,7 +135,7 @@ std::string one_host(const NodeChecks& node, const PreflightStyle& style) {
 }  // namespace
 
 std::string level_text(Level level, bool color) {
-  std::string text(probe::to_string(level));
+  std::string text(to_text(level));
   if (!color) return text;
   const char* code = level == Level::pass ? "32" : level == Level::warn ? "33" : "31";
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
@@ -159,7 +159,7 @@ Json to_json(const std::vector<NodeChecks>& nodes) {
   for (const NodeChecks& node : nodes) {
     Json entry{{"node", node.node},
                {"host", node.host},
-               {"level", probe::to_string(probe::worst(node.checks))}};
+               {"level", to_text(probe::worst(node.checks))}};
     if (node.clock) entry["clock"] = to_json(*node.clock);
     entry["checks"] = Json::array();
     for (const Check& check : node.checks) entry["checks"].push_back(probe::to_json(check));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/json.h"
 #include "core/time.h"
 
@@ -14,8 +15,10 @@ namespace assay::probe {
 
 enum class Level { pass, warn, fail };
 
-/// "PASS", "WARN", "FAIL".
-[[nodiscard]] std::string_view to_string(Level level) noexcept;
+constexpr auto enum_names(Level /*value*/) {
+  using enum Level;
+  return std::to_array<EnumName<Level>>({{pass, "PASS"}, {warn, "WARN"}, {fail, "FAIL"}});
+}
 
 /// One question asked of the machine.
 struct Check {

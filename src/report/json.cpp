@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/json_access.h"
 
 namespace assay::report {
 
@@ -51,7 +52,7 @@ Json metrics_to_json(const std::vector<Metric>& metrics) {
     if (!std::isfinite(metric.value) || json.contains(metric.info.name)) continue;
     Json entry = {{"value", metric.value},
                   {"unit", metric.info.unit},
-                  {"better", to_string(metric.info.better)},
+                  {"better", to_text(metric.info.better)},
                   {"origin", metric.origin}};
     put_text(entry, "note", metric.note);
     put_text(entry, "description", metric.info.description);
@@ -109,7 +110,7 @@ Json summary_to_json(const std::vector<Summary>& summaries) {
         !std::isfinite(summary.min) || !std::isfinite(summary.max) ||
         json.contains(summary.info.name))
       continue;
-    Json entry = {{"unit", summary.info.unit}, {"better", to_string(summary.info.better)},
+    Json entry = {{"unit", summary.info.unit}, {"better", to_text(summary.info.better)},
                   {"origin", summary.origin},  {"n", summary.n},
                   {"median", summary.median},  {"mean", summary.mean},
                   {"min", summary.min},        {"max", summary.max}};
@@ -142,198 +143,112 @@ Json case_to_json(const CaseResult& result) {
   return json;
 }
 
-// Reads fields of one object; every failure names the path of the field.
-class Reader {
- public:
-  Reader(const Json& json, std::string path, const std::string& where)
-      : json_(json), path_(std::move(path)), where_(where) {
-    if (!json_.is_object()) fail("is not an object");
-  }
+constexpr const char* kResultAdvice =
+    "'assay report RUN' writes result.json again from the evidence";
 
-  [[nodiscard]] const Json& at(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) fail("has no '" + std::string(key) + "'");
-    return *found;
-  }
-
-  template <typename T>
-  [[nodiscard]] T get(const char* key) const {
-    return convert<T>(at(key), key);
-  }
-
-  template <typename T>
-  [[nodiscard]] T get_or(const char* key, T fallback) const {
-    const auto found = json_.find(key);
-    return found == json_.end() || found->is_null() ? std::move(fallback) : convert<T>(*found, key);
-  }
-
-  [[nodiscard]] std::optional<double> number_if(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) return std::nullopt;
-    return convert<double>(*found, key);
-  }
-
-  /// Calls `read(Reader)` for every element of the array `key`.
-  template <typename Read>
-  void each(const char* key, Read read) const {
-    const Json& array = at(key);
-    if (!array.is_array()) fail("'" + std::string(key) + "' is not an array");
-    for (std::size_t i = 0; i < array.size(); ++i)
-      read(Reader(array[i], path_ + "/" + key + "/" + std::to_string(i), where_));
-  }
-
-  /// Calls `read(name, Reader)` for every member of the object `key`.
-  template <typename Read>
-  void each_member(const char* key, Read read) const {
-    const Json& object = at(key);
-    if (!object.is_object()) fail("'" + std::string(key) + "' is not an object");
-    for (const auto& [name, value] : object.items())
-      read(name, Reader(value, path_ + "/" + key + "/" + name, where_));
-  }
-
-  template <typename Enum, std::size_t N>
-  [[nodiscard]] Enum one_of(const char* key, const std::array<Enum, N>& values) const {
-    const auto text = get<std::string>(key);
-    for (const Enum value : values)
-      if (text == to_string(value)) return value;
-    fail("'" + std::string(key) + "' is '" + text + "', which is not one of its values");
-  }
-
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw Error(ErrorKind::config, (path_.empty() ? "the result" : path_) + " " + problem, where_,
-                "'assay report RUN' writes result.json again from the evidence");
-  }
-
- private:
-  template <typename T>
-  [[nodiscard]] T convert(const Json& value, const char* key) const {
-    bool fits = false;
-    if constexpr (std::is_same_v<T, std::string>)
-      fits = value.is_string();
-    else if constexpr (std::is_floating_point_v<T>)
-      fits = value.is_number();
-    else if constexpr (std::is_unsigned_v<T>)
-      fits = value.is_number_unsigned();
-    else
-      fits = value.is_number_integer();
-    if (!fits) fail("'" + std::string(key) + "' has the wrong type");
-    return value.get<T>();
-  }
-
-  const Json& json_;
-  std::string path_;
-  const std::string& where_;
-};
-
-constexpr std::array kValidities{Validity::valid, Validity::invalid, Validity::incomplete};
-constexpr std::array kSeverities{Severity::note, Severity::warning, Severity::incomplete,
-                                 Severity::invalid};
-constexpr std::array kBetter{Better::higher, Better::lower, Better::neither};
-
-std::vector<Finding> findings_from(const Reader& reader) {
+std::vector<Finding> findings_from(const JsonReader& reader) {
   std::vector<Finding> findings;
-  reader.each("findings", [&](const Reader& item) {
-    findings.push_back({.rule = item.get<std::string>("rule"),
-                        .severity = item.one_of("severity", kSeverities),
-                        .reason = item.get<std::string>("reason"),
-                        .advice = item.get<std::string>("advice"),
-                        .where = item.get_or<std::string>("where", ""),
-                        .quote = item.get_or<std::vector<std::string>>("quote", {})});
+  reader.each("findings", [&](const JsonReader& item) {
+    findings.push_back(
+        {.rule = item.text("rule"),
+         .severity = item.choice<Severity>("severity"),
+         .reason = item.text("reason"),
+         .advice = item.text("advice"),
+         .where = item.text_or_empty("where"),
+         .quote = item.has("quote") ? item.texts("quote") : std::vector<std::string>{}});
   });
   return findings;
 }
 
-MetricInfo info_from(const std::string& name, const Reader& reader) {
+MetricInfo info_from(const std::string& name, const JsonReader& reader) {
   return {.name = name,
-          .unit = reader.get<std::string>("unit"),
-          .better = reader.one_of("better", kBetter),
-          .description = reader.get_or<std::string>("description", "")};
+          .unit = reader.text("unit"),
+          .better = reader.choice<Better>("better"),
+          .description = reader.text_or_empty("description")};
 }
 
-RankResult rank_from(const Reader& reader) {
+RankResult rank_from(const JsonReader& reader) {
   RankResult rank;
-  rank.rank = reader.get<int>("rank");
-  rank.node = reader.get<int>("node");
-  rank.local_rank = reader.get<int>("local_rank");
-  rank.host = reader.get<std::string>("host");
-  if (const Json& exit = reader.at("exit"); !exit.is_null()) {
-    const Reader status(exit, "exit of rank " + std::to_string(rank.rank), "result.json");
+  rank.rank = reader.integer("rank");
+  rank.node = reader.integer("node");
+  rank.local_rank = reader.integer("local_rank");
+  rank.host = reader.text("host");
+  if (!reader.at("exit").is_null()) {
+    const JsonReader status = reader.fields("exit");
     rank.exit.emplace();
-    if (exit.contains("code")) rank.exit->code = status.get<int>("code");
-    if (exit.contains("signal")) rank.exit->signal = status.get<int>("signal");
+    if (status.has("code")) rank.exit->code = status.integer("code");
+    if (status.has("signal")) rank.exit->signal = status.integer("signal");
   }
-  rank.ended_by = reader.get<std::string>("ended_by");
-  rank.log = reader.get<std::string>("log");
-  rank.steps = reader.get<std::int64_t>("steps");
-  rank.samples = reader.get<double>("samples");
+  rank.ended_by = reader.text("ended_by");
+  rank.log = reader.text("log");
+  rank.steps = reader.integer<std::int64_t>("steps");
+  rank.samples = reader.number("samples");
   rank.mean_step_s = reader.number_if("mean_step_s");
   rank.mean_own_s = reader.number_if("mean_own_s");
   rank.relative_speed = reader.number_if("relative_speed");
-  rank.malformed_lines = reader.get<std::uint64_t>("malformed_lines");
-  rank.dropped_bytes = reader.get<std::uint64_t>("dropped_bytes");
+  rank.malformed_lines = reader.integer<std::uint64_t>("malformed_lines");
+  rank.dropped_bytes = reader.integer<std::uint64_t>("dropped_bytes");
   return rank;
 }
 
-RoundResult round_from(const Reader& reader) {
+RoundResult round_from(const JsonReader& reader) {
   RoundResult round;
-  round.round = reader.get<int>("round");
-  const auto status = parse_enum<RoundStatus>(reader.get<std::string>("status"));
-  if (!status) reader.fail("has a 'status' that is not one of its values");
-  round.status = *status;
-  round.validity = reader.one_of("validity", kValidities);
-  round.reason = reader.get<std::string>("reason");
-  round.started = reader.get<std::string>("started");
-  round.ended = reader.get<std::string>("ended");
-  reader.each_member("metrics", [&](const std::string& name, const Reader& item) {
+  round.round = reader.integer("round");
+  round.status = reader.choice<RoundStatus>("status");
+  round.validity = reader.choice<Validity>("validity");
+  round.reason = reader.text("reason");
+  round.started = reader.text("started");
+  round.ended = reader.text("ended");
+  reader.each_member("metrics", [&](const std::string& name, const JsonReader& item) {
     round.metrics.push_back({.info = info_from(name, item),
-                             .value = item.get<double>("value"),
-                             .origin = item.get<std::string>("origin"),
-                             .note = item.get_or<std::string>("note", "")});
+                             .value = item.number("value"),
+                             .origin = item.text("origin"),
+                             .note = item.text_or_empty("note")});
   });
   round.findings = findings_from(reader);
-  reader.each("phases", [&](const Reader& item) {
-    round.phases.push_back({.name = item.get<std::string>("name"),
-                            .start_s = item.get<double>("start_s"),
-                            .end_s = item.get<double>("end_s")});
+  reader.each("phases", [&](const JsonReader& item) {
+    round.phases.push_back({.name = item.text("name"),
+                            .start_s = item.number("start_s"),
+                            .end_s = item.number("end_s")});
   });
-  reader.each("ranks", [&](const Reader& item) { round.ranks.push_back(rank_from(item)); });
+  reader.each("ranks", [&](const JsonReader& item) { round.ranks.push_back(rank_from(item)); });
   return round;
 }
 
-Summary summary_from(const std::string& name, const Reader& reader) {
+Summary summary_from(const std::string& name, const JsonReader& reader) {
   Summary summary;
   summary.info = info_from(name, reader);
-  summary.origin = reader.get<std::string>("origin");
-  summary.n = reader.get<int>("n");
-  summary.median = reader.get<double>("median");
-  summary.mean = reader.get<double>("mean");
-  summary.min = reader.get<double>("min");
-  summary.max = reader.get<double>("max");
+  summary.origin = reader.text("origin");
+  summary.n = reader.integer("n");
+  summary.median = reader.number("median");
+  summary.mean = reader.number("mean");
+  summary.min = reader.number("min");
+  summary.max = reader.number("max");
   summary.stddev = reader.number_if("stddev");
   summary.cv = reader.number_if("cv");
   summary.ci95_low = reader.number_if("ci95_low");
   summary.ci95_high = reader.number_if("ci95_high");
   summary.olympic_mean = reader.number_if("olympic_mean");
-  summary.note = reader.get_or<std::string>("note", "");
+  summary.note = reader.text_or_empty("note");
   return summary;
 }
 
-CaseResult case_from(const Reader& reader) {
+CaseResult case_from(const JsonReader& reader) {
   CaseResult result;
-  result.name = reader.get<std::string>("name");
-  result.model = reader.get<std::string>("model");
-  result.framework = reader.get<std::string>("framework");
-  result.hardware = reader.get<std::string>("hardware");
-  result.nodes = reader.get<int>("nodes");
-  result.procs = reader.get<int>("procs");
-  result.repeats = reader.get<int>("repeats");
-  result.validity = reader.one_of("validity", kValidities);
-  result.headline = reader.get<std::string>("headline");
+  result.name = reader.text("name");
+  result.model = reader.text("model");
+  result.framework = reader.text("framework");
+  result.hardware = reader.text("hardware");
+  result.nodes = reader.integer("nodes");
+  result.procs = reader.integer("procs");
+  result.repeats = reader.integer("repeats");
+  result.validity = reader.choice<Validity>("validity");
+  result.headline = reader.text("headline");
   result.findings = findings_from(reader);
-  reader.each_member("summary", [&](const std::string& name, const Reader& item) {
+  reader.each_member("summary", [&](const std::string& name, const JsonReader& item) {
     result.summary.push_back(summary_from(name, item));
   });
-  reader.each("rounds", [&](const Reader& item) { result.rounds.push_back(round_from(item)); });
+  reader.each("rounds", [&](const JsonReader& item) { result.rounds.push_back(round_from(item)); });
   return result;
 }
 
@@ -352,18 +267,18 @@ Json result_to_json(const RunResult& result) {
 }
 
 RunResult result_from_json(const Json& json, const std::string& where) {
-  const Reader reader(json, "", where);
-  const int version = reader.get<int>("schema_version");
+  const JsonReader reader(json, where, kResultAdvice);
+  const int version = reader.integer("schema_version");
   if (version != RunResult::kSchemaVersion)
     throw Error(ErrorKind::config,
                 "the result has schema version " + std::to_string(version) +
                     ", and this Assay reads " + std::to_string(RunResult::kSchemaVersion),
                 where, "'assay report RUN' writes it again from the evidence");
   RunResult result;
-  result.run_id = reader.get<std::string>("run_id");
-  result.suite = reader.get<std::string>("suite");
-  result.validity = reader.one_of("validity", kValidities);
-  reader.each("cases", [&](const Reader& item) { result.cases.push_back(case_from(item)); });
+  result.run_id = reader.text("run_id");
+  result.suite = reader.text("suite");
+  result.validity = reader.choice<Validity>("validity");
+  reader.each("cases", [&](const JsonReader& item) { result.cases.push_back(case_from(item)); });
   result.system = reader.at("system");
   result.provenance = reader.at("provenance");
   return result;

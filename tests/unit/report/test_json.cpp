@@ -125,8 +125,8 @@ TEST(Json, MissingFieldIsNamed) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::config);
-    EXPECT_EQ(error.where(), "runs/x/result.json");
-    EXPECT_THAT(error.message(), HasSubstr("/cases/0/rounds/0 has no 'status'"));
+    EXPECT_EQ(error.where(), "runs/x/result.json: cases[0]: rounds[0]");
+    EXPECT_THAT(error.message(), HasSubstr("'status' is missing"));
   }
 }
 

@@ -1,0 +1,113 @@
+#include "core/process_tree.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/round_variable.h"
+
+namespace assay {
+
+namespace {
+
+std::vector<pid_t> all_pids() {
+  std::vector<pid_t> pids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
+  if (!proc) return pids;
+  while (const dirent* entry = ::readdir(proc.get())) {
+    const std::string_view name(entry->d_name);
+    pid_t pid = 0;
+    const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (ec == std::errc{} && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  return pids;
+}
+
+struct Stat {
+  char state = 0;
+  pid_t parent = 0;
+};
+
+std::optional<Stat> read_stat(pid_t pid) {
+  const std::string text = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
+  const auto close = text.rfind(')');  // the command name may hold anything, also ')'
+  if (close == std::string::npos || close + 4 >= text.size()) return std::nullopt;
+  Stat stat{text[close + 2], 0};
+  std::from_chars(text.data() + close + 4, text.data() + text.size(), stat.parent);
+  return stat;
+}
+
+bool dead(char state) {
+  return state == 'Z' || state == 'X' || state == 'x';
+}
+
+}  // namespace
+
+std::vector<pid_t> descendants(pid_t root) {
+  std::multimap<pid_t, pid_t> children;
+  std::set<pid_t> zombies;
+  for (const pid_t pid : all_pids()) {
+    const auto stat = read_stat(pid);
+    if (!stat) continue;
+    children.emplace(stat->parent, pid);
+    if (dead(stat->state)) zombies.insert(pid);
+  }
+  std::vector<pid_t> found;
+  std::vector<pid_t> todo{root};
+  while (!todo.empty()) {
+    const pid_t parent = todo.back();
+    todo.pop_back();
+    const auto [first, last] = children.equal_range(parent);
+    for (auto it = first; it != last; ++it) {
+      if (!zombies.contains(it->second)) found.push_back(it->second);
+      todo.push_back(it->second);
+    }
+  }
+  return found;
+}
+
+std::vector<pid_t> processes_of_round(std::string_view round_id) {
+  std::string needle(kRoundVariable);
+  needle += "=";
+  needle += round_id;
+  needle += '\0';
+  std::vector<pid_t> found;
+  for (const pid_t pid : all_pids()) {
+    if (pid == ::getpid()) continue;
+    const std::string environment = read_file_or_empty("/proc/" + std::to_string(pid) + "/environ");
+    const auto at = environment.find(needle);
+    const bool carries = at == 0 || (at != std::string::npos && environment[at - 1] == '\0');
+    if (carries && !dead(process_state(pid))) found.push_back(pid);
+  }
+  return found;
+}
+
+char process_state(pid_t pid) {
+  const auto stat = read_stat(pid);
+  return stat ? stat->state : '\0';
+}
+
+int sweep_round(std::string_view round_id, int attempts) {
+  std::set<pid_t> killed;
+  for (int i = 0; i < attempts; ++i) {
+    const std::vector<pid_t> left = processes_of_round(round_id);
+    if (left.empty()) break;
+    for (const pid_t pid : left) {
+      if (::kill(pid, SIGKILL) == 0) killed.insert(pid);
+    }
+    ::poll(nullptr, 0, 20);  // a killed process needs a moment to leave /proc
+  }
+  return static_cast<int>(killed.size());
+}
+
+}  // namespace assay

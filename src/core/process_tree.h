@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace assay {
+
+/// All living descendants of `root` (children first met first), read from /proc; zombies are left
+/// out.
+[[nodiscard]] std::vector<pid_t> descendants(pid_t root);
+
+/// All living processes whose environment holds ASSAY_ROUND_ID=`round_id`, but not the caller:
+/// also those that were re-parented or started a session of their own.
+[[nodiscard]] std::vector<pid_t> processes_of_round(std::string_view round_id);
+
+/// State letter of /proc/PID/stat ('R', 'S', 'D', 'T', 'Z' …), or 0 when it is gone.
+[[nodiscard]] char process_state(pid_t pid);
+
+/// Kills the processes of a round whose agent is gone: SIGKILL until none is left, at most
+/// `attempts` sweeps. Gives the number of processes that were killed.
+int sweep_round(std::string_view round_id, int attempts = 20);
+
+}  // namespace assay
