@@ -25,7 +25,7 @@ declare -A may_use=(
   [http]="core"
   [cloud]="core http"
   [aisbench]="core"
-  [emulator]="core agent http cloud"
+  [emulator]="core http cloud"
   [serve]="core http judge plan report store"
 )
 

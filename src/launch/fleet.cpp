@@ -234,7 +234,7 @@ void Fleet::sweep(int node, const std::string& round_id,
                  run_process(
                      launcher_.agent_command(host, identity(node), args), "host " + host, {},
                      [](std::string_view) {}, kSweepLimit),
-                 [this](const std::exception_ptr&, const ProcessResult&) {
+                 [this](const std::exception_ptr&, const CommandResult&) {
                    // A host that cannot be reached cannot be swept; its agent ends by itself.
                    --sweeping_;
                    changed_.cancel();
