@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -14,10 +13,11 @@
 
 #include "agent/agent.h"
 #include "agent/node_files.h"
-#include "agent/process_tree.h"
 #include "agent/side_jobs.h"
 #include "core/error.h"
+#include "core/host.h"
 #include "core/json.h"
+#include "core/process_tree.h"
 #include "core/version.h"
 
 namespace {
@@ -49,9 +49,8 @@ int serve(int node) {
   asio::io_context loop(1);
   assay::agent::Agent agent(loop, node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
   agent.start();
-  std::error_code ec;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
-  if (!ec) (void)assay::agent::prune_programs(program.parent_path(), kProgramsUnusedFor);
+  if (const auto folder = assay::program_folder(); !folder.empty())
+    (void)assay::agent::prune_programs(folder, kProgramsUnusedFor);
   loop.run();
   // A command that hangs (a driver's, say) is not waited for: it dies with this process.
   if (agent.busy()) ::_exit(0);
@@ -70,7 +69,7 @@ int main(int argc, char** argv) {
     if (command == "--until" && argc == 3)
       return assay::agent::run_until_one_succeeds(assay::parse_json(argv[2], "--until"));
     if (command == "--sweep" && argc >= 3) {
-      fmt::print("{}\n", assay::agent::sweep_round(argv[2]));
+      fmt::print("{}\n", assay::sweep_round(argv[2]));
       assay::agent::run_cleanups({argv + 3, argv + argc});
       return 0;
     }

@@ -54,7 +54,7 @@ std::vector<HostSlots> from_suite(const HostfileOptions& options, HostfileForm f
 }
 
 int run(const HostfileOptions& options) {
-  const HostfileForm form = *rendezvous::parse_hostfile_form(options.form);
+  const HostfileForm form = *parse_enum<HostfileForm>(options.form);
   std::vector<HostSlots> hosts;
   if (!options.check.empty()) {
     hosts = rendezvous::parse_hostfile(read_given_file(options.check), options.check, form);
@@ -106,7 +106,7 @@ void add_hostfile(CLI::App& app, Action& action) {
       ->add_option("--form", options->form,
                    "openmpi (host slots=n), mpich (host:n), horovod, or ib (ib_config: the hosts' "
                    "InfiniBand names)")
-      ->check(CLI::IsMember(rendezvous::hostfile_form_names()));
+      ->check(CLI::IsMember(enum_texts<HostfileForm>()));
   auto* check = command
                     ->add_option("--check", options->check,
                                  "Check that a file is what the programs of the form read")

@@ -49,7 +49,7 @@ struct RanktableOptions {
 
 std::string summary(const RankTable& table, TableForm form) {
   const std::size_t devices = table.device_count();
-  return fmt::format("form {}, {} server{}, {} device{}, {}", to_string(form), table.servers.size(),
+  return fmt::format("form {}, {} server{}, {} device{}, {}", to_text(form), table.servers.size(),
                      table.servers.size() == 1 ? "" : "s", devices, devices == 1 ? "" : "s",
                      table.completed ? "completed" : "initializing");
 }
@@ -92,10 +92,10 @@ int check(const RanktableOptions& options) {
                 fmt::format("not a valid rank table: {} violation{}", count, count == 1 ? "" : "s"),
                 options.check, "docs/rendezvous.md has the rules");
   }
-  if (!options.form.empty() && options.form != to_string(reading.form))
+  if (!options.form.empty() && options.form != to_text(reading.form))
     throw Error(
         ErrorKind::config,
-        fmt::format("the table has the form {}, not {}", to_string(reading.form), options.form),
+        fmt::format("the table has the form {}, not {}", to_text(reading.form), options.form),
         options.check, "--convert writes it in another form");
   if (!reading.table.completed) not_ready(options.check);
   fmt::print("{}: valid: {}\n", options.check, summary(reading.table, reading.form));
@@ -120,10 +120,10 @@ int convert(const RanktableOptions& options) {
   rendezvous::require_readable(reading, options.convert);
   if (!reading.table.completed) not_ready(options.convert);
   print_findings(reading, options.convert);
-  const TableForm form = *rendezvous::parse_table_form(options.form);
+  const TableForm form = *parse_enum<TableForm>(options.form);
   for (const std::string& lost : rendezvous::lost_in(reading.table, form))
     fmt::print(stderr, "{}: note: the form {} has no {}; left out\n", options.convert,
-               to_string(form), lost);
+               to_text(form), lost);
   if (!options.board_id.empty()) reading.table.lab.board_id = options.board_id;
   write(reading.table, form, options, options.convert);
   return 0;
@@ -201,7 +201,7 @@ int make(const RanktableOptions& options) {
     servers[0].device_ips = rendezvous::query_hccn_tool(devices > 0 ? devices : 8);
   }
   if (devices == 0) devices = common_devices(servers);
-  if (!options.form.empty()) form = *rendezvous::parse_table_form(options.form);
+  if (!options.form.empty()) form = *parse_enum<TableForm>(options.form);
   if (options.status == "initializing") {
     table.completed = false;
   } else {
@@ -267,7 +267,7 @@ void add_ranktable(CLI::App& app, Action& action) {
   auto* form = command
                    ->add_option("--form", options->form,
                                 "1.0, 1.2 (super-pods), cloud or lab (MindSpore 0.x)")
-                   ->check(CLI::IsMember(rendezvous::table_form_names()));
+                   ->check(CLI::IsMember(enum_texts<TableForm>()));
   convert_file->needs(form);
   for (auto* file : {check_file, convert_file})
     for (auto* source : {suite, hosts, ips, conf, tool}) file->excludes(source);

@@ -1,20 +1,16 @@
 #include "detach.h"
 
-#include <cerrno>
 #include <cstdlib>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
-#include "core/json.h"
+#include "core/json_access.h"
+#include "core/process.h"
 #include "core/run_layout.h"
-#include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "launch/agents/slurm/slurm_batch.h"
@@ -46,34 +42,19 @@ void submit(const store::RunDir& run) {
   say("submitted as job " + job + "\n");
 }
 
-[[noreturn]] void become_controller(const std::vector<std::string>& command, int log) {
-  ::setsid();
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(nothing, STDIN_FILENO);
-  ::dup2(log, STDOUT_FILENO);
-  ::dup2(log, STDERR_FILENO);
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  ::execv(argv.front(), argv.data());
-  ::_exit(127);
-}
-
 void start_process(const store::RunDir& run) {
-  const std::vector<std::string> command = controller_command(run);
-  const UniqueFd log(::open(log_of(run).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!log) throw system_error(ErrorKind::environment, "cannot write", log_of(run).string(), errno);
-  const pid_t pid = ::fork();
-  if (pid < 0) throw system_error(ErrorKind::environment, "cannot start a process", {}, errno);
-  if (pid == 0) become_controller(command, log.get());
+  Child controller = spawn({.argv = controller_command(run),
+                            .out = Stream::append(log_of(run), 0666),
+                            .err = Stream::output(),
+                            .group = Group::session,
+                            .dies_with_parent = false});
   // It holds the run before this command ends: `assay top` finds it at once.
   const std::int64_t deadline = mono_now_ns() + kStartLimit.count();
   while (!store::RunLock::held(run.path())) {
-    int status = 0;
-    if (::waitpid(pid, &status, WNOHANG) == pid) {
-      if (ExitStatus::from_wait(status).ok()) break;  // it was that short
+    if (const auto ended = controller.poll()) {
+      if (ended->ok()) break;  // it was that short
       throw Error(ErrorKind::launch,
-                  "the controller ended at once (" + to_string(ExitStatus::from_wait(status)) +
+                  "the controller ended at once (" + to_string(*ended) +
                       "): " + printable(trim(read_file_or_empty(log_of(run)))),
                   log_of(run).string());
     }
@@ -82,7 +63,7 @@ void start_process(const store::RunDir& run) {
                   log_of(run).string());
     ::poll(nullptr, 0, 10);
   }
-  say(fmt::format("running as process {}\n", pid));
+  say(fmt::format("running as process {}\n", controller.release()));
 }
 
 }  // namespace
@@ -105,10 +86,7 @@ int detach(const store::RunDir& run) {
 }
 
 std::string batch_job_of(const store::RunDir& run) {
-  const Json job = parse_json_or_null(read_file_or_empty(run.job_file()));
-  return job.is_object() && job.contains("job") && job["job"].is_string()
-             ? job["job"].get<std::string>()
-             : "";
+  return text_at(parse_json_or_null(read_file_or_empty(run.job_file())), "job");
 }
 
 }  // namespace assay::app

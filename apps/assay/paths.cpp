@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -16,7 +17,7 @@ namespace assay::app {
 namespace fs = std::filesystem;
 
 fs::path bin_dir() {
-  return fs::read_symlink("/proc/self/exe").parent_path();
+  return program_folder();
 }
 
 fs::path find_suite(const std::string& name, const fs::path& conf_dir) {

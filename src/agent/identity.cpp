@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -63,9 +62,7 @@ Hello make_hello() {
   out.pid = ::getpid();
   out.host = printable(slurm_name.empty() ? host_name() : slurm_name);
   out.home = printable(variable("HOME"));
-  std::error_code ec;
-  out.bindir =
-      printable(std::filesystem::read_symlink("/proc/self/exe", ec).parent_path().string());
+  out.bindir = printable(program_folder().string());
   out.address = printable(own_address());
   out.boot_id = printable(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id")));
   out.job = printable(variable("SLURM_JOB_ID"));

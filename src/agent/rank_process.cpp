@@ -5,11 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include "agent/spawn.h"
 
 namespace assay::agent {
 
@@ -34,17 +30,23 @@ std::string RankProcess::start(const std::vector<std::string>& common_env,
                                const std::string& workdir) {
   std::vector<std::string> env = common_env;
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
-  Pipe pipe = make_pipe();
-  ::fcntl(pipe.write.get(), F_SETPIPE_SZ, kPipeBytes);
-  ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
   // Before: a rank may be well into its work when this process is scheduled again.
   started_ = now();
-  SpawnResult result = spawn({request_.argv, environment_with(env), workdir, pipe.write.get()});
-  if (result.pid < 0) return result.error;
-  pid_ = result.pid;
+  try {
+    child_ = spawn({.argv = request_.argv,
+                    .env = environment_with(env),
+                    .folder = workdir,
+                    .out = Stream::pipe(),
+                    .err = Stream::output(),
+                    .pipe_bytes = kPipeBytes,
+                    .plain_scripts = true});
+  } catch (const Error& error) {
+    return error.message();
+  }
   last_output_ns_ = started_.mono_ns;
   last_event_ns_ = started_.mono_ns;
-  output_.assign(pipe.read.release());
+  ::fcntl(child_.out.get(), F_SETFL, O_NONBLOCK);
+  output_.assign(child_.out.release());
   wait_for_output();
   return {};
 }
@@ -80,16 +82,11 @@ bool RankProcess::read_available(std::size_t at_most) {
 
 bool RankProcess::reap() {
   if (!running()) return false;
-  int status = 0;
-  if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+  exit_ = child_.poll();
+  if (!exit_) return false;
   ended_ = now();
-  exit_ = ExitStatus::from_wait(status);
   if (output_.is_open()) read_available(kReadsAfterExit);
   return true;
-}
-
-void RankProcess::signal(int signal_number) const {
-  if (running()) ::kill(-pid_, signal_number);
 }
 
 void RankProcess::close_output() {

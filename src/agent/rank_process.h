@@ -7,11 +7,10 @@
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
-#include <sys/types.h>
 
 #include "agent/messages.h"
 #include "agent/rank_log.h"
-#include "core/subprocess.h"
+#include "core/process.h"
 #include "core/time.h"
 #include "perflog/progress.h"
 
@@ -31,14 +30,14 @@ class RankProcess {
   /// True when the process has ended and had not before; its output is then read to the end.
   [[nodiscard]] bool reap();
   /// To the whole process group. Nothing happens after the process was reaped.
-  void signal(int signal_number) const;
+  void signal(int signal_number) const { child_.signal(signal_number); }
   /// Reads what is left and closes the pipe, though others may hold its other end.
   void close_output();
 
   [[nodiscard]] int rank() const noexcept { return request_.rank; }
   [[nodiscard]] int local_rank() const noexcept { return request_.local_rank; }
-  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  [[nodiscard]] bool running() const noexcept { return pid_ > 0 && !exit_; }
+  [[nodiscard]] pid_t pid() const noexcept { return child_.pid(); }
+  [[nodiscard]] bool running() const noexcept { return child_.running(); }
   [[nodiscard]] Instant started() const noexcept { return started_; }
   [[nodiscard]] Instant ended() const noexcept { return ended_; }
   [[nodiscard]] const std::optional<ExitStatus>& exit() const noexcept { return exit_; }
@@ -57,7 +56,7 @@ class RankProcess {
   RankLog log_;
   asio::posix::stream_descriptor output_;
   perflog::ProgressScanner progress_;
-  pid_t pid_ = -1;
+  Child child_;
   Instant started_;
   Instant ended_;
   std::int64_t last_output_ns_ = 0;

@@ -12,9 +12,11 @@
 
 #include "agent/node_files.h"
 #include "agent/own_use.h"
-#include "agent/process_tree.h"
+#include "agent/side_jobs.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/host.h"
+#include "core/process_tree.h"
 #include "core/round_variable.h"
 
 namespace assay::agent {
@@ -26,7 +28,6 @@ constexpr std::int64_t kTicksPerHeartbeat = 5;
 // Helpers of a rank (data loaders, resource trackers) get this long to follow it by themselves.
 constexpr std::int64_t kLeftoverPatience = 500'000'000;
 constexpr std::int64_t kLeftoverGrace = 1'000'000'000;
-constexpr Nanoseconds kCleanupLimit = std::chrono::seconds(10);
 constexpr std::int64_t kUnkillableAfter = 10'000'000'000;
 constexpr std::size_t kMaxRanksNamed = 16;
 // Before its second step a rank may still compile, load data or wait for others.
@@ -36,10 +37,9 @@ constexpr std::uint64_t kStepsBeforeStall = 2;
 // them: a command of the user's has its own.
 void add_shipped_libraries(const std::vector<std::string>& argv, std::vector<std::string>& env) {
   std::error_code ec;
-  const std::filesystem::path programs =
-      std::filesystem::read_symlink("/proc/self/exe", ec).parent_path();
+  const std::filesystem::path programs = program_folder();
   const std::filesystem::path libraries = programs / "lib";
-  if (ec || !std::filesystem::is_directory(libraries, ec)) return;
+  if (!std::filesystem::is_directory(libraries, ec)) return;
   const std::string prefix = programs.string() + "/";
   if (std::ranges::none_of(
           argv, [&](const std::string& word) { return word.find(prefix) != std::string::npos; }))
@@ -139,7 +139,7 @@ void RoundSupervisor::tick() {
   if (phase_ == Phase::ended || phase_ == Phase::closing) return;
   if (phase_ == Phase::running) check_limits(mono);
   if (phase_ == Phase::stopping && mono >= kill_at_ns_) {
-    clean_up();
+    remove_containers();
     kill_everything();
   }
   if (phase_ == Phase::leftovers) look_for_leftovers();
@@ -247,7 +247,7 @@ void RoundSupervisor::look_for_leftovers() {
 void RoundSupervisor::close() {
   phase_ = Phase::closing;
   timer_.cancel();
-  clean_up();
+  remove_containers();
   for (const auto& rank : ranks_) rank->close_output();
   report_log_errors();
   const auto finish = [this] {
@@ -274,20 +274,14 @@ void RoundSupervisor::close() {
     asio::post(loop_, finish);
 }
 
-// A container whose client was killed goes on without it. Removed while its own supervisor lives
-// it goes at once; afterwards its runtime may need a second attempt to notice. All of it is bounded
-// by less than the silence that the controller takes for death.
-void RoundSupervisor::clean_up() {
+void RoundSupervisor::remove_containers() {
   const std::int64_t deadline = mono_now_ns() + kCleanupLimit.count();
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     std::vector<std::string>& command = request_.ranks[i].cleanup;
-    if (ranks_[i]->exit() && ranks_[i]->exit()->ok()) command.clear();
-    while (!command.empty() && mono_now_ns() < deadline) {
-      CommandOptions options;
-      options.timeout = Nanoseconds(deadline - mono_now_ns());
-      if (run_command(command, options).status.ok()) command.clear();
-    }
-    if (!command.empty() && phase_ == Phase::closing)
+    if (command.empty()) continue;
+    if ((ranks_[i]->exit() && ranks_[i]->exit()->ok()) || clean_up(command, deadline))
+      command.clear();
+    else if (phase_ == Phase::closing)
       send_gap("rank" + std::to_string(ranks_[i]->rank()), 0,
                "its container could not be removed with " + command.front());
   }

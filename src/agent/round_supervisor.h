@@ -53,7 +53,7 @@ class RoundSupervisor {
   void kill_everything();
   void look_for_leftovers();
   void close();
-  void clean_up();
+  void remove_containers();
   [[nodiscard]] std::vector<pid_t> living_processes() const;
   [[nodiscard]] bool any_running() const;
   void send_gap(const std::string& source, double seconds, const std::string& reason);

@@ -4,20 +4,15 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/error.h"
 #include "core/subprocess.h"
-#include "core/time.h"
 
 namespace assay::agent {
 
 namespace {
 
 constexpr int kBetweenAttempts_ms = 100;
-constexpr Nanoseconds kSideJobCleanupLimit = std::chrono::seconds(10);
 
 std::vector<std::string> words_of(const Json& command) {
   std::vector<std::string> words;
@@ -27,19 +22,18 @@ std::vector<std::string> words_of(const Json& command) {
   return words;
 }
 
-int run_inheriting(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = -1;
-  if (::posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ) != 0) {
+int run_inheriting(const std::vector<std::string>& words) {
+  try {
+    Child child = spawn({.argv = words,
+                         .in = Stream::inherit(),
+                         .out = Stream::inherit(),
+                         .err = Stream::inherit(),
+                         .group = Group::shared});
+    return child.wait().code.value_or(128);
+  } catch (const SpawnError&) {
     fmt::print(stderr, "{} is not installed on this node\n", words[0]);
     return 127;
   }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return ExitStatus::from_wait(status).code.value_or(128);
 }
 
 }  // namespace
@@ -56,19 +50,23 @@ int run_until_one_succeeds(const Json& commands) {
   return code;
 }
 
-void run_cleanups(const std::vector<std::string>& commands) {
-  const std::int64_t deadline = mono_now_ns() + kSideJobCleanupLimit.count();
-  for (const std::string& text : commands) {
-    const auto words = words_of(parse_json_or_null(text));
-    // A container whose own supervisor was killed, too, is gone for its runtime only at the second
-    // attempt.
-    while (!words.empty() && mono_now_ns() < deadline) {
-      CommandOptions options;
-      options.timeout = Nanoseconds(deadline - mono_now_ns());
-      if (run_command(words, options).status.ok()) break;
-      ::poll(nullptr, 0, kBetweenAttempts_ms);
-    }
+bool clean_up(const std::vector<std::string>& command, std::int64_t deadline_ns) {
+  // A container whose client was killed goes on without it. Removed while its own supervisor lives
+  // it goes at once; afterwards its runtime may need a second attempt to notice.
+  for (std::int64_t left = 0; (left = deadline_ns - mono_now_ns()) > 0;) {
+    CommandOptions options;
+    options.timeout = Nanoseconds(left);
+    if (run_command(command, options).status.ok()) return true;
+    ::poll(nullptr, 0, kBetweenAttempts_ms);
   }
+  return false;
+}
+
+void run_cleanups(const std::vector<std::string>& commands) {
+  const std::int64_t deadline = mono_now_ns() + kCleanupLimit.count();
+  for (const std::string& text : commands)
+    if (const auto words = words_of(parse_json_or_null(text)); !words.empty())
+      (void)clean_up(words, deadline);
 }
 
 }  // namespace assay::agent

@@ -12,6 +12,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/json_access.h"
 #include "core/pattern.h"
 #include "core/text.h"
 
@@ -58,18 +59,11 @@ bool only_a_date(std::string_view text) {
 std::optional<Call> parse_call(std::string_view line) {
   const Json json = parse_json_or_null(line);
   if (!json.is_object()) return std::nullopt;
-  const auto text = [&](const char* key) {
-    const auto at = json.find(key);
-    return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-  };
-  const auto number = [&](const char* key) {
-    const auto at = json.find(key);
-    return at != json.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
-  };
-  Call call{number("wall_ns"), number("pid"), text("mode"), text("key"), text("value")};
-  if (const auto at = json.find("utc_offset_s"); at != json.end() && at->is_number_integer())
-    if (const auto offset = at->get<std::int64_t>(); offset > -86'400 && offset < 86'400)
-      call.utc_offset_s = offset;
+  Call call{integer_at(json, "wall_ns", 0), integer_at(json, "pid", 0), text_at(json, "mode"),
+            text_at(json, "key"), text_at(json, "value")};
+  if (const auto offset = integer_at(json, "utc_offset_s");
+      offset && *offset > -86'400 && *offset < 86'400)
+    call.utc_offset_s = *offset;
   if (call.mode.empty() || call.key.empty() || call.wall_ns <= 0) return std::nullopt;
   return call;
 }

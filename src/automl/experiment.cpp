@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "automl/event_fields.h"
+#include "automl/event_text.h"
 #include "automl/hash.h"
 #include "core/units.h"
 

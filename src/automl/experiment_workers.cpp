@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "automl/event_fields.h"
+#include "automl/event_text.h"
 #include "automl/experiment.h"
 
 namespace assay::automl {

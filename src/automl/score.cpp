@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "automl/event_fields.h"
 #include "automl/operations.h"
+#include "core/json_access.h"
 
 namespace assay::automl {
 
@@ -18,7 +18,7 @@ constexpr double kPoints = 20;
 constexpr std::array kFiner{180.0, 120.0, 60.0, 30.0, 15.0, 10.0, 5.0, 2.0, 1.0};
 
 std::optional<double> fraction(const Json& event, const char* key) {
-  const double value = number_in(event, key, -1);
+  const double value = number_at(event, key, -1);
   return value >= 0 && value <= 1 ? std::optional(value) : std::nullopt;
 }
 
@@ -51,8 +51,8 @@ class Reader {
   explicit Reader(ExperimentRecord& out) : out_(out) {}
 
   void read(const Json& event) {
-    const std::string kind = text_in(event, "event");
-    now_ = std::max(now_, number_in(event, "at_s"));
+    const std::string kind = text_at(event, "event");
+    now_ = std::max(now_, number_at(event, "at_s", 0));
     if (kind == "experiment") {
       if (event.contains("settings")) out_.settings = event["settings"];
     } else if (kind == "resume") {
@@ -73,8 +73,8 @@ class Reader {
     } else if (kind == "worker") {
       worker(event);
     } else if (kind == "end") {
-      out_.ended = text_in(event, "reason");
-      out_.detail = text_in(event, "detail");
+      out_.ended = text_at(event, "reason");
+      out_.detail = text_at(event, "detail");
     }
     moment_.t_s = now_;
     if (!moments_.empty() && moments_.back().t_s == now_)
@@ -121,7 +121,7 @@ class Reader {
   };
 
   TrialRecord* trial_of(const Json& event) {
-    const std::int64_t id = integer_in(event, "trial", -1);
+    const std::int64_t id = integer_at(event, "trial", -1);
     return id >= 0 && id < static_cast<std::int64_t>(out_.trials.size()) ? &out_.trials[id]
                                                                          : nullptr;
   }
@@ -129,22 +129,22 @@ class Reader {
   void proposed(const Json& event) {
     // Ids are given in order; another one belongs to a line that was lost, and so does what
     // follows.
-    if (integer_in(event, "trial", -1) != static_cast<std::int64_t>(out_.trials.size())) return;
+    if (integer_at(event, "trial", -1) != static_cast<std::int64_t>(out_.trials.size())) return;
     TrialRecord trial;
     trial.id = static_cast<std::int64_t>(out_.trials.size());
-    trial.parent = integer_in(event, "parent", -1);
+    trial.parent = integer_at(event, "parent", -1);
     if (event.contains("operations")) trial.operations = event["operations"];
     if (event.contains("hyper")) trial.hyper = event["hyper"];
     if (const auto p = event.find("predicted"); p != event.end() && p->is_object()) {
-      trial.predicted = number_in(*p, "mean");
-      trial.predicted_deviation = number_in(*p, "deviation");
+      trial.predicted = number_at(*p, "mean", 0);
+      trial.predicted_deviation = number_at(*p, "deviation", 0);
     }
-    trial.search_s = number_in(event, "search_s");
-    trial.parameters = integer_in(event, "parameters");
-    trial.layers = static_cast<int>(integer_in(event, "layers"));
+    trial.search_s = number_at(event, "search_s", 0);
+    trial.parameters = integer_at(event, "parameters", 0);
+    trial.layers = static_cast<int>(integer_at(event, "layers", 0));
     if (const auto c = event.find("per_sample"); c != event.end() && c->is_object())
-      trial.per_sample = {integer_in(*c, "aiperf_train"), integer_in(*c, "aiperf_validate"),
-                          integer_in(*c, "exact_train"), integer_in(*c, "exact_validate")};
+      trial.per_sample = {integer_at(*c, "aiperf_train", 0), integer_at(*c, "aiperf_validate", 0),
+                          integer_at(*c, "exact_train", 0), integer_at(*c, "exact_validate", 0)};
     trial.proposed_s = now_;
     out_.trials.push_back(std::move(trial));
   }
@@ -152,9 +152,9 @@ class Reader {
   void started(const Json& event) {
     TrialRecord* trial = trial_of(event);
     if (trial == nullptr) return;
-    trial->attempts = static_cast<int>(integer_in(event, "attempt", 1));
-    trial->worker = static_cast<int>(integer_in(event, "worker", -1));
-    trial->host = text_in(event, "host");
+    trial->attempts = static_cast<int>(integer_at(event, "attempt", 1));
+    trial->worker = static_cast<int>(integer_at(event, "worker", -1));
+    trial->host = text_at(event, "host");
     trial->status = "running";
     trial->reason.clear();
     trial->started_s = now_;
@@ -171,8 +171,8 @@ class Reader {
   // Counts are of one attempt from its beginning, so what is new is the difference.
   void count(TrialRecord& trial, const Json& event) {
     Attempt& attempt = attempts_[trial.id];
-    const double trained = std::max(attempt.trained, number_in(event, "trained"));
-    const double validated = std::max(attempt.validated, number_in(event, "validated"));
+    const double trained = std::max(attempt.trained, number_at(event, "trained", 0));
+    const double validated = std::max(attempt.validated, number_at(event, "validated", 0));
     const double new_trained = trained - attempt.trained;
     const double new_validated = validated - attempt.validated;
     attempt = {trained, validated};
@@ -190,7 +190,7 @@ class Reader {
     TrialRecord* trial = trial_of(event);
     if (trial == nullptr) return;
     count(*trial, event);
-    trial->epochs = static_cast<int>(integer_in(event, "epoch"));
+    trial->epochs = static_cast<int>(integer_at(event, "epoch", 0));
     measured(*trial, fraction(event, "accuracy"));
   }
 
@@ -206,12 +206,12 @@ class Reader {
     TrialRecord* trial = trial_of(event);
     if (trial == nullptr) return;
     count(*trial, event);
-    trial->status = text_in(event, "status");
-    trial->reason = text_in(event, "reason");
+    trial->status = text_at(event, "status");
+    trial->reason = text_at(event, "reason");
     trial->ended_s = now_;
-    trial->wait_s += number_in(event, "wait_s");
-    trial->setup_s = number_in(event, "setup_s");
-    if (const auto at = present_.find(static_cast<int>(integer_in(event, "worker", -1)));
+    trial->wait_s += number_at(event, "wait_s", 0);
+    trial->setup_s = number_at(event, "setup_s", 0);
+    if (const auto at = present_.find(static_cast<int>(integer_at(event, "worker", -1)));
         at != present_.end() && open_[at->second] > 0 && --open_[at->second] == 0)
       out_.workers[at->second].busy_s += now_ - since_[at->second];
   }
@@ -228,15 +228,15 @@ class Reader {
   }
 
   void worker(const Json& event) {
-    const int rank = static_cast<int>(integer_in(event, "rank", -1));
-    if (text_in(event, "what") == "joined") {
+    const int rank = static_cast<int>(integer_at(event, "rank", -1));
+    if (text_at(event, "what") == "joined") {
       present_[rank] = out_.workers.size();
       out_.workers.push_back(
-          {rank, text_in(event, "host"), text_in(event, "device"), now_, std::nullopt, {}, 0, 0});
+          {rank, text_at(event, "host"), text_at(event, "device"), now_, std::nullopt, {}, 0, 0});
       open_.push_back(0);
       since_.push_back(now_);
     } else if (const auto at = present_.find(rank); at != present_.end()) {
-      leave(out_.workers[at->second], text_in(event, "reason"));
+      leave(out_.workers[at->second], text_at(event, "reason"));
       present_.erase(at);
     }
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "automl/event_fields.h"
+#include "core/json_access.h"
 
 namespace assay::automl {
 
@@ -60,19 +60,19 @@ std::vector<WorkerLine> timeline_of(const std::vector<Json>& events) {
   bool over = false;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
-    now = std::max(now, number_in(event, "at_s"));
-    const std::string kind = text_in(event, "event");
+    now = std::max(now, number_at(event, "at_s", 0));
+    const std::string kind = text_at(event, "event");
     over = kind == "end" || (over && kind != "resume");
     if (kind == "resume")
       for (auto& [rank, line] : lines) line.leave(now, "lost");
     if (kind != "worker" && kind != "started" && kind != "ended") continue;
-    const int rank = static_cast<int>(integer_in(event, kind == "worker" ? "rank" : "worker", -1));
+    const int rank = static_cast<int>(integer_at(event, kind == "worker" ? "rank" : "worker", -1));
     if (rank < 0) continue;
     Line& line = lines[rank];
     line.out.rank = rank;
-    if (const std::string host = text_in(event, "host"); !host.empty()) line.out.host = host;
+    if (const std::string host = text_at(event, "host"); !host.empty()) line.out.host = host;
     if (kind == "worker") {
-      const bool joins = text_in(event, "what") == "joined";
+      const bool joins = text_at(event, "what") == "joined";
       if (!joins && line.present && !over) line.out.departures.push_back(now);
       line.leave(now, "lost");
       if (!joins) continue;
@@ -80,13 +80,13 @@ std::vector<WorkerLine> timeline_of(const std::vector<Json>& events) {
       line.began = false;
       line.free_from = std::max(line.free_from, now);
     } else if (line.present && kind == "started") {
-      line.open.push_back({Kind::train, now, now, integer_in(event, "trial", -1)});
+      line.open.push_back({Kind::train, now, now, integer_at(event, "trial", -1)});
     } else if (line.present) {
-      const std::int64_t trial = integer_in(event, "trial", -1);
+      const std::int64_t trial = integer_at(event, "trial", -1);
       const auto found = std::ranges::find(line.open, trial, &WorkerSpan::trial);
       if (found != line.open.end())
         line.close(static_cast<std::size_t>(found - line.open.begin()), now,
-                   text_in(event, "status"));
+                   text_at(event, "status"));
     }
   }
   std::vector<WorkerLine> out;

@@ -5,6 +5,7 @@
 
 #include "config/yaml.h"
 #include "core/error.h"
+#include "core/host.h"
 
 namespace assay::catalog {
 
@@ -109,9 +110,7 @@ Catalog load_catalog(const fs::path& conf_dir) {
 }
 
 fs::path find_conf_dir() {
-  std::error_code ec;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", ec);
-  return find_conf_dir(executable, std::getenv("ASSAY_CONF"));
+  return find_conf_dir(program_folder() / "assay", std::getenv("ASSAY_CONF"));
 }
 
 fs::path find_conf_dir(const fs::path& executable, const char* assay_conf) {

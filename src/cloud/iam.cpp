@@ -9,17 +9,12 @@
 #include "cloud/signature.h"
 #include "core/digest.h"
 #include "core/error.h"
-#include "core/json.h"
+#include "core/json_access.h"
 #include "core/text.h"
 
 namespace assay::cloud {
 
 namespace {
-
-std::string text_at(const Json& json, const char* pointer) {
-  const Json::json_pointer at{pointer};
-  return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
-}
 
 /// When to renew what expires at `expires_at` by the server's clock, on our monotonic clock.
 std::int64_t renewal_time(const std::string& expires_at, const http::Response& response,
@@ -95,8 +90,9 @@ void IamTokens::renew(const std::stop_token& stop) {
     throw unexpected_answer(client_, response, what, url.host);
   client_.hide(token);
   token_ = token;
-  project_id_ = text_at(body, "/token/project/id");
-  renew_at_ns_ = renewal_time(text_at(body, "/token/expires_at"), response, options_.renew_before);
+  project_id_ = text_at_path(body, "token/project/id");
+  renew_at_ns_ =
+      renewal_time(text_at_path(body, "token/expires_at"), response, options_.renew_before);
 }
 
 std::string IamTokens::get(const std::stop_token& stop) {
@@ -172,14 +168,15 @@ Credentials TemporaryCredentials::get() {
   const std::string what = "the temporary credentials";
   if (!response.ok()) throw service_error(client, response, what, url.host);
   const Json body = parse_json_or_null(response.body);
-  const Credentials fresh{text_at(body, "/credential/access"), text_at(body, "/credential/secret"),
-                          text_at(body, "/credential/securitytoken")};
+  const Credentials fresh{text_at_path(body, "credential/access"),
+                          text_at_path(body, "credential/secret"),
+                          text_at_path(body, "credential/securitytoken")};
   client.hide(fresh.secret_key);
   client.hide(fresh.security_token);
   if (fresh.access_key.empty() || fresh.secret_key.empty())
     throw Error(ErrorKind::environment, what + " came without a key", url.host);
   current_ = fresh;
-  renew_at_ns_ = renewal_time(text_at(body, "/credential/expires_at"), response,
+  renew_at_ns_ = renewal_time(text_at_path(body, "credential/expires_at"), response,
                               tokens_.options().renew_before);
   return current_;
 }

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "cloud/service_error.h"
-#include "cloud/tolerant_json.h"
 #include "core/error.h"
+#include "core/json_access.h"
 
 namespace assay::cloud {
 
@@ -221,26 +221,26 @@ Json to_json(const TrainingJobSpec& spec) {
 }
 
 TrainingJob training_job_from_json(const Json& json) {
-  const Json& metadata = member(json, "metadata");
-  const Json& status = member(json, "status");
+  const Json& metadata = object_at(json, "metadata");
+  const Json& status = object_at(json, "status");
   TrainingJob job;
-  job.id = text_of(metadata, "id");
-  job.name = text_of(metadata, "name");
-  job.created_ms = integer_of(metadata, "create_time");
-  job.phase_text = text_of(status, "phase");
+  job.id = any_text_at(metadata, "id");
+  job.name = any_text_at(metadata, "name");
+  job.created_ms = any_integer_at(metadata, "create_time");
+  job.phase_text = any_text_at(status, "phase");
   job.phase = phase_from_v2(job.phase_text);
-  job.started_ms = integer_of(status, "start_time");
-  job.duration_ms = integer_of(status, "duration");
-  for (const auto& task : member(status, "tasks"))
+  job.started_ms = any_integer_at(status, "start_time");
+  job.duration_ms = any_integer_at(status, "duration");
+  for (const auto& task : list_at(status, "tasks"))
     if (task.is_string()) job.tasks.push_back(task.get<std::string>());
-  for (const auto& task : member(status, "task_statuses")) {
-    if (integer_of(task, "exit_code") == 0 && text_of(task, "message").empty()) continue;
+  for (const auto& task : list_at(status, "task_statuses")) {
+    if (any_integer_at(task, "exit_code") == 0 && any_text_at(task, "message").empty()) continue;
     if (!job.message.empty()) job.message += "; ";
-    job.message += fmt::format("{}: exit {} {}", text_of(task, "task"),
-                               integer_of(task, "exit_code"), text_of(task, "message"));
+    job.message += fmt::format("{}: exit {} {}", any_text_at(task, "task"),
+                               any_integer_at(task, "exit_code"), any_text_at(task, "message"));
   }
-  job.node_count =
-      static_cast<int>(integer_of(member(member(json, "spec"), "resource"), "node_count"));
+  job.node_count = static_cast<int>(
+      any_integer_at(object_at(object_at(json, "spec"), "resource"), "node_count"));
   job.raw = json;
   return job;
 }

@@ -15,12 +15,12 @@
 #include "cloud/etag.h"
 #include "cloud/md5_lanes.h"
 #include "cloud/obs.h"
-#include "cloud/parallel.h"
 #include "cloud/service_error.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/parallel.h"
 
 namespace assay::cloud {
 

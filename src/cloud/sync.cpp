@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cloud/parallel.h"
 #include "core/error.h"
+#include "core/parallel.h"
 
 namespace assay::cloud {
 

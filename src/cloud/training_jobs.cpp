@@ -7,8 +7,8 @@
 
 #include "cloud/modelarts.h"
 #include "cloud/service_error.h"
-#include "cloud/tolerant_json.h"
 #include "core/error.h"
+#include "core/json_access.h"
 
 namespace assay::cloud {
 
@@ -41,13 +41,14 @@ std::vector<TrainingJob> TrainingJobs::list(const std::string& name_part, std::s
     const Json page = service_.call("POST", "v2", "/training-job-searches", {},
                                     search_body(name_part, out.size()), true, stop);
     const std::size_t before = out.size();
-    for (const auto& item : member(page, "items")) {
+    for (const auto& item : list_at(page, "items")) {
       TrainingJob job = training_job_from_json(item);
       const bool known = std::any_of(out.begin(), out.end(),
                                      [&](const TrainingJob& other) { return other.id == job.id; });
       if (!known && out.size() < max) out.push_back(std::move(job));
     }
-    if (out.size() == before || out.size() >= static_cast<std::size_t>(integer_of(page, "total")))
+    if (out.size() == before ||
+        out.size() >= static_cast<std::size_t>(any_integer_at(page, "total")))
       break;
   }
   return out;
@@ -72,8 +73,8 @@ TrainingJob TrainingJobs::create(const TrainingJobSpec& spec, const std::stop_to
     const auto found = find(spec.name, patient);
     if (!found) return std::nullopt;
     TrainingJob job = get(found->id, patient);
-    const Json& environment = member(member(job.raw, "algorithm"), "environments");
-    if (text_of(environment, kMark) != mark) return std::nullopt;
+    const Json& environment = object_at(object_at(job.raw, "algorithm"), "environments");
+    if (any_text_at(environment, kMark) != mark) return std::nullopt;
     return job;
   };
   try {
@@ -115,15 +116,15 @@ std::optional<LogPreview> TrainingJobs::log(const std::string& id, const std::st
       service_.call("GET", "v2", fmt::format("/training-jobs/{}/tasks/{}/logs/preview", id, task),
                     {}, {}, {}, stop);
   if (!answer.is_object()) return std::nullopt;
-  return LogPreview{text_of(answer, "content"),
-                    static_cast<std::uint64_t>(integer_of(answer, "full_size"))};
+  return LogPreview{any_text_at(answer, "content"),
+                    static_cast<std::uint64_t>(any_integer_at(answer, "full_size"))};
 }
 
 std::optional<std::string> TrainingJobs::log_link(const std::string& id, const std::string& task,
                                                   const std::stop_token& stop) {
   const Json answer = service_.call(
       "GET", "v2", fmt::format("/training-jobs/{}/tasks/{}/logs/url", id, task), {}, {}, {}, stop);
-  const std::string link = text_of(answer, "obs_url");
+  const std::string link = any_text_at(answer, "obs_url");
   if (link.empty()) return std::nullopt;
   return link;
 }
@@ -133,9 +134,9 @@ std::vector<TaskMetric> TrainingJobs::metrics(const std::string& id, const std::
   const Json answer = service_.call(
       "GET", "v2", fmt::format("/training-jobs/{}/metrics/{}", id, task), {}, {}, {}, stop);
   std::vector<TaskMetric> out;
-  for (const auto& item : member(answer, "metrics")) {
-    TaskMetric metric{text_of(item, "metric"), {}};
-    for (const auto& value : member(item, "value")) {
+  for (const auto& item : list_at(answer, "metrics")) {
+    TaskMetric metric{any_text_at(item, "metric"), {}};
+    for (const auto& value : list_at(item, "value")) {
       const double number = value.is_number() ? value.get<double>() : -1;
       metric.values.push_back(number < 0 ? std::nan("") : number);
     }
@@ -151,10 +152,11 @@ std::vector<JobEvent> TrainingJobs::events(const std::string& id, const std::sto
         service_.call("GET", "v2", "/training-jobs/" + id + "/events",
                       {{"offset", fmt::format("{}", out.size())}, {"limit", "100"}}, {}, {}, stop);
     const std::size_t before = out.size();
-    for (const auto& item : member(page, "events"))
-      out.push_back({integer_of(item, "time"), text_of(item, "level"), text_of(item, "message"),
-                     text_of(item, "source")});
-    if (out.size() == before || out.size() >= static_cast<std::size_t>(integer_of(page, "total")))
+    for (const auto& item : list_at(page, "events"))
+      out.push_back({any_integer_at(item, "time"), any_text_at(item, "level"),
+                     any_text_at(item, "message"), any_text_at(item, "source")});
+    if (out.size() == before ||
+        out.size() >= static_cast<std::size_t>(any_integer_at(page, "total")))
       return out;
   }
 }
@@ -162,13 +164,14 @@ std::vector<JobEvent> TrainingJobs::events(const std::string& id, const std::sto
 std::vector<Flavor> TrainingJobs::flavors(const std::stop_token& stop) {
   const Json answer = service_.call("GET", "v2", "/training-job-flavors", {}, {}, {}, stop);
   std::vector<Flavor> out;
-  for (const auto& item : member(answer, "flavors")) {
-    const Json& info = member(item, "flavor_info");
+  for (const auto& item : list_at(answer, "flavors")) {
+    const Json& info = object_at(item, "flavor_info");
     const Json& device =
-        member(info, "npu").is_object() ? member(info, "npu") : member(info, "gpu");
-    out.push_back({text_of(item, "flavor_id"), text_of(item, "flavor_name"),
-                   text_of(item, "flavor_type"), static_cast<int>(integer_of(device, "unit_num")),
-                   text_of(device, "product_name"), static_cast<int>(integer_of(info, "max_num"))});
+        object_at(info, "npu").empty() ? object_at(info, "gpu") : object_at(info, "npu");
+    out.push_back(
+        {any_text_at(item, "flavor_id"), any_text_at(item, "flavor_name"),
+         any_text_at(item, "flavor_type"), static_cast<int>(any_integer_at(device, "unit_num")),
+         any_text_at(device, "product_name"), static_cast<int>(any_integer_at(info, "max_num"))});
   }
   return out;
 }
@@ -176,9 +179,9 @@ std::vector<Flavor> TrainingJobs::flavors(const std::stop_token& stop) {
 std::vector<Engine> TrainingJobs::engines(const std::stop_token& stop) {
   const Json answer = service_.call("GET", "v2", "/training-job-engines", {}, {}, {}, stop);
   std::vector<Engine> out;
-  for (const auto& item : member(answer, "items"))
-    out.push_back({text_of(item, "engine_id"), text_of(item, "engine_name"),
-                   text_of(item, "engine_version")});
+  for (const auto& item : list_at(answer, "items"))
+    out.push_back({any_text_at(item, "engine_id"), any_text_at(item, "engine_name"),
+                   any_text_at(item, "engine_version")});
   return out;
 }
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "cloud/service_error.h"
-#include "cloud/tolerant_json.h"
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/text.h"
 
 namespace assay::cloud {
@@ -27,15 +27,15 @@ http::Query page_query(int page) {
 
 OldJob old_job_from_json(const Json& json) {
   OldJob job;
-  job.job_id = integer_of(json, "job_id");
-  job.job_name = text_of(json, "job_name");
-  job.version_id = integer_of(json, "version_id");
-  job.version_name = text_of(json, "version_name");
-  job.resource_id = text_of(json, "resource_id");
-  job.status = static_cast<int>(integer_of(json, "status"));
+  job.job_id = any_integer_at(json, "job_id");
+  job.job_name = any_text_at(json, "job_name");
+  job.version_id = any_integer_at(json, "version_id");
+  job.version_name = any_text_at(json, "version_name");
+  job.resource_id = any_text_at(json, "resource_id");
+  job.status = static_cast<int>(any_integer_at(json, "status"));
   job.phase = phase_from_v1(job.status);
-  job.created_ms = integer_of(json, "create_time");
-  job.duration_ms = integer_of(json, "duration");
+  job.created_ms = any_integer_at(json, "create_time");
+  job.duration_ms = any_integer_at(json, "duration");
   job.raw = json;
   return job;
 }
@@ -120,11 +120,11 @@ std::optional<OldJob> OldTrainingJobs::find(const std::string& name, const std::
     http::Query query = page_query(page);
     query.emplace_back("search_content", name);
     const Json answer = service_.call("GET", "v1", "/training-jobs", query, {}, {}, stop);
-    const Json& jobs = member(answer, "jobs");
+    const Json& jobs = list_at(answer, "jobs");
     for (const auto& item : jobs)
-      if (text_of(item, "job_name") == name) return old_job_from_json(item);
+      if (any_text_at(item, "job_name") == name) return old_job_from_json(item);
     seen += static_cast<std::int64_t>(jobs.size());
-    if (jobs.empty() || seen >= integer_of(answer, "job_total_count")) return std::nullopt;
+    if (jobs.empty() || seen >= any_integer_at(answer, "job_total_count")) return std::nullopt;
   }
 }
 
@@ -138,15 +138,15 @@ std::vector<OldJob> OldTrainingJobs::versions(std::int64_t job, const std::stop_
   for (int page = 1;; ++page) {
     const Json answer = service_.call("GET", "v1", fmt::format("/training-jobs/{}/versions", job),
                                       page_query(page), {}, {}, stop);
-    const Json& items = member(answer, "versions");
+    const Json& items = list_at(answer, "versions");
     for (const auto& item : items) {
       OldJob one = old_job_from_json(item);
       one.job_id = job;
-      if (one.job_name.empty()) one.job_name = text_of(answer, "job_name");
+      if (one.job_name.empty()) one.job_name = any_text_at(answer, "job_name");
       out.push_back(std::move(one));
     }
     if (items.empty() ||
-        out.size() >= static_cast<std::size_t>(integer_of(answer, "version_count")))
+        out.size() >= static_cast<std::size_t>(any_integer_at(answer, "version_count")))
       return out;
   }
 }
@@ -164,7 +164,7 @@ std::vector<std::string> OldTrainingJobs::log_files(std::int64_t job, std::int64
   const Json answer =
       service_.call("GET", "v1", version_path(job, version) + "/log/file-names", {}, {}, {}, stop);
   std::vector<std::string> out;
-  for (const auto& name : member(answer, "log_file_list"))
+  for (const auto& name : list_at(answer, "log_file_list"))
     if (name.is_string()) out.push_back(name.get<std::string>());
   return out;
 }
@@ -177,18 +177,18 @@ OldLogPage OldTrainingJobs::log(std::int64_t job, std::int64_t version, const st
                                      {"lines", "500"},
                                      {"order", "asc"}},
                                     {}, {}, stop);
-  return {text_of(answer, "content"), integer_of(answer, "end_line", line)};
+  return {any_text_at(answer, "content"), any_integer_at(answer, "end_line", line)};
 }
 
 std::vector<OldFlavor> OldTrainingJobs::flavors(const std::stop_token& stop) {
   const Json answer =
       service_.call("GET", "v1", "/job/resource-specs", {{"job_type", "train"}}, {}, {}, stop);
   std::vector<OldFlavor> out;
-  for (const auto& item : member(answer, "specs")) {
-    const std::int64_t gpus = integer_of(item, "gpu_num");
-    out.push_back({integer_of(item, "spec_id"), text_of(item, "spec_code"),
-                   static_cast<int>(gpus > 0 ? gpus : integer_of(item, "unit_num")),
-                   static_cast<int>(integer_of(item, "max_num"))});
+  for (const auto& item : list_at(answer, "specs")) {
+    const std::int64_t gpus = any_integer_at(item, "gpu_num");
+    out.push_back({any_integer_at(item, "spec_id"), any_text_at(item, "spec_code"),
+                   static_cast<int>(gpus > 0 ? gpus : any_integer_at(item, "unit_num")),
+                   static_cast<int>(any_integer_at(item, "max_num"))});
   }
   return out;
 }
@@ -197,9 +197,9 @@ std::vector<OldEngine> OldTrainingJobs::engines(const std::stop_token& stop) {
   const Json answer =
       service_.call("GET", "v1", "/job/ai-engines", {{"job_type", "train"}}, {}, {}, stop);
   std::vector<OldEngine> out;
-  for (const auto& item : member(answer, "engines"))
-    out.push_back({integer_of(item, "engine_id"), text_of(item, "engine_name"),
-                   text_of(item, "engine_version")});
+  for (const auto& item : list_at(answer, "engines"))
+    out.push_back({any_integer_at(item, "engine_id"), any_text_at(item, "engine_name"),
+                   any_text_at(item, "engine_version")});
   return out;
 }
 

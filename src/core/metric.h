@@ -1,29 +1,17 @@
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
+
+#include "core/enum_names.h"
 
 namespace assay {
 
 enum class Better { higher, lower, neither };
 
-[[nodiscard]] constexpr std::string_view to_string(Better better) noexcept {
-  switch (better) {
-    case Better::higher:
-      return "higher";
-    case Better::lower:
-      return "lower";
-    case Better::neither:
-      break;
-  }
-  return "neither";
-}
-
-[[nodiscard]] constexpr std::optional<Better> parse_better(std::string_view text) noexcept {
-  for (const Better b : {Better::higher, Better::lower, Better::neither})
-    if (text == to_string(b)) return b;
-  return std::nullopt;
+constexpr auto enum_names(Better /*better*/) {
+  using enum Better;
+  return std::to_array<EnumName<Better>>(
+      {{higher, "higher"}, {lower, "lower"}, {neither, "neither"}});
 }
 
 /// A metric describes itself: reports and comparisons need no knowledge of particular metrics.

@@ -1,50 +1,37 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/time.h"
+#include "core/process.h"
 
 namespace assay {
 
-/// How a process ended.
-struct ExitStatus {
-  std::optional<int> code;    ///< exit code, when it exited
-  std::optional<int> signal;  ///< signal number, when it was killed
-
-  [[nodiscard]] bool ok() const noexcept { return code == 0; }
-  /// From waitpid's status word.
-  [[nodiscard]] static ExitStatus from_wait(int status) noexcept;
-};
-
-/// "exit 3", "SIGSEGV", "exit 0".
-[[nodiscard]] std::string to_string(const ExitStatus& status);
-
-/// "SIGTERM" for 15.
-[[nodiscard]] std::string signal_name(int signal);
-
 struct CommandResult {
   ExitStatus status;
-  std::string out;  ///< at most CommandOptions::max_output bytes
-  std::string err;
+  std::string out;  ///< the beginning of stdout, as much as was allowed
+  std::string err;  ///< the end of stderr, as much as was allowed
   bool timed_out = false;
   bool not_found = false;  ///< the program does not exist or cannot be executed
+
+  [[nodiscard]] bool ok() const noexcept { return !timed_out && status.ok(); }
 };
 
 struct CommandOptions {
   Nanoseconds timeout = std::chrono::seconds(10);
-  std::size_t max_output = 1 << 20;
+  std::size_t max_output = 1 << 20;        ///< of each stream
   std::map<std::string, std::string> env;  ///< added to this process's environment
 };
 
-/// Runs a short helper command to its end, without a shell, stdin closed. Bounded by `timeout`
-/// even when grandchildren keep the pipes open: the whole process group is killed.
+/// Runs a short helper command to its end, without a shell, stdin from /dev/null. The command ends
+/// with its program: what the program leaves behind in its process group is killed, though it may
+/// hold the pipes open. All of it is bounded by `timeout`, also when output keeps coming.
+/// core/async_process.h does the same on an event loop.
 [[nodiscard]] CommandResult run_command(const std::vector<std::string>& argv,
                                         const CommandOptions& options = {});
 
-/// Absolute path of a program found like execvp does, or nothing.
-[[nodiscard]] std::optional<std::string> find_program(const std::string& name);
+/// Appends to `text` and keeps its last `limit` bytes.
+void append_tail(std::string& text, std::string_view bytes, std::size_t limit);
 
 }  // namespace assay

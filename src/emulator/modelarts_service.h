@@ -88,7 +88,4 @@ class ModelArtsService {
 /// The accelerators of one node of a flavor, as Settings lists it.
 [[nodiscard]] int cards_of(const Json& flavor);
 
-/// A member that is a string, or "".
-[[nodiscard]] std::string text_at(const Json& json, const std::string& pointer);
-
 }  // namespace assay::emulator

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "emulator/modelarts_service.h"
@@ -97,10 +98,10 @@ ServerResponse ModelArtsService::handle_v1(const ServerRequest& request, const P
 }
 
 std::optional<ServerResponse> ModelArtsService::refuse_config(const Json& config) {
-  const auto [bucket, prefix] = split_obs_path(text_at(config, "/app_url"));
+  const auto [bucket, prefix] = split_obs_path(text_at(config, "app_url"));
   if (bucket.empty() || !store_.has_prefix(bucket, prefix))
     return failed(400, "ModelArts.0105", "app_url does not exist");
-  const auto boot = split_obs_path(text_at(config, "/boot_file_url"));
+  const auto boot = split_obs_path(text_at(config, "boot_file_url"));
   if (boot.first != bucket || !boot.second.starts_with(prefix) ||
       !store_.has(boot.first, boot.second))
     return failed(400, "ModelArts.0105", "boot_file_url is not in app_url");
@@ -132,21 +133,21 @@ JobToRun ModelArtsService::to_run(const OldJob& job, const OldVersion& version) 
   JobToRun run;
   run.id = version.run_id;
   run.name = job.name;
-  run.code_dir = text_at(config, "/app_url");
-  run.boot_file = text_at(config, "/boot_file_url");
+  run.code_dir = text_at(config, "app_url");
+  run.boot_file = text_at(config, "boot_file_url");
   run.nodes = config.value("worker_server_num", 1);
   const auto spec = config.value("spec_id", std::size_t{0});
   if (spec >= 1 && spec <= settings_.flavors.size())
     run.cards = cards_of(settings_.flavors[spec - 1]);
   run.per_card = run.cards > 0;
   for (const auto& parameter : config.value("parameter", Json::array()))
-    run.parameters.emplace_back(text_at(parameter, "/label"), text_at(parameter, "/value"));
+    run.parameters.emplace_back(text_at(parameter, "label"), text_at(parameter, "value"));
   // The service itself passes s3:// addresses, which the job reads with moxing: not here.
-  if (const std::string url = text_at(config, "/data_url"); !url.empty())
+  if (const std::string url = text_at(config, "data_url"); !url.empty())
     run.inputs.push_back({"data_url", url});
-  if (const std::string url = text_at(config, "/train_url"); !url.empty())
+  if (const std::string url = text_at(config, "train_url"); !url.empty())
     run.outputs.push_back({"train_url", url});
-  const std::string logs = text_at(config, "/log_url");
+  const std::string logs = text_at(config, "log_url");
   for (int i = 0; i < run.nodes && !logs.empty(); ++i)
     run.logs.push_back(fmt::format("{}{}-job-{}-{}.log", logs, job.resource_id, job.name, i));
   return run;
@@ -156,14 +157,14 @@ ServerResponse ModelArtsService::create_old(const ServerRequest& request) {
   const Json body = parse_json_or_null(request.body);
   if (!body.is_object() || !body.contains("config"))
     return failed(400, "ModelArts.0105", "the body is not valid JSON of a job");
-  const std::string name = text_at(body, "/job_name");
+  const std::string name = text_at(body, "job_name");
   for (const auto& job : old_jobs_)
     if (job.name == name) return failed(400, "ModelArts.0103", "The job name exists.");
   if (auto refusal = refuse_config(body.at("config"))) return *refusal;
   OldJob job;
   job.id = ++next_old_id_;
   job.name = name;
-  job.description = text_at(body, "/job_desc");
+  job.description = text_at(body, "job_desc");
   job.resource_id = fmt::format("job{:08x}", job.id * 2654435761U);
   old_jobs_.push_back(job);
   const OldVersion version = start_version(old_jobs_.back(), body.at("config"));

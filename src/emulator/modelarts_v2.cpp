@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "emulator/modelarts_service.h"
@@ -79,11 +80,6 @@ std::pair<std::string, std::string> split_obs_path(std::string_view path) {
   return {std::string(path.substr(1, slash - 1)), std::string(path.substr(slash + 1))};
 }
 
-std::string text_at(const Json& json, const std::string& pointer) {
-  const Json::json_pointer at(pointer);
-  return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
-}
-
 int cards_of(const Json& flavor) {
   const Json info = flavor.value("flavor_info", Json::object());
   for (const char* kind : {"npu", "gpu"})
@@ -135,22 +131,22 @@ std::optional<ServerResponse> ModelArtsService::refuse_creation(const Json& body
   const auto refuse = [](int number, const std::string& why) {
     return modelarts_error(400, fmt::format("ModelArts.{}", number), why);
   };
-  const std::string name = text_at(body, "/metadata/name");
+  const std::string name = text_at_path(body, "metadata/name");
   if (!good_name(name)) return refuse(2788, "metadata.name must match ^[a-zA-Z0-9_-]{1,64}$");
   for (const auto& job : jobs_)
     if (job.name == name) return refuse(2751, "A training job with this name exists.");
-  const auto [bucket, prefix] = split_obs_path(text_at(body, "/algorithm/code_dir"));
+  const auto [bucket, prefix] = split_obs_path(text_at_path(body, "algorithm/code_dir"));
   if (bucket.empty() || !prefix.ends_with('/') || !store_.has_prefix(bucket, prefix))
     return refuse(2757, "The code directory does not exist.");
-  const auto boot = split_obs_path(text_at(body, "/algorithm/boot_file"));
+  const auto boot = split_obs_path(text_at_path(body, "algorithm/boot_file"));
   if (boot.first != bucket || !boot.second.starts_with(prefix) ||
       !store_.has(boot.first, boot.second))
     return refuse(2758, "The boot file is not in the code directory.");
-  const std::string flavor = text_at(body, "/spec/resource/flavor_id");
+  const std::string flavor = text_at_path(body, "spec/resource/flavor_id");
   const auto known =
       std::find_if(settings_.flavors.begin(), settings_.flavors.end(),
                    [&](const Json& f) { return f.value("flavor_id", "") == flavor; });
-  if (text_at(body, "/spec/resource/pool_id").empty() && known == settings_.flavors.end())
+  if (text_at_path(body, "spec/resource/pool_id").empty() && known == settings_.flavors.end())
     return refuse(2763, "The flavor does not exist.");
   const int nodes = body["spec"]["resource"].value("node_count", 1);
   if (nodes < 1 ||
@@ -166,7 +162,7 @@ std::optional<ServerResponse> ModelArtsService::refuse_creation(const Json& body
   if (!engine_known && engine.value("image_url", "").empty())
     return refuse(2780, "The engine does not exist.");
   for (const auto& output : body["algorithm"].value("outputs", Json::array()))
-    if (!text_at(output, "/remote/obs/obs_url").ends_with('/'))
+    if (!text_at_path(output, "remote/obs/obs_url").ends_with('/'))
       return refuse(2791, "An OBS path of an output must end with /.");
   return std::nullopt;
 }
@@ -177,7 +173,7 @@ ServerResponse ModelArtsService::create(const ServerRequest& request) {
     return modelarts_error(400, "ModelArts.2787", "The body is not valid JSON of a job.");
   try {
     if (auto refusal = refuse_creation(body)) return *refusal;
-    Job job{make_uuid(), text_at(body, "/metadata/name"), accounts_.clock() / 1'000'000,
+    Job job{make_uuid(), text_at_path(body, "metadata/name"), accounts_.clock() / 1'000'000,
             body["spec"]["resource"].value("node_count", 1), body};
     runner_->start(to_run(job));
     jobs_.push_back(std::move(job));
@@ -192,25 +188,25 @@ JobToRun ModelArtsService::to_run(const Job& job) const {
   JobToRun run;
   run.id = job.id;
   run.name = job.name;
-  run.code_dir = text_at(algorithm, "/code_dir");
-  run.boot_file = text_at(algorithm, "/boot_file");
-  run.command = text_at(algorithm, "/command");
+  run.code_dir = text_at(algorithm, "code_dir");
+  run.boot_file = text_at(algorithm, "boot_file");
+  run.command = text_at(algorithm, "command");
   run.nodes = job.nodes;
-  const std::string flavor = text_at(job.body, "/spec/resource/flavor_id");
+  const std::string flavor = text_at_path(job.body, "spec/resource/flavor_id");
   for (const auto& known : settings_.flavors)
     if (known.value("flavor_id", "") == flavor) run.cards = cards_of(known);
   for (const auto& parameter : algorithm.value("parameters", Json::array()))
-    run.parameters.emplace_back(text_at(parameter, "/name"), text_at(parameter, "/value"));
+    run.parameters.emplace_back(text_at(parameter, "name"), text_at(parameter, "value"));
   for (const auto& input : algorithm.value("inputs", Json::array()))
-    run.inputs.push_back({text_at(input, "/name"), text_at(input, "/remote/obs/obs_url")});
+    run.inputs.push_back({text_at(input, "name"), text_at_path(input, "remote/obs/obs_url")});
   for (const auto& output : algorithm.value("outputs", Json::array()))
-    run.outputs.push_back({text_at(output, "/name"), text_at(output, "/remote/obs/obs_url")});
+    run.outputs.push_back({text_at(output, "name"), text_at_path(output, "remote/obs/obs_url")});
   const Json environment = algorithm.value("environments", Json::object());
   for (const auto& item : environment.items())
     if (item.value().is_string()) run.environment[item.key()] = item.value().get<std::string>();
   // With rank tables the engine of Ascend starts the boot file on every card by itself.
   run.per_card = run.cards > 0 && run.command.empty() && !run.environment.contains("MA_RUN_METHOD");
-  const std::string logs = text_at(job.body, "/spec/log_export_path/obs_url");
+  const std::string logs = text_at_path(job.body, "spec/log_export_path/obs_url");
   for (int i = 0; i < job.nodes && !logs.empty(); ++i)
     run.logs.push_back(fmt::format("{}modelarts-job-{}-worker-{}.log", logs, job.id, i));
   const Json auto_stop = job.body.at("spec").value("auto_stop", Json::object());
@@ -300,7 +296,7 @@ ServerResponse ModelArtsService::job_operation(const ServerRequest& request, con
 }
 
 ServerResponse ModelArtsService::terminate(const ServerRequest& request, const Job& job) {
-  if (text_at(parse_json_or_null(request.body), "/action_type") != "terminate")
+  if (text_at(parse_json_or_null(request.body), "action_type") != "terminate")
     return modelarts_error(400, "ModelArts.2812", "The action type is not supported.");
   const JobStage stage = runner_->progress(job.id).stage;
   if (stage != JobStage::pending && stage != JobStage::running)
@@ -363,7 +359,8 @@ ServerResponse ModelArtsService::task_operation(const ServerRequest& request, co
     return json_reply(
         200, {{"content", tail}, {"current_size", tail.size()}, {"full_size", content.size()}});
   }
-  const auto [bucket, prefix] = split_obs_path(text_at(job.body, "/spec/log_export_path/obs_url"));
+  const auto [bucket, prefix] =
+      split_obs_path(text_at_path(job.body, "spec/log_export_path/obs_url"));
   if (bucket.empty())
     return modelarts_error(400, "ModelArts.2822", "The log export path is not set.");
   const std::string key = fmt::format("{}modelarts-job-{}-{}.log", prefix, job.id, task);

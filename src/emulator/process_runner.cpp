@@ -4,17 +4,14 @@
 #include <cerrno>
 #include <csignal>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/process_tree.h"
-#include "agent/spawn.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/subprocess.h"
+#include "core/process_tree.h"
+#include "core/round_variable.h"
 
 namespace assay::emulator {
 
@@ -24,18 +21,9 @@ constexpr auto kTick = std::chrono::milliseconds(20);
 constexpr auto kGrace = std::chrono::seconds(2);  // between SIGTERM and SIGKILL
 constexpr rlim_t kLargestFile = 4ULL << 30;
 
-void limit(pid_t pid, Nanoseconds cpu) {
-  const auto whole = static_cast<rlim_t>(std::max(1.0, seconds(cpu)));
-  const rlimit time{whole, whole + 1};
-  const rlimit size{kLargestFile, kLargestFile};
-  ::prlimit(pid, RLIMIT_CPU, &time, nullptr);
-  ::prlimit(pid, RLIMIT_FSIZE, &size, nullptr);
-}
-
-/// Each is the leader of its group.
 template <class Processes>
 void signal_all(const Processes& processes, int signal) {
-  for (const auto& process : processes) ::kill(-process.pid, signal);
+  for (const auto& process : processes) process.child.signal(signal);
 }
 
 void note(std::vector<TaskEnd>& tasks, int task, const ExitStatus& status) {
@@ -143,7 +131,7 @@ void ProcessRunner::run(Job& job) {
       try {
         ending = run_once(job, instances);
       } catch (...) {
-        agent::sweep_round(job.mark);
+        sweep_round(job.mark);
         leave(nullptr);
         throw;
       }
@@ -158,24 +146,21 @@ void ProcessRunner::run(Job& job) {
 
 void ProcessRunner::spawn_all(const Job& job, const std::vector<JobInstance>& instances,
                               std::vector<Process>& living) const {
+  const auto cpu = static_cast<rlim_t>(std::max(1.0, seconds(settings_.job_cpu)));
   for (int task = 0; task < job.spec.nodes; ++task) {
     const JobInstance& instance = instances[static_cast<std::size_t>(task)];
-    const UniqueFd log(
-        ::open(instance.log().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    if (!log)
-      throw system_error(ErrorKind::environment, "cannot write the log", instance.log().string(),
-                         errno);
     for (int process = 0; process < instance.processes(); ++process) {
-      agent::SpawnRequest request;
-      request.argv = instance.command(settings_.python);
-      request.env = instance.environment(process);
-      request.env.push_back("ASSAY_ROUND_ID=" + job.mark);
-      request.workdir = instance.workdir().string();
-      request.output_fd = log.get();
-      const agent::SpawnResult result = agent::spawn(request);
-      if (result.pid < 0) throw Error(ErrorKind::launch, result.error);
-      limit(result.pid, settings_.job_cpu);
-      living.push_back({result.pid, task});
+      std::vector<std::string> env = instance.environment(process);
+      env.push_back(std::string(kRoundVariable) + "=" + job.mark);
+      living.push_back({spawn({.argv = instance.command(settings_.python),
+                               .env = std::move(env),
+                               .folder = instance.workdir().string(),
+                               .out = Stream::append(instance.log(), 0600),
+                               .err = Stream::output(),
+                               .limits = {{RLIMIT_CPU, {cpu, cpu + 1}},
+                                          {RLIMIT_FSIZE, {kLargestFile, kLargestFile}}},
+                               .error_kind = ErrorKind::launch}),
+                        task});
     }
   }
 }
@@ -186,7 +171,7 @@ bool ProcessRunner::meet_fault(const Job& job, const std::vector<Process>& livin
   switch (job.fault->kind) {
     case Kind::fail:
       for (const auto& process : living)
-        if (process.task == job.fault->task) ::kill(-process.pid, SIGKILL);
+        if (process.task == job.fault->task) process.child.signal(SIGKILL);
       return false;
     case Kind::hang:
       signal_all(living, SIGSTOP);
@@ -222,12 +207,11 @@ void ProcessRunner::watch(Job& job, std::vector<JobInstance>& instances,
       changed_.wait_for(lock, kTick, [&] { return job.stop && kill_at == 0; });
       stop = job.stop;
     }
-    std::erase_if(living, [&](const Process& process) {
-      int status = 0;
-      if (::waitpid(process.pid, &status, WNOHANG) != process.pid) return false;
+    std::erase_if(living, [&](Process& process) {
+      const auto status = process.child.poll();
       // What ends because it was asked to is not to blame.
-      if (kill_at == 0) note(ending.tasks, process.task, ExitStatus::from_wait(status));
-      return true;
+      if (status && kill_at == 0) note(ending.tasks, process.task, *status);
+      return status.has_value();
     });
     const std::int64_t now = mono_now_ns();
     const bool failed = std::any_of(ending.tasks.begin(), ending.tasks.end(),
@@ -268,15 +252,9 @@ ProcessRunner::Ending ProcessRunner::run_once(Job& job, std::vector<JobInstance>
     if (job.progress.started_ns == 0) job.progress.started_ns = wall_now_ns();
   }
   std::vector<Process> living;
-  try {
-    spawn_all(job, instances, living);
-    watch(job, instances, living, ending);
-  } catch (...) {
-    signal_all(living, SIGKILL);
-    for (const auto& process : living) ::waitpid(process.pid, nullptr, 0);
-    throw;
-  }
-  agent::sweep_round(job.mark);
+  spawn_all(job, instances, living);
+  watch(job, instances, living, ending);
+  sweep_round(job.mark);
   for (auto& instance : instances) instance.upload(store_);
   return ending;
 }

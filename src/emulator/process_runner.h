@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/process.h"
 #include "emulator/emulator_settings.h"
 #include "emulator/job_faults.h"
 #include "emulator/job_instance.h"
@@ -44,7 +45,7 @@ class ProcessRunner final : public JobRunner {
     std::thread thread;
   };
   struct Process {
-    pid_t pid = -1;
+    Child child;
     int task = 0;
   };
   /// How an attempt to run the job ended.

@@ -3,15 +3,7 @@
 namespace assay::judge {
 
 std::string_view to_string(Validity validity) noexcept {
-  switch (validity) {
-    case Validity::valid:
-      return "VALID";
-    case Validity::invalid:
-      return "INVALID";
-    case Validity::incomplete:
-      break;
-  }
-  return "INCOMPLETE";
+  return to_text(validity);
 }
 
 }  // namespace assay::judge

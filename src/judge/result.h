@@ -8,6 +8,7 @@
 #include "automl/score.h"
 #include "automl/worker_timeline.h"
 #include "catalog/rule.h"
+#include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
 #include "core/round_status.h"
@@ -16,6 +17,12 @@
 namespace assay::judge {
 
 enum class Validity { valid, invalid, incomplete };
+
+constexpr auto enum_names(Validity /*validity*/) {
+  using enum Validity;
+  return std::to_array<EnumName<Validity>>(
+      {{valid, "VALID"}, {invalid, "INVALID"}, {incomplete, "INCOMPLETE"}});
+}
 [[nodiscard]] std::string_view to_string(Validity validity) noexcept;  ///< "VALID" …
 
 using catalog::Severity;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/json_access.h"
 #include "plan/plan.h"
 
 namespace assay::plan {
@@ -9,14 +10,14 @@ namespace {
 
 Json to_json(const OutputMetric& metric) {
   return {{"name", metric.name},     {"match", metric.pattern},
-          {"unit", metric.unit},     {"better", std::string(to_string(metric.better))},
+          {"unit", metric.unit},     {"better", std::string(to_text(metric.better))},
           {"reduce", metric.reduce}, {"across", metric.across}};
 }
 
 Json to_json(const Target& target) {
   return {{"metric", target.metric},
           {"value", target.value},
-          {"better", std::string(to_string(target.better))}};
+          {"better", std::string(to_text(target.better))}};
 }
 
 // Durations are whole nanoseconds in plan.json: exact, unlike seconds in floating point.
@@ -44,7 +45,7 @@ Json to_json(const CasePlan& plan) {
   Json json{{"name", plan.name},           {"model", plan.model},
             {"framework", plan.framework}, {"hardware", plan.hardware},
             {"nodes", plan.nodes},         {"procs", plan.procs},
-            {"repeats", plan.repeats},     {"launch", std::string(to_string(plan.launch))},
+            {"repeats", plan.repeats},     {"launch", std::string(to_text(plan.launch))},
             {"command", plan.command},     {"env", plan.env},
             {"workdir", plan.workdir},     {"data", plan.data},
             {"config", plan.config},       {"config_origin", plan.config_origin}};
@@ -87,114 +88,19 @@ Json to_json(const Cluster& cluster) {
   return json;
 }
 
-[[noreturn]] void fail(const std::string& message, const std::string& where) {
-  throw Error(ErrorKind::config, message, where,
-              "plan.json is written by 'assay run'; it is not meant to be edited");
-}
+constexpr const char* kPlanAdvice =
+    "plan.json is written by 'assay run'; it is not meant to be edited";
 
-// A field of an object, with errors that name the whole path of it.
-class Fields {
- public:
-  Fields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json_.is_object()) fail("expected an object", where_);
-  }
-
-  [[nodiscard]] const std::string& where() const { return where_; }
-  [[nodiscard]] bool has(const char* key) const { return json_.contains(key); }
-  [[nodiscard]] const Json& at(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) fail("'" + std::string(key) + "' is missing", where_);
-    return *found;
-  }
-  [[nodiscard]] std::string text(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_string()) wrong(key, "text");
-    return value.get<std::string>();
-  }
-  [[nodiscard]] std::string text_or_empty(const char* key) const {
-    return has(key) ? text(key) : std::string();
-  }
-  [[nodiscard]] int integer(const char* key) const {
-    const std::int64_t value = integer64(key);
-    if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
-      wrong(key, "a smaller number");
-    return static_cast<int>(value);
-  }
-  [[nodiscard]] std::int64_t integer64(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_number_integer()) wrong(key, "a whole number");
-    return value.get<std::int64_t>();
-  }
-  [[nodiscard]] double number(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_number()) wrong(key, "a number");
-    return value.get<double>();
-  }
-  [[nodiscard]] bool boolean(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_boolean()) wrong(key, "true or false");
-    return value.get<bool>();
-  }
-  [[nodiscard]] const Json& object(const char* key) const {
-    if (!at(key).is_object()) wrong(key, "an object");
-    return at(key);
-  }
-  [[nodiscard]] const Json& array(const char* key) const {
-    if (!at(key).is_array()) wrong(key, "a list");
-    return at(key);
-  }
-  [[nodiscard]] std::vector<std::string> texts(const char* key) const {
-    std::vector<std::string> out;
-    for (const Json& item : array(key)) {
-      if (!item.is_string()) wrong(key, "a list of text");
-      out.push_back(item.get<std::string>());
-    }
-    return out;
-  }
-  [[nodiscard]] std::map<std::string, std::string> text_map(const char* key) const {
-    std::map<std::string, std::string> out;
-    for (const auto& [name, value] : object(key).items()) {
-      if (!value.is_string()) wrong(key, "an object of text");
-      out.emplace(name, value.get<std::string>());
-    }
-    return out;
-  }
-  [[nodiscard]] Better better(const char* key) const {
-    const auto value = parse_better(text(key));
-    if (!value) wrong(key, "higher, lower or neither");
-    return *value;
-  }
-  [[nodiscard]] Fields fields(const char* key) const { return {at(key), where_ + ": " + key}; }
-
-  [[noreturn]] void wrong(const char* key, const std::string& expected) const {
-    fail("'" + std::string(key) + "' should be " + expected, where_);
-  }
-
- private:
-  const Json& json_;
-  std::string where_;
-};
-
-LaunchMode read_launch(const Fields& fields) {
-  const std::string text = fields.text("launch");
-  for (const LaunchMode mode : {LaunchMode::per_rank, LaunchMode::per_node, LaunchMode::head})
-    if (text == to_string(mode)) return mode;
-  fields.wrong("launch", "per-rank, per-node or head");
-}
-
-Limits read_limits(const Fields& fields) {
+Limits read_limits(const JsonReader& fields) {
   Limits limits;
-  limits.time = Nanoseconds(fields.integer64("time_ns"));
-  limits.stall = Nanoseconds(fields.integer64("stall_ns"));
-  limits.grace = Nanoseconds(fields.integer64("grace_ns"));
-  const Json& bytes = fields.at("output_bytes");
-  if (!bytes.is_number_unsigned() && !(bytes.is_number_integer() && bytes.get<std::int64_t>() >= 0))
-    fields.wrong("output_bytes", "a whole number");
-  limits.output_bytes = bytes.get<std::uint64_t>();
+  limits.time = Nanoseconds(fields.integer<std::int64_t>("time_ns"));
+  limits.stall = Nanoseconds(fields.integer<std::int64_t>("stall_ns"));
+  limits.grace = Nanoseconds(fields.integer<std::int64_t>("grace_ns"));
+  limits.output_bytes = fields.integer<std::uint64_t>("output_bytes");
   return limits;
 }
 
-Container read_container(const Fields& fields) {
+Container read_container(const JsonReader& fields) {
   Container container;
   container.runtime = fields.text("runtime");
   container.image = fields.text("image");
@@ -205,11 +111,11 @@ Container read_container(const Fields& fields) {
   container.user = fields.text("user");
   container.pull = fields.text("pull");
   container.load = fields.text("load");
-  container.timeout = Nanoseconds(fields.integer64("timeout_ns"));
+  container.timeout = Nanoseconds(fields.integer<std::int64_t>("timeout_ns"));
   return container;
 }
 
-CasePlan read_case(const Fields& fields) {
+CasePlan read_case(const JsonReader& fields) {
   CasePlan plan;
   plan.name = fields.text("name");
   plan.model = fields.text("model");
@@ -218,7 +124,7 @@ CasePlan read_case(const Fields& fields) {
   plan.nodes = fields.integer("nodes");
   plan.procs = fields.integer("procs");
   plan.repeats = fields.integer("repeats");
-  plan.launch = read_launch(fields);
+  plan.launch = fields.choice<LaunchMode>("launch");
   if (fields.has("rendezvous")) plan.rendezvous = fields.texts("rendezvous");
   plan.command = fields.texts("command");
   plan.env = fields.text_map("env");
@@ -230,13 +136,15 @@ CasePlan read_case(const Fields& fields) {
   plan.config = fields.object("config");
   plan.config_origin = fields.text_map("config_origin");
   for (const Json& item : fields.array("metrics")) {
-    const Fields metric(item, fields.where() + ": metrics");
+    const JsonReader metric(item, fields.where() + ": metrics", kPlanAdvice);
     plan.metrics.push_back({metric.text("name"), metric.text("match"), metric.text("unit"),
-                            metric.better("better"), metric.text("reduce"), metric.text("across")});
+                            metric.choice<Better>("better"), metric.text("reduce"),
+                            metric.text("across")});
   }
   if (fields.has("target")) {
-    const Fields target = fields.fields("target");
-    plan.target = Target{target.text("metric"), target.number("value"), target.better("better")};
+    const JsonReader target = fields.fields("target");
+    plan.target =
+        Target{target.text("metric"), target.number("value"), target.choice<Better>("better")};
   }
   if (fields.has("peak_flops")) plan.peak_flops = fields.number("peak_flops");
   plan.peak_flops_origin = fields.text("peak_flops_origin");
@@ -249,10 +157,10 @@ CasePlan read_case(const Fields& fields) {
   return plan;
 }
 
-Cluster read_cluster(const Fields& fields) {
+Cluster read_cluster(const JsonReader& fields) {
   Cluster cluster;
   for (const Json& item : fields.array("hosts")) {
-    const Fields host(item, fields.where() + ": hosts");
+    const JsonReader host(item, fields.where() + ": hosts", kPlanAdvice);
     Host next{host.text("name"), host.integer("slots")};
     next.server_id = host.text_or_empty("server_id");
     if (host.has("device_ips")) next.device_ips = host.texts("device_ips");
@@ -302,7 +210,7 @@ Json to_json(const Plan& plan) {
 }
 
 Plan plan_from_json(const Json& json, const std::string& where) {
-  const Fields fields(json, where);
+  const JsonReader fields(json, where, kPlanAdvice);
   if (const int version = fields.integer("schema_version"); version != Plan::kSchemaVersion)
     throw Error(ErrorKind::config,
                 "schema_version is " + std::to_string(version) + "; this program reads " +
@@ -319,27 +227,15 @@ Plan plan_from_json(const Json& json, const std::string& where) {
   plan.vendor = fields.text("vendor");
   plan.vendor_data = fields.object("vendor_data");
   plan.cluster = read_cluster(fields.fields("cluster"));
-  const Fields telemetry = fields.fields("telemetry");
-  plan.telemetry.interval = Nanoseconds(telemetry.integer64("interval_ns"));
+  const JsonReader telemetry = fields.fields("telemetry");
+  plan.telemetry.interval = Nanoseconds(telemetry.integer<std::int64_t>("interval_ns"));
   plan.telemetry.enabled = telemetry.boolean("enabled");
   if (telemetry.has("prometheus")) plan.telemetry.prometheus = telemetry.text("prometheus");
   if (fields.has("submission")) plan.submission = fields.text_map("submission");
   for (const Json& item : fields.array("cases"))
     plan.cases.push_back(
-        read_case({item, where + ": case " + std::to_string(plan.cases.size() + 1)}));
+        read_case({item, where + ": case " + std::to_string(plan.cases.size() + 1), kPlanAdvice}));
   return plan;
-}
-
-std::string_view to_string(LaunchMode mode) noexcept {
-  switch (mode) {
-    case LaunchMode::per_node:
-      return "per-node";
-    case LaunchMode::head:
-      return "head";
-    case LaunchMode::per_rank:
-      break;
-  }
-  return "per-rank";
 }
 
 const std::vector<std::string>& rendezvous_flavours() {

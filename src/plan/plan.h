@@ -7,6 +7,7 @@
 
 #include "automl/experiment_settings.h"
 #include "catalog/rule.h"
+#include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
 #include "core/time.h"
@@ -20,6 +21,12 @@ enum class LaunchMode {
   per_node,  ///< one command a node, which starts its ranks (torchrun)
   head,      ///< one command on node 0, which fans out by itself (mpirun, horovodrun)
 };
+
+constexpr auto enum_names(LaunchMode /*mode*/) {
+  using enum LaunchMode;
+  return std::to_array<EnumName<LaunchMode>>(
+      {{per_rank, "per-rank"}, {per_node, "per-node"}, {head, "head"}});
+}
 
 /// A number read from the output of a command that does not emit PerfLog.
 struct OutputMetric {
@@ -158,8 +165,6 @@ struct Plan {
 [[nodiscard]] Json to_json(const Plan& plan);
 /// Throws Error of kind config at `where` when a field is missing or of the wrong type.
 [[nodiscard]] Plan plan_from_json(const Json& json, const std::string& where);
-
-[[nodiscard]] std::string_view to_string(LaunchMode mode) noexcept;
 
 /// How ranks can learn about each other: torchrun, mpi, horovod, hccl, dlws.
 [[nodiscard]] const std::vector<std::string>& rendezvous_flavours();

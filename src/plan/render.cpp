@@ -83,7 +83,7 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
        fmt::format("{} of {} ({} × {} per node), launched {}", count(plan.repeats, "round"),
                    fmt::format("{} {}", plan.world_size(),
                                plan.world_size() == 1 ? "process" : "processes"),
-                   count(plan.nodes, "node"), plan.procs, to_string(plan.launch)));
+                   count(plan.nodes, "node"), plan.procs, to_text(plan.launch)));
   line(out, "model",
        fmt::format("{}, framework {}, hardware {}", plan.model, plan.framework, plan.hardware));
   if (plan.rendezvous != std::vector<std::string>{"torchrun"})
@@ -103,7 +103,7 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
     line(out, "metric",
          fmt::format("{} [{}] from /{}/, {} of a rank, {} over ranks, {} is better", metric.name,
                      metric.unit, metric.pattern, metric.reduce, metric.across,
-                     to_string(metric.better)));
+                     to_text(metric.better)));
   if (plan.target)
     line(out, "target",
          fmt::format("{} {} {}", plan.target->metric,

@@ -48,7 +48,7 @@ OutputMetric read_metric(const Entry& entry) {
     entry.value.fail("the name of a metric must be one word, got '" + printable(entry.key) + "'");
   metric.pattern = read_pattern(map.at("match"));
   metric.unit = map.text_or("unit", "");
-  metric.better = *parse_better(map.choice("better", {"neither", "higher", "lower"}));
+  metric.better = *parse_enum<Better>(map.choice("better", {"neither", "higher", "lower"}));
   metric.reduce = map.choice("reduce", {"last", "mean", "median", "min", "max"});
   metric.across = map.choice("across", {"mean", "sum", "min", "max"});
   return metric;

@@ -14,11 +14,6 @@ namespace assay::rendezvous {
 
 namespace {
 
-constexpr std::array<std::pair<HostfileForm, std::string_view>, 4> kHostfileForms{
-    {{HostfileForm::openmpi, "openmpi"},
-     {HostfileForm::mpich, "mpich"},
-     {HostfileForm::horovod, "horovod"},
-     {HostfileForm::ib, "ib"}}};
 constexpr int kMaxSlots = 4096;
 
 bool is_word_character(char c) {
@@ -38,7 +33,7 @@ bool fits(std::string_view host, HostfileForm form) {
   const bool colon = host.find(':') != std::string_view::npos;
   throw Error(ErrorKind::config,
               fmt::format("'{}' cannot be a host of the form {}", ellipsize(printable(host), 80),
-                          to_string(form)),
+                          to_text(form)),
               where,
               colon ? "an IPv6 address does not fit: give the host a name"
                     : "letters, digits, '.', '-' and '_' are allowed");
@@ -128,22 +123,6 @@ HostSlots read_line(std::string_view line, std::optional<HostfileForm> form,
 }
 
 }  // namespace
-
-std::string_view to_string(HostfileForm form) noexcept {
-  return std::ranges::find(kHostfileForms, form, [](const auto& entry) { return entry.first; })
-      ->second;
-}
-
-std::optional<HostfileForm> parse_hostfile_form(std::string_view text) noexcept {
-  for (const auto& [form, name] : kHostfileForms)
-    if (name == text) return form;
-  return std::nullopt;
-}
-
-const std::vector<std::string>& hostfile_form_names() {
-  static const std::vector<std::string> names{"openmpi", "mpich", "horovod", "ib"};
-  return names;
-}
 
 std::string render_hostfile(const std::vector<HostSlots>& hosts, HostfileForm form) {
   std::string out;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/enum_names.h"
+
 namespace assay::rendezvous {
 
 enum class HostfileForm {
@@ -14,10 +16,11 @@ enum class HostfileForm {
   ib,       ///< as horovod, with the hosts' InfiniBand names: ib_config
 };
 
-/// "openmpi", "mpich", "horovod", "ib".
-[[nodiscard]] std::string_view to_string(HostfileForm form) noexcept;
-[[nodiscard]] std::optional<HostfileForm> parse_hostfile_form(std::string_view text) noexcept;
-[[nodiscard]] const std::vector<std::string>& hostfile_form_names();
+constexpr auto enum_names(HostfileForm /*value*/) {
+  using enum HostfileForm;
+  return std::to_array<EnumName<HostfileForm>>(
+      {{openmpi, "openmpi"}, {mpich, "mpich"}, {horovod, "horovod"}, {ib, "ib"}});
+}
 
 /// One line of a hostfile.
 struct HostSlots {

@@ -18,12 +18,6 @@ using Severity = Finding::Severity;
 
 namespace {
 
-constexpr std::array<std::pair<TableForm, std::string_view>, 4> kTableForms{
-    {{TableForm::v1_0, "1.0"},
-     {TableForm::v1_2, "1.2"},
-     {TableForm::cloud, "cloud"},
-     {TableForm::lab, "lab"}}};
-
 // Deeper than any rank table; keeps recursive JSON functions far from the end of the stack.
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kFindingsShown = 20;
@@ -90,22 +84,6 @@ bool unfinished(const TableReading& reading) {
 }
 
 }  // namespace
-
-std::string_view to_string(TableForm form) noexcept {
-  return std::ranges::find(kTableForms, form, [](const auto& entry) { return entry.first; })
-      ->second;
-}
-
-std::optional<TableForm> parse_table_form(std::string_view text) noexcept {
-  for (const auto& [form, name] : kTableForms)
-    if (name == text) return form;
-  return std::nullopt;
-}
-
-const std::vector<std::string>& table_form_names() {
-  static const std::vector<std::string> names{"1.0", "1.2", "cloud", "lab"};
-  return names;
-}
 
 std::size_t RankTable::device_count() const noexcept {
   std::size_t count = 0;

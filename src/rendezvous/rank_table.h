@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/json.h"
 #include "core/time.h"
 
@@ -20,10 +21,11 @@ enum class TableForm {
   lab,    ///< group_list with one instance a device, of MindSpore 0.x
 };
 
-/// "1.0", "1.2", "cloud", "lab".
-[[nodiscard]] std::string_view to_string(TableForm form) noexcept;
-[[nodiscard]] std::optional<TableForm> parse_table_form(std::string_view text) noexcept;
-[[nodiscard]] const std::vector<std::string>& table_form_names();
+constexpr auto enum_names(TableForm /*value*/) {
+  using enum TableForm;
+  return std::to_array<EnumName<TableForm>>(
+      {{v1_0, "1.0"}, {v1_2, "1.2"}, {cloud, "cloud"}, {lab, "lab"}});
+}
 
 struct TableDevice {
   int id = 0;                    ///< of the device on its server

@@ -31,7 +31,7 @@ std::string rank_table(const plan::Plan& plan, const plan::CasePlan& plan_case,
 }  // namespace
 
 TableForm table_form(const plan::Cluster& cluster) {
-  if (const auto form = parse_table_form(cluster.rank_table)) return *form;
+  if (const auto form = parse_enum<TableForm>(cluster.rank_table)) return *form;
   const bool super_pods =
       !cluster.hosts.empty() && std::ranges::none_of(cluster.hosts, [](const plan::Host& host) {
         return host.super_pod.empty();

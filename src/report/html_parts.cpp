@@ -67,7 +67,7 @@ Html one_card(const Card& card) {
               {{"headline", card.headline},
                {"description", card.description},
                {"title", card.title},
-               {"better", card.better == Better::neither ? "" : to_string(card.better)},
+               {"better", card.better == Better::neither ? "" : to_text(card.better)},
                {"arrow", card.better == Better::higher ? "↑" : "↓"},
                {"value", card.value},
                {"unit", card.unit},

@@ -45,7 +45,7 @@ Json metrics_to_json(const std::vector<Metric>& metrics) {
     if (!std::isfinite(metric.value) || json.contains(metric.info.name)) continue;
     Json entry = {{"value", metric.value},
                   {"unit", metric.info.unit},
-                  {"better", to_string(metric.info.better)},
+                  {"better", to_text(metric.info.better)},
                   {"origin", metric.origin}};
     put_text(entry, "note", metric.note);
     put_text(entry, "description", metric.info.description);
@@ -103,7 +103,7 @@ Json summary_to_json(const std::vector<Summary>& summaries) {
         !std::isfinite(summary.min) || !std::isfinite(summary.max) ||
         json.contains(summary.info.name))
       continue;
-    Json entry = {{"unit", summary.info.unit}, {"better", to_string(summary.info.better)},
+    Json entry = {{"unit", summary.info.unit}, {"better", to_text(summary.info.better)},
                   {"origin", summary.origin},  {"n", summary.n},
                   {"median", summary.median},  {"mean", summary.mean},
                   {"min", summary.min},        {"max", summary.max}};

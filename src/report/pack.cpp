@@ -8,12 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "automl/event_fields.h"
 #include "automl/experiment_journal.h"
 #include "automl/lineage.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json.h"
+#include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -52,8 +51,8 @@ void write_trials(const ExperimentView& view, const std::vector<Json>& events,
                   const fs::path& folder) {
   std::map<std::int64_t, Json> epochs;
   for (const Json& event : events)
-    if (event.is_object() && automl::text_in(event, "event") == "epoch")
-      epochs[automl::integer_in(event, "trial", -1)].push_back(event);
+    if (event.is_object() && text_at(event, "event") == "epoch")
+      epochs[integer_at(event, "trial", -1)].push_back(event);
   make_directories(folder / "graphs");
   make_directories(folder / "trials");
   for (const automl::TrialRecord& trial : view.record.trials) {

@@ -75,7 +75,7 @@ bool is_test_id(std::string_view text) {
 }
 
 Json to_json(const TestRecord& test) {
-  Json out = {{"test_id", test.id},      {"name", test.name}, {"status", to_string(test.status)},
+  Json out = {{"test_id", test.id},      {"name", test.name}, {"status", to_text(test.status)},
               {"created", test.created}, {"by", test.token},  {"bytes", test.bytes}};
   if (!test.finished.empty()) out["finished"] = test.finished;
   if (!test.verdict.empty()) out["verdict"] = test.verdict;
@@ -254,7 +254,7 @@ Json Api::listed(const Call& call) {
   std::optional<TestStatus> status;
   for (const auto& [key, value] : call.query) {
     if (key != "status" || value.empty()) continue;
-    status = parse_test_status(value);
+    status = parse_enum<TestStatus>(value);
     if (!status)
       throw Refusal(400, "bad_parameter", "there is no such status",
                     "one of: open, uploading, accepted, refused");
@@ -294,7 +294,7 @@ HttpResponse Api::file_of(const Call& call, const std::string& name, const std::
   const TestRecord test = test_of(call);
   if (test.status != TestStatus::accepted)
     throw Refusal(404, "no_result",
-                  "the test has no result: its status is " + std::string(to_string(test.status)));
+                  "the test has no result: its status is " + std::string(to_text(test.status)));
   HttpResponse response;
   response.type = type;
   response.body = read_file(uploads_.folder(test.id) / name);

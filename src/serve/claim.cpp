@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -16,17 +17,10 @@ namespace {
 
 constexpr std::size_t kMostDifferences = 200;
 
-const Json& member(const Json& object, const char* key) {
-  static const Json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
-}
-
 Json values_of(const Json& metrics, const char* field) {
   Json out = Json::object();
   if (!metrics.is_object()) return out;
-  for (const auto& [name, metric] : metrics.items()) out[name] = member(metric, field);
+  for (const auto& [name, metric] : metrics.items()) out[name] = member_at(metric, field);
   return out;
 }
 
@@ -59,7 +53,7 @@ class Comparison {
       return;
     }
     for (const auto& [name, value] : claimed.items())
-      compare(where, name, value, member(recomputed, name.c_str()));
+      compare(where, name, value, member_at(recomputed, name.c_str()));
   }
 
   // Both are lists; matched by the field `key`, each once.
@@ -69,19 +63,19 @@ class Comparison {
     std::map<std::string, const Json*> left;
     if (claimed.is_array())
       for (const Json& one : claimed) {
-        const Json& name = member(one, key);
+        const Json& name = member_at(one, key);
         if (!left.emplace(dump_line(name), &one).second) add(where, key, name, nullptr);
       }
     for (const Json& one : recomputed) {
-      const auto at = left.find(dump_line(member(one, key)));
+      const auto at = left.find(dump_line(member_at(one, key)));
       if (at == left.end()) {
-        add(where, key, nullptr, member(one, key));
+        add(where, key, nullptr, member_at(one, key));
         continue;
       }
       each(*at->second, one);
       left.erase(at);
     }
-    for (const auto& [name, one] : left) add(where, key, member(*one, key), nullptr);
+    for (const auto& [name, one] : left) add(where, key, member_at(*one, key), nullptr);
   }
 
   std::vector<Difference> found;
@@ -98,27 +92,27 @@ class Comparison {
 
 Json claim_of(const std::string& result_text, const std::string& where) {
   const Json result = parse_json(result_text, where);
-  const Json& cases = member(result, "cases");
-  if (!cases.is_array() || !member(result, "validity").is_string())
+  const Json& cases = member_at(result, "cases");
+  if (!cases.is_array() || !member_at(result, "validity").is_string())
     throw Error(ErrorKind::config, "this is no result of a run", where,
                 "'assay report RUN' writes it again");
-  Json claim = {{"run_id", member(result, "run_id")},
-                {"suite", member(result, "suite")},
-                {"verdict", member(result, "validity")},
-                {"assay", member(member(result, "provenance"), "assay_version")},
+  Json claim = {{"run_id", member_at(result, "run_id")},
+                {"suite", member_at(result, "suite")},
+                {"verdict", member_at(result, "validity")},
+                {"assay", member_at(member_at(result, "provenance"), "assay_version")},
                 {"result_sha256", sha256(result_text)},
                 {"cases", Json::array()}};
   for (const Json& one : cases) {
     Json rounds = Json::array();
-    if (const Json& list = member(one, "rounds"); list.is_array())
+    if (const Json& list = member_at(one, "rounds"); list.is_array())
       for (const Json& round : list)
-        rounds.push_back({{"round", member(round, "round")},
-                          {"status", member(round, "status")},
-                          {"verdict", member(round, "validity")},
-                          {"metrics", values_of(member(round, "metrics"), "value")}});
-    claim["cases"].push_back({{"case", member(one, "name")},
-                              {"verdict", member(one, "validity")},
-                              {"summary", values_of(member(one, "summary"), "median")},
+        rounds.push_back({{"round", member_at(round, "round")},
+                          {"status", member_at(round, "status")},
+                          {"verdict", member_at(round, "validity")},
+                          {"metrics", values_of(member_at(round, "metrics"), "value")}});
+    claim["cases"].push_back({{"case", member_at(one, "name")},
+                              {"verdict", member_at(one, "validity")},
+                              {"summary", values_of(member_at(one, "summary"), "median")},
                               {"rounds", std::move(rounds)}});
   }
   return claim;
@@ -126,24 +120,25 @@ Json claim_of(const std::string& result_text, const std::string& where) {
 
 std::vector<Difference> differences(const Json& claim, const Json& recomputed) {
   Comparison comparison;
-  comparison.compare("", "verdict", member(claim, "verdict"), member(recomputed, "verdict"));
+  comparison.compare("", "verdict", member_at(claim, "verdict"), member_at(recomputed, "verdict"));
   comparison.compare_lists(
-      "", "case", member(claim, "cases"), member(recomputed, "cases"),
+      "", "case", member_at(claim, "cases"), member_at(recomputed, "cases"),
       [&](const Json& claimed, const Json& one) {
-        const std::string name = printable(member(one, "case").get<std::string>());
-        comparison.compare(name, "verdict", member(claimed, "verdict"), member(one, "verdict"));
-        comparison.compare_metrics(name, member(claimed, "summary"), member(one, "summary"));
+        const std::string name = printable(member_at(one, "case").get<std::string>());
+        comparison.compare(name, "verdict", member_at(claimed, "verdict"),
+                           member_at(one, "verdict"));
+        comparison.compare_metrics(name, member_at(claimed, "summary"), member_at(one, "summary"));
         comparison.compare_lists(
-            name, "round", member(claimed, "rounds"), member(one, "rounds"),
+            name, "round", member_at(claimed, "rounds"), member_at(one, "rounds"),
             [&](const Json& claimed_round, const Json& round) {
               const std::string place =
-                  fmt::format("{}, round {}", name, member(round, "round").get<std::int64_t>());
-              comparison.compare(place, "status", member(claimed_round, "status"),
-                                 member(round, "status"));
-              comparison.compare(place, "verdict", member(claimed_round, "verdict"),
-                                 member(round, "verdict"));
-              comparison.compare_metrics(place, member(claimed_round, "metrics"),
-                                         member(round, "metrics"));
+                  fmt::format("{}, round {}", name, member_at(round, "round").get<std::int64_t>());
+              comparison.compare(place, "status", member_at(claimed_round, "status"),
+                                 member_at(round, "status"));
+              comparison.compare(place, "verdict", member_at(claimed_round, "verdict"),
+                                 member_at(round, "verdict"));
+              comparison.compare_metrics(place, member_at(claimed_round, "metrics"),
+                                         member_at(round, "metrics"));
             });
       });
   return comparison.found;

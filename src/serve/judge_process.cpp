@@ -1,27 +1,20 @@
 #include "serve/judge_process.h"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json.h"
-#include "core/subprocess.h"
+#include "core/json_access.h"
+#include "core/process.h"
 #include "core/text.h"
-#include "core/time.h"
 #include "judge/judge.h"
 #include "report/report.h"
 #include "serve/manifest.h"
@@ -35,21 +28,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr rlim_t kLargestFile = 256U << 20;
-
-struct JudgeSpawn {
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-  JudgeSpawn() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-  }
-  JudgeSpawn(const JudgeSpawn&) = delete;
-  JudgeSpawn& operator=(const JudgeSpawn&) = delete;
-  ~JudgeSpawn() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-};
 
 // The message of an Error, which main() writes as "assay: error: …", without the tester's own
 // paths.
@@ -90,14 +68,9 @@ void check_name(const std::string& name, const std::string& where) {
 void check_names(const store::RunDir& run) {
   for (const plan::CasePlan& one : run.plan().cases) check_name(one.name, "plan.json");
   for (const Json& event : store::Journal::read(run.journal_file())) {
-    if (!event.is_object()) continue;
-    if (const auto host = event.find("host"); host != event.end() && host->is_string())
-      check_name(host->get<std::string>(), "journal.jsonl");
-    const auto nodes = event.find("nodes");
-    if (nodes == event.end() || !nodes->is_array()) continue;
-    for (const Json& node : *nodes)
-      if (node.is_object() && node.contains("host") && node["host"].is_string())
-        check_name(node["host"].get<std::string>(), "journal.jsonl");
+    check_name(text_at(event, "host"), "journal.jsonl");
+    for (const Json& node : list_at(event, "nodes"))
+      check_name(text_at(node, "host"), "journal.jsonl");
   }
 }
 
@@ -109,54 +82,23 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
   words.insert(words.end(),
                {folder.string(), "--time", std::to_string(options.time.count()), "--memory",
                 std::to_string(options.memory), "--parent", std::to_string(::getpid())});
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::array<std::string, 2> variables{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"};
-  std::array<char*, 3> environment{variables[0].data(), variables[1].data(), nullptr};
-
-  JudgeSpawn setup;
-  posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&setup.actions, STDOUT_FILENO, log.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&setup.actions, STDOUT_FILENO, STDERR_FILENO);
-  // Asio's sockets would stay open in it, and the port taken when this process is killed.
-  posix_spawn_file_actions_addclosefrom_np(&setup.actions, STDERR_FILENO + 1);
-  sigset_t none;
-  sigemptyset(&none);
-  sigset_t all;
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&setup.attributes, &none);
-  posix_spawnattr_setsigdefault(&setup.attributes, &all);
-  posix_spawnattr_setpgroup(&setup.attributes, 0);
-  posix_spawnattr_setflags(&setup.attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = 0;
-  const int rc = posix_spawn(&pid, argv[0], &setup.actions, &setup.attributes, argv.data(),
-                             environment.data());
-  if (rc != 0)
-    return {JudgeEnd::broken,
-            system_error(ErrorKind::environment, "cannot start the judge", argv[0], rc).what()};
-
-  // Limits of the child itself end it first; this one also ends a child that sleeps.
-  const std::int64_t deadline =
-      mono_now_ns() + Nanoseconds(options.time + std::chrono::seconds(5)).count();
-  int status = 0;
-  for (int pause_ms = 1;; pause_ms = std::min(50, pause_ms * 2)) {
-    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    if (ended == pid) break;
-    if (ended < 0 && errno != EINTR) return {JudgeEnd::broken, "the judge was lost"};
-    const bool late = mono_now_ns() > deadline;
-    if (late || stop.stop_requested()) {
-      ::kill(-pid, SIGKILL);
-      while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-      }
-      return {late ? JudgeEnd::exceeded : JudgeEnd::stopped,
-              fmt::format("judging took longer than {} s", options.time.count())};
-    }
-    ::poll(nullptr, 0, pause_ms);
+  Child judge;
+  try {
+    // No descriptor of this process: the port would stay taken when it is killed.
+    judge = spawn({.argv = std::move(words),
+                   .env = std::vector<std::string>{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"},
+                   .out = Stream::overwrite(log, 0600),
+                   .err = Stream::output()});
+  } catch (const Error& error) {
+    return {JudgeEnd::broken, error.what()};
   }
-  const ExitStatus exit = ExitStatus::from_wait(status);
+  // Limits of the child itself end it first; this one also ends a child that sleeps.
+  const auto ended = judge.wait_for(options.time + std::chrono::seconds(5), stop);
+  if (!ended)
+    return {stop.stop_requested() ? JudgeEnd::stopped : JudgeEnd::exceeded,
+            fmt::format("judging took longer than {} s", options.time.count())};
+  const ExitStatus& exit = *ended;
+  if (!exit.code && !exit.signal) return {JudgeEnd::broken, "the judge was lost"};
   if (exit.ok()) return {JudgeEnd::judged, {}};
   if (exit.code == exit_code(ErrorKind::config)) return {JudgeEnd::unfit, last_words(log, folder)};
   if (exit.signal == SIGXCPU)

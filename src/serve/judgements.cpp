@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "serve/claim.h"
@@ -31,10 +32,6 @@ Json metrics_of(const Json& result) {
     out[one["name"].get<std::string>()] = std::move(metrics);
   }
   return out;
-}
-
-std::string text_of(const Json& json) {
-  return json.is_string() ? json.get<std::string>() : std::string();
 }
 
 // On the disk, with its name, before the database says that it is there.
@@ -181,9 +178,9 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
     return;
   }
   test.status = TestStatus::accepted;
-  test.verdict = text_of(recomputed["verdict"]);
-  test.run_id = text_of(recomputed["run_id"]);
-  test.suite = text_of(recomputed["suite"]);
+  test.verdict = text_at(recomputed, "verdict");
+  test.run_id = text_at(recomputed, "run_id");
+  test.suite = text_at(recomputed, "suite");
   const auto claimed_hash = manifest.claim.find("result_sha256");
   test.answer = {{"status", "accepted"},
                  {"test_id", test.id},

@@ -73,7 +73,7 @@ TestRecord record_of(const Statement& row) {
   test.name = row.text(2);
   test.system = parse_json_or_null(row.text(3));
   test.ais = parse_json_or_null(row.text(4));
-  test.status = parse_test_status(row.text(5)).value_or(TestStatus::open);
+  test.status = parse_enum<TestStatus>(row.text(5)).value_or(TestStatus::open);
   test.created = row.text(6);
   test.finished = row.text(7);
   test.verdict = row.text(8);
@@ -88,27 +88,6 @@ std::string today() {
 }
 
 }  // namespace
-
-std::string_view to_string(TestStatus status) noexcept {
-  switch (status) {
-    case TestStatus::open:
-      return "open";
-    case TestStatus::uploading:
-      return "uploading";
-    case TestStatus::accepted:
-      return "accepted";
-    case TestStatus::refused:
-      break;
-  }
-  return "refused";
-}
-
-std::optional<TestStatus> parse_test_status(std::string_view text) noexcept {
-  for (const TestStatus status :
-       {TestStatus::open, TestStatus::uploading, TestStatus::accepted, TestStatus::refused})
-    if (text == to_string(status)) return status;
-  return std::nullopt;
-}
 
 Records::Records(const std::filesystem::path& file) : database_(file) {
   Transaction transaction(database_);
@@ -210,7 +189,7 @@ TestRecord Records::make_test(const TestRecord& wanted, const std::string& idemp
   insert.bind(4, test.name)
       .bind(5, dump_line(test.system))
       .bind(6, dump_line(test.ais))
-      .bind(7, to_string(test.status))
+      .bind(7, to_text(test.status))
       .bind(8, test.created)
       .run();
   transaction.commit();
@@ -231,7 +210,7 @@ std::optional<TestRecord> Records::test(const std::string& id) {
 TestPage Records::list(std::int64_t page, std::int64_t per_page, std::optional<TestStatus> status) {
   const std::scoped_lock lock(lock_);
   TestPage out;
-  const std::string wanted(status ? to_string(*status) : "");
+  const std::string wanted(status ? to_text(*status) : "");
   Statement count = database_.prepare("SELECT count(*) FROM tests WHERE ?1 = '' OR status = ?1");
   if (count.bind(1, wanted).step()) out.total = count.number(0);
   Statement rows = database_.prepare(
@@ -286,7 +265,7 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
       .bind(2, hash)
       .bind(3, dump_line(manifest.claim))
       .bind(4, static_cast<std::int64_t>(manifest.bytes()))
-      .bind(5, to_string(TestStatus::uploading))
+      .bind(5, to_text(TestStatus::uploading))
       .run();
   transaction.commit();
 }
@@ -324,7 +303,7 @@ void Records::finish(const TestRecord& test) {
           "suite = ?6, answer = ?7, bytes = CASE WHEN ?2 = 'refused' THEN 0 ELSE bytes END "
           "WHERE id = ?1 AND finished IS NULL")
       .bind(1, test.id)
-      .bind(2, to_string(test.status))
+      .bind(2, to_text(test.status))
       .bind(3, iso_utc(wall_now_ns()))
       .bind(4, test.verdict)
       .bind(5, test.run_id)

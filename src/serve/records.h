@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/json.h"
 #include "serve/database.h"
 #include "serve/manifest.h"
@@ -21,8 +22,12 @@ struct TokenRecord {
 
 /// Once accepted or refused, a test never changes again.
 enum class TestStatus { open, uploading, accepted, refused };
-[[nodiscard]] std::string_view to_string(TestStatus status) noexcept;
-[[nodiscard]] std::optional<TestStatus> parse_test_status(std::string_view text) noexcept;
+
+constexpr auto enum_names(TestStatus /*value*/) {
+  using enum TestStatus;
+  return std::to_array<EnumName<TestStatus>>(
+      {{open, "open"}, {uploading, "uploading"}, {accepted, "accepted"}, {refused, "refused"}});
+}
 
 struct TestRecord {
   std::string id;     ///< "20261115-ab3dE9"

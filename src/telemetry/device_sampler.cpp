@@ -36,12 +36,11 @@ std::string with_words(std::string reason, const std::string& words) {
 }  // namespace
 
 DeviceSampler::DeviceSampler(asio::io_context& loop, const RecorderConfig& config, Hooks hooks)
-    : loop_(loop),
-      timer_(loop),
+    : timer_(loop),
       hooks_(std::move(hooks)),
       interval_ns_(config.interval.count()),
       stall_ns_(std::max<std::int64_t>(3 * config.interval.count(), config.stall_limit.count())),
-      once_(loop, DeviceParser::kMaxOutput) {
+      process_(loop) {
   for (const DeviceSource& source : config.sources)
     if (source.mode != DeviceSource::Mode::none && !source.command.empty())
       sources_.push_back(source);
@@ -97,64 +96,63 @@ void DeviceSampler::launch() {
     run_once();
     return;
   }
+  run({}, {.on_output = [this](std::string_view data) { on_data(data); },
+           .on_end =
+               [this](const CommandResult& result) {
+                 const std::optional<int>& code = result.status.code;
+                 const bool for_good =
+                     code == 126 || code == 127 ||
+                     (source().format == DeviceSource::Format::assay && code == kCannotRunHere);
+                 fail(with_words("ended with " + to_string(result.status), result.err), for_good);
+               }});
+  if (process_.current() != nullptr) arm(started_ns_ + stall_limit_ns());
+}
+
+void DeviceSampler::run(const RunLimits& limits, AsyncProcess::Hooks hooks) {
   try {
-    Child::Hooks hooks;
-    hooks.on_data = [this](std::string_view data) { on_data(data); };
-    hooks.on_end = [this](const ExitStatus& status) {
-      const std::string words = child_->last_words();
-      child_.reset();
-      if (stopping_) return;
-      const bool for_good =
-          status.code == 126 || status.code == 127 ||
-          (source().format == DeviceSource::Format::assay && status.code == kCannotRunHere);
-      fail(with_words("ended with " + to_string(status), words), for_good);
-    };
-    child_ = Child::start(loop_, argv_, std::move(hooks));
+    process_.start(argv_, limits, std::move(hooks));
+  } catch (const SpawnError& e) {
+    fail(e.message(), e.not_found());
   } catch (const Error& e) {
     fail(e.message(), false);
-    return;
   }
-  arm(started_ns_ + stall_limit_ns());
 }
 
 void DeviceSampler::run_once() {
   started_ns_ = mono_now_ns();
-  try {
-    once_.start(argv_, Nanoseconds(std::max(interval_ns_, kOnceLimitNs)),
-                [this](OneShot::Result result) {
-                  if (stopping_) return;
-                  const Instant at = now();
-                  DeviceParser::Output output = parser_->parse_output(result.out);
-                  if (output.nonsense > 0) {
-                    if (nonsense_total_ == 0) first_nonsense_ = output.first_nonsense;
-                    nonsense_total_ += output.nonsense;
-                  }
-                  for (DeviceReading& reading : output.readings) deliver(reading, at);
-                  if (!output.readings.empty()) {
-                    failures_ = 0;
-                  } else if (result.timed_out) {
-                    fail(with_words("no answer in time", result.err), false);
-                  } else if (!result.status.ok()) {
-                    fail(with_words("ended with " + to_string(result.status), result.err),
-                         result.status.code == 126 || result.status.code == 127);
-                  } else {
-                    fail(with_words("output not understood", output.first_nonsense), false);
-                  }
-                });
-  } catch (const Error& e) {
-    fail(e.message(), false);
+  run({.total = Nanoseconds(std::max(interval_ns_, kOnceLimitNs)),
+       .max_output = DeviceParser::kMaxOutput},
+      {.on_end = [this](const CommandResult& result) { on_sample(result); }});
+}
+
+void DeviceSampler::on_sample(const CommandResult& result) {
+  const Instant at = now();
+  DeviceParser::Output output = parser_->parse_output(result.out);
+  if (output.nonsense > 0) {
+    if (nonsense_total_ == 0) first_nonsense_ = output.first_nonsense;
+    nonsense_total_ += output.nonsense;
   }
+  for (DeviceReading& reading : output.readings) deliver(reading, at);
+  if (!output.readings.empty())
+    failures_ = 0;
+  else if (result.timed_out)
+    fail(with_words("no answer in time", result.err), false);
+  else if (!result.status.ok())
+    fail(with_words("ended with " + to_string(result.status), result.err),
+         result.status.code == 126 || result.status.code == 127);
+  else
+    fail(with_words("output not understood", output.first_nonsense), false);
 }
 
 void DeviceSampler::tick() {
   if (stopping_ || exhausted() || waiting_) return;
-  if (source().mode == DeviceSource::Mode::once && !once_.running()) run_once();
+  if (source().mode == DeviceSource::Mode::once && process_.current() == nullptr) run_once();
 }
 
 void DeviceSampler::on_data(std::string_view data) {
   // Handling a line may end the child; then the rest of its data is of no use.
-  const Child* const speaker = child_.get();
-  while (!data.empty() && child_.get() == speaker) {
+  const AsyncProcess* const speaker = process_.current();
+  while (!data.empty() && process_.current() == speaker) {
     const std::size_t end = data.find('\n');
     if (end == std::string_view::npos) {
       line_ += data;
@@ -302,7 +300,7 @@ void DeviceSampler::on_timer() {
     launch();
     return;
   }
-  if (!child_) return;
+  if (process_.current() == nullptr || source().mode == DeviceSource::Mode::once) return;
   const std::int64_t due = std::max(started_ns_, last_good_ns_) + stall_limit_ns();
   const std::int64_t at = mono_now_ns();
   if (at < due) {
@@ -318,11 +316,7 @@ void DeviceSampler::on_timer() {
 
 void DeviceSampler::drop_child() {
   timer_.cancel();
-  once_.discard();
-  std::erase_if(leaving_, [](const auto& old) { return old->ended(); });
-  if (!child_) return;
-  child_->discard();
-  leaving_.push_back(std::exchange(child_, nullptr));
+  process_.discard();
 }
 
 void DeviceSampler::terminate() {
@@ -335,26 +329,16 @@ void DeviceSampler::terminate() {
     hooks_.on_gap(
         {now(), sources_[std::min(current_, sources_.size() - 1)].vendor, 0,
          fmt::format("{} lines not understood, the first: {}", nonsense_total_, first_nonsense_)});
-  once_.terminate();
-  if (child_) child_->terminate();
+  process_.terminate();
 }
 
 void DeviceSampler::abandon() {
   drop_child();
-  for (const auto& child : leaving_) child->abandon();
-  once_.abandon();
+  process_.abandon();
 }
 
 bool DeviceSampler::idle() const {
   return pids().empty();
-}
-
-std::vector<int> DeviceSampler::pids() const {
-  std::vector<int> out = once_.pids();
-  if (child_ && !child_->ended()) out.push_back(child_->pid());
-  for (const auto& child : leaving_)
-    if (!child->ended()) out.push_back(child->pid());
-  return out;
 }
 
 }  // namespace assay::telemetry

@@ -10,9 +10,9 @@
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 
-#include "telemetry/child.h"
 #include "telemetry/device_parser.h"
 #include "telemetry/recorder.h"
+#include "telemetry/sampler_process.h"
 
 namespace assay::telemetry {
 
@@ -42,7 +42,7 @@ class DeviceSampler {
   /// Ends them by force; what cannot be killed is left behind.
   void abandon();
   [[nodiscard]] bool idle() const;
-  [[nodiscard]] std::vector<int> pids() const;
+  [[nodiscard]] std::vector<int> pids() const { return process_.pids(); }
 
  private:
   [[nodiscard]] const DeviceSource& source() const { return sources_[current_]; }
@@ -50,7 +50,9 @@ class DeviceSampler {
   void open_source();
   void launch();
   void run_once();
+  void run(const RunLimits& limits, AsyncProcess::Hooks hooks);
   void on_data(std::string_view data);
+  void on_sample(const CommandResult& result);
   void on_line(std::string_view line);
   void nonsense(std::string_view line);
   void deliver(DeviceReading& reading, const Instant& now);
@@ -62,7 +64,6 @@ class DeviceSampler {
   void drop_child();
   [[nodiscard]] std::int64_t stall_limit_ns() const;
 
-  asio::io_context& loop_;
   asio::steady_timer timer_;
   Hooks hooks_;
   std::vector<DeviceSource> sources_;
@@ -72,9 +73,7 @@ class DeviceSampler {
 
   std::optional<DeviceParser> parser_;
   std::vector<std::string> argv_;
-  std::shared_ptr<Child> child_;
-  std::vector<std::shared_ptr<Child>> leaving_;
-  OneShot once_;
+  SamplerProcess process_;
   bool stopping_ = false;
   bool waiting_ = false;  // for a restart
   bool failing_ = false;  // no data since the last failure

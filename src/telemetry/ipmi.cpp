@@ -59,7 +59,7 @@ std::optional<double> parse_sdr_power(std::string_view text) {
 
 Ipmi::Ipmi(asio::io_context& loop, const RecorderConfig& config, Hooks hooks)
     : hooks_(std::move(hooks)),
-      run_(loop, kMaxOutput),
+      run_(loop),
       period_ns_(std::max<std::int64_t>(config.interval.count(), kPeriodNs)) {
   std::error_code ec;
   for (const char* device : {"dev/ipmi0", "dev/ipmi/0", "dev/ipmidev/0"}) {
@@ -74,21 +74,21 @@ Ipmi::Ipmi(asio::io_context& loop, const RecorderConfig& config, Hooks hooks)
 }
 
 void Ipmi::tick(std::int64_t mono_ns) {
-  if (program_.empty() || run_.running() || mono_ns < due_ns_) return;
+  if (program_.empty() || run_.current() != nullptr || mono_ns < due_ns_) return;
   due_ns_ = mono_ns + period_ns_;
   if (last_good_ns_ == 0) last_good_ns_ = mono_ns;
   using Argv = std::vector<std::string>;
   try {
     // Listing the sensors asks each of them over a slow bus.
     run_.start(sdr_ ? Argv{program_, "sdr", "list"} : Argv{program_, "dcmi", "power", "reading"},
-               std::chrono::seconds(sdr_ ? 30 : 10),
-               [this](const OneShot::Result& result) { on_result(result); });
+               {.total = std::chrono::seconds(sdr_ ? 30 : 10), .max_output = kMaxOutput},
+               {.on_end = [this](const CommandResult& result) { on_result(result); }});
   } catch (const Error& e) {
     give_up(e.message());
   }
 }
 
-void Ipmi::on_result(const OneShot::Result& result) {
+void Ipmi::on_result(const CommandResult& result) {
   const auto watts = sdr_ ? parse_sdr_power(result.out) : parse_dcmi_power(result.out);
   const Instant at = now();
   if (watts) {

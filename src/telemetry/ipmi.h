@@ -7,8 +7,8 @@
 
 #include <asio/io_context.hpp>
 
-#include "telemetry/child.h"
 #include "telemetry/recorder.h"
+#include "telemetry/sampler_process.h"
 
 namespace assay::telemetry {
 
@@ -39,11 +39,11 @@ class Ipmi {
   [[nodiscard]] std::vector<int> pids() const { return run_.pids(); }
 
  private:
-  void on_result(const OneShot::Result& result);
+  void on_result(const CommandResult& result);
   void give_up(const std::string& reason);
 
   Hooks hooks_;
-  OneShot run_;
+  SamplerProcess run_;
   std::string program_;  // "" when not available or given up
   std::int64_t period_ns_;
   std::int64_t due_ns_ = 0;

@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/subprocess.h"
+#include "core/host.h"
+#include "core/process.h"
 #include "core/text.h"
 
 namespace assay::telemetry {
-
-std::string program_folder() {
-  std::error_code ec;
-  return std::filesystem::read_symlink("/proc/self/exe", ec).parent_path().string();
-}
 
 std::optional<std::string> resolve_program(const std::string& name) {
   const std::filesystem::path path(name);
   const bool plain = !path.has_parent_path();
   if (plain && name.starts_with("assay-"))
-    if (auto beside = find_program(program_folder() + "/" + name)) return beside;
+    if (auto beside = find_program((program_folder() / name).string())) return beside;
   if (auto found = find_program(name)) return found;
   const std::string file = path.filename().string();
   // A path that was made on another machine may not hold here.
@@ -31,7 +27,7 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
   using namespace std::chrono;
   const auto ms = std::max<std::int64_t>(1, round<milliseconds>(interval).count());
   const auto s = std::max<std::int64_t>(1, ceil<std::chrono::seconds>(interval).count());
-  const std::map<std::string, std::string> values{{"bindir", program_folder()},
+  const std::map<std::string, std::string> values{{"bindir", program_folder().string()},
                                                   {"interval_ms", std::to_string(ms)},
                                                   {"interval_s", std::to_string(s)}};
   std::vector<std::string> out;

@@ -9,9 +9,6 @@
 
 namespace assay::telemetry {
 
-/// The folder of this program, where assay-nvml is delivered with the agent.
-[[nodiscard]] std::string program_folder();
-
 /// Absolute path of a sampler, found like execvp does; "assay-…" beside this program first. A path
 /// of an "assay-…" or in program_folder() that is missing is looked for by its name alone.
 [[nodiscard]] std::optional<std::string> resolve_program(const std::string& name);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <fstream>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/process.h"
 #include "core/time.h"
 
 namespace assay::e2e {
@@ -46,19 +46,14 @@ CommandResult AssayTest::assay(std::vector<std::string> args, std::chrono::secon
 
 pid_t AssayTest::start(std::vector<std::string> args) {
   args.insert(args.begin(), kAssay);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    std::vector<char*> argv;
-    for (std::string& word : args) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const int log = ::open((folder_ / "assay.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    ::dup2(log, STDOUT_FILENO);
-    ::dup2(log, STDERR_FILENO);
-    if (::chdir(folder_.c_str()) == 0) ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  started_.push_back(pid);
-  return pid;
+  Child child = spawn({.argv = std::move(args),
+                       .folder = folder_.string(),
+                       .in = Stream::inherit(),
+                       .out = Stream::overwrite(folder_ / "assay.log", 0644),
+                       .err = Stream::output(),
+                       .group = Group::shared});
+  started_.push_back(child.release());
+  return child.pid();
 }
 
 std::optional<ExitStatus> AssayTest::wait(pid_t pid, std::chrono::milliseconds limit) {

@@ -3,13 +3,13 @@
 #include <cstdlib>
 #include <fstream>
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/files.h"
 #include "core/host.h"
+#include "core/process.h"
 #include "core/text.h"
 
 namespace assay::e2e {
@@ -101,20 +101,12 @@ SlurmCluster::~SlurmCluster() {
 
 void SlurmCluster::start(const std::string& name, std::vector<std::string> argv) {
   commands_[name] = argv;
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::setsid();
-    const int log =
-        ::open((folder_ / (name + ".out")).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    ::dup2(log, STDOUT_FILENO);
-    ::dup2(log, STDERR_FILENO);
-    std::vector<char*> words;
-    for (std::string& word : argv) words.push_back(word.data());
-    words.push_back(nullptr);
-    ::execv(words[0], words.data());
-    ::_exit(127);
-  }
-  daemons_[name] = pid;
+  daemons_[name] = spawn({.argv = std::move(argv),
+                          .out = Stream::append(folder_ / (name + ".out"), 0644),
+                          .err = Stream::output(),
+                          .group = Group::session,
+                          .dies_with_parent = false})
+                       .release();
 }
 
 void SlurmCluster::kill(const std::string& daemon) {

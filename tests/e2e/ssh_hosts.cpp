@@ -3,7 +3,6 @@
 #include <fstream>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/process.h"
 
 namespace assay::e2e {
 
@@ -84,17 +84,12 @@ pid_t start_sshd(const fs::path& folder, const fs::path& log,
        {std::string(kSshd), std::string("-D"), std::string("-E"), log.string(), std::string("-f"),
         (folder / "sshd_config").string()})
     words.push_back(word);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    ::setsid();
-    ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644), STDERR_FILENO);
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-  }
-  return pid;
+  std::ofstream(log).close();
+  return spawn({.argv = std::move(words),
+                .err = Stream::append(log, 0644),
+                .group = Group::session,
+                .dies_with_parent = false})
+      .release();
 }
 
 void kill_sshd(pid_t pid) {

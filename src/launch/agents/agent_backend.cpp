@@ -160,11 +160,11 @@ asio::awaitable<void> AgentBackend::provide_image(const plan::CasePlan& plan_cas
     asio::co_spawn(executor,
                    run_process(launcher_->agent_command(host, fleet_->identity(node), args),
                                "host " + host, {}, progress, container.timeout),
-                   [&, node](const std::exception_ptr& error, const ProcessResult& result) {
+                   [&, node](const std::exception_ptr& error, const CommandResult& result) {
                      if (error || !result.ok())
                        problems[node] = error              ? "the command could not be started"
                                         : result.timed_out ? "no progress for too long"
-                                                           : result.errors;
+                                                           : result.err;
                      if (--open == 0) all_done.cancel();
                    });
   }

@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/subprocess.h"
 #include "core/text.h"
-#include "launch/agents/spawn.h"
+#include "launch/agents/process.h"
 
 namespace assay::launch {
 
@@ -45,11 +44,11 @@ std::shared_ptr<Channel> Channel::open(asio::io_context& loop, ChannelCommand co
 }
 
 void Channel::start() {
-  Child child = spawn_child(command_.argv, command_.label);
-  pid_ = child.pid;
-  input_.assign(child.input.release());
-  output_.assign(child.output.release());
-  errors_.assign(child.errors.release());
+  Child child = spawn(command_options(command_.argv, command_.label));
+  pid_ = child.release();
+  input_.assign(child.in.release());
+  output_.assign(child.out.release());
+  errors_.assign(child.err.release());
   read_messages();
   read_errors();
 }

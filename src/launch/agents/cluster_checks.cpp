@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -20,12 +21,6 @@ using probe::Listing;
 constexpr double kMemoryTolerance = 0.02;
 constexpr std::size_t kNamed = 8;
 
-std::string text_of(const Json& json, const char* key) {
-  if (!json.is_object() || !json.contains(key)) return {};
-  const Json& value = json[key];
-  return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : dump_line(value);
-}
-
 // "2 × NVIDIA H200", or what the PCI bus tells when the vendor's tool does not.
 std::string devices_of(const Json& system) {
   std::map<std::string, int> counts;
@@ -33,8 +28,8 @@ std::string devices_of(const Json& system) {
       system.contains("devices") && !system["devices"].empty() ? "devices" : "accelerators";
   if (!system.contains(key) || !system[key].is_array()) return "none";
   for (const Json& device : system[key]) {
-    std::string name = text_of(device, "name");
-    if (name.empty()) name = text_of(device, "vendor") + " " + text_of(device, "device_id");
+    std::string name = any_text_at(device, "name");
+    if (name.empty()) name = any_text_at(device, "vendor") + " " + any_text_at(device, "device_id");
     ++counts[name];
   }
   std::vector<std::string> parts;
@@ -43,20 +38,24 @@ std::string devices_of(const Json& system) {
 }
 
 std::string driver_of(const Json& system) {
-  if (std::string nvidia = text_of(system, "nvidia_driver"); !nvidia.empty()) return nvidia;
+  if (std::string nvidia = any_text_at(system, "nvidia_driver"); !nvidia.empty()) return nvidia;
   std::set<std::string> drivers;
   if (system.contains("accelerators") && system["accelerators"].is_array())
     for (const Json& device : system["accelerators"])
-      if (std::string driver = text_of(device, "driver"); !driver.empty()) drivers.insert(driver);
+      if (std::string driver = any_text_at(device, "driver"); !driver.empty())
+        drivers.insert(driver);
   return join(std::vector<std::string>(drivers.begin(), drivers.end()), ", ");
 }
 
 std::map<std::string, std::string> properties(const Json& system) {
   const Json cpu = system.value("cpu", Json::object());
-  return {{"OS", text_of(system, "os")},           {"kernel", text_of(system, "kernel")},
-          {"driver", driver_of(system)},           {"devices", devices_of(system)},
-          {"CPU", text_of(cpu, "model")},          {"CPU cores", text_of(cpu, "cores")},
-          {"CPU threads", text_of(cpu, "threads")}};
+  return {{"OS", any_text_at(system, "os")},
+          {"kernel", any_text_at(system, "kernel")},
+          {"driver", driver_of(system)},
+          {"devices", devices_of(system)},
+          {"CPU", any_text_at(cpu, "model")},
+          {"CPU cores", any_text_at(cpu, "cores")},
+          {"CPU threads", any_text_at(cpu, "threads")}};
 }
 
 double memory_of(const Json& system) {

@@ -28,14 +28,14 @@ asio::awaitable<void> fetch_once(const Launcher& launcher, const NodeFolder& fol
   const auto consume = [&](std::string_view bytes) { receiver.feed(bytes); };
   result.problem.clear();
   try {
-    const ProcessResult process =
+    const CommandResult process =
         co_await run_process(launcher.agent_command(folder.host, folder.hello, args),
                              "host " + folder.host, dump_line(have), consume, kSilence);
     if (process.timed_out)
       result.problem = "nothing came for " + format_duration(kSilence);
     else if (!receiver.complete())
       result.problem = "the connection ended early, " + to_string(process.status) +
-                       (process.errors.empty() ? "" : ": " + process.errors);
+                       (process.err.empty() ? "" : ": " + process.err);
   } catch (const Error& error) {
     result.problem = error.what();
   }

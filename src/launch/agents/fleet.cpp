@@ -211,7 +211,7 @@ void Fleet::sweep(int node, const std::string& round_id,
                  run_process(
                      launcher_.agent_command(name, identity(node), args), "host " + name, {},
                      [](std::string_view) {}, kSweepLimit),
-                 [this, alive = alive_](const std::exception_ptr&, const ProcessResult&) {
+                 [this, alive = alive_](const std::exception_ptr&, const CommandResult&) {
                    // A host that cannot be reached cannot be swept; its agent ends by itself.
                    if (!*alive) return;
                    --in_background_;

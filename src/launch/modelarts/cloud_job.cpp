@@ -8,9 +8,9 @@
 
 #include "cloud/service_error.h"
 #include "cloud/sync.h"
-#include "cloud/tolerant_json.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -234,11 +234,11 @@ RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
 void CloudJob::journal_ends(const cloud::TrainingJob& job, EndedBy how) {
   if (!state_.running) return;
   // Tolerantly: the old interface has a number for its status, and tells of no tasks.
-  const Json& tasks = cloud::member(cloud::member(job.raw, "status"), "task_statuses");
+  const Json& tasks = list_at(object_at(job.raw, "status"), "task_statuses");
   for (int node = 0; node < case_.nodes; ++node) {
     std::int64_t code = 0;
     for (const auto& task : tasks)
-      if (cloud::text_of(task, "task") == worker(node)) code = cloud::integer_of(task, "exit_code");
+      if (any_text_at(task, "task") == worker(node)) code = any_integer_at(task, "exit_code");
     Json end{{"node", node},
              {"host", worker(node)},
              {"rank", node * case_.procs},

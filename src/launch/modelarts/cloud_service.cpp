@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "cloud/service_error.h"
-#include "cloud/tolerant_json.h"
 #include "cloud/training_jobs_v1.h"
+#include "core/json_access.h"
 
 namespace assay::launch {
 
@@ -59,7 +59,7 @@ class ServiceV1 final : public CloudService {
     const auto job = jobs_.find(job_name_, stop);
     if (!job) return std::nullopt;
     for (const cloud::OldJob& version : jobs_.versions(job->job_id, stop))
-      if (cloud::text_of(version.raw, "train_url") == spec.outputs.at(0).obs_url)
+      if (any_text_at(version.raw, "train_url") == spec.outputs.at(0).obs_url)
         return common(jobs_.get(job->job_id, version.version_id, stop));
     return std::nullopt;
   }
@@ -99,7 +99,7 @@ class ServiceV1 final : public CloudService {
   }
 
   std::string log_name(const cloud::TrainingJob& job) const override {
-    return fmt::format("{}-job-{}-", cloud::text_of(job.raw, "resource_id"), job_name_);
+    return fmt::format("{}-job-{}-", any_text_at(job.raw, "resource_id"), job_name_);
   }
 
   std::vector<cloud::Flavor> flavors() override {
@@ -138,7 +138,7 @@ class ServiceV1 final : public CloudService {
     job.phase_text = cloud::v1_status_name(old.status);
     job.created_ms = old.created_ms;
     job.duration_ms = old.duration_ms;
-    job.started_ms = cloud::integer_of(old.raw, "start_time");
+    job.started_ms = any_integer_at(old.raw, "start_time");
     if (job.started_ms == 0 && (old.duration_ms > 0 || old.phase == cloud::JobPhase::running))
       job.started_ms = old.created_ms;
     job.raw = old.raw;

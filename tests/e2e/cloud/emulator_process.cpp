@@ -4,36 +4,28 @@
 #include <random>
 #include <stdexcept>
 
-#include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/process.h"
 #include "eventually.h"
 
 namespace assay::cloud {
 
 EmulatorProcess::EmulatorProcess(const std::filesystem::path& folder, const Json& settings) {
   write_file_atomic(folder / "emulator.json", dump_pretty(settings), false);
-  Pipe out = make_pipe();
-  const std::string program = ASSAY_BIN_DIR "/assay-cloud-emulator";
-  const std::string file = (folder / "emulator.json").string();
-  const std::string root = (folder / "emulator").string();
   const std::string errors = (folder / "emulator.err").string();
-  pid_ = ::fork();
-  if (pid_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::dup2(out.write.get(), 1);
-    ::dup2(::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
-    ::execl(program.c_str(), program.c_str(), "--config", file.c_str(), "--root", root.c_str(),
-            nullptr);
-    ::_exit(127);
-  }
-  out.write.reset();
+  Child child = spawn(
+      {.argv = {ASSAY_BIN_DIR "/assay-cloud-emulator", "--config",
+                (folder / "emulator.json").string(), "--root", (folder / "emulator").string()},
+       .out = Stream::pipe(),
+       .err = Stream::overwrite(errors, 0600),
+       .group = Group::shared});
+  pid_ = child.release();
   std::string line;
   char c = 0;
-  while (::read(out.read.get(), &c, 1) == 1 && c != '\n') line += c;
+  while (::read(child.out.get(), &c, 1) == 1 && c != '\n') line += c;
   const std::string mark = "listening on ";
   if (!line.starts_with(mark)) {
     ::waitpid(pid_, nullptr, 0);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cloud/iam.h"
-#include "cloud/parallel.h"
+#include "core/parallel.h"
 #include "e2e/cloud/emulator_process.h"
 #include "error_of.h"
 #include "eventually.h"

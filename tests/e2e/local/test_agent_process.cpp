@@ -4,13 +4,12 @@
 #include <memory>
 #include <stdexcept>
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/process.h"
 #include "e2e/harness.h"
 
 namespace assay::e2e {
@@ -22,55 +21,29 @@ namespace {
 /// An assay-agent whose stdin and stdout this test holds.
 class AgentProcess {
  public:
-  AgentProcess() {
-    int to_agent[2];
-    int from_agent[2];
-    if (::pipe2(to_agent, O_CLOEXEC) != 0 || ::pipe2(from_agent, O_CLOEXEC) != 0)
-      throw std::runtime_error("no pipes");
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(to_agent[0], STDIN_FILENO);
-      ::dup2(from_agent[1], STDOUT_FILENO);
-      ::execl(ASSAY_BIN_DIR "/assay-agent", "assay-agent", "--node", "0", nullptr);
-      ::_exit(127);
-    }
-    ::close(to_agent[0]);
-    ::close(from_agent[1]);
-    input_ = to_agent[1];
-    output_ = from_agent[0];
-  }
-  AgentProcess(const AgentProcess&) = delete;
-  AgentProcess& operator=(const AgentProcess&) = delete;
-  ~AgentProcess() {
-    hang_up();
-    if (!ended_ && !ended()) {
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-    }
-  }
+  AgentProcess()
+      : child_(spawn({.argv = {ASSAY_BIN_DIR "/assay-agent", "--node", "0"},
+                      .in = Stream::pipe(),
+                      .out = Stream::pipe(),
+                      .err = Stream::inherit(),
+                      .group = Group::shared,
+                      .dies_with_parent = false})) {}
 
-  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] pid_t pid() const { return child_.pid(); }
   void send(const Json& message) const {
     const std::string line = message.dump() + "\n";
-    ASSERT_EQ(::write(input_, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    ASSERT_EQ(::write(child_.in.get(), line.data(), line.size()),
+              static_cast<ssize_t>(line.size()));
   }
   /// What a controller that dies does to its end of the pipes.
   void hang_up() {
-    if (input_ < 0) return;
-    ::close(input_);
-    ::close(output_);
-    input_ = -1;
+    child_.in.reset();
+    child_.out.reset();
   }
-  [[nodiscard]] bool ended() {
-    ended_ = ended_ || ::waitpid(pid_, nullptr, WNOHANG) == pid_;
-    return ended_;
-  }
+  [[nodiscard]] bool ended() { return child_.poll().has_value(); }
 
  private:
-  pid_t pid_ = -1;
-  int input_ = -1;
-  int output_ = -1;
-  bool ended_ = false;
+  Child child_;
 };
 
 Json round_of(const std::string& script, const fs::path& folder) {

@@ -7,16 +7,15 @@
 #include <set>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/process.h"
 #include "core/time.h"
 #include "e2e/harness.h"
 #include "http/client.h"
@@ -111,20 +110,11 @@ class PrometheusTest : public AssayTest {
         "--web.listen-address=" + web_,
     };
     port.release();
-    const pid_t parent = ::getpid();
-    server_ = ::fork();
-    if (server_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (::getppid() != parent) ::_exit(127);
-      const int log = ::open((folder_ / "prometheus.log").c_str(), O_WRONLY | O_CREAT, 0644);
-      ::dup2(log, STDOUT_FILENO);
-      ::dup2(log, STDERR_FILENO);
-      std::vector<char*> argv;
-      for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-      argv.push_back(nullptr);
-      ::execvp(argv[0], argv.data());
-      ::_exit(127);
-    }
+    server_ = spawn({.argv = words,
+                     .out = Stream::append(folder_ / "prometheus.log", 0644),
+                     .err = Stream::output(),
+                     .group = Group::shared})
+                  .release();
     ASSERT_TRUE(eventually([&] { return answers(web_, "/-/ready"); }, 60s))
         << read_file_or_empty(folder_ / "prometheus.log");
   }

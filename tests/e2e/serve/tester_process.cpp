@@ -5,15 +5,14 @@
 #include <stdexcept>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/process.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -25,25 +24,17 @@ TesterProcess::TesterProcess(const fs::path& folder, const std::vector<std::stri
   std::vector<std::string> words{ASSAY_BIN_DIR "/assay", "serve",  "--listen",
                                  "127.0.0.1:0",          "--data", (folder / "tester").string()};
   words.insert(words.end(), more.begin(), more.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
   const std::string errors = (folder / "tester.err").string();
-  Pipe out = make_pipe();
-  pid_ = ::fork();
-  if (pid_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::dup2(out.write.get(), 1);
-    ::dup2(::open(errors.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  out.write.reset();
+  Child child = spawn({.argv = std::move(words),
+                       .out = Stream::pipe(),
+                       .err = Stream::append(errors, 0600),
+                       .group = Group::shared});
+  pid_ = child.release();
   const std::string mark = "listening on ";
   std::string line;
   std::string all;
   char c = 0;
-  while (url_.empty() && ::read(out.read.get(), &c, 1) == 1) {
+  while (url_.empty() && ::read(child.out.get(), &c, 1) == 1) {
     all += c;
     if (c != '\n') {
       line += c;

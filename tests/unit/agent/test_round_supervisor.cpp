@@ -3,9 +3,10 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
-#include "agent/process_tree.h"
 #include "agent/round_supervisor.h"
 #include "core/files.h"
+#include "core/process.h"
+#include "core/process_tree.h"
 #include "temporary_folder.h"
 
 namespace assay::agent {
@@ -141,13 +142,8 @@ TEST_F(Rounds, AFolderThatCannotBeMadeFailsTheStart) {
 
 TEST_F(Rounds, SweepFindsARoundsProcessesByTheirEnvironment) {
   const std::string id = "test/sweep-" + std::to_string(::getpid());
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::setenv("ASSAY_ROUND_ID", id.c_str(), 1);
-    ::execlp("sleep", "sleep", "60", nullptr);
-    ::_exit(127);
-  }
-  while (processes_of_round(id).empty()) ::usleep(1000);
+  const Child child =
+      spawn({.argv = {"sleep", "60"}, .env = environment_with({"ASSAY_ROUND_ID=" + id})});
   EXPECT_EQ(sweep_round(id), 1);
   EXPECT_TRUE(processes_of_round(id).empty());
 }

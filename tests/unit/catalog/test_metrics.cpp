@@ -60,7 +60,7 @@ TEST(KnownMetrics, AreTheTableOfTheDocumentation) {
                          metric.info.unit == "1" ? "" : metric.info.unit,
                          metric.info.better == Better::neither
                              ? std::string()
-                             : std::string(to_string(metric.info.better)),
+                             : std::string(to_text(metric.info.better)),
                          metric.title, cell(metric.info.description));
   EXPECT_THAT(document("metrics.md"), HasSubstr(table));
 }

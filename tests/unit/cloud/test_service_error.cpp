@@ -3,7 +3,6 @@
 
 #include "cloud/modelarts.h"
 #include "cloud/service_error.h"
-#include "cloud/tolerant_json.h"
 #include "cloud/training_jobs_v1.h"
 
 namespace assay::cloud {
@@ -57,19 +56,6 @@ TEST(Refusal, NamesTheClockOnlyWhenItMayBeTheCause) {
               HasSubstr("this machine's clock is 20 min 00 s ahead of the server's"));
   response.clock_offset = std::chrono::seconds(20);
   EXPECT_THAT(service_error(client, response, "GET x", "host").what(), Not(HasSubstr("clock")));
-}
-
-TEST(TolerantJson, ReadsNumbersThatAreWrittenAsText) {
-  const Json json = Json::parse(R"({"a":"3043","b":7,"c":"x","d":null,"e":[1],"f":2.5,"g":true})");
-  EXPECT_EQ(integer_of(json, "a"), 3043);
-  EXPECT_EQ(integer_of(json, "b"), 7);
-  EXPECT_EQ(integer_of(json, "c", -1), -1);
-  EXPECT_EQ(integer_of(json, "d", -1), -1);
-  EXPECT_EQ(integer_of(json, "f"), 2);
-  EXPECT_EQ(text_of(json, "b"), "7");
-  EXPECT_EQ(text_of(json, "e"), "");
-  EXPECT_TRUE(member(json, "missing").is_null());
-  EXPECT_EQ(text_of(Json(), "a"), "");
 }
 
 TEST(Jobs, AreReadFromAnswersThatLackNearlyAll) {

@@ -52,7 +52,7 @@ TEST(EnumNames, AValueThatIsNoEnumeratorHasNoText) {
 }
 
 TEST(EnumNames, AreListedForMessagesInTheOrderOfTheTable) {
-  EXPECT_THAT(enum_texts<Fruit>(), testing::ElementsAre("a pear", "apple", "plum"));
+  EXPECT_THAT(enum_texts<Fruit>(), ::testing::ElementsAre("a pear", "apple", "plum"));
   EXPECT_EQ(enum_choices<Fruit>(), "a pear, apple or plum");
   EXPECT_EQ(enum_choices<Basket::Size>(), "S or L");
 }

@@ -23,7 +23,7 @@ FinishedSummary summary_of(std::string_view value) {
 std::vector<std::string> names(const FinishedSummary& summary) {
   std::vector<std::string> out;
   for (const Quality& quality : summary.quality)
-    out.push_back(quality.name + " " + std::string(to_string(quality.better)));
+    out.push_back(quality.name + " " + std::string(to_text(quality.better)));
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/host.h"
 #include "telemetry/device_source.h"
 #include "telemetry/resolve.h"
 
@@ -77,12 +78,12 @@ TEST(DeviceSource, CommandGetsTheInterval) {
 }
 
 TEST(DeviceSource, ProgramsDeliveredWithThisOneAreFoundBesideIt) {
-  const std::string nvml = program_folder() + "/assay-nvml";
+  const std::string nvml = (program_folder() / "assay-nvml").string();
   EXPECT_EQ(resolve_program("assay-nvml"), nvml);
   EXPECT_EQ(
       resolve_program(expand_command({"{bindir}/assay-nvml"}, std::chrono::seconds(1), "x")[0]),
       nvml);
-  EXPECT_TRUE(resolve_program(program_folder() + "/sh").value_or("").ends_with("/sh"));
+  EXPECT_TRUE(resolve_program((program_folder() / "sh").string()).value_or("").ends_with("/sh"));
   EXPECT_EQ(resolve_program("/on/the/controller/assay-nvml"), nvml);
   EXPECT_FALSE(resolve_program("/nonexistent/sh"));
 }

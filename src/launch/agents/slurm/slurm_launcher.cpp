@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/async_process.h"
 #include "core/error.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -30,15 +31,15 @@ constexpr Nanoseconds kSqueueLimit = std::chrono::seconds(3);
 /// The jobs that squeue's option `which` selects; none when it does not answer in time.
 asio::awaitable<std::vector<SlurmState>> ask_squeue_async(std::string which) {
   // Made here: GCC 12 cannot have a list of initializers in an awaited expression.
-  std::vector<std::string> argv = squeue_argv({which});
-  std::string output;
-  const auto take = [&](std::string_view text) { output += text; };
+  SpawnOptions options = command_options(squeue_argv({which}), "squeue");
+  RunLimits limits;
+  limits.total = kSqueueLimit;
   try {
-    (void)co_await run_process(std::move(argv), "squeue", {}, take, kSqueueLimit);
+    const CommandResult answer = co_await run_async(std::move(options), limits);
+    co_return parse_squeue(answer.out);
   } catch (const Error&) {
-    // It cannot be started: then there is no explanation.
+    co_return std::vector<SlurmState>{};  // it cannot be started: then there is no explanation
   }
-  co_return parse_squeue(output);
 }
 
 }  // namespace

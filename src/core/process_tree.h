@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-namespace assay::agent {
+namespace assay {
 
 /// All living descendants of `root` (children first met first), read from /proc; zombies are left
 /// out.
@@ -23,4 +23,4 @@ namespace assay::agent {
 /// `attempts` sweeps. Gives the number of processes that were killed.
 int sweep_round(std::string_view round_id, int attempts = 20);
 
-}  // namespace assay::agent
+}  // namespace assay

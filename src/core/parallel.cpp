@@ -1,4 +1,4 @@
-#include "cloud/parallel.h"
+#include "core/parallel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace assay::cloud {
+namespace assay {
 
 void run_parallel(std::size_t count, int threads, const std::stop_token& stop,
                   const std::function<void(std::size_t, const std::stop_token&)>& job) {
@@ -31,12 +31,13 @@ void run_parallel(std::size_t count, int threads, const std::stop_token& stop,
   };
   {
     std::vector<std::jthread> others;
-    const std::size_t wanted = std::min(count, static_cast<std::size_t>(std::max(threads, 1)));
+    if (threads <= 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const std::size_t wanted = std::min(count, static_cast<std::size_t>(threads));
     for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(work);
     work();
   }
   if (first) std::rethrow_exception(first);
-  if (stop.stop_requested()) throw Error(ErrorKind::environment, "the transfer was cancelled");
+  if (stop.stop_requested()) throw Error(ErrorKind::environment, "the work was cancelled");
 }
 
-}  // namespace assay::cloud
+}  // namespace assay

@@ -1,4 +1,4 @@
-#include "agent/process_tree.h"
+#include "core/process_tree.h"
 
 #include <algorithm>
 #include <cctype>
@@ -16,7 +16,7 @@
 #include "core/files.h"
 #include "core/round_variable.h"
 
-namespace assay::agent {
+namespace assay {
 
 namespace {
 
@@ -110,4 +110,4 @@ int sweep_round(std::string_view round_id, int attempts) {
   return static_cast<int>(killed.size());
 }
 
-}  // namespace assay::agent
+}  // namespace assay

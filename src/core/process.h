@@ -1,0 +1,152 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/time.h"
+
+namespace assay {
+
+/// How a process ended. Neither is set when somebody else in this process collected it.
+struct ExitStatus {
+  std::optional<int> code;    ///< exit code, when it exited
+  std::optional<int> signal;  ///< signal number, when it was killed
+
+  [[nodiscard]] bool ok() const noexcept { return code == 0; }
+  /// From waitpid's status word.
+  [[nodiscard]] static ExitStatus from_wait(int status) noexcept;
+};
+
+/// "exit 3", "SIGSEGV", "exit 0".
+[[nodiscard]] std::string to_string(const ExitStatus& status);
+
+/// "SIGTERM" for 15.
+[[nodiscard]] std::string signal_name(int signal);
+
+/// Where a standard stream of a child leads.
+struct Stream {
+  enum class Kind { null, inherit, pipe, file, descriptor, output };
+  Kind kind = Kind::null;
+  std::filesystem::path path{};  ///< file
+  int flags = 0;                 ///< file: of open(2)
+  unsigned mode = 0;             ///< file: when it is made
+  int fd = -1;                   ///< descriptor: stays the caller's
+
+  static Stream null() { return {}; }
+  static Stream inherit() { return {.kind = Kind::inherit}; }
+  /// This side's end is a member of Child.
+  static Stream pipe() { return {.kind = Kind::pipe}; }
+  static Stream overwrite(std::filesystem::path path, unsigned mode);
+  static Stream append(std::filesystem::path path, unsigned mode);
+  static Stream descriptor(int fd) { return {.kind = Kind::descriptor, .fd = fd}; }
+  /// For `err`: where `out` leads.
+  static Stream output() { return {.kind = Kind::output}; }
+};
+
+/// Which processes a signal to the child reaches.
+enum class Group {
+  own,      ///< a group of its own: the child and what it starts
+  session,  ///< a group and a session of its own: a terminal's Ctrl-C does not reach it either
+  shared,   ///< the child alone; it stays in this process's group
+};
+
+/// Every child has default signal dispositions, an empty signal mask, the limit of open files with
+/// which this process was started, and no descriptor but its three streams.
+struct SpawnOptions {
+  std::vector<std::string> argv{};                ///< argv[0] is looked up in the PATH of `env`
+  std::optional<std::vector<std::string>> env{};  ///< "NAME=value"; nothing: this process's
+  std::string folder{};                           ///< empty: unchanged
+  Stream in{};
+  Stream out{};
+  Stream err{};
+  int pipe_bytes = 0;  ///< of `out`, 0: the kernel's default. Best effort.
+  Group group = Group::own;
+  /// The kernel kills the child when the thread that called spawn() ends: let that thread live as
+  /// long as the child.
+  bool dies_with_parent = true;
+  /// A script without "#!" is run by /bin/sh, as a shell does it.
+  bool plain_scripts = false;
+  std::vector<std::pair<int, rlimit>> limits{};  ///< RLIMIT_…
+  // Of the errors that are thrown.
+  ErrorKind error_kind = ErrorKind::environment;
+  std::string error_where{};
+};
+
+/// Why a program was not started: "cannot execute 'x': No such file or directory".
+class SpawnError : public Error {
+ public:
+  SpawnError(const Error& error, bool not_found) : Error(error), not_found_(not_found) {}
+  /// The program does not exist or is none.
+  [[nodiscard]] bool not_found() const noexcept { return not_found_; }
+
+ private:
+  bool not_found_;
+};
+
+/// A process that was started here. One that still runs is killed with its group by the destructor,
+/// which waits a second at most for its end.
+class Child {
+ public:
+  Child() = default;
+  Child(Child&& other) noexcept { *this = std::move(other); }
+  Child& operator=(Child&& other) noexcept;
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { end(); }
+
+  // This side's ends of its pipes.
+  UniqueFd in;
+  UniqueFd out;
+  UniqueFd err;
+
+  /// Also after its end; -1: none was started.
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  /// It has not been collected.
+  [[nodiscard]] bool running() const noexcept { return running_; }
+
+  /// To its group, when it leads one. Harmless after its end: until the child is collected its
+  /// number cannot be another's.
+  void signal(int number) const noexcept;
+  /// Collects the child if it has ended, without waiting; what is left of its group is killed when
+  /// `kill_rest` is set.
+  [[nodiscard]] std::optional<ExitStatus> poll(bool kill_rest = false) noexcept;
+  /// Waits for its end, however long it takes, and collects it.
+  ExitStatus wait() noexcept;
+  /// Collects the child; nothing when `limit` has passed, or `stop` was asked for, before its end.
+  [[nodiscard]] std::optional<ExitStatus> wait_for(Nanoseconds limit,
+                                                   const std::stop_token& stop = {}) noexcept;
+  /// The child goes on without this object.
+  pid_t release() noexcept;
+
+ private:
+  friend Child spawn(const SpawnOptions& options);
+  void end() noexcept;
+
+  pid_t pid_ = -1;
+  bool running_ = false;
+  bool leads_group_ = false;
+};
+
+/// Starts a program. Returns when it has replaced the child, so that a Child is a running program.
+/// Throws SpawnError for the program and its folder, Error for pipes and files.
+[[nodiscard]] Child spawn(const SpawnOptions& options);
+
+/// This process's environment with `overrides` ("NAME=value") in place of same-named entries.
+[[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& overrides);
+
+/// Raises the soft limit of open files to the hard one for this process, not for its children.
+void raise_open_file_limit();
+
+/// Absolute path of a program found like execvp does, or nothing.
+[[nodiscard]] std::optional<std::string> find_program(const std::string& name);
+
+}  // namespace assay

@@ -1,0 +1,142 @@
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/json_access.h"
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+using testing::error_of;
+
+enum class Shape { round, square };
+constexpr auto enum_names(Shape) {
+  return std::to_array<EnumName<Shape>>({{Shape::round, "round"}, {Shape::square, "square"}});
+}
+
+const Json kValue = Json::parse(R"({
+  "text": "a", "whole": 7, "real": 1.5, "huge": 1e300, "yes": true, "none": null,
+  "list": [1], "object": {"x": 1}, "digits": "3043"})");
+
+TEST(TolerantJson, GivesWhatIsThere) {
+  EXPECT_EQ(text_at(kValue, "text"), "a");
+  EXPECT_EQ(number_at(kValue, "real"), 1.5);
+  EXPECT_EQ(integer_at(kValue, "whole"), 7);
+  EXPECT_EQ(integer_at(kValue, "real"), 1);
+  EXPECT_TRUE(flag_at(kValue, "yes"));
+  EXPECT_EQ(list_at(kValue, "list").size(), 1u);
+  EXPECT_EQ(object_at(kValue, "object").size(), 1u);
+  EXPECT_EQ(member_at(kValue, "whole"), 7);
+}
+
+TEST(TolerantJson, GivesTheFallbackForAnotherType) {
+  EXPECT_EQ(text_at(kValue, "whole", "b"), "b");
+  EXPECT_EQ(number_at(kValue, "text"), std::nullopt);
+  EXPECT_EQ(integer_at(kValue, "digits"), std::nullopt);
+  EXPECT_EQ(integer_at(kValue, "huge"), std::nullopt);
+  EXPECT_TRUE(flag_at(kValue, "whole", true));
+  EXPECT_TRUE(list_at(kValue, "object").empty());
+  EXPECT_TRUE(object_at(kValue, "list").empty());
+}
+
+TEST(TolerantJson, GivesTheFallbackForWhatIsMissingOrInNoObject) {
+  for (const Json& json : {kValue, Json(), Json(3), Json::array({1})}) {
+    EXPECT_EQ(text_at(json, "missing", "b"), "b");
+    EXPECT_EQ(number_at(json, "missing"), std::nullopt);
+    EXPECT_EQ(any_integer_at(json, "missing", -1), -1);
+    EXPECT_TRUE(member_at(json, "missing").is_null());
+  }
+}
+
+TEST(TolerantJson, IsNotFooledByNumbersThatAreNone) {
+  const Json json{{"x", std::numeric_limits<double>::quiet_NaN()},
+                  {"y", std::numeric_limits<double>::infinity()}};
+  EXPECT_EQ(number_at(json, "x"), std::nullopt);
+  EXPECT_EQ(integer_at(json, "y"), std::nullopt);
+}
+
+TEST(TolerantJson, ReadsTextAndNumbersInOneAnothersPlace) {
+  EXPECT_EQ(any_text_at(kValue, "whole"), "7");
+  EXPECT_EQ(any_text_at(kValue, "yes"), "true");
+  EXPECT_EQ(any_text_at(kValue, "list"), "");
+  EXPECT_EQ(any_text_at(kValue, "none"), "");
+  EXPECT_EQ(any_integer_at(kValue, "digits"), 3043);
+  EXPECT_EQ(any_integer_at(kValue, "whole"), 7);
+  EXPECT_EQ(any_integer_at(kValue, "real"), 1);
+  EXPECT_EQ(any_integer_at(kValue, "none", -1), -1);
+  EXPECT_EQ(any_integer_at(kValue, "text", -1), -1);
+}
+
+TEST(TolerantJson, FollowsAPath) {
+  const Json json = Json::parse(R"({"token": {"project": {"id": "x"}}})");
+  EXPECT_EQ(text_at_path(json, "token/project/id"), "x");
+  EXPECT_EQ(text_at_path(json, "token/project"), "");
+  EXPECT_EQ(text_at_path(json, "token/user/id"), "");
+}
+
+class StrictJson : public ::testing::Test {
+ protected:
+  Json json_ = Json::parse(R"({"name": "a", "nodes": 2, "rate": 0.5, "on": true,
+    "words": ["x", "y"], "env": {"A": "1"}, "shape": "square",
+    "cases": [{"n": 1}, {"n": "two"}], "limits": {"time": -1}})");
+  JsonReader reader_{json_, "plan.json", "it is not meant to be edited"};
+};
+
+TEST_F(StrictJson, ReadsEveryType) {
+  EXPECT_EQ(reader_.text("name"), "a");
+  EXPECT_EQ(reader_.text_or_empty("missing"), "");
+  EXPECT_EQ(reader_.integer("nodes"), 2);
+  EXPECT_EQ(reader_.number("rate"), 0.5);
+  EXPECT_EQ(reader_.number_if("missing"), std::nullopt);
+  EXPECT_TRUE(reader_.boolean("on"));
+  EXPECT_THAT(reader_.texts("words"), ::testing::ElementsAre("x", "y"));
+  EXPECT_EQ(reader_.text_map("env").at("A"), "1");
+  EXPECT_EQ(reader_.choice<Shape>("shape"), Shape::square);
+}
+
+TEST_F(StrictJson, NamesTheFieldThePlaceAndTheAdvice) {
+  EXPECT_EQ(error_of([&] { return reader_.text("nodes"); }),
+            "plan.json: 'nodes' should be text\n  it is not meant to be edited");
+  EXPECT_THAT(error_of([&] { return reader_.text("missing"); }),
+              ::testing::HasSubstr("'missing' is missing"));
+  EXPECT_THAT(error_of([&] { return reader_.choice<Shape>("name"); }),
+              ::testing::HasSubstr("'name' should be round or square"));
+}
+
+TEST_F(StrictJson, NamesThePathOfWhatLiesDeeper) {
+  EXPECT_THAT(error_of([&] { return reader_.fields("limits").text("time"); }),
+              ::testing::HasSubstr("plan.json: limits: 'time' should be text"));
+  const auto read_all = [&] {
+    reader_.each("cases", [](const JsonReader& one) { (void)one.integer("n"); });
+    return 0;
+  };
+  EXPECT_THAT(error_of(read_all),
+              ::testing::HasSubstr("plan.json: cases[1]: 'n' should be a whole number"));
+  EXPECT_THAT(error_of([&] { return reader_.fields("words").has("x"); }),
+              ::testing::HasSubstr("plan.json: words: expected an object"));
+}
+
+TEST_F(StrictJson, RefusesNumbersThatDoNotFit) {
+  const JsonReader limits = reader_.fields("limits");
+  EXPECT_EQ(limits.integer("time"), -1);
+  EXPECT_THAT(error_of([&] { return limits.integer<std::uint64_t>("time"); }),
+              ::testing::HasSubstr("'time' should be a whole number"));
+  json_["nodes"] = std::int64_t{1} << 40;
+  EXPECT_THAT(error_of([&] { return reader_.integer("nodes"); }),
+              ::testing::HasSubstr("'nodes' should be a smaller number"));
+  EXPECT_EQ(reader_.integer<std::int64_t>("nodes"), std::int64_t{1} << 40);
+}
+
+TEST_F(StrictJson, HandsOutTheMembersOfAnObject) {
+  std::string seen;
+  const Json json = Json::parse(R"({"metrics": {"b": {"v": 1}, "a": {"v": 2}}})");
+  JsonReader(json, "r").each_member("metrics", [&](const std::string& name, const JsonReader& one) {
+    seen += name + std::to_string(one.integer("v"));
+  });
+  EXPECT_EQ(seen, "b1a2");
+}
+
+}  // namespace
+}  // namespace assay
