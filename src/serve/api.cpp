@@ -154,7 +154,7 @@ std::optional<HttpResponse> Api::route(Call& call) {
                   "send it as 'Authorization: Bearer TOKEN'");
   if (!api) {
     if (!reads) throw wrong_method(method, "GET");
-    if (parts.empty()) return list_page(list(call).body, call.query);
+    if (parts.empty()) return list_page(parse_json(list(call).body, "tests"), call.query);
     if (parts[0] == "tests" && (parts.size() == 2 || parts.size() == 3)) {
       call.parts.insert(call.parts.begin(), {"api", "v1"});
       const TestRecord test = test_of(call);

@@ -143,8 +143,7 @@ std::string sentence_of(const TestRecord& test) {
 
 }  // namespace
 
-HttpResponse list_page(const std::string& listed, const http::Query& query) {
-  const Json list = parse_json(listed, "tests");
+HttpResponse list_page(const Json& list, const http::Query& query) {
   std::string status;
   for (const auto& [key, value] : query)
     if (key == "status") status = value;
