@@ -67,15 +67,13 @@ TEST(Pages, HostileTextStaysText) {
   Json row;
   for (const char* key : {"test_id", "name", "suite", "status", "verdict", "by", "created"})
     row[key] = kEvil;
-  expect_harmless(list_page(list_of({row}).dump(-1, ' ', false, Json::error_handler_t::replace),
-                            {{"status", kEvil}})
-                      .body);
+  expect_harmless(list_page(list_of(Json::array({row})), {{"status", kEvil}}).body);
   expect_harmless(page_of(Refusal(404, kEvil, kEvil, kEvil)).body);
 }
 
 TEST(Pages, NothingMayRunOrBeLoaded) {
   for (const HttpResponse& page :
-       {test_page(test_of(TestStatus::open)), list_page(list_of(Json::array()).dump(), {}),
+       {test_page(test_of(TestStatus::open)), list_page(list_of(Json::array()), {}),
         page_of(Refusal(404, "not_found", "nothing here"))})
     EXPECT_THAT(page.headers,
                 Contains(Pair("Content-Security-Policy",
@@ -100,7 +98,7 @@ TEST(Pages, ARefusedTestSaysWhy) {
 
 TEST(Pages, TheListLinksToItsNeighbours) {
   const std::string page =
-      list_page(list_of({{{"test_id", "a"}}}).dump(), {{"status", "open"}}).body;
+      list_page(list_of(Json::array({Json{{"test_id", "a"}}})), {{"status", "open"}}).body;
   EXPECT_TRUE(has(page, "<a href=\"/?status=open&amp;per_page=1&amp;page=1\">← newer</a>"));
   EXPECT_TRUE(has(page, "<span>page 2 of 3</span>"));
   EXPECT_TRUE(has(page, "<a href=\"/?status=open&amp;per_page=1&amp;page=3\">older →</a>"));
@@ -108,7 +106,7 @@ TEST(Pages, TheListLinksToItsNeighbours) {
 }
 
 TEST(Pages, AnEmptyListSaysHowToSendATest) {
-  EXPECT_TRUE(has(list_page(list_of(Json::array()).dump(), {}).body, "assay push RUN --to URL"));
+  EXPECT_TRUE(has(list_page(list_of(Json::array()), {}).body, "assay push RUN --to URL"));
 }
 
 TEST(Pages, ARefusalKeepsItsStatus) {
@@ -124,7 +122,7 @@ TEST(Pages, ARefusalKeepsItsStatus) {
 TEST(Pages, EveryTemplateIsFilled) {
   const std::string pages = test_page(test_of(TestStatus::accepted)).body +
                             test_page(test_of(TestStatus::refused)).body +
-                            list_page(list_of(Json::array()).dump(), {}).body +
+                            list_page(list_of(Json::array()), {}).body +
                             page_of(Refusal(404, "not_found", "nothing here")).body;
   for (const page::Asset& asset : assets::kAll)
     EXPECT_TRUE(has(pages, testing::longest_literal(asset.text))) << asset.name;
