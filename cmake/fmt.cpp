@@ -8,6 +8,7 @@ template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
 template dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
 template thousands_sep_result<char> thousands_sep_impl(locale_ref);
 template char decimal_point_impl(locale_ref);
+template std::locale locale_ref::get<std::locale>() const;
 template void buffer<char>::append(const char*, const char*);
 template void vformat_to(buffer<char>&, string_view, basic_format_args<format_context>,
                          locale_ref);

@@ -44,7 +44,7 @@ bool passed_wherever_asked(const std::vector<NodeChecks>& nodes, const std::stri
 }
 
 page::Cell level_cell(Level level) {
-  page::Cell cell(probe::to_string(level));
+  page::Cell cell(to_text(level));
   cell.color = color_of(level);
   return cell;
 }

@@ -34,7 +34,7 @@ TEST(Pattern, TheEmptyOneMatchesEverywhere) {
   EXPECT_TRUE(Pattern().found_in("text"));
 }
 
-std::string error_of(const std::string& text) {
+std::string pattern_problem(const std::string& text) {
   try {
     (void)Pattern(text);
   } catch (const PatternError& error) {
@@ -44,21 +44,21 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(Pattern, AnErrorNamesWhatIsWrong) {
-  EXPECT_THAT(error_of("(a"), HasSubstr("missing )"));
-  EXPECT_THAT(error_of("a**"), HasSubstr("**"));
-  EXPECT_THAT(error_of("[z-a]"), HasSubstr("z-a"));
+  EXPECT_THAT(pattern_problem("(a"), HasSubstr("missing )"));
+  EXPECT_THAT(pattern_problem("a**"), HasSubstr("**"));
+  EXPECT_THAT(pattern_problem("[z-a]"), HasSubstr("z-a"));
 }
 
 TEST(Pattern, WhatNeedsBacktrackingIsRefusedByName) {
-  EXPECT_EQ(error_of(R"((\w+) \1)"), R"(back-references (\1) are not supported)");
-  EXPECT_EQ(error_of("a(?=b)"), "look-ahead (?= ) is not supported");
-  EXPECT_EQ(error_of("a(?!b)"), "look-ahead (?! ) is not supported");
-  EXPECT_THAT(error_of("(?<=a)b"), HasSubstr("look-behind"));
+  EXPECT_EQ(pattern_problem(R"((\w+) \1)"), R"(back-references (\1) are not supported)");
+  EXPECT_EQ(pattern_problem("a(?=b)"), "look-ahead (?= ) is not supported");
+  EXPECT_EQ(pattern_problem("a(?!b)"), "look-ahead (?! ) is not supported");
+  EXPECT_THAT(pattern_problem("(?<=a)b"), HasSubstr("look-behind"));
 }
 
 TEST(Pattern, OneThatWouldTakeTooMuchMemoryIsRefused) {
-  EXPECT_THAT(error_of("((x{1,1000}){1,1000}){1,1000}"), HasSubstr("repetition"));
-  EXPECT_THAT(error_of("[^x]" + std::string(10'000'000, 'a')), HasSubstr("too large"));
+  EXPECT_THAT(pattern_problem("((x{1,1000}){1,1000}){1,1000}"), HasSubstr("repetition"));
+  EXPECT_THAT(pattern_problem("[^x]" + std::string(10'000'000, 'a')), HasSubstr("too large"));
 }
 
 TEST(Pattern, ACarelessOneDoesNotTakeForEver) {

@@ -36,24 +36,29 @@ class NodeFiles : public ::testing::Test {
   assay::testing::TemporaryFolder folder_;
 };
 
+const plan::SshOptions& ssh_of(const plan::Cluster& cluster) {
+  return std::get<plan::SshOptions>(cluster.options);
+}
+
 TEST_F(NodeFiles, OfVersion1BecomeACluster) {
   const NodesImport nodes = import(
       "{\"cluster\": {\n\t\"10.1.2.4\": {\"user\": \"root\", \"port\": 8000},\n"
       "\t\"10.1.2.3\": {\"user\": \"root\", \"port\": \"8000\"}}}");
   EXPECT_EQ(nodes.format, "ais-bench v1");
   const plan::Cluster made = cluster(nodes);
-  EXPECT_EQ(made.launcher, "ssh");
+  EXPECT_EQ(made.launcher(), "ssh");
   ASSERT_EQ(made.hosts.size(), 2u);
   EXPECT_EQ(made.hosts[0].name, "10.1.2.4");  // the order of the file is that of the rank table
   EXPECT_EQ(made.hosts[1].name, "10.1.2.3");
-  EXPECT_EQ(made.options, (Json{{"user", "root"}, {"port", 8000}}));
+  EXPECT_EQ(ssh_of(made).user, "root");
+  EXPECT_EQ(ssh_of(made).port, 8000);
   EXPECT_TRUE(nodes.diagnostics.empty());
 }
 
 TEST_F(NodeFiles, OfVersion1MayHaveNothingButAddresses) {
   const plan::Cluster made = cluster(import(R"({"cluster": {"10.1.2.3": {}, "10.1.2.4": {}}})"));
   EXPECT_EQ(made.hosts.size(), 2u);
-  EXPECT_TRUE(made.options.empty());
+  EXPECT_EQ(ssh_of(made), plan::SshOptions{});
 }
 
 TEST_F(NodeFiles, NeverGiveTheirPasswordsAway) {
@@ -118,13 +123,14 @@ TEST_F(NodeFiles, WithDifferentUsersGiveEachHostItsOwn) {
   const NodesImport nodes = import(
       R"({"cluster": {"10.1.2.3": {"user": "a"}, "10.1.2.4": {"user": "b", "port": 8000}}})");
   const plan::Cluster made = cluster(nodes);
-  EXPECT_TRUE(made.options.empty());
-  EXPECT_EQ(made.hosts[0].ssh, (Json{{"user", "a"}}));
-  EXPECT_EQ(made.hosts[1].ssh, (Json{{"user", "b"}, {"port", 8000}}));
+  EXPECT_EQ(ssh_of(made), plan::SshOptions{});
+  EXPECT_EQ(made.hosts[0].ssh.user, "a");
+  EXPECT_EQ(made.hosts[1].ssh.user, "b");
+  EXPECT_EQ(made.hosts[1].ssh.port, 8000);
 }
 
 TEST_F(NodeFiles, OfThisMachineAloneAreLocal) {
-  EXPECT_EQ(cluster(import(R"({"cluster": {"localhost": {}}})")).launcher, "local");
+  EXPECT_EQ(cluster(import(R"({"cluster": {"localhost": {}}})")).launcher(), "local");
 }
 
 TEST_F(NodeFiles, OfFlagPerfAreReadToo) {
@@ -135,7 +141,7 @@ TEST_F(NodeFiles, OfFlagPerfAreReadToo) {
   const plan::Cluster made = cluster(nodes);
   EXPECT_EQ(made.hosts.size(), 2u);
   EXPECT_EQ(made.master_port, 29501);
-  EXPECT_EQ(made.options, (Json{{"port", 8022}}));
+  EXPECT_EQ(ssh_of(made).port, 8022);
   EXPECT_THAT(diagnostics(nodes),
               Contains(HasSubstr("cluster_conf.py:5:1: note: SSH_PROT is not")));
   EXPECT_THAT(diagnostics(nodes), Contains(HasSubstr("HOSTS_PORTS (2222) has no place")));

@@ -272,7 +272,7 @@ TEST(DefaultRules, EachOfARoundHasAFaultThatItFinds) {
 
 TEST(DefaultRules, GiveAnExperimentItsScore) {
   Situation s = sane();
-  s.plan.automl = Json::object();
+  s.plan.automl.emplace();
   s.round.automl = experiment(0.9);
   const RoundResult round = judge_round(s.plan, s.round);
   EXPECT_EQ(round.validity, Validity::valid);

@@ -22,7 +22,7 @@ std::vector<double> values_of(const Row& row) {
 }
 
 Table table_of(std::string_view text) {
-  const TempFolder folder;
+  const assay::testing::TemporaryFolder folder;
   folder.write("t.csv", text);
   return read_table(folder.path() / "t.csv");
 }
