@@ -7,6 +7,7 @@
 
 #include "core/files.h"
 #include "core/subprocess.h"
+#include "core/text.h"
 
 namespace assay::testing {
 
@@ -60,7 +61,7 @@ std::string longest_literal(std::string_view form) {
   std::string_view longest;
   while (!form.empty()) {
     const std::string_view part = form.substr(0, form.find_first_of("{}\n"));
-    if (part.size() > longest.size()) longest = part;
+    if (trim(part).size() > longest.size()) longest = trim(part);
     form.remove_prefix(std::min(part.size() + 1, form.size()));
   }
   return std::string(longest);
