@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/subprocess.h"
+#include "core/text.h"
 #include "temporary_folder.h"
 
 namespace assay::testing {
@@ -55,7 +56,7 @@ std::string longest_literal(std::string_view form) {
   std::string_view longest;
   while (!form.empty()) {
     const std::string_view part = form.substr(0, form.find_first_of("{}\n"));
-    if (part.size() > longest.size()) longest = part;
+    if (trim(part).size() > longest.size()) longest = trim(part);
     form.remove_prefix(std::min(part.size() + 1, form.size()));
   }
   return std::string(longest);

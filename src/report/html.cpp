@@ -25,7 +25,6 @@ namespace {
 
 using judge::CaseResult;
 using judge::RunResult;
-using judge::Validity;
 
 // Points that all charts together may draw: it keeps the file at a size that opens at once.
 constexpr std::size_t kPointBudget = 100'000;

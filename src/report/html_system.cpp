@@ -32,7 +32,7 @@ std::size_t place_of(std::string_view key) {
   return static_cast<std::size_t>(std::ranges::find(kFirst, key) - kFirst.begin());
 }
 
-std::string cut(std::string text) {
+std::string cut(const std::string& text) {
   return text.size() > kMaxText ? text.substr(0, kMaxText) + " …" : text;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
