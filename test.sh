@@ -15,17 +15,15 @@ scripts/install-deps.sh build train test cluster
 # A tree that was moved or copied needs a new configuration.
 fresh=--fresh
 ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/release/CMakeCache.txt || fresh=
-cmake --preset release $fresh -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON
+cmake --preset release $fresh -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON -DASSAY_WERROR=ON
 cmake --build --preset release
-# Most tests wait for something rather than compute.
-jobs=$((2 * $(nproc)))
-ctest --preset release -j "$jobs" "$@"
+scripts/run-tests.sh build/release "$@"
 
 if [ "$full" = yes ]; then
   scripts/install-deps.sh lint
   cmake --preset asan
   cmake --build --preset asan
-  ctest --preset asan -j "$jobs" "$@"
+  scripts/run-tests.sh build/asan "$@"
   scripts/fuzz.sh 30
   scripts/lint.sh
 fi

@@ -17,6 +17,18 @@ add_library(assay_zstd INTERFACE)
 target_include_directories(assay_zstd SYSTEM INTERFACE ${ZSTD_INCLUDE_DIR})
 target_link_libraries(assay_zstd INTERFACE ${ZSTD_LIBRARY})
 
+# Patterns, also in the static agent.
+find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+find_library(RE2_LIBRARY NAMES libre2.a re2 REQUIRED)
+add_library(assay_re2 INTERFACE)
+target_include_directories(assay_re2 SYSTEM INTERFACE ${RE2_INCLUDE_DIR})
+target_link_libraries(assay_re2 INTERFACE ${RE2_LIBRARY} Threads::Threads)
+
+# Headers only: Boost.Math.
+find_path(BOOST_INCLUDE_DIR boost/math/distributions/students_t.hpp REQUIRED)
+add_library(assay_boost INTERFACE)
+target_include_directories(assay_boost SYSTEM INTERFACE ${BOOST_INCLUDE_DIR})
+
 find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
 add_library(assay_asio INTERFACE)
 target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})
@@ -34,6 +46,13 @@ target_include_directories(assay_restinio SYSTEM INTERFACE
   ${RESTINIO_INCLUDE_DIR} ${HTTP_PARSER_INCLUDE_DIR} ${ASIO_INCLUDE_DIR})
 target_link_libraries(assay_restinio INTERFACE ${HTTP_PARSER_LIBRARY} OpenSSL::SSL OpenSSL::Crypto
   Threads::Threads)
+
+# Its log; headers only, with the fmt that everything uses.
+find_path(SPDLOG_INCLUDE_DIR spdlog/spdlog.h REQUIRED)
+add_library(assay_spdlog INTERFACE)
+target_include_directories(assay_spdlog SYSTEM INTERFACE ${SPDLOG_INCLUDE_DIR})
+target_compile_definitions(assay_spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
+target_link_libraries(assay_spdlog INTERFACE assay_fmt Threads::Threads)
 
 find_path(SQLITE_INCLUDE_DIR sqlite3.h REQUIRED)
 find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)

@@ -2,20 +2,24 @@
 add_library(assay_options INTERFACE)
 target_compile_options(assay_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
-  -Wconversion -Wno-sign-conversion -Werror)
+  -Wconversion -Wno-sign-conversion)
+if(ASSAY_WERROR)
+  target_compile_options(assay_options INTERFACE -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False positives of GCC 12 in inlined standard library and nlohmann-json code.
   target_compile_options(assay_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized
     -Wno-array-bounds -Wno-stringop-overflow -Wno-dangling-reference)
 endif()
 if(ASSAY_UNITY)
-  # It takes the joined files for headers, in which a type of an unnamed namespace would be a mistake.
+  # GCC takes the files of a unity build for headers, where types of unnamed namespaces would be
+  # mistakes.
   target_compile_options(assay_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 if(ASSAY_SANITIZE)
   if(ASSAY_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Asio has fences; its own locks order what they order, too. GCC 12 takes the allocation of its
-    # coroutine frames for one that is freed wrongly.
+    # GCC warns of Asio's fences, which ThreadSanitizer does not know; Asio's locks order the same
+    # accesses. GCC 12 also takes the coroutine frames for memory that is freed wrongly.
     add_compile_options(-Wno-tsan -Wno-mismatched-new-delete)
   endif()
   add_compile_options(-fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer

@@ -1,25 +1,53 @@
-# assay_join(TARGET FILES): TARGET's files are compiled FILES at a time.
-function(assay_join name files)
+# assay_headers(TARGET NAME PATH...): lets TARGET, and what links it as PUBLIC, include the folders
+# or headers PATH, such as plan or train/data. Each NAME is an include folder of its own that holds
+# only links, so that a target cannot include what it does not depend on.
+function(assay_headers target name)
+  set(include ${CMAKE_BINARY_DIR}/include/${name})
+  foreach(path IN LISTS ARGN)
+    set(original ${PROJECT_SOURCE_DIR}/src/${path})
+    if(NOT EXISTS ${original})
+      set(original ${PROJECT_SOURCE_DIR}/${path})
+    endif()
+    cmake_path(GET path PARENT_PATH parent)
+    file(MAKE_DIRECTORY ${include}/${parent})
+    file(CREATE_LINK ${original} ${include}/${path} SYMBOLIC)
+  endforeach()
+  target_include_directories(${target} PUBLIC ${include})
+endfunction()
+
+# assay_folder_headers(TARGET): assay_headers for the folder of src/ or train/ that is being read.
+function(assay_folder_headers target)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE path)
+  # The libraries of a folder of src/, also those of its subfolders, share its headers.
+  string(REGEX REPLACE "^src/([^/]+).*" "\\1" path ${path})
+  string(REPLACE "/" "_" name ${path})
+  assay_headers(${target} ${name} ${path})
+endfunction()
+
+# assay_unity(TARGET FILES): compiles the files of TARGET in groups of FILES; 0 is all at once.
+function(assay_unity name files)
   if(ASSAY_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
 endfunction()
 
-# assay_library(NAME [COLD] SOURCES ... DEPENDS ...): one folder of src/ is one static library. COLD
-# is what works for milliseconds in a whole run, while optimizing it takes minutes.
+# assay_library(NAME [COLD] SOURCES ... DEPENDS ... [PRIVATE ...]): one folder of src/ is one static
+# library. DEPENDS are the libraries that its headers use, and those behind PRIVATE the libraries
+# that only its sources use. COLD code works for milliseconds in a run (cmake/ColdCode.cmake).
 function(assay_library name)
   cmake_parse_arguments(ARG "COLD" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(assay_${name} STATIC ${ARG_SOURCES})
   add_library(assay::${name} ALIAS assay_${name})
-  target_include_directories(assay_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  assay_folder_headers(assay_${name})
   target_link_libraries(assay_${name} PRIVATE assay_options PUBLIC ${ARG_DEPENDS})
-  assay_join(assay_${name} 6)
+  assay_unity(assay_${name} 6)
   if(ARG_COLD)
-    assay_optimize_little(assay_${name})
+    assay_compile_cold(assay_${name})
   endif()
   if(name STREQUAL core)
     target_precompile_headers(assay_core PRIVATE ${ASSAY_PRECOMPILED})
-    assay_trust_precompiled(assay_core)
+    assay_ccache_precompiled(assay_core)
   else()
     assay_share_precompiled(assay_${name} assay_core)
   endif()
@@ -30,9 +58,9 @@ function(assay_program name)
   cmake_parse_arguments(ARG "STATIC;OWN_PRECOMPILED" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE assay_options ${ARG_DEPENDS})
-  assay_join(${name} 6)
+  assay_unity(${name} 6)
   if(ARG_OWN_PRECOMPILED)
-    assay_trust_precompiled(${name})
+    assay_ccache_precompiled(${name})
   else()
     assay_share_precompiled(${name} assay_core)
   endif()
@@ -44,10 +72,11 @@ function(assay_program name)
 endfunction()
 
 # assay_test(NAME SOURCES ... DEPENDS ... LABELS ... [PRECOMPILED TARGET] [COST N]): one GoogleTest
-# program, one ctest entry per test. What is tested is optimized, the tests are not. Tests of a
-# higher COST start earlier, also where ctest has no times of an earlier run yet.
+# program, one ctest entry per test. The tests are compiled without optimization. Tests with a
+# higher COST start earlier, even when ctest has no times of an earlier run.
 function(assay_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED;COST" "SOURCES;DEPENDS;LABELS;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(ARG
+    "" "TIMEOUT;PRECOMPILED;COST" "SOURCES;DEPENDS;LABELS;DEFINITIONS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -56,7 +85,7 @@ function(assay_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE assay_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  assay_join(${name} 8)
+  assay_unity(${name} 8)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   if(ARG_PRECOMPILED)
     assay_share_precompiled(${name} ${ARG_PRECOMPILED})

@@ -1,7 +1,6 @@
 # Finds libtorch: the one inside a PyTorch installation when CMAKE_PREFIX_PATH holds
-# torch.utils.cmake_prefix_path, Debian's libtorch-dev, or the PyTorch of python3. Not by
-# find_package(Torch): that one fails for a PyTorch with CUDA on a machine without the CUDA compiler,
-# which nothing here needs.
+# torch.utils.cmake_prefix_path, Debian's libtorch-dev, or the PyTorch of python3.
+# find_package(Torch) would need the CUDA compiler for a PyTorch with CUDA; nothing here does.
 # Defines the target assay_torch and ASSAY_TORCH_FOUND, _VERSION, _CUDA, _NCCL, _GLOO.
 set(ASSAY_TRAIN AUTO CACHE STRING "Build assay-train, which needs libtorch: AUTO, ON or OFF")
 if(ASSAY_TRAIN_ALONE)
@@ -18,13 +17,14 @@ foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
   get_filename_component(root "${prefix}/../.." ABSOLUTE)  # from torch/share/cmake
   list(APPEND torch_roots "${root}" "${prefix}")
 endforeach()
-# A root that was given wins over the distribution's.
+# A given root wins over the distribution's.
 find_path(ASSAY_TORCH_API torch/torch.h HINTS ${torch_roots}
   PATH_SUFFIXES include/torch/csrc/api/include torch/csrc/api/include)
-# Not every release has a package (Ubuntu 24.04 has none). Nothing is imported: that takes seconds.
+# Some releases have no package (Ubuntu 24.04). The module is not imported: that takes seconds.
 if(NOT ASSAY_TORCH_API)
   execute_process(OUTPUT_VARIABLE python_torch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
-    COMMAND python3 -c "import importlib.util as u; print(*u.find_spec('torch').submodule_search_locations)")
+    COMMAND python3 -c "import importlib.util as u
+print(*u.find_spec('torch').submodule_search_locations)")
   if(python_torch)
     find_path(ASSAY_TORCH_API torch/torch.h HINTS ${python_torch}
       PATH_SUFFIXES include/torch/csrc/api/include NO_DEFAULT_PATH)
@@ -39,7 +39,8 @@ if(ASSAY_TORCH_API)
   find_library(ASSAY_TORCH_C10_CUDA c10_cuda HINTS ${torch_root} PATH_SUFFIXES lib)
 endif()
 if(NOT (ASSAY_TORCH_API AND ASSAY_TORCH_CPU AND ASSAY_TORCH_C10))
-  string(CONCAT torch_advice "install libtorch-dev and libgloo-dev, or PyTorch for python3, or give "
+  string(CONCAT torch_advice
+    "install libtorch-dev and libgloo-dev, or PyTorch for python3, or give "
     "-DCMAKE_PREFIX_PATH=$(python3 -c 'import torch; print(torch.utils.cmake_prefix_path)')")
   if(ASSAY_TRAIN STREQUAL "ON")
     message(FATAL_ERROR "assay-train needs libtorch, which was not found: ${torch_advice}")
@@ -60,7 +61,8 @@ if(EXISTS ${torch_root}/share/cmake/Torch/TorchConfig.cmake)
   file(STRINGS ${torch_root}/share/cmake/Torch/TorchConfig.cmake torch_old_abi
     REGEX "_GLIBCXX_USE_CXX11_ABI=0")
   if(torch_old_abi)
-    set(message "the libtorch in ${torch_root} was built with the old C++ ABI; use PyTorch 2.7 or newer")
+    string(CONCAT message "the libtorch in ${torch_root} was built with the old C++ ABI; "
+      "use PyTorch 2.7 or newer")
     if(ASSAY_TRAIN STREQUAL "ON")
       message(FATAL_ERROR "assay-train: ${message}")
     endif()
@@ -73,7 +75,7 @@ add_library(assay_torch INTERFACE)
 target_include_directories(assay_torch SYSTEM INTERFACE ${torch_include} ${ASSAY_TORCH_API})
 target_link_libraries(assay_torch INTERFACE ${ASSAY_TORCH_CPU} ${ASSAY_TORCH_C10} ${CMAKE_DL_LIBS})
 
-# at::parallel_for is a template: where OpenMP is off for the caller, its loops run on one thread.
+# at::parallel_for is a template: its loops run on one thread when its caller has no OpenMP.
 find_package(OpenMP COMPONENTS CXX)
 if(OpenMP_CXX_FOUND)
   target_link_libraries(assay_torch INTERFACE OpenMP::OpenMP_CXX)
@@ -87,8 +89,8 @@ if(EXISTS ${torch_include}/fmt/format.h AND NOT fmt_include STREQUAL torch_inclu
   target_compile_definitions(assay_torch INTERFACE FMT_HEADER_ONLY)
 endif()
 
-# Only the Gloo that libtorch itself was built with: a PyTorch installation has its own inside and no
-# headers of it, and those of the distribution describe another version.
+# Only the Gloo that libtorch was built with will do. A PyTorch installation has its own inside and
+# no headers of it, and those of the distribution describe another version.
 find_path(ASSAY_GLOO_INCLUDE gloo/config.h PATHS ${torch_include} NO_DEFAULT_PATH)
 find_library(ASSAY_GLOO gloo HINTS ${torch_root}/lib)
 set(ASSAY_TORCH_GLOO OFF)

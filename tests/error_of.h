@@ -4,7 +4,11 @@
 
 #include "core/error.h"
 
+namespace testing {}
+
 namespace assay::testing {
+
+using namespace ::testing;  // in namespaces of assay, too, testing::Test is GoogleTest's
 
 /// The rendered message of the Error that `f` throws.
 template <class F>

@@ -1,5 +1,5 @@
 // The supervisor that the controller starts on every node. It speaks JSON lines on stdin and
-// stdout (docs/agent-protocol.md); nobody is expected to start it by hand.
+// stdout (docs/dev/agent-protocol.md); nobody is expected to start it by hand.
 
 #include <charconv>
 #include <cstdio>
@@ -52,6 +52,8 @@ int serve(int node) {
   if (const auto folder = assay::program_folder(); !folder.empty())
     (void)assay::agent::prune_programs(folder, kProgramsUnusedFor);
   loop.run();
+  // A command that hangs (a driver's, say) is not waited for: it dies with this process.
+  if (agent.busy()) ::_exit(0);
   return 0;
 }
 

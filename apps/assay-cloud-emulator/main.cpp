@@ -10,7 +10,7 @@
 #include "core/json.h"
 #include "core/version.h"
 #include "emulator/emulator.h"
-#include "emulator/http_server.h"
+#include "emulator/streaming_server.h"
 
 int main(int argc, char** argv) {
   CLI::App app("A cloud on this machine: IAM, OBS and ModelArts for tests and for learning",

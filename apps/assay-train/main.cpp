@@ -16,14 +16,16 @@
 #if defined(ASSAY_TRAIN_AUTOML)
 #include "train/automl/worker.h"
 #endif
-#include "train/loop/runtime.h"
-#include "train/loop/trainer.h"
+#include "train/base/torch.h"
+#include "train/loop/task_kinds.h"
 #include "train/micro/micro.h"
-#include "train/torch.h"
+#include "workload/option_text.h"
+#include "workload/runtime.h"
 
 namespace {
 
 using namespace assay::train;
+namespace workload = assay::workload;
 
 // libgomp's threads spin for milliseconds at the end of a parallel region before they sleep. On a
 // machine whose cores are not all free (input threads, other ranks, other users) they take the time
@@ -43,22 +45,19 @@ void occupy_closed_streams() {
     if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
 }
 
-std::vector<std::string> workloads() {
-  std::vector<std::string> names = training_workloads();
-  names.insert(names.end(), micro_workloads().begin(), micro_workloads().end());
+std::vector<workload::Workload> workloads() {
+  std::vector<workload::Workload> all = training_workloads();
+  for (workload::Workload& benchmark : micro_workloads()) all.push_back(std::move(benchmark));
 #if defined(ASSAY_TRAIN_AUTOML)
-  names.emplace_back(kAutomlWorker);
+  all.push_back(automl_worker());
 #endif
-  return names;
-}
-
-bool holds(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return all;
 }
 
 // By hand, as assay-train must also be built where there is PyTorch and little else.
 constexpr const char* kUsage =
     "usage: assay-train WORKLOAD [--config FILE] [--data-only]\n"
+    "       assay-train WORKLOAD --options\n"
     "       assay-train --list | --version | --help\n"
     "\n"
     "Assay's training workloads: one rank, its PerfLog on standard output. The rank's place comes "
@@ -67,6 +66,7 @@ constexpr const char* kUsage =
     "\n"
     "  --config FILE  JSON or YAML file with the workload's settings\n"
     "  --data-only    measure the input pipeline, without a model\n"
+    "  --options      print the workload's settings: defaults, what they may be, what they mean\n"
     "  --list         print the names of the workloads\n"
     "  --version      print the version and what libtorch offers\n"
     "  --help         print this\n"
@@ -79,14 +79,20 @@ constexpr const char* kUsage =
     "\n"
     "automl-worker trains what the coordinator of an AutoML experiment gives it, until it is told "
     "to\n"
-    "stop. The run that starts it sets ASSAY_AUTOML_ADDRESS (host:port) and ASSAY_AUTOML_TOKEN. "
-    "Its\n"
-    "settings: device, threads, connect_timeout_s, trial_timeout_s, cached_weights.\n"
+    "stop. The run that starts it sets ASSAY_AUTOML_ADDRESS (host:port) and ASSAY_AUTOML_TOKEN.\n"
 #endif
     ;
 
 struct Request {
-  enum class What : std::uint8_t { run, list, version, help };
+  enum class What : std::uint8_t {
+    run,
+    options,
+    options_yaml,
+    options_markdown,
+    list,
+    version,
+    help
+  };
   What what = What::run;
   std::string workload;
   std::string config;
@@ -98,12 +104,26 @@ struct Request {
                      "assay-train --help says how it is used");
 }
 
+const std::vector<std::pair<std::string, Request::What>>& actions() {
+  using What = Request::What;
+  // The two for files of this repository are not in --help: scripts/update-options.sh calls them.
+  static const std::vector<std::pair<std::string, What>> all{
+      {"--options", What::options},
+      {"--options-yaml", What::options_yaml},
+      {"--options-markdown", What::options_markdown},
+      {"--list", What::list},
+      {"--version", What::version},
+      {"--help", What::help},
+      {"-h", What::help}};
+  return all;
+}
+
 Request read_arguments(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> options{"--config", "--data-only", "--list", "--version",
-                                         "--help"};
   Request request;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
+    const auto action =
+        std::ranges::find(actions(), argument, [](const auto& a) { return a.first; });
     if (argument == "--config") {
       if (++i == arguments.size()) wrong_usage("--config needs a file");
       request.config = arguments[i];
@@ -111,15 +131,13 @@ Request read_arguments(const std::vector<std::string>& arguments) {
       request.config = argument.substr(std::string("--config=").size());
     } else if (argument == "--data-only") {
       request.data_only = true;
-    } else if (argument == "--list") {
-      request.what = Request::What::list;
-    } else if (argument == "--version") {
-      request.what = Request::What::version;
-    } else if (argument == "--help" || argument == "-h") {
-      request.what = Request::What::help;
+    } else if (action != actions().end()) {
+      request.what = action->second;
     } else if (argument.starts_with("-")) {
+      std::vector<std::string> known{"--config", "--data-only"};
+      for (const auto& [name, what] : actions()) known.push_back(name);
       wrong_usage("unknown option '" + assay::printable(argument) + "'" +
-                  assay::did_you_mean(argument, options));
+                  assay::did_you_mean(argument, known));
     } else if (!request.workload.empty()) {
       wrong_usage("one workload at a time: '" + assay::printable(request.workload) + "' or '" +
                   assay::printable(argument) + "'?");
@@ -132,29 +150,47 @@ Request read_arguments(const std::vector<std::string>& arguments) {
   return request;
 }
 
-int run(const std::string& workload, const std::string& config_path, bool data_only) {
-  const std::vector<std::string> known = workloads();
-  if (!holds(known, workload))
+int run(const workload::Workload& wanted, const Request& request) {
+  if (!request.data_only) return workload::run(wanted, request.config);
+  const std::vector<workload::Workload> training = training_workloads();
+  if (std::ranges::find(training, wanted.name, &workload::Workload::name) == training.end())
     throw assay::Error(assay::ErrorKind::usage,
-                       "unknown workload '" + assay::printable(workload) + "'" +
-                           assay::did_you_mean(workload, known),
-                       {}, "known workloads: " + assay::join(known, ", "));
-  const Place place = place_from_environment();
-  Options options(config_path);
-  handle_stop_signals();
-  assay::perflog::Writer log(stdout, place.rank);
-  if (!holds(training_workloads(), workload)) {
-    if (data_only)
-      throw assay::Error(assay::ErrorKind::usage,
-                         workload + " has no input pipeline of its own to measure", "--data-only");
-#if defined(ASSAY_TRAIN_AUTOML)
-    if (workload == kAutomlWorker) return run_automl_worker(options, place, log);
-#endif
-    return run_micro(workload, options, place, log);
+                       wanted.name + " has no input pipeline of its own to measure", "--data-only");
+  return workload::run(wanted, request.config, {{"data_only", "true"}});
+}
+
+int print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+int act(const Request& request) {
+  switch (request.what) {
+    case Request::What::help:
+      return print(kUsage);
+    case Request::What::version:
+      return print(assay::version_string() + "\n" + torch_description() + "\n");
+    case Request::What::list:
+      for (const workload::Workload& known : workloads()) std::printf("%s\n", known.name.c_str());
+      return 0;
+    case Request::What::options_yaml:
+      return print(workload::to_yaml("assay-train", workloads()));
+    case Request::What::options_markdown:
+      if (request.workload.empty()) return print(workload::to_markdown(training_workloads()));
+      break;
+    case Request::What::options:
+    case Request::What::run:
+      break;
   }
-  const Settings settings = read_settings(workload, options);
-  if (data_only || settings.data_only) return measure_data(settings, place, log);
-  return train(settings, place, log);
+  if (request.workload.empty())
+    throw assay::Error(assay::ErrorKind::usage, "which workload?", {},
+                       "assay-train --list prints them, --help says more");
+  const std::vector<workload::Workload> known = workloads();
+  const workload::Workload& wanted = workload::find_workload(known, request.workload);
+  if (request.what == Request::What::options) return print(workload::to_text(wanted));
+  if (request.what == Request::What::options_markdown)
+    return print(workload::to_markdown({wanted}));
+  return run(wanted, request);
 }
 
 }  // namespace
@@ -163,27 +199,9 @@ int main(int argc, char** argv) {
   occupy_closed_streams();
   limit_spinning(argv);
   try {
-    const Request request = read_arguments({argv + 1, argv + argc});
-    switch (request.what) {
-      case Request::What::help:
-        std::fputs(kUsage, stdout);
-        return 0;
-      case Request::What::version:
-        std::printf("%s\n%s\n", assay::version_string().c_str(), torch_description().c_str());
-        return 0;
-      case Request::What::list:
-        for (const std::string& name : workloads()) std::printf("%s\n", name.c_str());
-        return 0;
-      case Request::What::run:
-        break;
-    }
-    if (request.workload.empty())
-      throw assay::Error(assay::ErrorKind::usage, "which workload?", {},
-                         "assay-train --list prints them, --help says more");
-    return run(request.workload, request.config, request.data_only);
+    return act(read_arguments({argv + 1, argv + argc}));
   } catch (const assay::Error& error) {
-    std::fprintf(stderr, "assay-train: %s\n", error.what());
-    return exit_code(error);
+    return workload::report(error);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "assay-train: not enough memory\n");
     return assay::exit_code(assay::ErrorKind::environment);

@@ -6,17 +6,17 @@
 
 #include <fmt/format.h>
 
+#include "aisbench/reported_results.h"
 #include "aisbench/result_writer.h"
-#include "aisbench/told.h"
 #include "catalog/catalog.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "execute.h"
-#include "import/modelarts.h"
-#include "judge/rules.h"
+#include "importer/modelarts_package.h"
 #include "paths.h"
 #include "plan/make_plan.h"
 #include "terminal.h"
@@ -85,8 +85,8 @@ plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestIn
   std::string yaml;
   if (package.on_modelarts()) {
     importer::ModelArtsImport imported = importer::import_modelarts(package.base);
-    for (const importer::Diagnostic& diagnostic : imported.diagnostics)
-      fmt::print(stderr, "{}\n", importer::to_string(diagnostic));
+    for (const Diagnostic& diagnostic : imported.diagnostics)
+      fmt::print(stderr, "{}\n", to_string(diagnostic));
     yaml = std::move(imported.suite_yaml);
   } else {
     require_utils();
@@ -96,7 +96,6 @@ plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestIn
   plan::Plan plan =
       plan::make_plan(plan::parse_suite(yaml, "the suite of assay ais"), catalog, plan_options);
   for (plan::CasePlan& plan_case : plan.cases) {
-    judge::check_rules(plan_case);
     // The package chooses its devices and starts its ranks itself.
     if (!package.on_modelarts()) plan_case.rendezvous.clear();
   }
@@ -175,7 +174,7 @@ void AisStub::attach_system(const store::RunDir& run) const {
 void AisStub::copy_logs(const store::RunDir& run) const {
   const plan::CasePlan& plan_case = run.plan().cases.front();
   const fs::path round = run.round_dir(plan_case.name, 1);
-  const Json job = parse_json_or_null(read_file_or_empty(round / "job.json"));
+  const Json job = parse_json_or_null(read_file_or_empty(round / layout::kJob));
   const std::string name =
       job.is_object() && job.contains("name") ? job["name"].get<std::string>() : "";
   std::error_code ec;
@@ -193,11 +192,11 @@ void AisStub::copy_logs(const store::RunDir& run) const {
 
 void AisStub::log_outcome(const store::RunDir& run) const {
   const fs::path round = run.round_dir(run.plan().cases.front().name, 1);
-  if (const std::string lines = read_file_or_empty(round / "report.txt"); !lines.empty())
+  if (const std::string lines = read_file_or_empty(round / layout::kReportText); !lines.empty())
     say(lines);
-  const std::string record = read_file_or_empty(round / "train_result_info.json");
+  const std::string record = read_file_or_empty(round / layout::kTrainResult);
   if (!record.empty()) return log("INFO", "train_result_info: " + record);
-  const Json result = parse_json_or_null(read_file_or_empty(run.path() / "result.json"));
+  const Json result = parse_json_or_null(read_file_or_empty(run.path() / layout::kResult));
   std::string why = "there is no train_result_info";
   try {
     for (const auto& finding : result.at("cases").at(0).at("rounds").at(0).at("findings"))

@@ -24,7 +24,7 @@ SuiteHosts suite_hosts(const std::string& name, const std::string& case_name,
   out.hosts = instead;
   if (out.hosts.empty())
     for (const plan::Host& host : suite.cluster.hosts) out.hosts.push_back(host.name);
-  if (out.hosts.empty() && suite.cluster.launcher == "local") out.hosts.push_back(host_name());
+  if (out.hosts.empty() && suite.cluster.traits.one_machine) out.hosts.push_back(host_name());
   if (out.hosts.empty())
     throw Error(ErrorKind::config, "the cluster lists no hosts", suite.file,
                 "cluster: {hosts: [{name: n1, slots: 8}, {name: n2, slots: 8}]}");

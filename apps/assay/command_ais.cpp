@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include "ais_stub.h"
-#include "aisbench/pack.h"
+#include "aisbench/pack_package.h"
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "launch/modelarts/stop_job.h"
 #include "paths.h"
 #include "push.h"
-#include "serve/client.h"
+#include "push/client.h"
 #include "stop.h"
 #include "store/run_dir.h"
 
@@ -75,13 +75,13 @@ int run_for_tester(const NetworkOptions& options) {
                  {"Scenario", info.scenario},
                  {"test_object_type", info.object_type}};
   if (!info.has_test_id) {
-    serve::PushOptions wanted;
+    push::PushOptions wanted;
     wanted.name = request.name;
     wanted.ais = request.ais;
-    info.test_id = serve::reserve_test(
-        {request.url, serve::find_token(options.token_file), options.ca}, wanted);
+    info.test_id =
+        push::reserve_test({request.url, push::find_token(options.token_file), options.ca}, wanted);
   } else {
-    (void)serve::find_token(options.token_file);
+    (void)push::find_token(options.token_file);
   }
   request.test_id = info.test_id;
   AisStub stub(package, info, options.run);

@@ -8,10 +8,10 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "import/aah.h"
-#include "import/flagperf.h"
-#include "import/modelarts.h"
-#include "import/nodes.h"
+#include "importer/aah.h"
+#include "importer/flagperf.h"
+#include "importer/modelarts_package.h"
+#include "importer/nodes.h"
 
 namespace assay::app {
 
@@ -23,9 +23,9 @@ struct ImportOptions {
   bool survey = false;
 };
 
-void print_diagnostics(const std::vector<importer::Diagnostic>& diagnostics) {
-  for (const importer::Diagnostic& diagnostic : diagnostics)
-    fmt::print(stderr, "{}\n", importer::to_string(diagnostic));
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics)
+    fmt::print(stderr, "{}\n", to_string(diagnostic));
 }
 
 int import_flagperf(const ImportOptions& options) {

@@ -1,42 +1,25 @@
-#include <algorithm>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "catalog/catalog.h"
+#include "catalog/metrics.h"
 #include "commands.h"
 #include "core/text.h"
-#include "judge/judge.h"
-#include "judge/rules.h"
-#include "launch/launcher.h"
+#include "page/columns.h"
+#include "page/table.h"
+#include "plan/launcher_options.h"
 #include "terminal.h"
 
 namespace assay::app {
 
 namespace {
 
-using Row = std::vector<std::string>;
-
-void print_table(const Row& header, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const std::string& title : header) widths.push_back(display_width(title));
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row[i]));
-  const std::size_t total = terminal().interactive ? terminal().width : 10'000;
-  const auto print_row = [&](const Row& row) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - display_width(row[i]) + 2, ' ');
-    }
-    fmt::print("{}\n", ellipsize(trim(line), total));
-  };
-  print_row(header);
-  for (const Row& row : rows) print_row(row);
+void print_table(const page::Table& table) {
+  const std::size_t width = terminal().interactive ? terminal().width : 10'000;
+  for (const std::string& line : page::text_lines(table))
+    fmt::print("{}\n", page::cut_to(line, width));
 }
 
 std::string bound(const catalog::Rule& rule) {
@@ -47,32 +30,39 @@ std::string bound(const catalog::Rule& rule) {
 }
 
 void list(const std::string& what) {
-  std::vector<Row> rows;
+  page::Table table;
   if (what == "launchers") {
-    for (const launch::LauncherInfo& info : launch::launcher_catalogue())
-      rows.push_back({info.name, info.description});
-    return print_table({"LAUNCHER", "DESCRIPTION"}, rows);
+    table.columns = {{"LAUNCHER"}, {"DESCRIPTION"}};
+    for (const plan::LauncherInfo& info : plan::launcher_catalog())
+      table.rows.push_back({{info.name, info.description}});
+    return print_table(table);
   }
   if (what == "metrics") {
-    for (const MetricInfo& metric : judge::metric_catalogue())
-      rows.push_back(
-          {metric.name, metric.unit, std::string(to_text(metric.better)), metric.description});
-    return print_table({"METRIC", "UNIT", "BETTER", "DESCRIPTION"}, rows);
+    table.columns = {{"METRIC"}, {"UNIT"}, {"BETTER"}, {"DESCRIPTION"}};
+    for (const catalog::KnownMetric& known : catalog::known_metrics())
+      table.rows.push_back(
+          {{known.info.name, known.info.unit, to_text(known.info.better), known.info.description}});
+    return print_table(table);
   }
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
   if (what == "workloads") {
+    table.columns = {{"WORKLOAD"}, {"FRAMEWORKS"}, {"DESCRIPTION"}};
     for (const catalog::Workload& workload : catalog.workloads)
-      rows.push_back({workload.name, join(workload.frameworks, ", "), workload.description});
-    return print_table({"WORKLOAD", "FRAMEWORKS", "DESCRIPTION"}, rows);
+      table.rows.push_back(
+          {{workload.name, join(workload.frameworks, ", "), workload.description}});
+    return print_table(table);
   }
   if (what == "vendors") {
+    table.columns = {{"VENDOR"}, {"VISIBLE DEVICES"}, {"DESCRIPTION"}};
     for (const catalog::Vendor& vendor : catalog.vendors)
-      rows.push_back({vendor.name, vendor.visible_devices, vendor.description});
-    return print_table({"VENDOR", "VISIBLE DEVICES", "DESCRIPTION"}, rows);
+      table.rows.push_back({{vendor.name, vendor.visible_devices, vendor.description}});
+    return print_table(table);
   }
+  table.columns = {{"RULE"}, {"SCOPE"}, {"FACT"}, {"BOUND"}, {"SEVERITY"}, {"FROM"}};
   for (const catalog::Rule& rule : catalog.rules)
-    rows.push_back({rule.id, rule.scope, rule.fact, bound(rule), rule.severity, rule.origin});
-  print_table({"RULE", "SCOPE", "FACT", "BOUND", "SEVERITY", "FROM"}, rows);
+    table.rows.push_back({{rule.id, to_text(rule.scope), rule.fact, bound(rule),
+                           to_text(rule.severity), rule.origin}});
+  print_table(table);
 }
 
 }  // namespace

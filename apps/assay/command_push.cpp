@@ -15,7 +15,7 @@
 #include "core/units.h"
 #include "http/url.h"
 #include "push.h"
-#include "serve/client.h"
+#include "push/client.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -58,7 +58,7 @@ std::string shown(const Json& value) {
   return value.is_null() ? "nothing" : dump_line(value);
 }
 
-void say_refusal(const serve::PushOutcome& outcome) {
+void say_refusal(const push::PushOutcome& outcome) {
   say("Refused: what the run claims does not follow from its evidence\n");
   const auto reasons = outcome.answer.find("reasons");
   if (reasons == outcome.answer.end() || !reasons->is_array()) return;
@@ -105,7 +105,7 @@ class Interrupt {
 }  // namespace
 
 int push(const PushRequest& given) {
-  serve::Tester tester{given.url, serve::find_token(given.token_file), given.ca};
+  push::Tester tester{given.url, push::find_token(given.token_file), given.ca};
   const http::Url url = http::parse_url(given.url, "--to");
   if (url.origin.starts_with("http://") && !url.host.starts_with("127.") &&
       !url.host.starts_with("localhost") && !url.host.starts_with("[::1]"))
@@ -113,13 +113,13 @@ int push(const PushRequest& given) {
                url.origin);
   const Interrupt interrupt;
   UploadProgress progress;
-  serve::PushOptions options;
+  push::PushOptions options;
   options.name = given.name;
   options.ais = given.ais;
   options.test_id = given.test_id;
   options.stop = interrupt.token();
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
-  const serve::PushOutcome outcome = serve::push_run(given.run, tester, options);
+  const push::PushOutcome outcome = push::push_run(given.run, tester, options);
   say("Test: " + outcome.test_id + "\n");
   const std::string verdict = outcome.answer.value("verdict", std::string());
   if (outcome.accepted)

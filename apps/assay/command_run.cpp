@@ -6,13 +6,12 @@
 #include "commands.h"
 #include "detach.h"
 #include "execute.h"
-#include "launch/dry_run.h"
-#include "launch/modelarts/cloud_settings.h"
+#include "launch/backends/make_backend.h"
 #include "paths.h"
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
-#include "serve/client.h"
+#include "push/client.h"
 
 namespace assay::app {
 
@@ -32,21 +31,12 @@ struct RunOptions {
 
 int show_plan(const RunOptions& options) {
   const plan::Plan plan = make_plan(options.plan);
-  if (plan.cluster.launcher == "modelarts") {
-    const Json jobs = launch::describe_cloud_execution(plan);
-    if (options.format == "json")
-      fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", jobs}}));
-    else
-      fmt::print("{}\n{}", plan::render_text(plan), dump_pretty(jobs));
-    return 0;
-  }
-  const auto launcher = launch::make_launcher(plan.cluster, bin_dir());
-  const Json execution =
-      launch::describe_execution(plan, *launcher, fs::absolute(options.out) / plan.run_id);
+  const launch::DryRun execution =
+      launch::describe_run(plan, bin_dir(), fs::absolute(options.out) / plan.run_id);
   if (options.format == "json")
-    fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", execution}}));
+    fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", execution.json}}));
   else
-    fmt::print("{}\n{}", plan::render_text(plan), launch::render_execution(execution));
+    fmt::print("{}\n{}", plan::render_text(plan), execution.text);
   return 0;
 }
 
@@ -57,7 +47,7 @@ int run(const RunOptions& options) {
                                 : store::RunDir::open(options.resume);
   if (options.detach) return detach(run);
   // Whether the tester would let us in shows before hours of training, not after them.
-  if (!options.push.url.empty()) (void)serve::find_token(options.push.token_file);
+  if (!options.push.url.empty()) (void)push::find_token(options.push.token_file);
   const int code = execute(run);
   show_train_records(run);
   if (options.push.url.empty()) return code;

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -53,16 +52,13 @@ Nanoseconds duration_of(const std::string& text, const char* option) {
 
 // "127.0.0.1:8480", "[::1]:8480", "8480".
 void parse_listen(const std::string& text, serve::ServeOptions& options) {
-  const auto colon = text.rfind(':');
-  std::string address = colon == std::string::npos ? "127.0.0.1" : text.substr(0, colon);
-  const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
-  if (address.starts_with('[') && address.ends_with(']'))
-    address = address.substr(1, address.size() - 2);
-  const auto [end, ec] = std::from_chars(port.data(), port.data() + port.size(), options.port);
-  if (ec != std::errc() || end != port.data() + port.size() || !is_ip_address(address))
+  const bool port_alone = text.find(':') == std::string::npos;
+  const auto endpoint = parse_endpoint(port_alone ? "127.0.0.1:" + text : text);
+  if (!endpoint)
     throw Error(ErrorKind::usage, "'" + text + "' is no address to listen on", "--listen",
                 "ADDRESS:PORT with a numeric address, such as 127.0.0.1:8480 or [::1]:8480");
-  options.address = address;
+  options.address = endpoint->address;
+  options.port = static_cast<std::uint16_t>(endpoint->port);
 }
 
 int serve_until_stopped(const ServeArguments& given) {

@@ -14,7 +14,7 @@
 #include "core/time.h"
 #include "core/units.h"
 #include "detach.h"
-#include "launch/slurm/slurm_batch.h"
+#include "launch/agents/slurm/slurm_batch.h"
 #include "stop.h"
 #include "store/run_dir.h"
 

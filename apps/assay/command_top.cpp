@@ -9,16 +9,18 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/score.h"
 #include "commands.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "detach.h"
-#include "launch/slurm/slurm_batch.h"
+#include "launch/agents/slurm/slurm_batch.h"
+#include "page/table.h"
 #include "store/run_dir.h"
 #include "terminal.h"
 
@@ -39,18 +41,27 @@ std::string number(const Json& beat, const char* key) {
   return beat.contains(key) && beat[key].is_number() ? format_number(beat[key].get<double>()) : "–";
 }
 
-std::string node_line(const Json& beat) {
-  const std::string memory =
-      beat.contains("mem_used_bytes") ? format_bytes(beat["mem_used_bytes"].get<double>()) : "–";
-  std::string line =
-      fmt::format("  {:>5}  {:>4}/{:<4}  {:>9}  {:>9}  {:>6}  {:>6}  {:>10}  {:>8}",
-                  beat.value("node", 0), beat.value("running", 0), beat.value("ranks", 0),
-                  number(beat, "step_max"), number(beat, "loss"), percent(beat, "cpu_util"),
-                  percent(beat, "device_util"), memory, number(beat, "power_w"));
+// Numbers change every second: widths that suffice keep the columns in their places.
+page::Column number_column(std::string title, std::size_t width) {
+  return {.title = std::move(title), .align = page::Align::right, .min_width = width};
+}
+
+std::string text_of(const page::Table& table) {
+  return join(page::text_lines(table, {.indent = 2}), "\n") + "\n";
+}
+
+page::Row node_row(const Json& beat) {
+  std::string remark;
   if (beat.contains("suspect"))
-    line += fmt::format("  rank {} silent {:.0f} s", beat["suspect"].value("rank", 0),
-                        beat["suspect"].value("idle_s", 0.0));
-  return line;
+    remark = fmt::format("rank {} silent {:.0f} s", beat["suspect"].value("rank", 0),
+                         beat["suspect"].value("idle_s", 0.0));
+  return {
+      {std::to_string(beat.value("node", 0)),
+       fmt::format("{:>4}/{:<4}", beat.value("running", 0), beat.value("ranks", 0)),
+       number(beat, "step_max"), number(beat, "loss"), percent(beat, "cpu_util"),
+       percent(beat, "device_util"),
+       beat.contains("mem_used_bytes") ? format_bytes(beat["mem_used_bytes"].get<double>()) : "–",
+       number(beat, "power_w"), remark}};
 }
 
 std::string percent_of(std::optional<double> ratio) {
@@ -61,7 +72,7 @@ std::string percent_of(std::optional<double> ratio) {
 std::string render_trials(const store::RunDir& run, const Json& live) {
   const Json& now = live["automl"];
   const automl::ExperimentRecord record = automl::record_of(automl::ExperimentJournal::read(
-      run.round_dir(live.value("case", ""), live.value("round", 1)) / "automl" / "journal.jsonl"));
+      run.round_dir(live.value("case", ""), live.value("round", 1)) / layout::kExperimentJournal));
   std::string text = fmt::format(
       "\n  experiment {} of {}: {} trials done, {} failed, {} running; {} workers, {} idle\n"
       "  best accuracy {}  score {:.4g}, {:.4g} operations/s\n\n",
@@ -72,8 +83,6 @@ std::string render_trials(const store::RunDir& run, const Json& live) {
       percent_of(record.best ? record.trials[static_cast<std::size_t>(*record.best)].accuracy
                              : std::nullopt),
       record.final.score, record.final.ops);
-  text += fmt::format("  {:>6}  {:>6}  {:>8}  {:>6}  {:>9}  {:>10}  {:>8}  {}\n", "TRIAL", "PARENT",
-                      "STATE", "EPOCHS", "ACCURACY", "PARAMETERS", "TIME", "WORKER");
   std::vector<const automl::TrialRecord*> shown;
   for (const automl::TrialRecord& trial : record.trials)
     if (trial.status != "waiting") shown.push_back(&trial);
@@ -83,14 +92,19 @@ std::string render_trials(const store::RunDir& run, const Json& live) {
     return a->ended_s.value_or(0) > b->ended_s.value_or(0);
   });
   if (shown.size() > kTrialsShown) shown.resize(kTrialsShown);
+  page::Table table{{number_column("TRIAL", 6), number_column("PARENT", 6),
+                     number_column("STATE", 8), number_column("EPOCHS", 6),
+                     number_column("ACCURACY", 9), number_column("PARAMETERS", 10),
+                     number_column("TIME", 8), page::Column{"WORKER"}}};
   for (const automl::TrialRecord* trial : shown)
-    text += fmt::format("  {:>6}  {:>6}  {:>8}  {:>6}  {:>9}  {:>10}  {:>8}  {} on {}\n", trial->id,
-                        trial->parent < 0 ? "–" : std::to_string(trial->parent), trial->status,
-                        trial->epochs, percent_of(trial->accuracy), trial->parameters,
-                        format_duration(from_seconds(trial->ended_s.value_or(record.elapsed_s) -
-                                                     trial->started_s.value_or(0))),
-                        trial->worker, trial->host);
-  return text;
+    table.rows.push_back(
+        {{std::to_string(trial->id), trial->parent < 0 ? "–" : std::to_string(trial->parent),
+          trial->status, std::to_string(trial->epochs), percent_of(trial->accuracy),
+          std::to_string(trial->parameters),
+          format_duration(from_seconds(trial->ended_s.value_or(record.elapsed_s) -
+                                       trial->started_s.value_or(0))),
+          fmt::format("{} on {}", trial->worker, trial->host)}});
+  return text + text_of(table);
 }
 
 std::string render(const Json& live) {
@@ -101,17 +115,15 @@ std::string render(const Json& live) {
       live.value("run", ""), live.value("case", ""), live.value("round", 0),
       live.value("repeats", 0), live.value("rounds_done", 0), live.value("rounds_total", 0),
       live.value("ended", 0), live.value("ranks", 0), std::max(age, 0.0));
-  text += fmt::format("  {:>5}  {:>9}  {:>9}  {:>9}  {:>6}  {:>6}  {:>10}  {:>8}\n", "NODE",
-                      "RANKS", "STEP", "LOSS", "CPU", "DEV", "MEMORY", "POWER W");
-  std::size_t shown = 0;
+  page::Table table{{number_column("NODE", 5), number_column("RANKS", 9), number_column("STEP", 9),
+                     number_column("LOSS", 9), number_column("CPU", 6), number_column("DEV", 6),
+                     number_column("MEMORY", 10), number_column("POWER W", 8), page::Column{}}};
   const Json nodes = live.value("nodes", Json::array());
-  for (const Json& beat : nodes) {
-    if (shown++ == kNodesShown) {
-      text += fmt::format("  … {} more nodes\n", nodes.size() - kNodesShown);
-      break;
-    }
-    text += node_line(beat) + "\n";
-  }
+  for (std::size_t i = 0; i < std::min(nodes.size(), kNodesShown); ++i)
+    table.rows.push_back(node_row(nodes[i]));
+  text += text_of(table);
+  if (nodes.size() > kNodesShown)
+    text += fmt::format("  … {} more nodes\n", nodes.size() - kNodesShown);
   return text;
 }
 
@@ -130,7 +142,7 @@ int top(const std::string& path, bool once) {
     if (t.interactive && !once && running) fmt::print("\x1b[H\x1b[2J");
     if (live.is_object() && running) {
       fmt::print("{}", render(live));
-      if (live.contains("automl")) fmt::print("{}", printable(render_trials(run, live)));
+      if (live.contains("automl")) fmt::print("{}", render_trials(run, live));
     } else if (const std::string why = running ? "" : waiting_for(run); !why.empty()) {
       fmt::print("{}\n", why);
     } else if (!running) {

@@ -10,9 +10,10 @@
 #include "core/host.h"
 #include "core/json_access.h"
 #include "core/process.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "launch/slurm/slurm_batch.h"
+#include "launch/agents/slurm/slurm_batch.h"
 #include "paths.h"
 #include "terminal.h"
 
@@ -25,7 +26,7 @@ namespace {
 constexpr Nanoseconds kStartLimit = std::chrono::seconds(10);
 
 fs::path log_of(const store::RunDir& run) {
-  return run.path() / "controller.log";
+  return run.path() / layout::kControllerLog;
 }
 
 std::vector<std::string> controller_command(const store::RunDir& run) {
@@ -68,8 +69,7 @@ void start_process(const store::RunDir& run) {
 }  // namespace
 
 int detach(const store::RunDir& run) {
-  const bool batch =
-      run.plan().cluster.launcher == "slurm" && std::getenv("SLURM_JOB_ID") == nullptr;
+  const bool batch = run.plan().cluster.traits.has_queue && std::getenv("SLURM_JOB_ID") == nullptr;
   say("run " + run.path().string() + "\n");
   if (batch)
     submit(run);

@@ -4,8 +4,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "launch/controller.h"
-#include "launch/modelarts/cloud_controller.h"
+#include "core/run_layout.h"
+#include "launch/backends/make_backend.h"
+#include "launch/run_loop.h"
 #include "outcome.h"
 #include "paths.h"
 #include "progress.h"
@@ -17,10 +18,9 @@ int execute(const store::RunDir& run, const std::function<void()>& before_judgin
   say("run " + run.path().string() + "\n");
   try {
     Progress progress(terminal());
-    if (run.plan().cluster.launcher == "modelarts")
-      launch::CloudController(run, progress).execute();
-    else
-      launch::Controller(run, bin_dir(), progress).execute();
+    launch::RunLoop(run, progress, [](const launch::BackendContext& context) {
+      return launch::make_backend(context, bin_dir());
+    }).execute();
   } catch (const Error&) {
     // What was measured before it is not lost.
     if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())
@@ -35,9 +35,9 @@ void show_train_records(const store::RunDir& run) {
   for (const plan::CasePlan& plan_case : run.plan().cases)
     for (int round = 1; round <= plan_case.repeats; ++round) {
       const std::filesystem::path folder = run.round_dir(plan_case.name, round);
-      const std::string record = read_file_or_empty(folder / "train_result_info.json");
+      const std::string record = read_file_or_empty(folder / layout::kTrainResult);
       if (record.empty()) continue;
-      say("\n" + read_file_or_empty(folder / "report.txt") + "train_result_info: " + record);
+      say("\n" + read_file_or_empty(folder / layout::kReportText) + "train_result_info: " + record);
     }
 }
 

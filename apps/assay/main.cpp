@@ -12,11 +12,7 @@
 
 namespace {
 
-constexpr const char* kFooter =
-    "Exit codes: 0 ok; 2 usage or configuration; 3 environment or cluster not fit; 4 launch "
-    "failed;\n"
-    "5 a round failed; 6 finished but INVALID; 7 regression found by compare.\n"
-    "\n"
+constexpr const char* kExamples =
     "Examples:\n"
     "  assay run                           benchmark this machine with the default suite\n"
     "  assay run my-suite.yaml --dry-run   show every command, file and environment, run nothing\n"
@@ -50,7 +46,7 @@ void require_known_command(const CLI::App& app, const std::string& word) {
 int main(int argc, char** argv) {
   CLI::App app{"Assay measures how fast, how accurately and at what energy an AI cluster trains."};
   app.name("assay");
-  app.footer(kFooter);
+  app.footer("Exit codes:\n" + assay::exit_codes() + "\n" + kExamples);
   app.set_version_flag("--version", [] { return "assay " + assay::version_string(); });
   app.require_subcommand(1);
   app.fallthrough(false);

@@ -6,12 +6,10 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "core/files.h"
-#include "core/json.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "judge/judge.h"
 #include "report/console.h"
-#include "report/experiment.h"
 #include "report/present.h"
 #include "report/report.h"
 #include "terminal.h"
@@ -54,33 +52,15 @@ std::string experiment_scores(const judge::RunResult& result) {
   return out;
 }
 
-// In the rounds' folders; of a round whose results are not complete there is no record.
-void write_train_records(const store::RunDir& run, const judge::RunResult& result) {
-  for (const judge::CaseResult& one : result.cases)
-    for (const judge::RoundResult& round : one.rounds) {
-      if (!round.ais) continue;
-      const std::filesystem::path folder = run.round_dir(one.name, round.round);
-      const std::filesystem::path record = folder / "train_result_info.json";
-      std::error_code ignored;
-      if (round.ais->train_result_info.empty())
-        std::filesystem::remove(record, ignored);
-      else
-        write_file_atomic(record, round.ais->train_result_info + "\n", /*sync=*/false);
-      write_file_atomic(folder / "ais_result.json", dump_pretty(round.ais->details),
-                        /*sync=*/false);
-    }
-}
-
 }  // namespace
 
 judge::RunResult judge_and_report(const store::RunDir& run) {
   judge::RunResult result = judge::judge_run(run);
-  report::write_reports(result, run.path());
-  write_train_records(run, result);
-  const std::string page = (run.path() / "report.html").string();
+  report::write_reports(result, run.plan(), run.path());
+  const std::string page = (run.path() / layout::kReportHtml).string();
   say("\n" + report::render_console(result, console_style(page)));
   say(experiment_scores(result));
-  for (const std::string_view name : {report::kSucceeded, report::kFailed})
+  for (const std::string_view name : {layout::kSucceeded, layout::kFailed})
     if (const auto file = run.path() / name; std::filesystem::exists(file))
       say("Experiment: " + file.string() + "\n");
   return result;

@@ -1,7 +1,6 @@
 #include "planning.h"
 
 #include "catalog/catalog.h"
-#include "judge/rules.h"
 #include "paths.h"
 #include "plan/make_plan.h"
 
@@ -15,10 +14,8 @@ plan::Plan make_plan(const PlanRequest& request) {
   if (request.repeat > 0) options.repeat = request.repeat;
   options.bindir = bin_dir();
   options.run_id = new_run_id();
-  plan::Plan plan = plan::make_plan(plan::load_suite(find_suite(request.suite, catalog.conf_dir)),
-                                    catalog, options);
-  for (const plan::CasePlan& plan_case : plan.cases) judge::check_rules(plan_case);
-  return plan;
+  return plan::make_plan(plan::load_suite(find_suite(request.suite, catalog.conf_dir)), catalog,
+                         options);
 }
 
 }  // namespace assay::app

@@ -32,18 +32,16 @@ std::string describe(const launch::RoundProgress& progress) {
   double cpu = 0;
   double power = 0;
   int cpu_nodes = 0;
-  const Json* loss = nullptr;
+  std::optional<double> loss;
   for (const auto& [node, beat] : progress.heartbeats) {
-    step = std::max(step, beat.value("step_max", std::int64_t{-1}));
-    if (beat.contains("loss") && beat["loss"].is_number() && loss == nullptr) loss = &beat["loss"];
-    if (beat.contains("cpu_util")) {
-      cpu += beat["cpu_util"].get<double>();
-      ++cpu_nodes;
-    }
-    power += beat.value("power_w", 0.0);
+    step = std::max(step, beat.step_max.value_or(-1));
+    if (!loss) loss = beat.loss;
+    if (beat.cpu_util) ++cpu_nodes;
+    cpu += beat.cpu_util.value_or(0);
+    power += beat.power_w.value_or(0);
   }
   if (step >= 0) text += fmt::format(", step {}", step);
-  if (loss != nullptr) text += fmt::format(", loss {}", format_number(loss->get<double>()));
+  if (loss) text += fmt::format(", loss {}", format_number(*loss));
   if (cpu_nodes > 0) text += fmt::format(", cpu {:.0f} %", 100 * cpu / cpu_nodes);
   if (power > 0) text += fmt::format(", {:.0f} W", power);
   return text;
@@ -114,7 +112,7 @@ void Progress::round_ended(const plan::CasePlan& plan_case, int round,
                            const launch::RoundOutcome& outcome) {
   ++done_;
   line(fmt::format("[{}/{}] {}  round {}/{}  {} in {}{}", done_, total_, plan_case.name, round,
-                   plan_case.repeats, outcome.status,
+                   plan_case.repeats, to_text(outcome.status),
                    format_duration(Nanoseconds(mono_now_ns() - round_started_ns_)),
                    outcome.reason.empty() ? "" : ": " + printable(outcome.reason)));
 }

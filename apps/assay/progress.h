@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "launch/controller.h"
+#include "launch/observer.h"
 #include "terminal.h"
 
 namespace assay::app {

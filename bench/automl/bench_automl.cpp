@@ -112,8 +112,8 @@ void Proposal100(benchmark::State& state) {
   const auto count = static_cast<int>(state.range(0));
   SearchOptions options;
   options.candidates = 100;
-  options.explore = 0;         // a proposal that explores looks at fewer
-  options.longest_chain = 20;  // the queue does not run dry
+  options.explore = 0;     // a proposal that explores looks at fewer
+  options.max_chain = 20;  // the queue does not run dry
   Search search(options, {resnet50()});
   // The history is made by random morphism: proposing it would take the time that is measured.
   assay::Json saved = search.save();

@@ -84,8 +84,8 @@ std::vector<Json> trials(std::size_t count) {
 Point measure(const std::vector<Json>& history, std::size_t count) {
   SearchOptions options;
   options.candidates = 100;
-  options.explore = 0;         // a proposal that explores looks at fewer
-  options.longest_chain = 20;  // the queue does not run dry
+  options.explore = 0;     // a proposal that explores looks at fewer
+  options.max_chain = 20;  // the queue does not run dry
   Json saved = Search(options, {resnet50()}).save();
   for (std::size_t i = 0; i < count; ++i) saved["trials"].push_back(history[i]);
   Point point;

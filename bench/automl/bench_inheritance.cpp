@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "automl/morphism.h"
-#include "automl/protocol.h"
 #include "automl/start_models.h"
+#include "automl/worker_protocol.h"
 #include "core/error.h"
 #include "perflog/writer.h"
 #include "train/automl/trial.h"

@@ -27,8 +27,8 @@
 #include <time.h>
 
 #include "automl/experiment.h"
-#include "automl/journal.h"
-#include "automl/random.h"
+#include "automl/experiment_journal.h"
+#include "automl/seeded_random.h"
 #include "core/error.h"
 
 namespace {
@@ -113,7 +113,7 @@ class Simulation {
 
   void say(double t, int worker, const WorkerMessage& message) {
     on_loop(t, [this, worker, line = trim_line(encode(message))](double now) {
-      return experiment_.said(now, worker, decode_worker_message(line, "w"));
+      return experiment_.received(now, worker, decode_worker_message(line, "w"));
     });
   }
   static std::string trim_line(std::string line) {

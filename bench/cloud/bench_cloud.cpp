@@ -19,7 +19,7 @@
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "core/time.h"
-#include "emulator_process.h"
+#include "e2e/cloud/emulator_process.h"
 
 namespace {
 

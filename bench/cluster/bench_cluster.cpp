@@ -21,9 +21,9 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "e2e/slurm_cluster.h"
+#include "e2e/ssh_hosts.h"
 #include "runs.h"
-#include "slurm_cluster.h"
-#include "ssh_hosts.h"
 #include "temporary_folder.h"
 
 namespace {

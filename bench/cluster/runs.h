@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "ssh_hosts.h"
+#include "e2e/ssh_hosts.h"
 
 namespace assay::bench {
 

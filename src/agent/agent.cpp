@@ -1,5 +1,7 @@
 #include "agent/agent.h"
 
+#include <thread>
+
 #include <asio/post.hpp>
 #include <asio/write.hpp>
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include "agent/own_use.h"
 #include "agent/page_caches.h"
 #include "core/error.h"
+#include "core/overloaded.h"
 #include "core/process.h"
 #include "core/time.h"
 #include "core/version.h"
@@ -46,7 +49,7 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
       last_words_(loop),
       silence_(loop),
       decoder_([this](int to, const Json& message) {
-        if (to == node_ || to == kAllNodes) handle(message);
+        if (to == node_ || to == kAllNodes) receive(message);
       }),
       metrics_(loop, [this] { return metrics_page(); }) {
   signals_.add(SIGHUP);
@@ -58,12 +61,8 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
 }
 
 void Agent::start() {
-  Json hello = identity();
-  host_ = hello.value("host", "");
-  hello["type"] = "hello";
-  hello["protocol"] = kProtocolVersion;
-  hello["version"] = version_string();
-  hello["pid"] = ::getpid();
+  const Hello hello = make_hello();
+  host_ = hello.host;
   send(hello);
   wait_for_input();
   wait_for_signals();
@@ -91,43 +90,88 @@ void Agent::wait_for_signals() {
   });
 }
 
-void Agent::handle(const Json& message) {
-  const std::string& type = message["type"].get_ref<const std::string&>();
-  if (type == "round") {
-    begin_round(message);
-  } else if (type == "stop") {
-    const Nanoseconds grace(message.value("grace_ns", std::int64_t{0}));
-    const std::string cause = message.value("cause", "stop");
-    if (round_)
-      round_->stop(cause == "stall"        ? StopCause::stall
-                   : cause == "time limit" ? StopCause::time_limit
-                                           : StopCause::stop,
-                   grace);
-  } else if (type == "describe") {
-    describe(message);
-  } else if (type == "forget") {
-    forget(message);
-  } else if (type == "free_port") {
-    send({{"type", "port"}, {"port", free_port()}});
-  } else if (type == "probe") {
-    probe(message);
-  } else if (type == "clock") {
-    send({{"type", "clock"}, {"wall_ns", wall_now_ns()}});
-  } else if (type == "list_data") {
-    list_data(message);
-  } else if (type == "listen") {
-    listen(message);
-  } else if (type == "connect") {
-    connect(message);
-  } else if (type == "drop_caches") {
-    drop_caches();
-  } else if (type == "ping") {
-    watch_controller(Nanoseconds(message.value("silence_ns", std::int64_t{0})));
-  } else if (type == "bye") {
-    end_soon("the controller said bye");
-  } else {
-    send({{"type", "error"}, {"reason", "unknown request '" + type + "'"}});
+void Agent::receive(const Json& message) {
+  try {
+    handle(request_from_json(message));
+  } catch (const Error& error) {
+    send(Refusal{error.message()});
   }
+}
+
+void Agent::handle(Request request) {
+  // A controller that pings, stops or leaves is heard at once; anything else waits its turn.
+  const bool urgent = std::holds_alternative<Ping>(request) ||
+                      std::holds_alternative<Bye>(request) ||
+                      std::holds_alternative<StopRequest>(request);
+  if (busy_ && !urgent) return waiting_.push_back(std::move(request));
+  std::visit(Overloaded{[this](RoundRequest& round) { begin_round(std::move(round)); },
+                        [this](const StopRequest& stop) {
+                          if (round_) round_->stop(stop.cause, stop.grace);
+                        },
+                        [this](const DescribeRequest& describe) {
+                          answer_later([query = describe.device_query]() -> Report {
+                            Json system = probe::system_info("/");
+                            if (!query.is_null())
+                              system["devices"] = probe::list_devices(
+                                  probe::device_query_from_json(query), kDeviceQueryLimit);
+                            return SystemReport{std::move(system)};
+                          });
+                        },
+                        [this](ProbeRequest& probe) {
+                          answer_later([probe = std::move(probe)]() -> Report {
+                            Checks answer{probe::check_machine(probe.options)};
+                            if (probe.sources)
+                              answer.checks.push_back(check_idle(*probe.sources, kSampleLimit));
+                            return answer;
+                          });
+                        },
+                        [this](const ClockRequest&) { send(ClockReading{wall_now_ns()}); },
+                        [this](const ListDataRequest& list) {
+                          answer_later([paths = list.paths]() -> Report {
+                            DataListings answer;
+                            for (const std::string& path : paths)
+                              answer.listings.push_back(probe::list_data(path));
+                            return answer;
+                          });
+                        },
+                        [this](const ListenRequest& wanted) { listen(wanted.port); },
+                        [this](const ConnectRequest& connect) {
+                          answer_later([connect]() -> Report {
+                            return Connections{connect_to(connect.peers, connect.limit)};
+                          });
+                        },
+                        [this](const DropCachesRequest&) {
+                          answer_later([]() -> Report {
+                            const CacheDrop drop = drop_page_caches();
+                            return CachesDropped{drop.done, drop.how};
+                          });
+                        },
+                        [this](const FreePortRequest&) { send(FreePort{free_port()}); },
+                        [](const ForgetRequest& forget) { forget_node_files(forget.directory); },
+                        [this](const Ping& ping) { watch_controller(ping.silence); },
+                        [this](const Bye&) { end_soon("the controller said bye"); }},
+             request);
+}
+
+void Agent::answer_later(std::function<Report()> work) {
+  busy_ = true;
+  std::thread([this, work = std::move(work)] {
+    Report report;
+    try {
+      report = work();
+    } catch (const std::exception& error) {
+      report = Refusal{error.what()};
+    }
+    asio::post(loop_, [this, report = std::move(report)] {
+      busy_ = false;
+      send(report);
+      while (!busy_ && !waiting_.empty()) {
+        Request next = std::move(waiting_.front());
+        waiting_.pop_front();
+        handle(std::move(next));
+      }
+    });
+  }).detach();
 }
 
 void Agent::watch_controller(Nanoseconds limit) {
@@ -143,25 +187,20 @@ void Agent::watch_controller(Nanoseconds limit) {
   });
 }
 
-void Agent::begin_round(const Json& message) {
+void Agent::begin_round(RoundRequest request) {
   if (ending_) return;
-  if (round_) return send({{"type", "error"}, {"reason", "a round is already running"}});
-  try {
-    RoundRequest request = round_request_from_json(message);
-    offer_metrics(request.metrics);
-    round_ = std::make_unique<RoundSupervisor>(
-        loop_, std::move(request), [this](const Json& m) { send(m); },
-        [this] {
-          // Not from inside the supervisor's own call.
-          asio::post(loop_, [this] {
-            last_round_ = round_->metrics();
-            round_.reset();
-            if (ending_) finish();
-          });
+  if (round_) return send(Refusal{"a round is already running"});
+  offer_metrics(request.metrics);
+  round_ = std::make_unique<RoundSupervisor>(
+      loop_, std::move(request), [this](const Report& report) { send(report); },
+      [this] {
+        // Not from inside the supervisor's own call.
+        asio::post(loop_, [this] {
+          last_round_ = round_->metrics();
+          round_.reset();
+          if (ending_) finish();
         });
-  } catch (const Error& error) {
-    return send({{"type", "error"}, {"reason", error.message()}});
-  }
+      });
   round_->start();
 }
 
@@ -170,13 +209,7 @@ void Agent::offer_metrics(const std::string& endpoint) {
   if (endpoint.empty()) return metrics_.close();
   const std::string problem = metrics_.listen(endpoint);
   if (problem.empty()) return;
-  const Instant at = now();
-  send({{"type", "gap"},
-        {"source", "prometheus"},
-        {"seconds", 0},
-        {"reason", problem},
-        {"mono_ns", at.mono_ns},
-        {"wall_ns", at.wall_ns}});
+  send(Gap{"prometheus", 0, problem, now()});
 }
 
 std::string Agent::metrics_page() const {
@@ -191,75 +224,21 @@ std::string Agent::metrics_page() const {
   return render_metrics(metrics);
 }
 
-void Agent::describe(const Json& message) {
-  Json system = probe::system_info("/");
-  if (message.contains("device_query"))
-    system["devices"] = probe::list_devices(probe::device_query_from_json(message["device_query"]),
-                                            kDeviceQueryLimit);
-  send({{"type", "system"}, {"system", std::move(system)}});
-}
-
-void Agent::forget(const Json& message) {
-  try {
-    forget_node_files(message.value("directory", ""));
-  } catch (const Error& error) {
-    send({{"type", "error"}, {"reason", error.what()}});
-  }
-}
-
-void Agent::probe(const Json& message) {
-  try {
-    const std::vector<probe::Check> checks = probe::check_machine(check_options_from_json(message));
-    Json list = Json::array();
-    for (const probe::Check& check : checks) list.push_back(probe::to_json(check));
-    if (message.contains("sources")) {
-      std::vector<telemetry::DeviceSource> sources;
-      for (const Json& source : message["sources"])
-        sources.push_back(telemetry::device_source_from_json(source, "probe request"));
-      list.push_back(probe::to_json(check_idle(sources, kSampleLimit)));
-    }
-    send({{"type", "checks"}, {"checks", std::move(list)}});
-  } catch (const Error& error) {
-    send({{"type", "error"}, {"reason", error.message()}});
-  }
-}
-
-void Agent::list_data(const Json& message) {
-  Json listings = Json::array();
-  if (const auto paths = message.find("paths"); paths != message.end() && paths->is_array())
-    for (const Json& path : *paths)
-      if (path.is_string())
-        listings.push_back(probe::to_json(probe::list_data(path.get<std::string>())));
-  send({{"type", "data"}, {"listings", std::move(listings)}});
-}
-
-void Agent::listen(const Json& message) {
+void Agent::listen(int port) {
   listening_ = {};  // a port that is asked for again must be free
-  listening_ = listen_on(message.value("port", 0));
-  send({{"type", "listening"}, {"port", listening_.port}, {"problem", listening_.problem}});
+  listening_ = listen_on(port);
+  send(ListeningOn{listening_.port, listening_.problem});
 }
 
-void Agent::connect(const Json& message) {
-  const std::vector<Peer> peers = peers_from_json(message.value("peers", Json::array()));
-  const Nanoseconds limit(message.value("limit_ns", std::int64_t{0}));
-  send({{"type", "connected"}, {"results", to_json(connect_to(peers, limit))}});
-}
-
-void Agent::drop_caches() {
-  const CacheDrop drop = drop_page_caches();
-  send({{"type", "caches"}, {"done", drop.done}, {"how", drop.how}});
-}
-
-void Agent::end_soon(const std::string& /*why*/) {
+void Agent::end_soon(const std::string& why) {
   if (ending_) return;
   ending_ = true;
   silence_.cancel();
   asio::error_code ignored;
   input_.close(ignored);
-  if (round_)
-    round_->stop(StopCause::stop, kGraceWithoutController);
-  else
-    finish();
+  if (!round_) return finish();
+  round_->note("the agent ends: " + why);
+  round_->stop(EndedBy::stop, kGraceWithoutController);
 }
 
 void Agent::finish() {
@@ -279,10 +258,10 @@ void Agent::close_output() {
   output_.close();
 }
 
-void Agent::send(const Json& message) {
+void Agent::send(const Report& report) {
   if (output_gone_) return;
-  if (outbox_bytes_ > kOutboxForHeartbeats && message["type"] == "heartbeat") return;
-  outbox_.push_back(encoder_.encode(node_, message));
+  if (outbox_bytes_ > kOutboxForHeartbeats && std::holds_alternative<Heartbeat>(report)) return;
+  outbox_.push_back(encoder_.encode(node_, to_json(report)));
   outbox_bytes_ += outbox_.back().size();
   if (!writing_) flush();
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,25 +31,24 @@ class Agent {
   /// Says hello and serves until the input ends; the loop runs out of work then.
   void start();
 
+  /// Whether a request is still being worked on, on a thread that nothing can end.
+  [[nodiscard]] bool busy() const noexcept { return busy_; }
+
  private:
   void wait_for_input();
   void wait_for_signals();
   void watch_controller(Nanoseconds limit);
-  void handle(const Json& message);
-  void begin_round(const Json& message);
+  void receive(const Json& message);
+  void handle(Request request);
+  void begin_round(RoundRequest request);
+  void answer_later(std::function<Report()> work);
   void offer_metrics(const std::string& endpoint);
   [[nodiscard]] std::string metrics_page() const;
-  void describe(const Json& message);
-  void forget(const Json& message);
-  void probe(const Json& message);
-  void list_data(const Json& message);
-  void listen(const Json& message);
-  void connect(const Json& message);
-  void drop_caches();
+  void listen(int port);
   void end_soon(const std::string& why);
   void finish();
   void close_output();
-  void send(const Json& message);
+  void send(const Report& report);
   void flush();
 
   asio::io_context& loop_;
@@ -64,6 +64,8 @@ class Agent {
   std::array<char, 65536> buffer_{};
   std::deque<std::string> outbox_;
   std::size_t outbox_bytes_ = 0;
+  std::deque<Request> waiting_;  // for the answer to an earlier request
+  bool busy_ = false;            // such an answer is being worked on
   bool writing_ = false;
   bool output_gone_ = false;
   bool ending_ = false;    // no new round; the running one is being stopped

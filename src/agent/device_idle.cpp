@@ -23,17 +23,13 @@ using telemetry::DeviceReading;
 constexpr double kBusy = 0.10;
 constexpr Nanoseconds kInterval = std::chrono::milliseconds(500);
 
-double value(const DeviceReading& reading, Column column) {
-  return reading.values[static_cast<std::size_t>(column)];
-}
-
 // Empty: idle.
 std::string work_of(const DeviceReading& reading) {
   std::vector<std::string> parts;
-  if (const double util = value(reading, Column::util); util > kBusy)
+  if (const double util = reading.values[Column::util]; util > kBusy)
     parts.push_back(fmt::format("{:.0f} % busy", 100 * util));
-  const double used = value(reading, Column::mem_used_bytes);
-  const double total = value(reading, Column::mem_total_bytes);
+  const double used = reading.values[Column::mem_used_bytes];
+  const double total = reading.values[Column::mem_total_bytes];
   if (total > 0 && used > kBusy * total)
     parts.push_back(fmt::format("{} of {} in use", format_bytes(used), format_bytes(total)));
   return join(parts, ", ");
@@ -47,8 +43,8 @@ probe::Check judge_idle(const std::vector<DeviceReading>& readings) {
   std::vector<std::string> busy;
   bool known = false;
   for (const auto& [index, reading] : newest) {
-    known = known || !std::isnan(value(*reading, Column::util)) ||
-            !std::isnan(value(*reading, Column::mem_used_bytes));
+    known = known || !std::isnan(reading->values[Column::util]) ||
+            !std::isnan(reading->values[Column::mem_used_bytes]);
     if (const std::string work = work_of(*reading); !work.empty())
       busy.push_back(fmt::format("device {}: {}", index, work));
   }

@@ -10,10 +10,13 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "agent/protocol.h"
 #include "core/files.h"
 #include "core/host.h"
 #include "core/text.h"
+#include "core/version.h"
 
 namespace assay::agent {
 
@@ -51,18 +54,18 @@ std::string own_address() {
 
 }  // namespace
 
-Json identity() {
-  Json out = Json::object();
-  const auto put = [&](const char* key, const std::string& value) {
-    if (!value.empty()) out[key] = printable(value);
-  };
+Hello make_hello() {
   const std::string slurm_name = variable("SLURMD_NODENAME");
-  put("host", slurm_name.empty() ? host_name() : slurm_name);
-  put("home", variable("HOME"));
-  put("bindir", program_folder().string());
-  put("address", own_address());
-  put("boot_id", std::string(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id"))));
-  put("job", variable("SLURM_JOB_ID"));
+  Hello out;
+  out.protocol = kProtocolVersion;
+  out.version = version_string();
+  out.pid = ::getpid();
+  out.host = printable(slurm_name.empty() ? host_name() : slurm_name);
+  out.home = printable(variable("HOME"));
+  out.bindir = printable(program_folder().string());
+  out.address = printable(own_address());
+  out.boot_id = printable(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id")));
+  out.job = printable(variable("SLURM_JOB_ID"));
   return out;
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 
-#include "core/json.h"
+#include "agent/messages.h"
 
 namespace assay::agent {
 
-/// Who this agent is, for its hello: `host`, `home`, `bindir` (the folder of its program),
-/// `address` (under which other nodes reach this one), `boot_id` (equal on one machine), `job` (the
-/// scheduler's, where there is one). What is not known is absent.
-[[nodiscard]] Json identity();
+/// Who this agent is. `boot_id` is equal on one machine.
+[[nodiscard]] Hello make_hello();
 
 /// A TCP port that nobody listens on right now.
 [[nodiscard]] int free_port();

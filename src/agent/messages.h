@@ -2,17 +2,353 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "core/json.h"
+#include "agent/reach.h"
+#include "core/json_fields.h"
+#include "core/round_status.h"
+#include "core/subprocess.h"
 #include "core/time.h"
 #include "probe/check.h"
+#include "probe/listing.h"
 #include "telemetry/device_source.h"
 
 namespace assay::agent {
 
-// What controller and agent say to each other; docs/agent-protocol.md describes every message.
+// What controller and agent say to each other, one struct a message; docs/dev/agent-protocol.md
+// describes them. kType is the message's "type"; Answer is what a request is answered with, unless
+// it is a Refusal.
+
+// Reports: agent → controller.
+
+/// The first report: who the agent is. What it could not find out is empty.
+struct Hello {
+  static constexpr const char* kType = "hello";
+  int protocol = 0;
+  std::string version;
+  int pid = 0;
+  std::string host;
+  std::string home;
+  std::string bindir;   ///< the folder of its program
+  std::string address;  ///< under which other nodes reach it
+  std::string boot_id;
+  std::string job;  ///< the scheduler's
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("protocol", self.protocol);
+    field("version", self.version);
+    field("pid", self.pid);
+    field.optional("host", self.host);
+    field.optional("home", self.home);
+    field.optional("bindir", self.bindir);
+    field.optional("address", self.address);
+    field.optional("boot_id", self.boot_id);
+    field.optional("job", self.job);
+  }
+};
+
+/// Stamped when the program had replaced the fork.
+struct RankStart {
+  static constexpr const char* kType = "rank_start";
+  int rank = 0;
+  int local_rank = 0;
+  int pid = 0;
+  Instant at;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("rank", self.rank);
+    field("local_rank", self.local_rank);
+    field("pid", self.pid);
+    field("mono_ns", self.at.mono_ns);
+    field("wall_ns", self.at.wall_ns);
+  }
+};
+
+struct RankExit {
+  static constexpr const char* kType = "rank_exit";
+  int rank = 0;
+  int local_rank = 0;
+  ExitStatus exit;
+  EndedBy ended_by = EndedBy::itself;
+  std::uint64_t log_bytes = 0;
+  std::uint64_t dropped_bytes = 0;
+  std::uint64_t steps = 0;
+  Instant at;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("rank", self.rank);
+    field("local_rank", self.local_rank);
+    field.optional("signal", self.exit.signal);
+    field.optional("code", self.exit.code);
+    field("ended_by", self.ended_by);
+    field("log_bytes", self.log_bytes);
+    field("dropped_bytes", self.dropped_bytes);
+    field("steps", self.steps);
+    field("mono_ns", self.at.mono_ns);
+    field("wall_ns", self.at.wall_ns);
+  }
+};
+
+/// The round, or a rank of it, could not be started.
+struct StartFailed {
+  static constexpr const char* kType = "start_failed";
+  std::string kind;         ///< environment, launch
+  std::optional<int> rank;  ///< nothing: no rank in particular
+  std::string reason;
+  std::string where;
+  std::string advice;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("kind", self.kind);
+    field.optional("rank", self.rank);
+    field("reason", self.reason);
+    field.optional("where", self.where);
+    field.optional("advice", self.advice);
+  }
+};
+
+/// The agent ends its ranks because of a limit.
+struct LimitReached {
+  static constexpr const char* kType = "limit";
+  EndedBy cause = EndedBy::time_limit;  ///< time_limit or stall
+  std::vector<int> ranks;  ///< that still ran, the first sixteen; or the one that stalled
+  double idle_s = 0;
+  std::int64_t step = 0;
+  std::string state;  ///< of its process, as in /proc: "T"
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("cause", self.cause);
+    field("ranks", self.ranks);
+    field.optional("idle_s", self.idle_s);
+    field.optional("step", self.step);
+    field.optional("state", self.state);
+  }
+};
+
+/// Every second while a round runs.
+struct Heartbeat {
+  static constexpr const char* kType = "heartbeat";
+  /// The rank that has been silent for longest, when that is over a second.
+  struct Suspect {
+    int rank = 0;
+    double idle_s = 0;
+    std::string state;
+
+    template <class Self, class F>
+    static void fields(Self& self, F&& field) {
+      field("rank", self.rank);
+      field("idle_s", self.idle_s);
+      field("state", self.state);
+    }
+  };
+
+  std::string id;
+  int running = 0;
+  int ranks = 0;
+  double idle_s = 0;  ///< of the rank that was silent for the shortest time
+  std::optional<std::int64_t> step_min{};
+  std::optional<std::int64_t> step_max{};
+  std::optional<double> loss{};  ///< nothing also when it is not finite
+  std::optional<Suspect> suspect{};
+  std::optional<double> cpu_util{};
+  std::optional<double> mem_used_bytes{};
+  std::optional<double> power_w{};
+  std::optional<double> device_util{};
+  Instant at;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("id", self.id);
+    field("running", self.running);
+    field("ranks", self.ranks);
+    field("idle_s", self.idle_s);
+    field.optional("step_min", self.step_min);
+    field.optional("step_max", self.step_max);
+    field.optional("loss", self.loss);
+    field.optional("suspect", self.suspect);
+    field.optional("cpu_util", self.cpu_util);
+    field.optional("mem_used_bytes", self.mem_used_bytes);
+    field.optional("power_w", self.power_w);
+    field.optional("device_util", self.device_util);
+    field("mono_ns", self.at.mono_ns);
+    field("wall_ns", self.at.wall_ns);
+  }
+};
+
+/// Something that should have been recorded was not.
+struct Gap {
+  static constexpr const char* kType = "gap";
+  std::string source;
+  double seconds = 0;
+  std::string reason;
+  Instant at;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("source", self.source);
+    field("seconds", self.seconds);
+    field("reason", self.reason);
+    field("mono_ns", self.at.mono_ns);
+    field("wall_ns", self.at.wall_ns);
+  }
+};
+
+/// A process that is still there ten seconds after SIGKILL.
+struct Unkillable {
+  static constexpr const char* kType = "unkillable";
+  int pid = 0;
+  std::string state;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("pid", self.pid);
+    field("state", self.state);
+  }
+};
+
+/// Nothing of the round is left on the node.
+struct RoundEnd {
+  static constexpr const char* kType = "round_end";
+  /// A rank whose log is not whole.
+  struct Dropped {
+    int rank = 0;
+    std::uint64_t dropped_bytes = 0;
+
+    template <class Self, class F>
+    static void fields(Self& self, F&& field) {
+      field("rank", self.rank);
+      field("dropped_bytes", self.dropped_bytes);
+    }
+  };
+
+  std::string id;
+  double agent_cpu_s = 0;
+  std::uint64_t agent_rss_bytes = 0;
+  int killed_leftovers = 0;
+  std::vector<Dropped> dropped;
+  Instant at;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("id", self.id);
+    field("agent_cpu_s", self.agent_cpu_s);
+    field("agent_rss_bytes", self.agent_rss_bytes);
+    field("killed_leftovers", self.killed_leftovers);
+    field("dropped", self.dropped);
+    field("mono_ns", self.at.mono_ns);
+    field("wall_ns", self.at.wall_ns);
+  }
+};
+
+struct SystemReport {
+  static constexpr const char* kType = "system";
+  Json system;  ///< as in system.json
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("system", self.system);
+  }
+};
+
+struct Checks {
+  static constexpr const char* kType = "checks";
+  std::vector<probe::Check> checks;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("checks", self.checks);
+  }
+};
+
+struct ClockReading {
+  static constexpr const char* kType = "clock";
+  std::int64_t wall_ns = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("wall_ns", self.wall_ns);
+  }
+};
+
+struct DataListings {
+  static constexpr const char* kType = "data";
+  std::vector<probe::Listing> listings;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("listings", self.listings);
+  }
+};
+
+struct ListeningOn {
+  static constexpr const char* kType = "listening";
+  int port = 0;
+  std::string problem;  ///< empty: it listens
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("port", self.port);
+    field("problem", self.problem);
+  }
+};
+
+struct Connections {
+  static constexpr const char* kType = "connected";
+  std::vector<Reached> results;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("results", self.results);
+  }
+};
+
+struct CachesDropped {
+  static constexpr const char* kType = "caches";
+  bool done = false;
+  std::string how;  ///< or why not
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("done", self.done);
+    field("how", self.how);
+  }
+};
+
+/// Nobody listens there right now.
+struct FreePort {
+  static constexpr const char* kType = "port";
+  int port = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("port", self.port);
+  }
+};
+
+/// A request that the agent does not know, cannot read or cannot do.
+struct Refusal {
+  static constexpr const char* kType = "error";
+  std::string reason;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("reason", self.reason);
+  }
+};
+
+using Report = std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat, Gap,
+                            Unkillable, RoundEnd, SystemReport, Checks, ClockReading, DataListings,
+                            ListeningOn, Connections, CachesDropped, FreePort, Refusal>;
+
+// Requests: controller → agent.
 
 /// One process that the agent starts.
 struct RankRequest {
@@ -21,10 +357,20 @@ struct RankRequest {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
   std::vector<std::string> cleanup{};  ///< run when the rank did not end well; may be empty
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("rank", self.rank);
+    field("local_rank", self.local_rank);
+    field("argv", self.argv);
+    field("env", self.env);
+    field.optional("cleanup", self.cleanup);
+  }
 };
 
-/// controller → agent: run these ranks and record the evidence in `directory`.
+/// Run these ranks and record the evidence in `directory`.
 struct RoundRequest {
+  static constexpr const char* kType = "round";
   std::string id;  ///< unique over all runs; every rank carries it as ASSAY_ROUND_ID
   std::filesystem::path directory;
   bool fresh = false;   ///< what an earlier attempt left in `directory` is removed first
@@ -41,14 +387,169 @@ struct RoundRequest {
   std::string case_name;  ///< with `round`, names the round to people
   int round = 0;
   std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("id", self.id);
+    field("directory", self.directory);
+    field("fresh", self.fresh);
+    field.optional("workdir", self.workdir);
+    field("files", self.files);
+    field("env", self.env);
+    field("ranks", self.ranks);
+    field("time_limit_ns", self.time_limit);
+    field("stall_limit_ns", self.stall_limit);
+    field("grace_ns", self.grace);
+    field("output_limit", self.output_limit);
+    field("telemetry_interval_ns", self.telemetry_interval);
+    field("sources", self.sources);
+    field("case", self.case_name);
+    field("round", self.round);
+    field.optional("metrics", self.metrics);
+  }
 };
 
-[[nodiscard]] Json to_json(const RoundRequest& request);
-/// Throws Error of kind internal when a field is missing or of the wrong type.
-[[nodiscard]] RoundRequest round_request_from_json(const Json& json);
+/// End the ranks: SIGTERM, SIGKILL after the grace. A second one can only shorten the grace.
+struct StopRequest {
+  static constexpr const char* kType = "stop";
+  EndedBy cause = EndedBy::stop;
+  Nanoseconds grace{};
 
-/// controller → agent: is this machine fit?
-[[nodiscard]] Json to_json(const probe::CheckOptions& options);
-[[nodiscard]] probe::CheckOptions check_options_from_json(const Json& json);
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("cause", self.cause);
+    field("grace_ns", self.grace);
+  }
+};
+
+struct DescribeRequest {
+  static constexpr const char* kType = "describe";
+  using Answer = SystemReport;
+  Json device_query;  ///< the vendor's `query`; null: it has none
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field.optional("device_query", self.device_query);
+  }
+};
+
+/// Is this machine fit?
+struct ProbeRequest {
+  static constexpr const char* kType = "probe";
+  using Answer = Checks;
+  probe::CheckOptions options;
+  /// The vendor's samplers, to see whether the devices are idle; nothing: not asked.
+  std::optional<std::vector<telemetry::DeviceSource>> sources;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("out_dir", self.options.out_dir);
+    field("required_disk_bytes", self.options.required_disk_bytes);
+    field("required_memory_bytes", self.options.required_memory_bytes);
+    field("procs", self.options.procs);
+    field("vendor", self.options.vendor);
+    field("device_query", self.options.device_query);
+    field("device_pattern", self.options.device_pattern);
+    field("container_runtime", self.options.container_runtime);
+    field("timeout_ns", self.options.timeout);
+    field.optional("sources", self.sources);
+  }
+};
+
+struct ClockRequest {
+  static constexpr const char* kType = "clock";
+  using Answer = ClockReading;
+  template <class Self, class F>
+  static void fields(Self& /*self*/, F&& /*field*/) {}
+};
+
+struct ListDataRequest {
+  static constexpr const char* kType = "list_data";
+  using Answer = DataListings;
+  std::vector<std::string> paths;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("paths", self.paths);
+  }
+};
+
+/// The socket stays until the next such request or the agent's end.
+struct ListenRequest {
+  static constexpr const char* kType = "listen";
+  using Answer = ListeningOn;
+  int port = 0;  ///< 0: a free one
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("port", self.port);
+  }
+};
+
+struct ConnectRequest {
+  static constexpr const char* kType = "connect";
+  using Answer = Connections;
+  std::vector<Peer> peers;
+  Nanoseconds limit{};
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("peers", self.peers);
+    field("limit_ns", self.limit);
+  }
+};
+
+struct DropCachesRequest {
+  static constexpr const char* kType = "drop_caches";
+  using Answer = CachesDropped;
+  template <class Self, class F>
+  static void fields(Self& /*self*/, F&& /*field*/) {}
+};
+
+struct FreePortRequest {
+  static constexpr const char* kType = "free_port";
+  using Answer = FreePort;
+  template <class Self, class F>
+  static void fields(Self& /*self*/, F&& /*field*/) {}
+};
+
+/// Remove what a round that was collected left; only what is below a folder `runs` is removed.
+struct ForgetRequest {
+  static constexpr const char* kType = "forget";
+  std::filesystem::path directory;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("directory", self.directory);
+  }
+};
+
+/// From now on the agent ends when it hears nothing for `silence`.
+struct Ping {
+  static constexpr const char* kType = "ping";
+  Nanoseconds silence{};
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("silence_ns", self.silence);
+  }
+};
+
+/// The agent ends.
+struct Bye {
+  static constexpr const char* kType = "bye";
+  template <class Self, class F>
+  static void fields(Self& /*self*/, F&& /*field*/) {}
+};
+
+using Request = std::variant<RoundRequest, StopRequest, DescribeRequest, ProbeRequest, ClockRequest,
+                             ListDataRequest, ListenRequest, ConnectRequest, DropCachesRequest,
+                             FreePortRequest, ForgetRequest, Ping, Bye>;
+
+[[nodiscard]] Json to_json(const Report& report);
+[[nodiscard]] Json to_json(const Request& request);
+/// Throws Error of kind internal for an unknown type, a missing field or one of the wrong type.
+[[nodiscard]] Report report_from_json(const Json& json);
+[[nodiscard]] Request request_from_json(const Json& json);
 
 }  // namespace assay::agent

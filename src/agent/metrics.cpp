@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "telemetry/power.h"
+
 namespace assay::agent {
 
 namespace {
-
-using telemetry::Column;
 
 void append_escaped(std::string& out, std::string_view text) {
   for (const char c : text) {
@@ -131,85 +131,41 @@ void render_ranks(Page& page, const RoundMetrics& round, const std::string& comm
        [&](const RankMetrics& r) { return number(r.trials); });
 }
 
-struct ColumnFamily {
-  std::string_view name;
-  std::string_view type;
-  std::string_view help;
-  Column column;
-  double factor = 1;
-};
-
-constexpr std::array kNodeFamilies{
-    ColumnFamily{"assay_cpu_utilization_ratio", "gauge", "Busy share of all cores.", Column::util},
-    ColumnFamily{"assay_cpu_clock_hertz", "gauge", "Mean clock of the cores.", Column::clock_mhz,
-                 1e6},
-    ColumnFamily{"assay_memory_used_bytes", "gauge", "Memory that is not available.",
-                 Column::mem_used_bytes},
-    ColumnFamily{"assay_memory_size_bytes", "gauge", "Memory of the node.",
-                 Column::mem_total_bytes},
-    ColumnFamily{"assay_disk_read_bytes_per_second", "gauge", "Read from whole disks.",
-                 Column::disk_read_bps},
-    ColumnFamily{"assay_disk_write_bytes_per_second", "gauge", "Written to whole disks.",
-                 Column::disk_write_bps},
-    ColumnFamily{"assay_network_receive_bytes_per_second", "gauge",
-                 "Received by all outer interfaces.", Column::net_rx_bps},
-    ColumnFamily{"assay_network_transmit_bytes_per_second", "gauge",
-                 "Sent by all outer interfaces.", Column::net_tx_bps}};
-
-constexpr std::array kDeviceFamilies{
-    ColumnFamily{"assay_device_utilization_ratio", "gauge", "Busy share of the device.",
-                 Column::util},
-    ColumnFamily{"assay_device_memory_used_bytes", "gauge", "Device memory in use.",
-                 Column::mem_used_bytes},
-    ColumnFamily{"assay_device_memory_size_bytes", "gauge", "Device memory.",
-                 Column::mem_total_bytes},
-    ColumnFamily{"assay_device_power_watts", "gauge", "Power of the device.", Column::power_w},
-    ColumnFamily{"assay_device_energy_joules_total", "counter",
-                 "Energy of the device, from an arbitrary start.", Column::energy_j},
-    ColumnFamily{"assay_device_temperature_celsius", "gauge", "Temperature of the device.",
-                 Column::temp_c},
-    ColumnFamily{"assay_device_clock_hertz", "gauge", "Clock of the device.", Column::clock_mhz,
-                 1e6},
-    ColumnFamily{"assay_device_memory_clock_hertz", "gauge", "Clock of the device's memory.",
-                 Column::mem_clock_mhz, 1e6},
-    ColumnFamily{"assay_device_throttled", "gauge",
-                 "1 while heat, power or hardware slow the device down, else 0.", Column::throttle},
-    ColumnFamily{"assay_device_ecc_errors_total", "counter", "Errors that ECC could not correct.",
-                 Column::ecc_errors}};
-
-// Sources other than the node and its devices: packages, memory, platform, management controller.
-constexpr std::array kPowerFamilies{
-    ColumnFamily{"assay_power_watts", "gauge",
-                 "Power of one source; sources overlap and are not to be added up.",
-                 Column::power_w},
-    ColumnFamily{"assay_energy_joules_total", "counter",
-                 "Energy of one source, from an arbitrary start.", Column::energy_j}};
+// One family of every column for the sources of one kind, with their labels.
+using Labelled = std::vector<std::pair<const SourceMetrics*, std::string>>;
+void render_columns(Page& page, telemetry::Family telemetry::ColumnInfo::*family,
+                    const Labelled& sources) {
+  for (const telemetry::ColumnInfo& column : telemetry::kColumnTable) {
+    const auto& [name, help] = column.*family;
+    if (name.empty()) continue;
+    page.family(name, column.is_counter() ? "counter" : "gauge", help);
+    for (const auto& [source, labels] : sources) {
+      const double value = source->values[column.column];
+      if (std::isfinite(value)) page.sample(labels, value * column.base_factor());
+    }
+  }
+}
 
 void render_sources(Page& page, const RoundMetrics& round, const std::string& common) {
-  std::vector<std::pair<const SourceMetrics*, std::string>> node, devices, others;
+  Labelled node, devices, parts;
   for (const SourceMetrics& source : round.sources) {
-    if (source.source == "node")
-      node.emplace_back(&source, common);
-    else if (source.source.starts_with("dev"))
-      devices.emplace_back(&source, common + ',' + label("device", source.source.substr(3)));
-    else
-      others.emplace_back(&source, common + ',' + label("source", source.source));
-  }
-  const auto render = [&](const auto& families, const auto& sources) {
-    for (const ColumnFamily& family : families) {
-      page.family(family.name, family.type, family.help);
-      for (const auto& [source, labels] : sources) {
-        const double value = source->values[static_cast<std::size_t>(family.column)];
-        if (std::isfinite(value)) page.sample(labels, value * family.factor);
-      }
+    switch (telemetry::source_kind(source.source)) {
+      case telemetry::SourceKind::node:
+        node.emplace_back(&source, common);
+        break;
+      case telemetry::SourceKind::device:
+        devices.emplace_back(&source, common + ',' + label("device", source.source.substr(3)));
+        break;
+      default:
+        parts.emplace_back(&source, common + ',' + label("source", source.source));
     }
-  };
-  render(kNodeFamilies, node);
+  }
+  render_columns(page, &telemetry::ColumnInfo::node, node);
   page.family("assay_node_power_watts", "gauge",
               "Power of the node: its management controller's, else packages and devices.");
   if (round.power_w) page.sample(common, *round.power_w);
-  render(kPowerFamilies, others);
-  render(kDeviceFamilies, devices);
+  render_columns(page, &telemetry::ColumnInfo::part, parts);
+  render_columns(page, &telemetry::ColumnInfo::device, devices);
 }
 
 }  // namespace

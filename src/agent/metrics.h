@@ -1,12 +1,11 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "telemetry/table.h"
+#include "telemetry/columns.h"
 
 namespace assay::agent {
 
@@ -28,10 +27,10 @@ struct RankMetrics {
   std::optional<double> best_accuracy;
 };
 
-/// The newest row of one source of telemetry.csv; NaN where not known.
+/// The newest row of one source of telemetry.csv.
 struct SourceMetrics {
   std::string source;
-  std::array<double, telemetry::kColumns> values{};
+  telemetry::Values values;
 };
 
 struct RoundMetrics {

@@ -141,35 +141,4 @@ std::vector<Reached> connect_to(const std::vector<Peer>& peers, Nanoseconds limi
   return results;
 }
 
-Json to_json(const std::vector<Peer>& peers) {
-  Json out = Json::array();
-  for (const Peer& peer : peers)
-    out.push_back({{"node", peer.node}, {"address", peer.address}, {"port", peer.port}});
-  return out;
-}
-
-std::vector<Peer> peers_from_json(const Json& json) {
-  std::vector<Peer> out;
-  if (!json.is_array()) return out;
-  for (const Json& item : json)
-    if (item.is_object())
-      out.push_back({item.value("node", 0), item.value("address", ""), item.value("port", 0)});
-  return out;
-}
-
-Json to_json(const std::vector<Reached>& results) {
-  Json out = Json::array();
-  for (const Reached& result : results)
-    out.push_back({{"node", result.node}, {"problem", result.problem}});
-  return out;
-}
-
-std::vector<Reached> reached_from_json(const Json& json) {
-  std::vector<Reached> out;
-  if (!json.is_array()) return out;
-  for (const Json& item : json)
-    if (item.is_object()) out.push_back({item.value("node", 0), item.value("problem", "")});
-  return out;
-}
-
 }  // namespace assay::agent

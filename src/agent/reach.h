@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/files.h"
-#include "core/json.h"
 #include "core/time.h"
 
 namespace assay::agent {
@@ -24,21 +23,28 @@ struct Peer {
   int node = 0;
   std::string address;  ///< numeric
   int port = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("node", self.node);
+    field("address", self.address);
+    field("port", self.port);
+  }
 };
 
 struct Reached {
   int node = 0;
   std::string problem;  ///< "refused", "timed out", the system's words; empty: connected
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("node", self.node);
+    field("problem", self.problem);
+  }
 };
 
 /// Connects to all peers at once and closes again; takes at most `limit`. Blocks. In the order of
 /// `peers`.
 [[nodiscard]] std::vector<Reached> connect_to(const std::vector<Peer>& peers, Nanoseconds limit);
-
-[[nodiscard]] Json to_json(const std::vector<Peer>& peers);
-/// Tolerant: what is not a peer is left out.
-[[nodiscard]] std::vector<Peer> peers_from_json(const Json& json);
-[[nodiscard]] Json to_json(const std::vector<Reached>& results);
-[[nodiscard]] std::vector<Reached> reached_from_json(const Json& json);
 
 }  // namespace assay::agent

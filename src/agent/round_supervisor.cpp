@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 
 #include <asio/post.hpp>
@@ -28,21 +29,9 @@ constexpr std::int64_t kTicksPerHeartbeat = 5;
 constexpr std::int64_t kLeftoverPatience = 500'000'000;
 constexpr std::int64_t kLeftoverGrace = 1'000'000'000;
 constexpr std::int64_t kUnkillableAfter = 10'000'000'000;
+constexpr std::size_t kMaxRanksNamed = 16;
 // Before its second step a rank may still compile, load data or wait for others.
 constexpr std::uint64_t kStepsBeforeStall = 2;
-
-std::string_view ended_by(const std::optional<StopCause>& cause) {
-  if (!cause) return "itself";
-  switch (*cause) {
-    case StopCause::time_limit:
-      return "time limit";
-    case StopCause::stall:
-      return "stall";
-    case StopCause::stop:
-      break;
-  }
-  return "stop";
-}
 
 // Programs that were copied to this node came with the libraries that it may lack. Only they get
 // them: a command of the user's has its own.
@@ -58,12 +47,6 @@ void add_shipped_libraries(const std::vector<std::string>& argv, std::vector<std
   const char* present = std::getenv("LD_LIBRARY_PATH");
   env.push_back("LD_LIBRARY_PATH=" + libraries.string() +
                 (present == nullptr ? "" : ":" + std::string(present)));
-}
-
-Json stamped(Json message, Instant at) {
-  message["mono_ns"] = at.mono_ns;
-  message["wall_ns"] = at.wall_ns;
-  return message;
 }
 
 }  // namespace
@@ -90,11 +73,7 @@ void RoundSupervisor::start() {
     for (const RankRequest& rank : request_.ranks)
       ranks_.push_back(std::make_unique<RankProcess>(loop_, rank, request_));
   } catch (const Error& error) {
-    send_({{"type", "start_failed"},
-           {"kind", "environment"},
-           {"reason", error.message()},
-           {"where", error.where()},
-           {"advice", error.advice()}});
+    send_(StartFailed{"environment", {}, error.message(), error.where(), error.advice()});
     ranks_.clear();
     close();
     return;
@@ -130,20 +109,19 @@ void RoundSupervisor::start_ranks() {
     add_shipped_libraries(request_.ranks[i].argv, rank_env);
     const std::string error = rank->start(rank_env, request_.workdir);
     if (!error.empty()) {
-      send_({{"type", "start_failed"},
-             {"kind", "launch"},
-             {"rank", rank->rank()},
-             {"reason", error},
-             {"advice", "check the command of the case, and that it exists on this node"}});
-      stop(StopCause::stop, std::min<Nanoseconds>(request_.grace, std::chrono::seconds(1)));
+      send_(StartFailed{"launch", rank->rank(), error, "",
+                        "check the command of the case, and that it exists on this node"});
+      stop(EndedBy::stop, std::min<Nanoseconds>(request_.grace, std::chrono::seconds(1)));
       return;
     }
-    send_(stamped({{"type", "rank_start"},
-                   {"rank", rank->rank()},
-                   {"local_rank", rank->local_rank()},
-                   {"pid", rank->pid()}},
-                  rank->started()));
+    send_(RankStart{rank->rank(), rank->local_rank(), rank->pid(), rank->started()});
   }
+}
+
+// By hand: one line in the life of an agent does not pay for a logging library in a static program.
+void RoundSupervisor::note(const std::string& text) const {
+  std::ofstream(request_.directory / "agent.log", std::ios::app)
+      << iso_utc(wall_now_ns()) << ' ' << text << '\n';
 }
 
 void RoundSupervisor::schedule_tick() {
@@ -186,11 +164,13 @@ void RoundSupervisor::check_limits(std::int64_t mono) {
     return limit.count() > 0 && mono - started_ns_ > limit.count();
   };
   if (late(request_.time_limit)) {
-    Json running = Json::array();
+    LimitReached limit;
+    limit.cause = EndedBy::time_limit;
     for (const auto& rank : ranks_)
-      if (rank->running() && running.size() < 16) running.push_back(rank->rank());
-    send_({{"type", "limit"}, {"cause", "time limit"}, {"ranks", std::move(running)}});
-    stop(StopCause::time_limit, request_.grace);
+      if (rank->running() && limit.ranks.size() < kMaxRanksNamed)
+        limit.ranks.push_back(rank->rank());
+    send_(limit);
+    stop(EndedBy::time_limit, request_.grace);
     return;
   }
   if (request_.stall_limit.count() == 0) return;
@@ -198,18 +178,17 @@ void RoundSupervisor::check_limits(std::int64_t mono) {
     if (!rank->running() || rank->progress().steps() < kStepsBeforeStall) continue;
     const double idle = rank->event_idle_s(mono);
     if (idle < seconds(request_.stall_limit)) continue;
-    send_({{"type", "limit"},
-           {"cause", "stall"},
-           {"ranks", Json::array({rank->rank()})},
-           {"idle_s", idle},
-           {"step", rank->progress().last_step().value_or(0)},
-           {"state", std::string(1, process_state(rank->pid()))}});
-    stop(StopCause::stall, request_.grace);
+    send_(LimitReached{EndedBy::stall,
+                       {rank->rank()},
+                       idle,
+                       rank->progress().last_step().value_or(0),
+                       std::string(1, process_state(rank->pid()))});
+    stop(EndedBy::stall, request_.grace);
     return;
   }
 }
 
-void RoundSupervisor::stop(StopCause cause, Nanoseconds grace) {
+void RoundSupervisor::stop(EndedBy cause, Nanoseconds grace) {
   const std::int64_t kill_at = mono_now_ns() + grace.count();
   if (phase_ == Phase::stopping) {
     kill_at_ns_ = std::min(kill_at_ns_, kill_at);
@@ -249,8 +228,7 @@ void RoundSupervisor::look_for_leftovers() {
   if (left.empty()) return close();
   const std::int64_t waited = mono_now_ns() - leftovers_since_ns_;
   if (waited > kUnkillableAfter) {
-    for (const pid_t pid : left)
-      send_({{"type", "unkillable"}, {"pid", pid}, {"state", std::string(1, process_state(pid))}});
+    for (const pid_t pid : left) send_(Unkillable{pid, std::string(1, process_state(pid))});
     return close();
   }
   if (waited < kLeftoverPatience && !stop_cause_) return;
@@ -278,17 +256,16 @@ void RoundSupervisor::close() {
     }
     recorder_.reset();
     phase_ = Phase::ended;
-    Json logs = Json::array();
+    RoundEnd end;
+    end.id = request_.id;
+    end.agent_cpu_s = own_cpu_s() - cpu_before_s_;
+    end.agent_rss_bytes = own_memory_bytes("VmHWM:");
+    end.killed_leftovers = killed_leftovers_;
     for (const auto& rank : ranks_)
       if (rank->log().dropped_bytes() > 0)
-        logs.push_back({{"rank", rank->rank()}, {"dropped_bytes", rank->log().dropped_bytes()}});
-    send_(stamped({{"type", "round_end"},
-                   {"id", request_.id},
-                   {"agent_cpu_s", own_cpu_s() - cpu_before_s_},
-                   {"agent_rss_bytes", own_memory_bytes("VmHWM:")},
-                   {"killed_leftovers", killed_leftovers_},
-                   {"dropped", std::move(logs)}},
-                  now()));
+        end.dropped.push_back({rank->rank(), rank->log().dropped_bytes()});
+    end.at = now();
+    send_(end);
     done_();
   };
   if (recorder_)
@@ -315,16 +292,16 @@ bool RoundSupervisor::any_running() const {
 }
 
 void RoundSupervisor::report_exit(const RankProcess& rank) {
-  Json message{{"type", "rank_exit"}, {"rank", rank.rank()}, {"local_rank", rank.local_rank()}};
-  if (rank.exit()->signal)
-    message["signal"] = *rank.exit()->signal;
-  else
-    message["code"] = *rank.exit()->code;
-  message["ended_by"] = ended_by(stop_cause_);
-  message["log_bytes"] = rank.log().received_bytes();
-  message["dropped_bytes"] = rank.log().dropped_bytes();
-  message["steps"] = rank.progress().steps();
-  send_(stamped(std::move(message), rank.ended()));
+  RankExit report;
+  report.rank = rank.rank();
+  report.local_rank = rank.local_rank();
+  report.exit = *rank.exit();
+  report.ended_by = stop_cause_.value_or(EndedBy::itself);
+  report.log_bytes = rank.log().received_bytes();
+  report.dropped_bytes = rank.log().dropped_bytes();
+  report.steps = rank.progress().steps();
+  report.at = rank.ended();
+  send_(report);
 }
 
 void RoundSupervisor::report_log_errors() {
@@ -339,51 +316,40 @@ void RoundSupervisor::report_log_errors() {
 
 void RoundSupervisor::send_gap(const std::string& source, double gap_seconds,
                                const std::string& reason) {
-  send_(stamped({{"type", "gap"}, {"source", source}, {"seconds", gap_seconds}, {"reason", reason}},
-                now()));
+  send_(Gap{source, gap_seconds, reason, now()});
 }
 
 void RoundSupervisor::send_heartbeat() {
-  const Instant at = now();
-  int running = 0;
-  double node_idle = 1e18;
+  Heartbeat beat;
+  beat.id = request_.id;
+  beat.ranks = static_cast<int>(ranks_.size());
+  beat.idle_s = 1e18;
+  beat.at = now();
   const RankProcess* suspect = nullptr;
-  std::optional<std::int64_t> lowest;
-  std::optional<std::int64_t> highest;
-  std::optional<double> loss;
   for (const auto& rank : ranks_) {
-    node_idle = std::min(node_idle, rank->idle_s(at.mono_ns));
+    const double idle = rank->idle_s(beat.at.mono_ns);
+    beat.idle_s = std::min(beat.idle_s, idle);
     if (rank->running()) {
-      ++running;
-      if (suspect == nullptr || rank->idle_s(at.mono_ns) > suspect->idle_s(at.mono_ns))
-        suspect = rank.get();
+      ++beat.running;
+      if (suspect == nullptr || idle > suspect->idle_s(beat.at.mono_ns)) suspect = rank.get();
     }
     if (rank->progress().steps() == 0) continue;
     const std::int64_t step = rank->progress().last_step().value_or(0);
-    lowest = std::min(lowest.value_or(step), step);
-    highest = std::max(highest.value_or(step), step);
-    if (!loss) loss = rank->progress().last_loss();
+    beat.step_min = std::min(beat.step_min.value_or(step), step);
+    beat.step_max = std::max(beat.step_max.value_or(step), step);
+    if (!beat.loss) beat.loss = rank->progress().last_loss();
   }
-  Json message{{"type", "heartbeat"},
-               {"id", request_.id},
-               {"running", running},
-               {"ranks", ranks_.size()},
-               {"idle_s", node_idle}};
-  if (highest) message["step_min"] = *lowest;
-  if (highest) message["step_max"] = *highest;
-  if (loss) message["loss"] = *loss;  // null when it is not finite
-  if (suspect != nullptr && suspect->idle_s(at.mono_ns) > 1)
-    message["suspect"] = {{"rank", suspect->rank()},
-                          {"idle_s", suspect->idle_s(at.mono_ns)},
-                          {"state", std::string(1, process_state(suspect->pid()))}};
+  if (suspect != nullptr && suspect->idle_s(beat.at.mono_ns) > 1)
+    beat.suspect = {suspect->rank(), suspect->idle_s(beat.at.mono_ns),
+                    std::string(1, process_state(suspect->pid()))};
   if (recorder_) {
     const telemetry::Snapshot snapshot = recorder_->latest();
-    if (snapshot.cpu_util) message["cpu_util"] = *snapshot.cpu_util;
-    if (snapshot.mem_used_bytes) message["mem_used_bytes"] = *snapshot.mem_used_bytes;
-    if (snapshot.power_w) message["power_w"] = *snapshot.power_w;
-    if (snapshot.device_util) message["device_util"] = *snapshot.device_util;
+    beat.cpu_util = snapshot.cpu_util;
+    beat.mem_used_bytes = snapshot.mem_used_bytes;
+    beat.power_w = snapshot.power_w;
+    beat.device_util = snapshot.device_util;
   }
-  send_(stamped(std::move(message), at));
+  send_(beat);
 }
 
 RoundMetrics RoundSupervisor::metrics() const {

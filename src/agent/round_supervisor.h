@@ -16,15 +16,12 @@
 
 namespace assay::agent {
 
-/// Why ranks were ended before they ended themselves; the text is rank_exit's "ended_by".
-enum class StopCause { time_limit, stall, stop };
-
 /// One round on one node, from the first fork to the last process gone. Sends what happens through
 /// `send` and calls `done` once, when nothing of the round is left (or what is left cannot be
 /// killed, and has been named).
 class RoundSupervisor {
  public:
-  using Send = std::function<void(const Json& message)>;
+  using Send = std::function<void(const Report& report)>;
   RoundSupervisor(asio::io_context& loop, RoundRequest request, Send send,
                   std::function<void()> done);
   ~RoundSupervisor();
@@ -33,7 +30,10 @@ class RoundSupervisor {
 
   void start();
   /// SIGTERM now, SIGKILL after `grace`. A second call can only shorten the grace.
-  void stop(StopCause cause, Nanoseconds grace);
+  void stop(EndedBy cause, Nanoseconds grace);
+  /// Appends a line to agent.log in the node's folder: what no message can tell, because nobody
+  /// listens any more. Nothing happens when it cannot be written.
+  void note(const std::string& text) const;
   /// To be called after SIGCHLD.
   void children_changed();
   [[nodiscard]] const std::string& id() const noexcept { return request_.id; }
@@ -69,7 +69,7 @@ class RoundSupervisor {
   std::int64_t started_ns_ = 0;
   double cpu_before_s_ = 0;
   std::int64_t ticks_ = 0;
-  std::optional<StopCause> stop_cause_;
+  std::optional<EndedBy> stop_cause_;
   std::int64_t kill_at_ns_ = 0;
   std::int64_t leftovers_since_ns_ = 0;
   int killed_leftovers_ = 0;

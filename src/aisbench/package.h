@@ -34,7 +34,7 @@ struct Package {
 [[nodiscard]] std::optional<std::string> with_run_type(std::string_view benchmark_sh,
                                                        const std::string& run_type);
 
-/// What config.json says of the test; the defaults are what local mode shows.
+/// What config.json says about the test; the defaults are those that local mode shows.
 struct TestInfo {
   std::string test_id = "20210126-ljp0IY";
   std::string mode = "training";

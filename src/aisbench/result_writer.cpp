@@ -19,11 +19,11 @@ namespace {
 constexpr std::array<std::string_view, 9> kKeys{
     "throughput_ratio",   "accuracy",    "result",        "average_power",      "max_power",
     "energy_consumption", "efficientcy", "infer_latency", "resource_util_ratio"};
-constexpr std::size_t kLongestKey = 64;
-constexpr std::size_t kLongestValue = 4096;
+constexpr std::size_t kMaxKey = 64;
+constexpr std::size_t kMaxValue = 4096;
 
 bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestKey &&
+  return !text.empty() && text.size() <= kMaxKey &&
          std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   c == '_';
@@ -61,7 +61,7 @@ std::string now_ns(clockid_t clock) {
   return std::to_string(static_cast<long long>(t.tv_sec) * 1'000'000'000 + t.tv_nsec);
 }
 
-// Times are told as local time; whoever reads them may be elsewhere.
+// Workloads report local times, and the reader may be in another time zone.
 std::string utc_offset_s() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -94,17 +94,17 @@ std::string append_line(int fd, const std::string& line, const char* file) {
 std::string complaint_about(const std::string& mode, const std::string& key,
                             const std::string& value) {
   if (mode != "training" && mode != "inference")
-    return "the mode is training or inference, not '" + mode.substr(0, kLongestKey) + "'";
+    return "the mode is training or inference, not '" + mode.substr(0, kMaxKey) + "'";
   if (!is_name(key) ||
       (!is_time_key(key) && std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())) {
     std::string known;
     for (const std::string_view name : kKeys)
       known += (known.empty() ? "" : ", ") + std::string(name);
-    return "there is no key '" + key.substr(0, kLongestKey) + "'; keys are " + known +
+    return "there is no key '" + key.substr(0, kMaxKey) + "'; keys are " + known +
            ", and NAME_start_time, NAME_end_time";
   }
   if (value.empty()) return "the value of " + key + " is empty";
-  if (value.size() > kLongestValue) return "the value of " + key + " is longer than 4096 bytes";
+  if (value.size() > kMaxValue) return "the value of " + key + " is longer than 4096 bytes";
   return {};
 }
 

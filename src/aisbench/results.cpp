@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
+constexpr int kMaxRanks = 1 << 20;
 
 double sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
@@ -58,7 +58,7 @@ class Reader {
     if (error != std::errc{} || end != text.data() + text.size() ||
         !std::isfinite(static_cast<double>(value))) {
       problems_.push_back(
-          fmt::format("{} is no finite number: '{}'", name, ellipsize(printable(text), 40)));
+          fmt::format("{} is not a finite number: '{}'", name, ellipsize(printable(text), 40)));
       return std::nullopt;
     }
     return value;
@@ -73,7 +73,7 @@ class Reader {
     return value;
   }
 
-  /// Of ranks beyond `ranks`.
+  /// Files of ranks beyond `ranks`.
   void refuse_strangers(const std::string& below, int ranks) {
     std::error_code ec;
     for (const auto& entry : fs::directory_iterator(folder_ / below, ec)) {
@@ -112,7 +112,7 @@ void read_servers(Reader& reader, const Expected& expected, Results& results) {
 void read_together(Reader& reader, const Expected& expected, Results& results) {
   const int wanted = expected.servers * expected.devices;
   const int size = reader.read<int>("ranksize.json").value_or(wanted);
-  if (size != wanted || size < 1 || size > kMostRanks) {
+  if (size != wanted || size < 1 || size > kMaxRanks) {
     results.problems.push_back(
         fmt::format("ranksize.json says {} ranks, but the job has {}", size, wanted));
     return;

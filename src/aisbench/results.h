@@ -15,7 +15,7 @@ struct Expected {
 
 /// The results of one job. Sums and means are those of ais-bench.
 struct Results {
-  /// Of every rank; when servers trained alone, the sum of every server.
+  /// One value per rank, or per server (their sum) when servers trained alone.
   std::vector<double> throughputs;
   /// One; when servers trained alone, one of every server.
   std::vector<double> accuracies;

@@ -3,14 +3,15 @@
 #include <array>
 #include <cmath>
 
+#include "core/clones.h"
+
 namespace assay::automl {
 
 namespace {
 
 // Eight sums side by side: the compiler may not reorder one.
 // The results are the same with and without AVX2.
-__attribute__((target_clones("avx2", "default"))) double dot(const double* a, const double* b,
-                                                             std::size_t n) {
+ASSAY_CLONES_AVX2 double dot(const double* a, const double* b, std::size_t n) {
   std::array<double, 8> sums{};
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -60,28 +61,28 @@ void Cholesky::solve_lower(std::span<double> x) const {
   for (; i + 2 <= rows_; i += 2) {
     const double* l0 = row(i);
     const double* l1 = row(i + 1);
-    std::array<double, batch> s0{};
-    std::array<double, batch> s1{};
+    std::array<double, kBatch> s0{};
+    std::array<double, kBatch> s1{};
     for (std::size_t j = 0; j < i; ++j) {
-      const double* xj = values + j * batch;
-      for (std::size_t b = 0; b < batch; ++b) {
+      const double* xj = values + j * kBatch;
+      for (std::size_t b = 0; b < kBatch; ++b) {
         s0[b] += l0[j] * xj[b];
         s1[b] += l1[j] * xj[b];
       }
     }
-    double* x0 = values + i * batch;
-    double* x1 = x0 + batch;
-    for (std::size_t b = 0; b < batch; ++b) {
+    double* x0 = values + i * kBatch;
+    double* x1 = x0 + kBatch;
+    for (std::size_t b = 0; b < kBatch; ++b) {
       x0[b] = (x0[b] - s0[b]) / l0[i];
       x1[b] = (x1[b] - s1[b] - l1[i] * x0[b]) / l1[i + 1];
     }
   }
   if (i == rows_) return;
   const double* l = row(i);
-  for (std::size_t b = 0; b < batch; ++b) {
+  for (std::size_t b = 0; b < kBatch; ++b) {
     double sum = 0;
-    for (std::size_t j = 0; j < i; ++j) sum += l[j] * values[j * batch + b];
-    values[i * batch + b] = (values[i * batch + b] - sum) / l[i];
+    for (std::size_t j = 0; j < i; ++j) sum += l[j] * values[j * kBatch + b];
+    values[i * kBatch + b] = (values[i * kBatch + b] - sum) / l[i];
   }
 }
 

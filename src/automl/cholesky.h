@@ -11,7 +11,7 @@ namespace assay::automl {
 class Cholesky {
  public:
   /// Right-hand sides that solve_lower takes at once.
-  static constexpr std::size_t batch = 8;
+  static constexpr std::size_t kBatch = 8;
 
   /// Adds a row of A up to its diagonal (size() + 1 values), in O(n²). False, and nothing changes,
   /// when A would not be positive definite.
@@ -21,7 +21,7 @@ class Cholesky {
 
   /// x becomes A⁻¹·x; x has size() values.
   void solve(std::span<double> x) const;
-  /// Solves L·Y = X for `batch` right-hand sides: x[i·batch + b] is row i of the b-th.
+  /// Solves L·Y = X for `kBatch` right-hand sides: x[i·kBatch + b] is row i of the b-th.
   void solve_lower(std::span<double> x) const;
   [[nodiscard]] double log_determinant() const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return rows_; }

@@ -13,7 +13,7 @@
 #include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/weights_store.h"
 #include "automl/worker_server.h"
 #include "core/error.h"
@@ -52,7 +52,7 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     workers_->listen(options_.bind_address);
     begun_ns_ = mono_now_ns();
     apply(experiment_.begin(now_s(), planned, events));
-    commit();  // whoever has an object of this class has an experiment on the disk
+    commit();  // the experiment is on the disk before the constructor returns
     for (const Planned& p : planned)
       if (const auto accuracy = experiment_.accuracy(p.proposal.id))
         weights_.value(p.proposal.id, *accuracy);
@@ -89,7 +89,7 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
   void shut() {
     if (!failure_) {
       try {
-        journal_.commit();  // nobody is left for what follows from it
+        journal_.commit();  // no worker is left for what follows from it
       } catch (...) {
         failure_ = std::current_exception();
       }
@@ -122,8 +122,8 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     hooks.joined = [this](int worker, const Hello& hello) {
       apply(experiment_.joined(now_s(), worker, hello));
     };
-    hooks.said = [this](int worker, const WorkerMessage& message) {
-      apply(experiment_.said(now_s(), worker, message));
+    hooks.received = [this](int worker, const WorkerMessage& message) {
+      apply(experiment_.received(now_s(), worker, message));
     };
     hooks.failed = [this](int worker, std::int64_t trial, const std::string& why) {
       apply(experiment_.failed(now_s(), worker, trial, why));

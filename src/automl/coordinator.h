@@ -15,13 +15,13 @@ namespace assay::automl {
 
 /// Hands out an experiment's trials over TCP and keeps what comes back: the journal, and the
 /// weights that children begin with. Lives on one loop; the search runs on a thread of its own.
-/// Whoever has not said the token within ten seconds is turned away; whoever sends garbage loses
-/// its own connection and nothing else.
+/// A connection that has not sent the token within ten seconds is closed, and so is one that sends
+/// garbage; others are not affected.
 class Coordinator {
  public:
   struct Options {
     std::filesystem::path directory;         ///< of the experiment: journal.jsonl, weights/
-    std::string bind_address = "127.0.0.1";  ///< where workers can connect
+    std::string bind_address = "127.0.0.1";  ///< the address that workers connect to
     std::function<void()> on_progress;       ///< on the loop; may be empty
   };
 
@@ -29,7 +29,7 @@ class Coordinator {
   /// kind environment when the directory cannot be written, another coordinator works on it, or the
   /// address cannot be listened on, and of kind config when its journal does not fit.
   Coordinator(asio::io_context& loop, const ExperimentSettings& settings, Options options);
-  /// Waits for the proposal that is being made, if one is.
+  /// Waits for the proposal that is being made, if any.
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
@@ -43,11 +43,11 @@ class Coordinator {
   [[nodiscard]] const std::string& end_reason() const;
   [[nodiscard]] const std::string& end_detail() const;
 
-  /// Until the experiment has ended and its workers are gone, for which they have ten seconds.
+  /// Runs until the experiment has ended and its workers are gone, for which they have ten seconds.
   /// Throws Error of kind environment when the journal cannot be written (a full disk); what was
   /// journaled by then stays, and the experiment can be resumed.
   asio::awaitable<void> run();
-  /// Ends it: workers are told to stop. Reasons are "stopped" and "failed".
+  /// Ends the experiment and asks the workers to stop. `reason` is "stopped" or "failed".
   void end(const std::string& reason, const std::string& detail);
 
  private:

@@ -8,7 +8,7 @@ namespace assay::automl {
 
 namespace {
 
-constexpr int kind_total = static_cast<int>(LayerKind::softmax) + 1;
+constexpr int kKindTotal = static_cast<int>(LayerKind::softmax) + 1;
 
 LayerSymbol symbol_of(const Layer& layer) {
   if (layer.kind == LayerKind::conv) return {layer.kind, layer.out, layer.kernel, layer.stride};
@@ -18,17 +18,17 @@ LayerSymbol symbol_of(const Layer& layer) {
   return {layer.kind, 0, 0, 0};
 }
 
-Skip::Type type_of(const Layer& layer, Skip::Type otherwise) {
+Skip::Type type_of(const Layer& layer, Skip::Type fallback) {
   if (layer.kind == LayerKind::add) return Skip::Type::add;
   if (layer.kind == LayerKind::concat) return Skip::Type::concat;
-  return otherwise;
+  return fallback;
 }
 
 }  // namespace
 
 Descriptor describe(const Graph& graph) {
   Descriptor result;
-  result.kind_count.assign(kind_total, 0);
+  result.kind_count.assign(kKindTotal, 0);
   std::vector<int> position(graph.shapes().size(), -1);
   const auto chain = graph.main_chain();
   for (std::size_t i = 0; i < chain.size(); ++i) position[chain[i]] = static_cast<int>(i);

@@ -7,17 +7,19 @@
 #include <iterator>
 #include <limits>
 
+#include "core/clones.h"
+
 namespace assay::automl {
 
 namespace {
 
 // Costs are multiples of 2⁻⁴⁰ in doubles: their sums are exact for up to 4,000 layers, whatever the
 // order, and a minimum of four takes one instruction.
-constexpr double far = 1e6;
-constexpr int lanes = 4;
-using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
-using LanesInMemory =
-    double __attribute__((vector_size(lanes * sizeof(double)), aligned(sizeof(double)), may_alias));
+constexpr double kFar = 1e6;
+constexpr int kLanes = 4;
+using Lanes = double __attribute__((vector_size(kLanes * sizeof(double))));
+using LanesInMemory = double
+    __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
 
 double rounded(double cost) {
   constexpr double shift = 1.5 * static_cast<double>(std::int64_t{1} << 12);  // 2⁵² · 2⁻⁴⁰
@@ -45,36 +47,35 @@ Workspace& workspace() {
 }
 
 // Cells that a row has beyond its last, so that blocks may be whole.
-constexpr int slack = 2 * lanes;
+constexpr int kSlack = 2 * kLanes;
 
 // The cheapest alignment of a[0..n) and b[0..m) among those that stay within `band` of the
 // diagonal, or a little beyond: exact when it is not above `band`, because every step off the
 // diagonal costs 1. A row holds D[i][j] - j, which turns "insert" into a running minimum: taken
 // within blocks first, so that only one minimum a block waits for the block before. `rows` has
-// space for two rows of m + 1 + slack, `cost_rows` holds rows of m + slack.
-__attribute__((target_clones("avx2", "default"))) double banded(const std::uint16_t* a, int n,
-                                                                int m, const double* cost_rows,
-                                                                double* rows, int band) {
-  const Lanes none = {far, far, far, far};
+// space for two rows of m + 1 + kSlack, `cost_rows` holds rows of m + kSlack.
+ASSAY_CLONES_AVX2 double banded(const std::uint16_t* a, int n, int m, const double* cost_rows,
+                                double* rows, int band) {
+  const Lanes none = {kFar, kFar, kFar, kFar};
   const Lanes one = {1, 1, 1, 1};
   double* previous = rows;
-  const std::ptrdiff_t width = m + 1 + slack;
+  const std::ptrdiff_t width = m + 1 + kSlack;
   double* row = rows + width;
-  std::fill(rows, rows + 2 * width, far);
+  std::fill(rows, rows + 2 * width, kFar);
   std::fill(previous, previous + std::min(m, band) + 1, 0.0);
   for (int i = 1; i <= n; ++i) {
-    const double* cost = cost_rows + static_cast<std::ptrdiff_t>(a[i - 1]) * (m + slack) - 1;
+    const double* cost = cost_rows + static_cast<std::ptrdiff_t>(a[i - 1]) * (m + kSlack) - 1;
     const int begin = std::max(1, i - band);
     const int end = std::min(m, i + band);
-    row[begin - 1] = begin == 1 && i <= band ? i : far;
+    row[begin - 1] = begin == 1 && i <= band ? i : kFar;
     Lanes left = {row[begin - 1], row[begin - 1], row[begin - 1], row[begin - 1]};
-    for (int j = begin; j <= end; j += 2 * lanes) {
+    for (int j = begin; j <= end; j += 2 * kLanes) {
       Lanes x = *reinterpret_cast<const LanesInMemory*>(previous + j) + one;
-      Lanes y = *reinterpret_cast<const LanesInMemory*>(previous + j + lanes) + one;
+      Lanes y = *reinterpret_cast<const LanesInMemory*>(previous + j + kLanes) + one;
       const Lanes x_change = *reinterpret_cast<const LanesInMemory*>(previous + j - 1) +
                              *reinterpret_cast<const LanesInMemory*>(cost + j);
-      const Lanes y_change = *reinterpret_cast<const LanesInMemory*>(previous + j + lanes - 1) +
-                             *reinterpret_cast<const LanesInMemory*>(cost + j + lanes);
+      const Lanes y_change = *reinterpret_cast<const LanesInMemory*>(previous + j + kLanes - 1) +
+                             *reinterpret_cast<const LanesInMemory*>(cost + j + kLanes);
       x = x_change < x ? x_change : x;
       y = y_change < y ? y_change : y;
       const Lanes x1 = __builtin_shufflevector(x, none, 4, 0, 1, 2);
@@ -92,7 +93,7 @@ __attribute__((target_clones("avx2", "default"))) double banded(const std::uint1
       y = left < y ? left : y;
       left = y_last < left ? y_last : left;
       *reinterpret_cast<LanesInMemory*>(row + j) = x;
-      *reinterpret_cast<LanesInMemory*>(row + j + lanes) = y;
+      *reinterpret_cast<LanesInMemory*>(row + j + kLanes) = y;
     }
     std::swap(previous, row);
   }
@@ -185,13 +186,13 @@ double layers_distance(const Descriptor& a, const Descriptor& b) {
       w.costs[x * symbols + y] = rounded(layer_distance(a.symbols[x], b.symbols[y])) - 1;
     }
   }
-  w.cost_rows.resize(a.symbols.size() * (m + slack));
+  w.cost_rows.resize(a.symbols.size() * (m + kSlack));
   for (std::size_t x = 0; x < a.symbols.size(); ++x) {
-    double* row = &w.cost_rows[x * (m + slack)];
+    double* row = &w.cost_rows[x * (m + kSlack)];
     for (int j = 0; j < m; ++j) row[j] = w.costs[x * symbols + b.layers[begin + j]];
-    std::fill(row + m, row + m + slack, 0.0);
+    std::fill(row + m, row + m + kSlack, 0.0);
   }
-  w.rows.resize(2 * (static_cast<std::size_t>(m) + 1 + slack));
+  w.rows.resize(2 * (static_cast<std::size_t>(m) + 1 + kSlack));
   const int all = std::max(n, m);
   for (int band = std::max(std::abs(n - m), 4);;) {
     const double d = banded(a.layers.data() + begin, n, m, w.cost_rows.data(), w.rows.data(), band);

@@ -7,9 +7,11 @@
 
 namespace assay::automl {
 
-/// In [0, 1]: 1 for different kinds; else the mean over the three attributes of |x-y| / max(x, y).
+/// The distance in [0, 1]: 1 for different kinds; else the mean over the three attributes of |x-y|
+/// / max(x, y).
 [[nodiscard]] double layer_distance(const LayerSymbol& a, const LayerSymbol& b);
-/// In [0, 1]: 1 for different types; else (|Δfrom| + |Δlength|) / (max from + max length).
+/// The distance in [0, 1]: 1 for different types; else (|Δfrom| + |Δlength|) / (max from + max
+/// length).
 [[nodiscard]] double skip_distance(const Skip& a, const Skip& b);
 
 /// AIPerf's edit distance, a metric on descriptors: the cheapest way to turn the one's layers into

@@ -16,7 +16,7 @@ namespace {
 constexpr double kFirstWorker = 300;  // the first one has come by then, or none will
 constexpr double kClockEvery = 5;     // so that an elapsed time is lost by no more in a crash
 constexpr int kStockShare = 16;       // one prepared trial for so many workers
-constexpr int kMostStock = 64;
+constexpr int kMaxStock = 64;
 constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 53) - 1;
 
 }  // namespace
@@ -91,7 +91,7 @@ int Experiment::proposals_wanted(int under_way) const {
     stock = static_cast<std::int64_t>(idle_.size());
   else if (known >= settings_.workers)
     stock = static_cast<std::int64_t>(idle_.size()) +
-            std::min<std::int64_t>(kMostStock,
+            std::min<std::int64_t>(kMaxStock,
                                    1 + static_cast<std::int64_t>(workers_.size()) / kStockShare);
   // A trial that some worker could not begin is not for everybody who asks.
   const auto ready = std::ranges::count_if(waiting_, [this](std::int64_t id) {
@@ -121,7 +121,7 @@ Experiment::Actions Experiment::proposed(double now_s, Planned planned) {
   event["parameters"] = planned.proposal.graph.parameters();
   event["layers"] = planned.proposal.graph.layers().size();
   event["per_sample"] = to_json(planned.per_sample);
-  event["told"] = planned.told;
+  event["told"] = planned.known_results;
   event["search_s"] = planned.search_s;
   record(now_s, std::move(event), actions);
   trials_.push_back({.planned = std::move(planned)});

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "automl/experiment_settings.h"
 #include "automl/planner.h"
-#include "automl/protocol.h"
-#include "automl/settings.h"
+#include "automl/worker_protocol.h"
 
 namespace assay::automl {
 
-/// The coordinator's mind: who trains what, what becomes of every message, when it is over. No
-/// clock, no thread, no I/O: times are handed in (seconds since the experiment began), and what has
-/// to be done comes back. The same calls give the same actions.
+/// The coordinator's decisions: who trains what, what each message means, when it is over. No
+/// clock, no thread, no I/O: times are passed in (seconds since the experiment began), and actions
+/// come back. The same calls give the same actions.
 class Experiment {
  public:
   struct Send {
@@ -32,7 +32,7 @@ class Experiment {
     std::optional<double> accuracy;  ///< nothing: it failed
     std::string reason;
   };
-  /// To be done in this order: the journal first, so that nothing is said that could be forgotten.
+  /// Carried out in this order: the journal first, so that nothing is sent that could be forgotten.
   struct Actions {
     std::vector<Json> journal;  ///< whole events, without the wall time
     std::vector<Tell> tell;
@@ -47,24 +47,24 @@ class Experiment {
   [[nodiscard]] Actions begin(double now_s, const std::vector<Planned>& planned = {},
                               const std::vector<Json>& events = {});
 
-  // A worker is the number of its connection. One whose rank is there already replaces that.
+  // `worker` is the number of its connection. A worker replaces an earlier one of its rank.
   [[nodiscard]] Actions joined(double now_s, int worker, const Hello& hello);
   [[nodiscard]] Actions left(double now_s, int worker, const std::string& reason);
-  /// Anything but a Hello. Fetch and Weights only show that the worker lives.
-  [[nodiscard]] Actions said(double now_s, int worker, const WorkerMessage& message);
+  /// Any message but Hello. Fetch and Weights only show that the worker is alive.
+  [[nodiscard]] Actions received(double now_s, int worker, const WorkerMessage& message);
   /// The worker sent a result of `trial` that cannot be one (NaN), or the trial cannot be sent.
   [[nodiscard]] Actions failed(double now_s, int worker, std::int64_t trial,
                                const std::string& reason);
 
-  /// How many more proposals to make, besides `under_way`, so that nobody waits.
+  /// How many more proposals to make, besides `under_way`, so that no worker waits.
   [[nodiscard]] int proposals_wanted(int under_way) const;
   [[nodiscard]] Actions proposed(double now_s, Planned planned);
   /// There is nothing new to try: what is under way is brought to its end.
   [[nodiscard]] Actions exhausted(double now_s, const std::string& reason);
 
-  /// Limits of time; at least once a second.
+  /// Checks the time limits; called at least once a second.
   [[nodiscard]] Actions tick(double now_s);
-  /// Ends it: "stopped", "failed".
+  /// Ends the experiment; `reason` is "stopped" or "failed".
   [[nodiscard]] Actions end(double now_s, const std::string& reason, const std::string& detail);
 
   [[nodiscard]] bool ended() const noexcept { return !end_reason_.empty(); }
@@ -74,7 +74,7 @@ class Experiment {
   [[nodiscard]] const Graph* graph(std::int64_t trial) const noexcept;
   [[nodiscard]] std::optional<double> accuracy(std::int64_t trial) const noexcept;
 
-  /// For people, while it goes on.
+  /// Progress, for people.
   struct Status {
     std::int64_t proposed = 0;
     std::int64_t ok = 0;
@@ -96,7 +96,7 @@ class Experiment {
     int worker = -1;
     int avoid = -1;  // the rank where it could not even be started
     double started_s = 0;
-    std::optional<double> dropped_s{};  // it was told to end for this long
+    std::optional<double> dropped_s{};  // when it was told to end
     std::optional<double> accuracy{};
     int epochs = 0;
     std::int64_t trained = 0;

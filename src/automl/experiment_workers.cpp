@@ -14,7 +14,7 @@ namespace assay::automl {
 namespace {
 
 constexpr int kWorkerFailures = 3;  // in a row, before it gets no more work
-constexpr int kLeastFailures = 10;  // in a row, before the experiment ends
+constexpr int kMinFailures = 10;    // in a row, before the experiment ends
 constexpr std::size_t kTrialsAtOnce = 2;
 
 }  // namespace
@@ -131,7 +131,7 @@ Experiment::Trial* Experiment::held(int worker, std::int64_t id) {
   return &trials_[static_cast<std::size_t>(id)];
 }
 
-Experiment::Actions Experiment::said(double now_s, int worker, const WorkerMessage& message) {
+Experiment::Actions Experiment::received(double now_s, int worker, const WorkerMessage& message) {
   Actions actions;
   const auto at = workers_.find(worker);
   if (at == workers_.end()) return actions;
@@ -209,7 +209,7 @@ void Experiment::on_done(double now_s, int worker, const Done& done, Actions& ac
       remove(now_s, worker, reason, actions);
     }
   }
-  if (failures_in_a_row_ >= std::max(kLeastFailures, 3 * settings_.workers))
+  if (failures_in_a_row_ >= std::max(kMinFailures, 3 * settings_.workers))
     conclude(now_s, "failed",
              fmt::format("{} trials in a row failed, the last: {}", failures_in_a_row_,
                          event_text(done.reason)),

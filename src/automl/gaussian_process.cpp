@@ -16,7 +16,7 @@ namespace assay::automl {
 
 namespace {
 
-// Fitted values lie on these grids: the likelihood is flat between neighbours.
+// Fitted values lie on these grids: the likelihood is flat between neighbors.
 constexpr std::array length_factors{0.1, 0.2, 0.35, 0.6, 1.0, 1.8, 3.0, 6.0, 12.0};
 constexpr std::array noises{1e-4, 1e-3, 1e-2, 5e-2, 0.2};
 
@@ -110,7 +110,7 @@ double GaussianProcess::covariance(const double* a, const double* b) const noexc
 
 void GaussianProcess::choose_landmarks() {
   // Farthest first: every point of the history is near to one of them.
-  const std::size_t count = std::min(landmarks, points_.size());
+  const std::size_t count = std::min(kLandmarks, points_.size());
   std::vector<double> nearest(points_.size(), std::numeric_limits<double>::infinity());
   landmark_points_.assign(1, 0);
   while (landmark_points_.size() < count) {
@@ -154,10 +154,10 @@ void GaussianProcess::fit_hyperparameters() {
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (points_[i].status == Status::measured) sample.push_back(i);
   }
-  if (sample.size() > fit_sample) {
+  if (sample.size() > kFitSample) {
     std::vector<std::size_t> thinned;
-    for (std::size_t k = 0; k < fit_sample; ++k) {
-      thinned.push_back(sample[k * sample.size() / fit_sample]);
+    for (std::size_t k = 0; k < kFitSample; ++k) {
+      thinned.push_back(sample[k * sample.size() / kFitSample]);
     }
     sample = std::move(thinned);
   }
@@ -240,7 +240,7 @@ void GaussianProcess::update_values() {
 }
 
 void GaussianProcess::refresh() {
-  const bool due = points_.size() >= next_refit_ && points_.size() <= last_refit;
+  const bool due = points_.size() >= next_refit_ && points_.size() <= kLastRefit;
   if (due || landmark_points_.empty()) refit();
   append_rows();
   if (values_changed_) update_values();
@@ -248,7 +248,7 @@ void GaussianProcess::refresh() {
 
 void GaussianProcess::predict_from_all(std::span<const Descriptor* const> descriptors,
                                        std::span<Prediction> result) const {
-  constexpr std::size_t batch = Cholesky::batch;
+  constexpr std::size_t batch = Cholesky::kBatch;
   const std::size_t n = points_.size();
   const std::size_t dimensions = landmark_points_.size();
   std::vector<double> features(dimensions);
@@ -277,14 +277,14 @@ void GaussianProcess::predict_from_all(std::span<const Descriptor* const> descri
   }
 }
 
-struct GaussianProcess::Neighbourhood {
+struct GaussianProcess::Neighborhood {
   std::vector<double> features, row, covariances, solved;
   std::vector<std::pair<double, std::size_t>> near;  // squared distance, point
   Cholesky factor;
 };
 
 Prediction GaussianProcess::predict_from_nearest(const Descriptor& descriptor,
-                                                 Neighbourhood& memory) const {
+                                                 Neighborhood& memory) const {
   const std::size_t dimensions = landmark_points_.size();
   memory.features.resize(dimensions);
   embed(descriptor, memory.features);
@@ -293,7 +293,7 @@ Prediction GaussianProcess::predict_from_nearest(const Descriptor& descriptor,
   for (std::size_t i = 0; i < near.size(); ++i) {
     near[i] = {sum_of_squares(memory.features.data(), &features_[i * dimensions], dimensions), i};
   }
-  const std::size_t count = std::min(neighbours, near.size());
+  const std::size_t count = std::min(kNeighbors, near.size());
   // Sorted, so that the result does not depend on how they were selected.
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
   const auto at = [&](std::size_t i) { return &features_[near[i].second * dimensions]; };
@@ -325,7 +325,7 @@ std::vector<Prediction> GaussianProcess::predict(std::span<const Descriptor* con
     predict_from_all(descriptors, result);
     return result;
   }
-  Neighbourhood memory;
+  Neighborhood memory;
   for (std::size_t i = 0; i < descriptors.size(); ++i) {
     result[i] = predict_from_nearest(*descriptors[i], memory);
   }

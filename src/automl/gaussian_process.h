@@ -19,12 +19,12 @@ struct Prediction {
 };
 
 /// A Gaussian process over architectures. An architecture is seen as its edit distances to up to
-/// `landmarks` architectures of the history, and the covariance is Matérn 5/2 of those vectors,
+/// `kLandmarks` architectures of the history, and the covariance is Matérn 5/2 of those vectors,
 /// which is positive definite for any set of them; one kernel serves fit and prediction,
 /// and the noise stands on the whole diagonal (docs/automl.md).
 ///
-/// Up to `exact_points` points a prediction is conditioned on all of them, by one factor that grows
-/// with them. With more it is conditioned on the `neighbours` that are nearest to it, whichever of
+/// Up to `kExactPoints` points a prediction is conditioned on all of them, by one factor that grows
+/// with them. With more it is conditioned on the `kNeighbors` that are nearest to it, whichever of
 /// all points they are: memory stays linear in the history (docs/automl.md has the error).
 ///
 /// Every distinct descriptor that was ever added stays, measured or not: what is under way counts
@@ -35,19 +35,19 @@ struct Prediction {
 /// due).
 class GaussianProcess {
  public:
-  static constexpr std::size_t landmarks = 32;
+  static constexpr std::size_t kLandmarks = 32;
   /// Landmarks and hyper-parameters are chosen anew each time that the points have grown by half,
   /// up to this many; from then on rows are only appended.
-  static constexpr std::size_t last_refit = 1024;
+  static constexpr std::size_t kLastRefit = 1024;
   /// Hyper-parameters are fitted to at most this many points, evenly spread over the history.
-  static constexpr std::size_t fit_sample = 200;
-  static constexpr std::size_t exact_points = 2048;
-  static constexpr std::size_t neighbours = 256;
+  static constexpr std::size_t kFitSample = 200;
+  static constexpr std::size_t kExactPoints = 2048;
+  static constexpr std::size_t kNeighbors = 256;
 
   enum class Status : std::uint8_t { pending, measured, failed };
 
   GaussianProcess() = default;
-  /// With another limit than `exact_points`.
+  /// Sets another limit than kExactPoints.
   explicit GaussianProcess(std::size_t exact) : exact_(exact) {}
 
   /// The point of this descriptor: a new one, pending, or the one that is already there.
@@ -88,11 +88,11 @@ class GaussianProcess {
   void rebuild();
   void append_rows();
   void update_values();
-  struct Neighbourhood;
+  struct Neighborhood;
   void predict_from_all(std::span<const Descriptor* const> descriptors,
                         std::span<Prediction> result) const;
   [[nodiscard]] Prediction predict_from_nearest(const Descriptor& descriptor,
-                                                Neighbourhood& memory) const;
+                                                Neighborhood& memory) const;
   void embed(const Descriptor& descriptor, std::span<double> features) const;
   [[nodiscard]] double covariance(const double* a, const double* b) const noexcept;
 
@@ -105,7 +105,7 @@ class GaussianProcess {
   double length_ = 1;
   double noise_ = 1e-2;  // relative to the signal's variance
   std::size_t next_refit_ = 2;
-  std::size_t exact_ = exact_points;
+  std::size_t exact_ = kExactPoints;
   Cholesky factor_;  // of the first exact_ points
 
   bool values_changed_ = true;

@@ -20,7 +20,7 @@ namespace {
 }
 
 // Larger sizes are mistakes, and would overflow what is computed from them.
-constexpr int largest = 1 << 24;
+constexpr int kMaxDimension = 1 << 24;
 
 std::string layer_name(int id, const Layer& layer) {
   return fmt::format("layer {} ({})", id, aiperf_name(layer.kind));
@@ -77,7 +77,7 @@ Shape output_shape(int id, const Layer& layer, const Shape& a, const Shape& b,
       shape = {1, 1, layer.out, true};
       break;
     case LayerKind::flatten:
-      if (a.values() > largest) reject("makes a vector that is too long");
+      if (a.values() > kMaxDimension) reject("makes a vector that is too long");
       shape = {1, 1, static_cast<int>(a.values()), true};
       break;
     case LayerKind::add:
@@ -102,7 +102,7 @@ Shape output_shape(int id, const Layer& layer, const Shape& a, const Shape& b,
 
 void check_attributes(int id, const Layer& layer, const std::string& where) {
   const auto within = [&](const char* what, int value, int low) {
-    if (value < low || value > largest) {
+    if (value < low || value > kMaxDimension) {
       fail(fmt::format("{} has {} {}", layer_name(id, layer), what, value), where);
     }
   };
@@ -183,8 +183,8 @@ std::int64_t parameters(const Layer& layer) noexcept {
 Graph::Graph(Shape input, std::vector<Layer> layers, std::vector<HistoryEntry> history,
              const std::string& where) {
   auto data = std::make_shared<Data>();
-  if (input.height < 1 || input.width < 1 || input.channels < 1 || input.height > largest ||
-      input.width > largest || input.channels > largest) {
+  if (input.height < 1 || input.width < 1 || input.channels < 1 || input.height > kMaxDimension ||
+      input.width > kMaxDimension || input.channels > kMaxDimension) {
     fail(fmt::format("the input is {}×{}×{}", input.height, input.width, input.channels), where);
   }
   if (layers.empty()) fail("the graph has no layers", where);
@@ -298,7 +298,8 @@ void Graph::infer_shapes(Data& data, const std::string& where) {
     const Shape& a = data.shapes[layer.inputs[0]];
     const Shape& b = layer.has_two_inputs() ? data.shapes[layer.inputs[1]] : a;
     const Shape shape = output_shape(id, layer, a, b, where);
-    if (shape.channels > largest) fail(layer_name(id, layer) + " has too many channels", where);
+    if (shape.channels > kMaxDimension)
+      fail(layer_name(id, layer) + " has too many channels", where);
     data.shapes[layer.output] = shape;
     data.parameters += automl::parameters(layer);
   }

@@ -53,7 +53,7 @@ class Graph {
   [[nodiscard]] std::int64_t activations() const noexcept { return data_->activations; }
   /// The same for graphs that differ only in the numbering of layers and nodes and in the order of
   /// an add's inputs; different otherwise, but for 64-bit collisions and symmetries that two rounds
-  /// of colour refinement cannot see. The history does not count.
+  /// of color refinement cannot see. The history does not count.
   [[nodiscard]] std::uint64_t hash() const noexcept { return data_->hash; }
 
   friend bool operator==(const Graph& a, const Graph& b);
@@ -88,8 +88,8 @@ class Graph {
 /// AIPerf's graph file. `adj_list` and `reverse_adj_list` are written in the order of layer ids.
 [[nodiscard]] Json to_json(const Graph& graph);
 
-/// Reads AIPerf's graph file. Everything that says the same thing twice there (shapes, adjacency,
-/// inputs and outputs) must agree. Throws Error of kind config at `where`.
+/// Reads AIPerf's graph file. Everything that the file states twice (shapes, adjacency, inputs
+/// and outputs) must agree. Throws Error of kind config at `where`.
 [[nodiscard]] Graph graph_from_json(const Json& json, const std::string& where);
 
 }  // namespace assay::automl

@@ -4,7 +4,7 @@
 
 namespace assay::automl {
 
-/// A bijection of 64-bit words that spreads every bit (the finaliser of SplitMix64).
+/// A bijection of 64-bit words that spreads every bit (the finalizer of SplitMix64).
 [[nodiscard]] constexpr std::uint64_t scramble(std::uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;

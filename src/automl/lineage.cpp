@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "automl/experiment_settings.h"
 #include "automl/morphism.h"
-#include "automl/protocol.h"
-#include "automl/settings.h"
 #include "automl/trained_graph.h"
+#include "automl/worker_protocol.h"
 #include "core/error.h"
 
 namespace assay::automl {
@@ -30,7 +30,7 @@ Graph architecture_of(const ExperimentRecord& record, std::int64_t trial) {
   for (const std::int64_t id : line) {
     const Json& operations = record.trials[static_cast<std::size_t>(id)].operations;
     if (!operations.is_array())
-      throw Error(ErrorKind::config, "a trial's operations are no list", where);
+      throw Error(ErrorKind::config, "a trial's operations are not a list", where);
     for (const Json& operation : operations)
       graph = apply(graph, operation_from_json(operation, where));
   }

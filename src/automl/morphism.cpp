@@ -302,7 +302,7 @@ std::optional<Child> random_child(const Graph& graph, const MorphismChances& cha
   std::size_t pick = 0;
   while (pick < 3 && at >= weights[pick]) at -= weights[pick++];
   const Kind kind = names[pick].first;
-  // Of the places to widen, only the one that is drawn is checked against input and output.
+  // Only the drawn place to widen is checked against input and output.
   const std::vector<Operation> all =
       kind == Kind::wider ? wider_places(graph) : places(graph, kind);
   if (all.empty()) return std::nullopt;

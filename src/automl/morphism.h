@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "automl/graph.h"
-#include "automl/random.h"
+#include "automl/seeded_random.h"
 
 namespace assay::automl {
 
@@ -29,11 +29,11 @@ struct Operation {
 /// Throws Error of kind config at `where`.
 [[nodiscard]] Operation operation_from_json(const Json& json, const std::string& where);
 
-/// Where a child's layer has its weights from, so that the child computes what its parent computes.
+/// The source of the weights of a child's layer, so that the child computes what its parent does.
 struct WeightSource {
   enum class Kind : std::uint8_t {
     copy,           ///< from the parent's layer of the same id, through the maps below
-    fresh,          ///< as the trainer initialises a new layer
+    fresh,          ///< as the trainer initializes a new layer
     identity,       ///< conv: passes input channel i to output i, no bias; further inputs weigh 0
     norm_identity,  ///< batch norm: mean 0, variance 1, shift 0, scale √(1+ε)
     norm_zero,  ///< batch norm: mean 0, variance 1, shift 0, scale 0: the path is silent at first

@@ -18,10 +18,10 @@ struct Operations {
   friend bool operator==(const Operations&, const Operations&) = default;
 };
 
-/// As AIPerf's profiler counts, so that scores can be compared: a multiply-add is 2, a division or
-/// root 4, exp 8; padding counts as data; a softmax goes with every dense layer; batch norm costs
-/// 36 backward, every other layer without weights nothing. Its override of the kernel size of
-/// layers beyond the 175th is left out: they count with the kernel they have.
+/// Counts as AIPerf's profiler does, so that scores can be compared: a multiply-add is 2, a
+/// division or root 4, exp 8; padding counts as data; a softmax goes with every dense layer; batch
+/// norm costs 36 backward, every other layer without weights nothing. Its override of the kernel
+/// size of layers beyond the 175th is left out: they count with the kernel they have.
 [[nodiscard]] Operations aiperf_operations(const Graph& graph);
 [[nodiscard]] Operations aiperf_operations(const Graph& graph, int layer);
 
@@ -31,7 +31,7 @@ struct Operations {
 /// share; backward holds the gradients of weights and inputs (not of the network's input) and the
 /// sums where a node is read more than once. Copies, the loss and the optimizer are not counted.
 [[nodiscard]] Operations exact_operations(const Graph& graph);
-/// Without the sums at nodes, which belong to no layer.
+/// The operations of one layer, without the sums at nodes, which belong to no layer.
 [[nodiscard]] Operations exact_operations(const Graph& graph, int layer);
 
 /// The forward pass with the stored statistics of batch norm, as in validation.

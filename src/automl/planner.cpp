@@ -47,7 +47,7 @@ Planner::Planner(const ExperimentSettings& settings)
 }
 
 Planned Planner::plan(Proposal proposal, Point point) const {
-  Planned planned{std::move(proposal), std::move(point), settings_.hyper, {}, told_, 0};
+  Planned planned{std::move(proposal), std::move(point), settings_.hyper, {}, results_, 0};
   if (space_) planned.hyper = settings_.at(*space_, planned.point);
   planned.per_sample = count_operations(trained_graph(
       planned.proposal.graph, planned.hyper.kernel_size, planned.hyper.dropout, "automl"));
@@ -66,13 +66,13 @@ Planned Planner::propose() {
 void Planner::tell(std::int64_t trial, double accuracy) {
   search_.tell(trial, accuracy);
   if (tpe_) tpe_->tell(trial, 1 - accuracy);
-  ++told_;
+  ++results_;
 }
 
 void Planner::tell_failed(std::int64_t trial, const std::string& reason) {
   search_.tell_failed(trial, reason);
   if (tpe_) tpe_->tell_failed(trial);
-  ++told_;
+  ++results_;
 }
 
 std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std::string& where) {
@@ -80,8 +80,8 @@ std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std:
   for (const Json& event : events)
     if (event["event"] == "ended" && event.value("final", false)) results.push_back(&event);
   std::size_t next = 0;
-  const auto tell_until = [&](std::int64_t told) {
-    for (; told_ < told && next < results.size(); ++next) {
+  const auto tell_until = [&](std::int64_t known) {
+    for (; results_ < known && next < results.size(); ++next) {
       const Json& result = *results[next];
       const std::int64_t trial = result.at("trial").get<std::int64_t>();
       if (result.at("status") == "ok")

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "automl/experiment_settings.h"
 #include "automl/score.h"
 #include "automl/search.h"
-#include "automl/settings.h"
 #include "automl/tpe.h"
 
 namespace assay::automl {
@@ -15,15 +15,15 @@ namespace assay::automl {
 /// One trial to come: an architecture and its hyper-parameters.
 struct Planned {
   Proposal proposal;
-  Point point;  ///< of the space; empty where there is none
+  Point point;  ///< of the space; empty without a space
   Hyper hyper;
   SampleOperations per_sample;
-  std::int64_t told = 0;  ///< results that were known when it was made
-  double search_s = 0;    ///< what it took; 0 when it was not measured
+  std::int64_t known_results = 0;  ///< when it was proposed
+  double search_s = 0;             ///< what it took; 0 when it was not measured
 };
 
-/// What is tried next: the search for architectures and the one for hyper-parameters side by side.
-/// Deterministic for the settings and the sequence of calls. One thread at a time.
+/// Decides what is tried next: the searches for architectures and for hyper-parameters, side by
+/// side. Deterministic for the settings and the sequence of calls. One thread at a time.
 class Planner {
  public:
   /// Throws Error of kind config for settings that make no sense.
@@ -35,8 +35,8 @@ class Planner {
   void tell(std::int64_t trial, double accuracy);
   void tell_failed(std::int64_t trial, const std::string& reason);
 
-  /// Goes through the calls that an experiment's journal holds, on a new object, and gives what it
-  /// had proposed. Throws Error of kind config at `where` for a journal that does not fit.
+  /// Repeats the calls that an experiment's journal holds, on a new object, and returns what it had
+  /// proposed. Throws Error of kind config at `where` for a journal that does not fit.
   std::vector<Planned> replay(const std::vector<Json>& events, const std::string& where);
 
   [[nodiscard]] const Search& search() const noexcept { return search_; }
@@ -48,7 +48,7 @@ class Planner {
   std::optional<Space> space_;
   Search search_;
   std::optional<Tpe> tpe_;
-  std::int64_t told_ = 0;
+  std::int64_t results_ = 0;
 };
 
 }  // namespace assay::automl

@@ -194,7 +194,7 @@ class Reader {
     measured(*trial, fraction(event, "accuracy"));
   }
 
-  // No error at all of n samples says that it is small, not that it is nothing.
+  // No error in n samples means that the error is small, not that there is none.
   void measured(TrialRecord& trial, std::optional<double> accuracy) {
     if (!accuracy) return;
     trial.accuracy = std::max(trial.accuracy.value_or(0), *accuracy);

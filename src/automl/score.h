@@ -73,12 +73,12 @@ struct ScorePoint {
   double score_exact = 0;
 };
 
-/// Everything that reports and rules need of an experiment.
+/// Everything that reports and rules need to know about an experiment.
 struct ExperimentRecord {
   Json settings = Json::object();
   double elapsed_s = 0;  ///< of its last event; goes on across resume, without the pause
-  std::string ended;     ///< time, trials, stopped, failed, exhausted; empty: nobody saw an end
-  std::string detail;    ///< why, for people
+  std::string ended;   ///< time, trials, stopped, failed, exhausted; empty when no end was recorded
+  std::string detail;  ///< why, for people
   int resumed = 0;
   std::vector<TrialRecord> trials;    ///< by id
   std::vector<WorkerRecord> workers;  ///< in the order of joining
@@ -89,13 +89,13 @@ struct ExperimentRecord {
   std::optional<double> wait_share;   ///< workers' waits between trials / their trials' time
 };
 
-/// Between points: 0.1 h, as AIPerf has it. Where that gives fewer than 20 points, the largest of
-/// 180, 120, 60, 30, 15, 10, 5, 2 and 1 s that gives 20; 1 s for what is shorter.
+/// The seconds between points: 0.1 h, as AIPerf has it. Where that gives fewer than 20 points, the
+/// largest of 180, 120, 60, 30, 15, 10, 5, 2 and 1 s that gives 20, or else 1 s.
 [[nodiscard]] double score_step(double elapsed_s);
 
-/// From the journal's events (docs/automl.md). Work that was done counts, also that of trials which
-/// were lost, failed or cut off: operations up to their last report, and their accuracy if it was
-/// measured. Pure; fields of a wrong type are passed over.
+/// The record of an experiment, from its journal's events (docs/automl.md). Finished work counts,
+/// also that of trials which were lost, failed or cut off: operations up to their last report, and
+/// their accuracy if it was measured. Pure; fields of a wrong type are ignored.
 [[nodiscard]] ExperimentRecord record_of(const std::vector<Json>& events);
 
 }  // namespace assay::automl

@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "stats/descriptive.h"
-#include "stats/student.h"
+#include "stats/normal.h"
 
 namespace assay::automl {
 
@@ -30,8 +30,8 @@ void check(const SearchOptions& o, const std::vector<Graph>& start) {
                   "raise the limits, or start with a smaller model");
     }
   }
-  if (o.candidates < 1 || o.children < 1 || o.parents < 1 || o.longest_chain < 1) {
-    throw wrong("candidates, children, parents and longest_chain must be at least 1",
+  if (o.candidates < 1 || o.children < 1 || o.parents < 1 || o.max_chain < 1) {
+    throw wrong("candidates, children, parents and max_chain must be at least 1",
                 "correct the option");
   }
   if (!(o.temperature > 0) || !(o.cooling > 0 && o.cooling <= 1) || !(o.beta >= 0) ||
@@ -182,7 +182,7 @@ std::optional<Proposal> Search::anneal(Random& random) {
     for (std::size_t i = first; i < candidates.size(); ++i) {
       const Prediction& p = candidates[i].expected = predictions[i - first];
       const double upper = p.mean + options_.beta * p.deviation;
-      if (static_cast<int>(candidates[i].operations.size()) < options_.longest_chain) {
+      if (static_cast<int>(candidates[i].operations.size()) < options_.max_chain) {
         queue.emplace(upper, static_cast<int>(i));
       }
       best_bound = std::max(best_bound, upper);
@@ -227,7 +227,7 @@ Search::Trial& Search::pending(std::int64_t id) {
     throw Error(ErrorKind::internal, fmt::format("trial {} was never proposed", id));
   }
   if (trials_[id].state != State::pending) {
-    throw Error(ErrorKind::internal, fmt::format("trial {} has already been told", id));
+    throw Error(ErrorKind::internal, fmt::format("trial {} already has a result", id));
   }
   return trials_[id];
 }

@@ -24,10 +24,10 @@ struct SearchOptions {
   int children = 8;      ///< tried per expansion
   int parents = 32;      ///< measured models that a proposal starts from, the best ones
   /// The share of proposals that start from one measured model drawn at random instead. Morphisms
-  /// only grow a model: a wrong step is mended in another branch, and the best ones lie in one
-  /// branch.
+  /// only grow a model: a wrong step is corrected in another branch, while the best models
+  /// lie in one branch.
   double explore = 0.8;
-  int longest_chain = 1;  ///< morphisms between a parent and a proposal, at most
+  int max_chain = 1;  ///< morphisms between a parent and a proposal, at most
   /// The annealing's temperature at first, in standard deviations of what was measured, and what it
   /// is multiplied by at every expansion.
   double temperature = 1.0;
@@ -46,9 +46,9 @@ struct Proposal {
   std::optional<Prediction> expected;
 };
 
-/// The search for architectures: propose, train elsewhere, tell. Proposals may be under way in any
-/// number and be told in any order; none is proposed twice, and those under way are known to the
-/// process, so that further ones spread out. Larger values are better.
+/// The search for architectures: propose, train elsewhere, tell the result. Any number of proposals
+/// may be under way, and their results may come in any order. None is proposed twice, and the
+/// process knows those under way, so that further ones spread out. Larger values are better.
 ///
 /// What is proposed depends on the seed and on the sequence of calls alone; it does not depend on
 /// whether the search was saved and restored in between. One thread at a time.
@@ -75,15 +75,15 @@ class Search {
 
   /// Takes up a proposal that an earlier object made, as a journal holds it: with the same sequence
   /// of adopt and tell as there was of propose and tell, this object is in the state of that one.
-  /// Throws Error of kind config for a parent that is no earlier trial or operations that it does
-  /// not allow.
+  /// Throws Error of kind config for a parent that is not an earlier trial, or operations that it
+  /// does not allow.
   Proposal adopt(std::int64_t parent, std::vector<Operation> operations);
 
   /// A trial's result. Throws Error of kind round_failed for a value that is not finite
   /// (tell_failed is for that) and of kind internal for a trial that does not exist or is not
   /// pending.
   void tell(std::int64_t id, double value);
-  /// A trial without a result counts as the worst that was measured: its neighbourhood is avoided.
+  /// A trial without a result counts as the worst that was measured: its neighborhood is avoided.
   void tell_failed(std::int64_t id, std::string reason);
 
   [[nodiscard]] const std::vector<Trial>& trials() const noexcept { return trials_; }  ///< by id

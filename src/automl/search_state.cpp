@@ -11,7 +11,7 @@ namespace assay::automl {
 
 namespace {
 
-constexpr int version = 1;
+constexpr int kStateVersion = 1;
 constexpr std::array state_names{"pending", "measured", "failed"};
 
 constexpr const char* kAdvice =
@@ -21,7 +21,7 @@ constexpr const char* kAdvice =
 
 Json Search::save() const {
   Json json;
-  json["version"] = version;
+  json["version"] = kStateVersion;
   json["start"] = Json::array();
   for (const Graph& graph : start_) json["start"].push_back(to_json(graph));
   json["process"] = process_.save();
@@ -43,7 +43,7 @@ Json Search::save() const {
 
 Search Search::restore(SearchOptions options, const Json& json, const std::string& where) {
   const JsonReader fields(json, where, kAdvice);
-  if (fields.at("version") != version) fields.wrong("version", std::to_string(version));
+  if (fields.at("version") != kStateVersion) fields.wrong("version", std::to_string(kStateVersion));
   std::vector<Graph> start;
   for (const Json& graph : fields.array("start"))
     start.push_back(graph_from_json(graph, fmt::format("{}: start[{}]", where, start.size())));

@@ -69,7 +69,7 @@ Space::Space(std::vector<Parameter> parameters, const std::string& where) {
     if (!p.when.empty()) {
       const Parameter* choice = find(parameters_, p.when);
       if (choice == nullptr || choice->kind != Parameter::Kind::choice) {
-        reject(p.name, fmt::format("'{}' is no choice that stands before it", p.when), where);
+        reject(p.name, fmt::format("'{}' is not a choice before it", p.when), where);
       }
       const bool known = std::all_of(p.when_options.begin(), p.when_options.end(),
                                      [&](std::size_t i) { return i < choice->options.size(); });
@@ -120,7 +120,7 @@ Space Space::parse(const Json& json, const std::string& where) {
       p.when = when.begin().key();
       const Parameter* choice = find(parameters, p.when);
       if (choice == nullptr) {
-        reject(name, fmt::format("'{}' is no choice that stands before it", p.when), where);
+        reject(name, fmt::format("'{}' is not a choice before it", p.when), where);
       }
       const Json& options = when.begin().value();
       for (const Json& option : options) {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "stats/student.h"
+#include "stats/normal.h"
 
 namespace assay::automl {
 
@@ -25,7 +25,7 @@ double outward(const Parameter& p, double x) {
 }
 
 // A mixture of normal distributions cut off at the range: one at each observation, as wide as the
-// gap to its neighbours, and one as wide as the range in its middle, so that nothing becomes
+// gap to its neighbors, and one as wide as the range in its middle, so that nothing becomes
 // impossible.
 class Parzen {
  public:
@@ -61,7 +61,7 @@ class Parzen {
     return settle(parameter_, outward(parameter_, part.center));
   }
 
-  /// Of a settled value; up to a factor that is the same for every mixture.
+  /// The density at a settled value, up to a factor that is the same for every mixture.
   double log_density(double value) const {
     double sum = 0;
     if (parameter_.step > 0) {
@@ -204,7 +204,7 @@ Tpe::Trial& Tpe::pending(std::int64_t id) {
     throw Error(ErrorKind::internal, fmt::format("trial {} was never proposed", id));
   }
   if (trials_[id].value || trials_[id].failed) {
-    throw Error(ErrorKind::internal, fmt::format("trial {} has already been told", id));
+    throw Error(ErrorKind::internal, fmt::format("trial {} already has a result", id));
   }
   return trials_[id];
 }

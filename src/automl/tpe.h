@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "automl/random.h"
+#include "automl/seeded_random.h"
 #include "automl/space.h"
 
 namespace assay::automl {
@@ -18,10 +18,10 @@ struct TpeOptions {
 };
 
 /// The tree-structured Parzen estimator (Bergstra et al. 2011) for hyper-parameters. Points are
-/// split into the best and the rest; each parameter takes, of candidates drawn from the density of
-/// the best, the one with the largest ratio of the best's density to the rest's. A condition is
-/// honoured because a parameter is estimated from the points in which it exists. Smaller values are
-/// better.
+/// split into the best and the rest. For each parameter, candidates are drawn from the density of
+/// the best, and the one with the largest ratio of the best's density to the rest's wins.
+/// Conditions are honored because a parameter is estimated from the points in which it exists.
+/// Smaller values are better.
 ///
 /// Deterministic for a seed and a sequence of calls, also across save and restore. One thread at a
 /// time.
@@ -44,7 +44,7 @@ class Tpe {
   /// when the point is not one of the space.
   Proposal enqueue(Point point);
   /// Throws Error of kind round_failed for a value that is not finite, of kind internal for a trial
-  /// that does not exist or has been told.
+  /// that does not exist or has a result.
   void tell(std::int64_t id, double value);
   void tell_failed(std::int64_t id);
 

@@ -8,7 +8,7 @@ namespace assay::automl {
 
 /// `graph` with the kernel of every convolution of an odd side above 1 replaced by
 /// kernel × kernel; the padding grows or shrinks with it, so that all shapes stay. Convolutions of
-/// 1×1 and of an even side (which have no centre) stay as they are. Layer and node ids stay.
+/// 1×1 and of an even side (which have no center) stay as they are. Layer and node ids stay.
 /// `kernel` is 0 (nothing changes) or odd and at least 3. Throws Error of kind config at `where`
 /// for another one, and where a smaller kernel would need less than no padding.
 [[nodiscard]] Graph with_kernel_size(const Graph& graph, int kernel, const std::string& where = {});

@@ -11,9 +11,9 @@
 
 namespace assay::automl {
 
-/// The weights of finished trials, one file each. When they are more than `limit` bytes together,
-/// those of the least accurate trials go first: their children train from fresh. Evidence of no
-/// result, so that a disk that is full under them only costs them. One thread.
+/// The weights of finished trials, one file each. When they exceed `limit` bytes together, those of
+/// the least accurate trials are removed first: their children train from scratch. Weights are not
+/// evidence, so a full disk loses only them. One thread.
 class WeightsStore {
  public:
   WeightsStore(std::filesystem::path directory, std::uint64_t limit);
@@ -36,7 +36,7 @@ class WeightsStore {
     std::int64_t bytes_;
     std::int64_t missing_;
     std::filesystem::path part_;
-    UniqueFd fd_;  // none: the disk is full, and what comes is passed over
+    UniqueFd fd_;  // none when the disk is full; what comes is then ignored
   };
   [[nodiscard]] Upload receive(std::int64_t trial, std::int64_t bytes);
 
@@ -54,7 +54,7 @@ class WeightsStore {
   };
   [[nodiscard]] std::optional<Download> open(std::int64_t trial) const;
 
-  /// What a trial's weights are worth keeping for.
+  /// Sets the accuracy by which a trial's weights are kept or removed.
   void value(std::int64_t trial, double accuracy) { values_[trial] = accuracy; }
 
  private:

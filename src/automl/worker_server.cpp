@@ -28,12 +28,12 @@ using namespace std::chrono_literals;
 
 constexpr auto kRetryAfter = 250ms;
 constexpr auto kHelloLimit = 10s;
-constexpr std::size_t kMaxHello = 64 << 10;   // bytes from somebody who has not said the token
+constexpr std::size_t kMaxHello = 64 << 10;   // bytes from a connection that has not sent the token
 constexpr std::size_t kMaxStrangers = 1024;   // such connections at once
 constexpr std::size_t kMaxQueued = 16;        // messages that a worker has not read
 constexpr std::size_t kPiece = 256 << 10;     // of weights
 constexpr std::int64_t kBytesPerWeight = 64;  // in a file, at most: a large kernel_size counts
-constexpr std::int64_t kLeastWeights = 16 << 20;
+constexpr std::int64_t kMinWeights = 16 << 20;
 
 std::string random_token() {
   std::array<unsigned char, 32> bytes{};
@@ -165,7 +165,7 @@ void WorkerServer::received(const Peer& peer, std::string_view bytes) {
         peer->upload.reset();
       }
       // A long upload is a sign of life too.
-      hooks_.said(peer->id, Alive{});
+      hooks_.received(peer->id, Alive{});
       continue;
     }
     const auto line = peer->framing.line(peer->who);
@@ -192,14 +192,14 @@ void WorkerServer::handle(const Peer& peer, const std::string& line) {
   } else if (const auto* weights = std::get_if<Weights>(&*message)) {
     const auto parameters = hooks_.parameters(weights->trial);
     if (!parameters) throw Error(ErrorKind::round_failed, "weights of an unknown trial");
-    if (weights->bytes > kLeastWeights + kBytesPerWeight * *parameters)
+    if (weights->bytes > kMinWeights + kBytesPerWeight * *parameters)
       throw Error(ErrorKind::round_failed, "more weights than the model has");
     if (weights->bytes > 0) peer->upload.emplace(weights_.receive(weights->trial, weights->bytes));
   }
-  hooks_.said(peer->id, *message);
+  hooks_.received(peer->id, *message);
 }
 
-// A result that is no number is the trial's failure, not the worker's.
+// A result that is not a number makes the trial fail, not the worker.
 bool WorkerServer::refuse_result(const Peer& peer, const std::string& line,
                                  const std::string& why) {
   const Json json = parse_json_or_null(line);
@@ -298,7 +298,7 @@ void WorkerServer::drop(const Peer& peer) {
   if (peer->closed) return;
   peer->closed = true;
   peer->timer.cancel();
-  // What has been said and is still on its way (a refusal, a stop) arrives.
+  // What was sent and is still on its way (a refusal, a stop) arrives.
   asio::error_code ignored;
   peer->socket.shutdown(tcp::socket::shutdown_send, ignored);
   peer->socket.close(ignored);

@@ -14,23 +14,25 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 
-#include "automl/protocol.h"
 #include "automl/weights_store.h"
+#include "automl/worker_protocol.h"
 
 namespace assay::automl {
 
-/// The workers' connections: takes them, asks for the token, cuts what comes into messages, keeps
-/// and gives out weights. Knows no experiment. On the loop's thread; made by make_shared.
+/// The workers' connections: accepts them, asks for the token, splits the bytes into messages,
+/// stores and hands out weights. Knows nothing of the experiment. Runs on the loop's thread; made
+/// by make_shared.
 class WorkerServer : public std::enable_shared_from_this<WorkerServer> {
  public:
-  /// What those who know the token do, each by a number of its own. None is called after close().
+  /// Called for workers that know the token; each has a number. None is called after close().
   struct Hooks {
     std::function<void(int worker, const Hello&)> joined;
-    std::function<void(int worker, const WorkerMessage&)> said;
-    /// A result that is no number, or a trial that cannot be sent: its failure, not the worker's.
+    std::function<void(int worker, const WorkerMessage&)> received;
+    /// A result that is not a number, or a trial that cannot be sent: the trial fails, not the
+    /// worker.
     std::function<void(int worker, std::int64_t trial, const std::string& why)> failed;
     std::function<void(int worker, const std::string& reason)> left;
-    std::function<void()> dropped;  ///< a connection of anybody has ended
+    std::function<void()> dropped;  ///< any connection has ended
     /// How many weights a trial's model has; nothing for a trial that does not exist.
     std::function<std::optional<std::int64_t>(std::int64_t trial)> parameters;
   };
@@ -44,10 +46,10 @@ class WorkerServer : public std::enable_shared_from_this<WorkerServer> {
   [[nodiscard]] const std::string& token() const noexcept { return token_; }
   [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
 
-  /// To a worker that is gone: nothing.
+  /// Does nothing for a worker that is gone.
   void send(int worker, const CoordinatorMessage& message);
   void drop(int worker);
-  /// Takes nobody any more and drops everybody.
+  /// Accepts no more connections and drops all.
   void close();
 
  private:

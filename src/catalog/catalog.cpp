@@ -89,8 +89,12 @@ Catalog load_catalog(const fs::path& conf_dir) {
   catalog.conf_dir = conf_dir;
   for (const fs::path& file : yaml_files(conf_dir / "vendors"))
     catalog.vendors.push_back(load_vendor(file, display_name(file)));
+  OptionSets options;
+  if (fs::is_directory(conf_dir / "options"))
+    for (const fs::path& file : yaml_files(conf_dir / "options"))
+      load_options(file, display_name(file), options);
   for (const fs::path& file : yaml_files(conf_dir / "workloads"))
-    catalog.workloads.push_back(load_workload(file, display_name(file)));
+    catalog.workloads.push_back(load_workload(file, display_name(file), options));
   for (const fs::path& file : yaml_files(conf_dir / "rules")) {
     for (Rule& rule : load_rules(file, display_name(file))) {
       const auto same = std::ranges::find(catalog.rules, rule.id, &Rule::id);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/option_sets.h"
 #include "catalog/rule.h"
 #include "catalog/settings.h"
 #include "config/node.h"
@@ -26,7 +27,7 @@ struct Hardware {
 /// How the devices of a machine are listed.
 struct DeviceQuery {
   std::vector<std::string> command;  ///< argv
-  std::string pattern;               ///< ECMAScript; every match in the output is a device
+  std::string pattern;               ///< RE2; every match in the output is a device
   std::vector<std::string> fields;   ///< names of the groups: index, name, memory_total, …
 };
 
@@ -61,10 +62,11 @@ struct ConfigOverride {
 struct Workload {
   std::string name;  ///< "matmul"; also the file's name
   std::string description;
-  std::vector<std::string> frameworks;    ///< without versions; the first is the default
-  std::vector<std::string> command;       ///< argv, with placeholders
-  std::string launch = "per-rank";        ///< per-rank, per-node or head
-  config::Node config;                    ///< defaults; a mapping. They give each key its type
+  std::vector<std::string> frameworks;  ///< without versions; the first is the default
+  std::vector<std::string> command;     ///< argv, with placeholders
+  std::string launch = "per-rank";      ///< per-rank, per-node or head
+  /// Defaults: those of its `options`, and over them its own. They give each key its type.
+  config::Node config;
   std::vector<std::string> fixed;         ///< config keys that nothing may change
   std::vector<std::string> data_keys;     ///< config keys that are paths of data on every node
   std::vector<ConfigOverride> overrides;  ///< in file order
@@ -73,6 +75,7 @@ struct Workload {
   std::optional<int> warmup_steps;
   LimitSettings limits;
   std::vector<RuleChange> rules;
+  config::Node headline;  ///< name of the metric that stands for a case; null: by rank
   std::string origin;
 };
 
@@ -89,7 +92,8 @@ struct Catalog {
   [[nodiscard]] std::vector<std::string> workload_names() const;
 };
 
-/// Reads vendors/*.yaml, workloads/*.yaml and rules/*.yaml of `conf_dir`. Throws Error of kind
+/// Reads vendors/*.yaml, options/*.yaml (where there are any), workloads/*.yaml and rules/*.yaml of
+/// `conf_dir`. Throws Error of kind
 /// config for the first thing that is wrong.
 [[nodiscard]] Catalog load_catalog(const std::filesystem::path& conf_dir);
 
@@ -102,7 +106,8 @@ struct Catalog {
 
 // One file each; `display` as in config::load_yaml.
 [[nodiscard]] Vendor load_vendor(const std::filesystem::path& path, const std::string& display);
-[[nodiscard]] Workload load_workload(const std::filesystem::path& path, const std::string& display);
+[[nodiscard]] Workload load_workload(const std::filesystem::path& path, const std::string& display,
+                                     const OptionSets& options);
 [[nodiscard]] std::vector<Rule> load_rules(const std::filesystem::path& path,
                                            const std::string& display);
 

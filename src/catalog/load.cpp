@@ -30,7 +30,7 @@ void check_pattern(const Node& node, std::size_t groups) {
       node.fail("the pattern has " + std::to_string(pattern.groups()) + " groups, but " +
                 std::to_string(groups) + " fields are named");
   } catch (const PatternError& e) {
-    node.fail(std::string("not a regular expression (ECMAScript): ") + e.what());
+    node.fail(std::string("not a regular expression (RE2): ") + e.what());
   }
 }
 
@@ -83,6 +83,37 @@ Hardware read_hardware(const Entry& entry) {
     }
   }
   return hardware;
+}
+
+bool same_type(const Json& a, const Json& b) {
+  return a.is_number_integer() ? b.is_number_integer() : a.type() == b.type();
+}
+
+// The defaults of a workload: its own, over those of the program's options that it names.
+Node read_config(const Mapping& map, const OptionSets& options) {
+  Node base = Node::mapping({}, map.node().source(), map.node().line(), 1);
+  std::vector<std::string> known;
+  if (const Node* name = map.find("options")) {
+    for (const auto& [workload, set] : options) known.push_back(workload);
+    config::require_known(*name, "set of options", name->text(), known);
+    base = options.at(name->text());
+    known.clear();
+    for (const Entry& entry : base.entries()) known.push_back(entry.key);
+  }
+  const Node* defaults = map.find("config");
+  if (defaults == nullptr) return base;
+  for (const Entry& entry : defaults->entries()) {
+    if (entry.value.is_null())
+      entry.value.fail("'" + entry.key + "' needs a default, which also gives its type");
+    const Json value = entry.value.json();
+    if (!map.has("options")) continue;
+    config::require_known(entry.value, "config key", entry.key, known);
+    const Json option = base.find(entry.key)->json();
+    if (!same_type(option, value))
+      entry.value.fail("'" + entry.key + "' is of another type than the option, which is " +
+                       dump_line(option) + " by default");
+  }
+  return overlaid(base, *defaults);
 }
 
 ConfigOverride read_override(const Node& node, const Node& defaults) {
@@ -147,10 +178,13 @@ void check_vendor(const Vendor& vendor) {
   }
 }
 
-Workload load_workload(const std::filesystem::path& path, const std::string& display) {
-  const Mapping map(config::load_yaml(path, display), "a workload",
-                    {"name", "description", "frameworks", "command", "launch", "config", "fixed",
-                     "data_keys", "overrides", "env", "target", "warmup_steps", "limits", "rules"});
+Workload load_workload(const std::filesystem::path& path, const std::string& display,
+                       const OptionSets& options) {
+  const Mapping map(
+      config::load_yaml(path, display), "a workload",
+      {"name", "description", "frameworks", "command", "launch", "options", "config", "fixed",
+       "data_keys", "overrides", "env", "target", "warmup_steps", "limits", "rules",
+       "headline"});
   check_name(map.at("name"), path);
   Workload workload;
   workload.name = map.at("name").nonempty_text();
@@ -161,16 +195,7 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
   workload.command = map.at("command").texts();
   if (workload.command.empty()) map.at("command").fail("the command is empty");
   workload.launch = map.choice("launch", launch_modes());
-  if (const Node* defaults = map.find("config")) {
-    workload.config = *defaults;
-    for (const Entry& entry : defaults->entries()) {
-      if (entry.value.is_null())
-        entry.value.fail("'" + entry.key + "' needs a default, which also gives its type");
-      (void)entry.value.json();
-    }
-  } else {
-    workload.config = Node::mapping({}, map.node().source(), map.node().line(), 1);
-  }
+  workload.config = read_config(map, options);
   std::vector<std::string> keys;
   for (const Entry& entry : workload.config.entries()) keys.push_back(entry.key);
   if (const Node* fixed = map.find("fixed")) {
@@ -195,6 +220,7 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
     workload.warmup_steps = read_warmup_steps(*warmup);
   if (const Node* limits = map.find("limits")) workload.limits = read_limits(*limits);
   if (const Node* rules = map.find("rules")) workload.rules = read_rule_changes(*rules);
+  if (const Node* headline = map.find("headline")) workload.headline = *headline;
   return workload;
 }
 
@@ -210,7 +236,7 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
     rule.id = map.at("id").nonempty_text();
     if (!seen.insert(rule.id).second)
       map.at("id").fail("the rule '" + rule.id + "' exists twice in this file");
-    rule.scope = map.choice("scope", {"round", "case"});
+    rule.scope = *parse_enum<RuleScope>(map.choice("scope", enum_texts<RuleScope>()));
     rule.fact = map.at("fact").nonempty_text();
     if (const Node* min = map.find("min")) rule.min = min->number();
     if (const Node* max = map.find("max")) rule.max = max->number();
@@ -219,7 +245,7 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
     if (!rule.min && !rule.max && !rule.required)
       item.fail("the rule '" + rule.id + "' has no min, no max and is not required",
                 "such a rule could never be violated");
-    rule.severity = map.choice("severity", severities());
+    rule.severity = *parse_enum<Severity>(map.choice("severity", enum_texts<Severity>()));
     rule.reason = map.at("reason").nonempty_text();
     rule.advice = map.text_or("advice", "");
     const std::map<std::string, std::string> known{

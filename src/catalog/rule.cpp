@@ -1,17 +1,50 @@
 #include "catalog/rule.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "catalog/facts.h"
+#include "catalog/metrics.h"
 #include "core/error.h"
+#include "core/text.h"
+#include "core/units.h"
 
 namespace assay::catalog {
+
+namespace {
+
+void check_rule_text(const std::string& text, const Rule& rule) {
+  static const std::vector<std::string> kPlaceholders{"value", "min", "max", "detail"};
+  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+    const auto close = text.find('}', at);
+    const std::string name =
+        close == std::string::npos ? text.substr(at + 1) : text.substr(at + 1, close - at - 1);
+    if (std::ranges::find(kPlaceholders, name) == kPlaceholders.end())
+      throw Error(ErrorKind::config,
+                  "rule '" + rule.id + "': unknown placeholder {" + name + "}" +
+                      did_you_mean(name, kPlaceholders),
+                  rule.origin, "known: {value}, {min}, {max}, {detail}");
+  }
+}
+
+template <NamedEnum E>
+E read_word(const Json& item, const char* key, const std::string& where) {
+  const auto text = item.at(key).get<std::string>();
+  if (const auto value = parse_enum<E>(text)) return *value;
+  throw Error(ErrorKind::config, std::string("'") + key + "' is '" + printable(text) + "'", where,
+              "it is " + enum_choices<E>());
+}
+
+}  // namespace
 
 Json to_json(const std::vector<Rule>& rules) {
   Json out = Json::array();
   for (const Rule& rule : rules) {
-    Json json{{"id", rule.id}, {"scope", rule.scope}, {"fact", rule.fact}};
+    Json json{{"id", rule.id}, {"scope", to_text(rule.scope)}, {"fact", rule.fact}};
     if (rule.min) json["min"] = *rule.min;
     if (rule.max) json["max"] = *rule.max;
     json["required"] = rule.required;
-    json["severity"] = rule.severity;
+    json["severity"] = to_text(rule.severity);
     json["reason"] = rule.reason;
     json["advice"] = rule.advice;
     json["origin"] = rule.origin;
@@ -26,12 +59,12 @@ std::vector<Rule> rules_from_json(const Json& json, const std::string& where) {
     for (const Json& item : json) {
       Rule rule;
       rule.id = item.at("id").get<std::string>();
-      rule.scope = item.at("scope").get<std::string>();
+      rule.scope = read_word<RuleScope>(item, "scope", where);
       rule.fact = item.at("fact").get<std::string>();
       if (item.contains("min")) rule.min = item.at("min").get<double>();
       if (item.contains("max")) rule.max = item.at("max").get<double>();
       rule.required = item.at("required").get<bool>();
-      rule.severity = item.at("severity").get<std::string>();
+      rule.severity = read_word<Severity>(item, "severity", where);
       rule.reason = item.at("reason").get<std::string>();
       rule.advice = item.at("advice").get<std::string>();
       rule.origin = item.at("origin").get<std::string>();
@@ -40,6 +73,45 @@ std::vector<Rule> rules_from_json(const Json& json, const std::string& where) {
     return rules;
   } catch (const Json::exception& e) {
     throw Error(ErrorKind::config, std::string("not a list of rules: ") + e.what(), where);
+  }
+}
+
+std::vector<std::string> metric_names(std::span<const std::string> own_metrics) {
+  std::vector<std::string> names(own_metrics.begin(), own_metrics.end());
+  for (const KnownMetric& metric : known_metrics()) names.push_back(metric.info.name);
+  return names;
+}
+
+bool is_metric(std::string_view name, std::span<const std::string> own_metrics) {
+  return find_known_metric(name) != nullptr || find_metric_family(name) != nullptr ||
+         std::ranges::find(own_metrics, name) != own_metrics.end();
+}
+
+void check_rules(std::span<const Rule> rules, std::span<const std::string> own_metrics) {
+  for (const Rule& rule : rules) {
+    const auto fail = [&](const std::string& what, const std::string& advice) {
+      throw Error(ErrorKind::config, "rule '" + rule.id + "': " + what, rule.origin, advice);
+    };
+    const FactInfo* fact = find_fact(rule.fact);
+    if (fact == nullptr && !is_metric(rule.fact, own_metrics)) {
+      std::vector<std::string> names = metric_names(own_metrics);
+      for (const FactInfo& known : known_facts()) names.emplace_back(known.name);
+      fail("unknown fact '" + rule.fact + "'" + did_you_mean(rule.fact, names),
+           "'assay list rules' and 'assay list metrics' name what a rule can bound");
+    }
+    if (fact != nullptr && fact->scope != rule.scope) {
+      const std::string scope(to_text(fact->scope));
+      fail("'" + rule.fact + "' is a fact of a " + scope, "set scope: " + scope);
+    }
+    if (!rule.min && !rule.max && !rule.required)
+      fail("it bounds nothing", "give min, max or required: true");
+    if ((rule.min && !std::isfinite(*rule.min)) || (rule.max && !std::isfinite(*rule.max)))
+      fail("a bound is not a finite number", "leave out a bound that does not matter");
+    if (rule.min && rule.max && *rule.min > *rule.max)
+      fail("min " + format_number(*rule.min) + " is above max " + format_number(*rule.max),
+           "swap them");
+    check_rule_text(rule.reason, rule);
+    check_rule_text(rule.advice, rule);
   }
 }
 

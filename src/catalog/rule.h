@@ -1,29 +1,61 @@
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/json.h"
 
 namespace assay::catalog {
 
+/// What a rule looks at: each round by itself, or the case over its rounds.
+enum class RuleScope { round, whole_case };
+
+constexpr auto enum_names(RuleScope /*scope*/) {
+  using enum RuleScope;
+  return std::to_array<EnumName<RuleScope>>({{round, "round"}, {whole_case, "case"}});
+}
+
+/// How bad a finding is, from harmless to worst.
+enum class Severity { note, warning, incomplete, invalid };
+
+constexpr auto enum_names(Severity /*severity*/) {
+  using enum Severity;
+  return std::to_array<EnumName<Severity>>(
+      {{invalid, "invalid"}, {incomplete, "incomplete"}, {warning, "warning"}, {note, "note"}});
+}
+
 /// A validity rule as data, from conf/rules/*.yaml with a case's overrides: a bound on a fact.
-/// A fact is any metric of a round or case, or one of judge::fact_catalogue().
+/// A fact is one of known_facts(), or any metric of a round or case.
 struct Rule {
-  std::string id;                    ///< "min-steps"
-  std::string scope = "round";       ///< "round" or "case"
-  std::string fact;                  ///< "steps", "ranks_failed", "nonfinite_losses", "cv" …
-  std::optional<double> min;         ///< violated when the fact is below it
-  std::optional<double> max;         ///< violated when the fact is above it
-  bool required = false;             ///< a fact that is not known violates the rule too
-  std::string severity = "invalid";  ///< "invalid", "incomplete", "warning" or "note"
-  std::string reason;                ///< with {value}, {min}, {max}, {detail}
+  std::string id;                      ///< "min-steps"
+  RuleScope scope = RuleScope::round;  ///< in a case, a metric is the median over its rounds
+  std::string fact;                    ///< "steps", "ranks_failed", "nonfinite_losses", "cv" …
+  std::optional<double> min;           ///< violated when the fact is below it
+  std::optional<double> max;           ///< violated when the fact is above it
+  bool required = false;               ///< a fact that is not known violates the rule too
+  Severity severity = Severity::invalid;
+  std::string reason;  ///< with {value}, {min}, {max}, {detail}
   std::string advice;
   std::string origin;  ///< "conf/rules/default.yaml:12"
 };
 
 [[nodiscard]] Json to_json(const std::vector<Rule>& rules);
 [[nodiscard]] std::vector<Rule> rules_from_json(const Json& json, const std::string& where);
+
+/// Throws Error of kind config at the rule's origin for a rule that can never work: an unknown fact
+/// (with the nearest known one), a fact of the other scope, an unknown placeholder, no bound, or
+/// bounds that exclude each other. `own_metrics`: names of the case's output metrics.
+void check_rules(std::span<const Rule> rules, std::span<const std::string> own_metrics = {});
+
+/// Whether a case can have a metric of that name: known_metrics(), a family, or one of its own.
+[[nodiscard]] bool is_metric(std::string_view name, std::span<const std::string> own_metrics);
+
+/// known_metrics() and the case's own, for messages.
+[[nodiscard]] std::vector<std::string> metric_names(std::span<const std::string> own_metrics);
 
 }  // namespace assay::catalog

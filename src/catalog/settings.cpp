@@ -25,11 +25,6 @@ const std::vector<std::string>& target_keys() {
   return keys;
 }
 
-const std::vector<std::string>& severities() {
-  static const std::vector<std::string> words{"invalid", "incomplete", "warning", "note"};
-  return words;
-}
-
 const std::vector<std::string>& launch_modes() {
   static const std::vector<std::string> words{"per-rank", "per-node", "head"};
   return words;
@@ -68,7 +63,8 @@ std::vector<RuleChange> read_rule_changes(const Node& node) {
       if (const Node* min = map.find("min")) change.min = min->number();
       if (const Node* max = map.find("max")) change.max = max->number();
       if (const Node* required = map.find("required")) change.required = required->boolean();
-      if (map.has("severity")) change.severity = map.choice("severity", severities());
+      if (map.has("severity"))
+        change.severity = parse_enum<Severity>(map.choice("severity", enum_texts<Severity>()));
     }
     changes.push_back(std::move(change));
   }

@@ -29,7 +29,7 @@ struct RuleChange {
   std::optional<double> min;
   std::optional<double> max;
   std::optional<bool> required;
-  std::optional<std::string> severity;
+  std::optional<Severity> severity;
   config::Node node;  ///< where it was asked for
 };
 
@@ -42,7 +42,6 @@ struct TargetSetting {
 [[nodiscard]] const std::vector<std::string>& limit_keys();
 [[nodiscard]] const std::vector<std::string>& rule_change_keys();
 [[nodiscard]] const std::vector<std::string>& target_keys();
-[[nodiscard]] const std::vector<std::string>& severities();
 [[nodiscard]] const std::vector<std::string>& launch_modes();
 
 [[nodiscard]] LimitSettings read_limits(const config::Node& node);

@@ -18,9 +18,9 @@ struct Credentials {
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  /// Valid now; may ask a service. Throws Error.
+  /// Credentials that are valid now; may ask a service. Throws Error.
   [[nodiscard]] virtual Credentials get() = 0;
-  /// The service refused `used` as expired. Whether get() gives others now.
+  /// Called when the service refused `used` as expired; returns whether get() gives others now.
   [[nodiscard]] virtual bool renew(const Credentials& used) = 0;
 };
 

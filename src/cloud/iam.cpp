@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
 #include "cloud/service_error.h"
 #include "cloud/signature.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/json_access.h"
 #include "core/text.h"
@@ -21,7 +21,7 @@ std::int64_t renewal_time(const std::string& expires_at, const http::Response& r
                           Nanoseconds before) {
   const std::int64_t server_now =
       wall_now_ns() + response.clock_offset.value_or(Nanoseconds(0)).count();
-  // Without a date it would be asked for at every request: the documents promise 24 hours.
+  // Without a date every request would ask for a new token. The documents promise 24 hours.
   const std::int64_t expires =
       parse_iso_utc(expires_at).value_or(server_now + 24LL * 3600 * 1'000'000'000);
   const std::int64_t life = std::max<std::int64_t>(0, expires - server_now);

@@ -16,7 +16,7 @@ struct IamOptions {
   std::string user;
   std::string password;
   std::string domain;        ///< the account that the user belongs to
-  std::string project_name;  ///< usually the region; or:
+  std::string project_name;  ///< usually the region; needed without a project_id
   std::string project_id;
   /// A token is renewed when it is valid for less than this (or a tenth of its life, if shorter).
   Nanoseconds renew_before = std::chrono::minutes(30);
@@ -31,9 +31,9 @@ class IamTokens {
 
   /// A token that is valid now. Throws Error; wrong user or password is a ServiceError.
   [[nodiscard]] std::string get(const std::stop_token& stop = {});
-  /// A service refused `used`: get() will give another.
+  /// Reports that a service refused `used`: get() will give another.
   void refused(const std::string& used);
-  /// Of the project that the token is for, as IAM names it; asks when it has no token yet.
+  /// The id of the project that the token is for. Asks IAM when there is no token yet.
   [[nodiscard]] std::string project_id(const std::stop_token& stop = {});
 
   [[nodiscard]] http::Client& client() noexcept { return client_; }

@@ -7,7 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "cloud/digest.h"
+#include "core/clones.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 
@@ -55,11 +56,9 @@ constexpr std::array<std::array<int, 4>, 4> kRotations = {
 }
 
 // The same code for processors with AVX-512 (which rotates, and joins three operands at once), with
-// AVX2 and with neither; the loader chooses. By level: a name such as skylake-avx512 means that
-// processor alone, not its successors.
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) void blocks(
-    std::array<std::array<std::uint32_t, kLanes>, 4>& state,
-    const std::array<const unsigned char*, kLanes>& data, std::size_t size) {
+// AVX2 and with neither.
+ASSAY_CLONES void blocks(std::array<std::array<std::uint32_t, kLanes>, 4>& state,
+                         const std::array<const unsigned char*, kLanes>& data, std::size_t size) {
   Lanes a, b, c, d;
   std::memcpy(&a, state[0].data(), sizeof a);
   std::memcpy(&b, state[1].data(), sizeof b);

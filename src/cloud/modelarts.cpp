@@ -154,7 +154,7 @@ void check(const TrainingJobSpec& spec) {
   };
   const auto folder = [&](const std::string& path, const std::string& what) {
     if (!is_folder(path))
-      throw wrong(fmt::format("{} '{}' is no OBS folder", what, path),
+      throw wrong(fmt::format("{} is not an OBS folder: '{}'", what, path),
                   "write it /bucket/folder/ with both slashes");
   };
   folder(spec.code_dir, "the code folder");

@@ -28,7 +28,7 @@ class ModelArtsService {
                    std::string project_id);
 
   /// The answer's JSON; null for 204 (not ready) and for an empty body. Throws ServiceError, and
-  /// Error for an answer that is no JSON. `path` goes after /v1/PROJECT or /v2/PROJECT.
+  /// Error for an answer that is not JSON. `path` goes after /v1/PROJECT or /v2/PROJECT.
   [[nodiscard]] Json call(const std::string& method, const std::string& version,
                           const std::string& path, const http::Query& query, const Json& body,
                           std::optional<bool> repeatable, const std::stop_token& stop);
@@ -46,12 +46,13 @@ class ModelArtsService {
 /// A job's state, the same for both versions of the interface.
 enum class JobPhase { waiting, running, completed, failed, stopping, stopped, unknown };
 
-/// Whether it will not change any more.
+/// Whether the phase is final.
 [[nodiscard]] bool has_ended(JobPhase phase) noexcept;
-/// Of v2's "phase". What is not known is `unknown`, which has not ended.
+/// The phase for v2's "phase"; `unknown`, which is not final, for values that are not known.
 [[nodiscard]] JobPhase phase_from_v2(std::string_view text) noexcept;
-/// Of v1's number, 0 … 22; and its name, "JOBSTAT_RUNNING".
+/// The phase for v1's status number, 0 … 22.
 [[nodiscard]] JobPhase phase_from_v1(int status) noexcept;
+/// The name of v1's status number, such as "JOBSTAT_RUNNING".
 [[nodiscard]] std::string v1_status_name(int status);
 
 struct DataLink {
@@ -65,7 +66,7 @@ struct NasVolume {
   bool read_only = false;
 };
 
-/// What is asked for. Empty means: not said.
+/// The job to create. Fields that are empty are left to the service.
 struct TrainingJobSpec {
   std::string name;  ///< 1 … 64 of A-Z a-z 0-9 _ -
   std::string description;
@@ -104,10 +105,10 @@ struct TrainingJob {
   std::int64_t duration_ms = 0;
   std::vector<std::string> tasks;  ///< "worker-0", …
   int node_count = 0;
-  std::string message;  ///< what the tasks say about their end
+  std::string message;  ///< the tasks' messages about their end
   Json raw;
 };
-/// Tolerant: what is missing or of another type is left empty.
+/// Tolerant: fields that are missing or of another type are left empty.
 [[nodiscard]] TrainingJob training_job_from_json(const Json& json);
 
 struct Flavor {
@@ -132,7 +133,7 @@ struct LogPreview {
 
 struct TaskMetric {
   std::string name;            ///< "npuUtil"
-  std::vector<double> values;  ///< one per minute; what the service does not have is NaN
+  std::vector<double> values;  ///< one per minute; NaN where the service has none
 };
 
 struct JobEvent {
@@ -147,21 +148,21 @@ class TrainingJobs {
  public:
   explicit TrainingJobs(ModelArtsService& service) : service_(service) {}
 
-  /// Makes and starts a job. When the answer is lost, the job is looked for by its name and by a
-  /// mark in its environment (ASSAY_REQUEST_ID): a job that was made is not left unseen, and
-  /// another's of that name is not taken for it.
+  /// Creates and starts a job. When the answer is lost, the job is looked up by its name and a mark
+  /// in its environment (ASSAY_REQUEST_ID), so that a job that was created is not overlooked, and
+  /// somebody else's job of that name is not mistaken for it.
   [[nodiscard]] TrainingJob create(const TrainingJobSpec& spec, const std::stop_token& stop = {});
   [[nodiscard]] TrainingJob get(const std::string& id, const std::stop_token& stop = {});
-  /// The job of exactly this name, or nothing. (The service itself looks for parts of names.)
+  /// The job with exactly this name, or nothing. (The service itself matches parts of names.)
   [[nodiscard]] std::optional<TrainingJob> find(const std::string& name,
                                                 const std::stop_token& stop = {});
-  /// Newest first, at most `most`.
-  [[nodiscard]] std::vector<TrainingJob> list(const std::string& name_part, std::size_t most = 1000,
+  /// Jobs, newest first, at most `max`.
+  [[nodiscard]] std::vector<TrainingJob> list(const std::string& name_part, std::size_t max = 1000,
                                               const std::stop_token& stop = {});
-  /// Asks it to end; a job that has ended already is given as it is.
+  /// Asks a job to end; one that has ended already is returned as it is.
   TrainingJob stop(const std::string& id, const std::stop_token& stop = {});
   void remove(const std::string& id, const std::stop_token& stop = {});
-  /// Nothing when the service does not have it yet.
+  /// The log so far; nothing when the service does not have one yet.
   [[nodiscard]] std::optional<LogPreview> log(const std::string& id, const std::string& task,
                                               const std::stop_token& stop = {});
   /// A link to the whole log, valid for minutes: a secret.

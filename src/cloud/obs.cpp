@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
-#include "cloud/digest.h"
 #include "cloud/etag.h"
 #include "cloud/obs_authorizer.h"
 #include "cloud/service_error.h"
 #include "cloud/signature.h"
 #include "core/address.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/time.h"
 

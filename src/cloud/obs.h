@@ -30,16 +30,16 @@ struct ObsOptions {
 struct ObjectInfo {
   std::string key;
   std::uint64_t size = 0;
-  std::string
-      etag;  ///< without quotes; MD5 in hex, of parts: MD5 of their MD5s and "-" their number
-  std::string modified{};            ///< as the service writes it
-  bool encrypted = false;            ///< by the service; its ETag then says nothing. From head()
-  std::uint64_t sent_part_size = 0;  ///< of put_file's parts, 0 = not known. From head()
+  /// Without quotes: the MD5 in hex; for an object sent in N parts, the MD5 of their MD5s and "-N".
+  std::string etag;
+  std::string modified{};  ///< as the service writes it
+  bool encrypted = false;  ///< by the service; the ETag is then not an MD5. Known from head()
+  std::uint64_t sent_part_size = 0;  ///< of put_file's parts; 0 when not known. Known from head()
 };
 
-/// One bucket of an object store. Thread-safe. All throw Error that names the bucket and key:
-/// ServiceError when the service refused, kind environment when there was no answer or a file could
-/// not be read or written.
+/// One bucket of an object store. Thread-safe. Every method throws an Error that names the bucket
+/// and key: ServiceError when the service refused, kind environment when there was no answer or a
+/// file could not be read or written.
 class ObsBucket {
  public:
   /// `client` and `credentials` must outlive it.
@@ -49,37 +49,37 @@ class ObsBucket {
   [[nodiscard]] const std::string& name() const noexcept { return bucket_; }
   [[nodiscard]] const ObsOptions& options() const noexcept { return options_; }
 
-  /// Small content from memory; sent with its MD5, which the service checks.
+  /// Sends small content from memory with its MD5, which the service checks.
   ObjectInfo put(const std::string& key, const std::string& content,
                  const std::stop_token& stop = {});
-  /// A file, read as it is sent; what arrived is checked by its MD5. A multipart upload that fails
+  /// Sends a file while reading it, and checks by MD5 what arrived. A multipart upload that fails
   /// is withdrawn.
   ObjectInfo put_file(const std::string& key, const std::filesystem::path& path,
                       const std::stop_token& stop = {});
 
   [[nodiscard]] std::optional<ObjectInfo> head(const std::string& key,
                                                const std::stop_token& stop = {});
-  /// The whole of a small object, or its bytes from `offset` on (at most `size`, 0 = to the end);
-  /// empty when `offset` is its end or beyond.
+  /// Gets a small object whole, or its bytes from `offset` on (at most `size`; 0 is to the end).
+  /// Empty when `offset` is the end or beyond.
   [[nodiscard]] std::string get(const std::string& key, std::uint64_t offset = 0,
                                 std::uint64_t size = 0, const std::stop_token& stop = {});
-  /// Into a file: a broken connection goes on where it broke, and after the process was killed, the
-  /// parts that are complete are not fetched again (they are kept in `path`.partial). `path`
-  /// appears only when it is whole and its MD5 right. Gives the bytes that were fetched now.
+  /// Gets an object into a file. A broken connection is resumed where it broke, and after the
+  /// process was killed, complete parts (kept in `path`.partial) are not fetched again. `path`
+  /// appears only when it is whole and its MD5 is right. Returns the bytes that were fetched now.
   std::uint64_t get_file(const std::string& key, const std::filesystem::path& path,
                          const std::stop_token& stop = {});
 
   /// Every object whose key starts with `prefix`, in order, `page` (1 … 1000) per request.
   [[nodiscard]] std::vector<ObjectInfo> list(const std::string& prefix,
                                              const std::stop_token& stop = {}, int page = 1000);
-  /// No error when it does not exist.
+  /// Removes an object; it is not an error when there is none.
   void remove(const std::string& key, const std::stop_token& stop = {});
 
   /// Throws when the bucket does not exist or may not be used.
   void check(const std::stop_token& stop = {});
   void create();
 
-  /// A link that allows `method` on `key` for `seconds` to who has it: treat it as a secret.
+  /// A link that allows its holder `method` on `key` for `seconds`: treat it as a secret.
   [[nodiscard]] std::string signed_url(const std::string& method, const std::string& key,
                                        int seconds);
 
@@ -101,7 +101,7 @@ class ObsBucket {
   std::string finish_upload(const std::string& key, const std::string& upload,
                             const std::vector<std::string>& etags, const std::string& expected,
                             const std::stop_token& stop);
-  /// `written` is told of every piece when it is in the file.
+  /// Calls `written` for every piece once it is in the file.
   void fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size, int file,
                    const std::filesystem::path& path,
                    const std::function<void(std::uint64_t bytes)>& written,

@@ -1,8 +1,8 @@
 #include "cloud/obs_authorizer.h"
 
-#include "cloud/digest.h"
 #include "cloud/service_error.h"
 #include "cloud/signature.h"
+#include "core/digest.h"
 #include "core/time.h"
 #include "http/date.h"
 

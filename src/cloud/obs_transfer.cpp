@@ -12,11 +12,11 @@
 #include <pugixml.hpp>
 #include <unistd.h>
 
-#include "cloud/digest.h"
 #include "cloud/etag.h"
 #include "cloud/md5_lanes.h"
 #include "cloud/obs.h"
 #include "cloud/service_error.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -92,10 +92,10 @@ std::string etag_of_parts(const std::vector<std::string>& md5s) {
 }
 
 std::uint64_t ObsBucket::part_size(std::uint64_t size) const {
-  constexpr std::uint64_t most_parts = 10000;
-  constexpr std::uint64_t mebi = 1 << 20;
-  if (size <= options_.part_size * most_parts) return options_.part_size;
-  return ((size + most_parts - 1) / most_parts + mebi - 1) / mebi * mebi;
+  constexpr std::uint64_t kMaxParts = 10000;
+  constexpr std::uint64_t kMebi = 1 << 20;
+  if (size <= options_.part_size * kMaxParts) return options_.part_size;
+  return ((size + kMaxParts - 1) / kMaxParts + kMebi - 1) / kMebi * kMebi;
 }
 
 std::string ObsBucket::etag_of(const std::filesystem::path& path) const {
@@ -256,7 +256,7 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
                                   const std::stop_token& stop) {
   const auto object = head(key, stop);
   if (!object) {
-    http::Response missing;  // HEAD has no body; the words are the service's
+    http::Response missing;  // HEAD has no body; the text is the service's
     missing.status = 404;
     missing.body =
         "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist."

@@ -30,7 +30,7 @@ std::string first_of(const Json& json, std::initializer_list<const char*> keys) 
 constexpr std::string_view kCheckKey =
     "check the access key and its secret: both must belong together and be enabled";
 
-/// By the code's beginning; the more particular first.
+/// Advice by the beginning of the code; the more specific come first.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kAdvice = {{
     {"InvalidAccessKeyId", "this access key is not known there: check it, and the region"},
     {"SignatureDoesNotMatch", kCheckKey},

@@ -7,8 +7,8 @@
 
 namespace assay::cloud {
 
-/// A service answered, and refused. The message has its code, its words and the request's id; the
-/// advice says what to do about the codes that people meet.
+/// A refusal by a service. The message has the service's code and text and the request's id; the
+/// advice says what to do about common codes.
 class ServiceError : public Error {
  public:
   ServiceError(int status, std::string code, ErrorKind kind, std::string message, std::string where,
@@ -24,7 +24,7 @@ class ServiceError : public Error {
   std::string code_;
 };
 
-/// What a refusal's body says, in any of the forms that the services use.
+/// The content of a refusal's body, in any of the forms that the services use.
 struct Refusal {
   std::string code;
   std::string message;
@@ -33,12 +33,12 @@ struct Refusal {
 };
 [[nodiscard]] Refusal read_refusal(const http::Response& response);
 
-/// `what` names the operation and its object ("PUT bucket/key"), `host` who answered. Secrets that
-/// `client` hides are not in it. A clock that differs by minutes is named.
+/// The error for a refusal. `what` names the operation and its object ("PUT bucket/key"), `host`
+/// the server. Secrets that `client` hides are not in it. A clock that is off by minutes is named.
 [[nodiscard]] ServiceError service_error(const http::Client& client, const http::Response& response,
                                          const std::string& what, const std::string& host);
 
-/// For a 2xx answer that cannot be understood.
+/// The error for a 2xx answer that cannot be understood.
 [[nodiscard]] Error unexpected_answer(const http::Client& client, const http::Response& response,
                                       const std::string& what, const std::string& host);
 

@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
+#include "core/digest.h"
 #include "core/text.h"
 
 namespace assay::cloud {
 
 namespace {
 
-// In the order of the bytes, as the service sorts.
+// Sorted by bytes, as the service does.
 constexpr std::array<std::string_view, 51> kSubResources = {
     "CDNNotifyConfiguration",
     "acl",

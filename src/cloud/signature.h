@@ -10,13 +10,14 @@
 
 namespace assay::cloud {
 
-/// What of a request is signed. Pure values: a client signs with them, a server checks.
+/// The signed parts of a request. Pure values: a client signs them, a server checks them.
 struct Signable {
   std::string method;
   std::string path;  ///< decoded
   http::Query query;
   std::vector<std::pair<std::string, std::string>> headers;  ///< those to sign; host among them
-  std::string payload_hash;  ///< hex of SHA-256 of the body, or what the header says instead
+  std::string
+      payload_hash;  ///< hex of SHA-256 of the body, or the text that its header has instead
 };
 
 // Huawei's SDK-HMAC-SHA256 (ModelArts, IAM). `headers` must hold host and x-sdk-date.
@@ -32,7 +33,7 @@ struct Signable {
 /// `bucket` and `key` decoded; both may be empty. Only sub-resources of the query count.
 [[nodiscard]] std::string obs_canonical_resource(std::string_view bucket, std::string_view key,
                                                  const http::Query& query);
-/// With `expires` (seconds since the epoch, as text) in place of the date: of a signed URL.
+/// The text to sign. For a signed URL, `expires` (seconds since the epoch) takes the date's place.
 [[nodiscard]] std::string obs_string_to_sign(const Signable& request, std::string_view bucket,
                                              std::string_view key, std::string_view expires = {});
 [[nodiscard]] std::string obs_signature(std::string_view string_to_sign,

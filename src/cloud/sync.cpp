@@ -53,7 +53,7 @@ SyncPlan plan_sync(const std::map<std::string, LocalFile>& local,
 SyncReport sync_folder(ObsBucket& bucket, const fs::path& folder, const std::string& prefix,
                        const std::stop_token& stop) {
   if (prefix.size() < 2 || prefix.front() == '/' || prefix.back() != '/')
-    throw Error(ErrorKind::config, fmt::format("'{}' is no folder of a bucket", prefix),
+    throw Error(ErrorKind::config, fmt::format("not a folder of a bucket: '{}'", prefix),
                 bucket.name(), "write it folder/ or a/b/: all else below it is removed");
   std::map<std::string, LocalFile> local = files_below(folder, prefix);
   if (local.empty())

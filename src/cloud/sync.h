@@ -14,18 +14,18 @@ namespace assay::cloud {
 struct LocalFile {
   std::filesystem::path path;
   std::uint64_t size = 0;
-  std::string etag;  ///< that it would have as an object
+  std::string etag;  ///< the ETag it would have as an object
 };
 
-/// What makes the objects below a prefix equal to a folder.
+/// The changes that make the objects below a prefix equal to a folder.
 struct SyncPlan {
   std::vector<std::string> upload;  ///< keys, in order
   std::vector<std::string> remove;
   std::size_t unchanged = 0;
 };
 
-/// Pure. `local` by key. A remote object that stands for a folder (empty, ends with "/") is left
-/// alone while it is the prefix itself.
+/// Computes the changes; `local` is by key. Pure. A remote object that stands for a folder (empty,
+/// ends with "/") is left alone while it is the prefix itself.
 [[nodiscard]] SyncPlan plan_sync(const std::map<std::string, LocalFile>& local,
                                  const std::vector<ObjectInfo>& remote, const std::string& prefix);
 

@@ -14,7 +14,7 @@ namespace assay::cloud {
 
 namespace {
 
-constexpr int kPage = 50;  // the service's most
+constexpr int kPage = 50;  // the largest page that the service gives
 constexpr const char* kMark = "ASSAY_REQUEST_ID";
 
 std::string random_mark() {
@@ -32,12 +32,12 @@ Json search_body(const std::string& name_part, std::size_t offset) {
 
 }  // namespace
 
-std::vector<TrainingJob> TrainingJobs::list(const std::string& name_part, std::size_t most,
+std::vector<TrainingJob> TrainingJobs::list(const std::string& name_part, std::size_t max,
                                             const std::stop_token& stop) {
   std::vector<TrainingJob> out;
-  // Whether the offset counts jobs or pages is not said clearly; jobs, as its users found. A page
+  // The documents leave open whether the offset counts jobs or pages; in practice jobs. A page
   // that brings nothing new ends the list, so that neither reading loops.
-  while (out.size() < most) {
+  while (out.size() < max) {
     const Json page = service_.call("POST", "v2", "/training-job-searches", {},
                                     search_body(name_part, out.size()), true, stop);
     const std::size_t before = out.size();
@@ -45,7 +45,7 @@ std::vector<TrainingJob> TrainingJobs::list(const std::string& name_part, std::s
       TrainingJob job = training_job_from_json(item);
       const bool known = std::any_of(out.begin(), out.end(),
                                      [&](const TrainingJob& other) { return other.id == job.id; });
-      if (!known && out.size() < most) out.push_back(std::move(job));
+      if (!known && out.size() < max) out.push_back(std::move(job));
     }
     if (out.size() == before ||
         out.size() >= static_cast<std::size_t>(any_integer_at(page, "total")))
@@ -64,11 +64,11 @@ std::optional<TrainingJob> TrainingJobs::find(const std::string& name,
 TrainingJob TrainingJobs::create(const TrainingJobSpec& spec, const std::stop_token& stop) {
   check(spec);
   Json body = to_json(spec);
-  // By this the job is known to be ours, should the answer get lost.
+  // Marks the job as ours, in case the answer gets lost.
   const std::string mark = random_mark();
   body["algorithm"]["environments"][kMark] = mark;
   const auto made = [&]() -> std::optional<TrainingJob> {
-    // Also when the caller was told to stop: it must learn of a job that runs.
+    // Even when the caller asked to stop: it must learn of a job that runs.
     const std::stop_token patient = stop.stop_requested() ? std::stop_token() : stop;
     const auto found = find(spec.name, patient);
     if (!found) return std::nullopt;
@@ -97,7 +97,7 @@ TrainingJob TrainingJobs::get(const std::string& id, const std::stop_token& stop
 
 TrainingJob TrainingJobs::stop(const std::string& id, const std::stop_token& stop) {
   try {
-    // To stop what is stopped is refused, not done twice.
+    // The service refuses to stop a job that is stopped.
     return training_job_from_json(service_.call("POST", "v2", "/training-jobs/" + id + "/actions",
                                                 {}, {{"action_type", "terminate"}}, true, stop));
   } catch (const ServiceError& e) {

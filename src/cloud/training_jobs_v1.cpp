@@ -107,7 +107,7 @@ OldJob OldTrainingJobs::create(const OldJobSpec& spec, const std::stop_token& st
       return get(now->job_id, now->version_id, stop);
     throw;
   } catch (const Error&) {
-    // Also when the caller was told to stop: it must learn of a job that runs.
+    // Even when the caller asked to stop: it must learn of a job that runs.
     const auto now = find(spec.name, stop.stop_requested() ? std::stop_token() : stop);
     if (now && (!before || now->version_id != before->version_id)) return *now;
     throw;

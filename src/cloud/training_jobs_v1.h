@@ -11,7 +11,7 @@
 
 namespace assay::cloud {
 
-/// What is asked for in v1: a version of a job. Flavor and engine by the names that people use.
+/// The version of a job to create in v1. Flavor and engine have the names that people use.
 struct OldJobSpec {
   std::string name;
   std::string description;
@@ -67,7 +67,7 @@ class OldTrainingJobs {
   explicit OldTrainingJobs(ModelArtsService& service) : service_(service) {}
 
   /// The first version of a new job, or the next one of the job of exactly that name. When the
-  /// answer is lost, what was made is looked for.
+  /// answer is lost, the job is looked up.
   [[nodiscard]] OldJob create(const OldJobSpec& spec, const std::stop_token& stop = {});
   /// The job of exactly this name with its newest version, or nothing.
   [[nodiscard]] std::optional<OldJob> find(const std::string& name,
@@ -80,7 +80,7 @@ class OldTrainingJobs {
   void remove(std::int64_t job, const std::stop_token& stop = {});
   [[nodiscard]] std::vector<std::string> log_files(std::int64_t job, std::int64_t version,
                                                    const std::stop_token& stop = {});
-  /// At most 500 lines from `line` on.
+  /// A page of at most 500 lines from `line` on.
   [[nodiscard]] OldLogPage log(std::int64_t job, std::int64_t version, const std::string& file,
                                std::int64_t line, const std::stop_token& stop = {});
   [[nodiscard]] std::vector<OldFlavor> flavors(const std::stop_token& stop = {});

@@ -62,7 +62,8 @@ class Node {
       std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
   [[nodiscard]] double number() const;  ///< finite
   [[nodiscard]] bool boolean() const;   ///< true/false, yes/no, on/off
-  /// A plain off, no or false: the way to switch something off that otherwise has a value.
+  /// Whether it is a plain off, no or false, which switches off something that otherwise has a
+  /// value.
   [[nodiscard]] bool is_off() const noexcept;
   [[nodiscard]] Nanoseconds duration(Nanoseconds min, Nanoseconds max) const;
   [[nodiscard]] std::uint64_t size() const;  ///< bytes

@@ -1,9 +1,45 @@
 #include "core/error.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
 namespace assay {
+
+namespace {
+
+struct KindInfo {
+  ErrorKind kind;
+  std::string_view name;
+  int exit_code;
+  std::string_view meaning;  // for users; empty where another kind with this code has it
+};
+
+constexpr std::array kKinds{
+    KindInfo{ErrorKind::usage, "usage", 2, "usage or configuration"},
+    KindInfo{ErrorKind::config, "config", 2, ""},
+    KindInfo{ErrorKind::environment, "environment", 3, "environment or cluster not fit"},
+    KindInfo{ErrorKind::launch, "launch", 4, "launch failed"},
+    KindInfo{ErrorKind::round_failed, "round_failed", 5, "a round failed"},
+    KindInfo{ErrorKind::invalid, "invalid", 6, "finished but INVALID"},
+    KindInfo{ErrorKind::internal, "internal", 1, ""},
+};
+
+const KindInfo& info_of(ErrorKind kind) noexcept {
+  for (const KindInfo& info : kKinds)
+    if (info.kind == kind) return info;
+  return kKinds.back();
+}
+
+}  // namespace
+
+int exit_code(ErrorKind kind) noexcept {
+  return info_of(kind).exit_code;
+}
+
+std::string_view to_string(ErrorKind kind) noexcept {
+  return info_of(kind).name;
+}
 
 Error::Error(ErrorKind kind, std::string what, std::string where, std::string advice)
     : kind_(kind), message_(std::move(what)), where_(std::move(where)), advice_(std::move(advice)) {
@@ -12,47 +48,12 @@ Error::Error(ErrorKind kind, std::string what, std::string where, std::string ad
   if (!advice_.empty()) rendered_ += "\n  " + advice_;
 }
 
-int exit_code(ErrorKind kind) noexcept {
-  switch (kind) {
-    case ErrorKind::usage:
-    case ErrorKind::config:
-      return 2;
-    case ErrorKind::environment:
-      return 3;
-    case ErrorKind::launch:
-      return 4;
-    case ErrorKind::round_failed:
-      return 5;
-    case ErrorKind::invalid:
-      return 6;
-    case ErrorKind::regression:
-      return 7;
-    case ErrorKind::internal:
-      break;
-  }
-  return 1;
-}
-
-std::string_view to_string(ErrorKind kind) noexcept {
-  switch (kind) {
-    case ErrorKind::usage:
-      return "usage";
-    case ErrorKind::config:
-      return "config";
-    case ErrorKind::environment:
-      return "environment";
-    case ErrorKind::launch:
-      return "launch";
-    case ErrorKind::round_failed:
-      return "round_failed";
-    case ErrorKind::invalid:
-      return "invalid";
-    case ErrorKind::regression:
-      return "regression";
-    case ErrorKind::internal:
-      break;
-  }
-  return "internal";
+std::string exit_codes() {
+  std::string out = "  0  ok\n";
+  for (const KindInfo& info : kKinds)
+    if (!info.meaning.empty())
+      out += "  " + std::to_string(info.exit_code) + "  " + std::string(info.meaning) + "\n";
+  return out;
 }
 
 namespace {

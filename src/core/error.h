@@ -6,16 +6,15 @@
 
 namespace assay {
 
-/// The class of a failure; it alone decides the exit code.
+/// The class of a failure; it alone decides the exit code (the table is in error.cpp).
 enum class ErrorKind {
-  usage,         ///< wrong command line                         → 2
-  config,        ///< a suite, catalogue or plan file is wrong   → 2
-  environment,   ///< machine, cluster or file system not fit    → 3
-  launch,        ///< an agent or a rank could not be started    → 4
-  round_failed,  ///< a round ran and failed                     → 5
-  invalid,       ///< finished, but the result is INVALID        → 6
-  regression,    ///< compare found a regression                 → 7
-  internal,      ///< a defect in Assay                          → 1
+  usage,         ///< wrong command line
+  config,        ///< a suite, catalog or plan file is wrong
+  environment,   ///< machine, cluster or file system not fit
+  launch,        ///< an agent or a rank could not be started
+  round_failed,  ///< a round ran and failed
+  invalid,       ///< finished, but the result is INVALID
+  internal,      ///< a defect in Assay
 };
 
 /// The one error type of Assay: what happened, where, and what to do about it.
@@ -39,6 +38,8 @@ class Error : public std::exception {
 };
 
 [[nodiscard]] int exit_code(ErrorKind kind) noexcept;
+/// Every exit code with its meaning, for help texts: a line "  2  usage or configuration" each.
+[[nodiscard]] std::string exit_codes();
 [[nodiscard]] std::string_view to_string(ErrorKind kind) noexcept;
 
 /// An Error for a failed system call: appends strerror(errno_value) and, for the usual causes

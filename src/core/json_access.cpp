@@ -38,7 +38,8 @@ std::string any_text_at(const Json& json, const char* key) {
 
 std::string text_at_path(const Json& json, std::string_view path) {
   const Json* at = &json;
-  for (const std::string_view name : split(path, '/')) at = &member_at(*at, std::string(name).c_str());
+  for (const std::string_view name : split(path, '/'))
+    at = &member_at(*at, std::string(name).c_str());
   return at->is_string() ? at->get<std::string>() : std::string();
 }
 

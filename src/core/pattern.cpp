@@ -1,87 +1,79 @@
 #include "core/pattern.h"
 
-#include <regex>
+#include <re2/re2.h>
 
 namespace assay {
 
+struct Pattern::Compiled {
+  explicit Compiled(const std::string& text) : regex(text, options()) {}
+
+  // Bytes, not UTF-8: output of programs may hold anything, and "." matches all of it.
+  static RE2::Options options() {
+    RE2::Options options(RE2::Latin1);
+    options.set_log_errors(false);
+    return options;
+  }
+
+  RE2 regex;
+};
+
 namespace {
 
-// The library compiles a pattern recursively; the limit keeps it far from the end of the stack.
-constexpr std::size_t kMaxPatternBytes = 1000;
-// The backtracking matcher recurses per character.
-constexpr std::size_t kMaxBacktrackedBytes = 4096;
+// The error's own words, or plainer ones for what other engines have and this one does not.
+std::string reason_of(const RE2& regex) {
+  const std::string& part = regex.error_arg();
+  if (part.size() == 2 && part[0] == '\\' && part[1] >= '1' && part[1] <= '9')
+    return "back-references (" + part + ") are not supported";
+  if (part == "(?=" || part == "(?!") return "look-ahead " + part + " ) is not supported";
+  if (part == "(?<") return "look-behind and names as in (?<name> ) are not supported";
+  return regex.error();
+}
 
-Pattern::Groups groups_of(const std::cmatch& match) {
-  Pattern::Groups groups(match.size());
-  for (std::size_t i = 0; i < match.size(); ++i)
-    if (match[i].matched) groups[i] = std::string_view(match[i].first, match[i].second);
+// The first match at or after `from`; empty when there is none.
+Pattern::Groups match_from(const RE2& regex, std::string_view text, std::size_t from) {
+  std::vector<re2::StringPiece> parts(static_cast<std::size_t>(regex.NumberOfCapturingGroups()) +
+                                      1);
+  if (!regex.Match({text.data(), text.size()}, from, text.size(), RE2::UNANCHORED, parts.data(),
+                   static_cast<int>(parts.size())))
+    return {};
+  Pattern::Groups groups(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].data() != nullptr) groups[i] = std::string_view(parts[i].data(), parts[i].size());
   return groups;
 }
 
 }  // namespace
 
-struct Pattern::Compiled {
-  std::regex regex;
-  bool backtracks = true;
-
-  [[nodiscard]] std::string_view within_reach(std::string_view text) const {
-    return backtracks ? text.substr(0, kMaxBacktrackedBytes) : text;
-  }
-};
-
 Pattern::Pattern() : Pattern(std::string()) {}
 
-Pattern::Pattern(const std::string& text) {
-  if (text.size() > kMaxPatternBytes)
-    throw PatternError("it is longer than " + std::to_string(kMaxPatternBytes) + " bytes");
-  Compiled compiled;
-  constexpr auto kOptions = std::regex::ECMAScript | std::regex::optimize;
-#ifdef __GLIBCXX__
-  try {
-    compiled.regex.assign(text, kOptions | std::regex_constants::__polynomial);
-    compiled.backtracks = false;
-  } catch (const std::regex_error&) {
-    compiled.backtracks = true;  // it has back-references, or is no pattern at all
-  }
-#endif
-  if (compiled.backtracks) {
-    try {
-      compiled.regex.assign(text, kOptions);
-    } catch (const std::regex_error& error) {
-      throw PatternError(error.what());
-    }
-  }
-  compiled_ = std::make_shared<const Compiled>(std::move(compiled));
-}
-
-bool Pattern::has_back_references() const {
-  return compiled_->backtracks;
+Pattern::Pattern(const std::string& text) : compiled_(std::make_shared<const Compiled>(text)) {
+  if (!compiled_->regex.ok()) throw PatternError(reason_of(compiled_->regex));
 }
 
 std::size_t Pattern::groups() const {
-  return compiled_->regex.mark_count();
+  return static_cast<std::size_t>(compiled_->regex.NumberOfCapturingGroups());
 }
 
 bool Pattern::found_in(std::string_view text) const {
-  text = compiled_->within_reach(text);
-  return std::regex_search(text.data(), text.data() + text.size(), compiled_->regex);
+  return compiled_->regex.Match({text.data(), text.size()}, 0, text.size(), RE2::UNANCHORED,
+                                nullptr, 0);
 }
 
 std::optional<Pattern::Groups> Pattern::search(std::string_view text) const {
-  text = compiled_->within_reach(text);
-  std::cmatch match;
-  if (!std::regex_search(text.data(), text.data() + text.size(), match, compiled_->regex))
-    return std::nullopt;
-  return groups_of(match);
+  Groups groups = match_from(compiled_->regex, text, 0);
+  return groups.empty() ? std::nullopt : std::optional(std::move(groups));
 }
 
 std::vector<Pattern::Groups> Pattern::search_all(std::string_view text) const {
-  text = compiled_->within_reach(text);
   std::vector<Groups> found;
-  const std::cregex_iterator end;
-  for (std::cregex_iterator it(text.data(), text.data() + text.size(), compiled_->regex); it != end;
-       ++it)
-    found.push_back(groups_of(*it));
+  for (std::size_t from = 0; from <= text.size();) {
+    Groups groups = match_from(compiled_->regex, text, from);
+    if (groups.empty()) break;
+    const std::string_view whole = groups.front().value_or("");
+    const auto end = static_cast<std::size_t>(whole.data() - text.data()) + whole.size();
+    from = whole.empty() ? end + 1 : end;
+    found.push_back(std::move(groups));
+  }
   return found;
 }
 

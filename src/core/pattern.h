@@ -10,14 +10,14 @@
 
 namespace assay {
 
-/// The text is no regular expression; what() says why.
+/// The text is not a regular expression; what() says why.
 class PatternError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A regular expression in ECMAScript's syntax. Where it has no back-references it is matched
-/// without backtracking: no pattern takes exponential time, and no text exhausts the stack.
+/// A regular expression in RE2's syntax (docs/suite.md), over bytes: Perl's, without what needs
+/// backtracking. Matching takes time in proportion to the text, whatever the pattern.
 class Pattern {
  public:
   /// A group that took no part in the match is nothing; [0] is the whole match. The views are into
@@ -26,11 +26,9 @@ class Pattern {
 
   /// The empty pattern. Matches everywhere.
   Pattern();
-  /// Throws PatternError, also for a text of more than 1000 bytes.
+  /// Throws PatternError, also for a pattern that would take too much memory.
   explicit Pattern(const std::string& text);
 
-  /// Then only the first 4096 bytes of a text are looked at.
-  [[nodiscard]] bool has_back_references() const;
   /// How many groups in ( ) it has.
   [[nodiscard]] std::size_t groups() const;
   /// Whether `text` contains a match.

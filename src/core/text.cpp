@@ -173,6 +173,14 @@ std::size_t escape_length(std::string_view text) {
   return 2;
 }
 
+// Control characters beyond ASCII (U+0080–U+009F), and those that turn the direction of the text
+// that follows them (U+202A–U+202E, U+2066–U+2069).
+bool is_control(std::string_view character) {
+  return (character >= "\u0080" && character <= "\u009f") ||
+         (character >= "\u202a" && character <= "\u202e") ||
+         (character >= "\u2066" && character <= "\u2069");
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -185,7 +193,7 @@ std::string printable(std::string_view text) {
     } else if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f) {
       text.remove_prefix(1);
     } else if (const std::size_t length = utf8_length(text); length > 0) {
-      out += text.substr(0, length);
+      if (length == 1 || !is_control(text.substr(0, length))) out += text.substr(0, length);
       text.remove_prefix(length);
     } else {
       out += "\xEF\xBF\xBD";

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
 #include "cloud/signature.h"
+#include "core/digest.h"
 #include "core/text.h"
 #include "http/date.h"
 
@@ -15,13 +15,13 @@ namespace assay::emulator {
 
 namespace {
 
-constexpr std::int64_t kMostSkewNs = 15LL * 60 * 1'000'000'000;
+constexpr std::int64_t kMaxSkewNs = 15LL * 60 * 1'000'000'000;
 
 std::string random_text(std::size_t bytes) {
   std::random_device device;
   std::string raw;
   for (std::size_t i = 0; i < bytes; ++i) raw += static_cast<char>(device() & 255U);
-  return cloud::to_hex(raw);
+  return to_hex(raw);
 }
 
 ServerResponse iam_error(int status, const std::string& title, const std::string& message) {
@@ -182,7 +182,7 @@ std::optional<ServerResponse> Accounts::refuse_obs(const ServerRequest& request,
     if (!date)
       return obs_error(403, "AccessDenied",
                        "AWS authentication requires a valid Date or x-obs-date header");
-    if (std::abs(*date - clock()) > kMostSkewNs)
+    if (std::abs(*date - clock()) > kMaxSkewNs)
       return obs_error(403, "RequestTimeTooSkewed",
                        "The difference between the request time and the current time is too large");
     text = cloud::obs_string_to_sign(parts, bucket, key);
@@ -210,7 +210,7 @@ std::optional<ServerResponse> Accounts::refuse_v4(const ServerRequest& request) 
   if (parts.size() != 5)
     return obs_error(400, "AuthorizationHeaderMalformed", "The authorization header is malformed");
   const auto date = compact_date(request.header("x-amz-date"));
-  if (!date || std::abs(*date - clock()) > kMostSkewNs)
+  if (!date || std::abs(*date - clock()) > kMaxSkewNs)
     return obs_error(403, "RequestTimeTooSkewed",
                      "The difference between the request time and the current time is too large");
   const auto found = find(std::string(parts[0]));
@@ -240,7 +240,7 @@ std::optional<ServerResponse> Accounts::refuse_sdk(const ServerRequest& request)
     return modelarts_error(
         401, "APIGW.0301",
         "Incorrect IAM authentication information: host and x-sdk-date must be signed");
-  if (std::abs(*date - clock()) > kMostSkewNs)
+  if (std::abs(*date - clock()) > kMaxSkewNs)
     return modelarts_error(401, "APIGW.0301",
                            "Incorrect IAM authentication information: signature expired");
   const auto found = find(field(authorization, "SDK-HMAC-SHA256 Access"));
@@ -248,7 +248,7 @@ std::optional<ServerResponse> Accounts::refuse_sdk(const ServerRequest& request)
     return modelarts_error(401, "APIGW.0301",
                            "Incorrect IAM authentication information: access key not found");
   cloud::Signable parts = signable(request, names);
-  parts.payload_hash = cloud::to_hex(cloud::digest(cloud::Hash::sha256, request.body));
+  parts.payload_hash = to_hex(digest(Hash::sha256, request.body));
   if (cloud::sdk_signature(parts, found->secret_key) != field(authorization, "Signature"))
     return modelarts_error(401, "APIGW.0301",
                            "Incorrect IAM authentication information: verify aksk signature fail");

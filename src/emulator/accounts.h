@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "emulator/http_server.h"
-#include "emulator/settings.h"
+#include "emulator/emulator_settings.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 
-/// IAM, and the check of who may do what. Thread-safe.
+/// IAM, and the check of what a caller may do. Thread-safe.
 class Accounts {
  public:
   explicit Accounts(const Settings& settings) : settings_(settings) {}
@@ -19,14 +19,14 @@ class Accounts {
   /// POST /v3/auth/tokens and /v3.0/OS-CREDENTIAL/securitytokens.
   [[nodiscard]] ServerResponse handle_iam(const ServerRequest& request);
 
-  /// Nothing when the request may pass, else the service's refusal.
+  /// The service's refusal; nothing when the request may pass.
   [[nodiscard]] std::optional<ServerResponse> refuse_obs(const ServerRequest& request,
                                                          const std::string& bucket,
                                                          const std::string& key);
   [[nodiscard]] std::optional<ServerResponse> refuse_modelarts(const ServerRequest& request,
                                                                const std::string& project);
 
-  /// Every token and temporary key given out so far is no longer valid.
+  /// Ends the validity of every token and temporary key issued so far.
   void expire_all();
   /// The emulated service's clock, ns since the epoch.
   [[nodiscard]] std::int64_t clock() const;

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "emulator/modelarts.h"
+#include "emulator/modelarts_service.h"
 #include "http/date.h"
 
 namespace assay::emulator {
@@ -61,12 +61,12 @@ ServerResponse Emulator::planned_failure(const Fault& fault, Service service) co
     response.body = "<html><body>Please log in to the network</body></html>";
     return response;
   }
-  const std::string words = "a planned failure";
+  const std::string message = "a planned failure";
   response =
       service == Service::obs
-          ? obs_error(fault.status, fault.code.empty() ? "ServiceUnavailable" : fault.code, words)
+          ? obs_error(fault.status, fault.code.empty() ? "ServiceUnavailable" : fault.code, message)
           : modelarts_error(fault.status, fault.code.empty() ? "ModelArts.0010" : fault.code,
-                            words);
+                            message);
   if (fault.retry_after)
     response.headers.emplace_back("Retry-After", fmt::format("{}", *fault.retry_after));
   return response;

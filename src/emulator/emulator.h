@@ -6,11 +6,11 @@
 #include <string>
 
 #include "emulator/accounts.h"
+#include "emulator/emulator_settings.h"
 #include "emulator/faults.h"
-#include "emulator/http_server.h"
 #include "emulator/job_faults.h"
 #include "emulator/obs_store.h"
-#include "emulator/settings.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 

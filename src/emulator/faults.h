@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/json.h"
-#include "emulator/http_server.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 
-/// What goes wrong, with which requests, and how often.
+/// What goes wrong, for which requests, and how often.
 struct Fault {
   enum class Kind {
     status,        ///< answered with `status`, not carried out
@@ -36,7 +36,7 @@ struct Fault {
   int count = 1;  ///< matching requests that fail then; -1 = all
 };
 
-/// Throws Error of kind config for what is no fault.
+/// Throws Error of kind config for JSON that is not a fault.
 [[nodiscard]] Fault fault_from_json(const Json& json);
 
 /// Thread-safe.
@@ -44,7 +44,7 @@ class Faults {
  public:
   void add(Fault fault);
   void clear();
-  /// The drop_request that a request with a spooled body meets when its head is there; uses it up.
+  /// The drop_request that a request with a spooled body meets once its head was read; uses it up.
   [[nodiscard]] std::optional<Fault> meet_at_head(const ServerRequest& request);
   /// The fault that the whole request meets, if any; uses it up.
   [[nodiscard]] std::optional<Fault> meet(const ServerRequest& request);

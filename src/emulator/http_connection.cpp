@@ -10,7 +10,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#include "cloud/digest.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -21,8 +21,8 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr std::size_t kMostHead = 64 << 10;
-constexpr std::size_t kMostBody = 16 << 20;
+constexpr std::size_t kMaxHead = 64 << 10;
+constexpr std::size_t kMaxBody = 16 << 20;
 constexpr std::size_t kPiece = 256 << 10;
 
 /// Ends the connection without a word.
@@ -68,7 +68,7 @@ std::string_view reason(int status) {
   }
 }
 
-/// False when the text is no HTTP/1.1 head.
+/// False when the text is not an HTTP/1.1 head.
 bool parse_head(std::string_view text, ServerRequest& request) {
   const std::size_t end = text.find("\r\n");
   const std::string_view line = text.substr(0, end);
@@ -131,7 +131,7 @@ class Connection {
  private:
   asio::awaitable<bool> read_head(ServerRequest& request) {
     const std::size_t size = co_await asio::async_read_until(
-        socket_, asio::dynamic_buffer(buffer_, kMostHead), "\r\n\r\n", asio::use_awaitable);
+        socket_, asio::dynamic_buffer(buffer_, kMaxHead), "\r\n\r\n", asio::use_awaitable);
     const bool good = parse_head(std::string_view(buffer_).substr(0, size), request);
     buffer_.erase(0, size);
     if (!good) {
@@ -180,7 +180,7 @@ class Connection {
     if (intake.spool.empty()) {
       co_await for_each_piece(request, [&](std::string_view piece) {
         watch(piece);
-        if (request.body.size() + piece.size() > kMostBody) throw Hangup();
+        if (request.body.size() + piece.size() > kMaxBody) throw Hangup();
         request.body += piece;
       });
       co_return;
@@ -190,7 +190,7 @@ class Connection {
         ::open(request.body_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file)
       throw system_error(ErrorKind::environment, "cannot write", request.body_file.string(), errno);
-    cloud::Digest md5(cloud::Hash::md5);
+    Digest md5(Hash::md5);
     try {
       co_await for_each_piece(request, [&](std::string_view piece) {
         watch(piece);

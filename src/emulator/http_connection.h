@@ -2,7 +2,7 @@
 
 #include <asio.hpp>
 
-#include "emulator/http_server.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 

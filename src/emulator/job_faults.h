@@ -18,16 +18,16 @@ struct JobFault {
     hang,         ///< all processes are suspended; the job runs on
     preempt,      ///< taken away: Abnormal
     reschedule,   ///< taken away, pending again, started again from its beginning
-    kill,         ///< stopped by another, as from the console
+    kill,         ///< stopped by somebody else, as from the console
   };
   Kind kind = Kind::fail;
   std::string job;      ///< a part of its name; empty: any
-  Nanoseconds after{};  ///< that it ran
+  Nanoseconds after{};  ///< the time it has run by then
   int task = 0;         ///< the instance that fails
   int count = 1;        ///< jobs that meet it
 };
 
-/// Throws Error of kind config for what is no fault.
+/// Throws Error of kind config for JSON that is not a fault.
 [[nodiscard]] JobFault job_fault_from_json(const Json& json);
 
 /// Thread-safe.

@@ -8,7 +8,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "emulator/modelarts.h"
+#include "emulator/modelarts_service.h"
 
 namespace assay::emulator {
 

@@ -18,7 +18,7 @@ class JobInstance {
   /// `root` is the job's folder; instance `index` has a folder of its own there.
   JobInstance(const JobToRun& job, int index, const std::filesystem::path& root);
 
-  /// Downloads code and inputs from the store; throws Error that names what is not there.
+  /// Downloads code and inputs from the store; throws an Error that names what is missing.
   void prepare(ObsStore& store);
   /// Uploads what is new in the outputs, and the log when it grew.
   void upload(ObsStore& store);

@@ -10,7 +10,7 @@
 
 namespace assay::emulator {
 
-/// How far a job is, as its runner sees it. `lost` is taken away from outside (pre-empted).
+/// The state of a job, as its runner sees it. A `lost` job was taken away (preempted).
 enum class JobStage { pending, running, stopping, completed, failed, stopped, lost };
 
 /// How the processes of one instance ended.
@@ -50,7 +50,7 @@ struct JobToRun {
   Nanoseconds time_limit{};         ///< the job's own; 0 = none
 };
 
-/// What really runs a job. Calls come from several threads.
+/// Runs jobs. Called from several threads.
 class JobRunner {
  public:
   virtual ~JobRunner() = default;
@@ -58,7 +58,7 @@ class JobRunner {
   [[nodiscard]] virtual JobProgress progress(const std::string& id) = 0;
   /// Ends a job that has not ended; the stage is `stopping` or `stopped` afterwards.
   virtual void stop(const std::string& id) = 0;
-  /// All that the task has written so far.
+  /// Everything that the task has written so far.
   [[nodiscard]] virtual std::string log(const std::string& id, int task) = 0;
 };
 

@@ -6,7 +6,7 @@
 #include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "emulator/modelarts.h"
+#include "emulator/modelarts_service.h"
 
 namespace assay::emulator {
 
@@ -156,7 +156,7 @@ JobToRun ModelArtsService::to_run(const OldJob& job, const OldVersion& version) 
 ServerResponse ModelArtsService::create_old(const ServerRequest& request) {
   const Json body = parse_json_or_null(request.body);
   if (!body.is_object() || !body.contains("config"))
-    return failed(400, "ModelArts.0105", "the body is no valid JSON of a job");
+    return failed(400, "ModelArts.0105", "the body is not valid JSON of a job");
   const std::string name = text_at(body, "job_name");
   for (const auto& job : old_jobs_)
     if (job.name == name) return failed(400, "ModelArts.0103", "The job name exists.");

@@ -7,7 +7,7 @@
 #include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "emulator/modelarts.h"
+#include "emulator/modelarts_service.h"
 #include "emulator/process_runner.h"
 #include "emulator/timed_runner.h"
 
@@ -170,7 +170,7 @@ std::optional<ServerResponse> ModelArtsService::refuse_creation(const Json& body
 ServerResponse ModelArtsService::create(const ServerRequest& request) {
   Json body = parse_json_or_null(request.body);
   if (!body.is_object() || body.value("kind", "") != "job")
-    return modelarts_error(400, "ModelArts.2787", "The body is no valid JSON of a job.");
+    return modelarts_error(400, "ModelArts.2787", "The body is not valid JSON of a job.");
   try {
     if (auto refusal = refuse_creation(body)) return *refusal;
     Job job{make_uuid(), text_at_path(body, "metadata/name"), accounts_.clock() / 1'000'000,
@@ -252,7 +252,7 @@ Json ModelArtsService::describe(const Job& job) {
 
 ServerResponse ModelArtsService::search(const ServerRequest& request) {
   const Json body = parse_json_or_null(request.body);
-  if (!body.is_object()) return modelarts_error(400, "ModelArts.2787", "The body is no JSON.");
+  if (!body.is_object()) return modelarts_error(400, "ModelArts.2787", "The body is not JSON.");
   const int offset = body.value("offset", 0);
   const int limit = body.value("limit", 10);
   if (limit < 1 || limit > 50)
@@ -353,9 +353,9 @@ ServerResponse ModelArtsService::task_operation(const ServerRequest& request, co
                               {{"metric", "npuUtil"}, {"value", {97.25, -1}}}}}});
   const std::string content = runner_->log(job.id, index);
   if (path[5] == "preview") {
-    constexpr std::size_t most = 5 << 20;
+    constexpr std::size_t kMaxPreview = 5 << 20;
     const std::string tail =
-        content.size() > most ? content.substr(content.size() - most) : content;
+        content.size() > kMaxPreview ? content.substr(content.size() - kMaxPreview) : content;
     return json_reply(
         200, {{"content", tail}, {"current_size", tail.size()}, {"full_size", content.size()}});
   }

@@ -5,27 +5,20 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
+#include "core/digest.h"
 #include "core/files.h"
 #include "core/time.h"
 #include "emulator/accounts.h"
-#include "emulator/xml_text.h"
+#include "emulator/xml_reply.h"
 
 namespace assay::emulator {
 
 namespace {
 
-int number(const std::optional<std::string>& text, int otherwise) {
-  int value = otherwise;
+int number(const std::optional<std::string>& text, int fallback) {
+  int value = fallback;
   if (text) std::from_chars(text->data(), text->data() + text->size(), value);
   return value;
-}
-
-ServerResponse xml_reply(const std::string& body) {
-  ServerResponse response;
-  response.headers.emplace_back("Content-Type", "application/xml");
-  response.body = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n" + body;
-  return response;
 }
 
 std::map<std::string, std::string> metadata_of(const ServerRequest& request) {
@@ -41,14 +34,14 @@ struct Range {
   std::uint64_t last = 0;
 };
 
-/// Of "bytes=…"; nothing when it cannot be satisfied.
+/// The range of "bytes=…"; nothing when it cannot be satisfied.
 std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   text.remove_prefix(std::min<std::size_t>(6, text.size()));
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos || size == 0) return std::nullopt;
-  const auto value = [](std::string_view digits, std::uint64_t otherwise) {
-    std::from_chars(digits.data(), digits.data() + digits.size(), otherwise);
-    return otherwise;
+  const auto value = [](std::string_view digits, std::uint64_t fallback) {
+    std::from_chars(digits.data(), digits.data() + digits.size(), fallback);
+    return fallback;
   };
   if (dash == 0) {
     const std::uint64_t tail = std::min(value(text.substr(1), 0), size);
@@ -61,23 +54,16 @@ std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   return range;
 }
 
-/// The parts that a CompleteMultipartUpload names, in its order; tags without quotes.
+/// The parts that a CompleteMultipartUpload names, in its order; tags without quotes. None when the
+/// body is not one.
 std::vector<std::pair<int, std::string>> named_parts(const std::string& body) {
   std::vector<std::pair<int, std::string>> parts;
-  const auto between = [&](std::string_view tag, std::size_t from) -> std::string {
-    const std::string open = fmt::format("<{}>", tag);
-    const std::size_t at = body.find(open, from);
-    const std::size_t end = body.find(fmt::format("</{}>", tag), from);
-    if (at == std::string::npos || end == std::string::npos || end < at) return {};
-    return body.substr(at + open.size(), end - at - open.size());
-  };
-  for (std::size_t at = body.find("<Part>"); at != std::string::npos;
-       at = body.find("<Part>", at + 1)) {
-    std::string tag = between("ETag", at);
-    for (const std::string quote : {"&quot;", "\""})
-      for (std::size_t q = tag.find(quote); q != std::string::npos; q = tag.find(quote))
-        tag.erase(q, quote.size());
-    parts.emplace_back(number(between("PartNumber", at), 0), tag);
+  pugi::xml_document document;
+  if (!document.load_buffer(body.data(), body.size())) return parts;
+  for (const pugi::xml_node part : document.child("CompleteMultipartUpload").children("Part")) {
+    std::string tag = part.child_value("ETag");
+    std::erase(tag, '"');
+    parts.emplace_back(part.child("PartNumber").text().as_int(), std::move(tag));
   }
   return parts;
 }
@@ -124,11 +110,7 @@ void ObsStore::put_text(const std::string& bucket, const std::string& key,
   write_file_atomic(segment.file, content, false);
   Object& object = buckets_[bucket][key];
   forget(object.segments);
-  object = {{segment},
-            content.size(),
-            cloud::to_hex(cloud::digest(cloud::Hash::md5, content)),
-            wall_now_ns(),
-            {}};
+  object = {{segment}, content.size(), to_hex(digest(Hash::md5, content)), wall_now_ns(), {}};
 }
 
 ServerResponse ObsStore::handle(ServerRequest& request, const std::string& bucket,
@@ -191,9 +173,9 @@ ServerResponse ObsStore::list(const ServerRequest& request, const std::string& b
   const int most = std::clamp(number(request.parameter("max-keys"), 1000), 1, 1000);
   const bool encoded = request.parameter("encoding-type") == "url";
   const auto text = [&](const std::string& key) {
-    return xml_escape(encoded ? http::percent_encode(key, true) : key);
+    return encoded ? http::percent_encode(key, true) : key;
   };
-  std::string contents;
+  pugi::xml_document contents;
   std::string last;
   std::vector<std::string> groups;
   int count = 0;
@@ -217,20 +199,27 @@ ServerResponse ObsStore::list(const ServerRequest& request, const std::string& b
       groups.push_back(group);
       continue;
     }
-    contents += fmt::format(
-        "<Contents><Key>{}</Key><LastModified>{}</LastModified><ETag>\"{}\"</ETag><Size>{}</Size>"
-        "<Owner><ID>emulated</ID></Owner><StorageClass>STANDARD</StorageClass></Contents>",
-        text(key), iso_utc(at->second.modified_ns, true), at->second.etag, at->second.size);
+    pugi::xml_node item = contents.append_child("Contents");
+    add_text(item, "Key", text(key));
+    add_text(item, "LastModified", iso_utc(at->second.modified_ns, true));
+    add_text(item, "ETag", '"' + at->second.etag + '"');
+    add_text(item, "Size", std::to_string(at->second.size));
+    add_text(item.append_child("Owner"), "ID", "emulated");
+    add_text(item, "StorageClass", "STANDARD");
   }
+  pugi::xml_document document;
+  pugi::xml_node result = document.append_child("ListBucketResult");
+  result.append_attribute("xmlns") = "http://obs.emulated.myhuaweicloud.com/doc/2015-06-30/";
+  add_text(result, "Name", bucket);
+  add_text(result, "Prefix", text(prefix));
+  add_text(result, "Marker", text(marker));
+  if (truncated) add_text(result, "NextMarker", text(last));
+  add_text(result, "MaxKeys", std::to_string(most));
+  add_text(result, "IsTruncated", truncated ? "true" : "false");
+  for (const pugi::xml_node item : contents) result.append_copy(item);
   for (const auto& group : groups)
-    contents += fmt::format("<CommonPrefixes><Prefix>{}</Prefix></CommonPrefixes>", text(group));
-  return xml_reply(fmt::format(
-      "<ListBucketResult xmlns=\"http://obs.emulated.myhuaweicloud.com/doc/2015-06-30/\"><Name>{}"
-      "</Name><Prefix>{}</Prefix><Marker>{}</Marker>{}<MaxKeys>{}</MaxKeys><IsTruncated>{}"
-      "</IsTruncated>{}</ListBucketResult>",
-      bucket, text(prefix), text(marker),
-      truncated ? fmt::format("<NextMarker>{}</NextMarker>", text(last)) : "", most, truncated,
-      contents));
+    add_text(result.append_child("CommonPrefixes"), "Prefix", text(group));
+  return xml_reply(document);
 }
 
 ServerResponse ObsStore::get(const ServerRequest& request, const Object& object) const {
@@ -275,11 +264,11 @@ ServerResponse ObsStore::put(ServerRequest& request, Objects& objects, const std
   if (request.header("content-length").empty())
     return obs_error(411, "MissingContentLength", "You must provide the Content-Length header.");
   const std::string md5 = request.header("content-md5");
-  if (!md5.empty() && md5 != cloud::to_base64(request.body_md5))
+  if (!md5.empty() && md5 != to_base64(request.body_md5))
     return obs_error(400, "BadDigest", "The Content-MD5 you specified did not match.");
   Object& object = objects[key];
   forget(object.segments);
-  const std::string etag = cloud::to_hex(request.body_md5);
+  const std::string etag = to_hex(request.body_md5);
   object = {{keep(request)}, request.body_size, etag, wall_now_ns(), metadata_of(request)};
   ServerResponse response;
   response.headers.emplace_back("ETag", "\"" + etag + "\"");
@@ -290,10 +279,12 @@ ServerResponse ObsStore::begin_upload(const ServerRequest& request, const std::s
                                       const std::string& key) {
   const std::string id = fmt::format("upload{:08}", ++next_upload_);
   uploads_[id] = {bucket, key, metadata_of(request), {}};
-  return xml_reply(
-      fmt::format("<InitiateMultipartUploadResult><Bucket>{}</Bucket><Key>{}</Key><UploadId>{}"
-                  "</UploadId></InitiateMultipartUploadResult>",
-                  bucket, xml_escape(key), id));
+  pugi::xml_document document;
+  pugi::xml_node result = document.append_child("InitiateMultipartUploadResult");
+  add_text(result, "Bucket", bucket);
+  add_text(result, "Key", key);
+  add_text(result, "UploadId", id);
+  return xml_reply(document);
 }
 
 ServerResponse ObsStore::upload_operation(ServerRequest& request, Objects& objects,
@@ -311,15 +302,17 @@ ServerResponse ObsStore::upload_operation(ServerRequest& request, Objects& objec
     response.status = 204;
     return response;
   }
-  std::string parts;
-  for (const auto& [part_number, part] : found->second.parts)
-    parts +=
-        fmt::format("<Part><PartNumber>{}</PartNumber><ETag>\"{}\"</ETag><Size>{}</Size></Part>",
-                    part_number, cloud::to_hex(part.md5), part.segment.size);
-  return xml_reply(
-      fmt::format("<ListPartsResult><UploadId>{}</UploadId><IsTruncated>false</IsTruncated>{}</"
-                  "ListPartsResult>",
-                  id, parts));
+  pugi::xml_document document;
+  pugi::xml_node result = document.append_child("ListPartsResult");
+  add_text(result, "UploadId", id);
+  add_text(result, "IsTruncated", "false");
+  for (const auto& [part_number, part] : found->second.parts) {
+    pugi::xml_node item = result.append_child("Part");
+    add_text(item, "PartNumber", std::to_string(part_number));
+    add_text(item, "ETag", '"' + to_hex(part.md5) + '"');
+    add_text(item, "Size", std::to_string(part.segment.size));
+  }
+  return xml_reply(document);
 }
 
 ServerResponse ObsStore::put_part(ServerRequest& request, Upload& upload) {
@@ -330,7 +323,7 @@ ServerResponse ObsStore::put_part(ServerRequest& request, Upload& upload) {
   if (part.segment.size > 0) forget({part.segment});
   part = {keep(request), request.body_md5};
   ServerResponse response;
-  response.headers.emplace_back("ETag", "\"" + cloud::to_hex(part.md5) + "\"");
+  response.headers.emplace_back("ETag", "\"" + to_hex(part.md5) + "\"");
   return response;
 }
 
@@ -344,7 +337,7 @@ ServerResponse ObsStore::complete(const ServerRequest& request, Objects& objects
   std::string tags;
   for (std::size_t i = 0; i < named.size(); ++i) {
     const auto part = upload.parts.find(named[i].first);
-    if (part == upload.parts.end() || cloud::to_hex(part->second.md5) != named[i].second)
+    if (part == upload.parts.end() || to_hex(part->second.md5) != named[i].second)
       return obs_error(400, "InvalidPart", "One or more of the specified parts was not found.");
     if (i > 0 && named[i].first <= named[i - 1].first)
       return obs_error(400, "InvalidPartOrder", "The list of parts was not in ascending order.");
@@ -354,19 +347,20 @@ ServerResponse ObsStore::complete(const ServerRequest& request, Objects& objects
     object.size += part->second.segment.size;
     tags += part->second.md5;
   }
-  object.etag =
-      fmt::format("{}-{}", cloud::to_hex(cloud::digest(cloud::Hash::md5, tags)), named.size());
+  object.etag = fmt::format("{}-{}", to_hex(digest(Hash::md5, tags)), named.size());
   object.modified_ns = wall_now_ns();
   object.metadata = upload.metadata;
   Object& place = objects[upload.key];
   forget(place.segments);
   place = object;
-  const std::string reply = fmt::format(
-      "<CompleteMultipartUploadResult><Location>/{}/{}</Location><Bucket>{}</Bucket><Key>{}</Key>"
-      "<ETag>\"{}\"</ETag></CompleteMultipartUploadResult>",
-      upload.bucket, xml_escape(upload.key), upload.bucket, xml_escape(upload.key), object.etag);
+  pugi::xml_document document;
+  pugi::xml_node result = document.append_child("CompleteMultipartUploadResult");
+  add_text(result, "Location", fmt::format("/{}/{}", upload.bucket, upload.key));
+  add_text(result, "Bucket", upload.bucket);
+  add_text(result, "Key", upload.key);
+  add_text(result, "ETag", '"' + object.etag + '"');
   uploads_.erase(id);
-  return xml_reply(reply);
+  return xml_reply(document);
 }
 
 }  // namespace assay::emulator

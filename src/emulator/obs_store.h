@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "emulator/http_server.h"
-#include "emulator/settings.h"
+#include "emulator/emulator_settings.h"
+#include "emulator/streaming_server.h"
 
 namespace assay::emulator {
 
@@ -18,10 +18,10 @@ class ObsStore {
  public:
   explicit ObsStore(const Settings& settings);
 
-  /// Where bodies are to be spooled: the same file system as the objects.
+  /// The folder for spooled bodies, on the same file system as the objects.
   [[nodiscard]] const std::filesystem::path& spool() const { return spool_; }
 
-  /// A request that was authorized. `key` is empty for a bucket's own operations.
+  /// Answers an authorized request. `key` is empty for operations on the bucket itself.
   [[nodiscard]] ServerResponse handle(ServerRequest& request, const std::string& bucket,
                                       const std::string& key);
 
@@ -29,11 +29,11 @@ class ObsStore {
   /// Whether any object's key starts with `prefix`.
   [[nodiscard]] bool has_prefix(const std::string& bucket, const std::string& prefix);
   void put_text(const std::string& bucket, const std::string& key, const std::string& content);
-  /// A copy of `file` as it is now becomes the object. False when it cannot be read or copied.
+  /// Stores a copy of `file` as it is now. False when it cannot be read or copied.
   bool put_file(const std::string& bucket, const std::string& key,
                 const std::filesystem::path& file);
-  /// Copies every object whose key starts with `prefix` below `folder`, and gives their number.
-  /// Keys that would lead out of it are left out. Throws Error of kind environment.
+  /// Copies every object whose key starts with `prefix` below `folder`, and returns their number.
+  /// Keys that would lead out of the folder are skipped. Throws Error of kind environment.
   std::size_t fetch(const std::string& bucket, const std::string& prefix,
                     const std::filesystem::path& folder);
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cloud/digest.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/time.h"
@@ -24,7 +24,7 @@ bool ObsStore::put_file(const std::string& bucket, const std::string& key,
   std::error_code ec;
   if (!std::filesystem::copy_file(file, segment.file, ec)) return false;
   std::ifstream copy(segment.file, std::ios::binary);
-  cloud::Digest md5(cloud::Hash::md5);
+  Digest md5(Hash::md5);
   std::vector<char> buffer(256 << 10);
   while (copy.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
          copy.gcount() > 0) {
@@ -32,7 +32,7 @@ bool ObsStore::put_file(const std::string& bucket, const std::string& key,
     md5.update({buffer.data(), count});
     segment.size += count;
   }
-  const std::string etag = cloud::to_hex(md5.finish());
+  const std::string etag = to_hex(md5.finish());
   const std::lock_guard lock(mutex_);
   Object& object = buckets_[bucket][key];
   forget(object.segments);

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/process.h"
+#include "emulator/emulator_settings.h"
 #include "emulator/job_faults.h"
 #include "emulator/job_instance.h"
 #include "emulator/job_runner.h"
 #include "emulator/obs_store.h"
-#include "emulator/settings.h"
 
 namespace assay::emulator {
 

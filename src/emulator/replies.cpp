@@ -1,39 +1,39 @@
-#include <fmt/format.h>
+#include <sstream>
 
 #include "emulator/accounts.h"
-#include "emulator/xml_text.h"
+#include "emulator/xml_reply.h"
 
 namespace assay::emulator {
 
-std::string xml_escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("&#{};", static_cast<int>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
+void add_text(pugi::xml_node to, const char* name, const std::string& text) {
+  to.append_child(name).text().set(text.c_str());
+}
+
+ServerResponse xml_reply(const pugi::xml_document& document, int status) {
+  std::ostringstream text;
+  text << "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
+  document.save(text, "",
+                pugi::format_raw | pugi::format_no_declaration | pugi::format_no_empty_element_tags,
+                pugi::encoding_utf8);
+  ServerResponse response;
+  response.status = status;
+  response.headers.emplace_back("Content-Type", "application/xml");
+  response.body = std::move(text).str();
+  return response;
 }
 
 ServerResponse obs_error(int status, const std::string& code, const std::string& message,
                          const std::string& resource) {
-  ServerResponse response;
-  response.status = status;
-  response.headers.emplace_back("Content-Type", "application/xml");
-  response.headers.emplace_back("x-obs-request-id", "0000018F00000000EMULATED00000000");
-  response.body = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<Error><Code>{}</Code>"
-      "<Message>{}</Message><Resource>{}</Resource><RequestId>0000018F00000000EMULATED00000000"
-      "</RequestId><HostId>emulator</HostId></Error>",
-      xml_escape(code), xml_escape(message), xml_escape(resource));
+  static const std::string kRequest = "0000018F00000000EMULATED00000000";
+  pugi::xml_document document;
+  pugi::xml_node error = document.append_child("Error");
+  add_text(error, "Code", code);
+  add_text(error, "Message", message);
+  add_text(error, "Resource", resource);
+  add_text(error, "RequestId", kRequest);
+  add_text(error, "HostId", "emulator");
+  ServerResponse response = xml_reply(document, status);
+  response.headers.emplace_back("x-obs-request-id", kRequest);
   return response;
 }
 

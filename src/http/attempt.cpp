@@ -127,7 +127,7 @@ std::size_t read_reply(char* data, std::size_t size, std::size_t count, void* us
     if (running.exchange.receive && response.ok()) {
       running.exchange.receive(response, piece);
     } else {
-      if (response.body.size() + piece.size() > running.options.most_body)
+      if (response.body.size() + piece.size() > running.options.max_body)
         throw Error(ErrorKind::environment, "the reply is too large to keep in memory",
                     running.request.host());
       response.body += piece;
@@ -194,11 +194,11 @@ void set_up_body(CURL* curl, Running& running, HeaderList& headers) {
 }
 
 void set_up(CURL* curl, Running& running, HeaderList& headers,
-            std::array<char, CURL_ERROR_SIZE>& words) {
+            std::array<char, CURL_ERROR_SIZE>& message) {
   const ClientOptions& options = running.options;
   curl_easy_reset(curl);  // keeps connections
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words.data());
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, message.data());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
@@ -237,9 +237,9 @@ Outcome attempt(CURL* handle, const ClientOptions& options, const Request& reque
                 const Exchange& exchange) {
   Running running{options, request, exchange, {}, {}, 0, 0};
   HeaderList headers;
-  std::array<char, CURL_ERROR_SIZE> words{};
+  std::array<char, CURL_ERROR_SIZE> message{};
   try {
-    set_up(handle, running, headers, words);
+    set_up(handle, running, headers, message);
   } catch (...) {
     running.fail();
     return std::move(running.outcome);
@@ -255,7 +255,7 @@ Outcome attempt(CURL* handle, const ClientOptions& options, const Request& reque
   curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &sent_bytes);
   outcome.was_sent = outcome.was_sent || request_bytes > 0 || sent_bytes > 0;
   if (outcome.code != CURLE_OK)
-    outcome.cause = words[0] != '\0' ? words.data() : curl_easy_strerror(outcome.code);
+    outcome.cause = message[0] != '\0' ? message.data() : curl_easy_strerror(outcome.code);
   if (const auto date = parse_http_date(outcome.response.header("date")))
     outcome.response.clock_offset = Nanoseconds(*date - wall_now_ns());
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, nullptr);

@@ -14,9 +14,10 @@ using EasyHandle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 /// How one attempt went.
 struct Outcome {
   CURLcode code = CURLE_OK;
-  std::string cause;      ///< libcurl's words, when code is not CURLE_OK
+  std::string cause;      ///< libcurl's message, when code is not CURLE_OK
   bool was_sent = false;  ///< something of the request may have reached the server
-  bool resumable = true;  ///< false: this side failed (file, receiver), trying again is no use
+  bool resumable =
+      true;  ///< false when this side failed (file, receiver): another try is pointless
   std::exception_ptr thrown;
   Response response;
 };

@@ -104,7 +104,7 @@ struct Client::State {
       }
     }
     EasyHandle handle(curl_easy_init(), &curl_easy_cleanup);
-    if (!handle) throw Error(ErrorKind::environment, "cannot initialise libcurl");
+    if (!handle) throw Error(ErrorKind::environment, "cannot initialize libcurl");
     return handle;
   }
   void give_back(EasyHandle handle) {
@@ -120,7 +120,7 @@ struct Client::State {
 Client::Client(ClientOptions options) : state_(std::make_unique<State>(std::move(options))) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  // A proxy's user and password would be in libcurl's words.
+  // A proxy's user and password would be in libcurl's messages.
   const std::string& proxy = state_->options.proxy;
   if (const std::size_t at = proxy.rfind('@'); at != std::string::npos) {
     const std::size_t mark = proxy.find("://");
@@ -182,7 +182,7 @@ Response Client::send(const Request& request, const Exchange& exchange) {
           response.status == 429 || (response.status == 503 && after.has_value());
       const bool again = passing(response.status) && (request.may_repeat() || had_no_effect);
       if (!again || last ||
-          after.value_or(Nanoseconds(0)) > state_->options.retry.longest_retry_after) {
+          after.value_or(Nanoseconds(0)) > state_->options.retry.max_retry_after) {
         state_->give_back(std::move(handle));
         return std::move(response);
       }

@@ -34,9 +34,9 @@ struct Request {
   Query query;
   Headers headers;
   std::variant<std::string, FileSlice> body;
-  /// Whether sending it twice does no harm. Unset: true for all but POST and PATCH. A request that
-  /// may not be repeated is tried again only when it certainly had no effect: no connection, 429,
-  /// or 503 with Retry-After.
+  /// Whether sending it twice does no harm. When unset, true for all but POST and PATCH. A request
+  /// that may not be repeated is tried again only when it certainly had no effect: no connection,
+  /// 429, or 503 with Retry-After.
   std::optional<bool> repeatable;
 
   [[nodiscard]] std::string host() const;  ///< as the Host header has it
@@ -55,23 +55,25 @@ struct Response {
   [[nodiscard]] std::string header(std::string_view lower_name) const;  ///< or ""
 };
 
-/// Adds to a copy of the request what every attempt needs afresh: dates, tokens, signatures.
+/// Adds what every attempt needs anew to a copy of the request: dates, tokens, signatures.
 class Authorizer {
  public:
   virtual ~Authorizer() = default;
   virtual void authorize(Request& request) = 0;
-  /// The service refused the request. True when authorize() would now do better: it is then sent
-  /// once more, whatever its method, as a refused request had no effect.
+  /// Called when the service refused the request. Returns whether authorize() would do better now:
+  /// the request is then sent once more, whatever its method, because a refused request had no
+  /// effect.
   [[nodiscard]] virtual bool renew(const Response& /*refusal*/) { return false; }
 };
 
-/// What happens around one request; all optional.
+/// Callbacks and control for one request; all optional.
 struct Exchange {
   Authorizer* authorizer = nullptr;
   std::stop_token stop;  ///< ends the request within a second, with an Error
-  /// Before every attempt, before it is authorized; may change the request (a Range to resume at).
+  /// Called before every attempt, before it is authorized; may change the request (a Range to
+  /// resume at).
   std::function<void(Request&)> before_attempt;
-  /// Every piece of the body as it is sent.
+  /// Called for every piece of the body as it is sent.
   std::function<void(std::string_view)> on_sent;
   /// Takes the body of a 2xx reply, piece by piece, instead of Response::body; may throw Error.
   std::function<void(const Response& head, std::string_view piece)> receive;
@@ -81,9 +83,9 @@ struct ClientOptions {
   Nanoseconds connect_timeout = std::chrono::seconds(10);
   Nanoseconds stall_timeout = std::chrono::seconds(60);  ///< no byte either way; whole seconds
   RetryPolicy retry;
-  std::string proxy;                 ///< empty: http_proxy and its like of the environment
-  std::filesystem::path ca_file;     ///< empty: the system's
-  std::size_t most_body = 64 << 20;  ///< bytes of a reply that is kept in memory
+  std::string proxy;                ///< empty: http_proxy and its like of the environment
+  std::filesystem::path ca_file;    ///< empty: the system's
+  std::size_t max_body = 64 << 20;  ///< bytes of a reply that is kept in memory
 };
 
 /// HTTP/1.1 over libcurl. Keeps connections open and reuses them; certificates and host names are
@@ -96,12 +98,14 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client();
 
-  /// The reply, whatever its status, after the retries that are allowed. Throws Error of kind
-  /// environment when there is none: the host, the cause, how often and how long it was tried.
+  /// Returns the reply, whatever its status, after the allowed retries. Throws Error of kind
+  /// environment when there is none; it names the host, the cause, and how often and how long it
+  /// was tried.
   [[nodiscard]] Response send(const Request& request, const Exchange& exchange = {});
 
-  /// Also for what other layers write: `text` with every hidden secret replaced by "***".
+  /// Hides `secret` in every Error from now on.
   void hide(const std::string& secret);
+  /// `text` with every hidden secret replaced by "***", for what other layers write.
   [[nodiscard]] std::string redact(std::string text) const;
 
   [[nodiscard]] const ClientOptions& options() const noexcept;

@@ -13,7 +13,7 @@ namespace assay::http {
 Nanoseconds jittered_pause(const RetryPolicy& policy, int failures, std::mt19937_64& random) {
   const int doublings = std::clamp(failures - 1, 0, 30);
   const double bound = std::min(seconds(policy.first_pause) * static_cast<double>(1U << doublings),
-                                seconds(policy.longest_pause));
+                                seconds(policy.max_pause));
   return from_seconds(std::uniform_real_distribution<double>(0.0, std::max(bound, 0.0))(random));
 }
 

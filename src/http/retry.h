@@ -10,15 +10,15 @@
 
 namespace assay::http {
 
-/// How often and how patiently a request is tried again.
+/// How often a request is tried again, and how long to wait in between.
 struct RetryPolicy {
-  int attempts = 6;  ///< in all; 1 = never again
+  int attempts = 6;  ///< in all; 1 means no second try
   Nanoseconds first_pause = std::chrono::milliseconds(200);
-  Nanoseconds longest_pause = std::chrono::seconds(20);
-  Nanoseconds longest_retry_after = std::chrono::minutes(2);  ///< a longer one ends the tries
+  Nanoseconds max_pause = std::chrono::seconds(20);
+  Nanoseconds max_retry_after = std::chrono::minutes(2);  ///< a longer Retry-After ends the tries
 };
 
-/// Full jitter: uniform between 0 and `first_pause` · 2^(failures-1), at most `longest_pause`.
+/// Full jitter: uniform between 0 and `first_pause` · 2^(failures-1), at most `max_pause`.
 /// `failures` counts from 1.
 [[nodiscard]] Nanoseconds jittered_pause(const RetryPolicy& policy, int failures,
                                          std::mt19937_64& random);

@@ -7,7 +7,7 @@
 
 namespace assay::http {
 
-/// Names and values as they mean, not as they are encoded; in the order in which they are sent.
+/// Names and values, decoded, in the order in which they are sent.
 using Query = std::vector<std::pair<std::string, std::string>>;
 
 /// RFC 3986: all but A-Z a-z 0-9 - . _ ~ becomes %XX; "/" stays when `keep_slash`.

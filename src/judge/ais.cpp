@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "aisbench/record.h"
-#include "aisbench/told.h"
+#include "aisbench/reported_results.h"
 #include "core/text.h"
 #include "judge/round_context.h"
 
@@ -18,23 +18,23 @@ struct AisValue {
   std::string how;
 };
 
-// What Assay measured; else what the workload told; else nothing.
-AisValue measured_or_told(const RoundContext& round, const std::string& metric, double scale,
-                          const std::string& key) {
+// What Assay measured; else what the workload reported; else nothing.
+AisValue measured_or_reported(const RoundContext& round, const std::string& metric, double scale,
+                              const std::string& key) {
   if (const Metric* found = round.metrics.find(metric))
     return {found->value * scale,
             "measured: " + metric + (found->note.empty() ? "" : ", " + found->note)};
-  if (const auto told = aisbench::told_number(round.evidence.ais->told, key))
-    return {told, "set_result: " + key};
+  if (const auto reported = aisbench::reported_number(round.evidence.ais->reported, key))
+    return {reported, "set_result: " + key};
   return {};
 }
 
 AisValue utilisation(const RoundContext& round) {
   if (round.metrics.find("device_util") != nullptr)
-    return measured_or_told(round, "device_util", 100, "resource_util_ratio");
-  AisValue told = measured_or_told(round, "", 1, "resource_util_ratio");
-  if (told.value) return told;
-  return measured_or_told(round, "cpu_util", 100, "resource_util_ratio");
+    return measured_or_reported(round, "device_util", 100, "resource_util_ratio");
+  AisValue reported = measured_or_reported(round, "", 1, "resource_util_ratio");
+  if (reported.value) return reported;
+  return measured_or_reported(round, "cpu_util", 100, "resource_util_ratio");
 }
 
 class Details {
@@ -65,15 +65,11 @@ class Details {
   Json& json_;
 };
 
-void add_told_metrics(RoundContext& round, const aisbench::ToldResults& results) {
-  const auto add = [&](const char* name, const char* unit, Better better, const char* what,
-                       const std::optional<double>& value) {
-    round.metrics.add(MetricInfo{name, unit, better, what}, value, "reported", "by set_result");
-  };
-  add("throughput_ratio", "samples/s", Better::higher, "as the workload told", results.throughput);
-  add("accuracy", "", Better::higher, "as the workload told", results.accuracy);
-  add("eval_loss", "", Better::lower, "as the workload told", results.loss);
-  add("perplexity", "", Better::lower, "as the workload told", results.perplexity);
+void add_reported_metrics(RoundContext& round, const aisbench::ReportedResults& results) {
+  round.metrics.add("throughput_ratio", results.throughput, "reported", "by set_result");
+  round.metrics.add("accuracy", results.accuracy, "reported", "by set_result");
+  round.metrics.add("eval_loss", results.loss, "reported", "by set_result");
+  round.metrics.add("perplexity", results.perplexity, "reported", "by set_result");
   // Of a workload without PerfLog the samples are not known, but their rate is.
   const auto power = round.metrics.get("mean_power_w");
   if (results.throughput && power && *power > 0)
@@ -81,19 +77,36 @@ void add_told_metrics(RoundContext& round, const aisbench::ToldResults& results)
                       "throughput_ratio / mean_power_w");
 }
 
+// What ais-bench says of a job in a cloud.
+AisRound job_record(const AisJobEvidence& job) {
+  AisRound out;
+  if (!job.results) return out;
+  TrainRecord record;
+  record.throughput = job.results->throughput;
+  record.accuracy = job.results->accuracy;
+  record.prepare = job.prepare;
+  record.proc = job.proc;
+  record.total = job.total;
+  record.resource_util_ratio = job.device_util_percent;
+  out.train_result_info = aisbench::train_result_info(record);
+  out.report = aisbench::report_lines(*job.results);
+  return out;
+}
+
 }  // namespace
 
 void compute_ais(RoundContext& round) {
+  if (round.evidence.ais_job) round.result.ais = job_record(*round.evidence.ais_job);
   if (!round.evidence.ais) return;
   const AisEvidence& ais = *round.evidence.ais;
-  const aisbench::ToldResults results = aisbench::results_of(ais.told);
-  add_told_metrics(round, results);
+  const aisbench::ReportedResults results = aisbench::results_of(ais.reported);
+  add_reported_metrics(round, results);
   round.fact("ais_results_missing", static_cast<double>(results.problems.size()),
              join(results.problems, "; "));
-  round.fact("ais_result_unstated", ais.told.last("result") == nullptr ? 1 : 0);
-  const std::vector<std::string> changed = aisbench::changed_values(ais.told);
+  round.fact("ais_result_unstated", ais.reported.last("result") == nullptr ? 1 : 0);
+  const std::vector<std::string> changed = aisbench::changed_values(ais.reported);
   round.fact("ais_values_changed", static_cast<double>(changed.size()), join(changed, "; "));
-  round.fact("ais_unreadable_lines", static_cast<double>(ais.told.unreadable));
+  round.fact("ais_unreadable_lines", static_cast<double>(ais.reported.unreadable));
 
   AisRound out;
   TrainRecord record;
@@ -109,13 +122,14 @@ void compute_ais(RoundContext& round) {
   details.phase("dataload", ais.dataload, ais.dataload_how);
   details.phase("proc", ais.proc, ais.proc_how);
   details.phase("total", ais.total, "the start and end of benchmark.sh");
-  details.value("average_power", measured_or_told(round, "mean_power_w", 1, "average_power"),
+  details.value("average_power", measured_or_reported(round, "mean_power_w", 1, "average_power"),
                 record.average_power);
-  details.value("max_power", measured_or_told(round, "max_power_w", 1, "max_power"),
+  details.value("max_power", measured_or_reported(round, "max_power_w", 1, "max_power"),
                 record.max_power);
-  details.value("energy_consumption", measured_or_told(round, "energy_j", 1, "energy_consumption"),
+  details.value("energy_consumption",
+                measured_or_reported(round, "energy_j", 1, "energy_consumption"),
                 record.energy_consumption);
-  details.value("efficientcy", measured_or_told(round, "samples_per_joule", 1, "efficientcy"),
+  details.value("efficientcy", measured_or_reported(round, "samples_per_joule", 1, "efficientcy"),
                 record.efficiency);
   details.value("resource_util_ratio", utilisation(round), record.resource_util_ratio);
   const std::vector<std::string> missing = details.missing();
@@ -125,7 +139,7 @@ void compute_ais(RoundContext& round) {
   out.details["complete"] = complete;
   out.details["problems"] = results.problems;
   out.details["changed_values"] = changed;
-  out.details["calls"] = ais.told.calls.size();
+  out.details["calls"] = ais.reported.calls.size();
   if (const auto idle = round.metrics.get("energy_idle_baseline_w"))
     out.details["idle_power_w"] = *idle;
   else

@@ -18,9 +18,9 @@ bool bounded(const aisbench::Phase& phase) {
 
 // The log names the stages of benchmark.sh as they begin.
 std::vector<aisbench::Stage> stages_in(const fs::path& node_dir, int rank,
-                                       const aisbench::Told& told) {
+                                       const aisbench::SetResultCalls& reported) {
   const auto offset =
-      told.calls.empty() ? std::optional<std::int64_t>() : told.calls.front().utc_offset_s;
+      reported.calls.empty() ? std::optional<std::int64_t>() : reported.calls.front().utc_offset_s;
   std::vector<aisbench::Stage> stages;
   for (const fs::path& part : store::rank_logs(node_dir, rank)) {
     std::ifstream file(part, std::ios::binary);
@@ -55,12 +55,12 @@ void find_proc(const fs::path& node_dir, const RankEvidence& rank, AisEvidence& 
   ais.proc_how = "PerfLog: TRAIN_START to TRAIN_END";
   if (bounded(ais.proc)) return;
   for (const char* name : {"proc", "train"}) {
-    ais.proc = aisbench::told_phase(ais.told, name, note);
+    ais.proc = aisbench::reported_phase(ais.reported, name, note);
     ais.proc_how = std::string("set_result: ") + name + "_start_time to " + name + "_end_time" +
                    (note.empty() ? "" : "; " + note);
     if (bounded(ais.proc)) return;
   }
-  ais.proc = training_stage(stages_in(node_dir, rank.rank, ais.told), ais.total);
+  ais.proc = training_stage(stages_in(node_dir, rank.rank, ais.reported), ais.total);
   ais.proc_how = "the log: from run_train to the next stage";
   if (bounded(ais.proc)) return;
   ais.proc = ais.total;
@@ -70,11 +70,11 @@ void find_proc(const fs::path& node_dir, const RankEvidence& rank, AisEvidence& 
 
 void find_before(AisEvidence& ais) {
   std::string note;
-  ais.dataload = aisbench::told_phase(ais.told, "dataload", note);
+  ais.dataload = aisbench::reported_phase(ais.reported, "dataload", note);
   ais.dataload_how =
       "set_result: dataload_start_time to dataload_end_time" + (note.empty() ? "" : "; " + note);
   note.clear();
-  ais.prepare = aisbench::told_phase(ais.told, "prepare", note);
+  ais.prepare = aisbench::reported_phase(ais.reported, "prepare", note);
   ais.prepare_how =
       "set_result: prepare_start_time to prepare_end_time" + (note.empty() ? "" : "; " + note);
   if (bounded(ais.prepare) || !ais.total.start_ns || !ais.proc.start_ns) return;
@@ -89,13 +89,14 @@ bool uses_set_result(const plan::CasePlan& plan) {
   return plan.env.contains(aisbench::kResultsVariable);
 }
 
-void load_told(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence) {
+void load_set_result_calls(const store::RunDir& run, const plan::CasePlan& plan,
+                           RoundEvidence& evidence) {
   if (evidence.nodes.empty() || evidence.ranks.empty()) return;
   const NodeEvidence& node = evidence.nodes.front();
   const fs::path dir = run.node_dir(plan.name, evidence.round, node.host, node.node);
   RankEvidence& rank = evidence.ranks.front();
   AisEvidence ais;
-  ais.told = aisbench::read_told(dir / aisbench::kResultsFile);
+  ais.reported = aisbench::read_set_result_calls(dir / aisbench::kResultsFile);
   if (rank.start) ais.total.start_ns = rank.start->wall_ns;
   if (rank.end) ais.total.end_ns = rank.end->wall_ns;
   find_proc(dir, rank, ais);
@@ -109,8 +110,10 @@ void load_told(const store::RunDir& run, const plan::CasePlan& plan, RoundEviden
 
 void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
                       RoundEvidence& evidence) {
-  const Json& options = run.plan().cluster.options;
-  if (options.value("results", "") != "ais-bench" || evidence.ranks.empty()) return;
+  const auto* cloud = std::get_if<plan::ModelArtsOptions>(&run.plan().cluster.options);
+  const bool from_files = cloud != nullptr && cloud->ais_results();
+  if (!from_files) evidence.ais_job.reset();
+  if (!from_files || evidence.ranks.empty()) return;
   // What a job prints of itself is not its result: the files are.
   for (std::size_t i = 0; i < plan.metrics.size(); ++i)
     if (plan.metrics[i].name == "throughput_ratio" || plan.metrics[i].name == "accuracy")
@@ -120,11 +123,12 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
       }
   if (evidence.status != RoundStatus::completed) return;
   const aisbench::Results results =
-      aisbench::read_results(run.round_dir(plan.name, evidence.round) / "results",
-                             {options.value("single_server", false), plan.nodes, plan.procs});
+      aisbench::read_results(run.round_dir(plan.name, evidence.round) / layout::kJobResults,
+                             {cloud->single_server, plan.nodes, plan.procs});
   for (const std::string& problem : results.problems)
     evidence.problems.push_back("results/" + problem);
   if (!results.complete()) return;
+  if (evidence.ais_job) evidence.ais_job->results = results;
   for (std::size_t i = 0; i < plan.metrics.size(); ++i) {
     std::vector<double>& values = evidence.ranks.front().log.outputs[i];
     if (plan.metrics[i].name == "throughput_ratio") values.push_back(results.throughput);

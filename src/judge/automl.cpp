@@ -16,9 +16,9 @@ double precision_bits(const std::string& precision) {
 }
 
 void add_series(RoundContext& round, const automl::ExperimentRecord& record) {
-  Series score{"automl_score", "regulated score", "OPS", {}};
-  Series ops{"automl_ops", "operations per second", "OPS", {}};
-  Series error{"automl_error", "error", "ratio", {}};
+  Series score = make_series("automl_score", "regulated score");
+  Series ops = make_series("automl_ops", "operations per second");
+  Series error = make_series("automl_error", "error");
   const std::size_t stride = record.points.size() / kSeriesPoints + 1;
   for (std::size_t i = 0; i < record.points.size(); i += stride) {
     const automl::ScorePoint& point = record.points[i];
@@ -34,7 +34,7 @@ void add_series(RoundContext& round, const automl::ExperimentRecord& record) {
 
 void compute_automl(RoundContext& round) {
   if (!round.evidence.automl) return;
-  const automl::ExperimentRecord& record = *round.evidence.automl;
+  const automl::ExperimentRecord& record = round.evidence.automl->record;
   const automl::ScorePoint& last = record.final;
   int ok = 0;
   int failed = 0;
@@ -74,6 +74,7 @@ void compute_automl(RoundContext& round) {
   round.fact("automl_precision_bits", precision_bits(precision), precision);
   round.fact("automl_measured", record.best ? 1 : 0);
   add_series(round, record);
+  round.result.experiment = round.evidence.automl;
 }
 
 }  // namespace assay::judge

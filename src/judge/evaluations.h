@@ -8,6 +8,8 @@
 
 namespace assay::judge {
 
+struct RoundContext;
+
 /// The evaluations of one rank inside the training, on the round's axis.
 struct EvaluationWindows {
   std::vector<Window> windows;  ///< those that say how long they took, in order, not overlapping
@@ -29,7 +31,6 @@ struct EvaluationWindows {
 [[nodiscard]] bool meets(const plan::Target& target, double value);
 
 /// Qualities, convergence and time to target; the fact `converged` when there is a target.
-struct RoundContext;
 void compute_quality(RoundContext& round);
 
 }  // namespace assay::judge

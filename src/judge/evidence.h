@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "aisbench/record.h"
-#include "aisbench/told.h"
+#include "aisbench/reported_results.h"
+#include "aisbench/results.h"
 #include "automl/score.h"
 #include "core/subprocess.h"
 #include "core/time.h"
@@ -144,9 +145,9 @@ struct GapEvidence {
   std::string reason;
 };
 
-/// What a workload of ais-bench told with set_result, and when it did what.
+/// What a workload of ais-bench reported with set_result, and when it did what.
 struct AisEvidence {
-  aisbench::Told told;
+  aisbench::SetResultCalls reported;
   aisbench::Phase prepare;
   aisbench::Phase dataload;
   aisbench::Phase proc;
@@ -154,6 +155,15 @@ struct AisEvidence {
   std::string prepare_how;  ///< where the phase comes from, for people
   std::string dataload_how;
   std::string proc_how;
+};
+
+/// A round's job in a cloud, as its service saw it, and what ais-bench's rules make of its files.
+struct AisJobEvidence {
+  aisbench::Phase prepare;  ///< the upload, until the job was created
+  aisbench::Phase proc;     ///< the job, by the service's clock
+  aisbench::Phase total;    ///< from the upload to the results
+  std::optional<double> device_util_percent;
+  std::optional<aisbench::Results> results{};  ///< only when they are complete
 };
 
 /// Everything that is known about one round, as plain data.
@@ -169,9 +179,10 @@ struct RoundEvidence {
   std::vector<RankEvidence> ranks;  ///< by rank
   std::vector<NodeEvidence> nodes;  ///< by node
   std::vector<GapEvidence> gaps;
-  std::optional<automl::ExperimentRecord> automl{};  ///< of an AutoML case
-  std::optional<AisEvidence> ais{};                  ///< of a workload that uses set_result
-  std::vector<std::string> problems;  ///< evidence that could not be read, for people
+  std::optional<Experiment> automl{};       ///< of an AutoML case
+  std::optional<AisEvidence> ais{};         ///< of a workload that uses set_result
+  std::optional<AisJobEvidence> ais_job{};  ///< of a job whose results ais-bench's rules describe
+  std::vector<std::string> problems;        ///< evidence that could not be read, for people
 };
 
 }  // namespace assay::judge

@@ -24,7 +24,7 @@ Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
   out["suite_sha256"] = plan.suite_sha256;
   out["overrides"] = plan.overrides;
   out["vendor"] = plan.vendor;
-  out["launcher"] = plan.cluster.launcher;
+  out["launcher"] = plan.cluster.launcher();
   out["telemetry_interval_s"] = seconds(plan.telemetry.interval);
   if (!plan.submission.empty()) out["submission"] = plan.submission;
   out["journal_lines_skipped"] = skipped;
@@ -52,12 +52,12 @@ RunResult judge_run(const store::RunDir& run) {
     std::vector<RoundResult> rounds;
     for (int number = 1; number <= case_plan.repeats; ++number) {
       RoundEvidence evidence = journal.round(case_plan.name, number);
-      evidence.one_clock = plan.cluster.launcher == "local";
+      evidence.one_clock = plan.cluster.traits.one_clock;
       evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
       evidence.telemetry_enabled = plan.telemetry.enabled;
       load_files(run, case_plan, evidence);
-      if (plan.cluster.launcher == "modelarts") load_ais_results(run, case_plan, evidence);
-      if (uses_set_result(case_plan)) load_told(run, case_plan, evidence);
+      load_ais_results(run, case_plan, evidence);
+      if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
       rounds.push_back(judge_round(case_plan, evidence));
     }
     result.cases.push_back(summarise_case(case_plan, std::move(rounds)));

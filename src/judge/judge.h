@@ -11,7 +11,4 @@ namespace assay::judge {
 /// Throws Error only when plan.json or the journal cannot be read at all.
 [[nodiscard]] RunResult judge_run(const store::RunDir& run);
 
-/// The metrics that Assay computes, in the order in which they are shown.
-[[nodiscard]] const std::vector<MetricInfo>& metric_catalogue();
-
 }  // namespace assay::judge

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "core/pattern.h"
 #include "core/text.h"
@@ -111,6 +111,21 @@ struct MeasuredClock {
 };
 using ClockOffsets = std::map<std::string, MeasuredClock>;
 
+// Times on the wall clock of the machine that followed the job, but for the service's own.
+AisJobEvidence ais_job(const Json& event) {
+  const auto time = [&](const char* key, std::int64_t scale) -> std::optional<std::int64_t> {
+    const auto value = integer(event, key);
+    return value && *value > 0 ? std::optional(*value * scale) : std::nullopt;
+  };
+  AisJobEvidence job;
+  job.total = {time("upload_start_ns", 1), time("wall_ns", 1)};
+  job.prepare = {job.total.start_ns, time("created_ns", 1)};
+  if (const auto start = time("started_ms", 1'000'000))
+    job.proc = {start, *start + time("duration_ms", 1'000'000).value_or(0)};
+  job.device_util_percent = real(event, "device_util_percent");
+  return job;
+}
+
 void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
   compare_clocks(round, event);
   if (kind == "rank_start") {
@@ -141,6 +156,8 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   } else if (kind == "gap") {
     round.gaps.push_back({small(event, "node", 0), text(event, "source"),
                           real(event, "seconds").value_or(0), text(event, "reason")});
+  } else if (kind == "job_ended") {
+    round.ais_job = ais_job(event);
   } else if (kind == "round_end") {
     round.end = instant(event);
     round.reason = text(event, "reason");
@@ -213,10 +230,11 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
 // Everything about an experiment comes from its own journal.
 void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence,
                      const std::function<void(const std::string&, const std::string&)>& problem) {
-  const fs::path file = run.round_dir(plan.name, evidence.round) / "automl" / "journal.jsonl";
+  const fs::path file = run.round_dir(plan.name, evidence.round) / layout::kExperimentJournal;
   try {
     const std::vector<Json> events = automl::ExperimentJournal::read(file);
-    if (!events.empty()) evidence.automl = automl::record_of(events);
+    if (!events.empty())
+      evidence.automl = Experiment{automl::record_of(events), automl::timeline_of(events)};
   } catch (const std::exception&) {
     problem(file.lexically_relative(run.path()).generic_string(), "cannot be read");
   }
@@ -288,9 +306,9 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
     const fs::path dir = run.node_dir(plan.name, evidence.round, node.host, node.node);
     const std::string place = dir.lexically_relative(run.path()).generic_string();
     try {
-      node.telemetry = telemetry::read_table(dir / "telemetry.csv");
+      node.telemetry = telemetry::read_table(dir / layout::kTelemetry);
     } catch (const std::exception&) {
-      problem(place + "/telemetry.csv", "cannot be read");
+      problem(place + "/" + std::string(layout::kTelemetry), "cannot be read");
     }
     for (const int number : logged_ranks(dir)) {
       const auto at = std::ranges::lower_bound(evidence.ranks, number, {}, &RankEvidence::rank);
@@ -303,7 +321,7 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
     }
   }
 
-  if (!plan.automl.is_null()) load_experiment(run, plan, evidence, problem);
+  if (plan.automl) load_experiment(run, plan, evidence, problem);
 
   const std::size_t step_limit =
       std::max(kMinSteps, kTotalSteps / std::max<std::size_t>(1, evidence.ranks.size()));
@@ -317,8 +335,7 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
         rank.host = node->host;
       const fs::path dir = run.node_dir(plan.name, evidence.round, rank.host, rank.node);
       rank.log_path =
-          (dir.lexically_relative(run.path()) / fmt::format("rank{}.out.log", rank.rank))
-              .generic_string();
+          (dir.lexically_relative(run.path()) / layout::rank_log(rank.rank)).generic_string();
       try {
         read_log(plan, dir, rank, step_limit);
       } catch (const Error& error) {

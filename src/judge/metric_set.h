@@ -12,19 +12,24 @@ namespace assay::judge {
 /// The metrics of one round while they are computed. What is not finite never gets in.
 class MetricSet {
  public:
-  /// `name` is one of metric_catalogue(); the first value of a name stays.
+  /// `name` is one of catalog::known_metrics(): another one is a defect, and throws Error of kind
+  /// internal. The first value of a name stays.
   void add(const std::string& name, std::optional<double> value, std::string origin = "measured",
            std::string note = {});
-  /// A metric that describes itself (a quality, an output metric of the plan).
-  void add(MetricInfo info, std::optional<double> value, std::string origin, std::string note = {});
+  /// A metric that the workload or the suite has named: a quality, a rate, an output metric.
+  void add_named(MetricInfo info, std::optional<double> value, std::string origin,
+                 std::string note = {});
   [[nodiscard]] std::optional<double> get(const std::string& name) const;
   [[nodiscard]] const Metric* find(const std::string& name) const;
-  /// In the order of the catalogue; those that describe themselves come after, as they were added.
+  /// In the order of the catalog; what the workload reports comes after, as it was added.
   [[nodiscard]] std::vector<Metric> take();
 
  private:
   std::vector<Metric> metrics_;
 };
+
+/// An empty series of catalog::known_series(); another name throws Error of kind internal.
+[[nodiscard]] Series make_series(std::string_view name, std::string label);
 
 /// A number that rules look at, and who is meant by it.
 struct Fact {
@@ -32,5 +37,9 @@ struct Fact {
   std::string detail;  ///< "ranks 3, 7–12 on node1"
 };
 using Facts = std::map<std::string, Fact>;
+
+/// Adds a fact of catalog::known_facts(), or says of a known metric who is meant by it; another
+/// name throws Error of kind internal.
+void state(Facts& facts, const std::string& name, double value, std::string detail = {});
 
 }  // namespace assay::judge

@@ -5,20 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "telemetry/power.h"
+
 namespace assay::judge {
 
 namespace {
 
 using stats::Sample;
 using telemetry::Column;
+using telemetry::SourceKind;
 
 constexpr double kMinCoverage = 0.9;
-
-bool numbered(std::string_view name, std::string_view prefix) {
-  if (!name.starts_with(prefix) || name.size() == prefix.size()) return false;
-  name.remove_prefix(prefix.size());
-  return std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
-}
 
 // A counter that falls was reset (driver reload, wrap): it goes on from where it was.
 void unwrap(std::vector<Sample>& counter) {
@@ -52,8 +49,8 @@ std::vector<SourceRows> source_rows(const Timeline& timeline, const NodeEvidence
   std::vector<std::size_t> place(node.telemetry.sources.size(), SIZE_MAX);
   for (std::size_t i = 0; i < place.size(); ++i) {
     const std::string& name = node.telemetry.sources[i];
-    if (name != "node" && name != "ipmi" && !numbered(name, "rapl") && !name.starts_with("dev"))
-      continue;
+    const SourceKind kind = telemetry::source_kind(name);
+    if (kind == SourceKind::core || kind == SourceKind::other) continue;
     place[i] = sources.size();
     sources.push_back({name, {}, {}});
   }
@@ -86,23 +83,24 @@ NodePower node_power(const std::vector<SourceRows>& sources) {
     if (source.power.empty()) source.power = power_from_energy(source.energy);
     return source;
   };
+  std::vector<PowerSource> known;
+  bool whole = false;
   for (const SourceRows& rows : sources) {
-    if (rows.name != "ipmi") continue;
-    PowerSource whole = read(rows);
-    if (whole.power.empty()) continue;
-    result.sources.push_back(std::move(whole));
-    result.what = "whole node (ipmi)";
-    return result;
+    PowerSource source = read(rows);
+    if (source.power.empty() && source.energy.size() < 2) continue;
+    whole = whole || telemetry::source_kind(source.name) == SourceKind::whole_node;
+    known.push_back(std::move(source));
   }
   std::size_t packages = 0;
   std::size_t devices = 0;
-  for (const SourceRows& rows : sources) {
-    const bool package = numbered(rows.name, "rapl");
-    if (!package && !rows.is_device()) continue;
-    PowerSource source = read(rows);
-    if (source.power.empty() && source.energy.size() < 2) continue;
+  for (PowerSource& source : known) {
+    if (!telemetry::adds_up(source.name, whole)) continue;
+    ++(telemetry::source_kind(source.name) == SourceKind::device ? devices : packages);
     result.sources.push_back(std::move(source));
-    ++(package ? packages : devices);
+  }
+  if (whole) {
+    result.what = "whole node (ipmi)";
+    return result;
   }
   if (packages > 0) result.what = plural(packages, "processor package", "processor packages");
   if (devices > 0)

@@ -6,6 +6,7 @@
 #include "judge/evidence.h"
 #include "judge/timeline.h"
 #include "stats/series.h"
+#include "telemetry/power.h"
 
 namespace assay::judge {
 
@@ -17,7 +18,9 @@ struct SourceRows {
 
   /// Without the samples that are not known.
   [[nodiscard]] std::vector<stats::Sample> column(telemetry::Column which) const;
-  [[nodiscard]] bool is_device() const { return name.starts_with("dev"); }
+  [[nodiscard]] bool is_device() const {
+    return telemetry::source_kind(name) == telemetry::SourceKind::device;
+  }
 };
 
 /// The sources that are judged (node, ipmi, rapl<i>, dev<i>; not the single cores).

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/metrics.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "judge/evaluations.h"
@@ -48,8 +49,8 @@ void add_quality(RoundContext& round, const std::string& name, const std::string
   const Better better = target && is_target_metric(key, target->metric)
                             ? target->better
                             : perflog::better_of_quality(key);
-  round.metrics.add(MetricInfo{name, "1", better, "quality reached: " + key}, value,
-                    std::move(origin), std::move(note));
+  round.metrics.add_named({name, "1", better, "quality reached: " + key}, value, std::move(origin),
+                          std::move(note));
 }
 
 // What micro-benchmarks report in FINISHED: bandwidths by their suffix or prefix, and latencies.
@@ -57,15 +58,14 @@ void add_reported_rates(RoundContext& round,
                         const std::vector<std::pair<std::string, double>>& finished) {
   constexpr std::string_view kLatency = "latency_us_";
   for (const auto& [key, value] : finished) {
-    const bool bandwidth =
-        key.ends_with("_bytes_per_s") || key.starts_with("algbw_") || key.starts_with("busbw_");
-    if (bandwidth && !key.starts_with("best_"))
-      round.metrics.add(MetricInfo{key, "B/s", Better::higher, "bandwidth"}, value, "reported",
-                        "by FINISHED");
-    if (key.starts_with(kLatency))
-      round.metrics.add(MetricInfo{"latency_" + key.substr(kLatency.size()), "s", Better::lower,
-                                   "mean time of one call"},
-                        value * 1e-6, "reported", "by FINISHED");
+    const bool latency = key.starts_with(kLatency);
+    const std::string name = latency ? "latency_" + key.substr(kLatency.size()) : key;
+    const catalog::MetricFamily* family = catalog::find_metric_family(name);
+    if (family == nullptr || key.starts_with("best_") || (family->unit != "B/s" && !latency))
+      continue;
+    round.metrics.add_named(
+        {name, std::string(family->unit), family->better, std::string(family->description)},
+        latency ? value * 1e-6 : value, "reported", "by FINISHED");
   }
 }
 

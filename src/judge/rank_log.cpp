@@ -17,8 +17,6 @@ using perflog::Event;
 using perflog::EventKind;
 using perflog::Field;
 
-// What of a line a pattern may look at: matching takes up to the square of it.
-constexpr std::size_t kRegexLine = 2048;
 constexpr std::size_t kMaxEvaluations = 1 << 16;
 constexpr std::size_t kMaxMatches = 1 << 22;
 constexpr std::size_t kMaxTracks = 1024;
@@ -28,25 +26,6 @@ constexpr std::int64_t kMaxMono_us = std::int64_t{1} << 52;
 constexpr std::int64_t kMaxWall_ms = std::int64_t{1} << 42;
 std::int64_t sane(std::int64_t value, std::int64_t limit) {
   return value >= 0 && value < limit ? value : kNoTime;
-}
-
-// The characters that every match must begin with: a cheap test before the regular expression.
-std::string literal_prefix(std::string_view pattern) {
-  if (pattern.find('|') != std::string_view::npos) return {};
-  std::string prefix;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    char c = pattern[i];
-    if (c == '\\' && i + 1 < pattern.size() &&
-        std::string_view("[](){}.*+?^$/\\").find(pattern[i + 1]) != std::string_view::npos)
-      c = pattern[++i];
-    else if (std::string_view("[](){}.*+?^$\\").find(c) != std::string_view::npos)
-      break;
-    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-    if (next == '*' || next == '?' || next == '{') break;
-    prefix += c;
-    if (next == '+') break;
-  }
-  return prefix;
 }
 
 std::optional<double> parse_number(std::string_view matched) {
@@ -103,11 +82,6 @@ bool nonfinite_loss(const Field& field) {
 }  // namespace
 
 struct RankLogReader::Impl {
-  struct OutputPattern {
-    Pattern pattern;
-    std::string prefix;
-  };
-
   // Puts steps into a track, merging neighbours once it is full.
   struct Writer {
     Step pending;
@@ -117,7 +91,7 @@ struct RankLogReader::Impl {
   const plan::CasePlan& plan;
   RankLog& log;
   std::size_t step_limit;
-  std::vector<OutputPattern> patterns;
+  std::vector<Pattern> patterns;  // one an output metric
   std::vector<Writer> writers;
   int train_starts = 0;
   int train_ends = 0;
@@ -135,7 +109,7 @@ struct RankLogReader::Impl {
         foreign_clocks(p.launch == plan::LaunchMode::head && p.nodes > 1) {
     for (const plan::OutputMetric& metric : plan.metrics) {
       try {
-        patterns.push_back({Pattern(metric.pattern), literal_prefix(metric.pattern)});
+        patterns.emplace_back(metric.pattern);
       } catch (const PatternError& e) {
         throw Error(ErrorKind::config,
                     "metric '" + metric.name + "': '" + metric.pattern +
@@ -373,10 +347,7 @@ void RankLogReader::on_event(const Event& event) {
 
 void RankLogReader::on_text(std::string_view line) {
   for (std::size_t i = 0; i < impl_->patterns.size(); ++i) {
-    const Impl::OutputPattern& metric = impl_->patterns[i];
-    const std::size_t from = line.find(metric.prefix);
-    if (from == std::string_view::npos) continue;
-    const auto match = metric.pattern.search(line.substr(from, kRegexLine));
+    const auto match = impl_->patterns[i].search(line);
     if (!match) continue;
     const auto value = parse_number((*match)[match->size() > 1 ? 1 : 0].value_or(""));
     if (value && impl_->log.outputs[i].size() < kMaxMatches)

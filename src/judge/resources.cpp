@@ -25,10 +25,10 @@ std::string node_label(const RoundContext& round, const NodeEvidence& node) {
              : fmt::format("node {} ({})", node.node, node.host);
 }
 
-void add_series(RoundContext& round, std::string name, std::string label, std::string unit,
+void add_series(RoundContext& round, std::string_view name, std::string label,
                 const std::vector<Sample>& samples) {
   if (samples.empty()) return;
-  Series series{std::move(name), std::move(label), std::move(unit), {}};
+  Series series = make_series(name, std::move(label));
   for (const Sample& s : stats::thin(samples, kSeriesPoints))
     series.points.push_back({s.t, s.value});
   round.result.series.push_back(std::move(series));
@@ -56,7 +56,7 @@ void compute_energy(RoundContext& round, const Sources& sources) {
   for (const auto& node : sources) nodes.push_back(node_power(node));
   for (std::size_t i = 0; i < std::min(nodes.size(), kSeriesNodes); ++i) {
     if (nodes[i].sources.empty() || !round.alive) continue;
-    add_series(round, "power", node_label(round, evidence.nodes[i]), "W",
+    add_series(round, "power", node_label(round, evidence.nodes[i]),
                power_sum(nodes[i], power_moments({nodes[i]}, *round.alive)));
   }
   const bool all = !nodes.empty() && std::ranges::none_of(nodes, [](const NodePower& node) {
@@ -154,10 +154,10 @@ void compute_utilisation(RoundContext& round, const Sources& sources) {
       if (!shown) continue;
       const std::string label = node_label(round, node);
       if (is_node) {
-        add_series(round, "cpu_util", label, "ratio", util);
-        add_series(round, "memory", label, "bytes", memory);
+        add_series(round, "cpu_util", label, util);
+        add_series(round, "memory", label, memory);
       } else if (device_count * std::min(evidence.nodes.size(), kSeriesNodes) <= 4 * kSeriesNodes) {
-        add_series(round, "device_util", source.name + " on " + label, "ratio", util);
+        add_series(round, "device_util", source.name + " on " + label, util);
       }
     }
   }

@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "automl/score.h"
+#include "automl/worker_timeline.h"
+#include "catalog/rule.h"
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
@@ -22,14 +25,7 @@ constexpr auto enum_names(Validity /*validity*/) {
 }
 [[nodiscard]] std::string_view to_string(Validity validity) noexcept;  ///< "VALID" …
 
-enum class Severity { note, warning, incomplete, invalid };
-
-constexpr auto enum_names(Severity /*severity*/) {
-  using enum Severity;
-  return std::to_array<EnumName<Severity>>(
-      {{note, "note"}, {warning, "warning"}, {incomplete, "incomplete"}, {invalid, "invalid"}});
-}
-[[nodiscard]] std::string_view to_string(Severity severity) noexcept;
+using catalog::Severity;
 
 /// What a rule found, and what to do about it.
 struct Finding {
@@ -88,8 +84,15 @@ struct Series {
 /// The result of a round in the form of ais-bench.
 struct AisRound {
   std::string train_result_info;  ///< the text that ais-bench prints; empty: results are missing
+  std::string report{};           ///< the lines that it reports of a job in a cloud, or empty
   /// What stands behind it: problems, where each value comes from, what was not measured.
   Json details = Json::object();
+};
+
+/// An AutoML experiment, as its journal tells it.
+struct Experiment {
+  automl::ExperimentRecord record;
+  std::vector<automl::WorkerLine> workers;
 };
 
 struct RoundResult {
@@ -104,7 +107,8 @@ struct RoundResult {
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;
   std::vector<Series> series;
-  std::optional<AisRound> ais{};  ///< of a workload that uses set_result; not part of result.json
+  std::optional<AisRound> ais{};           ///< of a workload of ais-bench; not part of result.json
+  std::optional<Experiment> experiment{};  ///< of an AutoML case; not part of result.json
 };
 
 /// One metric over the rounds that count.

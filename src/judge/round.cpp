@@ -36,7 +36,8 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
       return std::nullopt;
     };
     const bool completed = evidence.status == RoundStatus::completed;
-    for (Finding& finding : apply_rules(plan.rules, "round", lookup, where, !completed))
+    for (Finding& finding :
+         apply_rules(plan.rules, catalog::RuleScope::round, lookup, where, !completed))
       result.findings.push_back(std::move(finding));
   }
   if (result.reason.empty() && !result.findings.empty() &&

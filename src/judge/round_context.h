@@ -29,8 +29,9 @@ struct RoundContext {
   RoundContext(const plan::CasePlan& p, const RoundEvidence& e)
       : plan(p), evidence(e), timeline(e) {}
 
+  /// As state().
   void fact(const std::string& name, double value, std::string detail = {}) {
-    facts[name] = {value, std::move(detail)};
+    state(facts, name, value, std::move(detail));
   }
 };
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "catalog/metrics.h"
 #include "core/text.h"
-#include "judge/judge.h"
 
 namespace assay::judge {
 
@@ -42,7 +42,6 @@ std::string differences(const Json& a, const Json& b) {
 }  // namespace
 
 void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
-  const auto info = std::ranges::find(metric_catalogue(), "scaling_efficiency", &MetricInfo::name);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Summary* own = throughput_of(cases[i]);
     if (own == nullptr) continue;
@@ -55,7 +54,7 @@ void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
     const CaseResult& smaller = cases[base];
     const Summary& reference = *throughput_of(smaller);
     Summary summary;
-    summary.info = *info;
+    summary.info = catalog::known_metric("scaling_efficiency").info;
     summary.origin = own->origin == reference.origin ? own->origin : "estimated";
     summary.n = std::min(own->n, reference.n);
     summary.median = (own->median / ranks_of(cases[i])) / (reference.median / ranks_of(smaller));

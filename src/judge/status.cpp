@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "aisbench/told.h"
+#include "aisbench/reported_results.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "judge/rank_log.h"

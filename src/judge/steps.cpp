@@ -177,7 +177,7 @@ void add_throughput_series(RoundContext& round) {
       }
     }
   }
-  Series series{"throughput", "all ranks", "samples/s", {}};
+  Series series = make_series("throughput", "all ranks");
   for (std::size_t k = 0; k < buckets; ++k)
     series.points.push_back(
         {round.train->start + width * (static_cast<double>(k) + 0.5), samples[k] / width});
@@ -193,7 +193,7 @@ void add_loss_series(RoundContext& round) {
       if (std::isfinite(step.loss))
         if (const auto t = clock.at(step.at)) losses.push_back({*t, step.loss});
     if (losses.empty()) continue;
-    Series series{"loss", fmt::format("rank {}", rank.rank), "1", {}};
+    Series series = make_series("loss", fmt::format("rank {}", rank.rank));
     for (const stats::Sample& s : stats::thin(losses, kSeriesPoints))
       series.points.push_back({s.t, s.value});
     round.result.series.push_back(std::move(series));

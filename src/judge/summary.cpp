@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "catalog/metrics.h"
 #include "core/text.h"
-#include "judge/ais_results.h"
 #include "judge/round.h"
 #include "judge/rules.h"
 #include "stats/descriptive.h"
@@ -58,20 +59,27 @@ const Summary* find(const std::vector<Summary>& all, const std::string& name) {
   return at == all.end() ? nullptr : &*at;
 }
 
+// What the workload names; else what has the best rank in the catalog.
 std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summary>& summary) {
-  if (!plan.automl.is_null() && find(summary, "automl_score") != nullptr) return "automl_score";
-  if (uses_set_result(plan) && find(summary, "throughput_ratio") != nullptr)
-    return "throughput_ratio";
-  // A micro-benchmark says more in its own unit than in products or copies per second.
-  for (const char* name : {"busbw_bytes_per_s", "triad_bytes_per_s", "h2d_pinned_bytes_per_s"})
-    if (find(summary, name) != nullptr) return name;
-  if (find(summary, "peak_flops") != nullptr && find(summary, "achieved_flops") != nullptr)
-    return "achieved_flops";
-  for (const char* name : {"p_whole", "tokens_per_s"})
-    if (find(summary, name) != nullptr) return name;
-  for (const plan::OutputMetric& metric : plan.metrics)
-    if (find(summary, metric.name) != nullptr) return metric.name;
-  return find(summary, "e2e_time") != nullptr ? "e2e_time" : "";
+  if (find(summary, plan.headline) != nullptr) return plan.headline;
+  std::string best;
+  int best_rank = std::numeric_limits<int>::max();
+  const auto offer = [&](const std::string& name, int rank) {
+    if (rank == 0 || rank >= best_rank || find(summary, name) == nullptr) return;
+    best = name;
+    best_rank = rank;
+  };
+  for (const catalog::KnownMetric& metric : catalog::known_metrics()) {
+    const std::string beside(metric.headline.beside);
+    // What the suite reads from the output is its own metric, whatever it is called.
+    const bool read =
+        metric.by_workload && std::ranges::find(plan.metrics, metric.info.name,
+                                                &plan::OutputMetric::name) != plan.metrics.end();
+    if (!read && (beside.empty() || find(summary, beside) != nullptr))
+      offer(metric.info.name, metric.headline.rank);
+  }
+  for (const plan::OutputMetric& metric : plan.metrics) offer(metric.name, catalog::kNamedHeadline);
+  return best;
 }
 
 }  // namespace
@@ -114,26 +122,29 @@ CaseResult summarise_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   result.headline = choose_headline(plan, result.summary);
 
   Facts facts;
-  facts["rounds_completed"] = {static_cast<double>(completed),
-                               fmt::format("{} of {}", completed, plan.repeats)};
+  const std::string counted = fmt::format("{} of {}", completed, plan.repeats);
+  state(facts, "rounds_completed", completed, counted);
   if (plan.repeats > 0)
-    facts["rounds_completed_ratio"] = {static_cast<double>(completed) / plan.repeats,
-                                       fmt::format("{} of {}", completed, plan.repeats)};
+    state(facts, "rounds_completed_ratio", static_cast<double>(completed) / plan.repeats, counted);
   const Summary* headline = find(result.summary, result.headline);
   const bool judged = headline != nullptr &&
                       (headline->info.name != "e2e_time" || headline->median >= kMinJudgedE2e_s);
   if (judged && headline->n >= kSpreadRounds && headline->cv)
-    facts["cv"] = {*headline->cv, fmt::format("{} over {} rounds", result.headline, headline->n)};
+    state(facts, "cv", *headline->cv,
+          fmt::format("{} over {} rounds", result.headline, headline->n));
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
     if (const auto fact = facts.find(name); fact != facts.end()) return fact->second;
     if (const Summary* summary = find(result.summary, name))
       return Fact{summary->median, fmt::format("median of {} rounds", summary->n)};
     return std::nullopt;
   };
-  result.findings = apply_rules(plan.rules, "case", lookup, "", /*only_diagnostic=*/false);
+  result.findings = apply_rules(plan.rules, catalog::RuleScope::whole_case, lookup, "",
+                                /*only_diagnostic=*/false);
   for (const catalog::Rule& rule : plan.rules) {
     // Saying nothing would look like a spread that was found to be small.
-    if (rule.scope != "case" || rule.fact != "cv" || rule.required || headline == nullptr) continue;
+    if (rule.scope != catalog::RuleScope::whole_case || rule.fact != "cv" || rule.required ||
+        headline == nullptr)
+      continue;
     if (headline->n < kSpreadRounds)
       result.findings.push_back(
           {rule.id, Severity::note,

@@ -212,9 +212,9 @@ void compute_outputs(RoundContext& round) {
         if (const auto value = reduce(metric.reduce, rank.log.outputs[i])) ranks.push_back(*value);
     const auto value = reduce(metric.across, ranks);
     if (!value) missing.push_back(metric.name);
-    round.metrics.add(
-        MetricInfo{metric.name, metric.unit, metric.better, "from output: " + metric.pattern},
-        value, "reported",
+    round.metrics.add_named(
+        {metric.name, metric.unit, metric.better, "from output: " + metric.pattern}, value,
+        "reported",
         ranks.size() > 1 ? fmt::format("{} of each rank's matches, {} over {} ranks", metric.reduce,
                                        metric.across, ranks.size())
                          : fmt::format("{} of the matches", metric.reduce));

@@ -91,19 +91,6 @@ std::size_t put_utf8(char* out, std::uint32_t code) noexcept {
   return 4;
 }
 
-Role role_of(bool top, bool value, bool metadata, std::string_view key) noexcept {
-  if (top || metadata) {
-    if (key == "time_ms") return top ? Role::top_time : Role::metadata_time;
-    if (key == "mono_us") return Role::mono;
-  }
-  if (top || value) {
-    if (key == "step") return top ? Role::top_step : Role::value_step;
-    if (key == "global_steps") return Role::value_global_steps;
-    if (key == "global_step") return Role::value_global_step;
-  }
-  return Role::none;
-}
-
 }  // namespace
 
 void KeyArena::clear() noexcept {
@@ -245,8 +232,7 @@ inline bool LineScanner::number(Place place, std::string_view outer, std::string
   const char* const end = read_number(begin, limit_, number);
   if (end == nullptr) return false;
   p_ = end;
-  const Role role =
-      role_of(place == Place::top, place == Place::value, place == Place::metadata, key);
+  const Role role = role_of(place, key);
   stamps_.apply(role, number, *event_);
   const std::size_t index = count_;
   add(place, outer, key, Field::Type::number, number.value, {});

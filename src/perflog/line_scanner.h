@@ -41,7 +41,6 @@ class LineScanner {
   const char* scan_fresh(const char* at, const char* limit, Event& event);
 
  private:
-  enum class Place : std::uint8_t { top, value, metadata, nested };
   struct Text {
     std::string_view raw;
     bool escaped = false;

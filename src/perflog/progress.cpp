@@ -135,12 +135,12 @@ void ProgressScanner::append(const char* begin, const char* end) noexcept {
 
 void ProgressScanner::begin_event() noexcept {
   state_ = State::before_object;
-  kind_ = Kind::other;
+  kind_ = EventKind::unknown;
   escaped_ = false;
   in_value_ = false;
-  step_source_ = 0;
-  loss_source_ = 0;
-  samples_source_ = 0;
+  step_source_ = Role::none;
+  loss_source_ = Role::none;
+  samples_source_ = Role::none;
   has_trial_ = false;
   has_accuracy_ = false;
   depth_ = 0;
@@ -149,7 +149,7 @@ void ProgressScanner::begin_event() noexcept {
 
 ProgressScanner::State ProgressScanner::open(bool object) noexcept {
   if (depth_ == kMaxDepth) return State::text;
-  if (depth_ == 1 && object) in_value_ = key_ == Key::value;
+  if (depth_ == 1 && object) in_value_ = role_ == Role::value;
   const std::uint64_t bit = std::uint64_t{1} << depth_;
   objects_ = object ? objects_ | bit : objects_ & ~bit;
   ++depth_;
@@ -206,16 +206,7 @@ ProgressScanner::State ProgressScanner::next(char c) noexcept {
       return State::in_scalar;
     case State::in_string:
       if (!escaped_ && c == '"') {
-        if (depth_ == 1 && key_ == Key::event) {
-          if (word() == "STEP_END")
-            kind_ = Kind::step_end;
-          else if (word() == "STEP_BEGIN")
-            kind_ = Kind::step_begin;
-          else if (word() == "EPOCH_END")
-            kind_ = Kind::epoch_end;
-          else
-            kind_ = word() == "EVALUATE" ? Kind::evaluate : Kind::other;
-        }
+        if (depth_ == 1 && role_ == Role::event) kind_ = event_kind(word());
         return State::after_value;
       }
       escaped_ = !escaped_ && c == '\\';
@@ -239,59 +230,38 @@ ProgressScanner::State ProgressScanner::next(char c) noexcept {
 }
 
 void ProgressScanner::end_key() noexcept {
-  const std::string_view key = word();
-  if (key == "event")
-    key_ = Key::event;
-  else if (key == "value")
-    key_ = Key::value;
-  else if (key == "step")
-    key_ = Key::step;
-  else if (key == "global_steps")
-    key_ = Key::global_steps;
-  else if (key == "loss")
-    key_ = Key::loss;
-  else if (key == "samples")
-    key_ = Key::samples;
-  else if (key == "global_samples")
-    key_ = Key::global_samples;
-  else if (key == "trial")
-    key_ = Key::trial;
-  else if (kind_ == Kind::evaluate && key.find("acc") != std::string_view::npos)
-    key_ = Key::accuracy;
-  else
-    key_ = Key::other;
+  const bool in_value = depth_ == 2 && in_value_;
+  role_ = depth_ == 1 ? role_of(Place::top, word())
+          : in_value  ? role_of(Place::value, word())
+                      : Role::none;
+  if (in_value && kind_ == EventKind::evaluate && role_ == Role::none &&
+      word().find("acc") != std::string_view::npos)
+    role_ = Role::accuracy;
 }
 
 void ProgressScanner::end_scalar() noexcept {
-  const bool top = depth_ == 1;
-  if (!top && !(depth_ == 2 && in_value_)) return;
-  if (key_ == Key::step || key_ == Key::global_steps) {
-    std::uint8_t source = 1;
-    if (key_ == Key::step) source = top ? 3 : 2;
-    const std::optional<std::int64_t> step =
-        source > step_source_ ? read_whole(word()) : std::nullopt;
+  if (depth_ != 1 && !(depth_ == 2 && in_value_)) return;
+  if (is_step(role_)) {
+    const auto step = role_ > step_source_ ? read_whole(word()) : std::nullopt;
     if (!step) return;
     step_ = *step;
-    step_source_ = source;
-  } else if (key_ == Key::loss) {
-    const std::uint8_t source = top ? 1 : 2;
-    const std::optional<double> loss = source > loss_source_ ? read_scalar(word()) : std::nullopt;
+    step_source_ = role_;
+  } else if (role_ == Role::top_loss || role_ == Role::value_loss) {
+    const auto loss = role_ > loss_source_ ? read_scalar(word()) : std::nullopt;
     if (!loss) return;
     loss_ = *loss;
-    loss_source_ = source;
-  } else if (!top && (key_ == Key::samples || key_ == Key::global_samples)) {
-    const std::uint8_t source = key_ == Key::samples ? 2 : 1;
-    const std::optional<double> samples =
-        source > samples_source_ ? read_scalar(word()) : std::nullopt;
+    loss_source_ = role_;
+  } else if (role_ == Role::samples || role_ == Role::global_samples) {
+    const auto samples = role_ > samples_source_ ? read_scalar(word()) : std::nullopt;
     if (!samples || !std::isfinite(*samples) || *samples < 0) return;
     event_samples_ = *samples;
-    samples_source_ = source;
-  } else if (top && key_ == Key::trial) {
+    samples_source_ = role_;
+  } else if (role_ == Role::trial) {
     const std::optional<std::int64_t> trial = read_whole(word());
     if (!trial) return;
     trial_ = *trial;
     has_trial_ = true;
-  } else if (!top && key_ == Key::accuracy && !has_accuracy_) {
+  } else if (role_ == Role::accuracy && !has_accuracy_) {
     const std::optional<double> accuracy = read_scalar(word());
     if (!accuracy || !std::isfinite(*accuracy)) return;
     accuracy_ = *accuracy;
@@ -301,17 +271,17 @@ void ProgressScanner::end_scalar() noexcept {
 
 void ProgressScanner::end_event() noexcept {
   ++events_;
-  const bool step = kind_ == Kind::step_begin || kind_ == Kind::step_end;
-  if (step && step_source_ != 0) last_step_ = step_;
-  if (kind_ == Kind::epoch_end) ++epochs_;
-  if (kind_ == Kind::evaluate && has_accuracy_) {
+  const bool step = kind_ == EventKind::step_begin || kind_ == EventKind::step_end;
+  if (step && step_source_ != Role::none) last_step_ = step_;
+  if (kind_ == EventKind::epoch_end) ++epochs_;
+  if (kind_ == EventKind::evaluate && has_accuracy_) {
     last_accuracy_ = accuracy_;
     best_accuracy_ = std::max(best_accuracy_.value_or(accuracy_), accuracy_);
   }
-  if (kind_ != Kind::step_end) return;
+  if (kind_ != EventKind::step_end) return;
   ++steps_;
-  if (loss_source_ != 0) last_loss_ = loss_;
-  if (samples_source_ != 0) samples_ = samples_.value_or(0) + event_samples_;
+  if (loss_source_ != Role::none) last_loss_ = loss_;
+  if (samples_source_ != Role::none) samples_ = samples_.value_or(0) + event_samples_;
   if (has_trial_ && (trials_ == 0 || trial_ != last_trial_)) {
     ++trials_;
     last_trial_ = trial_;

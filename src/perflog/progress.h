@@ -5,6 +5,9 @@
 #include <optional>
 #include <string_view>
 
+#include "perflog/event.h"
+#include "perflog/roles.h"
+
 namespace assay::perflog {
 
 /// Follows a rank's output as it comes, for heartbeats, stall detection and live metrics: how many
@@ -23,8 +26,8 @@ class ProgressScanner {
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
   /// Whole PerfLog events of any kind so far.
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
-  /// From the newest STEP_BEGIN or STEP_END that has one: `step` of the top level, else `step` or
-  /// `global_steps` of the value.
+  /// From the newest STEP_BEGIN or STEP_END that has one: the number that
+  /// Event::step is.
   [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
   /// From the newest STEP_END that has one (of the value, else of the top level); NaN or infinite
   /// when the rank said so.
@@ -74,20 +77,6 @@ class ProgressScanner {
                                      : std::string_view();
   }
 
-  enum class Key : std::uint8_t {
-    other,
-    event,
-    value,
-    step,
-    global_steps,
-    loss,
-    samples,
-    global_samples,
-    trial,
-    accuracy
-  };
-  enum class Kind : std::uint8_t { other, step_begin, step_end, epoch_end, evaluate };
-
   std::uint64_t lines_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t events_ = 0;
@@ -101,19 +90,19 @@ class ProgressScanner {
   std::optional<double> best_accuracy_;
 
   State state_ = State::text;
-  Key key_ = Key::other;
-  Kind kind_ = Kind::other;
+  Role role_ = Role::none;  // of the newest key
+  EventKind kind_ = EventKind::unknown;
   bool escaped_ = false;
-  bool in_value_ = false;         // the object at depth 2 is `value`
-  std::uint8_t matched_ = 0;      // bytes of the token that the last piece ended with
-  std::uint8_t step_source_ = 0;  // how much the step's key is to be preferred
-  std::uint8_t loss_source_ = 0;
+  bool in_value_ = false;     // the object at depth 2 is `value`
+  std::uint8_t matched_ = 0;  // bytes of the token that the last piece ended with
+  Role step_source_ = Role::none;
+  Role loss_source_ = Role::none;
+  Role samples_source_ = Role::none;
   std::uint8_t length_ = 0;
   std::uint8_t depth_ = 0;
   std::uint64_t objects_ = 0;  // bit d: the container at depth d + 1 is an object
   std::int64_t step_ = 0;
   double loss_ = 0;
-  std::uint8_t samples_source_ = 0;
   bool has_trial_ = false;
   bool has_accuracy_ = false;
   double event_samples_ = 0;

@@ -51,31 +51,21 @@ inline bool same(const char* a, const char* b, std::size_t size, const char* lim
 }  // namespace
 
 void Stamps::apply(Role role, const Number& number, Event& event) noexcept {
-  switch (role) {
-    case Role::none:
-      return;
-    case Role::mono:
-      if (const auto value = to_integer(number)) event.mono_us = *value;
-      return;
-    case Role::top_time:
-    case Role::metadata_time:
-      if (role < time_) return;
-      if (const auto value = to_integer(number)) {
-        event.time_ms = *value;
-        time_ = role;
-      }
-      return;
-    case Role::value_global_step:
-    case Role::value_global_steps:
-    case Role::value_step:
-    case Role::top_step:
-      if (role <= step_) return;
-      if (!number.is_integer && number.value != std::nearbyint(number.value)) return;
-      if (const auto value = to_integer(number)) {
-        event.step = *value;
-        step_ = role;
-      }
-      return;
+  if (role == Role::mono) {
+    if (const auto value = to_integer(number)) event.mono_us = *value;
+  } else if (role == Role::top_time || role == Role::metadata_time) {
+    if (role < time_) return;
+    if (const auto value = to_integer(number)) {
+      event.time_ms = *value;
+      time_ = role;
+    }
+  } else if (is_step(role)) {
+    if (role <= step_) return;
+    if (!number.is_integer && number.value != std::nearbyint(number.value)) return;
+    if (const auto value = to_integer(number)) {
+      event.step = *value;
+      step_ = role;
+    }
   }
 }
 

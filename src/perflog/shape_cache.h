@@ -7,20 +7,9 @@
 
 #include "perflog/event.h"
 #include "perflog/number.h"
+#include "perflog/roles.h"
 
 namespace assay::perflog::detail {
-
-/// What a number is for, besides being a field. The steps are in rising order of preference.
-enum class Role : std::uint8_t {
-  none,
-  mono,
-  top_time,
-  metadata_time,
-  value_global_step,
-  value_global_steps,
-  value_step,
-  top_step,
-};
 
 /// Puts numbers with a role into their place in the event.
 class Stamps {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "automl/settings.h"
+#include "automl/experiment_settings.h"
 #include "config/node.h"
 
 namespace assay::plan {

@@ -1,9 +1,9 @@
 #include "plan/case_key.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
+#include "core/run_layout.h"
 #include "core/text.h"
 
 namespace assay::plan {
@@ -63,10 +63,6 @@ CaseKey parse_case_key(const config::Node& node) {
 }
 
 void check_case_name(const config::Node& node, const std::string& name) {
-  // What the run directory holds beside the cases' folders.
-  static constexpr std::array<std::string_view, 9> kTaken{
-      "plan.json",   "journal.jsonl", "system.json", "live.json", "result.json",
-      "report.html", "report.txt",    "results.csv", "mllog"};
   const std::string advice = "the name of a case becomes a folder of the run directory";
   if (name.empty() || trim(name) != name)
     node.fail("a case name must not be empty, or begin or end with a space", advice);
@@ -79,7 +75,7 @@ void check_case_name(const config::Node& node, const std::string& name) {
               advice);
   if (printable(name) != name || name.find_first_of("\n\t") != std::string::npos)
     node.fail("a case name must not contain control characters", advice);
-  if (std::ranges::find(kTaken, name) != kTaken.end() || name == "junit.xml")
+  if (layout::is_taken(name))
     node.fail("a case cannot be named '" + name + "': the run directory has a file of that name",
               "choose another name");
 }

@@ -59,9 +59,10 @@ Json to_json(const CasePlan& plan) {
   if (plan.peak_flops) json["peak_flops"] = *plan.peak_flops;
   json["peak_flops_origin"] = plan.peak_flops_origin;
   json["warmup_steps"] = plan.warmup_steps;
-  if (!plan.automl.is_null()) json["automl"] = plan.automl;
+  if (plan.automl) json["automl"] = automl::to_json(*plan.automl);
   json["limits"] = to_json(plan.limits);
   json["rules"] = catalog::to_json(plan.rules);
+  if (!plan.headline.empty()) json["headline"] = plan.headline;
   return json;
 }
 
@@ -72,16 +73,17 @@ Json to_json(const Host& host) {
   if (!host.super_pod.empty()) json["super_pod"] = host.super_pod;
   if (!host.super_device_ids.empty()) json["super_device_ids"] = host.super_device_ids;
   if (!host.ib_addr.empty()) json["ib_addr"] = host.ib_addr;
-  if (!host.ssh.empty()) json["ssh"] = host.ssh;
+  if (host.ssh != SshAccess{}) json["ssh"] = fields_to_json(host.ssh);
   return json;
 }
 
 Json to_json(const Cluster& cluster) {
   Json hosts = Json::array();
   for (const Host& host : cluster.hosts) hosts.push_back(to_json(host));
-  Json json{{"launcher", cluster.launcher},       {"hosts", std::move(hosts)},
-            {"options", cluster.options},         {"master_addr", cluster.master_addr},
-            {"master_port", cluster.master_port}, {"retries", cluster.retries}};
+  Json json{{"launcher", cluster.launcher()},      {"hosts", std::move(hosts)},
+            {"options", to_json(cluster.options)}, {"traits", fields_to_json(cluster.traits)},
+            {"master_addr", cluster.master_addr},  {"master_port", cluster.master_port},
+            {"retries", cluster.retries}};
   if (!cluster.rank_table.empty()) json["rank_table"] = cluster.rank_table;
   return json;
 }
@@ -147,15 +149,16 @@ CasePlan read_case(const JsonReader& fields) {
   if (fields.has("peak_flops")) plan.peak_flops = fields.number("peak_flops");
   plan.peak_flops_origin = fields.text("peak_flops_origin");
   plan.warmup_steps = fields.integer("warmup_steps");
-  if (fields.has("automl")) plan.automl = fields.object("automl");
+  if (fields.has("automl"))
+    plan.automl = automl::settings_from_json(fields.object("automl"), fields.where() + ": automl");
   plan.limits = read_limits(fields.fields("limits"));
   plan.rules = catalog::rules_from_json(fields.array("rules"), fields.where() + ": rules");
+  plan.headline = fields.text_or_empty("headline");
   return plan;
 }
 
 Cluster read_cluster(const JsonReader& fields) {
   Cluster cluster;
-  cluster.launcher = fields.text("launcher");
   for (const Json& item : fields.array("hosts")) {
     const JsonReader host(item, fields.where() + ": hosts", kPlanAdvice);
     Host next{host.text("name"), host.integer("slots")};
@@ -164,10 +167,16 @@ Cluster read_cluster(const JsonReader& fields) {
     next.super_pod = host.text_or_empty("super_pod");
     if (host.has("super_device_ids")) next.super_device_ids = host.texts("super_device_ids");
     next.ib_addr = host.text_or_empty("ib_addr");
-    if (host.has("ssh")) next.ssh = host.object("ssh");
+    if (host.has("ssh"))
+      next.ssh = fields_from_json<SshAccess>(host.object("ssh"), host.where() + ": ssh");
     cluster.hosts.push_back(std::move(next));
   }
-  cluster.options = fields.object("options");
+  cluster.use_launcher(launcher_options_from_json(fields.text("launcher"), fields.object("options"),
+                                                  fields.where() + ": options"));
+  // Plans of version 0.1 do not have them.
+  if (fields.has("traits"))
+    cluster.traits =
+        fields_from_json<LauncherTraits>(fields.object("traits"), fields.where() + ": traits");
   cluster.master_addr = fields.text("master_addr");
   cluster.master_port = fields.integer("master_port");
   cluster.retries = fields.integer("retries");

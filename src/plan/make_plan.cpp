@@ -7,7 +7,6 @@
 #include "core/version.h"
 #include "plan/case_key.h"
 #include "plan/command.h"
-#include "plan/modelarts.h"
 #include "plan/overrides.h"
 
 namespace assay::plan {
@@ -170,7 +169,7 @@ void check_placement(const SuiteCase& wanted, const Cluster& cluster) {
 
 // Where the programs are on a node is known only there: until then the placeholder stays.
 std::map<std::string, std::string> known_paths(const Cluster& cluster, const PlanOptions& options) {
-  if (cluster.launcher != "local") return {};
+  if (!cluster.traits.one_machine) return {};
   return {{"bindir", options.bindir}};
 }
 
@@ -246,11 +245,23 @@ void resolve_automl(const SuiteCase& wanted, CasePlan& plan) {
                        "leave limits.time out, or make it longer by ten minutes at least");
     plan.limits.time = settings.max_duration + kMargin;
   }
-  plan.automl = to_json(settings);
+  plan.automl = settings;
   const auto path = settings.data.find("path");
   if (path != settings.data.end() && path->is_string() && !path->get<std::string>().empty() &&
       !plan.container)
     plan.data_paths.push_back(path->get<std::string>());
+}
+
+// What the case is judged by can be checked now, and so it is: nothing is run for a rule that could
+// never work.
+void check_judged(const Workload& workload, CasePlan& plan) {
+  std::vector<std::string> own;
+  for (const OutputMetric& metric : plan.metrics) own.push_back(metric.name);
+  catalog::check_rules(plan.rules, own);
+  if (workload.headline.is_null()) return;
+  plan.headline = workload.headline.nonempty_text();
+  if (!catalog::is_metric(plan.headline, own))
+    config::require_known(workload.headline, "metric", plan.headline, catalog::metric_names(own));
 }
 
 CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog& catalog,
@@ -291,7 +302,12 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   plan.data_paths = data_paths_of(workload, plan);
   plan.drop_caches = wanted.drop_caches.value_or(suite.defaults.drop_caches.value_or(false));
   plan.metrics = wanted.metrics;
-  if (suite.cluster.launcher == "modelarts") adapt_to_modelarts(wanted.node, suite.cluster, plan);
+  std::visit(
+      [&](const auto& launcher) {
+        if constexpr (requires { launcher.adapt(wanted.node, plan); })
+          launcher.adapt(wanted.node, plan);
+      },
+      suite.cluster.options);
   if (const auto& target = wanted.target ? wanted.target : workload.target)
     plan.target = Target{target->metric, target->value, target->better};
   resolve_peak(wanted, vendor, plan);
@@ -307,6 +323,7 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   changes.insert(changes.end(), wanted.rules.begin(), wanted.rules.end());
   plan.rules = catalog::resolve_rules(catalog.rules, changes);
   resolve_automl(wanted, plan);
+  check_judged(workload, plan);
   return plan;
 }
 

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "automl/experiment_settings.h"
 #include "catalog/rule.h"
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
 #include "core/time.h"
+#include "plan/launcher_options.h"
 
 namespace assay::plan {
 
@@ -29,7 +31,7 @@ constexpr auto enum_names(LaunchMode /*mode*/) {
 /// A number read from the output of a command that does not emit PerfLog.
 struct OutputMetric {
   std::string name;
-  std::string pattern;  ///< ECMAScript regular expression with one capture group
+  std::string pattern;  ///< regular expression (RE2) with one capture group
   std::string unit;
   Better better = Better::neither;
   std::string reduce = "last";  ///< over the matches of one rank: last, mean, median, min, max
@@ -90,11 +92,12 @@ struct CasePlan {
   std::optional<double> peak_flops;  ///< of one device, FLOP/s: MFU's denominator
   std::string peak_flops_origin;     ///< "conf/vendors/nvidia.yaml:31", "suite", or empty
   int warmup_steps = 0;              ///< steps left out of step-time statistics
-  /// Settings of an AutoML experiment (automl/settings.h), whose workers the ranks are: independent
-  /// of each other, and the round goes on without those that are lost. Null: an ordinary case.
-  Json automl;
+  /// Of an AutoML experiment, whose workers the ranks are: independent of each other, and the round
+  /// goes on without those that are lost. Nothing: an ordinary case.
+  std::optional<automl::ExperimentSettings> automl;
   Limits limits;
   std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides
+  std::string headline;              ///< metric that stands for the case; empty: by rank
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
   [[nodiscard]] bool meets_by(std::string_view flavour) const noexcept;
@@ -112,19 +115,24 @@ struct Host {
   std::string super_pod{};                ///< super-pod that the host belongs to, or empty
   std::vector<std::string> super_device_ids{};  ///< of device 0, 1, … in its super-pod
   std::string ib_addr{};                        ///< on InfiniBand; empty: the name
-  Json ssh = Json::object();  ///< address, user, port, identity, jump: what differs for this host
+  SshAccess ssh{};                              ///< what differs for this host
 };
 
 struct Cluster {
-  std::string launcher = "local";
-  std::vector<Host> hosts;        ///< empty: this machine
-  Json options = Json::object();  ///< of the launcher (ssh: user, port, …)
-  std::string master_addr;        ///< empty: host 0
-  int master_port = 0;            ///< 0: a free port is chosen for every round
-  int retries = 0;                ///< how often a round whose agents were lost is run again
+  LauncherOptions options;                     ///< of the launcher, which its type names
+  LauncherTraits traits = traits_of(options);  ///< what it can do with them
+  std::vector<Host> hosts;                     ///< empty: this machine
+  std::string master_addr;                     ///< empty: host 0
+  int master_port = 0;                         ///< 0: a free port is chosen for every round
+  int retries = 0;  ///< how often a round whose agents were lost is run again
   /// Form of HCCL rank tables: 1.0, 1.2, cloud, lab; empty: 1.2 where hosts have super-pods.
   std::string rank_table;
 
+  void use_launcher(LauncherOptions launcher_options) {
+    traits = traits_of(launcher_options);
+    options = std::move(launcher_options);
+  }
+  [[nodiscard]] std::string launcher() const { return launcher_name(options); }
   /// The host of that name, or nullptr.
   [[nodiscard]] const Host* find_host(std::string_view host) const noexcept;
 };

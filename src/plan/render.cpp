@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "automl/settings.h"
+#include "automl/experiment_settings.h"
 #include "core/address.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -51,12 +51,12 @@ void render_config(std::string& out, const CasePlan& plan) {
 }
 
 std::string rule_text(const catalog::Rule& rule) {
-  return fmt::format("{} ({}, {}): {}  # {}", rule.id, rule.scope, rule.severity, bound(rule),
-                     rule.origin);
+  return fmt::format("{} ({}, {}): {}  # {}", rule.id, to_text(rule.scope), to_text(rule.severity),
+                     bound(rule), rule.origin);
 }
 
 void render_automl(std::string& out, const CasePlan& plan) {
-  const automl::ExperimentSettings s = automl::settings_from_json(plan.automl, plan.name);
+  const automl::ExperimentSettings& s = *plan.automl;
   line(out, "automl",
        fmt::format("from {}, at most {} and {} trials, seed {}",
                    s.start.is_string() ? s.start.get<std::string>() : "a graph of its own",
@@ -93,7 +93,7 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
     line(out, "container",
          fmt::format("{} with {}, pull {}", plan.container->image, plan.container->runtime,
                      plan.container->pull));
-  if (!plan.automl.is_null()) render_automl(out, plan);
+  if (plan.automl) render_automl(out, plan);
   if (!plan.workdir.empty()) line(out, "workdir", plan.workdir);
   if (!plan.data.empty()) line(out, "data", plan.data);
   for (const auto& [name, value] : plan.env)
@@ -158,7 +158,7 @@ std::string render_text(const Plan& plan) {
   line(out, "vendor", plan.vendor);
   for (const Json& sample : plan.vendor_data.value("samples", Json::array()))
     line(out, "devices", shell_join(sample.value("command", std::vector<std::string>{})));
-  line(out, "launcher", plan.cluster.launcher);
+  line(out, "launcher", plan.cluster.launcher());
   for (const Host& host : plan.cluster.hosts) line(out, "host", host_text(host));
   line(out, "telemetry",
        plan.telemetry.enabled ? "every " + duration_text(plan.telemetry.interval) : "off");

@@ -34,7 +34,7 @@ std::string read_pattern(const Node& node) {
           "the pattern needs exactly one group in ( ), it has " + std::to_string(pattern.groups()),
           "put ( ) around the number, and (?: ) around other groups");
   } catch (const PatternError& e) {
-    node.fail("not a regular expression (ECMAScript): " + std::string(e.what()),
+    node.fail("not a regular expression (RE2): " + std::string(e.what()),
               "write it in single quotes, so that backslashes stay as they are");
   }
   return text;
@@ -281,51 +281,46 @@ std::map<std::string, std::string> read_submission(const Node& node) {
 }  // namespace
 
 const std::map<std::string, std::vector<std::string>>& suite_keys() {
-  static const std::map<std::string, std::vector<std::string>> all{
-      {"",
-       {"name", "description", "vendor", "cluster", "telemetry", "submission", "container",
-        "defaults", "cases"}},
-      {"cluster",
-       {"launcher", "hosts", "master_addr", "master_port", "rank_table", "retries", "ssh", "slurm",
-        "modelarts"}},
-      {"cluster.modelarts",
-       {"region",        "endpoint", "obs_endpoint", "project", "bucket",    "prefix",
-        "code",          "api",      "engine",       "flavor",  "pool",      "workspace",
-        "job_name",      "inputs",   "output",       "volumes", "auto_stop", "stop_on_interrupt",
-        "single_server", "results",  "credentials",  "wait",    "poll"}},
-      {"cluster.modelarts.volumes", {"server", "path", "read_only"}},
-      {"cluster.hosts",
-       {"name", "slots", "server_id", "device_ips", "super_pod", "super_device_ids", "ib_addr",
-        "address", "user", "port", "identity", "jump"}},
-      {"cluster.ssh",
-       {"user", "port", "identity", "jump", "config", "known_hosts", "accept_new_keys",
-        "connect_timeout", "cache", "options"}},
-      {"cluster.slurm",
-       {"partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude", "gres",
-        "time", "exclusive", "wait", "shared", "extra"}},
-      {"telemetry", {"interval", "enabled", "prometheus"}},
-      {"telemetry.prometheus", {"listen"}},
-      {"submission", {"org", "division", "status", "platform"}},
-      {"container",
-       {"runtime", "image", "runtime_options", "options", "mounts", "shm_size", "user", "pull",
-        "load", "timeout"}},
-      {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps", "drop_caches"}},
-      {"limits", catalog::limit_keys()},
-      {"case",
-       {"case",         "name",        "model",  "framework", "hardware",   "nodes",  "procs",
-        "repeats",      "command",     "shell",  "launch",    "rendezvous", "automl", "container",
-        "data",         "config",      "env",    "workdir",   "metrics",    "target", "peak_flops",
-        "warmup_steps", "drop_caches", "limits", "rules"}},
-      {"automl", {"start",      "classes",     "data",     "precision",    "space",
-                  "hyper",      "epochs",      "patience", "max_duration", "min_duration",
-                  "max_trials", "trial_limit", "silence",  "attempts",     "seed",
-                  "limits",     "candidates",  "inherit",  "weights",      "address"}},
-      {"automl.hyper", automl::hyper_names()},
-      {"automl.limits", {"parameters", "operations", "activations", "layers"}},
-      {"automl.patience", {"epochs", "min_delta"}},
-      {"metric", {"match", "unit", "better", "reduce", "across"}},
-      {"target", catalog::target_keys()},
-      {"rule", catalog::rule_change_keys()}};
+  static const std::map<std::string, std::vector<std::string>> all = [] {
+    std::map<std::string, std::vector<std::string>> keys{
+        {"",
+         {"name", "description", "vendor", "cluster", "telemetry", "submission", "container",
+          "defaults", "cases"}},
+        {"cluster", {"launcher", "hosts", "master_addr", "master_port", "rank_table", "retries"}},
+        {"cluster.modelarts.volumes", CloudVolume::keys()},
+        {"cluster.hosts",
+         {"name", "slots", "server_id", "device_ips", "super_pod", "super_device_ids", "ib_addr",
+          "address", "user", "port", "identity", "jump"}},
+        {"telemetry", {"interval", "enabled", "prometheus"}},
+        {"telemetry.prometheus", {"listen"}},
+        {"submission", {"org", "division", "status", "platform"}},
+        {"container",
+         {"runtime", "image", "runtime_options", "options", "mounts", "shm_size", "user", "pull",
+          "load", "timeout"}},
+        {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps", "drop_caches"}},
+        {"limits", catalog::limit_keys()},
+        {"case", {"case",       "name",         "model",       "framework", "hardware",
+                  "nodes",      "procs",        "repeats",     "command",   "shell",
+                  "launch",     "rendezvous",   "automl",      "container", "data",
+                  "config",     "env",          "workdir",     "metrics",   "target",
+                  "peak_flops", "warmup_steps", "drop_caches", "limits",    "rules"}},
+        {"automl", {"start",      "classes",     "data",     "precision",    "space",
+                    "hyper",      "epochs",      "patience", "max_duration", "min_duration",
+                    "max_trials", "trial_limit", "silence",  "attempts",     "seed",
+                    "limits",     "candidates",  "inherit",  "weights",      "address"}},
+        {"automl.hyper", automl::hyper_names()},
+        {"automl.limits", {"parameters", "operations", "activations", "layers"}},
+        {"automl.patience", {"epochs", "min_delta"}},
+        {"metric", {"match", "unit", "better", "reduce", "across"}},
+        {"target", catalog::target_keys()},
+        {"rule", catalog::rule_change_keys()}};
+    for (const LauncherInfo& launcher : launcher_catalog()) {
+      if (launcher.keys.empty()) continue;
+      keys["cluster"].push_back(launcher.name);
+      keys["cluster." + launcher.name] = launcher.keys;
+    }
+    return keys;
+  }();
   return all;
 }
 

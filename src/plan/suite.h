@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "automl/settings.h"
+#include "automl/experiment_settings.h"
 #include "catalog/settings.h"
 #include "config/node.h"
 #include "plan/plan.h"

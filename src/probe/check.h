@@ -7,15 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/enum_names.h"
-#include "core/json.h"
+#include "core/json_fields.h"
 #include "core/time.h"
 
 namespace assay::probe {
 
 enum class Level { pass, warn, fail };
 
-constexpr auto enum_names(Level /*value*/) {
+constexpr auto enum_names(Level /*level*/) {
   using enum Level;
   return std::to_array<EnumName<Level>>({{pass, "PASS"}, {warn, "WARN"}, {fail, "FAIL"}});
 }
@@ -26,11 +25,15 @@ struct Check {
   Level level = Level::pass;
   std::string seen;    ///< what was found, with numbers
   std::string advice;  ///< what to do about it; empty when nothing has to be done
-};
 
-[[nodiscard]] Json to_json(const Check& check);
-/// Throws Error of kind config when a field is missing or of the wrong type.
-[[nodiscard]] Check check_from_json(const Json& json);
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("id", self.id);
+    field("level", self.level);
+    field("seen", self.seen);
+    field.optional("advice", self.advice);
+  }
+};
 
 /// Soft and hard limits of a process; nothing: unlimited.
 struct ProcessLimit {
@@ -56,7 +59,7 @@ struct CheckOptions {
   std::string vendor = "cpu";  ///< "cpu": no devices are asked for
   /// argv of the vendor's command that lists devices ("nvidia-smi", "-L"); run with `timeout`.
   std::vector<std::string> device_query;
-  /// ECMAScript pattern; each line of the query's output that contains it is one device. Empty:
+  /// RE2 pattern; each line of the query's output that contains it is one device. Empty:
   /// each line that is not blank.
   std::string device_pattern;
   std::string container_runtime;  ///< "podman", "docker", …; "any"; empty: not wanted

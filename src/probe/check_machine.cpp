@@ -65,7 +65,7 @@ Check swap(const CheckOptions& options) {
   const std::uint64_t used = *total - std::min(*free, *total);
   const std::string seen =
       fmt::format("{} of {} swap in use", bytes_text(used), bytes_text(*total));
-  constexpr std::uint64_t kHarmless = 100ULL << 20;  // old pages that nobody asks for
+  constexpr std::uint64_t kHarmless = 100ULL << 20;  // old pages that are not needed
   if (used <= kHarmless) return {"swap", Level::pass, seen, ""};
   return {"swap", Level::warn, seen,
           "memory was short: paging disturbs measurements; free memory, then swapoff and swapon"};
@@ -160,7 +160,7 @@ Check oversubscription(const CheckOptions& options, const Cpus& cpus) {
           "ranks share CPUs and disturb each other: use at most one rank per CPU"};
 }
 
-/// Whether the kernel says that something keeps the clock; nothing: unknown.
+/// Whether something keeps the clock, as the kernel reports it; nothing when unknown.
 std::optional<bool> kernel_clock_synchronised(const fs::path& root) {
   if (root != "/") return std::nullopt;
   timex query{};
@@ -213,7 +213,7 @@ void check_processors(const CheckOptions& options, std::vector<Check>& out) {
   out.push_back(governor(cpus));
   if (cpus.boost)
     out.push_back({"boost", Level::pass, *cpus.boost ? "boost is on" : "boost is off",
-                   *cpus.boost ? "clocks depend on heat and neighbours; switch it off to compare "
+                   *cpus.boost ? "clocks depend on heat and neighbors; switch it off to compare "
                                  "machines strictly"
                                : ""});
   out.push_back(load(options, cpus.threads));
@@ -224,16 +224,16 @@ void check_processors(const CheckOptions& options, std::vector<Check>& out) {
 }
 
 void check_clock(const CheckOptions& options, std::vector<Check>& out) {
-  const auto synchronised = options.clock_synchronised ? options.clock_synchronised
+  const auto synchronized = options.clock_synchronised ? options.clock_synchronised
                                                        : kernel_clock_synchronised(options.root);
   std::error_code ignored;
   const bool timesyncd = fs::exists(options.root / "run/systemd/timesync/synchronized", ignored);
-  if (synchronised == true || timesyncd) {
-    out.push_back({"clock", Level::pass, "the clock is synchronised", ""});
+  if (synchronized == true || timesyncd) {
+    out.push_back({"clock", Level::pass, "the clock is synchronized", ""});
   } else {
     out.push_back({"clock", Level::warn,
-                   synchronised ? "the clock is not synchronised"
-                                : "whether the clock is synchronised cannot be told",
+                   synchronized ? "the clock is not synchronized"
+                                : "it is unknown whether the clock is synchronized",
                    "times of different hosts cannot be lined up: start chrony or "
                    "systemd-timesyncd"});
   }

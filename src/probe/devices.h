@@ -11,7 +11,7 @@ namespace assay::probe {
 /// How a vendor's own tool lists its devices: `query` of conf/vendors/*.yaml.
 struct DeviceQuery {
   std::vector<std::string> command;
-  std::string pattern;              ///< ECMAScript; a line that contains it is one device
+  std::string pattern;              ///< RE2; a line that contains it is one device
   std::vector<std::string> fields;  ///< what the pattern's groups are
 };
 

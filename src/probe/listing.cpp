@@ -130,26 +130,4 @@ Listing list_data(const fs::path& path, const ListingLimits& limits) {
   return Lister(path, limits).run();
 }
 
-Json to_json(const Listing& listing) {
-  return {{"path", listing.path},
-          {"problem", listing.problem},
-          {"hash", listing.hash},
-          {"entries", listing.entries},
-          {"bytes", listing.bytes},
-          {"complete", listing.complete},
-          {"comparable", listing.comparable}};
-}
-
-Listing listing_from_json(const Json& json) {
-  Listing listing;
-  listing.path = json.value("path", "");
-  listing.problem = json.value("problem", "");
-  listing.hash = json.value("hash", "");
-  listing.entries = json.value("entries", std::uint64_t{0});
-  listing.bytes = json.value("bytes", std::uint64_t{0});
-  listing.complete = json.value("complete", true);
-  listing.comparable = json.value("comparable", true);
-  return listing;
-}
-
 }  // namespace assay::probe

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/json.h"
+#include "core/json_fields.h"
 #include "core/time.h"
 
 namespace assay::probe {
@@ -26,6 +26,17 @@ struct Listing {
   /// A listing that was cut by the number of entries has the same first ones everywhere; one that
   /// was cut by time does not.
   bool comparable = true;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("path", self.path);
+    field("problem", self.problem);
+    field("hash", self.hash);
+    field("entries", self.entries);
+    field("bytes", self.bytes);
+    field("complete", self.complete);
+    field("comparable", self.comparable);
+  }
 };
 
 /// Lists a folder with everything below it, or one file. Names are sorted, folders are entered as
@@ -33,9 +44,5 @@ struct Listing {
 /// not throw.
 [[nodiscard]] Listing list_data(const std::filesystem::path& path,
                                 const ListingLimits& limits = {});
-
-[[nodiscard]] Json to_json(const Listing& listing);
-/// Tolerant: what is missing is empty.
-[[nodiscard]] Listing listing_from_json(const Json& json);
 
 }  // namespace assay::probe

@@ -17,7 +17,7 @@ namespace assay::probe {
 [[nodiscard]] std::optional<std::int64_t> number_of(const std::filesystem::path& path);
 /// Names in a folder, sorted; empty when it cannot be read.
 [[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& folder);
-/// Last part of where a link points to; empty when it is none.
+/// The last part of a link's target; empty when it is not a link.
 [[nodiscard]] std::string link_name(const std::filesystem::path& path);
 
 /// Bytes of a field of /proc/meminfo ("MemAvailable").

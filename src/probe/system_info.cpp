@@ -145,7 +145,7 @@ Json networks(const fs::path& root) {
     if (name == "lo") continue;
     Json item{{"name", printable(name)}};
     put(item, "state", line_of(folder / name / "operstate"));
-    // A link that is down says -1 or nothing at all.
+    // A link that is down has -1 or nothing at all.
     if (const auto speed = number_of(folder / name / "speed"); speed && *speed > 0)
       item["speed_mbps"] = *speed;
     put(item, "mtu", number_of(folder / name / "mtu"));

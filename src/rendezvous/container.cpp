@@ -11,16 +11,16 @@ namespace assay::rendezvous {
 
 namespace {
 
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
-void append(Words& words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
+void append(Arguments& arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
 }
 
-Words program(const plan::Container& container) {
-  Words words{container.runtime};
-  append(words, container.runtime_options);
-  return words;
+Arguments program(const plan::Container& container) {
+  Arguments arguments{container.runtime};
+  append(arguments, container.runtime_options);
+  return arguments;
 }
 
 /// A folder that the rank needs has the same path inside.
@@ -81,46 +81,49 @@ std::string as_fstab(const Mount& mount) {
   return as_fstab(mount.path + ":" + mount.path + (mount.read_only ? ":ro" : ""));
 }
 
-Words docker_like(const plan::Container& container, const Words& vendor_options,
-                  const ContainerPlace& place, const Words& env) {
-  Words words = program(container);
-  append(words, {"run", "--rm", "--name", place.name, "--network=host"});
+Arguments docker_like(const plan::Container& container, const Arguments& vendor_options,
+                      const ContainerPlace& place, const Arguments& env) {
+  Arguments arguments = program(container);
+  append(arguments, {"run", "--rm", "--name", place.name, "--network=host"});
   // Ranks of a node share memory with each other, unless a size of their own is asked for.
-  words.push_back(container.shm_size.empty() ? "--ipc=host" : "--shm-size=" + container.shm_size);
-  if (!container.user.empty()) words.push_back("--user=" + container.user);
-  words.emplace_back("--pull=never");  // the image was made available before
-  if (!place.workdir.empty()) append(words, {"--workdir", place.workdir});
+  arguments.push_back(container.shm_size.empty() ? "--ipc=host"
+                                                 : "--shm-size=" + container.shm_size);
+  if (!container.user.empty()) arguments.push_back("--user=" + container.user);
+  arguments.emplace_back("--pull=never");  // the image was made available before
+  if (!place.workdir.empty()) append(arguments, {"--workdir", place.workdir});
   for (const Mount& mount : needed(container, place))
-    append(words, {"--mount", as_mount(mount, "target", "readonly")});
-  for (const std::string& mount : container.mounts) append(words, {"--volume", mount});
-  for (const std::string& name : env) append(words, {"--env", name});
-  append(words, vendor_options);
-  append(words, container.options);
-  words.push_back(container.image);
-  return words;
+    append(arguments, {"--mount", as_mount(mount, "target", "readonly")});
+  for (const std::string& mount : container.mounts) append(arguments, {"--volume", mount});
+  for (const std::string& name : env) append(arguments, {"--env", name});
+  append(arguments, vendor_options);
+  append(arguments, container.options);
+  arguments.push_back(container.image);
+  return arguments;
 }
 
-Words apptainer(const plan::Container& container, const ContainerPlace& place) {
-  Words words = program(container);
-  words.emplace_back("exec");
-  if (!place.workdir.empty()) append(words, {"--pwd", place.workdir});
+Arguments apptainer(const plan::Container& container, const ContainerPlace& place) {
+  Arguments arguments = program(container);
+  arguments.emplace_back("exec");
+  if (!place.workdir.empty()) append(arguments, {"--pwd", place.workdir});
   for (const Mount& mount : needed(container, place))
-    append(words, {"--mount", as_mount(mount, "destination", "ro")});
-  for (const std::string& mount : container.mounts) append(words, {"--bind", mount});
-  append(words, container.options);
-  words.push_back(container.image);
-  return words;
+    append(arguments, {"--mount", as_mount(mount, "destination", "ro")});
+  for (const std::string& mount : container.mounts) append(arguments, {"--bind", mount});
+  append(arguments, container.options);
+  arguments.push_back(container.image);
+  return arguments;
 }
 
-Words enroot(const plan::Container& container, const ContainerPlace& place, const Words& env) {
-  Words words = program(container);
-  append(words, {"start", "--rw"});
-  for (const Mount& mount : needed(container, place)) append(words, {"--mount", as_fstab(mount)});
-  for (const std::string& mount : container.mounts) append(words, {"--mount", as_fstab(mount)});
-  for (const std::string& name : env) append(words, {"--env", name});
-  append(words, container.options);
-  words.push_back(container.image);
-  return words;
+Arguments enroot(const plan::Container& container, const ContainerPlace& place,
+                 const Arguments& env) {
+  Arguments arguments = program(container);
+  append(arguments, {"start", "--rw"});
+  for (const Mount& mount : needed(container, place))
+    append(arguments, {"--mount", as_fstab(mount)});
+  for (const std::string& mount : container.mounts) append(arguments, {"--mount", as_fstab(mount)});
+  for (const std::string& name : env) append(arguments, {"--env", name});
+  append(arguments, container.options);
+  arguments.push_back(container.image);
+  return arguments;
 }
 
 bool docker_like(const plan::Container& container) {
@@ -137,30 +140,31 @@ std::string container_name(const std::string& run_id, const std::string& case_na
   return fmt::format("assay-{}-{:08x}-r{}-{}", run_id, hash, round, rank);
 }
 
-Words run_in_container(const plan::Container& container, const Words& vendor_options,
-                       const ContainerPlace& place, const Words& argv, const Words& env) {
-  Words words = docker_like(container)          ? docker_like(container, vendor_options, place, env)
-                : container.runtime == "enroot" ? enroot(container, place, env)
-                                                : apptainer(container, place);
-  append(words, argv);
-  return words;
+Arguments run_in_container(const plan::Container& container, const Arguments& vendor_options,
+                           const ContainerPlace& place, const Arguments& argv,
+                           const Arguments& env) {
+  Arguments arguments = docker_like(container) ? docker_like(container, vendor_options, place, env)
+                        : container.runtime == "enroot" ? enroot(container, place, env)
+                                                        : apptainer(container, place);
+  append(arguments, argv);
+  return arguments;
 }
 
-Words remove_container(const plan::Container& container, const std::string& name) {
+Arguments remove_container(const plan::Container& container, const std::string& name) {
   if (!docker_like(container)) return {};
-  Words words = program(container);
-  append(words, {"rm", "--force"});
-  if (container.runtime == "podman") append(words, {"--time", "0", "--ignore"});
-  words.push_back(name);
-  return words;
+  Arguments arguments = program(container);
+  append(arguments, {"rm", "--force"});
+  if (container.runtime == "podman") append(arguments, {"--time", "0", "--ignore"});
+  arguments.push_back(name);
+  return arguments;
 }
 
-std::vector<Words> image_commands(const plan::Container& container) {
+std::vector<Arguments> image_commands(const plan::Container& container) {
   if (!docker_like(container)) return {};
-  std::vector<Words> out;
-  const auto add = [&](const Words& words) {
+  std::vector<Arguments> out;
+  const auto add = [&](const Arguments& arguments) {
     out.push_back(program(container));
-    append(out.back(), words);
+    append(out.back(), arguments);
   };
   if (container.pull != "always") add({"image", "inspect", "--format", " ", container.image});
   if (!container.load.empty())

@@ -9,7 +9,7 @@
 
 namespace assay::rendezvous {
 
-/// What a rank's container has to see of its node.
+/// The parts of its node that a rank's container has to see.
 struct ContainerPlace {
   std::string name;                    ///< unique on the node
   std::filesystem::path node_dir;      ///< the evidence folder, writable
@@ -30,7 +30,7 @@ struct ContainerPlace {
     const ContainerPlace& place, const std::vector<std::string>& argv,
     const std::vector<std::string>& env);
 
-/// Pure: what removes the container whatever its state; empty where it ends with its process.
+/// Pure: the command that removes the container in any state; empty where it ends with its process.
 [[nodiscard]] std::vector<std::string> remove_container(const plan::Container& container,
                                                         const std::string& name);
 

@@ -48,7 +48,7 @@ std::map<int, std::string> parse_hccn_conf(std::string_view text, const std::str
     const std::string ip(trim(line.substr(equals + 1)));
     if (!is_ip_address(ip))
       throw Error(ErrorKind::config,
-                  fmt::format("the address of device {} is no IP address: '{}'", *id,
+                  fmt::format("the address of device {} is not an IP address: '{}'", *id,
                               ellipsize(printable(ip), 60)),
                   place);
     const auto [first, fresh] = out.try_emplace(*id, ip);

@@ -11,9 +11,9 @@
 namespace assay::rendezvous {
 
 /// The addresses of /etc/hccn.conf: device id → IP, from lines "address_<id>=<ip>". Other settings
-/// (netmask, gateway, …), empty lines and comments (#) are passed over. Pure. Throws Error of kind
-/// config at "where:line" for an address that is none, an id that is no number, two addresses of
-/// one device, and at `where` when there is no address at all.
+/// (netmask, gateway, …), empty lines and comments (#) are ignored. Pure. Throws Error of kind
+/// config at "where:line" for a value that is not an address, an id that is not a number, or two
+/// addresses of one device, and at `where` when there is no address at all.
 [[nodiscard]] std::map<int, std::string> parse_hccn_conf(std::string_view text,
                                                          const std::string& where);
 

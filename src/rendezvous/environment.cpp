@@ -126,10 +126,9 @@ void add_dlws(const plan::Plan& plan, const plan::CasePlan& plan_case, const Pla
   env["DLWS_GPU_TYPE"] = plan_case.hardware;
   env["DLWS_IS_NPU_JOB"] = plan.vendor == "ascend" ? "true" : "false";
   env["DLWS_HOST_NETWORK"] = "enable";
-  const Json& options = plan.cluster.options;
-  if (options.contains("user") && options["user"].is_string())
-    env["DLWS_USER_NAME"] = options["user"].get<std::string>();
-  const std::string port = options.contains("port") ? dump_line(options["port"]) : kSshPort;
+  const auto* ssh = std::get_if<plan::SshOptions>(&plan.cluster.options);
+  if (ssh != nullptr && !ssh->user.empty()) env["DLWS_USER_NAME"] = ssh->user;
+  const std::string port = ssh != nullptr && ssh->port != 0 ? std::to_string(ssh->port) : kSshPort;
   for (int i = 0; i < plan_case.nodes; ++i) {
     const std::string& name = placement.hosts.at(static_cast<std::size_t>(i));
     const plan::Host* host = plan.cluster.find_host(name);

@@ -11,15 +11,15 @@ namespace assay::rendezvous {
 
 using Environment = std::map<std::string, std::string>;
 
-/// What all ranks of node `node` have in common: ASSAY_*, the vendor's visible-devices variable,
-/// and the variables of the case's flavours of rendezvous (docs/rendezvous.md lists them).
-/// `node_dir` is the node's folder as seen there. Pure.
+/// The variables that all ranks of node `node` have in common: ASSAY_*, the vendor's
+/// visible-devices variable, and the variables of the case's flavors of rendezvous
+/// (docs/rendezvous.md lists them). `node_dir` is the node's folder as seen there. Pure.
 [[nodiscard]] Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
                                            const Placement& placement, int node,
                                            const std::filesystem::path& node_dir);
 
-/// What one rank has on top of it. Only for ranks that Assay starts itself: a command that starts
-/// its own (torchrun, mpirun) numbers them too.
+/// The variables that one rank has besides. Only for ranks that Assay starts itself: a command that
+/// starts its own (torchrun, mpirun) numbers them too.
 [[nodiscard]] Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
                                            const Placement& placement, int node, int local_rank);
 

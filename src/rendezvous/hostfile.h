@@ -25,7 +25,7 @@ constexpr auto enum_names(HostfileForm /*value*/) {
 /// One line of a hostfile.
 struct HostSlots {
   std::string host;
-  int slots = 0;  ///< processes; 0: not said in a file that was read
+  int slots = 0;  ///< processes; 0 when a file does not say how many
 
   friend bool operator==(const HostSlots&, const HostSlots&) = default;
 };
@@ -34,9 +34,9 @@ struct HostSlots {
 /// host that is listed twice, or one without slots.
 [[nodiscard]] std::string render_hostfile(const std::vector<HostSlots>& hosts, HostfileForm form);
 
-/// Reads a hostfile back. Without a form, "host slots=n", "host:n" and a bare "host" are told apart
-/// line by line; blank lines and comments are passed over. With one, the file must be what the
-/// form's programs read. Throws Error of kind config at "where:line".
+/// Reads a hostfile back. Without a form, each line may be "host slots=n", "host:n" or a bare
+/// "host"; blank lines and comments are ignored. With a form, the file must be what the form's
+/// programs read. Throws Error of kind config at "where:line".
 [[nodiscard]] std::vector<HostSlots> parse_hostfile(std::string_view text, const std::string& where,
                                                     std::optional<HostfileForm> form = {});
 

@@ -46,7 +46,7 @@ Json parse_strictly(std::string_view text, const std::string& where) {
 }
 
 /// The form by HCCL's rule, `version`, and by what tells the two without one apart.
-std::optional<TableForm> recognise(const Cursor& root) {
+std::optional<TableForm> recognize(const Cursor& root) {
   if (!root.has("version")) {
     if (root.has("deploy_mode")) return TableForm::lab;
     if (root.has("server_list")) {
@@ -117,7 +117,7 @@ TableReading read_rank_table(const Json& json, const CheckOptions& options) {
   }
   TableDraft draft;
   read_status(root, draft.table);
-  const auto form = recognise(root);
+  const auto form = recognize(root);
   if (!form) return out;
   draft.form = *form;
   if (*form == TableForm::v1_0 || *form == TableForm::v1_2)

@@ -32,7 +32,7 @@ struct TableDevice {
   int rank = 0;                  ///< 0 … number of devices - 1
   std::vector<std::string> ips;  ///< empty where a single server needs none
   std::string super_device_id;   ///< unique in its super-pod; form 1.2
-  /// What only the forms 1.x have: device_port, host_port, backup_device_ip, …
+  /// Fields that only the forms 1.x have: device_port, host_port, backup_device_ip, …
   std::map<std::string, std::string> options;
 };
 
@@ -45,7 +45,7 @@ struct TableServer {
   std::vector<TableDevice> devices;
 };
 
-/// What the lab form says beside the devices; the defaults are those of an Atlas 800 (arm).
+/// The lab form's settings beside the devices; the defaults are those of an Atlas 800 (arm).
 struct LabSettings {
   std::string board_id = "0x0020";  ///< "0x0000" on x86
   std::string chip_info = "910";
@@ -92,7 +92,7 @@ struct TableReading {
   [[nodiscard]] bool valid() const noexcept;     ///< HCCL takes the file as it is
 };
 
-/// Recognises the form and reads the table; every violation of its rules is a finding. Never
+/// Recognizes the form and reads the table; every violation of its rules is a finding. Never
 /// throws for bad content. A table that is still initializing may be incomplete, but not wrong.
 [[nodiscard]] TableReading read_rank_table(const Json& json, const CheckOptions& options = {});
 
@@ -132,7 +132,8 @@ struct ServerSpec {
                                      const CheckOptions& options = {},
                                      const std::string& where = {});
 
-/// What a form cannot say of this table, for people: "super-pods", "host_ip of servers".
+/// The parts of this table that a form cannot express, for people: "super-pods", "host_ip of
+/// servers".
 [[nodiscard]] std::vector<std::string> lost_in(const RankTable& table, TableForm form);
 
 /// The pod name that the cloud form has for server `index`: RANK_ID there.

@@ -28,7 +28,7 @@ class Cursor {
   [[nodiscard]] bool has_list(const char* key) const;
   [[nodiscard]] std::string path_of(std::string_view key) const;
 
-  /// Text of a key; "" with a finding when it is missing or no text. HCCL wants numbers as text:
+  /// Text of a key; "" with a finding when it is missing or not text. HCCL wants numbers as text:
   /// a bare one is repairable.
   [[nodiscard]] std::string text(const char* key) const;
   [[nodiscard]] std::string text_or_empty(const char* key) const;
@@ -69,7 +69,7 @@ struct TableDraft {
   TableForm form = TableForm::v1_0;
   RankTable table;
   std::vector<ServerPlace> places;
-  bool dropped = false;  ///< a device could not be read: what is missing after it is no wonder
+  bool dropped = false;  ///< a device could not be read, so gaps after it are expected
 };
 
 /// The reader of the forms 1.0 and 1.2, and that of cloud and lab. Structure and counts only.

@@ -43,9 +43,9 @@ Placement place(const plan::Plan& plan, const plan::CasePlan& plan_case,
   placement.round = round;
   placement.run_id = plan.run_id;
   placement.master_port = plan.cluster.master_port;
-  placement.master_addr = !plan.cluster.master_addr.empty()  ? plan.cluster.master_addr
-                          : plan.cluster.launcher == "local" ? "127.0.0.1"
-                                                             : hosts.front();
+  placement.master_addr = !plan.cluster.master_addr.empty() ? plan.cluster.master_addr
+                          : plan.cluster.traits.one_machine ? "127.0.0.1"
+                                                            : hosts.front();
   placement.files = round_files(plan, plan_case, placement.hosts);
   return placement;
 }

@@ -20,7 +20,7 @@ inline constexpr const char* kIbConfig = "ib_config";
 /// super-pods, and 1.0.
 [[nodiscard]] TableForm table_form(const plan::Cluster& cluster);
 
-/// What the suite says about these hosts, in their order. A host that the suite does not list has
+/// The suite's entries for these hosts, in their order. A host that the suite does not list has
 /// no device IPs, and its name as server_id. Pure.
 [[nodiscard]] std::vector<ServerSpec> server_specs(const plan::Cluster& cluster,
                                                    const std::vector<std::string>& hosts);
@@ -30,7 +30,7 @@ inline constexpr const char* kIbConfig = "ib_config";
                                                 const std::vector<std::string>& hosts, int slots,
                                                 HostfileForm form);
 
-/// The files that every node of a round gets, by name: config.json, and by flavour hccl.json,
+/// The files that every node of a round gets, by name: config.json, and by flavor hccl.json,
 /// hostfile and ib_config. Pure. Throws Error of kind config when a rank table is wanted and a
 /// host's device IPs are not known or break a rule, or a host's name does not fit a hostfile.
 [[nodiscard]] std::map<std::string, std::string> round_files(const plan::Plan& plan,

@@ -7,12 +7,17 @@
 
 #include <fmt/format.h>
 
+#include "catalog/metrics.h"
 #include "core/units.h"
+#include "page/template.h"
 #include "report/axis.h"
-#include "report/markup.h"
 #include "report/present.h"
+#include "report/report_assets.h"
 
 namespace assay::report {
+
+using page::Html;
+using page::markup;
 
 namespace {
 
@@ -139,8 +144,8 @@ std::string percent(double share) {
 }
 
 struct PhaseMarkup {
-  std::string areas;
-  std::string labels;  // above the lines
+  Html areas;
+  Html labels;  // above the lines
 };
 
 PhaseMarkup phases_svg(const Chart& chart, const Axis& x) {
@@ -152,37 +157,40 @@ PhaseMarkup phases_svg(const Chart& chart, const Axis& x) {
     const double start = x.at(phase.start_s);
     const double width = x.at(phase.end_s) - start;
     if (!(width > 0) || ++drawn > kMaxPhases) continue;
-    const std::string name = escape_markup(phase.name);
-    out.areas += fmt::format(
+    out.areas += markup(
         "<rect class=\"ph {}\" x=\"{}\" width=\"{}\" y=\"0\" height=\"{}\"><title>{}: {} – {}"
         "</title></rect>",
-        phase_class(phase.name), percent(start), percent(width), kHeight, name,
-        escape_markup(show(phase.start_s, "s").text()),
-        escape_markup(show(phase.end_s, "s").text()));
+        phase_class(phase.name), percent(start), percent(width), kHeight, phase.name,
+        show(phase.start_s, "s").text(), show(phase.end_s, "s").text());
     const double needed = 0.01 + 0.0145 * static_cast<double>(phase.name.size());
     if (width >= needed && start >= free_from) {
-      out.labels += fmt::format("<text class=\"ph-name\" x=\"{}\" dx=\"5\" y=\"13\">{}</text>",
-                                percent(start), name);
+      out.labels += markup("<text class=\"ph-name\" x=\"{}\" dx=\"5\" y=\"13\">{}</text>",
+                           percent(start), phase.name);
       free_from = start + needed;
     }
   }
   return out;
 }
 
-std::string grid_svg(const Axis& x, const Axis& y) {
-  std::string out;
+Html value_grid(const Axis& y, double height) {
+  Html out;
   for (const double tick : y.ticks) {
-    const double at = (1 - y.at(tick)) * kHeight;
-    out += fmt::format(
+    const double at = (1 - y.at(tick)) * height;
+    out += markup(
         "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>"
         "<text class=\"tick\" x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
         tick == y.low ? " base" : "", coordinate(at), coordinate(at), coordinate(at + 3.5),
         tick_text(tick, y));
   }
+  return out;
+}
+
+Html time_grid(const Axis& x) {
+  Html out;
   for (const double tick : x.ticks) {
     const double at = x.at(tick);
     const std::string_view anchor = at < 0.02 ? "start" : at > 0.96 ? "end" : "middle";
-    out += fmt::format(
+    out += markup(
         "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>"
         "<text class=\"tick\" x=\"{0}\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",
         percent(at), kHeight, kHeight + 4, kHeight + 17, anchor, time_text(tick, x));
@@ -190,13 +198,20 @@ std::string grid_svg(const Axis& x, const Axis& y) {
   return out;
 }
 
-std::string line_svg(std::string_view style, const std::string& label, const std::string& d) {
-  return fmt::format("<path class=\"s {}\" data-label=\"{}\" d=\"{}\"/>", style,
-                     escape_markup(label), d);
+// What is drawn in kUnits × kUnits, stretched to the width of the page.
+Html stretched(const Html& drawing, double height) {
+  return markup(
+      "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "
+      "height=\"{1}\">{2}</svg>",
+      kUnits, height, drawing);
 }
 
-std::string legend_item(std::string_view classes, const std::string& label) {
-  return fmt::format("<li><i class=\"{}\"></i>{}</li>", classes, escape_markup(label));
+Html line_svg(std::string_view style, const std::string& label, const std::string& d) {
+  return markup("<path class=\"s {}\" data-label=\"{}\" d=\"{}\"/>", style, label, d);
+}
+
+Html legend_item(std::string_view classes, const std::string& label) {
+  return markup("<li><i class=\"{}\"></i>{}</li>", classes, label);
 }
 
 }  // namespace
@@ -238,7 +253,25 @@ std::vector<Point> thin(const std::vector<Point>& points, std::size_t max_points
   return out;
 }
 
-std::string render_chart(const Chart& chart) {
+Html render_frame(const ChartFrame& frame) {
+  const auto number = [&](double ChartFrame::Extent::*part) {
+    return frame.extent ? fmt::format("{}", (*frame.extent).*part) : std::string();
+  };
+  return page::fill(assets::kChart, {{"class", frame.css},
+                                     {"end", number(&ChartFrame::Extent::end_s)},
+                                     {"low", number(&ChartFrame::Extent::low)},
+                                     {"high", number(&ChartFrame::Extent::high)},
+                                     {"title", frame.title},
+                                     {"unit", frame.unit},
+                                     {"stat", frame.stat},
+                                     {"frame", frame.frame},
+                                     {"label", frame.label},
+                                     {"height", fmt::format("{}", frame.height)},
+                                     {"drawing", frame.drawing},
+                                     {"legend", frame.legend}});
+}
+
+Html render_chart(const Chart& chart) {
   Extent extent;
   double end_s = chart.end_s;
   for (const Series* series : chart.series) {
@@ -258,11 +291,11 @@ std::string render_chart(const Chart& chart) {
   raw.low /= unit.factor;
   raw.high /= unit.factor;
 
-  std::string lines;
-  std::string legend;
+  Html lines;
+  Html legend;
   if (chart.series.size() > kMaxLines) {
     const Band band = band_of(chart.series, x.high, chart.max_points / 2);
-    lines += fmt::format("<path class=\"band\" d=\"{}\"/>", band_path(band, x, raw));
+    lines += markup("<path class=\"band\" d=\"{}\"/>", band_path(band, x, raw));
     lines += line_svg("edge", "highest", path_of(band.high, x, raw));
     lines += line_svg("s0", "median", path_of(band.median, x, raw));
     lines += line_svg("edge", "lowest", path_of(band.low, x, raw));
@@ -276,9 +309,8 @@ std::string render_chart(const Chart& chart) {
       legend += legend_item(fmt::format("k s{}", i), chart.series[i]->label);
     }
   }
-  // Of what adds up over time, or is to fall, the last value says most.
-  const std::string& name = chart.series[0]->name;
-  const bool last = name == "loss" || name.starts_with("automl_");
+  const catalog::KnownSeries* known = catalog::find_known_series(chart.series[0]->name);
+  const bool last = known != nullptr && known->last;
   const double mean = extent.sum / static_cast<double>(extent.count);
   const std::string stat = fmt::format("{} {}", last ? "last" : "mean",
                                        show(last ? extent.last : mean, chart.unit).text());
@@ -287,26 +319,19 @@ std::string render_chart(const Chart& chart) {
                   show(extent.low, chart.unit).text(), show(extent.high, chart.unit).text(), stat,
                   chart.series.size());
 
-  std::string out = fmt::format(
-      "<figure class=\"chart\" data-t1=\"{}\" data-y0=\"{}\" data-y1=\"{}\" data-unit=\"{}\">"
-      "<figcaption><b>{}</b> <span class=\"unit\">{}</span><span class=\"stat\">{}</span>"
-      "</figcaption>",
-      x.high, y.low, y.high, escape_markup(unit.unit), escape_markup(chart.title),
-      escape_markup(unit.unit), escape_markup(stat));
-  out += fmt::format(
-      "<div class=\"plot\"><svg class=\"frame\" role=\"img\" aria-label=\"{}\" width=\"100%\" "
-      "height=\"{}\">",
-      escape_markup(label), kHeight);
   const PhaseMarkup phases = phases_svg(chart, x);
-  out += phases.areas + grid_svg(x, y);
-  out += fmt::format(
-      "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "
-      "height=\"{1}\">{2}</svg>{3}</svg></div>",
-      kUnits, kHeight, lines, phases.labels);
-  return out + "<ul class=\"legend\">" + legend + "</ul></figure>\n";
+  return render_frame({.title = chart.title,
+                       .unit = unit.unit,
+                       .stat = stat,
+                       .label = label,
+                       .drawing = phases.areas + value_grid(y, kHeight) + time_grid(x) +
+                                  stretched(lines, kHeight) + phases.labels,
+                       .height = kHeight,
+                       .legend = legend,
+                       .extent = ChartFrame::Extent{x.high, y.low, y.high}});
 }
 
-std::string render_rank_speeds(const judge::RoundResult& round) {
+Html render_rank_speeds(const judge::RoundResult& round) {
   struct Bar {
     int rank;
     double speed;
@@ -340,33 +365,22 @@ std::string render_rank_speeds(const judge::RoundResult& round) {
                     coordinate(left + slot - gap), coordinate(kUnits));
   }
   const double height = 96;
-  std::string out = fmt::format(
-      "<figure class=\"chart ranks-chart\"><figcaption><b>Speed of the ranks</b> <span "
-      "class=\"unit\">1 = median rank</span><span class=\"stat\">{}</span></figcaption><div "
-      "class=\"plot\"><svg class=\"frame\" role=\"img\" aria-label=\"Relative speed of {} ranks, "
-      "{} "
-      "below 0.95\" width=\"100%\" height=\"{}\">",
-      slow_count == 0 ? std::string("no straggler")
-                      : fmt::format("{} slower than 0.95", slow_count),
-      bars.size(), slow_count, height);
-  for (const double tick : y.ticks) {
-    const double at = (1 - y.at(tick)) * height;
-    out += fmt::format(
-        "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/><text class=\"tick\" "
-        "x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
-        tick == 0 ? " base" : "", coordinate(at), coordinate(at), coordinate(at + 3.5),
-        tick_text(tick, y));
-  }
-  out += fmt::format(
+  const Html drawing = markup(
+      "<path class=\"bar\" d=\"{}\"/><path class=\"bar behind\" d=\"{}\"/><path "
+      "class=\"bar slow\" d=\"{}\"/>",
+      normal, behind, slow);
+  const Html ends = markup(
       "<text class=\"tick\" x=\"0\" y=\"{0}\">rank {1}</text><text class=\"tick\" x=\"100%\" "
       "y=\"{0}\" text-anchor=\"end\">rank {2}</text>",
       height + 17, bars.front().rank, bars.back().rank);
-  out += fmt::format(
-      "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "
-      "height=\"{1}\"><path class=\"bar\" d=\"{2}\"/><path class=\"bar behind\" d=\"{3}\"/><path "
-      "class=\"bar slow\" d=\"{4}\"/></svg>",
-      kUnits, height, normal, behind, slow);
-  return out + "</svg></div></figure>\n";
+  return render_frame(
+      {.title = "Speed of the ranks",
+       .unit = "1 = median rank",
+       .stat = slow_count == 0 ? "no straggler" : fmt::format("{} slower than 0.95", slow_count),
+       .label = fmt::format("Relative speed of {} ranks, {} below 0.95", bars.size(), slow_count),
+       .drawing = value_grid(y, height) + ends + stretched(drawing, height),
+       .height = height,
+       .css = "ranks-chart"});
 }
 
 }  // namespace assay::report

@@ -9,21 +9,26 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "report/columns.h"
+#include "page/columns.h"
+#include "page/table.h"
 #include "report/findings.h"
 #include "report/present.h"
+#include "report/summary_table.h"
 
 namespace assay::report {
+
+using page::columns_of;
+using page::cut_middle;
+using page::cut_to;
+using page::pad_left;
+using page::pad_right;
 
 namespace {
 
 using judge::CaseResult;
 using judge::Severity;
-using judge::Validity;
 
 constexpr std::size_t kConsoleFindings = 12;  // of one case; the HTML report has them all
-constexpr std::size_t kColumns = 5;
-using Row = std::array<std::string, kColumns>;
 
 // The few characters outside ASCII that Assay's own words use, and what stands for them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAscii{{
@@ -49,18 +54,6 @@ std::string to_ascii(std::string text) {
   return text;
 }
 
-std::string_view verdict_color(Validity validity) {
-  switch (validity) {
-    case Validity::valid:
-      return "32";
-    case Validity::invalid:
-      return "31";
-    case Validity::incomplete:
-      break;
-  }
-  return "33";
-}
-
 std::string_view severity_color(Severity severity) {
   switch (severity) {
     case Severity::invalid:
@@ -72,6 +65,10 @@ std::string_view severity_color(Severity severity) {
       break;
   }
   return "36";
+}
+
+char to_upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
 class Console {
@@ -105,7 +102,7 @@ class Console {
   }
 
   std::string paint(std::string_view code, std::string_view text) const {
-    return style_.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+    return page::paint(style_.color, code, text);
   }
 
   void line(std::string_view text) {
@@ -114,61 +111,24 @@ class Console {
     out_ += '\n';
   }
 
-  Row row_of(const CaseResult& one) const {
-    Row row{plain(one.name), fmt::format("{}/{}", completed_rounds(one), one.repeats), own("–"),
-            own("–"), std::string(judge::to_string(one.validity))};
-    if (const judge::Summary* summary = find_summary(one, one.headline)) {
-      const Shown shown = show(summary->median, summary->info.unit);
-      row[2] = shown.number;
-      if (const auto spread = spread_of(*summary)) row[2] += " ± " + show_percent(spread->ratio);
-      if (!shown.unit.empty()) row[2] += " " + shown.unit;
-      row[2] = plain(row[2]);
-    }
-    if (const auto seconds = e2e_seconds(one)) row[3] = own(show(*seconds, "s").text());
-    return row;
-  }
-
   void table(const judge::RunResult& result) {
-    std::vector<Row> rows{{"CASE", "ROUNDS", "RESULT", "TIME", "VERDICT"}};
-    for (const CaseResult& one : result.cases) rows.push_back(row_of(one));
-    std::array<std::size_t, kColumns> widths{};
-    for (const Row& row : rows)
-      for (std::size_t i = 0; i < kColumns; ++i)
-        widths[i] = std::max(widths[i], columns_of(row[i]));
-    // Names give way first, then long units.
-    const auto total = [&] {
-      std::size_t sum = 2 * (kColumns - 1);
-      for (const std::size_t width : widths) sum += width;
-      return sum;
-    };
-    const auto shrink = [&](std::size_t column, std::size_t least) {
-      if (total() <= width_ || widths[column] <= least) return;
-      widths[column] -= std::min(total() - width_, widths[column] - least);
-    };
-    shrink(0, 18);
-    shrink(2, 16);
-    shrink(0, 8);
-    const std::string mark = own("…");
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      const Row& row = rows[r];
-      std::string text = pad_right(cut_middle(row[0], widths[0], mark), widths[0]) + "  " +
-                         pad_left(row[1], widths[1]) + "  " +
-                         pad_left(cut_to(row[2], widths[2], mark), widths[2]) + "  " +
-                         pad_left(row[3], widths[3]) + "  ";
-      if (r == 0) {
-        line(paint("2", text + row[4]));
-      } else {
-        const Validity validity = result.cases[r - 1].validity;
-        line(text + paint(std::string("1;") + std::string(verdict_color(validity)), row[4]));
-      }
-    }
+    page::Table summary = console_summary(result);
+    for (page::Column& column : summary.columns)
+      std::ranges::transform(column.title, column.title.begin(), to_upper);
+    for (page::Row& row : summary.rows)
+      for (page::Cell& cell : row.cells) cell.text = plain(cell.text);
+    for (const std::string& text : page::text_lines(summary, {.width = width_,
+                                                             .mark = style_.unicode ? "…" : "...",
+                                                             .heading = "2",
+                                                             .color = style_.color}))
+      line(text);
     if (result.cases.empty()) line("no case was run");
   }
 
   void paragraph(std::string_view text, const std::string& first, const std::string& rest) {
     const std::size_t indent = std::max(columns_of(first), columns_of(rest));
     std::size_t n = 0;
-    for (const std::string& part : wrap(text, width_ > indent ? width_ - indent : 1))
+    for (const std::string& part : page::wrap(text, width_ > indent ? width_ - indent : 1))
       line((n++ == 0 ? first : rest) + part);
   }
 
@@ -196,7 +156,7 @@ class Console {
         break;
       }
       const judge::Finding& finding = merged[i].finding;
-      const std::string severity(judge::to_string(finding.severity));
+      const std::string severity(to_text(finding.severity));
       std::string text = plain(finding.reason);
       const std::string places = plain(places_text(merged[i].places));
       if (!places.empty()) text += " (" + places + ")";
@@ -225,8 +185,7 @@ class Console {
     add(counts[1], "invalid");
     add(counts[2], "incomplete");
     const std::string verdict(judge::to_string(result.validity));
-    return paint(std::string("1;") + std::string(verdict_color(result.validity)), verdict) +
-           (text.empty() ? "" : "  " + text);
+    return paint(verdict_color(result.validity), verdict) + (text.empty() ? "" : "  " + text);
   }
 
   const ConsoleStyle& style_;

@@ -4,15 +4,24 @@
 
 #include <fmt/format.h>
 
-#include "automl/journal.h"
-#include "core/error.h"
-#include "report/assets.h"
-#include "report/experiment_parts.h"
+#include "core/files.h"
+#include "core/run_layout.h"
+#include "page/template.h"
+#include "report/experiment_family.h"
+#include "report/experiment_network.h"
+#include "report/experiment_prediction.h"
+#include "report/experiment_score.h"
+#include "report/experiment_trials.h"
+#include "report/experiment_workers.h"
+#include "report/html_page.h"
 #include "report/html_parts.h"
-#include "report/markup.h"
+#include "report/html_system.h"
 #include "report/present.h"
+#include "report/report_assets.h"
 
 namespace assay::report {
+
+using page::Html;
 
 namespace {
 
@@ -52,43 +61,41 @@ std::string sentence(const std::vector<ExperimentView>& views) {
   return fmt::format("The score does not count; it would be {}.", score);
 }
 
-std::string facts(const RunResult& result, const std::vector<ExperimentView>& views) {
-  std::string out = html::fact("Run", "<code>" + escape_markup(result.run_id) + "</code>");
+Html facts(const RunResult& result, const std::vector<ExperimentView>& views) {
+  Html out = html::fact("Run", html::code(result.run_id));
   if (views.size() == 1) {
     const ExperimentView& view = views[0];
     const automl::ExperimentRecord& record = view.record;
     if (!view.round->started.empty())
       out += html::fact("Started", html::time_element(view.round->started));
-    out += html::fact("Took", escape_markup(show(record.elapsed_s, "s").text()));
-    out += html::fact("Ended", escape_markup(how_it_ended(record)));
+    out += html::fact("Took", show(record.elapsed_s, "s").text());
+    out += html::fact("Ended", how_it_ended(record));
     if (record.resumed > 0)
-      out += html::fact("Resumed", record.resumed == 1 ? std::string("once")
-                                                       : fmt::format("{} times", record.resumed));
+      out += html::fact("Resumed",
+                        record.resumed == 1 ? "once" : fmt::format("{} times", record.resumed));
   }
   out += html::fact("Machine", html::machine_line(result.system));
   return out + html::fact("Assay", html::version_of(result.provenance));
 }
 
-std::string section(std::string_view title, std::string_view text, const std::string& content) {
+Html section(std::string_view title, std::string_view text, const Html& content) {
   if (content.empty()) return {};
-  return fmt::format(
-      "<section class=\"experiment\"><h2>{}</h2><p class=\"subtitle\">{}</p>{}"
-      "</section>\n",
-      escape_markup(title), escape_markup(text), content);
+  return page::fill(assets::kExperimentSection,
+                    {{"title", title}, {"text", text}, {"content", content}});
 }
 
-std::string one_experiment(const ExperimentView& view, std::size_t number) {
+Html one_experiment(const ExperimentView& view, std::size_t number) {
   using namespace experiment;
   const judge::CaseResult& result = *view.result;
-  std::string out = fmt::format(
-      "<section class=\"case\" id=\"experiment-{0}\"><header><div><h2>{1}</h2><p "
-      "class=\"subtitle\">{2}</p></div>{3}</header>\n",
-      number, escape_markup(result.name),
-      escape_markup(view.record.detail.empty()
-                        ? case_subtitle(result)
-                        : case_subtitle(result) + " · " + view.record.detail),
-      html::chip(result.validity));
-  out += html::findings(result) + cards(view) + score_charts(view) + "</section>\n";
+  const std::string subtitle = case_subtitle(result);
+  Html out = page::fill(
+      assets::kCase,
+      {{"id", fmt::format("experiment-{}", number)},
+       {"heading", ""},
+       {"name", result.name},
+       {"subtitle", view.record.detail.empty() ? subtitle : subtitle + " · " + view.record.detail},
+       {"chip", html::chip(result.validity)},
+       {"content", html::findings(result) + cards(view) + score_charts(view)}});
   out += section("Best network",
                  "Bars are layers from the input to the output, as high as their "
                  "image and as wide as they have channels; arcs are skips.",
@@ -109,45 +116,42 @@ std::string one_experiment(const ExperimentView& view, std::size_t number) {
 
 }  // namespace
 
-std::vector<ExperimentView> load_experiments(const RunResult& result,
-                                             const std::filesystem::path& run_dir) {
+std::vector<ExperimentView> experiments_of(const RunResult& result) {
   std::vector<ExperimentView> views;
-  for (const judge::CaseResult& one : result.cases) {
-    for (const judge::RoundResult& round : one.rounds) {
-      const auto file =
-          run_dir / one.name / fmt::format("round{}", round.round) / "automl" / "journal.jsonl";
-      std::error_code ec;
-      if (!std::filesystem::is_regular_file(file, ec)) continue;
-      try {
-        const std::vector<Json> events = automl::ExperimentJournal::read(file);
-        if (!events.empty())
-          views.push_back({&one, &round, automl::record_of(events), automl::timeline_of(events)});
-      } catch (const Error&) {
-        continue;
-      }
-    }
-  }
+  for (const judge::CaseResult& one : result.cases)
+    for (const judge::RoundResult& round : one.rounds)
+      if (round.experiment)
+        views.push_back({&one, &round, round.experiment->record, round.experiment->workers});
   return views;
 }
 
 std::string_view experiment_file(const std::vector<ExperimentView>& experiments) {
-  return worst_of(experiments) == Validity::valid ? kSucceeded : kFailed;
+  return worst_of(experiments) == Validity::valid ? layout::kSucceeded : layout::kFailed;
 }
 
 std::string render_experiments(const RunResult& result,
                                const std::vector<ExperimentView>& experiments) {
   const Validity verdict = worst_of(experiments);
   const std::string title = result.suite.empty() ? "experiment" : result.suite;
-  std::string body = html::masthead(verdict, result.run_id, "Assay AutoML report", title,
-                                    sentence(experiments), facts(result, experiments));
-  for (std::size_t i = 0; i < experiments.size(); ++i)
-    body += one_experiment(experiments[i], i + 1);
-  body +=
-      "<footer><p>Score = −ln(error) × operations per second, with AIPerf's count of operations. "
-      "Made from <code>automl/journal.jsonl</code> of the round alone; <code>report.html</code> "
-      "beside this file has all metrics and rules.</p></footer>\n";
+  Html all;
+  for (std::size_t i = 0; i < experiments.size(); ++i) all += one_experiment(experiments[i], i + 1);
+  const Html top = html::masthead({.brand = "Assay AutoML report",
+                                   .title = title,
+                                   .sentence = sentence(experiments),
+                                   .facts = facts(result, experiments)},
+                                  verdict, result.run_id);
   return html::page(fmt::format("{}: {} · AutoML", title, judge::to_string(verdict)),
-                    std::string(assets::style()) + std::string(assets::experiment_style()), body);
+                    page::fill(assets::kExperiments, {{"masthead", top}, {"experiments", all}}));
+}
+
+void write_experiments(const ReportInput& input) {
+  const std::vector<ExperimentView> experiments = experiments_of(input.result);
+  const std::string_view name = experiments.empty() ? "" : experiment_file(experiments);
+  if (!experiments.empty())
+    write_file_atomic(input.run_dir / name, render_experiments(input.result, experiments));
+  std::error_code ec;
+  for (const std::string_view other : {layout::kSucceeded, layout::kFailed})
+    if (other != name) std::filesystem::remove(input.run_dir / other, ec);
 }
 
 }  // namespace assay::report

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "automl/score.h"
-#include "automl/timeline.h"
-#include "judge/result.h"
+#include "automl/worker_timeline.h"
+#include "report/report.h"
 
 namespace assay::report {
 
@@ -19,19 +18,19 @@ struct ExperimentView {
   std::vector<automl::WorkerLine> workers;
 };
 
-/// The experiments of a run, from <case>/round<N>/automl/journal.jsonl. A journal that cannot be
-/// read is left out: the judge has said so.
-[[nodiscard]] std::vector<ExperimentView> load_experiments(const judge::RunResult& result,
-                                                           const std::filesystem::path& run_dir);
+/// The experiments of a run. One whose journal could not be read is left out: the judge has said
+/// so.
+[[nodiscard]] std::vector<ExperimentView> experiments_of(const judge::RunResult& result);
 
-inline constexpr std::string_view kSucceeded = "Report_Succeed.html";
-inline constexpr std::string_view kFailed = "Report_Failed.html";
-
-/// kSucceeded when every case with an experiment is valid, else kFailed (AAH's names).
+/// layout::kSucceeded when every case with an experiment is valid, else layout::kFailed.
 [[nodiscard]] std::string_view experiment_file(const std::vector<ExperimentView>& experiments);
 
 /// The page of all experiments of a run, like report.html in everything (html.h).
 [[nodiscard]] std::string render_experiments(const judge::RunResult& result,
                                              const std::vector<ExperimentView>& experiments);
+
+/// The page under the name that says how it ended; the other one's would be that of an earlier
+/// verdict, and goes. Neither without an experiment.
+void write_experiments(const ReportInput& input);
 
 }  // namespace assay::report

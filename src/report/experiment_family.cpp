@@ -1,3 +1,5 @@
+#include "report/experiment_family.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -6,10 +8,13 @@
 #include <fmt/format.h>
 
 #include "automl/lineage.h"
-#include "report/experiment_parts.h"
-#include "report/markup.h"
+#include "report/experiment_text.h"
+#include "report/html_parts.h"
 
 namespace assay::report::experiment {
+
+using page::Html;
+using page::markup;
 
 namespace {
 
@@ -97,14 +102,14 @@ std::string_view operation_class(const TrialRecord& trial) {
   return first[0] == "concat_skip" ? "f-concat" : "f-several";
 }
 
-constexpr std::string_view kLegend =
+constexpr const char* kLegend =
     "<ul class=\"legend\"><li><i class=\"f-deeper\"></i>deeper</li><li><i "
     "class=\"f-wider\"></i>wider</li><li><i class=\"f-add\"></i>skip by add</li><li><i "
     "class=\"f-concat\"></i>skip by concat</li><li><i class=\"f-several\"></i>several</li></ul>";
 
 }  // namespace
 
-std::string family(const ExperimentView& view) {
+Html family(const ExperimentView& view) {
   const ExperimentRecord& record = view.record;
   const std::set<std::int64_t> ids = chosen(record);
   if (ids.empty()) return {};
@@ -128,8 +133,8 @@ std::string family(const ExperimentView& view) {
   const auto x_of = [&](const Placed& at) { return kMargin + step * at.generation; };
   const auto y_of = [&](const Placed& at) { return kMargin + kRow * at.row; };
 
-  std::string edges;
-  std::string dots;
+  Html edges;
+  Html dots;
   for (const auto& [id, at] : placed) {
     const TrialRecord& trial = trial_of(record, id);
     const double x = x_of(at);
@@ -137,7 +142,7 @@ std::string family(const ExperimentView& view) {
     if (const auto parent = placed.find(trial.parent); at.generation > 0) {
       const double px = x_of(parent->second);
       const double py = y_of(parent->second);
-      edges += fmt::format(
+      edges += markup(
           "<path class=\"edge {}{}\" d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} "
           "{:.1f}\"/>",
           operation_class(trial), line.contains(id) ? " line" : "", px, py, px + step * 0.45, py,
@@ -149,29 +154,28 @@ std::string family(const ExperimentView& view) {
     // Lines leave a parent to the right: its name stands above it.
     const double text_x = at.parent ? (at.generation == 0 ? x - 8 : x) : x + (best ? 14 : 11);
     const double text_y = at.parent ? y - (best ? 13 : 10) : y + 4;
-    dots += fmt::format(
+    dots += markup(
         "<g class=\"model{}{}\"><title>trial {}: {}; {}</title>{}<circle class=\"back\" "
         "cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\"/><circle class=\"dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
         "r=\"6\" fill-opacity=\"{:.2f}\"/><text x=\"{:.1f}\" y=\"{:.1f}\" "
         "text-anchor=\"{}\"><tspan "
         "class=\"id\">{}</tspan> {}</text></g>",
         best ? " best" : "", trial.status == "failed" ? " failed" : "", id,
-        escape_markup(operations_text(trial.operations)), escape_markup(accuracy),
-        best ? fmt::format("<circle class=\"halo\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"10\"/>", x, y)
-             : std::string(),
+        operations_text(trial.operations), accuracy,
+        best ? markup("<circle class=\"halo\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"10\"/>", x, y)
+             : Html(),
         x, y, x, y, trial.accuracy ? 0.12 + 0.88 * share : 0.0, text_x, text_y,
-        at.parent && at.generation > 0 ? "middle" : "start", id, escape_markup(accuracy));
+        at.parent && at.generation > 0 ? "middle" : "start", id, accuracy);
   }
   const double height = 2 * kMargin + kRow * std::max(0.0, rows - 1);
-  std::string out = fmt::format(
+  Html out = markup(
       "<div class=\"scroll\"><svg class=\"frame family\" role=\"img\" aria-label=\"Family tree of "
       "{} models in {} generations\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
       "height=\"{:.0f}\">{}{}</svg></div>{}",
-      ids.size(), generations + 1, width, height, width, height, edges, dots, kLegend);
+      ids.size(), generations + 1, width, height, width, height, edges, dots, Html(kLegend));
   if (ids.size() < record.trials.size() && ids.size() >= kMaxModels)
-    out +=
-        fmt::format("<p class=\"more\">The most accurate of {} models, with their ancestors.</p>",
-                    record.trials.size());
+    out += html::remark(
+        markup("The most accurate of {} models, with their ancestors.", record.trials.size()));
   return out;
 }
 

@@ -1,4 +1,7 @@
+#include "report/experiment_network.h"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -8,11 +11,15 @@
 
 #include "automl/lineage.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "core/units.h"
-#include "report/experiment_parts.h"
-#include "report/markup.h"
+#include "report/experiment_text.h"
+#include "report/html_parts.h"
 
 namespace assay::report::experiment {
+
+using page::Html;
+using page::markup;
 
 namespace {
 
@@ -161,25 +168,25 @@ std::vector<Skip> skips_of(const Graph& graph, const Chain& chain) {
   return skips;
 }
 
-std::string arc(const Graph& graph, const Skip& skip, double from, double to, double base,
-                double room, double longest) {
+Html arc(const Graph& graph, const Skip& skip, double from, double to, double base, double room,
+         double longest) {
   const double height = 26 + (room - 34) * std::sqrt((to - from) / std::max(longest, 1.0));
   std::string title = fmt::format("skip by {}", name_of(skip.join));
   for (auto it = skip.layers.rbegin(); it != skip.layers.rend(); ++it)
     title += "; " + describe(graph, *it);
   const double top = base - height * 4 / 3;  // a cubic reaches three quarters of its handles
-  std::string out = fmt::format(
+  Html out = markup(
       "<g class=\"skip {}\"><title>{}</title><path d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} "
       "{:.1f} {:.1f}\"/>",
-      class_of(skip.join), escape_markup(title), from, base, from + (to - from) * 0.12, top,
+      class_of(skip.join), title, from, base, from + (to - from) * 0.12, top,
       to - (to - from) * 0.12, top, to, base);
   if (!skip.layers.empty())
-    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\"/>", (from + to) / 2,
-                       base - height);
-  return out + "</g>";
+    out +=
+        markup("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\"/>", (from + to) / 2, base - height);
+  return out + Html("</g>");
 }
 
-std::string drawing(const Graph& graph) {
+Html drawing(const Graph& graph) {
   const Chain chain = chain_of(graph);
   const std::vector<Skip> skips = skips_of(graph, chain);
   double natural = 0;
@@ -197,7 +204,7 @@ std::string drawing(const Graph& graph) {
   const double middle = room + kTallest / 2;
   const bool labelled = convolutions <= kLabelled;
 
-  std::string bars;
+  Html bars;
   std::vector<double> centre;
   std::vector<double> tops;
   double x = 36;
@@ -207,16 +214,15 @@ std::string drawing(const Graph& graph) {
     const double width = width_of(layer, shape);
     const double height = 22 + (kTallest - 22) * std::log2(std::max(1, shape.height)) /
                                    std::max(1.0, std::log2(largest));
-    bars += fmt::format(
+    bars += markup(
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "rx=\"2\"><title>{}</title></rect>",
-        class_of(layer.kind), x, middle - height / 2, width, height,
-        escape_markup(describe(graph, id)));
+        class_of(layer.kind), x, middle - height / 2, width, height, describe(graph, id));
     if (labelled && (layer.kind == LayerKind::conv || layer.kind == LayerKind::dense)) {
       const std::string text = layer.kind == LayerKind::conv
                                    ? fmt::format("{0}×{0}, {1}", layer.kernel, layer.out)
                                    : fmt::format("dense {}", layer.out);
-      bars += fmt::format(
+      bars += markup(
           "<text class=\"tick\" text-anchor=\"end\" transform=\"translate({:.1f} {:.1f}) "
           "rotate(-50)\">{}</text>",
           x + width / 2 + 4, room + kTallest + 14, text);
@@ -231,13 +237,13 @@ std::string drawing(const Graph& graph) {
   };
   for (const Skip& skip : skips)
     longest = std::max(longest, centre[static_cast<std::size_t>(skip.to)] - start(skip));
-  std::string arcs;
+  Html arcs;
   for (const Skip& skip : skips)
     arcs += arc(graph, skip, start(skip), centre[static_cast<std::size_t>(skip.to)], room - 4, room,
                 longest);
   const double height = room + kTallest + (labelled ? 62 : 12);
   const double width = std::max(x + 8, 200.0);
-  return fmt::format(
+  return markup(
       "<div class=\"scroll\"><svg class=\"frame network\" role=\"img\" aria-label=\"Network of {} "
       "layers with {} skips\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
       "height=\"{:.0f}\"><path "
@@ -245,7 +251,7 @@ std::string drawing(const Graph& graph) {
       graph.layers().size(), skips.size(), width, height, width, height, middle, x, bars, arcs);
 }
 
-constexpr std::string_view kNetworkLegend =
+constexpr const char* kNetworkLegend =
     "<ul class=\"legend\"><li><i class=\"box l-conv\"></i>convolution</li><li><i class=\"box "
     "l-norm\"></i>batch norm</li><li><i class=\"box l-plain\"></i>ReLU, others</li><li><i "
     "class=\"box l-pool\"></i>pooling</li><li><i class=\"box l-dense\"></i>dense</li><li><i "
@@ -253,23 +259,22 @@ constexpr std::string_view kNetworkLegend =
 
 }  // namespace
 
-std::string network(const ExperimentView& view) {
+Html network(const ExperimentView& view) {
   const automl::ExperimentRecord& record = view.record;
   if (!record.best) return {};
   const automl::TrialRecord& best = record.trials[static_cast<std::size_t>(*record.best)];
-  std::string line;
+  std::vector<std::string> line;
   for (const std::int64_t id : automl::lineage_of(record, best.id))
-    line += fmt::format("{}{}", line.empty() ? "" : " → ", id);
-  std::string out = fmt::format(
-      "<dl class=\"kv\"><dt>Trial</dt><dd>{} <span class=\"unit\">(lineage {})</span></dd>"
-      "<dt>Accuracy</dt><dd>{}</dd><dt>Layers, parameters</dt><dd>{}, {}</dd></dl>",
-      best.id, escape_markup(line), accuracy_text(best.accuracy.value_or(0)), best.layers,
-      escape_markup(format_number(static_cast<double>(best.parameters))));
+    line.push_back(std::to_string(id));
+  Html out = html::key_values(std::array<html::KeyValue, 3>{
+      {{"Trial", markup("{} <span class=\"unit\">(lineage {})</span>", best.id, join(line, " → "))},
+       {"Accuracy", Html::text(accuracy_text(best.accuracy.value_or(0)))},
+       {"Layers, parameters",
+        markup("{}, {}", best.layers, format_number(static_cast<double>(best.parameters)))}}});
   try {
-    out += drawing(automl::architecture_of(record, best.id)) + std::string(kNetworkLegend);
+    out += drawing(automl::architecture_of(record, best.id)) + Html(kNetworkLegend);
   } catch (const Error& error) {
-    out +=
-        fmt::format("<p class=\"more\">It cannot be drawn: {}</p>", escape_markup(error.message()));
+    out += html::remark(markup("It cannot be drawn: {}", error.message()));
   }
   return out;
 }

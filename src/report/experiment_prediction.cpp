@@ -1,15 +1,21 @@
+#include "report/experiment_prediction.h"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "report/axis.h"
-#include "report/experiment_parts.h"
-#include "report/markup.h"
+#include "report/experiment_text.h"
+#include "report/html_parts.h"
 #include "report/present.h"
 
 namespace assay::report::experiment {
+
+using page::Html;
+using page::markup;
 
 namespace {
 
@@ -60,17 +66,17 @@ Quality quality_of(const std::vector<Dot>& dots) {
   return out;
 }
 
-std::string grid(const Axis& axis) {
-  std::string out;
+Html grid(const Axis& axis) {
+  Html out;
   for (const double tick : axis.ticks) {
     const double x = kLeft + axis.at(tick) * kSide;
     const double y = kTop + (1 - axis.at(tick)) * kSide;
-    const std::string text = escape_markup(tick_text(tick, axis));
-    out += fmt::format(
+    const std::string text = tick_text(tick, axis);
+    out += markup(
         "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text "
         "class=\"tick\" x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>",
         kLeft, kLeft + kSide, y, kLeft - 8, y + 3.5, text);
-    out += fmt::format(
+    out += markup(
         "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/><text "
         "class=\"tick\" x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4}</text>",
         x, kTop, kTop + kSide, kTop + kSide + 17, text);
@@ -80,7 +86,7 @@ std::string grid(const Axis& axis) {
 
 }  // namespace
 
-std::string prediction(const ExperimentView& view) {
+Html prediction(const ExperimentView& view) {
   std::vector<Dot> dots;
   for (const automl::TrialRecord& trial : view.record.trials)
     if (trial.predicted && trial.predicted_deviation && trial.accuracy && trial.status == "ok")
@@ -100,18 +106,18 @@ std::string prediction(const ExperimentView& view) {
   const Axis axis = nice_axis(std::max(low, 0.0) * 100, std::min(high, 1.0) * 100, 5);
   const auto x_of = [&](double value) { return kLeft + axis.at(value * 100) * kSide; };
   const auto y_of = [&](double value) { return kTop + (1 - axis.at(value * 100)) * kSide; };
-  std::string marks;
+  Html marks;
   for (const Dot& dot : dots) {
     const double y = y_of(dot.measured);
-    marks += fmt::format(
+    marks += markup(
         "<g class=\"{}\"><title>trial {}: predicted {} ± {}, measured {}</title><path "
         "d=\"M{:.1f} {:.1f}H{:.1f}\"/><circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/></g>",
         std::abs(dot.measured - dot.mean) <= 2 * dot.deviation ? "hit" : "miss", dot.trial,
         accuracy_text(dot.mean), accuracy_text(dot.deviation), accuracy_text(dot.measured),
         x_of(dot.mean - dot.deviation), y, x_of(dot.mean + dot.deviation), x_of(dot.mean), y);
   }
-  std::string out = fmt::format(
-      "<div class=\"prediction\"><svg class=\"frame\" role=\"img\" aria-label=\"Predicted against "
+  const Html plot = markup(
+      "<svg class=\"frame\" role=\"img\" aria-label=\"Predicted against "
       "measured accuracy of {} trials\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\">{}<path "
       "class=\"diagonal\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>{}<text class=\"tick\" x=\"{:.1f}\" "
       "y=\"{:.1f}\" text-anchor=\"end\">predicted, %</text><text class=\"tick\" x=\"{:.1f}\" "
@@ -119,13 +125,14 @@ std::string prediction(const ExperimentView& view) {
       all, kLeft + kSide + 16, kTop + kSide + 44, kLeft + kSide + 16, kTop + kSide + 44, grid(axis),
       kLeft, kTop + kSide, kLeft + kSide, kTop, marks, kLeft + kSide, kTop + kSide + 36, kLeft + 8,
       kTop + 14);
-  out += fmt::format(
-      "<dl class=\"kv\"><dt>Trials</dt><dd>{}</dd><dt>Root mean square error</dt><dd>{}</dd>"
-      "<dt>Within ± 2 deviations</dt><dd>{} <span class=\"unit\">(95 % if the deviations are "
-      "right)</span></dd><dt>Correlation</dt><dd>{}</dd></dl></div>",
-      all, accuracy_text(quality.rmse), show_percent(quality.within),
-      quality.correlated ? fmt::format("{:.2f}", quality.correlation) : std::string("–"));
-  return out;
+  const Html facts = html::key_values(std::array<html::KeyValue, 4>{
+      {{"Trials", markup("{}", all)},
+       {"Root mean square error", Html::text(accuracy_text(quality.rmse))},
+       {"Within ± 2 deviations",
+        markup("{} <span class=\"unit\">(95 % if the deviations are right)</span>",
+               show_percent(quality.within))},
+       {"Correlation", quality.correlated ? markup("{:.2f}", quality.correlation) : Html("–")}}});
+  return markup("<div class=\"prediction\">{}{}</div>", plot, facts);
 }
 
 }  // namespace assay::report::experiment

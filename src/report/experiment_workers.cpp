@@ -1,3 +1,5 @@
+#include "report/experiment_workers.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -5,11 +7,14 @@
 #include <fmt/format.h>
 
 #include "report/axis.h"
-#include "report/experiment_parts.h"
-#include "report/markup.h"
+#include "report/chart.h"
+#include "report/html_parts.h"
 #include "report/present.h"
 
 namespace assay::report::experiment {
+
+using page::Html;
+using page::markup;
 
 namespace {
 
@@ -17,7 +22,7 @@ using automl::WorkerLine;
 using automl::WorkerSpan;
 using Kind = WorkerSpan::Kind;
 
-constexpr std::size_t kMaxLines = 64;
+constexpr std::size_t kMaxWorkers = 64;
 constexpr std::size_t kMaxSpans = 20'000;  // of all lines together
 constexpr double kWorkerRow = 22;
 
@@ -50,22 +55,21 @@ std::string_view kind_word(Kind kind) {
   return "idle";
 }
 
-std::string span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double top,
-                     double least) {
+Html span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double top, double least) {
   const double from = x.at(span.from_s);
   const double width = x.at(span.to_s) - from;
   if (!(width > 0) || (width < least && span.kind != Kind::lost)) return {};
   std::string title = std::string(kind_word(span.kind));
   if (span.trial >= 0) title = fmt::format("trial {}: {}", span.trial, title);
   if (!span.status.empty() && span.kind == Kind::train) title += ", " + span.status;
-  std::string out = fmt::format(
+  Html out = markup(
       "<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" y=\"{:.1f}\" height=\"{}\"><title>{}, {}"
       "</title></rect>",
-      kind_class(span, number), from * 100, std::max(width * 100, 0.05), top, kWorkerRow - 5,
-      escape_markup(title), escape_markup(show(span.to_s - span.from_s, "s").text()));
+      kind_class(span, number), from * 100, std::max(width * 100, 0.05), top, kWorkerRow - 5, title,
+      show(span.to_s - span.from_s, "s").text());
   if (span.kind == Kind::train && width > 0.022)
-    out += fmt::format("<text class=\"t-name\" x=\"{:.3f}%\" y=\"{:.1f}\">{}</text>",
-                       (from + width / 2) * 100, top + 12.5, span.trial);
+    out += markup("<text class=\"t-name\" x=\"{:.3f}%\" y=\"{:.1f}\">{}</text>",
+                  (from + width / 2) * 100, top + 12.5, span.trial);
   return out;
 }
 
@@ -73,36 +77,35 @@ std::string span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, 
 std::vector<const WorkerLine*> chosen(const std::vector<WorkerLine>& lines) {
   std::vector<const WorkerLine*> out;
   for (const WorkerLine& line : lines) out.push_back(&line);
-  if (out.size() <= kMaxLines) return out;
+  if (out.size() <= kMaxWorkers) return out;
   const auto trouble = [](const WorkerLine* line) {
     return std::pair(line->departures.size(),
                      line->seconds(Kind::wait) + line->seconds(Kind::idle));
   };
   std::ranges::stable_sort(
       out, [&](const WorkerLine* a, const WorkerLine* b) { return trouble(a) > trouble(b); });
-  out.resize(kMaxLines);
+  out.resize(kMaxWorkers);
   std::ranges::sort(out, {}, &WorkerLine::rank);
   return out;
 }
 
-std::string legend(const std::vector<WorkerLine>& lines) {
+Html legend(const std::vector<WorkerLine>& lines) {
   double all = 0;
   for (const WorkerLine& line : lines)
     for (const WorkerSpan& span : line.spans) all += span.to_s - span.from_s;
-  std::string out = "<ul class=\"legend\">";
+  Html out;
   for (const Kind kind : {Kind::train, Kind::wait, Kind::idle, Kind::lost}) {
     double sum = 0;
     for (const WorkerLine& line : lines) sum += line.seconds(kind);
-    out += fmt::format("<li><i class=\"box {}\"></i>{} <b>{}</b></li>",
-                       kind_class({kind, 0, 0, 0, ""}), kind_word(kind),
-                       escape_markup(show_percent(all > 0 ? sum / all : 0)));
+    out += markup("<li><i class=\"box {}\"></i>{} <b>{}</b></li>", kind_class({kind, 0, 0, 0, ""}),
+                  kind_word(kind), show_percent(all > 0 ? sum / all : 0));
   }
-  return out + "</ul>";
+  return out;
 }
 
 }  // namespace
 
-std::string worker_lines(const ExperimentView& view) {
+Html worker_lines(const ExperimentView& view) {
   if (view.workers.empty() || !(view.record.elapsed_s > 0)) return {};
   const std::vector<const WorkerLine*> lines = chosen(view.workers);
   const Axis x = time_axis(view.record.elapsed_s, 6);
@@ -111,45 +114,45 @@ std::string worker_lines(const ExperimentView& view) {
   // Many spans are drawn as one where they could not be told apart anyway.
   const double least = spans > kMaxSpans ? static_cast<double>(lines.size()) / kMaxSpans : 0;
   const double height = kWorkerRow * static_cast<double>(lines.size());
-  std::string drawing;
+  Html drawing;
   for (const double tick : x.ticks) {
     const double at = x.at(tick);
-    drawing += fmt::format(
+    drawing += markup(
         "<line class=\"grid\" x1=\"{0:.3f}%\" x2=\"{0:.3f}%\" y1=\"0\" y2=\"{1}\"/><text "
         "class=\"tick\" x=\"{0:.3f}%\" y=\"{2}\" text-anchor=\"{3}\">{4}</text>",
         at * 100, height, height + 15,
         at < 0.02   ? "start"
         : at > 0.96 ? "end"
                     : "middle",
-        escape_markup(time_text(tick, x)));
+        time_text(tick, x));
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const WorkerLine& line = *lines[i];
     const double top = kWorkerRow * static_cast<double>(i) + 2;
-    drawing += fmt::format(
+    drawing += markup(
         "<text class=\"tick\" x=\"-8\" y=\"{:.1f}\" text-anchor=\"end\">{}"
         "<title>rank {} on {}</title></text>",
-        top + 12.5, line.rank, line.rank, escape_markup(line.host));
+        top + 12.5, line.rank, line.rank, line.host);
     std::size_t trials = 0;
     for (const WorkerSpan& span : line.spans)
       drawing += span_svg(span, span.trial >= 0 ? trials++ : 0, x, top, least);
     for (const double at : line.departures)
-      drawing += fmt::format(
+      drawing += markup(
           "<g class=\"t-gone\"><title>rank {} was lost</title><line x1=\"{:.3f}%\" x2=\"{:.3f}%\" "
           "y1=\"{:.1f}\" y2=\"{:.1f}\"/></g>",
           line.rank, x.at(at) * 100, x.at(at) * 100, top - 2, top + kWorkerRow - 3);
   }
-  std::string out = fmt::format(
-      "<figure class=\"chart\"><div class=\"plot\"><svg class=\"frame timeline\" role=\"img\" "
-      "aria-label=\"What {} workers did over {}\" width=\"100%\" height=\"{}\">{}</svg></div>{}"
-      "</figure>",
-      view.workers.size(), escape_markup(show(x.high, "s").text()), height, drawing,
-      legend(view.workers));
+  Html out = render_frame({.label = fmt::format("What {} workers did over {}", view.workers.size(),
+                                                show(x.high, "s").text()),
+                           .drawing = drawing,
+                           .height = height,
+                           .legend = legend(view.workers),
+                           .frame = "timeline"});
   if (lines.size() < view.workers.size())
-    out += fmt::format(
-        "<p class=\"more\">{} of {} workers: those that were lost or waited most. "
-        "The shares are those of all.</p>",
-        lines.size(), view.workers.size());
+    out +=
+        html::remark(markup("{} of {} workers: those that were lost or waited most. "
+                            "The shares are those of all.",
+                            lines.size(), view.workers.size()));
   return out;
 }
 

@@ -2,19 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include <fmt/format.h>
 
-#include "core/text.h"
-#include "report/assets.h"
+#include "core/run_layout.h"
+#include "page/template.h"
 #include "report/chart.h"
-#include "report/html_parts.h"
-#include "report/markup.h"
+#include "report/html_case.h"
+#include "report/html_page.h"
+#include "report/html_system.h"
 #include "report/mllog.h"
 #include "report/present.h"
+#include "report/report.h"
+#include "report/report_assets.h"
+#include "report/summary_table.h"
 
 namespace assay::report {
+
+using page::Html;
 
 namespace {
 
@@ -63,7 +68,7 @@ std::string verdict_sentence(const RunResult& result) {
   return fmt::format("Of {} case{}, {}.", all, all == 1 ? "" : "s", text);
 }
 
-std::string header(const RunResult& result) {
+Html header(const RunResult& result) {
   std::string started;
   std::string ended;
   std::size_t rounds = 0;
@@ -77,90 +82,55 @@ std::string header(const RunResult& result) {
   }
   std::string took;
   if (const auto from = parse_iso_ms(started), to = parse_iso_ms(ended); from && to && *to >= *from)
-    took = escape_markup(show(static_cast<double>(*to - *from) / 1000, "s").text());
-  std::string facts = html::fact("Run", "<code>" + escape_markup(result.run_id) + "</code>");
-  facts += html::fact("Started", started.empty() ? "" : html::time_element(started));
+    took = show(static_cast<double>(*to - *from) / 1000, "s").text();
+  Html facts = html::fact("Run", html::code(result.run_id));
+  facts += html::fact("Started", started.empty() ? Html() : html::time_element(started));
   facts += html::fact("Took", took);
   facts += html::fact(
       "Measured", fmt::format("{} case{}, {} round{}", result.cases.size(),
                               result.cases.size() == 1 ? "" : "s", rounds, rounds == 1 ? "" : "s"));
   facts += html::fact("Machine", html::machine_line(result.system));
   facts += html::fact("Assay", html::version_of(result.provenance));
-  return html::masthead(result.validity, result.run_id, "Assay report",
-                        result.suite.empty() ? "run" : result.suite, verdict_sentence(result),
-                        facts);
+  return html::masthead({.brand = "Assay report",
+                         .title = result.suite.empty() ? "run" : result.suite,
+                         .sentence = verdict_sentence(result),
+                         .facts = facts},
+                        result.validity, result.run_id);
 }
 
-std::string summary_row(const CaseResult& one, std::size_t number, bool energy) {
-  const auto shown = [](const judge::Summary* summary) {
-    return summary == nullptr ? std::string("–")
-                              : escape_markup(show(summary->median, summary->info.unit).text());
-  };
-  std::string headline = "–";
-  std::string spread = "–";
-  if (const judge::Summary* summary = find_summary(one, one.headline)) {
-    const Shown value = show(summary->median, summary->info.unit);
-    headline = fmt::format("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>",
-                           escape_markup(value.number), escape_markup(value.unit),
-                           escape_markup(metric_title(one.headline)));
-    if (const auto found = spread_of(*summary))
-      spread = fmt::format("± {}<span class=\"sub\">{}</span>", show_percent(found->ratio),
-                           found->confidence ? "95 % CI" : "CV");
-    else
-      spread = fmt::format("–<span class=\"sub\">{} round{}</span>", summary->n,
-                           summary->n == 1 ? "" : "s");
-  }
-  const auto e2e = e2e_seconds(one);
-  std::string out = fmt::format(
-      "<tr><th scope=\"row\"><a href=\"#case-{}\">{}</a><span class=\"sub\">{}</span></th><td "
-      "class=\"n\" data-label=\"Result\">{}</td><td class=\"n\" data-label=\"Spread\">{}</td><td "
-      "class=\"rounds\" data-label=\"Rounds\">{}</td><td class=\"n\" data-label=\"Time\">{}</td>",
-      number, escape_markup(one.name), escape_markup(case_subtitle(one)), headline, spread,
-      html::sparkbars(one), e2e ? escape_markup(show(*e2e, "s").text()) : "–");
-  if (energy)
-    out += fmt::format("<td class=\"n\" data-label=\"Energy\">{}</td>",
-                       shown(find_summary(one, "energy_j")));
-  return out + fmt::format("<td data-label=\"Verdict\">{}</td></tr>\n", html::chip(one.validity));
+// What every run has beside report.html.
+Html other_files() {
+  Html names;
+  for (const layout::RunFile& file : layout::run_files())
+    for (const Format& format : formats())
+      if (format.always && format.files.front() == file.name && file.name != layout::kReportHtml &&
+          file.place == layout::FilePlace::run)
+        names += page::markup("{}<code>{}</code>{}", names.empty() ? "" : ", ", file.name,
+                              file.name == layout::kResult ? " (everything, with a schema)" : "");
+  return names;
 }
 
-std::string summary_table(const RunResult& result) {
+Html summary(const RunResult& result) {
   if (result.cases.empty()) return {};
-  const bool energy = std::ranges::any_of(
-      result.cases, [](const CaseResult& one) { return find_summary(one, "energy_j") != nullptr; });
-  std::string out = fmt::format(
-      "<section class=\"summary\" aria-labelledby=\"h-summary\"><h2 id=\"h-summary\">Summary</h2>"
-      "<div class=\"scroll\"><table><thead><tr><th>Case</th><th class=\"n\">Result</th><th "
-      "class=\"n\">Spread</th><th class=\"rounds\">Rounds</th><th "
-      "class=\"n\">Time</th>{}<th>Verdict</th></tr>"
-      "</thead><tbody>\n",
-      energy ? "<th class=\"n\">Energy</th>" : "");
-  for (std::size_t i = 0; i < result.cases.size(); ++i)
-    out += summary_row(result.cases[i], i + 1, energy);
-  return out + "</tbody></table></div></section>\n";
+  return page::scrolling(page::to_html(page_summary(result), {.cards = true}));
 }
 
 }  // namespace
 
 std::string render_html(const RunResult& result) {
-  std::string body = header(result) + summary_table(result);
   const std::size_t points = points_per_line(result);
+  Html cases;
   for (std::size_t i = 0; i < result.cases.size(); ++i)
-    body += html::case_section(result.cases[i], i + 1, points);
-  body += fmt::format(
-      "<section class=\"evidence\" aria-labelledby=\"h-system\"><h2 "
-      "id=\"h-system\">Environment</h2>{}"
-      "</section>\n<section class=\"evidence\" aria-labelledby=\"h-provenance\"><h2 "
-      "id=\"h-provenance\">Provenance</h2>{}</section>\n",
-      html::json_tree(result.system), html::json_tree(result.provenance));
-  body +=
-      "<footer><p>Beside this file: <code>result.json</code> (everything, with a schema), "
-      "<code>results.csv</code>, <code>ranks.csv</code>, <code>junit.xml</code>, "
-      "<code>report.txt</code>, <code>mllog/</code>. <code>assay report</code> computes all of "
-      "them "
-      "again from the evidence in the run directory.</p></footer>\n";
+    cases += html::case_section(result.cases[i], i + 1, points);
+  const Html body = page::fill(assets::kReport, {{"masthead", header(result)},
+                                                 {"summary", summary(result)},
+                                                 {"cases", cases},
+                                                 {"system", html::json_tree(result.system)},
+                                                 {"provenance", html::json_tree(result.provenance)},
+                                                 {"files", other_files()}});
   return html::page(fmt::format("{}: {}", result.suite.empty() ? result.run_id : result.suite,
                                 judge::to_string(result.validity)),
-                    assets::style(), body);
+                    body);
 }
 
 }  // namespace assay::report

@@ -1,19 +1,26 @@
+#include "report/html_case.h"
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "core/units.h"
+#include "catalog/metrics.h"
+#include "page/table.h"
+#include "page/template.h"
 #include "report/chart.h"
 #include "report/html_parts.h"
-#include "report/markup.h"
 #include "report/present.h"
+#include "report/report_assets.h"
 
 namespace assay::report::html {
+
+using page::fill;
+using page::Html;
+using page::markup;
 
 namespace {
 
@@ -26,55 +33,12 @@ using judge::Validity;
 constexpr std::size_t kMaxCards = 12;
 constexpr std::size_t kMaxRankRows = 96;
 
-std::string status_words(RoundStatus status) {
-  switch (status) {
-    case RoundStatus::completed:
-      return "completed";
-    case RoundStatus::failed:
-      return "failed";
-    case RoundStatus::timed_out:
-      return "ended by the time limit";
-    case RoundStatus::stalled:
-      return "ended because it stalled";
-    case RoundStatus::interrupted:
-      return "interrupted";
-    case RoundStatus::launch_failed:
-      return "could not be started";
-    case RoundStatus::lost:
-      return "lost";
-    case RoundStatus::not_run:
-      break;
-  }
-  return "not run";
-}
-
-std::string better_mark(Better better) {
-  switch (better) {
-    case Better::higher:
-      return "&nbsp;<abbr class=\"dir\" title=\"higher is better\">↑</abbr>";
-    case Better::lower:
-      return "&nbsp;<abbr class=\"dir\" title=\"lower is better\">↓</abbr>";
-    case Better::neither:
-      break;
-  }
-  return {};
-}
-
-std::string card(const MetricInfo& info, const Shown& shown, const std::string& origin,
-                 const std::string& below, bool headline) {
-  std::string out =
-      fmt::format("<div class=\"card{}\"{}><dt>{}{}</dt><dd><span class=\"value\">{}</span>",
-                  headline ? " headline" : "",
-                  info.description.empty() ? std::string()
-                                           : " title=\"" + escape_markup(info.description) + "\"",
-                  escape_markup(metric_title(info.name)), better_mark(info.better),
-                  escape_markup(shown.number));
-  if (!shown.unit.empty())
-    out += fmt::format(" <span class=\"unit\">{}</span>", escape_markup(shown.unit));
-  if (!origin.empty() && origin != "measured")
-    out += fmt::format(" <span class=\"origin\">{}</span>", escape_markup(origin));
-  if (!below.empty()) out += fmt::format("<span class=\"sub\">{}</span>", escape_markup(below));
-  return out + "</dd></div>\n";
+std::string_view status_words(RoundStatus status) {
+  using enum RoundStatus;
+  if (status == timed_out) return "ended by the time limit";
+  if (status == stalled) return "ended because it stalled";
+  if (status == launch_failed) return "could not be started";
+  return status == not_run ? "not run" : to_text(status);
 }
 
 std::string below_card(const Summary& summary) {
@@ -83,46 +47,34 @@ std::string below_card(const Summary& summary) {
   return spread ? fmt::format("± {} · {}", show_percent(spread->ratio), rounds) : rounds;
 }
 
-// What says most about a case, in this order after the headline; "*" stands for the metrics that
-// the workload or the user named. The rest of the catalogue is in the tables.
-constexpr std::array<std::string_view, 18> kCards{"p_whole",
-                                                  "p_train",
-                                                  "p_core",
-                                                  "tokens_per_s",
-                                                  "scaling_efficiency",
-                                                  "e2e_time",
-                                                  "time_to_target",
-                                                  "*",
-                                                  "step_time_p50",
-                                                  "step_time_p99",
-                                                  "node_imbalance",
-                                                  "mfu",
-                                                  "energy_j",
-                                                  "samples_per_joule",
-                                                  "mean_power_w",
-                                                  "device_util",
-                                                  "cpu_util",
-                                                  "loss_last"};
-
-std::size_t card_place(const std::string& name, const std::string& headline) {
+// The headline first, then what says most about a case. The rest of the catalog is in the tables.
+std::optional<int> card_place(const std::string& name, const std::string& headline) {
   if (name == headline) return 0;
-  const std::string_view wanted = is_known_metric(name) ? std::string_view(name) : "*";
-  const auto found = std::ranges::find(kCards, wanted);
-  return found == kCards.end() ? std::numeric_limits<std::size_t>::max()
-                               : 1 + static_cast<std::size_t>(found - kCards.begin());
+  const catalog::KnownMetric* known = catalog::find_known_metric(name);
+  const int card = known == nullptr ? catalog::kNamedCard : known->card;
+  return card == 0 ? std::nullopt : std::optional(card);
 }
 
-std::string cards(const CaseResult& result) {
+Html cards_of(const CaseResult& result) {
   struct Entry {
-    std::size_t place;
-    std::string markup;
+    int place;
+    Card card;
   };
   std::vector<Entry> entries;
   const auto add = [&](const MetricInfo& info, double value, const std::string& origin,
                        const std::string& below) {
-    const std::size_t place = card_place(info.name, result.headline);
-    if (place == std::numeric_limits<std::size_t>::max()) return;
-    entries.push_back({place, card(info, show(value, info.unit), origin, below, place == 0)});
+    const auto place = card_place(info.name, result.headline);
+    if (!place) return;
+    const Shown shown = show(value, info.unit);
+    entries.push_back({*place,
+                       {.title = metric_title(info.name),
+                        .value = shown.number,
+                        .unit = shown.unit,
+                        .below = below,
+                        .description = info.description,
+                        .origin = origin == "measured" ? "" : origin,
+                        .better = info.better,
+                        .headline = *place == 0}});
   };
   for (const Summary& summary : result.summary)
     add(summary.info, summary.median, summary.origin, below_card(summary));
@@ -137,12 +89,11 @@ std::string cards(const CaseResult& result) {
   }
   if (entries.empty()) return {};
   std::ranges::stable_sort(entries, {}, &Entry::place);
-  const std::size_t count = std::min(entries.size(), kMaxCards);
-  const std::size_t rows = (count + 4) / 5;
-  std::string out =
-      fmt::format("<dl class=\"cards\" style=\"--columns:{}\">", (count + rows - 1) / rows);
-  for (std::size_t i = 0; i < count; ++i) out += entries[i].markup;
-  return out + "</dl>\n";
+  std::vector<Card> shown;
+  for (std::size_t i = 0; i < std::min(entries.size(), kMaxCards); ++i)
+    shown.push_back(std::move(entries[i].card));
+  const std::size_t rows = (shown.size() + 4) / 5;
+  return cards(shown, (shown.size() + rows - 1) / rows);
 }
 
 // The charts of a round share their time axis: what happened together stands above each other.
@@ -158,7 +109,7 @@ double end_of(const RoundResult& round) {
 }
 
 // "init 4.2 s · train 3 min 05 s": the time of every kind of phase.
-std::string phase_list(const RoundResult& round) {
+Html phase_list(const RoundResult& round) {
   std::vector<std::pair<std::string, double>> totals;
   for (const judge::Phase& phase : round.phases) {
     if (!std::isfinite(phase.end_s - phase.start_s)) continue;
@@ -169,54 +120,45 @@ std::string phase_list(const RoundResult& round) {
     else
       found->second += phase.end_s - phase.start_s;
   }
-  std::string out;
+  Html out;
   for (std::size_t i = 0; i < std::min<std::size_t>(totals.size(), 8); ++i)
-    out += fmt::format("<li><i class=\"{}\"></i>{} <b>{}</b></li>", phase_class(totals[i].first),
-                       escape_markup(totals[i].first),
-                       escape_markup(show(totals[i].second, "s").text()));
-  return out.empty() ? out : "<ul class=\"phases\" aria-label=\"Phases\">" + out + "</ul>";
+    out += markup("<li><i class=\"{}\"></i>{} <b>{}</b></li>", phase_class(totals[i].first),
+                  totals[i].first, show(totals[i].second, "s").text());
+  return out;
 }
 
 std::string series_title(const std::string& name) {
-  static const std::map<std::string, std::string> kTitles{
-      {"throughput", "Throughput"},          {"loss", "Loss"},   {"cpu_util", "CPU utilisation"},
-      {"device_util", "Device utilisation"}, {"power", "Power"}, {"memory", "Memory"},
-      {"device_memory", "Device memory"}};
-  const auto found = kTitles.find(name);
-  return found != kTitles.end() ? found->second : metric_title(name);
+  const catalog::KnownSeries* known = catalog::find_known_series(name);
+  return known == nullptr ? metric_title(name) : std::string(known->title);
 }
 
-std::string metric_rows(const RoundResult& round) {
+Html metric_name(const MetricInfo& info) {
+  return markup("{} <code>{}</code>", metric_title(info.name), info.name);
+}
+
+Html metric_rows(const RoundResult& round) {
   if (round.metrics.empty()) return {};
-  std::string out = fmt::format(
-      "<details><summary>All {} metrics of round {}</summary><div "
-      "class=\"scroll\"><table><thead><tr>"
-      "<th>Metric</th><th class=\"n\">Value</th><th>Origin</th><th>How</th></tr></thead><tbody>\n",
-      round.metrics.size(), round.round);
-  for (const Metric& metric : round.metrics) {
-    const std::string& how = metric.note.empty() ? metric.info.description : metric.note;
-    out += fmt::format(
-        "<tr><td>{} <code>{}</code></td><td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>\n",
-        escape_markup(metric_title(metric.info.name)), escape_markup(metric.info.name),
-        escape_markup(show(metric.value, metric.info.unit).text()), escape_markup(metric.origin),
-        escape_markup(how));
-  }
-  return out + "</tbody></table></div></details>\n";
+  page::Table table{{{"Metric"}, {"Value", page::Align::right}, {"Origin"}, {"How"}}};
+  for (const Metric& metric : round.metrics)
+    table.rows.push_back(
+        {{metric_name(metric.info), show(metric.value, metric.info.unit).text(), metric.origin,
+          metric.note.empty() ? metric.info.description : metric.note}});
+  return details(fmt::format("All {} metrics of round {}", round.metrics.size(), round.round),
+                 page::scrolling(page::to_html(table)));
 }
 
-std::string round_panel(const RoundResult& round, std::size_t max_points) {
-  std::string out = fmt::format("<p class=\"status\">{} <span>Round {} {}", chip(round.validity),
-                                round.round, status_words(round.status));
-  if (!round.reason.empty() && round.status != RoundStatus::completed)
-    out += ": " + escape_markup(round.reason);
-  out += "</span>";
-  if (!round.started.empty()) {
-    out += fmt::format("<span class=\"when\">{}", escape_markup(round.started));
-    if (!round.ended.empty()) out += " → " + escape_markup(round.ended);
-    out += "</span>";
-  }
-  out += "</p>" + phase_list(round) + round_charts(round, max_points);
-  return out + rank_table(round, kMaxRankRows) + metric_rows(round);
+Html round_panel(const RoundResult& round, std::size_t max_points) {
+  return fill(assets::kRound,
+              {{"chip", chip(round.validity)},
+               {"round", round.round},
+               {"status", status_words(round.status)},
+               {"reason", round.status == RoundStatus::completed ? "" : round.reason},
+               {"started", round.started},
+               {"ended", round.ended},
+               {"phases", phase_list(round)},
+               {"charts", round_charts(round, max_points)},
+               {"ranks", rank_table(round, kMaxRankRows)},
+               {"metrics", metric_rows(round)}});
 }
 
 // The round to show first: the first with a problem, else the one nearest to the median.
@@ -239,62 +181,60 @@ std::size_t representative(const CaseResult& result) {
 }
 
 // Tabs that need no script: a radio button, its label and its panel for every round.
-std::string rounds(const CaseResult& result, std::size_t number, std::size_t max_points) {
-  if (result.rounds.empty()) return "<p class=\"more\">No round was run.</p>\n";
+Html rounds(const CaseResult& result, std::size_t number, std::size_t max_points) {
+  if (result.rounds.empty()) return remark(Html("No round was run.")) + Html("\n");
   const std::size_t chosen = representative(result);
-  std::string out = "<div class=\"tabs\" role=\"group\" aria-label=\"Rounds\">\n";
+  Html tabs;
   for (std::size_t i = 0; i < result.rounds.size(); ++i) {
     const RoundResult& round = result.rounds[i];
-    const std::string id = fmt::format("c{}r{}", number, i + 1);
-    out += fmt::format(
-        "<input type=\"radio\" name=\"c{0}\" id=\"{1}\"{2}><label for=\"{1}\" class=\"{3}\">Round "
-        "{4}"
-        "{5}</label>\n<div class=\"panel\">{6}</div>\n",
-        number, id, i == chosen ? " checked" : "", css_class(round.validity), round.round,
-        round.validity == Validity::valid
-            ? std::string()
-            : fmt::format(" <span class=\"mini\">{}</span>", judge::to_string(round.validity)),
-        round_panel(round, max_points));
+    const bool valid = round.validity == Validity::valid;
+    tabs += fill(assets::kRoundTab, {{"group", fmt::format("c{}", number)},
+                                     {"id", fmt::format("c{}r{}", number, i + 1)},
+                                     {"checked", i == chosen},
+                                     {"class", css_class(round.validity)},
+                                     {"round", round.round},
+                                     {"mini", valid ? "" : judge::to_string(round.validity)},
+                                     {"panel", round_panel(round, max_points)}});
   }
-  return out + "</div>\n";
+  return markup("<div class=\"tabs\" role=\"group\" aria-label=\"Rounds\">\n{}</div>\n", tabs);
 }
 
-std::string statistics(const CaseResult& result) {
+Html statistics(const CaseResult& result) {
   if (result.summary.empty()) return {};
   const auto cell = [](std::optional<double> value, const std::string& unit) {
-    return value ? escape_markup(show(*value, unit).text()) : std::string("–");
+    return value ? show(*value, unit).text() : std::string("–");
   };
-  std::string out = fmt::format(
-      "<details class=\"stats\"><summary>Statistics over rounds</summary><div class=\"scroll\">"
-      "<table><thead><tr><th>Metric</th><th class=\"n\">n</th><th class=\"n\">Median</th><th "
-      "class=\"n\">Mean</th><th class=\"n\">95 % CI of the mean</th><th class=\"n\">CV</th><th "
-      "class=\"n\">Min</th><th class=\"n\">Max</th><th class=\"n\">Olympic mean</th></tr></thead>"
-      "<tbody>\n");
+  constexpr auto kRight = page::Align::right;
+  page::Table table{{{"Metric"},
+                     {"n", kRight},
+                     {"Median", kRight},
+                     {"Mean", kRight},
+                     {"95 % CI of the mean", kRight},
+                     {"CV", kRight},
+                     {"Min", kRight},
+                     {"Max", kRight},
+                     {"Olympic mean", kRight}}};
   std::vector<std::string> notes;
   for (const Summary& summary : result.summary) {
     const std::string& unit = summary.info.unit;
     const bool interval = summary.ci95_low && summary.ci95_high;
-    out += fmt::format(
-        "<tr><td>{} <code>{}</code></td><td class=\"n\">{}</td><td class=\"n\"><b>{}</b></td><td "
-        "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
-        "class=\"n\">{}</td><td "
-        "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-        escape_markup(metric_title(summary.info.name)), escape_markup(summary.info.name), summary.n,
-        cell(summary.median, unit), cell(summary.mean, unit),
-        interval ? cell(summary.ci95_low, unit) + " – " + cell(summary.ci95_high, unit) : "–",
-        summary.cv ? show_percent(*summary.cv) : "–", cell(summary.min, unit),
-        cell(summary.max, unit), cell(summary.olympic_mean, unit));
+    table.rows.push_back(
+        {{metric_name(summary.info), std::to_string(summary.n),
+          markup("<b>{}</b>", cell(summary.median, unit)), cell(summary.mean, unit),
+          interval ? cell(summary.ci95_low, unit) + " – " + cell(summary.ci95_high, unit) : "–",
+          summary.cv ? show_percent(*summary.cv) : "–", cell(summary.min, unit),
+          cell(summary.max, unit), cell(summary.olympic_mean, unit)}});
     if (!summary.note.empty() && std::ranges::find(notes, summary.note) == notes.end())
       notes.push_back(summary.note);
   }
-  out += "</tbody></table></div>";
-  for (const std::string& note : notes) out += "<p class=\"more\">" + escape_markup(note) + "</p>";
-  return out + "</details>\n";
+  Html content = page::scrolling(page::to_html(table));
+  for (const std::string& note : notes) content += remark(Html::text(note));
+  return details("Statistics over rounds", content, "stats");
 }
 
 }  // namespace
 
-std::string round_charts(const RoundResult& round, std::size_t max_points) {
+Html round_charts(const RoundResult& round, std::size_t max_points) {
   // One chart for every name and unit, in the order in which they first appear.
   std::vector<Chart> all;
   const double end = end_of(round);
@@ -308,20 +248,21 @@ std::string round_charts(const RoundResult& round, std::size_t max_points) {
       all.push_back(
           {series_title(series.name), series.unit, {&series}, round.phases, end, max_points});
   }
-  std::string out;
+  Html out;
   for (const Chart& chart : all) out += render_chart(chart);
   out += render_rank_speeds(round);
-  return out.empty() ? out : "<div class=\"charts\">" + out + "</div>\n";
+  return out.empty() ? out : markup("<div class=\"charts\">{}</div>\n", out);
 }
 
-std::string case_section(const CaseResult& result, std::size_t number, std::size_t max_points) {
-  std::string out = fmt::format(
-      "<section class=\"case\" id=\"case-{0}\" aria-labelledby=\"h-{0}\"><header><div><h2 "
-      "id=\"h-{0}\">{1}</h2><p class=\"subtitle\">{2}</p></div>{3}</header>\n",
-      number, escape_markup(result.name), escape_markup(case_subtitle(result)),
-      chip(result.validity));
-  out += findings(result) + cards(result) + rounds(result, number, max_points) + statistics(result);
-  return out + "</section>\n";
+Html case_section(const CaseResult& result, std::size_t number, std::size_t max_points) {
+  return fill(assets::kCase,
+              {{"id", fmt::format("case-{}", number)},
+               {"heading", fmt::format("h-{}", number)},
+               {"name", result.name},
+               {"subtitle", case_subtitle(result)},
+               {"chip", chip(result.validity)},
+               {"content", findings(result) + cards_of(result) +
+                               rounds(result, number, max_points) + statistics(result)}});
 }
 
 }  // namespace assay::report::html

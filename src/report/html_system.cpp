@@ -1,15 +1,20 @@
+#include "report/html_system.h"
+
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "core/units.h"
+#include "page/table.h"
 #include "report/html_parts.h"
-#include "report/markup.h"
-#include "report/present.h"
 
 namespace assay::report::html {
+
+using page::Html;
+using page::markup;
 
 namespace {
 
@@ -28,8 +33,7 @@ std::size_t place_of(std::string_view key) {
 }
 
 std::string cut(std::string text) {
-  if (text.size() > kMaxText) text = text.substr(0, kMaxText) + " …";
-  return escape_markup(text);
+  return text.size() > kMaxText ? text.substr(0, kMaxText) + " …" : text;
 }
 
 std::string scalar(std::string_view key, const Json& value) {
@@ -39,9 +43,8 @@ std::string scalar(std::string_view key, const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number()) {
     const double number = value.get<double>();
-    if (key.ends_with("_bytes") || key == "bytes") return escape_markup(format_bytes(number));
-    if (value.is_number_integer()) return value.dump();
-    return escape_markup(format_number(number));
+    if (key.ends_with("_bytes") || key == "bytes") return format_bytes(number);
+    return value.is_number_integer() ? value.dump() : format_number(number);
   }
   return cut(dump_line(value));
 }
@@ -50,7 +53,11 @@ std::string label_of(std::string_view key) {
   std::string text(key);
   std::ranges::replace(text, '_', ' ');
   if (text.ends_with(" bytes")) text.resize(text.size() - 6);
-  return escape_markup(text);
+  return text;
+}
+
+Html and_more(std::size_t count) {
+  return count > kMaxItems ? remark(markup("and {} more", count - kMaxItems)) : Html();
 }
 
 bool is_record(const Json& value) {
@@ -59,101 +66,83 @@ bool is_record(const Json& value) {
          });
 }
 
-std::string tree(const Json& value, int depth);
+Html tree(const Json& value, int depth);
 
 // Objects of plain values with the same keys read best as one table (devices, disks, links).
-std::string table_of(const Json& rows) {
+Html table_of(const Json& rows) {
   std::vector<std::string> keys;
   for (const Json& row : rows)
     for (const auto& item : row.items())
       if (std::ranges::find(keys, item.key()) == keys.end()) keys.push_back(item.key());
   if (keys.size() > 10) return {};
-  std::string out = "<div class=\"scroll\"><table><thead><tr>";
-  for (const std::string& key : keys) out += "<th>" + label_of(key) + "</th>";
-  out += "</tr></thead><tbody>";
-  std::size_t count = 0;
-  for (const Json& row : rows) {
-    if (++count > kMaxItems) break;
-    out += "<tr>";
+  page::Table table;
+  for (const std::string& key : keys) table.columns.push_back({label_of(key)});
+  for (std::size_t i = 0; i < std::min(rows.size(), kMaxItems); ++i) {
+    page::Row& row = table.rows.emplace_back();
     for (const std::string& key : keys)
-      out += "<td>" + (row.contains(key) ? scalar(key, row[key]) : std::string("–")) + "</td>";
-    out += "</tr>";
+      row.cells.emplace_back(rows[i].contains(key) ? scalar(key, rows[i][key]) : "–");
   }
-  out += "</tbody></table></div>";
-  if (rows.size() > kMaxItems)
-    out += fmt::format("<p class=\"more\">and {} more</p>", rows.size() - kMaxItems);
-  return out;
+  return page::scrolling(page::to_html(table)) + and_more(rows.size());
 }
 
-std::string list_of(std::string_view key, const Json& items, int depth) {
-  if (items.empty()) return "–";
+Html list_of(std::string_view key, const Json& items, int depth) {
+  if (items.empty()) return Html("–");
+  const std::size_t shown = std::min(items.size(), kMaxItems);
   if (std::ranges::none_of(items, [](const Json& item) { return item.is_structured(); })) {
-    std::string out;
-    std::size_t count = 0;
-    for (const Json& item : items) {
-      if (++count > kMaxItems) return out + fmt::format(" and {} more", items.size() - kMaxItems);
-      out += (out.empty() ? "" : ", ") + scalar(key, item);
-    }
-    return out;
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < shown; ++i) parts.push_back(scalar(key, items[i]));
+    const std::size_t more = items.size() - shown;
+    return Html::text(join(parts, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
   }
   if (std::ranges::all_of(items, is_record))
-    if (std::string table = table_of(items); !table.empty()) return table;
-  std::string out;
-  std::size_t count = 0;
-  for (const Json& item : items) {
-    if (++count > kMaxItems) {
-      out += fmt::format("<p class=\"more\">and {} more</p>", items.size() - kMaxItems);
-      break;
-    }
-    std::string title = fmt::format("{} {}", label_of(key), count);
+    if (Html table = table_of(items); !table.empty()) return table;
+  Html out;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Json& item = items[i];
+    std::string title = fmt::format("{} {}", label_of(key), i + 1);
     for (const char* name : {"host", "hostname", "name"})
       if (item.is_object() && item.contains(name) && item[name].is_string()) {
-        title = escape_markup(item[name].get<std::string>());
+        title = item[name].get<std::string>();
         break;
       }
-    out += fmt::format("<details{}><summary>{}</summary>{}</details>", count == 1 ? " open" : "",
-                       title, tree(item, depth + 1));
+    out += details(title, tree(item, depth + 1), "", i == 0);
   }
-  return out;
+  return out + and_more(items.size());
 }
 
 // Two or three plain values need no list of their own: "soft 1024 · hard 4096".
-std::string inline_record(const Json& record) {
-  std::string out;
+Html inline_record(const Json& record) {
+  Html out;
   for (const auto& item : record.items())
-    out += fmt::format("{}<span class=\"unit\">{}</span> {}", out.empty() ? "" : " · ",
-                       label_of(item.key()), scalar(item.key(), item.value()));
+    out += markup("{}<span class=\"unit\">{}</span> {}", out.empty() ? "" : " · ",
+                  label_of(item.key()), scalar(item.key(), item.value()));
   return out;
 }
 
-std::string tree(const Json& value, int depth) {
-  if (depth > kMaxDepth) return "<code>" + cut(dump_line(value)) + "</code>";
+Html tree(const Json& value, int depth) {
+  if (depth > kMaxDepth) return markup("<code>{}</code>", cut(dump_line(value)));
   if (value.is_array()) return list_of("item", value, depth);
-  if (!value.is_object()) return scalar("", value);
-  if (value.empty()) return "–";
+  if (!value.is_object()) return Html::text(scalar("", value));
+  if (value.empty()) return Html("–");
   if (depth > 0 && value.size() <= 3 && is_record(value) && dump_line(value).size() < 90)
     return inline_record(value);
   std::vector<std::string> keys;
   for (const auto& item : value.items()) keys.push_back(item.key());
   std::ranges::stable_sort(keys, {}, [](const std::string& key) { return place_of(key); });
-  std::string out = "<dl class=\"kv\">";
-  std::size_t count = 0;
-  for (const std::string& key : keys) {
-    if (++count > kMaxItems) {
-      out += fmt::format("<dt></dt><dd>and {} more in <code>result.json</code></dd>",
-                         keys.size() - kMaxItems);
-      break;
-    }
-    const Json& item = value[key];
-    const std::string content = item.is_array()    ? list_of(key, item, depth)
-                                : item.is_object() ? tree(item, depth + 1)
-                                                   : scalar(key, item);
+  std::vector<KeyValue> entries;
+  for (std::size_t i = 0; i < std::min(keys.size(), kMaxItems); ++i) {
+    const Json& item = value[keys[i]];
+    Html content = item.is_array()    ? list_of(keys[i], item, depth)
+                   : item.is_object() ? tree(item, depth + 1)
+                                      : Html::text(scalar(keys[i], item));
     const bool wide =
-        item.is_structured() && !item.empty() && content.find("<d") != std::string::npos;
-    out += fmt::format("<dt{0}>{1}</dt><dd{0}>{2}</dd>", wide ? " class=\"wide\"" : "",
-                       label_of(key), content);
+        item.is_structured() && !item.empty() && content.str().find("<d") != std::string::npos;
+    entries.push_back({label_of(keys[i]), std::move(content), wide});
   }
-  return out + "</dl>";
+  if (keys.size() > kMaxItems)
+    entries.push_back(
+        {"", markup("and {} more in <code>result.json</code>", keys.size() - kMaxItems)});
+  return key_values(entries);
 }
 
 const Json* find(const Json& object, std::initializer_list<const char*> names) {
@@ -197,9 +186,9 @@ void add_devices(const Json& node, std::vector<std::string>& parts) {
 
 }  // namespace
 
-std::string json_tree(const Json& value) {
+Html json_tree(const Json& value) {
   return value.is_null() || (value.is_structured() && value.empty())
-             ? "<p class=\"more\">nothing recorded</p>"
+             ? remark(Html("nothing recorded"))
              : tree(value, 0);
 }
 
@@ -235,9 +224,7 @@ std::string machine_line(const Json& system) {
   if (memory != nullptr && memory->is_number())
     parts.push_back(format_bytes(memory->get<double>()));
   add_devices(*node, parts);
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : " · ") + part;
-  return escape_markup(out);
+  return join(parts, " · ");
 }
 
 }  // namespace assay::report::html

@@ -11,10 +11,6 @@ namespace assay::report {
 /// out; a number that is not finite is left out too.
 [[nodiscard]] Json result_to_json(const judge::RunResult& result);
 
-/// The exact reverse of result_to_json for text in UTF-8. Throws Error of kind config at `where`
-/// when a field is missing, has the wrong type, or the file has another schema version.
-[[nodiscard]] judge::RunResult result_from_json(const Json& json, const std::string& where);
-
 /// result.json: the same result gives the same bytes.
 [[nodiscard]] std::string render_json(const judge::RunResult& result);
 

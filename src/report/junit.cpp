@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "report/markup.h"
+#include "page/markup.h"
 #include "report/present.h"
 
 namespace assay::report {
@@ -61,8 +61,8 @@ Problem problem_of(const std::vector<Finding>& findings, Validity validity,
 void add_problem(std::string& out, Validity validity, const Problem& problem) {
   const std::string_view element = validity == Validity::invalid ? "failure" : "error";
   out += fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n", element,
-                     escape_markup(problem.message), escape_markup(problem.type),
-                     escape_markup(problem.body));
+                     page::escape_markup(problem.message), page::escape_markup(problem.type),
+                     page::escape_markup(problem.body));
 }
 
 struct Counts {
@@ -83,12 +83,12 @@ void add_round(std::string& out, Counts& counts, const CaseResult& one, const Ro
   const double seconds = round_seconds(round);
   counts.seconds += seconds;
   out += fmt::format("    <testcase classname=\"{}\" name=\"round {}\" time=\"{:.3f}\"",
-                     escape_markup(one.name), round.round, seconds);
+                     page::escape_markup(one.name), round.round, seconds);
   if (round.status == RoundStatus::not_run && round.findings.empty()) {
     ++counts.tests;
     ++counts.skipped;
     out += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
-                       escape_markup(round.reason.empty() ? "not run" : round.reason));
+                       page::escape_markup(round.reason.empty() ? "not run" : round.reason));
     return;
   }
   counts.add(round.validity);
@@ -108,7 +108,7 @@ void add_case(std::string& out, Counts& counts, const CaseResult& one) {
     if (round.validity == one.validity) return;
   counts.add(one.validity);
   out += fmt::format("    <testcase classname=\"{}\" name=\"case\" time=\"0.000\">\n",
-                     escape_markup(one.name));
+                     page::escape_markup(one.name));
   add_problem(out, one.validity, problem_of(one.findings, one.validity, ""));
   out += "    </testcase>\n";
 }
@@ -132,12 +132,12 @@ std::string render_junit(const judge::RunResult& result) {
                   counts.tests, counts.failures, counts.errors, counts.skipped, counts.seconds);
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   out += fmt::format("<testsuites name=\"assay\" {}>\n", totals);
-  out += fmt::format("  <testsuite name=\"{}\" {}", escape_markup(name), totals);
-  if (!started.empty()) out += fmt::format(" timestamp=\"{}\"", escape_markup(started));
+  out += fmt::format("  <testsuite name=\"{}\" {}", page::escape_markup(name), totals);
+  if (!started.empty()) out += fmt::format(" timestamp=\"{}\"", page::escape_markup(started));
   out += fmt::format(
       ">\n    <properties>\n      <property name=\"run_id\" value=\"{}\"/>\n"
       "      <property name=\"validity\" value=\"{}\"/>\n    </properties>\n",
-      escape_markup(result.run_id), judge::to_string(result.validity));
+      page::escape_markup(result.run_id), judge::to_string(result.validity));
   out += body;
   return out + "  </testsuite>\n</testsuites>\n";
 }

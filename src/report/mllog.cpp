@@ -5,12 +5,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/files.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "report/present.h"
 
@@ -327,6 +330,54 @@ std::string mllog_file_name(const std::string& case_name, int round) {
   // 255 bytes is the limit of file systems; a cut within a character is made whole again.
   if (name.size() > 200) name = printable(name.substr(0, 200));
   return fmt::format("{}_round{}.txt", name, round);
+}
+
+namespace {
+
+MllogContext context_of(const ReportInput& input, const std::string& case_name) {
+  MllogContext context;
+  const auto take = [&](const char* key, std::string& into) {
+    const auto given = input.plan.submission.find(key);
+    if (given != input.plan.submission.end()) into = given->second;
+  };
+  take("org", context.org);
+  take("division", context.division);
+  take("status", context.status);
+  take("platform", context.platform);
+  take("benchmark", context.benchmark);
+  const auto planned = std::ranges::find(input.plan.cases, case_name, &plan::CasePlan::name);
+  if (planned == input.plan.cases.end()) return context;
+  context.config = planned->config;
+  if (planned->target && !planned->target->metric.empty())
+    context.target_metric = planned->target->metric;
+  return context;
+}
+
+}  // namespace
+
+void write_mllogs(const ReportInput& input) {
+  const auto folder = input.run_dir / layout::kMllog;
+  std::set<std::string> taken;
+  std::set<std::string> written;
+  for (const judge::CaseResult& one : input.result.cases) {
+    MllogContext context = context_of(input, one.name);
+    for (const judge::RoundResult& round : one.rounds) {
+      std::string name = mllog_file_name(one.name, round.round);
+      while (!taken.insert(name).second) name.insert(0, "_");
+      context.file = std::string(layout::kMllog) + name;
+      const std::string log = render_mllog(one, round, context);
+      if (log.empty()) continue;
+      make_directories(folder);
+      write_file_atomic(folder / name, log);
+      written.insert(name);
+    }
+  }
+  std::error_code ec;
+  std::vector<std::filesystem::path> stale;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ec))
+    if (entry.path().extension() == ".txt" && !written.contains(entry.path().filename().string()))
+      stale.push_back(entry.path());
+  for (const auto& path : stale) std::filesystem::remove(path, ec);
 }
 
 }  // namespace assay::report

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "judge/result.h"
+#include "report/report.h"
 
 namespace assay::report {
 
@@ -25,6 +26,9 @@ struct MllogContext {
 [[nodiscard]] std::string render_mllog(const judge::CaseResult& result,
                                        const judge::RoundResult& round,
                                        const MllogContext& context);
+
+/// The logs of all rounds, in mllog/; those of rounds that the result does not have any more go.
+void write_mllogs(const ReportInput& input);
 
 /// "<case>_round<N>.txt", without characters that a file name cannot have.
 [[nodiscard]] std::string mllog_file_name(const std::string& case_name, int round);

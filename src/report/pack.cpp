@@ -8,11 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/lineage.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "report/experiment.h"
@@ -74,7 +75,7 @@ void write_trials(const ExperimentView& view, const std::vector<Json>& events,
 void copy_best_weights(const ExperimentView& view, const fs::path& round, const fs::path& folder) {
   if (!view.record.best) return;
   const std::string name = fmt::format("{}.pt", *view.record.best);
-  const fs::path from = round / "automl" / "weights" / name;
+  const fs::path from = round / layout::kWeights / name;
   std::error_code ec;
   if (!fs::exists(from, ec)) return;
   make_directories(folder / "weights");
@@ -89,7 +90,8 @@ std::vector<std::string> members_of(const fs::path& run_dir) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(run_dir)) {
     const std::string name = entry.path().filename().string();
-    if (name == "lock" || name == "live.json" || name.find("-logs.tar.gz") != std::string::npos)
+    if (name == layout::kLock || name == layout::kLive ||
+        name.find("-logs.tar.gz") != std::string::npos)
       continue;
     names.push_back("./" + name);
   }
@@ -129,13 +131,13 @@ void pack(const fs::path& run_dir, const std::string& name, const fs::path& arch
 }  // namespace
 
 fs::path pack_logs(const judge::RunResult& result, const fs::path& run_dir) {
-  const fs::path logs = run_dir / "logs";
+  const fs::path logs = run_dir / layout::kLogs;
   std::error_code ec;
   fs::remove_all(logs, ec);
-  for (const ExperimentView& view : load_experiments(result, run_dir)) {
-    const fs::path round = run_dir / view.result->name / fmt::format("round{}", view.round->round);
+  for (const ExperimentView& view : experiments_of(result)) {
+    const fs::path round = run_dir / view.result->name / layout::round_folder(view.round->round);
     const fs::path folder = logs / fmt::format("{}_round{}", view.result->name, view.round->round);
-    write_trials(view, automl::ExperimentJournal::read(round / "automl" / "journal.jsonl"), folder);
+    write_trials(view, automl::ExperimentJournal::read(round / layout::kExperimentJournal), folder);
     copy_best_weights(view, round, folder);
   }
   const fs::path archive = run_dir / (result.run_id + "-logs.tar.gz");

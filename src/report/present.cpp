@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/metrics.h"
 #include "core/units.h"
 
 namespace assay::report {
@@ -87,87 +88,10 @@ AxisUnit axis_unit(std::string_view unit, double largest) {
   return {1, unit == "1" ? std::string() : std::string(unit)};
 }
 
-namespace {
-
-// Apart from the others: among a case's cards they stand where those of a workload do.
-std::optional<std::string_view> experiment_title(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kTitles{{
-      {"automl_score", "Regulated score"},
-      {"automl_score_exact", "Regulated score, exact count"},
-      {"automl_ops", "Operations per second"},
-      {"automl_ops_exact", "Operations per second, exact count"},
-      {"automl_error", "Error"},
-      {"automl_accuracy", "Best accuracy"},
-      {"automl_time", "Time of the experiment"},
-      {"automl_trials", "Trials"},
-      {"automl_trials_failed", "Failed trials"},
-      {"automl_workers", "Workers"},
-      {"automl_idle", "Idle workers"},
-      {"automl_wait", "Wait between trials"},
-  }};
-  for (const auto& [key, title] : kTitles)
-    if (key == name) return title;
-  return std::nullopt;
-}
-
-std::optional<std::string_view> known_title(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kTitles{{
-      {"p_whole", "Throughput, whole run"},
-      {"p_train", "Throughput, training"},
-      {"p_core", "Throughput, core steps"},
-      {"throughput", "Throughput"},
-      {"tokens_per_s", "Tokens per second"},
-      {"tokens_per_s_per_device", "Tokens per second and device"},
-      {"e2e_time", "End-to-end time"},
-      {"launch_time", "Launch"},
-      {"init_time", "Initialisation"},
-      {"train_time", "Training time"},
-      {"eval_time", "Evaluation time"},
-      {"data_time", "Waiting for data"},
-      {"time_to_target", "Time to target"},
-      {"converged", "Target met (1 = yes)"},
-      {"samples", "Samples"},
-      {"tokens", "Tokens"},
-      {"steps", "Steps"},
-      {"step_time_mean", "Step time, mean"},
-      {"step_time_p50", "Step time, median"},
-      {"step_time_p90", "Step time, p90"},
-      {"step_time_p99", "Step time, p99"},
-      {"step_time_min", "Step time, shortest"},
-      {"step_time_max", "Step time, longest"},
-      {"straggler_ratio", "Slowest to median rank"},
-      {"node_imbalance", "Slowest to median node"},
-      {"scaling_efficiency", "Scaling efficiency"},
-      {"loss_first", "First loss"},
-      {"loss_last", "Last loss"},
-      {"mfu", "Model FLOPs utilisation"},
-      {"achieved_flops", "Achieved FLOP/s"},
-      {"peak_flops", "Peak FLOP/s of a device"},
-      {"energy_j", "Energy"},
-      {"energy_idle_baseline_w", "Idle power"},
-      {"mean_power_w", "Mean power"},
-      {"max_power_w", "Peak power"},
-      {"samples_per_joule", "Samples per joule"},
-      {"device_util", "Device utilisation"},
-      {"device_mem_peak_bytes", "Peak device memory"},
-      {"cpu_util", "CPU utilisation"},
-      {"mem_peak_bytes", "Peak memory of a node"},
-      {"harness_overhead", "Harness overhead"},
-  }};
-  for (const auto& [key, title] : kTitles)
-    if (key == name) return title;
-  return std::nullopt;
-}
-
-}  // namespace
-
-bool is_known_metric(std::string_view name) {
-  return known_title(name).has_value();
-}
-
 std::string metric_title(std::string_view name) {
-  if (const auto title = known_title(name)) return std::string(*title);
-  if (const auto title = experiment_title(name)) return std::string(*title);
+  if (const auto* known = catalog::find_known_metric(name);
+      known != nullptr && !known->title.empty())
+    return std::string(known->title);
   std::string out(name);
   std::ranges::replace(out, '_', ' ');
   if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));

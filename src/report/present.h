@@ -30,11 +30,9 @@ struct AxisUnit {
 };
 [[nodiscard]] AxisUnit axis_unit(std::string_view unit, double largest);
 
-/// "p_whole" → "Throughput, whole run"; an unknown name reads as it is, without underscores.
+/// "p_whole" → "Throughput, whole run"; a name that the workload or the suite gave reads as it is,
+/// without underscores.
 [[nodiscard]] std::string metric_title(std::string_view name);
-
-/// One of Assay's own metrics; the others were named by the workload or the user.
-[[nodiscard]] bool is_known_metric(std::string_view name);
 
 /// "resnet50 · libtorch · A100 · 2 nodes × 8 procs"; parts that are empty are left out.
 [[nodiscard]] std::string case_subtitle(const judge::CaseResult& result);

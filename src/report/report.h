@@ -1,16 +1,40 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "judge/result.h"
+#include "plan/plan.h"
 
 namespace assay::report {
 
-/// Writes result.json, report.html, report.txt, results.csv, ranks.csv, junit.xml and
-/// mllog/<case>_round<N>.txt into `run_dir`, and Report_Succeed.html or Report_Failed.html when
-/// there was an AutoML experiment; each atomically: a reader sees the old file or the new. Reads
-/// the workloads' configurations from `run_dir`/plan.json and the experiments' journals when they
-/// are there. Throws Error of kind environment when the folder cannot be written.
-void write_reports(const judge::RunResult& result, const std::filesystem::path& run_dir);
+/// What a report is made of, and where it goes.
+struct ReportInput {
+  const judge::RunResult& result;
+  const plan::Plan& plan;
+  std::filesystem::path run_dir;
+};
+
+/// A report format. A new one is its own file, a line in the table of report.cpp and, so that no
+/// case takes its name, one in core/run_layout.cpp.
+struct Format {
+  std::vector<std::string_view> files;  ///< of core/run_layout.h
+  /// The content of the one file; or nullptr, and `write` writes what there is to write.
+  std::string (*render)(const judge::RunResult& result) = nullptr;
+  void (*write)(const ReportInput& input) = nullptr;
+  bool always = true;  ///< every run has them
+};
+
+/// In the order in which they are written. result.json is the last: whoever waits for it finds the
+/// others complete.
+[[nodiscard]] std::span<const Format> formats();
+
+/// Writes all formats into `run_dir`, each file atomically: a reader sees the old one or the new.
+/// Throws Error of kind environment when the folder cannot be written.
+void write_reports(const judge::RunResult& result, const plan::Plan& plan,
+                   const std::filesystem::path& run_dir);
 
 }  // namespace assay::report

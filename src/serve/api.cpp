@@ -11,9 +11,9 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "core/version.h"
 #include "http/url.h"
 #include "serve/api_call.h"
+#include "serve/log.h"
 #include "serve/pages.h"
 
 namespace assay::serve {
@@ -24,9 +24,9 @@ Refusal not_found() {
   return {404, "not_found", "there is nothing at this address", "docs/tester.md lists the API"};
 }
 
-Refusal wrong_method(const std::string& method, const char* allowed) {
+Refusal wrong_method(const std::string& method, const std::string& allowed) {
   return {405, "method_not_allowed", printable(ellipsize(method, 20)) + " is not possible here",
-          std::string("possible: ") + allowed};
+          "possible: " + allowed};
 }
 
 // An IPv6 peer has as many addresses as it likes, in one network of 64 bits.
@@ -125,75 +125,68 @@ void Api::handle(const HttpRequest& request, std::string& token_name,
         answer(too_often(wait));
         return;
       }
-    for (const std::string_view part : split(request.path, '/'))
-      if (!part.empty()) call.parts.push_back(http::percent_decode(part));
     call.query = http::parse_query(request.query);
     call.respond = answer;
-    if (auto response = route(call)) answer(std::move(*response));
+    if (auto response = dispatch(call)) answer(std::move(*response));
   } catch (const Refusal& refusal) {
     answer(for_people ? page_of(refusal) : response_of(refusal));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "assay serve: {} {}: {}\n", request.method,
-               printable(ellipsize(request.path, 200)), error.what());
+    log_error(fmt::format("{} {}: {}", request.method, ellipsize(request.path, 200), error.what()));
     answer(response_of(Refusal(500, "internal", "the tester failed",
                                "whoever runs the tester finds the cause in its messages")));
   }
 }
 
-std::optional<HttpResponse> Api::route(Call& call) {
+struct Api::Route {
+  const char* method;
+  const char* pattern;
+  Handler handler;
+  bool for_anyone = false;  ///< without a token
+};
+
+const std::vector<Api::Route>& Api::route_table() {
+  static const std::vector<Route> kRoutes{
+      {"GET", "/api/v1/health", &Api::health, true},
+      {"GET", "/api/v1/tests", &Api::list},
+      {"POST", "/api/v1/tests", &Api::make_test},
+      {"GET", "/api/v1/tests/([^/]+)", &Api::show_test},
+      {"PUT", "/api/v1/tests/([^/]+)/manifest", &Api::put_manifest},
+      {"GET", "/api/v1/tests/([^/]+)/files/([^/]+)", &Api::file_state},
+      {"PUT", "/api/v1/tests/([^/]+)/files/([^/]+)", &Api::put_part},
+      {"POST", "/api/v1/tests/([^/]+)/finish", &Api::finish},
+      {"GET", "/api/v1/tests/([^/]+)/result", &Api::result},
+      {"GET", "/", &Api::page_of_tests},
+      {"GET", "/tests/([^/]+)", &Api::page_of_test},
+      {"GET", "/tests/([^/]+)/report.html", &Api::report},
+  };
+  return kRoutes;
+}
+
+std::vector<std::string> Api::routes() {
+  std::vector<std::string> patterns;
+  for (const Route& route : route_table())
+    if (patterns.empty() || patterns.back() != route.pattern) patterns.emplace_back(route.pattern);
+  return patterns;
+}
+
+std::optional<HttpResponse> Api::dispatch(const Call& call) {
   const std::string& method = call.request.method;
-  const std::vector<std::string>& parts = call.parts;
-  const bool api = parts.size() >= 3 && parts[0] == "api" && parts[1] == "v1";
-  if (api && parts.size() == 3 && parts[2] == "health") {
-    if (method != "GET") throw wrong_method(method, "GET");
-    return json_response({{"status", "ok"}, {"assay", version_string()}});
+  const Route* wanted = nullptr;
+  std::vector<std::string> methods;
+  bool for_anyone = false;
+  for (const Route& route : route_table()) {
+    if (route.pattern != call.request.route) continue;
+    if (route.method == method) wanted = &route;
+    methods.emplace_back(route.method);
+    for_anyone = for_anyone || route.for_anyone;
   }
   const bool reads = method == "GET";
-  if (call.token.empty() && !(reads && public_read_))
+  if (call.token.empty() && !for_anyone && !(reads && public_read_))
     throw Refusal(401, "no_token", reads ? "reading needs a token" : "this needs a token",
                   "send it as 'Authorization: Bearer TOKEN'");
-  if (!api) {
-    if (!reads) throw wrong_method(method, "GET");
-    if (parts.empty()) return list_page(list(call).body, call.query);
-    if (parts[0] == "tests" && (parts.size() == 2 || parts.size() == 3)) {
-      call.parts.insert(call.parts.begin(), {"api", "v1"});
-      const TestRecord test = test_of(call);
-      if (call.parts.size() == 4) return test_page(test);
-      if (call.parts[4] == "report.html")
-        return file_of(call, "report.html", "text/html; charset=utf-8");
-    }
-    throw not_found();
-  }
-  if (parts[2] != "tests") throw not_found();
-  if (parts.size() == 3) {
-    if (method == "POST") return make_test(call);
-    if (reads) return list(call);
-    throw wrong_method(method, "GET, POST");
-  }
-  if (parts.size() == 4) {
-    if (!reads) throw wrong_method(method, "GET");
-    Json out = to_json(test_of(call));
-    if (const TestRecord test = test_of(call); !test.answer.is_null()) out["answer"] = test.answer;
-    return json_response(out);
-  }
-  if (parts.size() == 5 && parts[4] == "manifest") {
-    if (method != "PUT") throw wrong_method(method, "PUT");
-    return put_manifest(call);
-  }
-  if (parts.size() == 6 && parts[4] == "files") {
-    if (!reads && method != "PUT") throw wrong_method(method, "GET, PUT");
-    return file_part(call, parts[5]);
-  }
-  if (parts.size() == 5 && parts[4] == "finish") {
-    if (method != "POST") throw wrong_method(method, "POST");
-    finish(call);
-    return std::nullopt;
-  }
-  if (parts.size() == 5 && parts[4] == "result") {
-    if (!reads) throw wrong_method(method, "GET");
-    return file_of(call, "result.json", "application/json");
-  }
-  throw not_found();
+  if (methods.empty()) throw not_found();
+  if (wanted == nullptr) throw wrong_method(method, join(methods, ", "));
+  return (this->*wanted->handler)(call);
 }
 
 }  // namespace assay::serve

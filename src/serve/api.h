@@ -35,6 +35,9 @@ class Api {
   Api(Records& records, Uploads& uploads, Judgements& judgements, ApiLimits limits,
       bool public_read, CallAfter call_after);
 
+  /// For HttpOptions::routes; requests come with the one that fits.
+  [[nodiscard]] static std::vector<std::string> routes();
+
   /// Whether the peer asks too often; cheap enough for the I/O thread.
   [[nodiscard]] std::optional<HttpResponse> turned_away(const HttpRequest& request);
 
@@ -47,13 +50,34 @@ class Api {
 
  private:
   struct Call;
+  /// Nothing: it answers later, itself.
+  using Handler = std::optional<HttpResponse> (Api::*)(const Call& call);
+  struct Route;
+  static const std::vector<Route>& route_table();
+
   [[nodiscard]] std::string identify(const HttpRequest& request);
-  [[nodiscard]] std::optional<HttpResponse> route(Call& call);
-  [[nodiscard]] HttpResponse make_test(const Call& call);
-  [[nodiscard]] HttpResponse put_manifest(const Call& call);
-  [[nodiscard]] HttpResponse file_part(const Call& call, std::string_view number);
-  void finish(const Call& call);
-  [[nodiscard]] HttpResponse list(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> dispatch(const Call& call);
+  // One a route; api.cpp says which.
+  [[nodiscard]] std::optional<HttpResponse> health(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> list(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> make_test(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> show_test(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> put_manifest(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> file_state(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> put_part(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> finish(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> result(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> page_of_tests(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> page_of_test(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> report(const Call& call);
+
+  struct Part {
+    TestRecord test;
+    std::int64_t number = 0;
+    ManifestFile file;
+  };
+  [[nodiscard]] Part part_of(const Call& call);
+  [[nodiscard]] Json listed(const Call& call);
   [[nodiscard]] HttpResponse file_of(const Call& call, const std::string& name,
                                      const std::string& type);
   [[nodiscard]] TestRecord test_of(const Call& call);

@@ -12,7 +12,6 @@ namespace assay::serve {
 struct Api::Call {
   const HttpRequest& request;
   std::string token;  ///< its name, or ""
-  std::vector<std::string> parts{};
   http::Query query{};
   HttpServer::Respond respond{};
 };

@@ -3,13 +3,14 @@
 #include <cerrno>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "serve/log.h"
+#include "serve/log.h"
 
 namespace assay::serve {
 
@@ -32,7 +33,7 @@ void AuditLog::write(const HttpRequest& request, const std::string& token_name, 
   try {
     write_all(file_.get(), dump_line(line) + "\n", path_);
   } catch (const Error& error) {
-    if (!failed_.exchange(true)) fmt::print(stderr, "assay serve: {}\n", error.what());
+    if (!failed_.exchange(true)) log_error(error.what());
   }
 }
 

@@ -10,10 +10,12 @@
 
 #include <fmt/format.h>
 #include <restinio/all.hpp>
+#include <restinio/router/express.hpp>
 #include <restinio/tls.hpp>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "http/url.h"
 
 namespace assay::serve {
 
@@ -126,6 +128,28 @@ std::shared_ptr<asio::ssl::context> tls_context(const HttpOptions& options) {
   return context;
 }
 
+using Accept = std::function<restinio::request_handling_status_t(
+    const restinio::request_handle_t&, std::string route, std::vector<std::string> parameters)>;
+
+// Says which route a request is for; what becomes of it is the handler's affair.
+std::function<restinio::request_handling_status_t(restinio::request_handle_t)> router_of(
+    const std::vector<std::string>& routes, const Accept& accept) {
+  auto router = std::make_shared<restinio::router::express_router_t<>>();
+  for (const std::string& route : routes)
+    router->add_handler(restinio::router::none_of_methods(restinio::http_method_unknown()), route,
+                        restinio::path2regex::options_t{}.sensitive(true),
+                        [accept, route](const restinio::request_handle_t& request,
+                                        const restinio::router::route_params_t& found) {
+                          std::vector<std::string> parameters;
+                          for (std::size_t i = 0; i < found.indexed_parameters_size(); ++i)
+                            parameters.push_back(http::percent_decode(std::string_view(found[i])));
+                          return accept(request, route, std::move(parameters));
+                        });
+  router->non_matched_request_handler(
+      [accept](const restinio::request_handle_t& request) { return accept(request, "", {}); });
+  return [router](const restinio::request_handle_t& request) { return (*router)(request); };
+}
+
 struct Loop : asio::io_context {
   Loop() : asio::io_context(1) {}
   // What its destructor begins with: connections end while the server that counts them is there.
@@ -147,41 +171,48 @@ struct HttpServer::Engine {
 template <class Traits>
 struct HttpServer::EngineOf : HttpServer::Engine {
   EngineOf(const HttpOptions& options, Handler handler)
-      : server(restinio::external_io_context(static_cast<asio::io_context&>(this->io)),
-               [&](auto& settings) {
-                 settings.address(asio::ip::make_address(options.address))
-                     .port(options.port)
-                     .read_next_http_message_timelimit(options.read_timeout)
-                     .write_http_response_timelimit(options.read_timeout)
-                     .handle_request_timeout(options.handling_timeout)
-                     .max_parallel_connections(options.connections)
-                     .max_pipelined_requests(1)
-                     .buffer_size(64 << 10)
-                     .incoming_http_msg_limits(restinio::incoming_http_msg_limits_t{}
-                                                   .max_url_size(2048)
-                                                   .max_field_name_size(128)
-                                                   .max_field_value_size(8192)
-                                                   .max_field_count(64)
-                                                   .max_body_size(options.most_body))
-                     .acceptor_options_setter([](auto& acceptor) {
-                       acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
-                     })
-                     .socket_options_setter(
-                         [](auto& socket) { socket.set_option(asio::ip::tcp::no_delay(true)); })
-                     .acceptor_post_bind_hook([this](asio::ip::tcp::acceptor& acceptor) {
-                       port = acceptor.local_endpoint().port();
-                     })
-                     .request_handler([this, handler = std::move(handler)](
-                                          const restinio::request_handle_t& request) {
-                       handler(
-                           taken_from(request),
-                           [request, counted = std::make_shared<Unanswered>(this->unanswered)](
-                               const HttpResponse& response) { send(request, response, counted); });
-                       return restinio::request_accepted();
-                     });
-                 if constexpr (std::is_same_v<Traits, TlsTraits>)
-                   settings.tls_context(tls_context(options));
-               }) {}
+      : server(
+            restinio::external_io_context(static_cast<asio::io_context&>(this->io)),
+            [&](auto& settings) {
+              settings.address(asio::ip::make_address(options.address))
+                  .port(options.port)
+                  .read_next_http_message_timelimit(options.read_timeout)
+                  .write_http_response_timelimit(options.read_timeout)
+                  .handle_request_timeout(options.handling_timeout)
+                  .max_parallel_connections(options.connections)
+                  .max_pipelined_requests(1)
+                  .buffer_size(64 << 10)
+                  .incoming_http_msg_limits(restinio::incoming_http_msg_limits_t{}
+                                                .max_url_size(2048)
+                                                .max_field_name_size(128)
+                                                .max_field_value_size(8192)
+                                                .max_field_count(64)
+                                                .max_body_size(options.most_body))
+                  .acceptor_options_setter([](auto& acceptor) {
+                    acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
+                  })
+                  .socket_options_setter(
+                      [](auto& socket) { socket.set_option(asio::ip::tcp::no_delay(true)); })
+                  .acceptor_post_bind_hook([this](asio::ip::tcp::acceptor& acceptor) {
+                    port = acceptor.local_endpoint().port();
+                  })
+                  .request_handler(router_of(
+                      options.routes, [this, handler = std::move(handler)](
+                                          const restinio::request_handle_t& request,
+                                          std::string route, std::vector<std::string> parameters) {
+                        HttpRequest taken = taken_from(request);
+                        taken.route = std::move(route);
+                        taken.parameters = std::move(parameters);
+                        handler(std::move(taken),
+                                [request, counted = std::make_shared<Unanswered>(this->unanswered)](
+                                    const HttpResponse& response) {
+                                  send(request, response, counted);
+                                });
+                        return restinio::request_accepted();
+                      }));
+              if constexpr (std::is_same_v<Traits, TlsTraits>)
+                settings.tls_context(tls_context(options));
+            }) {}
   void open() override { server.open_sync(); }
   void close() override { server.close_sync(); }
 

@@ -19,7 +19,9 @@ struct HttpRequest {
   std::map<std::string, std::string>
       headers;  ///< names in lower case; repeated ones joined by ", "
   std::string body;
-  std::string address;  ///< of the peer, without port
+  std::string address;                  ///< of the peer, without port
+  std::string route;                    ///< which one of HttpOptions::routes fits the path, or ""
+  std::vector<std::string> parameters;  ///< what the route's groups match, decoded
 
   [[nodiscard]] std::string header(const std::string& lower_name) const;  ///< or ""
 };
@@ -40,6 +42,9 @@ struct HttpOptions {
   std::chrono::milliseconds handling_timeout{};  ///< until it is answered
   std::size_t connections = 0;  ///< at the same time; others wait in the kernel's queue
   std::uint64_t most_body = 0;  ///< a larger one closes the connection
+  /// Patterns of RESTinio's express router, with unnamed groups: "/tests/([^/]+)". The first that
+  /// fits the path counts, whatever the method.
+  std::vector<std::string> routes;
 };
 
 /// HTTP/1.1 on RESTinio, the only place that knows it. What is no HTTP, is too large or too slow

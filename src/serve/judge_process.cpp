@@ -129,7 +129,7 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time,
   try {
     const store::RunDir run = store::RunDir::open(folder);
     check_names(run);
-    report::write_reports(judge::judge_run(run), run.path());
+    report::write_reports(judge::judge_run(run), run.plan(), run.path());
   } catch (const Error& error) {
     // Whatever cannot be read of evidence is its own fault; only the disk's faults are not.
     if (error.kind() == ErrorKind::environment) throw;

@@ -9,8 +9,10 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "serve/claim.h"
+#include "serve/log.h"
 
 namespace assay::serve {
 
@@ -115,8 +117,7 @@ void Judgements::work(const std::stop_token& stop) {
     } catch (const Refusal& refusal) {
       undecided = refusal;
     } catch (const std::exception& error) {
-      if (!stop.stop_requested())
-        fmt::print(stderr, "assay serve: test {}: {}\n", id, error.what());
+      if (!stop.stop_requested()) log_error(fmt::format("test {}: {}", id, error.what()));
       undecided = Refusal(500, "internal", "the tester could not judge the test",
                           "whoever runs the tester finds the cause in its messages");
     }
@@ -162,7 +163,7 @@ void Judgements::decide(const std::string& id, const std::stop_token& stop) {
 }
 
 void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, const fs::path& work) {
-  const fs::path file = work / "result.json";
+  const fs::path file = work / layout::kResult;
   if (fs::file_size(file) > kLargestResult) {
     refuse(std::move(test), Json::array({reason("the result has more than 128 MiB")}));
     return;
@@ -187,7 +188,7 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
                  {"identical", claimed_hash != manifest.claim.end() &&
                                    *claimed_hash == recomputed["result_sha256"]},
                  {"metrics", metrics_of(parse_json(text, "result.json"))}};
-  keep(work / "report.html", uploads_.folder(test.id) / "report.html");
+  keep(work / layout::kReportHtml, uploads_.folder(test.id) / "report.html");
   keep(file, uploads_.folder(test.id) / "result.json");
   records_.finish(test);
 }

@@ -1,11 +1,11 @@
 #include "serve/manifest.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "serve/refusal.h"
@@ -76,11 +76,8 @@ std::string path_fault(std::string_view path) {
 }
 
 bool is_derived(std::string_view path) {
-  static constexpr std::array<std::string_view, 8> kNames{
-      "result.json", "report.html", "report.txt",          "results.csv",
-      "ranks.csv",   "junit.xml",   "Report_Succeed.html", "Report_Failed.html"};
-  return std::ranges::find(kNames, path) != kNames.end() || path.starts_with("mllog/") ||
-         path.starts_with("logs/");
+  const layout::RunFile* file = layout::find_run_file(path);
+  return file != nullptr && file->role == layout::FileRole::derived;
 }
 
 Json to_json(const Manifest& manifest) {
@@ -122,7 +119,7 @@ Manifest parse_manifest(const Json& json, const ManifestLimits& limits) {
   for (const std::string& path : paths)
     if (folders.contains(path))
       throw Refusal(400, "bad_path", "a file has the path of a folder: " + path);
-  if (!paths.contains("plan.json") || !paths.contains("journal.jsonl"))
+  if (!paths.contains(std::string(layout::kPlan)) || !paths.contains(std::string(layout::kJournal)))
     throw Refusal(400, "bad_manifest", "a run has plan.json and journal.jsonl",
                   "send the whole run directory");
   return manifest;

@@ -11,8 +11,8 @@ namespace assay::serve {
 
 // Plain HTML in the look of the reports: one file, no scripts, nothing loaded, all text escaped.
 
-/// `listed` is the body of GET /api/v1/tests; `query` is kept in the links to other pages.
-[[nodiscard]] HttpResponse list_page(const std::string& listed, const http::Query& query);
+/// `list` is what GET /api/v1/tests answers; `query` is kept in the links to other pages.
+[[nodiscard]] HttpResponse list_page(const Json& list, const http::Query& query);
 [[nodiscard]] HttpResponse test_page(const TestRecord& test);
 [[nodiscard]] HttpResponse page_of(const Refusal& refusal);
 

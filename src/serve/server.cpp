@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/address.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/time.h"
@@ -57,10 +58,6 @@ UniqueFd lock_folder(const fs::path& data) {
     throw Error(ErrorKind::environment, "another tester serves this folder", data.string(),
                 "end it first, or give another --data DIR");
   return fd;
-}
-
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
 }
 
 std::string url_of(const ServeOptions& options, std::uint16_t port) {
@@ -121,6 +118,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   http.read_timeout = options.read_timeout;
   http.handling_timeout = options.limits.patience + std::chrono::seconds(60);
   http.connections = options.connections;
+  http.routes = Api::routes();
   // So that one that is a little too large gets an answer with words.
   http.most_body = 2 * options.limits.part_bytes;
   server = std::make_unique<HttpServer>(http, [&](HttpRequest request,

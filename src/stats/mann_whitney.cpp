@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "stats/student.h"
+#include "stats/normal.h"
 
 namespace assay::stats {
 

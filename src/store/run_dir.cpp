@@ -38,7 +38,7 @@ RunDir RunDir::create(const fs::path& parent, const plan::Plan& plan) {
   if (::mkdir(path.c_str(), 0777) != 0)
     throw system_error(ErrorKind::environment, "cannot create the run folder", path.string(),
                        errno);
-  write_file_atomic(path / "plan.json", dump_pretty(plan::to_json(plan)));
+  write_file_atomic(path / layout::kPlan, dump_pretty(plan::to_json(plan)));
   point_at(parent / "latest", plan.run_id);
   return {path, plan};
 }
@@ -50,7 +50,7 @@ RunDir RunDir::open(const fs::path& path) {
     throw Error(ErrorKind::usage, "there is no such run", path.string(),
                 "give the folder of a run, such as results/latest");
   if (!fs::is_directory(folder)) folder = folder.parent_path();
-  const fs::path file = folder / "plan.json";
+  const fs::path file = folder / layout::kPlan;
   if (!fs::exists(file))
     throw Error(ErrorKind::usage, "this is not a run folder: it has no plan.json", path.string(),
                 "give the folder of a run, such as results/latest");
@@ -58,16 +58,20 @@ RunDir RunDir::open(const fs::path& path) {
 }
 
 fs::path RunDir::round_dir(const std::string& case_name, int round) const {
-  return path_ / case_name / fmt::format("round{}", round);
+  return path_ / case_name / layout::round_folder(round);
 }
 
 fs::path RunDir::node_dir(const std::string& case_name, int round, const std::string& host,
                           int node) const {
-  return round_dir(case_name, round) / fmt::format("{}_noderank{}", host, node);
+  return path_ / node_folder(case_name, round, host, node);
+}
+
+fs::path node_folder(const std::string& case_name, int round, const std::string& host, int node) {
+  return fs::path(case_name) / layout::round_folder(round) / layout::node_folder(host, node);
 }
 
 std::vector<fs::path> rank_logs(const fs::path& node_dir, int rank) {
-  const std::string base = (node_dir / fmt::format("rank{}.out.log", rank)).string();
+  const std::string base = (node_dir / layout::rank_log(rank)).string();
   std::vector<fs::path> parts;
   for (const fs::path& part : {fs::path(base + ".head"), fs::path(base + ".1"), fs::path(base)})
     if (fs::exists(part)) parts.push_back(part);
@@ -75,7 +79,7 @@ std::vector<fs::path> rank_logs(const fs::path& node_dir, int rank) {
 }
 
 RunLock::RunLock(const fs::path& run_dir) {
-  const fs::path file = run_dir / "lock";
+  const fs::path file = run_dir / layout::kLock;
   fd_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!fd_)
     throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
@@ -85,7 +89,7 @@ RunLock::RunLock(const fs::path& run_dir) {
 }
 
 bool RunLock::held(const fs::path& run_dir) {
-  const UniqueFd fd(::open((run_dir / "lock").c_str(), O_RDWR | O_CLOEXEC));
+  const UniqueFd fd(::open((run_dir / layout::kLock).c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return false;
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return false;
   return errno == EWOULDBLOCK;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/run_layout.h"
 #include "plan/plan.h"
 #include "store/journal.h"
 
@@ -20,11 +21,11 @@ class RunDir {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] const plan::Plan& plan() const noexcept { return plan_; }
-  [[nodiscard]] std::filesystem::path journal_file() const { return path_ / "journal.jsonl"; }
-  [[nodiscard]] std::filesystem::path system_file() const { return path_ / "system.json"; }
-  [[nodiscard]] std::filesystem::path live_file() const { return path_ / "live.json"; }
+  [[nodiscard]] std::filesystem::path journal_file() const { return path_ / layout::kJournal; }
+  [[nodiscard]] std::filesystem::path system_file() const { return path_ / layout::kSystem; }
+  [[nodiscard]] std::filesystem::path live_file() const { return path_ / layout::kLive; }
   /// The batch job of a detached run.
-  [[nodiscard]] std::filesystem::path job_file() const { return path_ / "job.json"; }
+  [[nodiscard]] std::filesystem::path job_file() const { return path_ / layout::kJob; }
 
   /// <case>/round<N>; the case name is used as it is (FlagPerf's layout), checked when planning.
   [[nodiscard]] std::filesystem::path round_dir(const std::string& case_name, int round) const;
@@ -49,6 +50,10 @@ class RunLock {
  private:
   UniqueFd fd_;
 };
+
+/// <case>/round<N>/<host>_noderank<i>: where a node's evidence lies below a run directory.
+[[nodiscard]] std::filesystem::path node_folder(const std::string& case_name, int round,
+                                                const std::string& host, int node);
 
 /// rank<r>.out.log and its rotated parts, oldest first, that exist in `node_dir`.
 [[nodiscard]] std::vector<std::filesystem::path> rank_logs(const std::filesystem::path& node_dir,

@@ -37,28 +37,23 @@ constexpr std::array kRateUnits{
     Unit{"KB/s", 1e3}, Unit{"MB/s", 1e6},  Unit{"GB/s", 1e9}};
 
 std::span<const Unit> units_of(Column column) {
-  switch (column) {
-    case Column::util:
+  switch (info(column).quantity) {
+    case Quantity::ratio:
       return kRatioUnits;
-    case Column::mem_used_bytes:
-    case Column::mem_total_bytes:
+    case Quantity::bytes:
       return kByteUnits;
-    case Column::power_w:
+    case Quantity::power:
       return kPowerUnits;
-    case Column::energy_j:
+    case Quantity::energy:
       return kEnergyUnits;
-    case Column::temp_c:
+    case Quantity::temperature:
       return kTempUnits;
-    case Column::clock_mhz:
-    case Column::mem_clock_mhz:
+    case Quantity::frequency:
       return kClockUnits;
-    case Column::disk_read_bps:
-    case Column::disk_write_bps:
-    case Column::net_rx_bps:
-    case Column::net_tx_bps:
+    case Quantity::rate:
       return kRateUnits;
-    case Column::throttle:
-    case Column::ecc_errors:
+    case Quantity::flag:
+    case Quantity::count:
       break;
   }
   return {};
@@ -99,12 +94,8 @@ std::optional<std::uint64_t> hex(std::string_view text) {
 void reset(DeviceReading& out) {
   out.index = -1;
   out.mono_ns = 0;
-  out.values.fill(kUnknown);
+  out.values = {};
   out.error.clear();
-}
-
-double& at(DeviceReading& reading, Column column) {
-  return reading.values[static_cast<std::size_t>(column)];
 }
 
 std::string_view take(std::string_view& rest, char separator) {
@@ -135,11 +126,10 @@ DeviceParser::DeviceParser(const DeviceSource& source, const std::string& where)
   if (format_ != DeviceSource::Format::regex) return;
   try {
     pattern_ = Pattern(source.pattern);
-    if (pattern_.has_back_references()) throw PatternError("it has back references");
   } catch (const PatternError& e) {
     throw Error(ErrorKind::config,
                 fmt::format("the pattern '{}' cannot be used: {}", source.pattern, e.what()), where,
-                "ECMAScript syntax without back references");
+                "RE2 syntax: see docs/suite.md");
   }
   if (source.pattern.empty() || pattern_.groups() < fields_.size())
     throw Error(
@@ -163,8 +153,7 @@ DeviceParser::Field DeviceParser::parse_field(const std::string& text, const std
   const auto column = parse_column(name);
   if (!column) {
     std::vector<std::string> known{"index"};
-    for (std::size_t i = 0; i < kColumns; ++i)
-      known.emplace_back(column_name(static_cast<Column>(i)));
+    for (const ColumnInfo& info : kColumnTable) known.emplace_back(info.name);
     throw Error(
         ErrorKind::config,
         fmt::format("unknown field '{}' in a device source{}", name, did_you_mean(name, known)),
@@ -201,7 +190,7 @@ bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceRe
     return true;
   }
   if (means_unknown(text)) return true;
-  double& slot = at(out, field.column);
+  double& slot = out.values[field.column];
   if (field.column == Column::throttle) {
     // Several throttle columns may be named; one that is active is enough.
     std::optional<double> now;
@@ -236,9 +225,9 @@ bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceRe
 
 // Turns memory given in percent into bytes.
 void DeviceParser::finish(DeviceReading& out, double used_share) {
-  const double total = at(out, Column::mem_total_bytes);
+  const double total = out.values[Column::mem_total_bytes];
   if (used_share == used_share && total == total)
-    at(out, Column::mem_used_bytes) = used_share * total;
+    out.values[Column::mem_used_bytes] = used_share * total;
 }
 
 DeviceParser::Line DeviceParser::parse_csv(std::string_view line, DeviceReading& out) const {
@@ -278,7 +267,7 @@ DeviceParser::Line DeviceParser::parse_assay(std::string_view line, DeviceReadin
       const auto [end, ec] = std::from_chars(value.data(), value.data() + value.size(), number);
       if (ec != std::errc{} || end != value.data() + value.size() || !std::isfinite(number))
         return Line::nonsense;
-      at(out, *column) = number;
+      out.values[*column] = number;
     }
   }
   return out.index < 0 ? Line::nonsense : Line::reading;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,8 +7,8 @@
 #include <vector>
 
 #include "core/pattern.h"
+#include "telemetry/columns.h"
 #include "telemetry/device_source.h"
-#include "telemetry/table.h"
 
 namespace assay::telemetry {
 
@@ -17,8 +16,8 @@ namespace assay::telemetry {
 struct DeviceReading {
   int index = -1;            ///< -1: the sampler does not say; the position in its output counts
   std::int64_t mono_ns = 0;  ///< when it was measured, or 0: when the line came
-  std::array<double, kColumns> values{};  ///< NaN where not known
-  std::string error;                      ///< why this device could not be read, or ""
+  Values values;
+  std::string error;  ///< why this device could not be read, or ""
 };
 
 /// Reads the output of one device source. No allocation per line for the line formats.

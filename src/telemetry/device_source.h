@@ -39,6 +39,9 @@ struct DeviceSource {
 /// Keys that are left out keep their defaults. Throws Error of kind config at `where` for an
 /// unknown key, a wrong type, and whatever validate() finds.
 [[nodiscard]] DeviceSource device_source_from_json(const Json& json, const std::string& where);
+inline void decode_json(const Json& json, DeviceSource& to, const std::string& where) {
+  to = device_source_from_json(json, where);
+}
 
 /// Throws Error of kind config at `where` when the source cannot work: no command, an unknown field
 /// or unit, a pattern that does not compile or has fewer groups than fields.

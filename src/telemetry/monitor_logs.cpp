@@ -13,13 +13,9 @@ namespace {
 
 constexpr double kMiB = 1024 * 1024;
 
-double value(const std::array<double, kColumns>& values, Column column) {
-  return values[static_cast<std::size_t>(column)];
-}
-
 }  // namespace
 
-std::string monitor_line(const std::array<double, kColumns>& values) {
+std::string monitor_line(const Values& values) {
   std::string out;
   const auto add = [&](double number, std::string_view unit) {
     if (!out.empty()) out += ' ';
@@ -28,11 +24,11 @@ std::string monitor_line(const std::array<double, kColumns>& values) {
     else
       fmt::format_to(std::back_inserter(out), "{:.0f}{}", number, unit);
   };
-  add(value(values, Column::temp_c), "C");
-  add(value(values, Column::power_w), "W");
-  add(value(values, Column::mem_used_bytes) / kMiB, "MiB");
-  add(value(values, Column::mem_total_bytes) / kMiB, "MiB");
-  add(value(values, Column::util) * 100, "%");
+  add(values[Column::temp_c], "C");
+  add(values[Column::power_w], "W");
+  add(values[Column::mem_used_bytes] / kMiB, "MiB");
+  add(values[Column::mem_total_bytes] / kMiB, "MiB");
+  add(values[Column::util] * 100, "%");
   return out;
 }
 
@@ -71,8 +67,7 @@ void MonitorLogs::system(const Instant& at, double cpu_util, double mem_share, d
   line(pwr_, at, power_w, power_w == std::round(power_w) ? 0 : 1);
 }
 
-void MonitorLogs::devices(const Instant& at,
-                          const std::vector<std::optional<std::array<double, kColumns>>>& devices) {
+void MonitorLogs::devices(const Instant& at, const std::vector<std::optional<Values>>& devices) {
   const std::int64_t second = at.wall_ns / kSecond;
   if (!device_.file.is_open() || second == device_.last_second) return;
   device_.last_second = second;

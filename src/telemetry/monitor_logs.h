@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -9,13 +8,13 @@
 #include <vector>
 
 #include "core/time.h"
+#include "telemetry/columns.h"
 #include "telemetry/log_file.h"
-#include "telemetry/table.h"
 
 namespace assay::telemetry {
 
 /// One line of a FlagPerf device block: "31C 57W 15MiB 40536MiB 0%", "N/A" for what is not known.
-[[nodiscard]] std::string monitor_line(const std::array<double, kColumns>& values);
+[[nodiscard]] std::string monitor_line(const Values& values);
 
 /// FlagPerf's monitor logs, in its formats: at most one line (or block) per second and file.
 class MonitorLogs {
@@ -29,8 +28,7 @@ class MonitorLogs {
   void system(const Instant& at, double cpu_util, double mem_share, double power_w);
 
   /// `devices` is indexed by device; nothing for a number that was never seen.
-  void devices(const Instant& at,
-               const std::vector<std::optional<std::array<double, kColumns>>>& devices);
+  void devices(const Instant& at, const std::vector<std::optional<Values>>& devices);
 
  private:
   struct Log {

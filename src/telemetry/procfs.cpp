@@ -120,23 +120,23 @@ ProcSampler::ProcSampler(const fs::path& root)
   }
 }
 
-NodeSample ProcSampler::sample(std::int64_t mono_ns) {
+Values ProcSampler::sample(std::int64_t mono_ns) {
   ++sample_;
   const double seconds = static_cast<double>(mono_ns - last_mono_ns_) / 1e9;
   const bool rates = sample_ > 1 && seconds > 0;
   const auto rate = [&](const Rates& sum, double bytes) {
     return rates && sum.known ? bytes / seconds : kUnknown;
   };
-  NodeSample out{kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown};
-  out.util = read_stat();
+  Values out;
+  out[Column::util] = read_stat();
   read_meminfo(out);
   const Rates disk = read_disks();
-  out.disk_read_bps = rate(disk, disk.in * kSectorBytes);
-  out.disk_write_bps = rate(disk, disk.out * kSectorBytes);
+  out[Column::disk_read_bps] = rate(disk, disk.in * kSectorBytes);
+  out[Column::disk_write_bps] = rate(disk, disk.out * kSectorBytes);
   const Rates net = read_net();
-  out.net_rx_bps = rate(net, net.in);
-  out.net_tx_bps = rate(net, net.out);
-  out.clock_mhz = read_clock(mono_ns);
+  out[Column::net_rx_bps] = rate(net, net.in);
+  out[Column::net_tx_bps] = rate(net, net.out);
+  out[Column::clock_mhz] = read_clock(mono_ns);
   last_mono_ns_ = mono_ns;
   return out;
 }
@@ -184,7 +184,7 @@ double ProcSampler::read_stat() {
   return util;
 }
 
-void ProcSampler::read_meminfo(NodeSample& out) {
+void ProcSampler::read_meminfo(Values& out) {
   double total = kUnknown;
   double available = kUnknown;
   double reclaimable = 0;
@@ -208,9 +208,9 @@ void ProcSampler::read_meminfo(NodeSample& out) {
   }
   // Kernels before 3.14 have no MemAvailable.
   if (!(available == available) && has_free) available = reclaimable;
-  out.mem_total_bytes = total;
-  out.mem_used_bytes = std::max(0.0, total - available);
-  if (!(total == total) || !(available == available)) out.mem_used_bytes = kUnknown;
+  out[Column::mem_total_bytes] = total;
+  out[Column::mem_used_bytes] = std::max(0.0, total - available);
+  if (!(total == total) || !(available == available)) out[Column::mem_used_bytes] = kUnknown;
 }
 
 ProcSampler::Counter& ProcSampler::counter(std::vector<Counter>& all, std::size_t hint,

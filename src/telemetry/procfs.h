@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/files.h"
+#include "telemetry/columns.h"
 
 namespace assay::telemetry {
 
@@ -25,19 +26,6 @@ class ProcFile {
   UniqueFd fd_;
 };
 
-/// What the machine did since the previous sample; NaN where not known (always for rates and
-/// utilisation at the first sample).
-struct NodeSample {
-  double util;
-  double mem_used_bytes;
-  double mem_total_bytes;
-  double disk_read_bps;
-  double disk_write_bps;
-  double net_rx_bps;
-  double net_tx_bps;
-  double clock_mhz;
-};
-
 struct CoreSample {
   int cpu;
   double util;
@@ -49,8 +37,8 @@ class ProcSampler {
  public:
   explicit ProcSampler(const std::filesystem::path& root);
 
-  /// `mono_ns` is the time of the sample; rates are per second of it.
-  [[nodiscard]] NodeSample sample(std::int64_t mono_ns);
+  /// The row of the source "node". `mono_ns` is the time of the sample; rates are per second of it.
+  [[nodiscard]] Values sample(std::int64_t mono_ns);
   /// The cores seen by the last sample() whose utilisation is known.
   [[nodiscard]] const std::vector<CoreSample>& cores() const noexcept { return cores_; }
 
@@ -75,7 +63,7 @@ class ProcSampler {
 
   double cpu_line(std::string_view fields, CpuTimes& last) const;
   double read_stat();
-  void read_meminfo(NodeSample& out);
+  void read_meminfo(Values& out);
   Counter& counter(std::vector<Counter>& all, std::size_t hint, std::string_view name,
                    bool (ProcSampler::*decide)(std::string_view) const) const;
   void add(Counter& counter, std::uint64_t in, std::uint64_t out, Rates& sum) const;

@@ -56,19 +56,19 @@ Rapl::Rapl(const fs::path& root) {
     const std::string text = read_file_or_empty(path / "name");
     const std::string_view name = trim(text);
     if (numbers.size() == 1 && name.starts_with("package")) {
-      open_domain(path, fmt::format("rapl{}", packages.size()), true);
+      open_domain(path, fmt::format("rapl{}", packages.size()));
       packages.push_back(numbers[0]);
     } else if (numbers.size() == 1 && name == "psys") {
-      open_domain(path, "psys", false);
+      open_domain(path, "psys");
     } else if (numbers.size() == 2 && name == "dram") {
       const auto place = std::find(packages.begin(), packages.end(), numbers[0]);
       if (place != packages.end())
-        open_domain(path, fmt::format("dram{}", place - packages.begin()), false);
+        open_domain(path, fmt::format("dram{}", place - packages.begin()));
     }
   }
 }
 
-void Rapl::open_domain(const fs::path& folder, std::string source, bool package) {
+void Rapl::open_domain(const fs::path& folder, std::string source) {
   const fs::path file = folder / "energy_uj";
   ProcFile energy(file);
   if (!energy) {
@@ -79,8 +79,7 @@ void Rapl::open_domain(const fs::path& folder, std::string source, bool package)
     return;
   }
   const auto range = parse_u64(read_file_or_empty(folder / "max_energy_range_uj"));
-  domains_.push_back(
-      {std::move(source), package, std::move(energy), range.value_or(0), 0, 0, 0, false});
+  domains_.push_back({std::move(source), std::move(energy), range.value_or(0), 0, 0, 0, false});
 }
 
 const std::vector<RaplSample>& Rapl::sample(std::int64_t mono_ns) {
@@ -104,8 +103,7 @@ const std::vector<RaplSample>& Rapl::sample(std::int64_t mono_ns) {
     domain.last_uj = *now_uj;
     domain.last_mono_ns = mono_ns;
     domain.has_last = true;
-    samples_.push_back(
-        {domain.source, domain.package, power, static_cast<double>(domain.total_uj) / 1e6});
+    samples_.push_back({domain.source, power, static_cast<double>(domain.total_uj) / 1e6});
   }
   return samples_;
 }

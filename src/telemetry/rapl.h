@@ -13,7 +13,6 @@ namespace assay::telemetry {
 /// One energy counter of the processor.
 struct RaplSample {
   std::string_view source;  ///< "rapl0", "dram0", "psys"
-  bool package = false;     ///< part of the sum of packages
   double power_w = 0;       ///< mean since the previous sample; NaN at the first
   double energy_j = 0;      ///< unwrapped
 };
@@ -32,7 +31,6 @@ class Rapl {
  private:
   struct Domain {
     std::string source;
-    bool package = false;
     ProcFile energy;
     std::uint64_t range_uj = 0;  // where the counter wraps; 0 = not known
     std::uint64_t last_uj = 0;
@@ -41,7 +39,7 @@ class Rapl {
     bool has_last = false;
   };
 
-  void open_domain(const std::filesystem::path& folder, std::string source, bool package);
+  void open_domain(const std::filesystem::path& folder, std::string source);
 
   std::vector<Domain> domains_;
   std::vector<RaplSample> samples_;

@@ -1,7 +1,6 @@
 #include "telemetry/recorder.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -17,9 +16,10 @@
 #include "telemetry/ipmi.h"
 #include "telemetry/log_file.h"
 #include "telemetry/monitor_logs.h"
+#include "telemetry/power.h"
 #include "telemetry/procfs.h"
 #include "telemetry/rapl.h"
-#include "telemetry/table.h"
+#include "telemetry/table_writer.h"
 #include "telemetry/values.h"
 
 namespace assay::telemetry {
@@ -29,60 +29,16 @@ namespace {
 // Per-core rows of a large machine are thinned to one per second.
 constexpr std::size_t kManyCores = 64;
 
-using Values = std::array<double, kColumns>;
-
-Values no_values() {
-  Values values;
-  values.fill(kUnknown);
-  return values;
-}
-
-double& at(Values& values, Column column) {
-  return values[static_cast<std::size_t>(column)];
-}
-
-// Digits behind the point that say something, in the order of the columns.
-constexpr std::array<int, kColumns> kDecimals{4, 0, 0, 3, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0};
-
-void append_row(std::string& out, const Instant& when, std::string_view source,
-                const Values& values) {
-  const auto to = std::back_inserter(out);
-  fmt::format_to(to, FMT_COMPILE("{},{},{}"), when.mono_ns, when.wall_ns, source);
-  for (std::size_t i = 0; i < kColumns; ++i) {
-    out += ',';
-    const double value = values[i];
-    if (!std::isfinite(value)) continue;
-    if (kDecimals[i] == 0 && std::abs(value) < 9e15)
-      fmt::format_to(to, FMT_COMPILE("{}"), std::llround(value));
-    else
-      fmt::format_to(to, "{:.{}f}", value, kDecimals[i]);
-  }
-  out += '\n';
-}
-
-Values row_of(const NodeSample& node) {
-  Values values = no_values();
-  at(values, Column::util) = node.util;
-  at(values, Column::mem_used_bytes) = node.mem_used_bytes;
-  at(values, Column::mem_total_bytes) = node.mem_total_bytes;
-  at(values, Column::clock_mhz) = node.clock_mhz;
-  at(values, Column::disk_read_bps) = node.disk_read_bps;
-  at(values, Column::disk_write_bps) = node.disk_write_bps;
-  at(values, Column::net_rx_bps) = node.net_rx_bps;
-  at(values, Column::net_tx_bps) = node.net_tx_bps;
-  return values;
-}
-
 Values row_of(double power_w, double energy_j) {
-  Values values = no_values();
-  at(values, Column::power_w) = power_w;
-  at(values, Column::energy_j) = energy_j;
+  Values values;
+  values[Column::power_w] = power_w;
+  values[Column::energy_j] = energy_j;
   return values;
 }
 
 // One device, as it was last seen.
 struct Device {
-  Values values = no_values();
+  Values values;
   std::int64_t mono_ns = 0;
 };
 
@@ -114,6 +70,7 @@ class Recorder::Impl {
   void write_failed(const LogFile& file, int error);
   void write_recovered(std::int64_t mono_ns);
   void await_end(std::function<void()> done, std::int64_t deadline_ns, bool forced);
+  void each_row(std::int64_t mono_ns, const Visit& visit) const;
   [[nodiscard]] double power_w(std::int64_t mono_ns) const;
   [[nodiscard]] bool ipmi_holds(std::int64_t mono_ns) const {
     return ipmi_ns_ != 0 && mono_ns - ipmi_ns_ < 3 * ipmi_->period_ns();
@@ -138,9 +95,8 @@ class Recorder::Impl {
   std::string name_;
   std::int64_t deadline_ns_ = 0;
   std::int64_t cores_due_ns_ = 0;
-  NodeSample node_{kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown};
+  Values node_;
   std::vector<RaplSample> packages_;
-  double rapl_w_ = kUnknown;
   double ipmi_w_ = kUnknown;
   std::int64_t ipmi_ns_ = 0;
   bool ipmi_new_ = false;
@@ -153,7 +109,7 @@ class Recorder::Impl {
 
 void Recorder::Impl::start() {
   const Nanoseconds interval = config_.interval;
-  if (interval < std::chrono::milliseconds(10) || interval > std::chrono::hours(1))
+  if (interval < kMinInterval || interval > kMaxInterval)
     throw Error(ErrorKind::config,
                 fmt::format("the telemetry interval {} is out of range", duration_text(interval)),
                 {}, "use 0.1 s to 60 s");
@@ -219,7 +175,8 @@ void Recorder::Impl::sample() {
   const double power = std::exchange(ipmi_new_, false) ? ipmi_w_
                        : ipmi_->available()            ? kUnknown
                                                        : power_w(when.mono_ns);
-  logs_->system(when, node_.util, node_.mem_used_bytes / node_.mem_total_bytes, power);
+  logs_->system(when, node_[Column::util],
+                node_[Column::mem_used_bytes] / node_[Column::mem_total_bytes], power);
   if (!std::exchange(device_news_, false)) return;
   block_.assign(seen_.size(), std::nullopt);
   for (std::size_t i = 0; i < seen_.size(); ++i)
@@ -229,31 +186,26 @@ void Recorder::Impl::sample() {
 
 void Recorder::Impl::node_rows(const Instant& when) {
   node_ = proc_->sample(when.mono_ns);
-  Values values = row_of(node_);
-  append_row(buffer_, when, "node", values);
+  append_row(buffer_, when, "node", node_);
 
   const std::vector<CoreSample>& cores = proc_->cores();
   if (cores.size() > kManyCores) {
     if (when.mono_ns < cores_due_ns_) return;
     cores_due_ns_ = when.mono_ns + kSecond - config_.interval.count() / 2;
   }
-  values = no_values();
+  Values values;
   for (const CoreSample& core : cores) {
     name_.clear();
     fmt::format_to(std::back_inserter(name_), FMT_COMPILE("cpu{}"), core.cpu);
-    at(values, Column::util) = core.util;
+    values[Column::util] = core.util;
     append_row(buffer_, when, name_, values);
   }
 }
 
 void Recorder::Impl::rapl_rows(const Instant& when) {
-  rapl_w_ = kUnknown;
   packages_ = rapl_->sample(when.mono_ns);
-  for (const RaplSample& sample : packages_) {
+  for (const RaplSample& sample : packages_)
     append_row(buffer_, when, sample.source, row_of(sample.power_w, sample.energy_j));
-    if (sample.package && std::isfinite(sample.power_w))
-      rapl_w_ = (std::isfinite(rapl_w_) ? rapl_w_ : 0) + sample.power_w;
-  }
 }
 
 void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when) {
@@ -307,19 +259,12 @@ std::int64_t Recorder::Impl::device_age_limit() const {
 }
 
 double Recorder::Impl::power_w(std::int64_t mono_ns) const {
-  if (ipmi_holds(mono_ns)) return ipmi_w_;
-  double sum = 0;
-  bool known = false;
-  const auto add = [&](double watts) {
-    if (!std::isfinite(watts)) return;
-    sum += watts;
-    known = true;
-  };
-  add(rapl_w_);
-  for (const auto& device : seen_)
-    if (device && mono_ns - device->mono_ns < device_age_limit())
-      add(device->values[static_cast<std::size_t>(Column::power_w)]);
-  return known ? sum : kUnknown;
+  double sum = kUnknown;
+  each_row(mono_ns, [&, whole = ipmi_holds(mono_ns)](std::string_view source, const Values& row) {
+    const double watts = row[Column::power_w];
+    if (adds_up(source, whole) && std::isfinite(watts)) sum = std::isnan(sum) ? watts : sum + watts;
+  });
+  return sum;
 }
 
 Snapshot Recorder::Impl::latest() const {
@@ -327,8 +272,8 @@ Snapshot Recorder::Impl::latest() const {
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
   };
   Snapshot out;
-  out.cpu_util = optional(node_.util);
-  out.mem_used_bytes = optional(node_.mem_used_bytes);
+  out.cpu_util = optional(node_[Column::util]);
+  out.mem_used_bytes = optional(node_[Column::mem_used_bytes]);
   if (!ipmi_) return out;
   const std::int64_t mono_ns = mono_now_ns();
   out.power_w = optional(power_w(mono_ns));
@@ -337,7 +282,7 @@ Snapshot Recorder::Impl::latest() const {
   for (const auto& device : seen_) {
     if (!device || mono_ns - device->mono_ns >= device_age_limit()) continue;
     ++out.devices;
-    const double util = device->values[static_cast<std::size_t>(Column::util)];
+    const double util = device->values[Column::util];
     if (!std::isfinite(util)) continue;
     sum += util;
     ++count;
@@ -347,9 +292,12 @@ Snapshot Recorder::Impl::latest() const {
 }
 
 void Recorder::Impl::visit_rows(const Visit& visit) const {
-  if (!running_) return;
-  const std::int64_t mono_ns = mono_now_ns();
-  visit("node", row_of(node_));
+  if (running_) each_row(mono_now_ns(), visit);
+}
+
+// The newest row of every source but single cores, where it still holds.
+void Recorder::Impl::each_row(std::int64_t mono_ns, const Visit& visit) const {
+  visit("node", node_);
   for (const RaplSample& sample : packages_)
     visit(sample.source, row_of(sample.power_w, sample.energy_j));
   if (ipmi_holds(mono_ns)) visit("ipmi", row_of(ipmi_w_, kUnknown));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -12,14 +11,18 @@
 #include <asio/io_context.hpp>
 
 #include "core/time.h"
+#include "telemetry/columns.h"
 #include "telemetry/device_source.h"
-#include "telemetry/table.h"
 
 namespace assay::telemetry {
 
+/// What the recorder can do. A suite may ask for 0.1 s … 60 s.
+inline constexpr Nanoseconds kMinInterval = std::chrono::milliseconds(10);
+inline constexpr Nanoseconds kMaxInterval = std::chrono::seconds(60);
+
 struct RecorderConfig {
   std::filesystem::path directory;                 ///< where telemetry.csv and the monitor logs go
-  Nanoseconds interval = std::chrono::seconds(1);  ///< 0.1 s … 60 s
+  Nanoseconds interval = std::chrono::seconds(1);  ///< kMinInterval … kMaxInterval
   /// In order of preference; the next one is used when one cannot be started or keeps failing.
   std::vector<DeviceSource> sources;
   std::filesystem::path root = "/";  ///< holds proc/, sys/ and dev/; a fake one in tests
@@ -58,7 +61,7 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   /// Opens the files and takes the first sample at once. Throws Error of kind environment when
-  /// they cannot be written, of kind config when the interval is not 0.01 s … 1 h.
+  /// they cannot be written, of kind config when the interval is out of range.
   void start();
   /// Takes a last sample, ends the samplers within two seconds and closes the files; then `done`,
   /// from the loop. Also calls `done` when it was never started or is stopped already.
@@ -66,7 +69,7 @@ class Recorder {
   [[nodiscard]] Snapshot latest() const;
   /// Calls `visit` with the newest row of every source but single cores: what is too old to hold is
   /// left out, and so is what a stopped recorder knew.
-  using Visit = std::function<void(std::string_view source, const std::array<double, kColumns>&)>;
+  using Visit = std::function<void(std::string_view source, const Values&)>;
   void visit_rows(const Visit& visit) const;
   /// Pids of the sampler processes; the agent leaves them alone when it kills a round.
   [[nodiscard]] std::vector<int> sampler_pids() const;

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <unordered_map>
 
@@ -12,18 +11,15 @@ namespace assay::telemetry {
 
 namespace {
 
-constexpr std::array<std::string_view, kColumns> kNames{
-    "util",          "mem_used_bytes", "mem_total_bytes", "power_w",   "energy_j",
-    "temp_c",        "clock_mhz",      "mem_clock_mhz",   "throttle",  "ecc_errors",
-    "disk_read_bps", "disk_write_bps", "net_rx_bps",      "net_tx_bps"};
-
-// Takes the text up to the next comma off `rest`.
-std::optional<std::string_view> next_field(std::string_view& rest) {
-  if (rest.data() == nullptr) return std::nullopt;
-  const std::size_t comma = rest.find(',');
-  const std::string_view field = rest.substr(0, comma);
-  rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
-  return field;
+// Calls `visit` with every field of the line until it returns false.
+template <class Visit>
+bool each_field(std::string_view line, Visit visit) {
+  while (true) {
+    const std::size_t comma = line.find(',');
+    if (!visit(line.substr(0, comma))) return false;
+    if (comma == std::string_view::npos) return true;
+    line.remove_prefix(comma + 1);
+  }
 }
 
 template <class T>
@@ -32,34 +28,87 @@ bool to_number(std::string_view text, T& out) {
   return ec == std::errc{} && end == text.data() + text.size();
 }
 
+// What the fields of a row are, in order.
+struct Field {
+  enum class Role : std::uint8_t { mono_ns, wall_ns, source, value, ignored };
+  Role role = Role::ignored;
+  Column column{};
+
+  [[nodiscard]] bool operator==(const Field&) const = default;
+};
+using Layout = std::vector<Field>;
+
+Field field_of(std::string_view name) {
+  using Role = Field::Role;
+  if (name == "mono_ns") return {Role::mono_ns};
+  if (name == "wall_ns") return {Role::wall_ns};
+  if (name == "source") return {Role::source};
+  if (const auto column = parse_column(name)) return {Role::value, *column};
+  return {};
+}
+
+// Nothing when the line is not a header of telemetry.csv.
+std::optional<Layout> parse_header(std::string_view line) {
+  Layout layout;
+  std::size_t required = 0;
+  const bool unique = each_field(line, [&](std::string_view name) {
+    const Field field = field_of(name);
+    const bool known = field.role != Field::Role::ignored;
+    for (const Field& earlier : layout)
+      if (known && earlier == field) return false;
+    if (known && field.role != Field::Role::value) ++required;
+    layout.push_back(field);
+    return true;
+  });
+  return unique && required == 3 ? std::optional(std::move(layout)) : std::nullopt;
+}
+
 class Reader {
  public:
-  void line(std::string_view text) {
-    Row row;
-    const auto mono = next_field(text);
-    const auto wall = next_field(text);
-    const auto source = next_field(text);
-    if (!source || source->empty() || !to_number(*mono, row.mono_ns) ||
-        !to_number(*wall, row.wall_ns))
-      return malformed();
-    for (double& value : row.values) {
-      const auto field = next_field(text);
-      if (!field) return malformed();
-      if (field->empty())
-        value = std::numeric_limits<double>::quiet_NaN();
-      else if (!to_number(*field, value) || !std::isfinite(value))
-        return malformed();
+  void line(std::string_view text, bool torn) {
+    // Agents that were started again append to the file, header and all.
+    const bool is_number = text.front() >= '0' && text.front() <= '9';
+    if (auto header = is_number || torn ? std::nullopt : parse_header(text)) {
+      layout_ = std::move(header);
+      return;
     }
-    if (text.data() != nullptr) return malformed();
-    row.source = source_index(*source);
-    table.rows.push_back(row);
+    // A torn line is not used even where it reads well: its last value may lack digits.
+    if (torn || !layout_ || !row(text)) ++table.malformed_rows;
   }
-
-  void malformed() { ++table.malformed_rows; }
 
   Table table;
 
  private:
+  bool row(std::string_view text) {
+    Row row;
+    std::string_view source;
+    std::size_t place = 0;
+    const bool read = each_field(text, [&](std::string_view field) {
+      if (place == layout_->size()) return false;
+      const Field& meaning = (*layout_)[place++];
+      switch (meaning.role) {
+        case Field::Role::mono_ns:
+          return to_number(field, row.mono_ns);
+        case Field::Role::wall_ns:
+          return to_number(field, row.wall_ns);
+        case Field::Role::source:
+          source = field;
+          return !field.empty();
+        case Field::Role::value: {
+          double& value = row.values[meaning.column];
+          return field.empty() || (to_number(field, value) && std::isfinite(value));
+        }
+        case Field::Role::ignored:
+          break;
+      }
+      return true;
+    });
+    if (!read || place != layout_->size()) return false;
+    row.source = source_index(source);
+    table.rows.push_back(row);
+    return true;
+  }
+
   std::uint32_t source_index(std::string_view name) {
     const auto [place, added] =
         sources_.try_emplace(name, static_cast<std::uint32_t>(table.sources.size()));
@@ -67,32 +116,11 @@ class Reader {
     return place->second;
   }
 
+  std::optional<Layout> layout_;
   std::unordered_map<std::string_view, std::uint32_t> sources_;  // views into the file's text
 };
 
 }  // namespace
-
-std::string_view column_name(Column column) noexcept {
-  return kNames[static_cast<std::size_t>(column)];
-}
-
-std::optional<Column> parse_column(std::string_view name) noexcept {
-  for (std::size_t i = 0; i < kColumns; ++i)
-    if (kNames[i] == name) return static_cast<Column>(i);
-  return std::nullopt;
-}
-
-const std::string& table_header() {
-  static const std::string header = [] {
-    std::string text = "mono_ns,wall_ns,source";
-    for (const std::string_view name : kNames) {
-      text += ',';
-      text += name;
-    }
-    return text;
-  }();
-  return header;
-}
 
 Table read_table(const std::filesystem::path& path) {
   std::error_code ec;
@@ -101,26 +129,13 @@ Table read_table(const std::filesystem::path& path) {
   Reader reader;
   reader.table.rows.reserve(text.size() / 64);
   std::string_view rest = text;
-  bool first = true;
-  bool known = true;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line.empty()) continue;
     const bool torn = end == std::string_view::npos;
-    if (line == table_header() && !torn) {
-      first = false;
-      continue;
-    }
-    if (first) known = false;
-    first = false;
-    // A torn line is not used even where it reads well: its last value may lack digits.
-    if (!known || torn)
-      reader.malformed();
-    else
-      reader.line(line);
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(torn ? rest.size() : end + 1);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (!line.empty()) reader.line(line, torn);
   }
   return std::move(reader.table);
 }

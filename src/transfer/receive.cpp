@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Longer header lines than a path can be are no header lines.
+// No header line is longer than a path can be.
 constexpr std::size_t kMaxHeader = 16 << 10;
 constexpr std::size_t kMaxGreeting = 64 << 10;
 

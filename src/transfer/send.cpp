@@ -52,8 +52,8 @@ class Output {
     pollfd room{fd_, POLLOUT, 0};
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(silence_).count();
     if (::poll(&room, 1, static_cast<int>(limit)) == 0)
-      throw Error(ErrorKind::environment, "nobody took any bytes for " + format_duration(silence_),
-                  "the connection");
+      throw Error(ErrorKind::environment,
+                  "the reader took no bytes for " + format_duration(silence_), "the connection");
   }
 
   int fd_;
@@ -132,7 +132,7 @@ void send_folder(const fs::path& folder, const Have& have, int fd, Nanoseconds s
   Compressor compressor;
   std::vector<char> buffer(kPiece);
   std::uint64_t count = 0;
-  output.write("\n");  // ends a last line of somebody else
+  output.write("\n");  // ends a line that something else began
   send_line({{"begin", true}}, output);
   for (const auto& [name, size] : list_files(folder)) {
     ++count;

@@ -13,45 +13,45 @@
 
 namespace assay::transfer {
 
-// A folder as one stream of bytes, for any pipe. What comes before the line {"begin": true} is what
-// a login shell says. Then per file a header line of JSON,
+// A folder as one stream of bytes, for any pipe. Whatever precedes the line {"begin": true} is
+// ignored: a login shell may print a banner. Each file has a header line of JSON,
 //
 //   {"path": "rank0.out.log", "size": 1048576, "offset": 0}
 //
-// then bytes [offset, size) as zstd frames of up to kPiece bytes, each with its checksum (XXH64 of
-// the content); after the last file {"end": true, "files": 3}. A receiver writes a piece once its
-// checksum is right, so that what it has of a file is right, and asks for the rest only.
+// and then bytes [offset, size) as zstd frames of up to kPiece bytes, each with its checksum (XXH64
+// of the content). After the last file comes {"end": true, "files": 3}. A receiver writes a piece
+// once its checksum is right; so what it has of a file is right, and it asks for the rest only.
 inline constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-/// What a receiver has of each file, in bytes; `path` is relative to the folder.
+/// The bytes that a receiver has of each file; `path` is relative to the folder.
 using Have = std::map<std::string, std::uint64_t>;
 
 /// Sizes of the regular files below `folder`; empty when it does not exist.
 [[nodiscard]] Have list_files(const std::filesystem::path& folder);
 
 /// Writes the regular files below `folder` that `have` lacks to `fd`, sorted by path. A file that
-/// grows meanwhile is sent up to the size it had. Blocks, but not for longer than `silence` without
-/// a byte that somebody takes; `fd` is made non-blocking. Throws Error of kind environment.
+/// grows meanwhile is sent up to the size it had. Blocks, but gives up when the reader takes no
+/// byte for `silence`; `fd` is made non-blocking. Throws Error of kind environment.
 void send_folder(const std::filesystem::path& folder, const Have& have, int fd,
                  Nanoseconds silence = std::chrono::seconds(60));
 
-/// Reads such a stream into a folder, whatever the pieces it comes in. Memory is constant.
+/// Reads such a stream, in pieces of any size, into a folder. Memory is constant.
 class Receiver {
  public:
-  /// `folder` is made when the first file comes.
+  /// Creates `folder` when the first file comes.
   explicit Receiver(std::filesystem::path folder);
   ~Receiver();
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
-  /// Throws Error of kind environment for what is no such stream (more than 64 KiB before its
-  /// begin, a wrong checksum, a path that leaves the folder, an offset that does not fit) or when a
-  /// file cannot be written. What was received before stays.
+  /// Throws Error of kind environment for bytes that are not such a stream (more than 64 KiB before
+  /// its begin, a wrong checksum, a path that leaves the folder, an offset that does not fit) or
+  /// when a file cannot be written. What was received before stays.
   void feed(std::string_view bytes);
-  /// The end was announced: nothing is missing.
+  /// Whether the end was announced: nothing is missing.
   [[nodiscard]] bool complete() const noexcept;
   [[nodiscard]] std::uint64_t files() const noexcept;
-  /// Of content, uncompressed.
+  /// The bytes of content so far, uncompressed.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
  private:

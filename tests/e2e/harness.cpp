@@ -1,4 +1,4 @@
-#include "harness.h"
+#include "e2e/harness.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "net_namespaces.h"
+#include "e2e/net_namespaces.h"
 
 #include <charconv>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 #include "core/files.h"
 #include "core/text.h"
-#include "ssh_hosts.h"
+#include "e2e/ssh_hosts.h"
 
 namespace assay::e2e {
 

@@ -1,4 +1,4 @@
-#include "slurm_cluster.h"
+#include "e2e/slurm_cluster.h"
 
 #include <cstdlib>
 #include <fstream>

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "harness.h"
+#include "e2e/harness.h"
 
 namespace assay::e2e {
 

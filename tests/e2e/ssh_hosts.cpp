@@ -1,4 +1,4 @@
-#include "ssh_hosts.h"
+#include "e2e/ssh_hosts.h"
 
 #include <fstream>
 

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "core/files.h"
-#include "harness.h"
+#include "e2e/harness.h"
 
 namespace assay::e2e {
 

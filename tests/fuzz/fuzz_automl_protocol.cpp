@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "automl/protocol.h"
+#include "automl/worker_protocol.h"
 #include "core/error.h"
 
 namespace {

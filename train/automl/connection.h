@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "automl/protocol.h"
+#include "automl/worker_protocol.h"
 #include "core/error.h"
 #include "core/files.h"
 

@@ -6,26 +6,22 @@
 #include <string>
 
 #include "automl/graph.h"
-#include "automl/protocol.h"
+#include "automl/worker_protocol.h"
 #include "perflog/writer.h"
+#include "train/base/torch.h"
 #include "train/data/image_set.h"
 #include "train/loop/settings.h"
 #include "train/models/graph_weights.h"
-#include "train/torch.h"
 
 namespace assay::train {
-
-/// The settings of a trial: its data configuration (keys of the image workloads, defaults of
-/// resnet20) with its hyper-parameters. Throws Error of kind usage for a configuration that cannot
-/// be, or that holds what the trial or the worker decides.
-[[nodiscard]] Settings trial_settings(const automl::Trial& trial);
 
 /// Trains trials one after another on one device. The data are opened with the first trial and stay
 /// until one asks for others. One thread.
 class TrialRunner {
  public:
   /// `log` must outlive this. threads: of libtorch, 0 for this rank's share.
-  TrialRunner(torch::Device device, std::int64_t threads, const Place& place, perflog::Writer& log);
+  TrialRunner(torch::Device device, std::int64_t threads, const workload::Place& place,
+              perflog::Writer& log);
 
   struct Callbacks {
     /// The parent's weights, or nothing when there are none. An Error of kind config fails the
@@ -54,11 +50,11 @@ class TrialRunner {
 
  private:
   class Training;
-  void open_data(const automl::Trial& trial, const Settings& settings);
+  void open_data(const automl::Trial& trial, const data::ImageSetOptions& images);
 
   torch::Device device_;
   std::int64_t threads_;
-  Place place_;
+  workload::Place place_;
   perflog::Writer& log_;
   std::string opened_;  // the data configuration of set_
   data::ImageSet set_;

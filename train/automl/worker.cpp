@@ -17,7 +17,7 @@
 #include "train/automl/connection.h"
 #include "train/automl/trial.h"
 #include "train/loop/device.h"
-#include "train/loop/runtime.h"
+#include "workload/runtime.h"
 
 namespace assay::train {
 namespace {
@@ -32,31 +32,41 @@ std::string variable(const char* name) {
   return value;
 }
 
-struct WorkerOptions {
-  std::string address;
-  std::string token;
+struct WorkerSettings {
   std::string device;
-  std::int64_t threads = 0;
-  milliseconds connect{};
-  milliseconds trial{};
-  std::size_t cached = 0;
+  std::int64_t threads;
+  milliseconds connect;
+  milliseconds trial;
+  std::size_t cached;
+
+  explicit WorkerSettings(workload::Options& options)
+      : device(options.choice("device", "auto", {"auto", "cpu", "cuda"},
+                              "auto takes CUDA device `LOCAL_RANK` when there is one")),
+        threads(options.integer("threads", 0, 0, 4096,
+                                "of a worker on the CPU; 0 is its share of the machine")),
+        connect(read_seconds(options, "connect_timeout_s", 60,
+                             "longest time until the coordinator answers the first time")),
+        trial(
+            read_seconds(options, "trial_timeout_s", 600,
+                         "longest wait for a trial, and for the next piece of a parent's weights")),
+        cached(static_cast<std::size_t>(
+            options.integer("cached_weights", 4, 0, 1000,
+                            "trials whose weights are kept here, trained or fetched"))) {
+    options.reject_unknown();
+  }
+
+ private:
+  static milliseconds read_seconds(workload::Options& options, const char* key, double fallback,
+                                   const char* about) {
+    return milliseconds(
+        static_cast<std::int64_t>(1000 * options.number(key, fallback, 0.1, 1e6, about)));
+  }
 };
 
-WorkerOptions read_options(Options& options) {
-  const auto duration = [&](const char* key, double fallback) {
-    return milliseconds(static_cast<std::int64_t>(1000 * options.number(key, fallback, 0.1, 1e6)));
-  };
-  WorkerOptions read;
-  read.address = variable(automl::kAddressVariable);
-  read.token = variable(automl::kTokenVariable);
-  read.device = options.choice("device", "auto", {"auto", "cpu", "cuda"});
-  read.threads = options.integer("threads", 0, 0, 4096);
-  read.connect = duration("connect_timeout_s", 60);
-  read.trial = duration("trial_timeout_s", 600);
-  read.cached = static_cast<std::size_t>(options.integer("cached_weights", 4, 0, 1000));
-  options.reject_unknown();
-  return read;
-}
+struct Coordinator {
+  std::string address = variable(automl::kAddressVariable);
+  std::string token = variable(automl::kTokenVariable);
+};
 
 // The weights of the last few trials that were trained or fetched here.
 class Cache {
@@ -85,19 +95,22 @@ class Cache {
 
 class Worker {
  public:
-  Worker(const WorkerOptions& options, const Place& place, perflog::Writer& log)
-      : options_(options),
+  Worker(const WorkerSettings& settings, const Coordinator& coordinator,
+         const workload::Place& place, perflog::Writer& log)
+      : settings_(settings),
         log_(log),
-        device_(choose_device(options.device, place)),
-        runner_(device_, options.threads, place, log),
-        cache_(options.cached),
-        connection_({options.address, options.connect}, {automl::kProtocolVersion, options.token,
-                                                         place.rank, host_name(), device_.str()}) {}
+        device_(choose_device(settings.device, place)),
+        runner_(device_, settings.threads, place, log),
+        cache_(settings.cached),
+        connection_(
+            {coordinator.address, settings.connect},
+            {automl::kProtocolVersion, coordinator.token, place.rank, host_name(), device_.str()}) {
+  }
 
   int run();
 
  private:
-  [[nodiscard]] static bool give_up() { return stop_signal() != 0; }
+  [[nodiscard]] static bool give_up() { return workload::stop_signal() != 0; }
   void train(const automl::Trial& trial);
   /// Whether a trial was cut off because this worker ends.
   [[nodiscard]] bool cut_off(const automl::Done& done) {
@@ -106,7 +119,7 @@ class Worker {
   [[nodiscard]] std::optional<GraphWeights> parent(const automl::Parent& parent,
                                                    const automl::Graph& graph);
 
-  WorkerOptions options_;
+  WorkerSettings settings_;
   perflog::Writer& log_;
   torch::Device device_;
   TrialRunner runner_;
@@ -122,7 +135,7 @@ class Worker {
 std::optional<GraphWeights> Worker::parent(const automl::Parent& parent,
                                            const automl::Graph& graph) {
   if (const auto cached = cache_.find(parent.trial)) return *cached;
-  const std::string bytes = connection_.weights(parent.trial, options_.trial, give_up);
+  const std::string bytes = connection_.weights(parent.trial, settings_.trial, give_up);
   if (bytes.empty()) return std::nullopt;
   const std::string where = fmt::format("weights of trial {}", parent.trial);
   try {
@@ -175,12 +188,12 @@ int Worker::run() {
   idle_ns_ = begin_ns;
   connection_.ask();
   while (!give_up()) {
-    const auto trial = connection_.next_trial(options_.trial, give_up);
+    const auto trial = connection_.next_trial(settings_.trial, give_up);
     if (!trial) break;
     train(*trial);
   }
   log_.train_end();
-  if (stop_signal() != 0) return exit_code(log_);
+  if (workload::stop_signal() != 0) return workload::exit_code(log_);
   const std::string device = device_.str();
   log_.finished({{"converged", true},
                  {"train_time", seconds(Nanoseconds(mono_now_ns() - begin_ns))},
@@ -191,20 +204,24 @@ int Worker::run() {
                  {"busy_s", busy_s_},
                  {"wait_s", wait_s_},
                  {"device", std::string_view(device)}});
-  return exit_code(log_);
+  return workload::exit_code(log_);
 }
 
-}  // namespace
-
-int run_automl_worker(Options& options, const Place& place, perflog::Writer& log) {
-  const WorkerOptions read = read_options(options);
+int run_worker(const WorkerSettings& settings, const workload::Place& place, perflog::Writer& log) {
+  const Coordinator coordinator;
   log.init_start();
   try {
-    return Worker(read, place, log).run();
+    return Worker(settings, coordinator, place, log).run();
   } catch (const ConnectionError& error) {
     std::fprintf(stderr, "assay-train: %s\n", error.what());
     return 1;
   }
+}
+
+}  // namespace
+
+workload::Workload automl_worker() {
+  return workload::single_workload("automl-worker", run_worker);
 }
 
 }  // namespace assay::train

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "train/base/update_terms.h"
 #include "train/cuda/types.h"
-#include "train/update_terms.h"
 
 namespace assay::train::cuda {
 

@@ -61,7 +61,7 @@ void leave_default_stream([[maybe_unused]] torch::Device device) {
 
 }  // namespace
 
-torch::Device choose_device(const std::string& name, const Place& place) {
+torch::Device choose_device(const std::string& name, const workload::Place& place) {
   const bool available = torch::cuda::is_available();
   if (name == "cpu" || (name == "auto" && !available)) return torch::Device(torch::kCPU);
   if (!available)
@@ -78,7 +78,7 @@ torch::Device choose_device(const std::string& name, const Place& place) {
 }
 
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
-                   const Place& place) {
+                   const workload::Place& place) {
   if (device.is_cpu() && (precision == Precision::tf32 || precision == Precision::fp16))
     throw Error(ErrorKind::config, "the CPU does not train in " + to_string(precision), "precision",
                 "use fp32 or bf16, or a CUDA device");

@@ -2,21 +2,21 @@
 
 #include <memory>
 
+#include "train/base/torch.h"
 #include "train/data/allocator.h"
 #include "train/loop/settings.h"
-#include "train/parallel/place.h"
-#include "train/torch.h"
+#include "workload/place.h"
 
 namespace assay::train {
 
 /// The device of this rank: `name` is auto, cpu or cuda. auto takes CUDA device LOCAL_RANK when
 /// there is one. Throws Error of kind environment when there is no such device.
-[[nodiscard]] torch::Device choose_device(const std::string& name, const Place& place);
+[[nodiscard]] torch::Device choose_device(const std::string& name, const workload::Place& place);
 
 /// Sets the process up for it: precision of matrix products, threads (0: this rank's share of the
 /// CPUs that the process may use). Gives the number of threads.
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
-                   const Place& place);
+                   const workload::Place& place);
 
 /// From now on the same computation gives the same bits on the same machine: only algorithms that
 /// add in a fixed order, and none chosen by its speed. Before the first computation on the device.

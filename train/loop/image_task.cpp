@@ -1,59 +1,46 @@
-#include "train/loop/device.h"
-#include "train/loop/images.h"
-#include "train/loop/task.h"
+#include "train/loop/image_task.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "train/loop/loader_task.h"
 #include "train/models/flops.h"
 #include "train/models/resnet.h"
 
 namespace assay::train {
 namespace {
 
-class ImageTask final : public Task {
+// A batch of images on the device.
+struct Images {
+  torch::Tensor x;       // normalised float [N, C, H, W]
+  torch::Tensor labels;  // int64 [N]
+};
+
+class ImageTask final : public LoaderTask<data::ImageBatch> {
  public:
-  ImageTask(const Settings& settings, const Place& place, torch::Device device)
-      : settings_(settings),
-        place_(place),
-        device_(device),
-        set_(data::open_image_set(settings.images)),
-        feed_(set_.info, device, settings.channels_last),
-        loans_(static_cast<std::size_t>((kStepsInFlight + 1) * settings.accumulation)) {
-    ResNetOptions options = model_options();
-    options.channels = set_.info.channels;
-    options.zero_init_residual = settings.zero_init_residual;
-    flops_ = resnet_flops(options, set_.info.height, set_.info.width).training();
-    model_ = ResNet(options);
-    model_->to(device_);
+  ImageTask(const Settings& settings, const workload::Place& place, torch::Device device,
+            const data::ImageSet& set, ImageModel model)
+      : LoaderTask(settings, place, device, set.train, set.eval),
+        info_(set.info),
+        model_(std::move(model)) {
+    const auto per_channel = [&](const std::array<float, 3>& values) {
+      return torch::tensor(std::vector<float>(values.begin(), values.begin() + info_.channels))
+          .view({1, info_.channels, 1, 1});
+    };
+    mean_ = (per_channel(info_.mean) * 255).to(device);
+    scale_ = (1 / (per_channel(info_.std) * 255)).to(device);
+    model_.module->to(device);
   }
 
-  torch::nn::Module& model() override { return *model_; }
-
-  void start(const data::Position& start) override {
-    data::LoaderOptions options = loader_options(settings_, place_, device_, data::Pass::train);
-    options.start = start;
-    loader_ = std::make_unique<data::ImageLoader>(set_.train, options);
-    position_ = start;
-  }
-  std::int64_t batches_per_epoch() const override { return loader_->batches_per_epoch(); }
-  data::Position position() const override { return position_; }
-
-  BatchWork next() override {
-    data::ImageLoan loan = take();
-    current_ = feed_.prepare(*loan);
-    const auto rows = static_cast<double>(loan->size);
-    // The CPU has converted already; a device may still be copying.
-    if (!device_.is_cpu()) loans_.keep(std::move(loan));
-    return {rows, 0, rows * flops_};
-  }
+  torch::nn::Module& model() override { return *model_.module; }
 
   std::vector<torch::Tensor*> inputs() override { return {&current_.x, &current_.labels}; }
 
   torch::Tensor loss() override {
-    torch::Tensor logits;
-    {
-      const AutocastScope autocast(device_, settings_.precision);
-      logits = model_->forward(current_.x);
-    }
-    return torch::cross_entropy_loss(logits.to(torch::kFloat), current_.labels, {},
-                                     torch::Reduction::Mean, -100, settings_.label_smoothing);
+    return torch::cross_entropy_loss(logits(current_), current_.labels, {}, torch::Reduction::Mean,
+                                     -100, settings().label_smoothing);
   }
 
   std::int64_t halve() override {
@@ -63,13 +50,19 @@ class ImageTask final : public Task {
     return rows;
   }
 
+  // Counts {right, all} and sums {loss}.
   Evaluation evaluate() override {
-    model_->eval();
-    Evaluation evaluation = evaluate_images(
-        feed_, set_.eval, loader_options(settings_, place_, device_, data::Pass::eval),
-        settings_.precision, [this](const torch::Tensor& x) { return model_->forward(x); });
-    model_->train();
-    return evaluation;
+    torch::Tensor right = torch::zeros({}, torch::TensorOptions(torch::kLong).device(device()));
+    torch::Tensor loss = torch::zeros({}, torch::TensorOptions(torch::kDouble).device(device()));
+    std::int64_t total = 0;
+    for_each_evaluated([&](const data::ImageBatch& batch) {
+      const Images images = prepare(batch);
+      total += batch.size;
+      const torch::Tensor values = logits(images);
+      right += (values.argmax(1) == images.labels).sum();
+      loss += torch::cross_entropy_loss(values, images.labels, {}, torch::Reduction::Sum);
+    });
+    return {{right.item<std::int64_t>(), total}, {loss.item<double>()}};
   }
 
   Qualities qualities(const Evaluation& total) const override {
@@ -78,76 +71,144 @@ class ImageTask final : public Task {
             {"loss", total.sums[0] / count}};
   }
   double best_quality() const override {
-    return set_.info.best_accuracy ? set_.info.best_accuracy->value : 0;
+    return info_.best_accuracy ? info_.best_accuracy->value : 0;
   }
-  std::int64_t damaged() const override { return set_.train->damaged() + set_.eval->damaged(); }
-  double flops_per_sample() const override { return flops_; }
+  double flops_per_sample() const override { return model_.flops; }
 
-  bool skip(BatchWork& work) override {
-    const data::ImageLoan loan = loader_->next();
-    if (!loan) return false;
-    work = {static_cast<double>(loan->size), 0, 0};
-    return true;
+ protected:
+  void take(const data::ImageBatch& batch) override { current_ = prepare(batch); }
+
+  BatchWork work_of(const data::ImageBatch& batch) const override {
+    const auto rows = static_cast<double>(batch.size);
+    return {rows, 0, rows * model_.flops};
   }
 
  private:
-  ResNetOptions model_options() const {
-    return settings_.depth == 20 || settings_.depth == 32
-               ? ResNetOptions::cifar(settings_.depth, set_.info.classes)
-               : ResNetOptions::imagenet(settings_.depth, set_.info.classes);
+  [[nodiscard]] torch::Tensor logits(const Images& images) const {
+    torch::Tensor values;
+    {
+      const AutocastScope autocast(device(), settings().precision);
+      values = model_.forward(images.x);
+    }
+    return values.to(torch::kFloat);
   }
 
-  data::ImageLoan take() {
-    data::ImageLoan loan = loader_->next();
-    if (!loan) throw Error(ErrorKind::internal, "the training data have ended");
-    position_ = loan.position();
-    if (++position_.batch == loader_->batches_per_epoch()) position_ = {position_.epoch + 1, 0};
-    return loan;
+  [[nodiscard]] Images prepare(const data::ImageBatch& batch) const {
+    const auto& shape = batch.shape;
+    torch::Tensor pixels = torch::from_blob(
+        batch.pixels, {batch.size, shape.height, shape.width, shape.channels}, torch::kByte);
+    torch::Tensor labels = torch::from_blob(batch.labels, {batch.size}, torch::kLong);
+    if (device().is_cpu()) {
+      labels = labels.clone();
+    } else {
+      pixels = pixels.to(device(), /*non_blocking=*/true);
+      labels = labels.to(device(), /*non_blocking=*/true);
+    }
+    // NHWC bytes are channels-last floats: the conversion keeps the order in memory.
+    torch::Tensor x = pixels.permute({0, 3, 1, 2}).to(torch::kFloat);
+    x.sub_(mean_).mul_(scale_);
+    if (!settings().channels_last) x = x.contiguous();
+    return {x, labels};
   }
 
-  Settings settings_;
-  Place place_;
-  torch::Device device_;
-  data::ImageSet set_;
-  ImageFeed feed_;
-  ResNet model_{nullptr};
-  double flops_ = 0;
-  std::unique_ptr<data::ImageLoader> loader_;
-  data::Position position_;
+  data::ImageSetInfo info_;
+  ImageModel model_;
+  torch::Tensor mean_;
+  torch::Tensor scale_;
   Images current_;
-  LoanRing<data::ImageLoan> loans_;
 };
+
+// What a model may take from the configuration.
+struct ResNetSettings {
+  bool zero_init_residual = false;
+};
+using MakeImageModel = std::function<ImageModel(const ResNetSettings&, const data::ImageSetInfo&)>;
+
+MakeImageModel resnet(ResNetOptions (*network)(int, std::int64_t), int depth) {
+  return [=](const ResNetSettings& settings, const data::ImageSetInfo& info) {
+    ResNetOptions options = network(depth, info.classes);
+    options.channels = info.channels;
+    options.zero_init_residual = settings.zero_init_residual;
+    const auto model = std::make_shared<ResNetImpl>(options);
+    return ImageModel{model, [model](const torch::Tensor& x) { return model->forward(x); },
+                      resnet_flops(options, info.height, info.width).training()};
+  };
+}
+
+struct ImageWorkload {
+  const char* name;
+  const char* defaults;
+  MakeImageModel model;
+};
+
+// A new model of this kind is a line here.
+const std::vector<ImageWorkload>& image_workloads() {
+  constexpr const char* kSmall =
+      "{data: glyphs, epochs: 2, learning_rate: 0.05, weight_decay: 5e-4, nesterov: true, "
+      "warmup_epochs: 0.2}";
+  constexpr const char* kImageNet =
+      "{data: folder, epochs: 90, learning_rate: 0.1, weight_decay: 5e-5, warmup_epochs: 5, "
+      "label_smoothing: 0.1, zero_init_residual: true}";
+  static const std::vector<ImageWorkload> all{
+      {"resnet20", kSmall, resnet(ResNetOptions::cifar, 20)},
+      {"resnet32", kSmall, resnet(ResNetOptions::cifar, 32)},
+      {"resnet18", kImageNet, resnet(ResNetOptions::imagenet, 18)},
+      {"resnet34", kImageNet, resnet(ResNetOptions::imagenet, 34)},
+      {"resnet50", kImageNet, resnet(ResNetOptions::imagenet, 50)},
+      {"resnet101", kImageNet, resnet(ResNetOptions::imagenet, 101)},
+      {"resnet152", kImageNet, resnet(ResNetOptions::imagenet, 152)}};
+  return all;
+}
+
+MakeTask read_image(const std::string& workload, workload::Options& options) {
+  const data::ImageSetOptions images = read_image_set(options);
+  options.section("Model");
+  ResNetSettings own;
+  own.zero_init_residual =
+      options.flag("zero_init_residual", false,
+                   "start every residual branch at zero, which helps large batches");
+  const auto found = std::ranges::find_if(
+      image_workloads(), [&](const ImageWorkload& entry) { return workload == entry.name; });
+  return [=, model = found->model](const Settings& settings, const workload::Place& place,
+                                   torch::Device device) {
+    data::ImageSet set = data::open_image_set(images);
+    ImageModel network = model(own, set.info);
+    return make_image_task(settings, place, device, std::move(set), std::move(network));
+  };
+}
 
 }  // namespace
 
-std::unique_ptr<Task> make_image_task(const Settings& settings, const Place& place,
-                                      torch::Device device) {
-  return std::make_unique<ImageTask>(settings, place, device);
+data::ImageSetOptions read_image_set(workload::Options& options) {
+  data::ImageSetOptions images;
+  read_set(images, data::image_set_names(), options);
+  images.classes = options.integer("classes", 0, 0, 1'000'000, "0 is what the data have");
+  images.label_base =
+      options.integer("label_base", 1, 0, 1'000'000, "of tfrecord: the label of the first class");
+  images.image_size =
+      options.integer("image_size", 224, 16, 4096, "of folder and tfrecord: height and width");
+  images.augment = options.flag("augment", true, "random crop and flip in training");
+  images.glyph_size =
+      options.integer("glyph_size", 32, 32, 4096,
+                      "of glyphs: height and width, a multiple of 32. With `classes: 1000` and 224 "
+                      "they stand in for ImageNet");
+  images.label_noise =
+      options.number("label_noise", 0.05, 0, 0.5, "of glyphs: share of labels that are wrong");
+  images.max_damaged = options.number("max_damaged", 0.01, 0, 1,
+                                      "share of damaged JPEGs from which on reading is an error");
+  return images;
 }
 
-std::unique_ptr<Task> make_task(const Settings& settings, const Place& place,
-                                torch::Device device) {
-  return settings.is_text ? make_text_task(settings, place, device)
-                          : make_image_task(settings, place, device);
+TaskKind image_kind() {
+  TaskKind kind{"image", {}, read_image};
+  for (const ImageWorkload& entry : image_workloads())
+    kind.models.push_back({entry.name, entry.defaults});
+  return kind;
 }
 
-data::LoaderOptions loader_options(const Settings& settings, const Place& place,
-                                   torch::Device device, data::Pass pass) {
-  data::LoaderOptions options;
-  options.pass = pass;
-  const bool train = pass == data::Pass::train;
-  options.batch_size = train ? settings.batch_size : settings.eval_batch_size;
-  options.rank = place.rank;
-  options.world = place.world_size;
-  options.threads = settings.loader_threads;
-  // Batches that a device still copies from are not available for new ones.
-  const std::int64_t held =
-      device.is_cpu() ? 1 : (kStepsInFlight + 1) * (train ? settings.accumulation : 1);
-  options.buffers = std::max(settings.loader_buffers, held + 3);
-  options.seed = settings.seed;
-  options.epochs = train ? 0 : 1;
-  options.allocator = batch_allocator(device);
-  return options;
+std::unique_ptr<Task> make_image_task(const Settings& settings, const workload::Place& place,
+                                      torch::Device device, data::ImageSet set, ImageModel model) {
+  return std::make_unique<ImageTask>(settings, place, device, std::move(set), std::move(model));
 }
 
 }  // namespace assay::train

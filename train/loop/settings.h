@@ -1,61 +1,62 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "train/data/image_set.h"
-#include "train/data/text_set.h"
-#include "train/loop/options.h"
-#include "train/models/bert.h"
-#include "train/models/resnet.h"
+#include "train/base/torch.h"
 #include "train/optim/optimizer.h"
 #include "train/optim/schedule.h"
 #include "train/parallel/communicator.h"
+#include "workload/options.h"
+#include "workload/place.h"
 
 namespace assay::train {
+
+class Task;
+struct Settings;
 
 enum class Precision { fp32, tf32, bf16, fp16 };
 [[nodiscard]] std::string to_string(Precision precision);
 
-/// Everything that decides a training. docs/training.md is its reference.
+/// Makes a task with the settings of its own that it has read.
+using MakeTask = std::function<std::unique_ptr<Task>(const Settings& settings,
+                                                     const workload::Place&, torch::Device)>;
+
+/// What every training has; what one kind of task has beside it is in make_task. The options that
+/// give it are declared in settings.cpp.
 struct Settings {
   std::string workload;
-  bool is_text = false;
+  MakeTask make_task;
 
-  // Model and data.
-  int depth = 0;          ///< of a ResNet
-  std::string bert_size;  ///< of a BERT
-  bool zero_init_residual = false;
-  double dropout = 0;
-  data::ImageSetOptions images;
-  data::TextSetOptions text;
   std::int64_t loader_threads = 1;
   std::int64_t loader_buffers = 6;
 
-  // How.
+  std::int64_t batch_size = 0;  ///< of one rank and one backward
+  std::int64_t accumulation = 1;
+  std::int64_t eval_batch_size = 0;  ///< 0: as the training's, 64 at least
+  double epochs = 0;
+  std::int64_t max_steps = 0;   ///< 0: epochs decide
+  std::int64_t eval_every = 0;  ///< steps; 0: once an epoch
+  double target = 0;            ///< of the task's accuracy; 0: none
+  std::uint64_t seed = 1;
+  bool data_only = false;
+  bool repeat_batch = false;  ///< train on the first batch only: no input after it
+
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule;  ///< total_steps is set by the step loop
+  double warmup_epochs = 0;  ///< where schedule.warmup_steps is 0
+  double label_smoothing = 0;
+  double clip_norm = 0;
+  double ema_decay = 0;
+
   std::string device;  ///< auto, cpu or cuda
   std::int64_t threads = 0;
   Precision precision = Precision::fp32;
   bool channels_last = true;
   bool cuda_graph = true;  ///< on one rank
   bool deterministic = false;
-  std::uint64_t seed = 1;
-  std::int64_t batch_size = 0;  ///< of one rank and one backward
-  std::int64_t accumulation = 1;
-  std::int64_t eval_batch_size = 0;
-  double epochs = 0;
-  std::int64_t max_steps = 0;   ///< 0: epochs decide
-  std::int64_t eval_every = 0;  ///< steps; 0: once an epoch
-  double target = 0;            ///< of the task's accuracy; 0: none
-  bool data_only = false;
-  bool repeat_batch = false;  ///< train on the first batch only: no input after it
-
-  OptimizerOptions optimizer;
-  ScheduleOptions schedule;  ///< total_steps is set by the trainer
-  double warmup_epochs = 0;  ///< instead of schedule.warmup_steps
-  double label_smoothing = 0;
-  double clip_norm = 0;
-  double ema_decay = 0;
 
   std::string checkpoint;  ///< a folder; empty: none
   std::int64_t checkpoint_every = 0;
@@ -65,10 +66,12 @@ struct Settings {
   std::int64_t bucket_bytes = 8 << 20;
 };
 
-/// The workloads that train a model.
-[[nodiscard]] const std::vector<std::string>& training_workloads();
+// Groups of options, for what trains with a part of them: the trials of an AutoML experiment.
+void read_input(Settings& settings, workload::Options& options);   ///< batches: how they are made
+void read_method(Settings& settings, workload::Options& options);  ///< optimizer and schedule
+void read_computing(Settings& settings, workload::Options& options);  ///< precision and formats
 
-/// The workload's defaults, changed by `options`. Throws Error of kind config.
-[[nodiscard]] Settings read_settings(const std::string& workload, Options& options);
+/// All options that are not a task's own. Throws Error of kind config.
+void read_common(Settings& settings, workload::Options& options);
 
 }  // namespace assay::train

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "train/torch.h"
+#include "train/base/torch.h"
 
 namespace assay::train {
 

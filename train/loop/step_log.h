@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "perflog/writer.h"
+#include "train/base/torch.h"
 #include "train/loop/task.h"
-#include "train/torch.h"
 
 namespace assay::train {
 

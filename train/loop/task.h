@@ -5,11 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "train/base/torch.h"
 #include "train/data/loader.h"
-#include "train/data/measure.h"
-#include "train/loop/settings.h"
-#include "train/parallel/place.h"
-#include "train/torch.h"
 
 namespace assay::train {
 
@@ -41,9 +38,9 @@ class Task {
   virtual ~Task() = default;
 
   [[nodiscard]] virtual torch::nn::Module& model() = 0;
-  /// Makes the training batches from `start` on available. Throws Error of kind config when there
-  /// can be none (a batch larger than the data).
-  virtual void start(const data::Position& start) = 0;
+  /// Makes the training batches from `start` on available, to the end of so many epochs (0: without
+  /// end). Throws Error of kind config when there can be none (a batch larger than the data).
+  virtual void start(const data::Position& start, std::int64_t epochs = 0) = 0;
   [[nodiscard]] virtual std::int64_t batches_per_epoch() const = 0;
   /// Of the batch that next() gives.
   [[nodiscard]] virtual data::Position position() const = 0;
@@ -63,40 +60,12 @@ class Task {
   /// The best value that the first quality can have on these data, or 0 when it is not known.
   [[nodiscard]] virtual double best_quality() const = 0;
   /// Samples of this rank that were found damaged and replaced.
-  [[nodiscard]] virtual std::int64_t damaged() const { return 0; }
+  [[nodiscard]] virtual std::int64_t damaged() const = 0;
   /// FLOPs of training on one sample.
   [[nodiscard]] virtual double flops_per_sample() const = 0;
 
   /// One batch of the input pipeline and nothing else; false after the last.
   virtual bool skip(BatchWork& work) = 0;
 };
-
-/// The task of `settings.workload`.
-[[nodiscard]] std::unique_ptr<Task> make_task(const Settings& settings, const Place& place,
-                                              torch::Device device);
-
-[[nodiscard]] std::unique_ptr<Task> make_image_task(const Settings& settings, const Place& place,
-                                                    torch::Device device);
-[[nodiscard]] std::unique_ptr<Task> make_text_task(const Settings& settings, const Place& place,
-                                                   torch::Device device);
-
-/// Keeps the batches that a device may still copy from.
-template <typename Loan>
-class LoanRing {
- public:
-  explicit LoanRing(std::size_t size) : loans_(size) {}
-  void keep(Loan loan) {
-    loans_[next_] = std::move(loan);
-    next_ = (next_ + 1) % loans_.size();
-  }
-
- private:
-  std::vector<Loan> loans_;
-  std::size_t next_ = 0;
-};
-
-/// Options of a loader for one pass of this rank.
-[[nodiscard]] data::LoaderOptions loader_options(const Settings& settings, const Place& place,
-                                                 torch::Device device, data::Pass pass);
 
 }  // namespace assay::train

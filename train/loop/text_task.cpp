@@ -1,5 +1,11 @@
-#include "train/loop/device.h"
-#include "train/loop/task.h"
+#include "train/loop/text_task.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "train/data/text_set.h"
+#include "train/loop/loader_task.h"
 #include "train/models/bert.h"
 #include "train/models/flops.h"
 
@@ -15,46 +21,17 @@ struct Sentences {
   torch::Tensor next;   // int64 [B]
 };
 
-class TextTask final : public Task {
+class TextTask final : public LoaderTask<data::TextBatch> {
  public:
-  TextTask(const Settings& settings, const Place& place, torch::Device device)
-      : settings_(settings),
-        place_(place),
-        device_(device),
-        set_(data::open_text_set(settings.text)),
-        loans_(static_cast<std::size_t>((kStepsInFlight + 1) * settings.accumulation)) {
-    BertOptions options = BertOptions::named(settings.bert_size);
-    options.vocabulary = set_.info.vocabulary;
-    options.positions = std::max(options.positions, set_.info.sequence);
-    options.dropout = settings.dropout;
-    const std::int64_t length = set_.info.sequence;
-    flops_ = bert_flops(options, length, 0).training();
-    prediction_flops_ = bert_flops(options, length, 1).training() - flops_;
-    model_ = Bert(options);
-    model_->to(device_);
+  TextTask(const Settings& settings, const workload::Place& place, torch::Device device,
+           const data::TextSet& set, const BertOptions& options)
+      : LoaderTask(settings, place, device, set.train, set.eval), info_(set.info), model_(options) {
+    flops_ = bert_flops(options, info_.sequence, 0).training();
+    prediction_flops_ = bert_flops(options, info_.sequence, 1).training() - flops_;
+    model_->to(device);
   }
 
   torch::nn::Module& model() override { return *model_; }
-
-  void start(const data::Position& start) override {
-    data::LoaderOptions options = loader_options(settings_, place_, device_, data::Pass::train);
-    options.start = start;
-    loader_ = std::make_unique<data::TextLoader>(set_.train, options);
-    position_ = start;
-  }
-  std::int64_t batches_per_epoch() const override { return loader_->batches_per_epoch(); }
-  data::Position position() const override { return position_; }
-
-  BatchWork next() override {
-    data::TextLoan loan = loader_->next();
-    if (!loan) throw Error(ErrorKind::internal, "the training data have ended");
-    position_ = loan.position();
-    if (++position_.batch == loader_->batches_per_epoch()) position_ = {position_.epoch + 1, 0};
-    current_ = prepare(*loan);
-    const BatchWork work = work_of(*loan);
-    if (!device_.is_cpu()) loans_.keep(std::move(loan));
-    return work;
-  }
 
   std::vector<torch::Tensor*> inputs() override {
     BertInput& input = current_.input;
@@ -63,12 +40,8 @@ class TextTask final : public Task {
   }
 
   torch::Tensor loss() override {
-    BertOutput output;
-    {
-      const AutocastScope autocast(device_, settings_.precision);
-      output = model_->forward(current_.input);
-    }
-    return word_loss(output, current_.words, data::TextBatch::ignored, settings_.label_smoothing) +
+    const BertOutput output = forward(current_);
+    return word_loss(output, current_.words, data::TextBatch::ignored, settings().label_smoothing) +
            torch::cross_entropy_loss(output.next.to(torch::kFloat), current_.next);
   }
 
@@ -87,38 +60,24 @@ class TextTask final : public Task {
     return rows;
   }
 
+  // Counts {words right, all words, next sentences right, all of them} and sums {loss of words}.
   Evaluation evaluate() override {
-    torch::NoGradGuard no_grad;
-    model_->eval();
-    const data::LoaderOptions options =
-        loader_options(settings_, place_, device_, data::Pass::eval);
-    data::TextLoader loader(set_.eval, options);
-    LoanRing<data::TextLoan> loans(kStepsInFlight + 1);
-    const auto count = torch::TensorOptions(torch::kLong).device(device_);
+    const auto count = torch::TensorOptions(torch::kLong).device(device());
     torch::Tensor words_right = torch::zeros({}, count);
     torch::Tensor next_right = torch::zeros({}, count);
-    torch::Tensor loss = torch::zeros({}, torch::TensorOptions(torch::kDouble).device(device_));
+    torch::Tensor loss = torch::zeros({}, torch::TensorOptions(torch::kDouble).device(device()));
     std::int64_t words = 0;
     std::int64_t rows = 0;
-    while (data::TextLoan loan = loader.next()) {
-      const Sentences sentences = prepare(*loan);
-      rows += loan->size;
-      for (std::int64_t row = 0; row < loan->size; ++row) words += loan->masked_counts[row];
-      if (!device_.is_cpu()) {
-        if (rows > loan->size * kStepsInFlight) torch::cuda::synchronize(device_.index());
-        loans.keep(std::move(loan));
-      }
-      BertOutput output;
-      {
-        const AutocastScope autocast(device_, settings_.precision);
-        output = model_->forward(sentences.input);
-      }
+    for_each_evaluated([&](const data::TextBatch& batch) {
+      const Sentences sentences = prepare(batch);
+      rows += batch.size;
+      for (std::int64_t row = 0; row < batch.size; ++row) words += batch.masked_counts[row];
+      const BertOutput output = forward(sentences);
       words_right += (output.words.argmax(1) == sentences.words).sum();
       next_right += (output.next.argmax(1) == sentences.next).sum();
       loss += torch::cross_entropy_loss(output.words.to(torch::kFloat), sentences.words, {},
                                         torch::Reduction::Sum, data::TextBatch::ignored);
-    }
-    model_->train();
+    });
     return {{words_right.item<std::int64_t>(), words, next_right.item<std::int64_t>(), rows},
             {loss.item<double>()}};
   }
@@ -131,22 +90,16 @@ class TextTask final : public Task {
         {"loss", total.sums[0] / words}};
   }
   double best_quality() const override {
-    return set_.info.best_mlm_accuracy ? set_.info.best_mlm_accuracy->value : 0;
+    return info_.best_mlm_accuracy ? info_.best_mlm_accuracy->value : 0;
   }
   double flops_per_sample() const override {
-    return flops_ + prediction_flops_ * static_cast<double>(set_.info.masked);
+    return flops_ + prediction_flops_ * static_cast<double>(info_.masked);
   }
 
-  bool skip(BatchWork& work) override {
-    const data::TextLoan loan = loader_->next();
-    if (!loan) return false;
-    work = work_of(*loan);
-    work.flops = 0;
-    return true;
-  }
+ protected:
+  void take(const data::TextBatch& batch) override { current_ = prepare(batch); }
 
- private:
-  BatchWork work_of(const data::TextBatch& batch) const {
+  BatchWork work_of(const data::TextBatch& batch) const override {
     BatchWork work;
     work.samples = static_cast<double>(batch.size);
     double predictions = 0;
@@ -158,9 +111,15 @@ class TextTask final : public Task {
     return work;
   }
 
+ private:
+  BertOutput forward(const Sentences& sentences) {
+    const AutocastScope autocast(device(), settings().precision);
+    return model_->forward(sentences.input);
+  }
+
   torch::Tensor send(std::int32_t* values, std::vector<std::int64_t> shape) const {
     const torch::Tensor host = torch::from_blob(values, shape, torch::kInt);
-    return host.to(device_, /*non_blocking=*/true).to(torch::kLong);
+    return host.to(device(), /*non_blocking=*/true).to(torch::kLong);
   }
 
   Sentences prepare(const data::TextBatch& batch) const {
@@ -174,11 +133,11 @@ class TextTask final : public Task {
     if (std::any_of(batch.lengths, batch.lengths + rows, [&](int n) { return n < length; })) {
       const torch::Tensor lengths = send(batch.lengths, {rows}).unsqueeze(1);
       const torch::Tensor places =
-          torch::arange(length, torch::TensorOptions(torch::kLong).device(device_)).unsqueeze(0);
+          torch::arange(length, torch::TensorOptions(torch::kLong).device(device())).unsqueeze(0);
       out.input.mask =
           (places >= lengths).to(torch::kFloat).mul_(kMasked).view({rows, 1, 1, length});
     }
-    if (device_.is_cpu()) {
+    if (device().is_cpu()) {
       // Only the slots in use; a device rather has the same shapes in every step.
       std::vector<std::int64_t> picked;
       std::vector<std::int64_t> words;
@@ -192,31 +151,80 @@ class TextTask final : public Task {
       return out;
     }
     const torch::Tensor first =
-        torch::arange(rows, torch::TensorOptions(torch::kLong).device(device_)).unsqueeze(1) *
+        torch::arange(rows, torch::TensorOptions(torch::kLong).device(device())).unsqueeze(1) *
         length;
     out.input.picked = (send(batch.masked_positions, {rows, most}) + first).flatten();
     out.words = send(batch.masked_labels, {rows, most}).flatten();
     return out;
   }
 
-  Settings settings_;
-  Place place_;
-  torch::Device device_;
-  data::TextSet set_;
-  Bert model_{nullptr};
+  data::TextSetInfo info_;
+  Bert model_;
   double flops_ = 0;             // of a sequence without predictions
   double prediction_flops_ = 0;  // of each prediction
-  std::unique_ptr<data::TextLoader> loader_;
-  data::Position position_;
   Sentences current_;
-  LoanRing<data::TextLoan> loans_;
 };
+
+struct TextWorkload {
+  const char* name;
+  const char* defaults;
+  const char* size;  // of BertOptions::named()
+};
+
+// A new model of this kind is a line here.
+const std::vector<TextWorkload>& text_workloads() {
+  constexpr const char* kTiny =
+      "{data: grammar, sequence: 64, batch_size: 32, dropout: 0, optimizer: adamw, "
+      "learning_rate: 2e-3, weight_decay: 0.01, epsilon: 1e-6, clip_norm: 1, warmup_steps: 20}";
+  constexpr const char* kLarge =
+      "{data: text, sequence: 128, batch_size: 8, dropout: 0.1, optimizer: lamb, "
+      "learning_rate: 4e-4, weight_decay: 0.01, epsilon: 1e-6, clip_norm: 1, schedule: poly, "
+      "warmup_steps: 100}";
+  static const std::vector<TextWorkload> all{
+      {"bert-tiny", kTiny, "tiny"}, {"bert-base", kLarge, "base"}, {"bert-large", kLarge, "large"}};
+  return all;
+}
+
+data::TextSetOptions read_text_set(workload::Options& options) {
+  data::TextSetOptions text;
+  read_set(text, data::text_set_names(), options);
+  text.vocabulary = options.text("vocabulary", "",
+                                 workload::per_rank("a vocab.txt; empty learns one from the text"));
+  text.vocabulary_size =
+      options.integer("vocabulary_size", 8192, 100, 1'000'000, "tokens of the one to learn");
+  text.lower_case = options.flag("lower_case", true, "as uncased BERT models do");
+  text.sequence = options.integer("sequence", 64, 16, 8192, "tokens of a sample");
+  text.mask_probability =
+      options.number("mask_probability", 0.15, 0.01, 0.5, "share of the tokens that are masked");
+  text.masked = options.integer("max_predictions", 0, 0, 8192,
+                                "masked tokens of a sample; 0 is what `mask_probability` gives");
+  return text;
+}
+
+MakeTask read_text(const std::string& workload, workload::Options& options) {
+  const data::TextSetOptions text = read_text_set(options);
+  options.section("Model");
+  const double dropout = options.number("dropout", 0, 0, 0.9, "of BERT's layers");
+  const auto found = std::ranges::find_if(
+      text_workloads(), [&](const TextWorkload& entry) { return workload == entry.name; });
+  return [=, size = std::string(found->size)](const Settings& settings,
+                                              const workload::Place& place, torch::Device device) {
+    const data::TextSet set = data::open_text_set(text);
+    BertOptions bert = BertOptions::named(size);
+    bert.vocabulary = set.info.vocabulary;
+    bert.positions = std::max(bert.positions, set.info.sequence);
+    bert.dropout = dropout;
+    return std::make_unique<TextTask>(settings, place, device, set, bert);
+  };
+}
 
 }  // namespace
 
-std::unique_ptr<Task> make_text_task(const Settings& settings, const Place& place,
-                                     torch::Device device) {
-  return std::make_unique<TextTask>(settings, place, device);
+TaskKind text_kind() {
+  TaskKind kind{"text", {}, read_text};
+  for (const TextWorkload& entry : text_workloads())
+    kind.models.push_back({entry.name, entry.defaults});
+  return kind;
 }
 
 }  // namespace assay::train

@@ -8,7 +8,7 @@ ScheduleOptions schedule_over(const Settings& settings, std::int64_t total_steps
                               std::int64_t per_epoch) {
   ScheduleOptions schedule = settings.schedule;
   schedule.total_steps = total_steps;
-  if (settings.warmup_epochs > 0)
+  if (schedule.warmup_steps == 0 && settings.warmup_epochs > 0)
     schedule.warmup_steps = std::min<std::int64_t>(
         total_steps / 2,
         static_cast<std::int64_t>(settings.warmup_epochs * static_cast<double>(per_epoch)));

@@ -7,7 +7,7 @@
 namespace assay::train {
 
 /// The schedule of a training of `total_steps` steps, `per_epoch` an epoch: a warm-up given in
-/// epochs takes at most half of it.
+/// epochs takes at most half of it, and one given in steps goes before it.
 [[nodiscard]] ScheduleOptions schedule_over(const Settings& settings, std::int64_t total_steps,
                                             std::int64_t per_epoch);
 

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "train/loop/runtime.h"
 #include "train/micro/session.h"
 #include "train/parallel/communicator.h"
+#include "workload/runtime.h"
 
 namespace assay::train {
 namespace {
@@ -18,18 +18,37 @@ std::string size_name(double bytes) {
   return fmt::format("{}B", bytes);
 }
 
-}  // namespace
-
-int run_allreduce(Options& options, const Place& place, perflog::Writer& log) {
-  const std::vector<double> sizes =
-      options.numbers("sizes", {4096, 65536, 1048576, 16777216, 67108864}, 4, 1e11);
+struct AllreduceSettings {
+  std::vector<double> sizes;
   Communicator::Options limits;
-  limits.membership.join = std::chrono::milliseconds(
-      static_cast<std::int64_t>(1000 * options.number("join_timeout_s", 120, 1, 1e6)));
-  limits.timeout = std::chrono::milliseconds(
-      static_cast<std::int64_t>(1000 * options.number("collective_timeout_s", 600, 1, 1e6)));
-  Session session(options, place, log);
-  options.reject_unknown();
+  SessionSettings session;
+
+  explicit AllreduceSettings(workload::Options& options)
+      : sizes(
+            options.numbers("sizes", {4096, 65536, 1048576, 16777216, 67108864}, 4, 1e11, "bytes")),
+        limits(read_limits(options)),
+        session(options) {
+    options.reject_unknown();
+    limits.membership.terms = "workload: allreduce\n" + options.terms();
+  }
+
+ private:
+  static Communicator::Options read_limits(workload::Options& options) {
+    const auto seconds = [&](const char* key, double fallback, const char* about) {
+      return std::chrono::milliseconds(static_cast<std::int64_t>(
+          1000 * options.number(key, fallback, 1, 1e6, workload::per_rank(about))));
+    };
+    Communicator::Options read;
+    read.membership.join = seconds("join_timeout_s", 120, "for all ranks to appear");
+    read.timeout = seconds("collective_timeout_s", 600, "for one collective operation");
+    return read;
+  }
+};
+
+int run_allreduce(const AllreduceSettings& settings, const workload::Place& place,
+                  perflog::Writer& log) {
+  const std::vector<double>& sizes = settings.sizes;
+  Session session(settings.session, place, log);
   if (place.alone())
     throw Error(ErrorKind::config, "an all-reduce needs at least two ranks", "WORLD_SIZE",
                 "set 'procs' or 'nodes' of the case to 2 or more");
@@ -37,8 +56,7 @@ int run_allreduce(Options& options, const Place& place, perflog::Writer& log) {
   if (std::set<double>(sizes.begin(), sizes.end()).size() != sizes.size())
     throw Error(ErrorKind::config, "'sizes' holds a size twice", "sizes");
   session.require_memory(*std::max_element(sizes.begin(), sizes.end()));
-  limits.membership.terms = "workload: allreduce\n" + options.terms();
-  Communicator communicator(place, session.device(), limits, end_with);
+  Communicator communicator(place, session.device(), settings.limits, workload::end_with);
   session.start();
   const double ranks = place.world_size;
   double best_bus = 0;
@@ -72,6 +90,12 @@ int run_allreduce(Options& options, const Place& place, perflog::Writer& log) {
   }
   session.result("busbw_bytes_per_s", best_bus);
   return session.finish();
+}
+
+}  // namespace
+
+workload::Workload allreduce_workload() {
+  return workload::single_workload("allreduce", run_allreduce);
 }
 
 }  // namespace assay::train

@@ -9,18 +9,28 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "train/loop/runtime.h"
+#include "workload/runtime.h"
 
 namespace assay::train {
 
-Session::Session(Options& options, const Place& place, perflog::Writer& log)
+SessionSettings::SessionSettings(workload::Options& options)
+    : device(options.choice("device", "auto", {"auto", "cpu", "cuda"},
+                            workload::per_rank("auto takes CUDA device `LOCAL_RANK` when there is "
+                                               "one"))),
+      threads(options.integer("threads", 0, 0, 4096,
+                              workload::per_rank("of a rank on the CPU; 0 is its share of the "
+                                                 "machine"))),
+      seconds(options.number("seconds", 5, 0.01, 1e6, "how long it measures")),
+      step_ms(options.number("step_ms", 20, 0.1, 1e5, "of one measurement")) {}
+
+Session::Session(const SessionSettings& settings, const workload::Place& place,
+                 perflog::Writer& log)
     : place_(place),
       log_(log),
-      device_(choose_device(options.choice("device", "auto", {"auto", "cpu", "cuda"}), place)),
-      threads_(
-          prepare_device(device_, Precision::fp32, options.integer("threads", 0, 0, 4096), place)),
-      seconds_(options.number("seconds", 5, 0.01, 1e6)),
-      step_seconds_(options.number("step_ms", 20, 0.1, 1e5) / 1000),
+      device_(choose_device(settings.device, place)),
+      threads_(prepare_device(device_, Precision::fp32, settings.threads, place)),
+      seconds_(settings.seconds),
+      step_seconds_(settings.step_ms / 1000),
       begin_ns_(mono_now_ns()) {
   log_.init_start();
 }
@@ -66,7 +76,7 @@ Session::Rate Session::measure(const Work& work, double budget,
   Rate rate;
   double total = 0;
   std::int64_t done = 0;
-  while (stop_signal() == 0 && (steps > 0 ? done < steps : done == 0 || total < budget)) {
+  while (workload::stop_signal() == 0 && (steps > 0 ? done < steps : done == 0 || total < budget)) {
     wait();
     const std::int64_t begin = mono_now_ns();
     for (std::int64_t i = 0; i < repeats; ++i) operation();
@@ -91,7 +101,7 @@ Session::Rate Session::measure(const Work& work, double budget,
 int Session::finish() {
   const std::int64_t end = mono_now_ns();
   log_.train_end();
-  if (stop_signal() != 0) return exit_code(log_);
+  if (workload::stop_signal() != 0) return workload::exit_code(log_);
   const std::string device = device_.str();
   std::vector<perflog::Value> values{{"converged", true},
                                      {"e2e_time", seconds(Nanoseconds(end - begin_ns_))},
@@ -101,20 +111,11 @@ int Session::finish() {
                                      {"world_size", place_.world_size}};
   for (const auto& [name, value] : results_) values.emplace_back(name, value);
   log_.finished(values);
-  return exit_code(log_);
+  return workload::exit_code(log_);
 }
 
-const std::vector<std::string>& micro_workloads() {
-  static const std::vector<std::string> names{"gemm", "membw", "transfer", "allreduce"};
-  return names;
-}
-
-int run_micro(const std::string& name, Options& options, const Place& place, perflog::Writer& log) {
-  if (name == "gemm") return run_gemm(options, place, log);
-  if (name == "membw") return run_membw(options, place, log);
-  if (name == "transfer") return run_transfer(options, place, log);
-  if (name == "allreduce") return run_allreduce(options, place, log);
-  throw Error(ErrorKind::internal, "no micro-benchmark '" + name + "'");
+std::vector<workload::Workload> micro_workloads() {
+  return {gemm_workload(), membw_workload(), transfer_workload(), allreduce_workload()};
 }
 
 }  // namespace assay::train

@@ -6,16 +6,24 @@
 
 #include "core/time.h"
 #include "train/loop/device.h"
-#include "train/loop/options.h"
 #include "train/micro/micro.h"
 
 namespace assay::train {
 
+/// The options that all micro-benchmarks have.
+struct SessionSettings {
+  explicit SessionSettings(workload::Options& options);
+  std::string device;  ///< auto, cpu or cuda
+  std::int64_t threads;
+  double seconds;
+  double step_ms;
+};
+
 /// What all micro-benchmarks share: device, warm-up, repetition for a time, the log.
 class Session {
  public:
-  /// Reads `device`, `threads`, `seconds` and `step_ms`, and writes INIT_START.
-  Session(Options& options, const Place& place, perflog::Writer& log);
+  /// Writes INIT_START.
+  Session(const SessionSettings& settings, const workload::Place& place, perflog::Writer& log);
 
   [[nodiscard]] torch::Device device() const noexcept { return device_; }
   [[nodiscard]] int threads() const noexcept { return threads_; }
@@ -52,7 +60,7 @@ class Session {
  private:
   void wait() const;
 
-  Place place_;
+  workload::Place place_;
   perflog::Writer& log_;
   torch::Device device_;
   int threads_;

@@ -5,10 +5,23 @@
 
 namespace assay::train {
 
-int run_transfer(Options& options, const Place& place, perflog::Writer& log) {
-  const double megabytes = options.number("megabytes", 256, 0.001, 1 << 16);
-  Session session(options, place, log);
-  options.reject_unknown();
+namespace {
+
+struct TransferSettings {
+  double megabytes;
+  SessionSettings session;
+
+  explicit TransferSettings(workload::Options& options)
+      : megabytes(options.number("megabytes", 256, 0.001, 1 << 16, "of one copy")),
+        session(options) {
+    options.reject_unknown();
+  }
+};
+
+int run_transfer(const TransferSettings& settings, const workload::Place& place,
+                 perflog::Writer& log) {
+  const double megabytes = settings.megabytes;
+  Session session(settings.session, place, log);
   if (!session.device().is_cuda())
     throw Error(ErrorKind::environment, "copies between host and device need a CUDA device",
                 "transfer", "this machine has none that can be used; membw measures its memory");
@@ -31,6 +44,12 @@ int run_transfer(Options& options, const Place& place, perflog::Writer& log) {
   }
   session.result("megabytes", megabytes);
   return session.finish();
+}
+
+}  // namespace
+
+workload::Workload transfer_workload() {
+  return workload::single_workload("transfer", run_transfer);
 }
 
 }  // namespace assay::train

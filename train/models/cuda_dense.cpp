@@ -4,7 +4,7 @@
 
 #include "train/cuda/dense.h"
 #include "train/cuda/layer_norm.h"
-#include "train/cuda/torch.h"
+#include "train/cuda/tensors.h"
 
 namespace assay::train {
 namespace {

@@ -1,7 +1,7 @@
 #include "train/models/cuda_loss.h"
 
 #include "train/cuda/cross_entropy.h"
-#include "train/cuda/torch.h"
+#include "train/cuda/tensors.h"
 
 namespace assay::train {
 namespace {

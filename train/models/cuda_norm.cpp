@@ -1,8 +1,8 @@
 #include "train/models/cuda_norm.h"
 
+#include "train/base/maybe_tensor.h"
 #include "train/cuda/batch_norm.h"
-#include "train/cuda/torch.h"
-#include "train/maybe_tensor.h"
+#include "train/cuda/tensors.h"
 #include "train/models/norm_context.h"
 
 namespace assay::train {

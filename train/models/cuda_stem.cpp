@@ -1,7 +1,7 @@
 #include "train/models/cuda_stem.h"
 
 #include "train/cuda/stem.h"
-#include "train/cuda/torch.h"
+#include "train/cuda/tensors.h"
 
 namespace assay::train {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/torch.h"
+#include "train/base/torch.h"
 
 namespace assay::train {
 

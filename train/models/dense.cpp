@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 
 #include "core/error.h"
-#include "train/maybe_tensor.h"
+#include "train/base/maybe_tensor.h"
 
 namespace assay::train {
 namespace {

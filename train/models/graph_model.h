@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "automl/graph.h"
-#include "train/torch.h"
+#include "train/base/torch.h"
 
 namespace assay::train {
 

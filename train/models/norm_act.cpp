@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "train/maybe_tensor.h"
+#include "train/base/maybe_tensor.h"
 #include "train/models/norm_context.h"
 #include "train/models/norm_kernels.h"
 #if defined(ASSAY_TRAIN_KERNELS)

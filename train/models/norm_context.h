@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "train/torch.h"
+#include "train/base/torch.h"
 
 // What a fused norm for two readers, on any device, takes from its forward to its backward.
 

@@ -6,13 +6,7 @@
 
 #include <ATen/Parallel.h>
 
-// The binary travels between machines, so the vector width is chosen when it runs. By level: a name
-// such as skylake-avx512 means that processor alone, not its successors.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define ASSAY_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define ASSAY_CLONES
-#endif
+#include "core/clones.h"
 
 namespace assay::train {
 namespace {

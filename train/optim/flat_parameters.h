@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "train/torch.h"
+#include "train/base/torch.h"
 
 namespace assay::train {
 

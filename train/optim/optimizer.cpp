@@ -6,7 +6,7 @@
 #include "core/text.h"
 #include "train/optim/update_kernels.h"
 #if defined(ASSAY_TRAIN_KERNELS)
-#include "train/cuda/torch.h"
+#include "train/cuda/tensors.h"
 #include "train/cuda/update.h"
 #endif
 

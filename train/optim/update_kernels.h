@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "train/update_terms.h"
+#include "train/base/update_terms.h"
 
 namespace assay::train {
 

@@ -32,7 +32,8 @@ auto guarded(Membership& membership, const char* what, const F& operation) {
   }
 }
 
-c10::intrusive_ptr<Group> make_group([[maybe_unused]] const Place& place, torch::Device device,
+c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& place,
+                                     torch::Device device,
                                      [[maybe_unused]] const Membership& membership,
                                      [[maybe_unused]] std::chrono::milliseconds timeout) {
   if (device.is_cuda()) {
@@ -74,8 +75,8 @@ class Communicator::Backend {
   c10::intrusive_ptr<Group> group;
 };
 
-Communicator::Communicator(const Place& place, torch::Device device, const Options& options,
-                           Membership::OnLost on_lost)
+Communicator::Communicator(const workload::Place& place, torch::Device device,
+                           const Options& options, Membership::OnLost on_lost)
     : place_(place), device_(device) {
   if (place.alone()) return;
   MembershipOptions members = options.membership;

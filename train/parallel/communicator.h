@@ -5,9 +5,9 @@
 
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include "train/base/torch.h"
 #include "train/parallel/membership.h"
-#include "train/parallel/place.h"
-#include "train/torch.h"
+#include "workload/place.h"
 
 namespace assay::train {
 
@@ -33,7 +33,7 @@ class Communicator {
     std::chrono::milliseconds timeout = std::chrono::minutes(10);
   };
 
-  Communicator(const Place& place, torch::Device device, const Options& options,
+  Communicator(const workload::Place& place, torch::Device device, const Options& options,
                Membership::OnLost on_lost);
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -62,7 +62,7 @@ class Communicator {
  private:
   class Backend;
 
-  Place place_;
+  workload::Place place_;
   torch::Device device_;
   std::unique_ptr<Membership> membership_;  // goes after backend_
   std::unique_ptr<Backend> backend_;

@@ -33,7 +33,8 @@ std::string text(const std::vector<std::uint8_t>& value) {
   return {value.begin(), value.end()};
 }
 
-c10::intrusive_ptr<c10d::Store> connect(const Place& place, milliseconds timeout, bool serve) {
+c10::intrusive_ptr<c10d::Store> connect(const workload::Place& place, milliseconds timeout,
+                                        bool serve) {
   c10d::TCPStoreOptions options;
   options.port = place.master_port;
   options.isServer = serve;
@@ -65,7 +66,8 @@ std::string list(const std::vector<int>& ranks) {
 
 }  // namespace
 
-Membership::Membership(const Place& place, const MembershipOptions& options, OnLost on_lost)
+Membership::Membership(const workload::Place& place, const MembershipOptions& options,
+                       OnLost on_lost)
     : place_(place), options_(options), on_lost_(std::move(on_lost)) {
   const bool serve = place.rank == 0 && !place.launcher_has_store;
   // Two connections, and the ranks that appear at the last moment.
@@ -82,7 +84,7 @@ Membership::Membership(const Place& place, const MembershipOptions& options, OnL
 }
 
 void Membership::connect_and_join(bool serve) {
-  const Place& place = place_;
+  const workload::Place& place = place_;
   const MembershipOptions& options = options_;
   const std::string master = place.master_address + ":" + std::to_string(place.master_port);
   try {

@@ -12,8 +12,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/error.h"
-#include "train/parallel/place.h"
-#include "train/torch.h"
+#include "train/base/torch.h"
+#include "workload/place.h"
 
 namespace assay::train {
 
@@ -44,7 +44,7 @@ class Membership {
   /// Waits until all ranks are there. Throws Error of kind environment that says what is wrong: an
   /// unreachable master, a port in use, which ranks are missing, whose WORLD_SIZE or terms differ,
   /// a rank that exists twice.
-  Membership(const Place& place, const MembershipOptions& options, OnLost on_lost);
+  Membership(const workload::Place& place, const MembershipOptions& options, OnLost on_lost);
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
   /// Says goodbye. Rank 0 serves the store until the others have done so, for a bounded time.
@@ -76,7 +76,7 @@ class Membership {
   [[nodiscard]] std::string name_of(int rank);
   [[nodiscard]] std::string key(const char* what, int rank) const;
 
-  Place place_;
+  workload::Place place_;
   MembershipOptions options_;
   OnLost on_lost_;
   bool one_host_ = false;

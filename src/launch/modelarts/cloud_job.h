@@ -2,39 +2,43 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "cloud/modelarts.h"
-#include "cloud/obs.h"
-#include "launch/controller.h"
-#include "launch/modelarts/cloud_service.h"
-#include "launch/modelarts/cloud_settings.h"
+#include "launch/modelarts/cloud_connection.h"
 #include "launch/modelarts/job_state.h"
-#include "launch/modelarts/patience.h"
-#include "launch/modelarts/stop_signals.h"
+#include "launch/modelarts/retry_while_unreachable.h"
+#include "launch/observer.h"
+#include "store/journal.h"
+#include "store/run_dir.h"
 
 namespace assay::launch {
-
-/// What the jobs of a run share; all must outlive them.
-struct CloudContext {
-  const CloudSettings& settings;
-  const store::RunDir& run;
-  CloudService& service;
-  cloud::ObsBucket& bucket;
-  store::Journal& journal;
-  Observer& observer;
-  const StopSignals& signals;
-};
 
 /// A round as a job of the cloud: created or found again, followed to its end, its logs mirrored
 /// into the run directory byte by byte, its results fetched.
 class CloudJob {
  public:
-  CloudJob(CloudContext context, const plan::CasePlan& plan_case, int round);
+  /// What the jobs of a run share; all must outlive them. The functions may be called from any
+  /// thread.
+  struct Context {
+    const plan::ModelArtsOptions& options;
+    const store::RunDir& run;
+    CloudConnection& cloud;
+    store::Journal& journal;
+    std::function<void(const std::string&)> waiting;
+    std::function<void(const std::string&)> warning;
+    std::function<void(const RoundProgress&)> progress;
+    std::stop_token asked;    ///< the user asked to end
+    std::stop_token at_once;  ///< and asked again
+  };
+
+  CloudJob(Context context, const plan::CasePlan& plan_case, int round);
 
   /// Blocks until the job has ended or was given up. A user who asks to end is an outcome
-  /// ("interrupted"); the job is stopped then only if the suite says so. Throws Error when the
+  /// (interrupted); the job is stopped then only if the suite says so. Throws Error when the
   /// service refuses something, or cannot be reached for as long as the round may take.
   RoundOutcome run();
 
@@ -53,24 +57,24 @@ class CloudJob {
   bool mirror(const cloud::TrainingJob& job);
   void append_log(int node, const std::string& key, std::uint64_t size);
   void fetch_results();
-  void write_record(const cloud::TrainingJob& job);
+  void journal_job(const cloud::TrainingJob& job);
   /// Percent, as the service measured it: the mean over instances and minutes. Nothing where it has
   /// no such numbers.
-  std::optional<double> device_utilisation();
+  std::optional<double> device_utilization();
   /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
   void stop_job(const std::string& why);
   void journal(const std::string& event, Json fields);
-  void journal_ends(const cloud::TrainingJob& job, const std::string& how);
+  void journal_ends(const cloud::TrainingJob& job, EndedBy how);
   [[nodiscard]] std::filesystem::path log_file(int node) const;
   [[nodiscard]] std::string named() const { return "job " + state_.name; }
   void save() const { save_job_state(folder_, state_); }
 
-  CloudContext context_;
+  Context context_;
   const plan::CasePlan& case_;
   int round_;
   std::filesystem::path folder_;
   JobState state_;
-  Patience patience_;
+  RetryWhileUnreachable retry_;
   std::int64_t grown_ns_ = 0;    // monotonic, when a log last grew
   std::int64_t waiting_ns_ = 0;  // monotonic, since when it has been pending
   std::int64_t running_ns_ = 0;  // monotonic, since when it has been running

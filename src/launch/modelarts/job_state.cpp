@@ -2,11 +2,12 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/run_layout.h"
 
 namespace assay::launch {
 
 std::optional<JobState> load_job_state(const std::filesystem::path& round_dir) {
-  const Json json = parse_json_or_null(read_file_or_empty(round_dir / "job.json"));
+  const Json json = parse_json_or_null(read_file_or_empty(round_dir / layout::kJob));
   if (!json.is_object()) return std::nullopt;
   try {
     JobState state;
@@ -29,7 +30,7 @@ void save_job_state(const std::filesystem::path& round_dir, const JobState& stat
   Json mirrored = Json::array();
   for (const auto& [node, bytes] : state.mirrored) mirrored.push_back(bytes);
   make_directories(round_dir);
-  write_file_atomic(round_dir / "job.json",
+  write_file_atomic(round_dir / layout::kJob,
                     dump_pretty({{"name", state.name},
                                  {"id", state.id},
                                  {"over", state.over},

@@ -1,14 +1,10 @@
 #include "launch/modelarts/stop_job.h"
 
-#include <memory>
 #include <ranges>
 
 #include <fmt/format.h>
 
-#include "cloud/modelarts.h"
-#include "http/client.h"
-#include "launch/modelarts/cloud_service.h"
-#include "launch/modelarts/cloud_settings.h"
+#include "launch/modelarts/cloud_connection.h"
 #include "launch/modelarts/job_state.h"
 
 namespace assay::launch {
@@ -30,19 +26,13 @@ std::string stop_one(CloudService& service, const JobState& state) {
 
 std::string stop_cloud_jobs(const store::RunDir& run) {
   const plan::Plan& plan = run.plan();
-  const CloudSettings settings = cloud_settings(plan.cluster);
-  http::Client client;
-  cloud::FixedCredentials credentials(read_credentials(settings));
-  cloud::ModelArtsService connection(client, credentials, settings.endpoint, settings.project);
-  const std::unique_ptr<CloudService> service =
-      settings.v1 ? make_service_v1(connection, settings.job_name, settings.engine)
-                  : make_service_v2(connection);
+  CloudConnection connection(std::get<plan::ModelArtsOptions>(plan.cluster.options));
   std::string out;
-  for (const plan::CasePlan& one : plan.cases | std::views::reverse)
-    for (int round = one.repeats; round >= 1; --round)
-      if (const auto state = load_job_state(run.round_dir(one.name, round));
+  for (const plan::CasePlan& plan_case : plan.cases | std::views::reverse)
+    for (int round = plan_case.repeats; round >= 1; --round)
+      if (const auto state = load_job_state(run.round_dir(plan_case.name, round));
           state && !state->id.empty())
-        out += stop_one(*service, *state);
+        out += stop_one(*connection.jobs, *state);
   return out.empty() ? "find no match version return\n" : out;
 }
 

@@ -72,10 +72,9 @@ TEST(Reach, GivesUpAtTheLimitForAllPeersTogether) {
 telemetry::DeviceReading reading(int index, double util, double used, double total) {
   telemetry::DeviceReading out;
   out.index = index;
-  out.values.fill(std::numeric_limits<double>::quiet_NaN());
-  out.values[static_cast<std::size_t>(telemetry::Column::util)] = util;
-  out.values[static_cast<std::size_t>(telemetry::Column::mem_used_bytes)] = used;
-  out.values[static_cast<std::size_t>(telemetry::Column::mem_total_bytes)] = total;
+  out.values[telemetry::Column::util] = util;
+  out.values[telemetry::Column::mem_used_bytes] = used;
+  out.values[telemetry::Column::mem_total_bytes] = total;
   return out;
 }
 

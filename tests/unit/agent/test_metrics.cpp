@@ -19,8 +19,7 @@ using ::testing::Not;
 SourceMetrics source(const std::string& name,
                      const std::vector<std::pair<Column, double>>& values) {
   SourceMetrics out{name, {}};
-  out.values.fill(telemetry::kUnknown);
-  for (const auto& [column, value] : values) out.values[static_cast<std::size_t>(column)] = value;
+  for (const auto& [column, value] : values) out.values[column] = value;
   return out;
 }
 

@@ -35,7 +35,7 @@ class Rounds : public ::testing::Test {
     asio::io_context loop(1);
     asio::signal_set children(loop, SIGCHLD);
     RoundSupervisor supervisor(
-        loop, round, [&](const Json& message) { messages_.push_back(message); },
+        loop, round, [&](const Report& report) { messages_.push_back(to_json(report)); },
         [&] { loop.stop(); });
     std::function<void()> wait = [&] {
       children.async_wait([&](const asio::error_code& ec, int) {
@@ -119,8 +119,8 @@ TEST_F(Rounds, ASecondStopShortensTheGrace) {
   RoundRequest round = request("trap '' TERM; echo ready; sleep 60");
   round.grace = 60s;
   run(round, [](RoundSupervisor& supervisor) {
-    supervisor.stop(StopCause::stop, 60s);
-    supervisor.stop(StopCause::stop, 100ms);
+    supervisor.stop(EndedBy::stop, 60s);
+    supervisor.stop(EndedBy::stop, 100ms);
   });
   EXPECT_EQ(first("rank_exit")["ended_by"], "stop");
 }

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "aisbench/pack.h"
+#include "aisbench/pack_package.h"
 #include "aisbench/package.h"
 #include "core/error.h"
 #include "core/files.h"

@@ -109,10 +109,10 @@ TEST_F(AisResults, ThatAreCutOrNoNumbersAreIncomplete) {
   put("throughput_3.json", "0");
   put("accuracy.json", "inf");
   EXPECT_THAT(read().problems, ElementsAre("throughput_0.json is empty",
-                                           "throughput_1.json is no finite number: 'nan'",
-                                           "throughput_2.json is no finite number: '1.5e'",
+                                           "throughput_1.json is not a finite number: 'nan'",
+                                           "throughput_2.json is not a finite number: '1.5e'",
                                            "throughput_3.json is not above zero: 0.0",
-                                           "accuracy.json is no finite number: 'inf'"));
+                                           "accuracy.json is not a finite number: 'inf'"));
 }
 
 TEST_F(AisResults, OfAnotherNumberOfRanksAreNotTaken) {

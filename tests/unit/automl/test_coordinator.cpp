@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 #include "automl/coordinator.h"
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/start_models.h"
 #include "core/files.h"
 #include "error_of.h"

@@ -59,7 +59,7 @@ struct Driver {
     say(worker, Ready{});
   }
   void say(int worker, const WorkerMessage& message) {
-    take(experiment.said(now, worker, message));
+    take(experiment.received(now, worker, message));
     plan();
   }
   [[nodiscard]] const Trial& last(int worker) { return given[worker].back(); }

@@ -78,20 +78,20 @@ TEST(CholeskyFactor, BatchesGiveTheQuadraticForm) {
   const Matrix a = random_positive(random, n);
   Cholesky factor;
   for (std::size_t i = 0; i < n; ++i) ASSERT_TRUE(factor.append(std::span(a[i]).first(i + 1)));
-  std::vector<double> columns(n * Cholesky::batch);
+  std::vector<double> columns(n * Cholesky::kBatch);
   for (double& v : columns) v = random.normal();
   std::vector<double> solved = columns;
   factor.solve_lower(solved);
-  for (std::size_t b = 0; b < Cholesky::batch; ++b) {
+  for (std::size_t b = 0; b < Cholesky::kBatch; ++b) {
     std::vector<double> x(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = columns[i * Cholesky::batch + b];
+    for (std::size_t i = 0; i < n; ++i) x[i] = columns[i * Cholesky::kBatch + b];
     const std::vector<double> rhs = x;
     factor.solve(x);
     double expected = 0;
     double actual = 0;
     for (std::size_t i = 0; i < n; ++i) {
       expected += rhs[i] * x[i];
-      actual += solved[i * Cholesky::batch + b] * solved[i * Cholesky::batch + b];
+      actual += solved[i * Cholesky::kBatch + b] * solved[i * Cholesky::kBatch + b];
     }
     EXPECT_NEAR(actual, expected, 1e-8 * std::abs(expected));
   }

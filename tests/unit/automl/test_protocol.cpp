@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "automl/protocol.h"
 #include "automl/start_models.h"
+#include "automl/worker_protocol.h"
 #include "error_of.h"
 
 namespace assay::automl {

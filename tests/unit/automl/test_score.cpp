@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "automl/journal.h"
+#include "automl/experiment_journal.h"
 #include "automl/score.h"
 #include "automl/start_models.h"
 #include "core/files.h"

@@ -212,7 +212,7 @@ TEST(Search, ANaNIsRefusedAndTheTrialCanStillFail) {
                 search.tell(p.id, 1);
                 return 0;
               }),
-              HasSubstr("trial 0 has already been told"));
+              HasSubstr("trial 0 already has a result"));
 }
 
 TEST(Search, ASpaceThatIsUsedUpIsSaid) {

@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "automl/experiment_settings.h"
 #include "automl/lineage.h"
 #include "automl/morphism.h"
-#include "automl/settings.h"
-#include "automl/timeline.h"
+#include "automl/worker_timeline.h"
 #include "core/error.h"
 
 namespace assay::automl {

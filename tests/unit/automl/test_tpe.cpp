@@ -242,7 +242,7 @@ TEST(Space, WhatMakesNoSenseIsNamed) {
   EXPECT_THAT(error(R"({"k": {"type": "uniform", "low": 0, "hihg": 1}})"),
               HasSubstr("unknown key 'hihg' (did you mean 'high'?)"));
   EXPECT_THAT(error(R"({"k": {"type": "uniform", "low": 0, "high": 1, "when": {"o": ["a"]}}})"),
-              HasSubstr("'o' is no choice that stands before it"));
+              HasSubstr("'o' is not a choice before it"));
 }
 
 }  // namespace

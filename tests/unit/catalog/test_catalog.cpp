@@ -1,11 +1,11 @@
-#include <fstream>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "catalog/catalog.h"
 #include "error_of.h"
+#include "temporary_folder.h"
 
 namespace assay::catalog {
 namespace {
@@ -18,21 +18,20 @@ using ::testing::HasSubstr;
 class ConfDir : public ::testing::Test {
  protected:
   void SetUp() override {
-    dir_ = fs::temp_directory_path() / ("assay_conf_" + std::to_string(::getpid()));
     for (const char* folder : {"conf/vendors", "conf/workloads", "conf/rules"})
       fs::create_directories(dir_ / folder);
     write("vendors/cpu.yaml", "name: cpu\n");
   }
-  void TearDown() override { fs::remove_all(dir_); }
   void write(const std::string& name, const std::string& text) {
-    std::ofstream(dir_ / "conf" / name) << text;
+    folder_.write("conf/" + name, text);
   }
   Catalog load() {
     Catalog catalog = load_catalog(dir_ / "conf");
     for (const Vendor& vendor : catalog.vendors) check_vendor(vendor);
     return catalog;
   }
-  fs::path dir_;
+  assay::testing::TemporaryFolder folder_;
+  const fs::path dir_ = folder_.path();
 };
 
 TEST(Workloads, NullAndMatmulAreShipped) {
@@ -46,7 +45,7 @@ TEST(Workloads, NullAndMatmulAreShipped) {
   const Workload* matmul = catalog.find_workload("matmul");
   ASSERT_NE(matmul, nullptr);
   EXPECT_EQ(dump_line(matmul->config.json()),
-            R"({"size":512,"steps":0,"min_seconds":5.0,"threads":1,"seed":1})");
+            R"({"size":512,"steps":0,"min_seconds":5.0,"threads":1,"seed":1,"dtype":"f32"})");
 }
 
 TEST_F(ConfDir, ListsAreSortedByName) {
@@ -108,6 +107,43 @@ TEST_F(ConfDir, OverridesAndFixedKeysMustNameConfigKeys) {
 TEST_F(ConfDir, ConfigKeyNeedsADefault) {
   write("workloads/w.yaml", "name: w\nframeworks: [native]\ncommand: [x]\nconfig: {size: ~}\n");
   EXPECT_THAT(error_of([&] { return load(); }), HasSubstr("'size' needs a default"));
+}
+
+class Options : public ConfDir {
+ protected:
+  void SetUp() override {
+    ConfDir::SetUp();
+    fs::create_directories(dir_ / "conf/options");
+    write("options/trainer.yaml",
+          "image:\n  options: {size: 32, rate: 0.1}\n"
+          "  workloads: {small: {}, large: {size: 224}}\n");
+  }
+  std::string error_with(const std::string& rest) {
+    write("workloads/w.yaml", kHead + rest);
+    return error_of([&] { return load(); });
+  }
+  const std::string kHead = "name: w\nframeworks: [native]\ncommand: [x]\n";
+};
+
+TEST_F(Options, OfAProgramAreTheDefaultsUnderAWorkloadsOwn) {
+  write("workloads/w.yaml", kHead + "options: large\nconfig: {rate: 0.5}\n");
+  EXPECT_EQ(dump_line(load().workloads.at(0).config.json()), R"({"size":224,"rate":0.5})");
+}
+
+TEST_F(Options, EachValueKnowsTheFileThatItIsFrom) {
+  write("workloads/w.yaml", kHead + "options: large\nconfig: {rate: 0.5}\n");
+  const config::Node config = load().workloads.at(0).config;
+  EXPECT_EQ(config.find("size")->origin(), "conf/options/trainer.yaml:3");
+  EXPECT_EQ(config.find("rate")->origin(), "conf/workloads/w.yaml:5");
+}
+
+TEST_F(Options, AreTheOnlyKeysOfAWorkloadThatNamesThem) {
+  EXPECT_THAT(error_with("options: small\nconfig: {sise: 1}\n"), HasSubstr("did you mean 'size'?"));
+  EXPECT_THAT(error_with("options: smal\n"), HasSubstr("did you mean 'small'?"));
+}
+
+TEST_F(Options, KeepTheirTypes) {
+  EXPECT_THAT(error_with("options: small\nconfig: {rate: 1}\n"), HasSubstr("'rate' is of another"));
 }
 
 TEST_F(ConfDir, SameRuleInTwoFilesIsRefused) {

@@ -1,12 +1,10 @@
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "catalog/catalog.h"
 #include "config/yaml.h"
 #include "error_of.h"
+#include "temporary_folder.h"
 
 namespace assay::catalog {
 namespace {
@@ -34,7 +32,7 @@ std::vector<Rule> two_rules() {
 TEST(Rules, ChangesReplaceBoundsAndRememberWhere) {
   const auto rules = resolve_rules(two_rules(), changes("min-steps: {min: 5, severity: warning}"));
   EXPECT_EQ(rules.at(0).min, 5);
-  EXPECT_EQ(rules.at(0).severity, "warning");
+  EXPECT_EQ(rules.at(0).severity, Severity::warning);
   EXPECT_EQ(rules.at(0).origin, "s.yaml:1");
   EXPECT_EQ(rules.at(1).max, 0.05);
 }
@@ -77,16 +75,10 @@ TEST(Rules, DamagedJsonIsAnErrorAtThePlace) {
 
 class RuleFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    path_ =
-        std::filesystem::temp_directory_path() / ("rules_" + std::to_string(::getpid()) + ".yaml");
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
   std::vector<Rule> load(const std::string& text) {
-    std::ofstream(path_) << text;
-    return load_rules(path_, "conf/rules/r.yaml");
+    return load_rules(folder_.write("rules.yaml", text), "conf/rules/r.yaml");
   }
-  std::filesystem::path path_;
+  assay::testing::TemporaryFolder folder_;
 };
 
 TEST_F(RuleFile, ReadsEveryKey) {
@@ -95,7 +87,7 @@ TEST_F(RuleFile, ReadsEveryKey) {
       "  - {id: a, scope: case, fact: cv, max: 0.1, required: yes, severity: warning,\n"
       "     reason: 'spread {value} above {max}', advice: repeat}\n");
   ASSERT_EQ(rules.size(), 1U);
-  EXPECT_EQ(rules[0].scope, "case");
+  EXPECT_EQ(rules[0].scope, RuleScope::whole_case);
   EXPECT_TRUE(rules[0].required);
   EXPECT_EQ(rules[0].origin, "conf/rules/r.yaml:2");
 }

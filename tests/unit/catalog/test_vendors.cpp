@@ -40,7 +40,7 @@ std::vector<DeviceReading> readings(const std::string& vendor, std::size_t index
 }
 
 double at(const DeviceReading& reading, Column column) {
-  return reading.values[static_cast<std::size_t>(column)];
+  return reading.values[column];
 }
 
 void expect_device(const DeviceReading& reading, int index, double util, double used_mib,

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cloud/digest.h"
 #include "cloud/md5_lanes.h"
+#include "core/digest.h"
 #include "core/files.h"
 #include "temporary_folder.h"
 

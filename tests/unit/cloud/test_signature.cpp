@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "cloud/digest.h"
 #include "cloud/signature.h"
+#include "core/digest.h"
 
 namespace assay::cloud {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "config/yaml.h"
+#include "temporary_folder.h"
 
 namespace assay::config {
 namespace {
@@ -110,12 +110,8 @@ TEST(Yaml, KeysMustBeText) {
 
 class YamlFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    dir_ = std::filesystem::temp_directory_path() / ("assay_yaml_" + std::to_string(::getpid()));
-    std::filesystem::create_directories(dir_);
-  }
-  void TearDown() override { std::filesystem::remove_all(dir_); }
-  std::filesystem::path dir_;
+  assay::testing::TemporaryFolder folder_;
+  const std::filesystem::path dir_ = folder_.path();
 };
 
 TEST_F(YamlFile, MissingFileFolderAndHugeFileAreConfigErrors) {

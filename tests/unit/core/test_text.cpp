@@ -61,6 +61,7 @@ TEST(Printable, DropsEscapesAndReplacesInvalidBytes) {
   EXPECT_EQ(printable("\xed\xa0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // a surrogate
   EXPECT_EQ(printable("\x1b]0;title\x07text"), "text");
   EXPECT_EQ(printable("\x1b["), "");
+  EXPECT_EQ(printable("a\u0085\u009b\u202e\u2069z \u00a0é\u200f"), "az \u00a0é\u200f");
 }
 
 TEST(Ellipsize, CountsCharactersNotBytes) {

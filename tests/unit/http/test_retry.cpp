@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 TEST(Retry, PausesUniformlyBelowABoundThatDoubles) {
   RetryPolicy policy;
   policy.first_pause = milliseconds(100);
-  policy.longest_pause = milliseconds(1000);
+  policy.max_pause = milliseconds(1000);
   std::mt19937_64 random(7);
   for (const auto& [failures, bound_ms] :
        std::vector<std::pair<int, double>>{{1, 100}, {2, 200}, {4, 800}, {5, 1000}, {60, 1000}}) {

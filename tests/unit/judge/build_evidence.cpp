@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace assay::judge::testing {
 
@@ -87,8 +86,7 @@ void add_row(NodeEvidence& node, double t_s, const std::string& source,
   row.mono_ns = moment(t_s).mono_ns;
   row.wall_ns = moment(t_s).wall_ns;
   row.source = static_cast<std::uint32_t>(at - sources.begin());
-  row.values.fill(std::numeric_limits<double>::quiet_NaN());
-  for (const auto& [column, value] : values) row.values[static_cast<std::size_t>(column)] = value;
+  for (const auto& [column, value] : values) row.values[column] = value;
   node.telemetry.rows.push_back(row);
 }
 

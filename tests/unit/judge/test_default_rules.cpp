@@ -54,8 +54,8 @@ Situation sane() {
 }
 
 // An experiment of 100 s that was asked for, which ran for `elapsed_s`.
-automl::ExperimentRecord experiment(std::optional<double> accuracy,
-                                    const std::string& precision = "fp32", double elapsed_s = 100) {
+Experiment experiment(std::optional<double> accuracy, const std::string& precision = "fp32",
+                      double elapsed_s = 100) {
   std::vector<Json> events{
       {{"event", "experiment"},
        {"at_s", 0},
@@ -71,13 +71,14 @@ automl::ExperimentRecord experiment(std::optional<double> accuracy,
                       {"trained", 1000},
                       {"validated", 100}});
   events.push_back({{"event", "end"}, {"at_s", elapsed_s}, {"reason", "time"}});
-  return automl::record_of(events);
+  return {automl::record_of(events), automl::timeline_of(events)};
 }
 
 // A workload that uses set_result; everything was measured.
-AisEvidence told(const std::vector<std::pair<std::string, std::string>>& calls) {
+AisEvidence reported(const std::vector<std::pair<std::string, std::string>>& calls) {
   AisEvidence ais;
-  for (const auto& [key, value] : calls) ais.told.calls.push_back({1, 1, "training", key, value});
+  for (const auto& [key, value] : calls)
+    ais.reported.calls.push_back({1, 1, "training", key, value});
   ais.prepare = ais.dataload = ais.proc = ais.total = {1, 2};
   return ais;
 }
@@ -95,28 +96,30 @@ const std::map<std::string, Break>& faults() {
       {"automl-idle",
        [](auto& s) {
          s.round.automl = experiment(0.9);
-         s.round.automl->wait_share = 0.02;
+         s.round.automl->record.wait_share = 0.02;
        }},
-      {"ais-results", [](auto& s) { s.round.ais = told({}); }},
+      {"ais-results", [](auto& s) { s.round.ais = reported({}); }},
       {"ais-result-stated",
        [](auto& s) {
-         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}});
+         s.round.ais = reported({{"throughput_ratio", "10"}, {"accuracy", "0.7"}});
        }},
       {"ais-values-agree",
        [](auto& s) {
-         s.round.ais = told({{"throughput_ratio", "10"},
-                             {"throughput_ratio", "11"},
-                             {"accuracy", "0.7"},
-                             {"result", "OK"}});
+         s.round.ais = reported({{"throughput_ratio", "10"},
+                                 {"throughput_ratio", "11"},
+                                 {"accuracy", "0.7"},
+                                 {"result", "OK"}});
        }},
       {"ais-lines-readable",
        [](auto& s) {
-         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
-         s.round.ais->told.unreadable = 1;
+         s.round.ais =
+             reported({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
+         s.round.ais->reported.unreadable = 1;
        }},
       {"ais-measured",
        [](auto& s) {
-         s.round.ais = told({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
+         s.round.ais =
+             reported({{"throughput_ratio", "10"}, {"accuracy", "0.7"}, {"result", "OK"}});
          s.round.ais->dataload = {};
        }},
       {"ranks-ended-ok",
@@ -213,7 +216,7 @@ const std::map<std::string, Break>& faults() {
 }
 
 TEST(DefaultRules, CanAllWork) {
-  EXPECT_NO_THROW(check_rules(default_rules()));
+  EXPECT_NO_THROW(catalog::check_rules(default_rules()));
 }
 
 TEST(DefaultRules, AreContentWithCachesThatWereDropped) {
@@ -246,7 +249,7 @@ TEST(DefaultRules, FindNothingWrongWithASaneRound) {
 TEST(DefaultRules, EachOfARoundHasAFaultThatItFinds) {
   std::set<std::string> rules;
   for (const catalog::Rule& r : default_rules())
-    if (r.scope == "round") rules.insert(r.id);
+    if (r.scope == catalog::RuleScope::round) rules.insert(r.id);
   for (const auto& [id, break_it] : faults()) {
     ASSERT_EQ(rules.erase(id), 1U) << id;
     Situation s = sane();

@@ -8,6 +8,7 @@
 #include "judge/judge.h"
 #include "judge/load.h"
 #include "store/run_dir.h"
+#include "temporary_folder.h"
 #include "unit/judge/build_evidence.h"
 
 namespace assay::judge {
@@ -22,10 +23,6 @@ using ::testing::SizeIs;
 class JudgeRun : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ =
-        fs::path(::testing::TempDir()) /
-        ("judge-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(root_);
     plan_.run_id = "run20261115T101500Z-3f2a";
     plan_.suite = "acceptance";
     plan_.suite_file = "/somewhere/suites/acceptance.yaml";
@@ -35,7 +32,6 @@ class JudgeRun : public ::testing::Test {
     plan_.cases = {case_plan(1, 2, 2)};
     plan_.telemetry.enabled = false;
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   void create() { store::RunDir::create(root_, plan_); }
   [[nodiscard]] fs::path dir() const { return root_ / plan_.run_id; }
@@ -94,7 +90,8 @@ class JudgeRun : public ::testing::Test {
   }
   [[nodiscard]] RunResult judge() const { return judge_run(store::RunDir::open(dir())); }
 
-  fs::path root_;
+  assay::testing::TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
   plan::Plan plan_;
 };
 
@@ -120,6 +117,34 @@ TEST_F(JudgeRun, ReadsWhatALauncherWrote) {
   EXPECT_EQ(round.ranks[1].steps, 100);
   EXPECT_THAT(round.started, HasSubstr("2026-"));
   EXPECT_EQ(result.provenance["suite_file"], "acceptance.yaml");
+}
+
+TEST_F(JudgeRun, MakesTheRecordOfAJobInACloud) {
+  plan_.cluster.use_launcher(plan::ModelArtsOptions{});
+  create();
+  start_round(1);
+  end_round(1);
+  const auto add_job = [&](double t) {
+    event("job_ended", t,
+          key(1) + ", \"upload_start_ns\": " + std::to_string(moment(-60).wall_ns) +
+              ", \"created_ns\": " + std::to_string(moment(-30).wall_ns) +
+              ", \"started_ms\": " + std::to_string(moment(0).wall_ns / 1'000'000) +
+              ", \"duration_ms\": 13000, \"device_util_percent\": 42.5");
+  };
+  add_job(14);
+  EXPECT_EQ(judge().cases[0].rounds[0].ais->train_result_info, "") << "its files are missing";
+
+  const fs::path results = dir() / "case/round1/results";
+  fs::create_directories(results);
+  std::ofstream(results / "ranksize.json") << 2;
+  std::ofstream(results / "throughput_0.json") << 10.5;
+  std::ofstream(results / "throughput_1.json") << 11.5;
+  std::ofstream(results / "accuracy.json") << 0.75;
+  const RunResult result = judge();
+  const std::optional<AisRound>& ais = result.cases[0].rounds[0].ais;
+  ASSERT_TRUE(ais);
+  EXPECT_THAT(ais->train_result_info, HasSubstr("\"throughput_ratio\" : \"22.0\""));
+  EXPECT_THAT(ais->train_result_info, HasSubstr("42.5"));
 }
 
 TEST_F(JudgeRun, GivesTheSameResultAgainAndElsewhereAndWithAnyNumberOfThreads) {

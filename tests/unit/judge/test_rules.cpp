@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
 #include "judge/rules.h"
 #include "unit/judge/build_evidence.h"
 
@@ -15,7 +14,8 @@ using ::testing::IsEmpty;
 std::vector<Finding> outcome(const catalog::Rule& r, std::optional<Fact> fact,
                              bool only_diagnostic = false) {
   return apply_rules(
-      {r}, "round", [&](const std::string&) { return fact; }, "round 1", only_diagnostic);
+      {r}, catalog::RuleScope::round, [&](const std::string&) { return fact; }, "round 1",
+      only_diagnostic);
 }
 
 TEST(Rule, FiresBelowItsMinimumAndAboveItsMaximum) {
@@ -51,67 +51,21 @@ TEST(Rule, ThatWouldOnlyRepeatAFailureIsPassedOverInAFailedRound) {
 }
 
 TEST(Rule, SeverityDecidesTheVerdict) {
-  const auto severity = [&](const std::string& name) {
+  const auto of = [&](Severity severity) {
     auto r = rule("b", "steps", 10, std::nullopt);
-    r.severity = name;
+    r.severity = severity;
     return verdict(outcome(r, Fact{1, ""}));
   };
-  EXPECT_EQ(severity("invalid"), Validity::invalid);
-  EXPECT_EQ(severity("incomplete"), Validity::incomplete);
-  EXPECT_EQ(severity("warning"), Validity::valid);
-  EXPECT_EQ(severity("note"), Validity::valid);
+  EXPECT_EQ(of(Severity::invalid), Validity::invalid);
+  EXPECT_EQ(of(Severity::incomplete), Validity::incomplete);
+  EXPECT_EQ(of(Severity::warning), Validity::valid);
+  EXPECT_EQ(of(Severity::note), Validity::valid);
 }
 
 TEST(Worst, IsInvalidThenIncomplete) {
   EXPECT_EQ(worst(Validity::valid, Validity::incomplete), Validity::incomplete);
   EXPECT_EQ(worst(Validity::invalid, Validity::incomplete), Validity::invalid);
   EXPECT_EQ(worst(Validity::valid, Validity::valid), Validity::valid);
-}
-
-std::string complaint(const catalog::Rule& r) {
-  try {
-    check_rules({r});
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config);
-    return error.what();
-  }
-  return "";
-}
-
-TEST(CheckRules, NamesTheNearestFactAndThePlaceOfAnUnknownOne) {
-  const std::string text = complaint(rule("b", "nonfinite_loses", std::nullopt, 0));
-  EXPECT_THAT(text, HasSubstr("rules.yaml:1"));
-  EXPECT_THAT(text, HasSubstr("unknown fact 'nonfinite_loses' (did you mean 'nonfinite_losses'?)"));
-}
-
-TEST(CheckRules, AcceptsFactsMetricsQualitiesAndOwnMetrics) {
-  EXPECT_EQ(complaint(rule("b", "throttled_s", std::nullopt, 0)), "");
-  EXPECT_EQ(complaint(rule("b", "p_whole", 100, std::nullopt)), "");
-  EXPECT_EQ(complaint(rule("b", "final_acc1", 0.7, std::nullopt)), "");
-  EXPECT_THAT(complaint(rule("b", "my_rate", 1, std::nullopt)), HasSubstr("unknown fact"));
-  auto plan = case_plan();
-  plan.rules = {rule("b", "my_rate", 1, std::nullopt)};
-  EXPECT_THROW(check_rules(plan), Error);
-  plan.metrics = {{"my_rate", "x", "1", Better::higher, "last", "mean"}};
-  EXPECT_NO_THROW(check_rules(plan));
-}
-
-TEST(CheckRules, RefusesWhatCanNeverWork) {
-  auto r = rule("b", "steps", std::nullopt, std::nullopt);
-  EXPECT_THAT(complaint(r), HasSubstr("bounds nothing"));
-  r = rule("b", "steps", 5, 1);
-  EXPECT_THAT(complaint(r), HasSubstr("min 5 is above max 1"));
-  r = rule("b", "steps", 5, std::nullopt);
-  r.severity = "wrning";
-  EXPECT_THAT(complaint(r), HasSubstr("did you mean 'warning'?"));
-  r = rule("b", "steps", 5, std::nullopt);
-  r.scope = "run";
-  EXPECT_THAT(complaint(r), HasSubstr("unknown scope"));
-  r = rule("b", "cv", std::nullopt, 0.1);
-  EXPECT_THAT(complaint(r), HasSubstr("fact of a case"));
-  r = rule("b", "steps", 5, std::nullopt);
-  r.reason = "only {valu}";
-  EXPECT_THAT(complaint(r), HasSubstr("unknown placeholder {valu} (did you mean 'value'?)"));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ RoundResult round_with(int number, double p_whole, RoundStatus status = RoundSta
 
 catalog::Rule spread_rule() {
   catalog::Rule r = rule("repeat-spread", "cv", std::nullopt, 0.05);
-  r.scope = "case";
+  r.scope = catalog::RuleScope::whole_case;
   return r;
 }
 
@@ -88,6 +88,33 @@ TEST(Headline, FallsBackToTokensThenOutputThenTime) {
   EXPECT_EQ(summarise_case(plan, {RoundResult{}}).headline, "");
 }
 
+TEST(Summary, TheHeadlineIsTheOneThatTheWorkloadNames) {
+  auto plan = case_plan(1, 1, 1);
+  plan.headline = "e2e_time";
+  EXPECT_EQ(summarise_case(plan, {round_with(1, 100)}).headline, "e2e_time");
+  plan.headline = "final_acc1";
+  EXPECT_EQ(summarise_case(plan, {round_with(1, 100)}).headline, "p_whole") << "it has none";
+}
+
+TEST(Summary, AMicroBenchmarkIsQuotedInItsOwnUnit) {
+  RoundResult round = round_with(1, 100);
+  round.metrics.push_back({{"achieved_flops", "FLOP/s", Better::higher, ""}, 1e12, "measured", ""});
+  EXPECT_EQ(summarise_case(case_plan(), {round}).headline, "p_whole");
+  round.metrics.push_back({{"peak_flops", "FLOP/s", Better::higher, ""}, 2e12, "reported", ""});
+  EXPECT_EQ(summarise_case(case_plan(), {round}).headline, "achieved_flops");
+  round.metrics.push_back({{"triad_bytes_per_s", "B/s", Better::higher, ""}, 3, "reported", ""});
+  EXPECT_EQ(summarise_case(case_plan(), {round}).headline, "triad_bytes_per_s");
+}
+
+TEST(Summary, WhatTheSuiteReadsFromTheOutputRanksBelowWhatIsMeasured) {
+  RoundResult round = round_with(1, 100);
+  round.metrics.push_back({{"throughput_ratio", "", Better::higher, ""}, 3, "reported", ""});
+  auto plan = case_plan();
+  EXPECT_EQ(summarise_case(plan, {round}).headline, "throughput_ratio") << "of set_result";
+  plan.metrics = {{"throughput_ratio", "x", "1", Better::higher, "last", "mean"}};
+  EXPECT_EQ(summarise_case(plan, {round}).headline, "p_whole");
+}
+
 TEST(RepeatSpread, FiresWhenThreeRoundsDifferTooMuch) {
   auto plan = case_plan(1, 1, 3);
   plan.rules = {spread_rule()};
@@ -124,7 +151,7 @@ TEST(RepeatSpread, OfAShortPlainCommandIsNotJudgedByItsDuration) {
 TEST(CaseRules, SeeTheMedianOfAMetric) {
   auto plan = case_plan(1, 1, 3);
   auto bound = rule("fast-enough", "p_whole", 99, std::nullopt);
-  bound.scope = "case";
+  bound.scope = catalog::RuleScope::whole_case;
   plan.rules = {bound};
   const CaseResult result =
       summarise_case(plan, {round_with(1, 50), round_with(2, 98), round_with(3, 150)});

@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/clock_offset.h"
-#include "launch/cluster_checks.h"
-#include "launch/preflight_text.h"
+#include "launch/agents/clock_offset.h"
+#include "launch/agents/cluster_checks.h"
+#include "launch/agents/preflight_text.h"
 
 namespace assay::launch {
 namespace {

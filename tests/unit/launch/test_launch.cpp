@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "launch/controller.h"
-#include "launch/dry_run.h"
-#include "launch/launcher.h"
+#include "launch/agents/dry_run.h"
+#include "launch/agents/launcher.h"
+#include "launch/run_loop.h"
 
 namespace assay::launch {
 namespace {
@@ -20,8 +20,8 @@ TEST(FinishedRounds, AreThoseWithAResult) {
        event("round_end", 2, "failed"), event("round_start", 3),
        event("round_end", 3, "interrupted"), event("round_start", 4)});
   EXPECT_EQ(finished.size(), 2u);
-  EXPECT_EQ(finished.at({"c", 1}), "completed");
-  EXPECT_EQ(finished.at({"c", 2}), "failed");
+  EXPECT_EQ(finished.at({"c", 1}), RoundStatus::completed);
+  EXPECT_EQ(finished.at({"c", 2}), RoundStatus::failed);
 }
 
 TEST(FinishedRounds, AreNotThoseStartedAgain) {
@@ -39,15 +39,15 @@ TEST(LocalLauncher, RendersOneAgentPerHost) {
   EXPECT_EQ(commands[1].nodes, std::vector<int>{1});
 }
 
-TEST(MakeLauncher, SaysWhichLaunchersThereAre) {
+TEST(MakeLauncher, RefusesALauncherThatStartsNoAgents) {
   plan::Cluster cluster;
-  cluster.launcher = "carrier-pigeon";
+  cluster.use_launcher(plan::ModelArtsOptions{});
   try {
     (void)make_launcher(cluster, ASSAY_BIN_DIR);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_NE(error.advice().find("local"), std::string::npos);
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(error.message().find("modelarts"), std::string::npos);
   }
 }
 

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/bundle.h"
-#include "launch/slurm/slurm_batch.h"
-#include "launch/slurm/slurm_command.h"
+#include "launch/agents/bundle.h"
+#include "launch/agents/slurm/slurm_batch.h"
+#include "launch/agents/slurm/slurm_command.h"
 
 namespace assay::launch {
 namespace {
@@ -19,7 +19,9 @@ SlurmJob job() {
   job.name = "assay-run1";
   job.nodes = 4;
   job.agent = "/opt/assay-agent";
-  job.options = {{"partition", "gpu"}, {"gres", "gpu:8"}, {"extra", {"--comment=x y"}}};
+  job.options.partition = "gpu";
+  job.options.gres = "gpu:8";
+  job.options.extra = {"--comment=x y"};
   return job;
 }
 
@@ -45,7 +47,9 @@ TEST(SlurmCommand, ABatchJobAsksForTheNodesOfTheLargestCase) {
   plan.run_id = "run1";
   plan.cases.resize(2);
   plan.cases[1].nodes = 3;
-  plan.cluster.options = {{"partition", "gpu"}};
+  plan::SlurmOptions slurm;
+  slurm.partition = "gpu";
+  plan.cluster.use_launcher(slurm);
   const auto argv = sbatch_argv(plan, {"/opt/assay", "run", "--resume", "/a b"}, "/a b/log");
   EXPECT_EQ(argv[0], "sbatch");
   EXPECT_THAT(argv, IsSupersetOf({"--nodes=3-3", "--partition=gpu", "--output=/a b/log",
@@ -56,7 +60,7 @@ TEST(SlurmCommand, ABatchJobAsksForTheNodesOfTheLargestCase) {
 
 TEST(SlurmCommand, SharedNodesAreOnRequest) {
   SlurmJob shared = job();
-  shared.options["exclusive"] = false;
+  shared.options.exclusive = false;
   EXPECT_THAT(slurm_argv(shared), Not(Contains("--exclusive")));
 }
 

@@ -6,8 +6,8 @@
 #include "core/files.h"
 #include "core/sha256.h"
 #include "core/subprocess.h"
-#include "launch/launcher.h"
-#include "launch/ssh/ssh_command.h"
+#include "launch/agents/launcher.h"
+#include "launch/agents/ssh/ssh_command.h"
 #include "temporary_folder.h"
 
 namespace assay::launch {
@@ -19,18 +19,31 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
+plan::SshOptions& ssh_of(plan::Cluster& cluster) {
+  return std::get<plan::SshOptions>(cluster.options);
+}
+
+SshTarget target_of(const plan::Cluster& cluster, std::size_t host) {
+  return ssh_target(std::get<plan::SshOptions>(cluster.options), cluster.hosts[host]);
+}
+
 plan::Cluster cluster() {
   plan::Cluster cluster;
-  cluster.launcher = "ssh";
-  cluster.options = {{"user", "bench"}, {"port", 2222}, {"identity", "/keys/id"}};
+  plan::SshOptions ssh;
+  ssh.user = "bench";
+  ssh.port = 2222;
+  ssh.identity = "/keys/id";
+  cluster.use_launcher(ssh);
   plan::Host second{"node2"};
-  second.ssh = {{"address", "10.0.0.2"}, {"user", "root"}, {"jump", "gate"}};
+  second.ssh.address = "10.0.0.2";
+  second.ssh.user = "root";
+  second.ssh.jump = "gate";
   cluster.hosts = {plan::Host{"node1"}, second};
   return cluster;
 }
 
 TEST(SshCommand, AsksNothingAndChecksHostKeys) {
-  const auto argv = ssh_argv(ssh_target(cluster(), cluster().hosts[0]), "/tmp/s/%C", "true");
+  const auto argv = ssh_argv(target_of(cluster(), 0), "/tmp/s/%C", "true");
   EXPECT_THAT(argv, IsSupersetOf({"BatchMode=yes", "StrictHostKeyChecking=yes",
                                   "ControlPath=/tmp/s/%C", "bench", "2222", "/keys/id"}));
   EXPECT_EQ(argv[argv.size() - 3], "--");
@@ -38,7 +51,7 @@ TEST(SshCommand, AsksNothingAndChecksHostKeys) {
 }
 
 TEST(SshCommand, AHostsOwnSettingsWin) {
-  const SshTarget target = ssh_target(cluster(), cluster().hosts[1]);
+  const SshTarget target = target_of(cluster(), 1);
   EXPECT_EQ(target.user, "root");
   EXPECT_EQ(target.port, 2222);
   const auto argv = ssh_argv(target, "", "true");
@@ -47,14 +60,14 @@ TEST(SshCommand, AHostsOwnSettingsWin) {
 }
 
 TEST(SshCommand, TheAgentsConnectionCarriesTheOthersAndNothingStaysInTheBackground) {
-  const auto argv = ssh_argv(ssh_target(cluster(), cluster().hosts[0]), "/tmp/s/%C", "true");
+  const auto argv = ssh_argv(target_of(cluster(), 0), "/tmp/s/%C", "true");
   EXPECT_THAT(argv, IsSupersetOf({"ControlMaster=auto", "ControlPersist=no"}));
 }
 
 TEST(SshCommand, OptionsOfTheSuiteComeAfterThoseOfAssayWhichTheyCannotChange) {
   plan::Cluster own = cluster();
-  own.options["options"] = {"KexAlgorithms=^curve25519-sha256"};
-  const auto argv = ssh_argv(ssh_target(own, own.hosts[1]), "", "true");
+  ssh_of(own).options = {"KexAlgorithms=^curve25519-sha256"};
+  const auto argv = ssh_argv(target_of(own, 1), "", "true");
   const auto option = std::ranges::find(argv, "KexAlgorithms=^curve25519-sha256");
   ASSERT_NE(option, argv.end());
   EXPECT_EQ(*std::prev(option), "-o");
@@ -63,37 +76,37 @@ TEST(SshCommand, OptionsOfTheSuiteComeAfterThoseOfAssayWhichTheyCannotChange) {
 
 TEST(SshCommand, NewKeysAreAcceptedOnlyOnRequest) {
   plan::Cluster open = cluster();
-  open.options["accept_new_keys"] = true;
-  EXPECT_THAT(ssh_argv(ssh_target(open, open.hosts[0]), "", "true"),
+  ssh_of(open).accept_new_keys = true;
+  EXPECT_THAT(ssh_argv(target_of(open, 0), "", "true"),
               Contains("StrictHostKeyChecking=accept-new"));
 }
 
 TEST(SshCommand, TheCacheMayDifferByHost) {
   plan::Cluster own = cluster();
-  own.options["cache"] = "/scratch/{host}/assay";
-  const SshTarget target = ssh_target(own, own.hosts[0]);
+  ssh_of(own).cache = "/scratch/{host}/assay";
+  const SshTarget target = target_of(own, 0);
   EXPECT_EQ(remote_programs(target, std::string(64, 'a')),
             "/scratch/node1/assay/bin-aaaaaaaaaaaaaaaa");
-  EXPECT_EQ(remote_programs(ssh_target(cluster(), cluster().hosts[0]), std::string(64, 'a')),
+  EXPECT_EQ(remote_programs(target_of(cluster(), 0), std::string(64, 'a')),
             "~/.cache/assay/bin-aaaaaaaaaaaaaaaa");
 }
 
 TEST(SshCommand, OnlyTroubleThatMayPassIsWorthAnotherAttempt) {
-  EXPECT_TRUE(
-      may_pass("ended with exit 255: kex_exchange_identification: read: Connection reset by peer"));
-  EXPECT_TRUE(may_pass("Exceeded MaxStartups"));
-  EXPECT_TRUE(may_pass("ended with exit 255: Connection closed by 10.0.0.1 port 22"));
-  EXPECT_TRUE(may_pass("ssh: connect to host n1 port 22: No route to host"));
-  EXPECT_FALSE(may_pass("ssh: connect to host n1 port 22: Connection refused"));
-  EXPECT_FALSE(may_pass("bench@n1: Permission denied (publickey)."));
-  EXPECT_FALSE(may_pass("Host key verification failed."));
+  EXPECT_TRUE(is_transient(
+      "ended with exit 255: kex_exchange_identification: read: Connection reset by peer"));
+  EXPECT_TRUE(is_transient("Exceeded MaxStartups"));
+  EXPECT_TRUE(is_transient("ended with exit 255: Connection closed by 10.0.0.1 port 22"));
+  EXPECT_TRUE(is_transient("ssh: connect to host n1 port 22: No route to host"));
+  EXPECT_FALSE(is_transient("ssh: connect to host n1 port 22: Connection refused"));
+  EXPECT_FALSE(is_transient("bench@n1: Permission denied (publickey)."));
+  EXPECT_FALSE(is_transient("Host key verification failed."));
   EXPECT_FALSE(
-      may_pass("j1: Permission denied (publickey).\nConnection closed by UNKNOWN port 65535"));
+      is_transient("j1: Permission denied (publickey).\nConnection closed by UNKNOWN port 65535"));
 }
 
 TEST(SshLauncher, WaitsLongerFromAttemptToAttemptWithinTheConnectTimeout) {
   plan::Cluster quick = cluster();
-  quick.options["connect_timeout_s"] = 4;
+  ssh_of(quick).connect_timeout_s = 4;
   const auto launcher = make_launcher(quick, ASSAY_BIN_DIR);
   const std::string reason = "kex_exchange_identification: Connection closed by remote host";
   using std::chrono::milliseconds;

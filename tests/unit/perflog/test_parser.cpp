@@ -9,6 +9,7 @@
 
 #include "collect.h"
 #include "core/error.h"
+#include "temporary_folder.h"
 
 namespace assay::perflog {
 namespace {
@@ -298,8 +299,8 @@ TEST(Parser, NestedKeysCannotUseUnboundedMemory) {
 }
 
 TEST(ParseFile, ReadsAFileLargerThanItsBlocks) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("perflog_test_" + std::to_string(::getpid()) + ".log");
+  const assay::testing::TemporaryFolder folder;
+  const auto path = folder.path() / "rank0.out.log";
   constexpr int count = 20000;
   {
     std::ofstream out(path);
@@ -315,7 +316,6 @@ TEST(ParseFile, ReadsAFileLargerThanItsBlocks) {
   });
   EXPECT_EQ(stats.events, static_cast<std::uint64_t>(count));
   EXPECT_EQ(stats.bytes, std::filesystem::file_size(path));
-  std::filesystem::remove(path);
 }
 
 TEST(ParseFile, NamesTheFileThatCannotBeRead) {

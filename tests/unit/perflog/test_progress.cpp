@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "collect.h"
+#include "perflog/parser.h"
 #include "perflog/progress.h"
 
 namespace assay::perflog {
@@ -33,6 +34,24 @@ TEST(Progress, CountsLinesAndStepsAndRemembersTheNewest) {
   EXPECT_EQ(got.events(), 3U);
   EXPECT_EQ(got.last_step(), 12);
   EXPECT_EQ(got.last_loss(), 2.25);
+}
+
+// Both readers share one table of keys.
+TEST(Progress, TakesTheStepThatTheParserTakes) {
+  for (const auto& [fields, step] : std::vector<std::pair<std::string, std::int64_t>>{
+           {R"("value": {"global_step": 4})", 4},
+           {R"("value": {"global_step": 4, "global_steps": 3})", 3},
+           {R"("value": {"step": 2, "global_steps": 3})", 2},
+           {R"("step": 1, "value": {"step": 2})", 1},
+           {R"("global_step": 7)", 7}}) {
+    const std::string line = R"([PerfLog] {"event": "STEP_END", )" + fields + "}\n";
+    EXPECT_EQ(follow(line).last_step(), step) << line;
+    std::int64_t parsed = 0;
+    Parser parser([&](const Event& event) { parsed = event.step; });
+    parser.feed(line);
+    parser.finish();
+    EXPECT_EQ(parsed, step) << line;
+  }
 }
 
 TEST(Progress, KnowsNothingBeforeTheFirstStep) {

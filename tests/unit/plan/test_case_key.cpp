@@ -65,7 +65,8 @@ TEST(CaseName, MustBeAFolderName) {
     EXPECT_THAT(check(name), HasSubstr("control characters")) << name;
   EXPECT_THAT(check(" a"), HasSubstr("space"));
   EXPECT_THAT(check(""), HasSubstr("empty"));
-  EXPECT_THAT(check("plan.json"), HasSubstr("cannot be named"));
+  for (const char* name : {"plan.json", "ranks.csv", "job.json", "push.json", "logs"})
+    EXPECT_THAT(check(name), HasSubstr("cannot be named")) << name;
 }
 
 }  // namespace

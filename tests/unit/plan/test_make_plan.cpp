@@ -241,6 +241,54 @@ TEST(MakePlan, RepeatReplacesEveryCasesRepeats) {
               HasSubstr("--repeat"));
 }
 
+catalog::Catalog with_headline(const std::string& yaml) {
+  catalog::Catalog catalog = testing::small_catalog();
+  catalog.workloads[0].headline = *testing::node("headline: " + yaml).find("headline");
+  return catalog;
+}
+
+TEST(MakePlan, TheWorkloadNamesItsHeadline) {
+  const auto headline = [](const std::string& yaml) {
+    return make_plan(testing::suite("cases: [train:native:cpu:1:1:1]"), with_headline(yaml))
+        .cases.at(0)
+        .headline;
+  };
+  EXPECT_EQ(headline("step_time_p50"), "step_time_p50");
+  EXPECT_EQ(headline("final_acc1"), "final_acc1");
+  EXPECT_EQ(plan("cases: [train:native:cpu:1:1:1]").cases.at(0).headline, "");
+}
+
+TEST(MakePlan, AHeadlineThatNoMetricHasIsAnErrorAtItsPlace) {
+  EXPECT_THAT(error_of([] {
+                return make_plan(testing::suite("cases: [train:native:cpu:1:1:1]"),
+                                 with_headline("p_hole"));
+              }),
+              HasSubstr("s.yaml:1:11: unknown metric 'p_hole' (did you mean 'p_whole'?)"));
+}
+
+TEST(MakePlan, ChecksTheRulesOfEveryCase) {
+  catalog::Catalog catalog = testing::small_catalog();
+  catalog.rules[0].fact = "step";
+  catalog.rules[0].origin = "conf/rules/x.yaml:7";
+  EXPECT_THAT(error_of([&] {
+                return make_plan(testing::suite("cases: [train:native:cpu:1:1:1]"), catalog);
+              }),
+              HasSubstr("conf/rules/x.yaml:7: rule 'min-steps': unknown fact 'step' (did you mean "
+                        "'steps'?)"));
+}
+
+TEST(MakePlan, ARuleMayBoundTheCasesOwnOutputMetric) {
+  catalog::Catalog catalog = testing::small_catalog();
+  catalog.rules[0].fact = "rate";
+  const auto planned = [&](const std::string& metrics) {
+    return error_of([&] {
+      return make_plan(testing::suite("cases: [{name: a, command: [x]" + metrics + "}]"), catalog);
+    });
+  };
+  EXPECT_THAT(planned(""), HasSubstr("unknown fact 'rate'"));
+  EXPECT_EQ(planned(", metrics: {rate: {match: 'r=([0-9]+)'}}"), "no error");
+}
+
 TEST(RenderText, ShowsCommandConfigWithOriginLimitsAndRules) {
   const std::string text = render_text(plan("cases: [train:native:cpu:1:2:3]", {"config.batch=8"}));
   EXPECT_THAT(text, HasSubstr("case train:native:cpu:1:2:3"));

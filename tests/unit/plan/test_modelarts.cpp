@@ -21,11 +21,12 @@ Plan plan_of(const std::string& text) {
 }
 
 TEST(ModelArtsSuite, TakesItsEndpointsFromTheRegion) {
-  const Json options = plan_of(suite_text("region: cn-north-4")).cluster.options;
-  EXPECT_EQ(options["endpoint"], "https://modelarts.cn-north-4.myhuaweicloud.com");
-  EXPECT_EQ(options["obs_endpoint"], "https://obs.cn-north-4.myhuaweicloud.com");
-  EXPECT_EQ(options["prefix"], "assay/");
-  EXPECT_EQ(options["stop_on_interrupt"], false);
+  const auto options =
+      std::get<ModelArtsOptions>(plan_of(suite_text("region: cn-north-4")).cluster.options);
+  EXPECT_EQ(options.endpoint, "https://modelarts.cn-north-4.myhuaweicloud.com");
+  EXPECT_EQ(options.obs_endpoint, "https://obs.cn-north-4.myhuaweicloud.com");
+  EXPECT_EQ(options.prefix, "assay/");
+  EXPECT_FALSE(options.stop_on_interrupt);
 }
 
 TEST(ModelArtsSuite, StartsOneCommandAnInstanceAndHasTheMetricsOfAisBench) {

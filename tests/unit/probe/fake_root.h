@@ -1,19 +1,16 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
-#include <unistd.h>
+#include "temporary_folder.h"
 
 namespace assay::probe {
 
 /// A folder that stands for the root of another machine.
-class FakeRoot {
+class FakeRoot : public assay::testing::TemporaryFolder {
  public:
   FakeRoot() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "assay-root-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
     file("proc/meminfo",
          "MemTotal:       16384 kB\nMemAvailable:    8192 kB\nSwapTotal:       4096 kB\n"
          "SwapFree:        4096 kB\nHugePages_Total:       3\nHugepagesize:    2048 kB\n");
@@ -25,30 +22,14 @@ class FakeRoot {
       file(folder + "/topology/core_id", std::to_string(cpu / 2) + "\n");
       file(folder + "/cpufreq/scaling_governor", "performance\n");
     }
-    std::filesystem::create_directories(path_ / "dev/shm");
+    std::filesystem::create_directories(path() / "dev/shm");
   }
-  ~FakeRoot() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  FakeRoot(const FakeRoot&) = delete;
-  FakeRoot& operator=(const FakeRoot&) = delete;
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-  void file(const std::string& name, const std::string& content) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << content;
-  }
+  void file(const std::string& name, const std::string& content) const { write(name, content); }
   /// A program that prints something or fails.
   std::string program(const std::string& name, const std::string& script) const {
-    file(name, "#!/bin/sh\n" + script + "\n");
-    std::filesystem::permissions(path_ / name, std::filesystem::perms::owner_all);
-    return (path_ / name).string();
+    return write_program(name, "#!/bin/sh\n" + script + "\n").string();
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace assay::probe

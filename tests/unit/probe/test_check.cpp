@@ -228,14 +228,14 @@ TEST(Check, ThisMachineCanBeChecked) {
 
 TEST(Check, SurvivesJson) {
   const Check check{"disk", Level::warn, "a \"quoted\" thing", "do it"};
-  const Check back = check_from_json(to_json(check));
+  const Check back = fields_from_json<Check>(fields_to_json(check), "check");
   EXPECT_EQ(back.id, check.id);
   EXPECT_EQ(back.level, check.level);
   EXPECT_EQ(back.seen, check.seen);
   EXPECT_EQ(back.advice, check.advice);
-  EXPECT_THROW(static_cast<void>(check_from_json(Json::array())), Error);
-  EXPECT_THROW(
-      static_cast<void>(check_from_json(Json{{"id", "x"}, {"level", "BAD"}, {"seen", ""}})), Error);
+  const Json bad{{"id", "x"}, {"level", "BAD"}, {"seen", ""}};
+  EXPECT_THROW(static_cast<void>(fields_from_json<Check>(Json::array(), "check")), Error);
+  EXPECT_THROW(static_cast<void>(fields_from_json<Check>(bad, "check")), Error);
 }
 
 }  // namespace

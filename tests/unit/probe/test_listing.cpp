@@ -89,7 +89,7 @@ TEST_F(Listings, CutByTimeAreNotCompared) {
 TEST_F(Listings, SurviveTheWay) {
   put("one/a", "x");
   const Listing one = list_data(at("one"));
-  const Listing back = listing_from_json(to_json(one));
+  const Listing back = fields_from_json<Listing>(fields_to_json(one), "listing");
   EXPECT_EQ(back.path, one.path);
   EXPECT_EQ(back.hash, one.hash);
   EXPECT_EQ(back.entries, one.entries);

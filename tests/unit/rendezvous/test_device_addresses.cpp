@@ -29,7 +29,7 @@ TEST(HccnConf, ErrorsNameTheLine) {
     return error_of([&] { return parse_hccn_conf(text, "hccn.conf"); });
   };
   EXPECT_THAT(error("address_0=192.168.10.1\naddress_1=192.168.20\n"),
-              HasSubstr("hccn.conf:2: the address of device 1 is no IP address: '192.168.20'"));
+              HasSubstr("hccn.conf:2: the address of device 1 is not an IP address: '192.168.20'"));
   EXPECT_THAT(error("address_x=192.168.10.1\n"), HasSubstr("hccn.conf:1: 'address_x' does not"));
   EXPECT_THAT(error("address_0\n"), HasSubstr("hccn.conf:1: the setting has no value"));
   EXPECT_THAT(error("address_0=10.0.0.1\naddress_0=10.0.0.2\n"),

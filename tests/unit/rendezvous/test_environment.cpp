@@ -26,8 +26,10 @@ struct Cluster {
   explicit Cluster(std::vector<std::string> flavours) {
     plan.run_id = "run1";
     plan.vendor = "ascend";
-    plan.cluster.launcher = "ssh";
-    plan.cluster.options = {{"user", "bench"}, {"port", 2222}};
+    plan::SshOptions ssh;
+    ssh.user = "bench";
+    ssh.port = 2222;
+    plan.cluster.use_launcher(ssh);
     for (int server = 0; server < 2; ++server) {
       plan::Host host{"n" + std::to_string(server + 1), 8};
       host.server_id = "10.1.2." + std::to_string(server + 3);

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
-#include "golden.h"
+#include "golden_text.h"
 #include "rendezvous/hostfile.h"
 
 namespace assay::rendezvous {

@@ -5,7 +5,7 @@
 
 #include "core/files.h"
 #include "error_of.h"
-#include "golden.h"
+#include "golden_text.h"
 #include "rendezvous/rank_table.h"
 #include "temporary_folder.h"
 

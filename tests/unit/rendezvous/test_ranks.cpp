@@ -76,7 +76,7 @@ TEST(Ranks, ObeyTheCasesOwnEnvironment) {
 TEST(Ranks, MeetOnLoopbackWhenEverythingIsLocal) {
   Fixture fixture;
   EXPECT_EQ(fixture.node(0).env.at("MASTER_ADDR"), "127.0.0.1");
-  fixture.plan.cluster.launcher = "ssh";
+  fixture.plan.cluster.use_launcher(plan::SshOptions{});
   EXPECT_EQ(fixture.node(0).env.at("MASTER_ADDR"), "a");
 }
 

@@ -3,7 +3,7 @@
 #include "core/text.h"
 #include "demo.h"
 #include "golden.h"
-#include "report/columns.h"
+#include "page/columns.h"
 #include "report/console.h"
 
 namespace assay::report {
@@ -11,9 +11,10 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+using page::columns_of;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -33,28 +34,6 @@ TEST(Console, ShowsTheScalingEfficiencyAndWhatItIsMeasuredAgainst) {
   run.cases.push_back(one);
   EXPECT_THAT(render_console(run, {}),
               HasSubstr("scaling    37 %  m:f:h:4:1:1: 4 ranks against the 1 of 'm:f:h:1:1:1'\n"));
-}
-
-TEST(Columns, CountsWideAndCombiningCharacters) {
-  EXPECT_EQ(columns_of("abc"), 3U);
-  EXPECT_EQ(columns_of("é–±"), 3U);
-  EXPECT_EQ(columns_of("模型"), 4U);
-  EXPECT_EQ(columns_of("e\u0301"), 1U);
-  EXPECT_EQ(columns_of(""), 0U);
-}
-
-TEST(Columns, CutsToColumns) {
-  EXPECT_EQ(cut_to("abcdef", 6), "abcdef");
-  EXPECT_EQ(cut_to("abcdef", 4), "abc…");
-  EXPECT_EQ(cut_to("模型模型", 4), "模…");
-  EXPECT_EQ(cut_middle("resnet50:libtorch:A100:2:8:3", 16), "resnet50:l…2:8:3");
-  EXPECT_EQ(columns_of(cut_middle("resnet50:libtorch:A100:2:8:3", 16)), 16U);
-}
-
-TEST(Columns, WrapsAtBlanksAndBreaksLongWords) {
-  EXPECT_THAT(wrap("one two three", 7), ElementsAre("one two", "three"));
-  EXPECT_THAT(wrap("abcdefghij", 4), ElementsAre("abcd", "efgh", "ij"));
-  EXPECT_THAT(wrap("", 4), ElementsAre(""));
 }
 
 TEST(Console, MatchesTheGoldenFiles) {

@@ -3,23 +3,33 @@
 
 #include <gmock/gmock.h>
 
+#include "automl/experiment_journal.h"
+#include "automl/experiment_settings.h"
 #include "automl/morphism.h"
-#include "automl/settings.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "demo.h"
-#include "page.h"
 #include "report/experiment.h"
-#include "report/experiment_parts.h"
+#include "report/experiment_family.h"
+#include "report/experiment_network.h"
+#include "report/experiment_prediction.h"
+#include "report/experiment_score.h"
+#include "report/experiment_trials.h"
+#include "report/experiment_workers.h"
+#include "report/html.h"
 #include "report/pack.h"
 #include "report/report.h"
+#include "report/report_assets.h"
+#include "sound_page.h"
 #include "temporary_folder.h"
 
 namespace assay::report {
 namespace {
 
 using automl::Operation;
+using testing::has;
 
 std::size_t count(const std::string& page, const std::string& pattern) {
   const std::regex regex(pattern);
@@ -135,12 +145,17 @@ class ExperimentReport : public ::testing::Test {
     view_.record = automl::record_of(events_.all());
     view_.workers = automl::timeline_of(events_.all());
   }
-  void put_journal(const std::string& text) const {
+  // As the judge reads it.
+  void put_journal(const std::string& text) {
     const auto dir = folder_.path() / "search" / "round1" / "automl";
     make_directories(dir / "weights");
     write_file_atomic(dir / "journal.jsonl", text);
     write_file_atomic(dir / "weights" / "2.pt", "best");
     write_file_atomic(dir / "weights" / "1.pt", "other");
+    const std::vector<Json> events = automl::ExperimentJournal::read(dir / "journal.jsonl");
+    if (!events.empty())
+      run_.cases[0].rounds[0].experiment =
+          judge::Experiment{automl::record_of(events), automl::timeline_of(events)};
   }
   Events events_;
   judge::RunResult run_ = small_result();
@@ -149,7 +164,16 @@ class ExperimentReport : public ::testing::Test {
 };
 
 TEST_F(ExperimentReport, IsASoundPage) {
-  expect_sound_page(render_experiments(run_, {view_}));
+  testing::expect_sound_page(render_experiments(run_, {view_}));
+}
+
+// Placeholders and values agree, or filling throws; what no page fills would go unchecked.
+TEST_F(ExperimentReport, FillsEveryTemplateTogetherWithTheReport) {
+  const std::string pages = render_html(demo_result()) + render_experiments(run_, {view_});
+  for (const page::Asset& asset : assets::kAll) {
+    if (!asset.name.ends_with(".html")) continue;
+    EXPECT_TRUE(has(pages, testing::longest_literal(asset.text))) << asset.name;
+  }
 }
 
 TEST_F(ExperimentReport, EscapesWhatTrialsAndHostsSay) {
@@ -163,14 +187,14 @@ TEST_F(ExperimentReport, TellsScoreAndBestTrial) {
   // 4 trials of 1000 · 3e6 + 100 · 1e6 operations in 60 s, and an error of 0.1.
   const double ops = 4 * 3.1e9 / 60;
   EXPECT_NEAR(view_.record.final.ops, ops, 1);
-  const std::string cards = experiment::cards(view_);
+  const std::string cards = experiment::cards(view_).str();
   EXPECT_TRUE(has(cards, "475.9")) << "-ln(0.1) · 206.7e6: " << cards;
   EXPECT_TRUE(has(cards, "MOPS"));
   EXPECT_TRUE(has(cards, "trial 2: accuracy 90.00 %"));
 }
 
 TEST_F(ExperimentReport, ListsEveryTrialWithItsReason) {
-  const std::string table = experiment::trial_table(view_);
+  const std::string table = experiment::trial_table(view_).str();
   EXPECT_EQ(count(table, "<tr"), 6U) << "a heading and five trials";
   EXPECT_EQ(count(table, "class=\"best\""), 1U);
   EXPECT_EQ(count(table, "class=\"bad\""), 1U);
@@ -179,7 +203,7 @@ TEST_F(ExperimentReport, ListsEveryTrialWithItsReason) {
 }
 
 TEST_F(ExperimentReport, DrawsEveryModelAndTheLineToTheBest) {
-  const std::string tree = experiment::family(view_);
+  const std::string tree = experiment::family(view_).str();
   EXPECT_EQ(count(tree, "<g class=\"model"), 5U);
   EXPECT_EQ(count(tree, "class=\"edge"), 4U);
   EXPECT_EQ(count(tree, "class=\"edge [a-z-]+ line\""), 2U) << "0 → 1 → 2";
@@ -198,13 +222,13 @@ TEST_F(ExperimentReport, FamilyOfManyModelsIsBoundedAndKeepsAncestors) {
     record.trials.push_back(trial);
   }
   record.best = 4999;
-  const std::string tree = experiment::family(view_);
+  const std::string tree = experiment::family(view_).str();
   EXPECT_EQ(count(tree, "class=\"model best\""), 1U);
   EXPECT_LT(tree.size(), 4'000'000U);
 }
 
 TEST_F(ExperimentReport, DrawsTheBestNetworkWithItsSkips) {
-  const std::string drawing = experiment::network(view_);
+  const std::string drawing = experiment::network(view_).str();
   EXPECT_TRUE(has(drawing, "lineage 0 → 1 → 2"));
   EXPECT_EQ(count(drawing, "class=\"skip l-add\""), 3U) << "a block's in each of three stages";
   EXPECT_EQ(count(drawing, "class=\"skip l-concat\""), 1U);
@@ -212,18 +236,18 @@ TEST_F(ExperimentReport, DrawsTheBestNetworkWithItsSkips) {
 
 TEST_F(ExperimentReport, NetworkThatCannotBeMadeIsSaidSo) {
   view_.record.trials[1].operations = "nonsense";
-  EXPECT_TRUE(has(experiment::network(view_), "It cannot be drawn"));
+  EXPECT_TRUE(has(experiment::network(view_).str(), "It cannot be drawn"));
 }
 
 TEST_F(ExperimentReport, ComparesPredictionsWithWhatWasMeasured) {
-  const std::string plot = experiment::prediction(view_);
+  const std::string plot = experiment::prediction(view_).str();
   EXPECT_EQ(count(plot, "<g class=\"miss\""), 1U) << "0.65 ± 0.04, measured 0.9";
   EXPECT_EQ(count(plot, "<g class=\"hit\""), 1U) << "0.8 ± 0.04, measured 0.85";
   EXPECT_TRUE(has(plot, "18.03 %")) << "√((0.25² + 0.05²) / 2)";
 }
 
 TEST_F(ExperimentReport, WorkersShowWhatTheyDid) {
-  const std::string lines = experiment::worker_lines(view_);
+  const std::string lines = experiment::worker_lines(view_).str();
   EXPECT_EQ(count(lines, "<rect class=\"t-train"), 4U);
   EXPECT_EQ(count(lines, "<rect class=\"t-failed"), 1U);
   EXPECT_EQ(count(lines, "<rect class=\"t-lost"), 1U);
@@ -238,7 +262,7 @@ TEST_F(ExperimentReport, WorkersAreBoundedAndTheLostOnesAreShown) {
     line.departures = rank == 4000 ? std::vector<double>{5.0} : std::vector<double>{};
     view_.workers.push_back(line);
   }
-  const std::string lines = experiment::worker_lines(view_);
+  const std::string lines = experiment::worker_lines(view_).str();
   EXPECT_TRUE(has(lines, "rank 4000 was lost"));
   EXPECT_TRUE(has(lines, "64 of 4096 workers"));
 }
@@ -247,32 +271,32 @@ TEST_F(ExperimentReport, NothingToShowIsNoError) {
   const automl::ExperimentRecord empty = automl::record_of({Json{{"event", "experiment"}}});
   const std::string page = render_experiments(run_, {{view_.result, view_.round, empty, {}}});
   EXPECT_TRUE(has(page, "No trial was measured"));
-  expect_sound_page(page);
+  testing::expect_sound_page(page);
 }
 
 TEST_F(ExperimentReport, FileSaysHowItEndedAndTheOtherOneGoes) {
   put_journal(events_.text());
-  const auto succeeded = folder_.path() / kSucceeded;
-  const auto failed = folder_.path() / kFailed;
-  write_reports(run_, folder_.path());
+  const auto succeeded = folder_.path() / layout::kSucceeded;
+  const auto failed = folder_.path() / layout::kFailed;
+  write_reports(run_, {}, folder_.path());
   EXPECT_TRUE(std::filesystem::exists(succeeded));
   EXPECT_FALSE(std::filesystem::exists(failed));
   const std::string first = read_file(succeeded);
-  write_reports(run_, folder_.path());
+  write_reports(run_, {}, folder_.path());
   EXPECT_EQ(read_file(succeeded), first);
   run_.cases[0].validity = judge::Validity::invalid;
   run_.cases[0].findings.push_back(
       {"automl-accuracy", judge::Severity::invalid, "too low", "", ""});
-  write_reports(run_, folder_.path());
+  write_reports(run_, {}, folder_.path());
   EXPECT_FALSE(std::filesystem::exists(succeeded));
   EXPECT_TRUE(has(read_file(failed), "too low"));
 }
 
 TEST_F(ExperimentReport, RunWithoutAnExperimentHasNone) {
-  write_file_atomic(folder_.path() / kFailed, "old");
-  write_reports(run_, folder_.path());
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / kSucceeded));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / kFailed));
+  write_file_atomic(folder_.path() / layout::kFailed, "old");
+  write_reports(run_, {}, folder_.path());
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / layout::kSucceeded));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / layout::kFailed));
 }
 
 TEST_F(ExperimentReport, DamagedJournalDoesNotStopTheReports) {
@@ -280,7 +304,7 @@ TEST_F(ExperimentReport, DamagedJournalDoesNotStopTheReports) {
                            "{\"event\":\"proposed\",\"trial\":0,\"operations\":3,"
                            "\"hyper\":[],\"parent\":9}\n"}) {
     put_journal(text);
-    EXPECT_NO_THROW(write_reports(run_, folder_.path())) << text;
+    EXPECT_NO_THROW(write_reports(run_, {}, folder_.path())) << text;
   }
 }
 

@@ -6,20 +6,22 @@
 
 #include "demo.h"
 #include "golden.h"
-#include "page.h"
 #include "report/html.h"
+#include "sound_page.h"
 
 namespace assay::report {
 namespace {
 
+using testing::has;
+
 void expect_sound(const judge::RunResult& run) {
-  expect_sound_page(render_html(run));
+  testing::expect_sound_page(render_html(run));
 }
 
 judge::RunResult hostile_result() {
   judge::RunResult run = demo_result();
   const std::string evil =
-      "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\xff\x1b[31m";
+      "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\xff\x1b[31m\u202e\u2066";
   run.suite = evil;
   run.run_id = evil;
   judge::CaseResult& one = run.cases[1];
@@ -73,6 +75,7 @@ TEST(Html, HostileTextStaysText) {
   EXPECT_FALSE(has(page, "<script>alert"));
   EXPECT_FALSE(has(page, "\x1b"));
   EXPECT_FALSE(has(page, "\xff"));
+  EXPECT_FALSE(has(page, "\u202e") || has(page, "\u2066")) << "turns the text that follows around";
 }
 
 TEST(Html, ShowsVerdictsFindingsAndAdvice) {

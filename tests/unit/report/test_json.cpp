@@ -6,6 +6,7 @@
 #include "demo.h"
 #include "golden.h"
 #include "report/json.h"
+#include "temporary_folder.h"
 
 namespace assay::report {
 namespace {
@@ -29,12 +30,10 @@ sys.exit(1 if errors else 0)
 
 // 0: conforms, 1: does not, 77: cannot be checked here.
 int check_schema(const std::string& json, std::string& problems) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("assay-schema-" + std::to_string(getpid()) + ".json");
-  write_file_atomic(path, json);
+  const testing::TemporaryFolder folder;
+  const auto path = folder.write("result.json", json);
   const auto result =
       run_command({"python3", "-c", kCheck, ASSAY_SOURCE_DIR "/docs/result.schema.json", path});
-  std::filesystem::remove(path);
   problems = result.out + result.err;
   return result.not_found ? 77 : result.status.code.value_or(1);
 }
@@ -47,24 +46,26 @@ TEST(Json, SameResultGivesTheSameBytes) {
   EXPECT_EQ(render_json(demo_result()), render_json(demo_result()));
 }
 
-TEST(Json, RoundTripIsExact) {
+TEST(Json, KeepsNumbersAndTextExactly) {
   judge::RunResult run = demo_result();
   run.cases[0].rounds[0].metrics[0].value = 0.1 + 0.2;
   run.cases[0].rounds[0].ranks[0].steps = INT64_MAX;
   run.cases[0].rounds[0].ranks[0].dropped_bytes = UINT64_MAX;
   run.cases[0].name = "名前 \"quoted\" \\ </script>\n";
   const std::string text = render_json(run);
-  const judge::RunResult back = result_from_json(parse_json(text, "result.json"), "result.json");
-  EXPECT_EQ(render_json(back), text);
-  EXPECT_EQ(back.cases[0].rounds[0].metrics[0].value, 0.1 + 0.2);
-  EXPECT_EQ(back.cases[0].rounds[0].ranks[0].steps, INT64_MAX);
-  EXPECT_EQ(back.cases[0].rounds[0].ranks[0].dropped_bytes, UINT64_MAX);
-  EXPECT_EQ(back.cases[0].name, run.cases[0].name);
-  EXPECT_EQ(back.cases[0].rounds[0].metrics[0].info.description,
-            run.cases[0].rounds[0].metrics[0].info.description);
-  EXPECT_EQ(back.cases[2].rounds[0].ranks[3].exit->signal, 11);
-  EXPECT_EQ(back.cases[2].rounds[1].status, RoundStatus::not_run);
-  EXPECT_TRUE(back.cases[0].rounds[0].series.empty());
+  const Json json = parse_json(text, "result.json");
+  EXPECT_EQ(dump_pretty(json), text);
+  const Json& first = json["cases"][0];
+  const Json& round = first["rounds"][0];
+  const MetricInfo& metric = run.cases[0].rounds[0].metrics[0].info;
+  EXPECT_EQ(round["metrics"][metric.name]["value"], 0.1 + 0.2);
+  EXPECT_EQ(round["metrics"][metric.name]["description"], metric.description);
+  EXPECT_EQ(round["ranks"][0]["steps"], INT64_MAX);
+  EXPECT_EQ(round["ranks"][0]["dropped_bytes"], UINT64_MAX);
+  EXPECT_EQ(first["name"], run.cases[0].name);
+  EXPECT_EQ(json["cases"][2]["rounds"][0]["ranks"][3]["exit"]["signal"], 11);
+  EXPECT_EQ(json["cases"][2]["rounds"][1]["status"], "not_run");
+  EXPECT_FALSE(round.contains("series"));
 }
 
 TEST(Json, RankThatNeverEndedHasNoExit) {
@@ -72,7 +73,6 @@ TEST(Json, RankThatNeverEndedHasNoExit) {
   run.cases[0].rounds[0].ranks[0].exit.reset();
   const Json json = result_to_json(run);
   EXPECT_TRUE(json["cases"][0]["rounds"][0]["ranks"][0]["exit"].is_null());
-  EXPECT_FALSE(result_from_json(json, "r").cases[0].rounds[0].ranks[0].exit);
 }
 
 TEST(Json, NumbersThatAreNotFiniteAreLeftOut) {
@@ -117,24 +117,23 @@ TEST(Json, SchemaRejectsWhatIsNotAResult) {
   }
 }
 
-TEST(Json, MissingFieldIsNamed) {
+TEST(Json, SchemaRejectsAMissingField) {
   Json json = result_to_json(small_result());
   json["cases"][0]["rounds"][0].erase("status");
-  try {
-    (void)result_from_json(json, "runs/x/result.json");
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config);
-    EXPECT_EQ(error.where(), "runs/x/result.json: cases[0]: rounds[0]");
-    EXPECT_THAT(error.message(), HasSubstr("'status' is missing"));
-  }
+  std::string problems;
+  const int status = check_schema(dump_pretty(json), problems);
+  if (status == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(problems, HasSubstr("cases/0/rounds/0 'status'"));
 }
 
-TEST(Json, WrongTypesAndVersionsAreErrors) {
+TEST(Json, SchemaRejectsWrongTypesAndVersions) {
   const auto fails = [](const char* pointer, const Json& value) {
     Json json = result_to_json(small_result());
     json[Json::json_pointer(pointer)] = value;
-    EXPECT_THROW((void)result_from_json(json, "r"), Error) << pointer << " " << value;
+    std::string problems;
+    const int status = check_schema(dump_pretty(json), problems);
+    EXPECT_TRUE(status == 1 || status == 77) << pointer << " " << value;
   };
   fails("/schema_version", 2);
   fails("/schema_version", "1");
@@ -145,7 +144,6 @@ TEST(Json, WrongTypesAndVersionsAreErrors) {
   fails("/cases/0/rounds/0/metrics/p_whole/value", nullptr);
   fails("/cases/0/rounds/0/ranks/0/dropped_bytes", -1);
   fails("/cases/0/rounds/0/ranks/0/exit", 3);
-  EXPECT_THROW((void)result_from_json(Json::array(), "r"), Error);
 }
 
 }  // namespace

@@ -1,24 +1,16 @@
 #include <gmock/gmock.h>
 
-#include "core/files.h"
 #include "core/subprocess.h"
 #include "demo.h"
 #include "golden.h"
 #include "report/junit.h"
-#include "report/markup.h"
+#include "temporary_folder.h"
 
 namespace assay::report {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-TEST(Markup, EscapesAndCleans) {
-  EXPECT_EQ(escape_markup("<a href=\"x\">'&'"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;");
-  EXPECT_EQ(escape_markup(std::string_view("a\0b\x01\x1b[31mc", 10)), "abc");
-  EXPECT_EQ(escape_markup("\xEF\xBF\xBE\xEF\xBF\xBF"), "\xEF\xBF\xBD\xEF\xBF\xBD");
-  EXPECT_EQ(escape_markup("\xff"), "\xEF\xBF\xBD");
-}
 
 TEST(Junit, MatchesTheGoldenFile) {
   expect_golden(render_junit(demo_result()), "demo.junit.xml");
@@ -51,12 +43,10 @@ TEST(Junit, HostileTextIsWellFormedXml) {
   run.suite = "]]> \x01\x02 <!-- & \"quotes\"";
   run.cases[1].name = std::string("nul\0 \xff\xfe \xEF\xBF\xBE </testcase>", 24);
   run.cases[1].rounds[1].findings[0].reason = "\x1b[31m<b>&amp;\v\f";
-  const auto path =
-      std::filesystem::temp_directory_path() / ("assay-junit-" + std::to_string(getpid()) + ".xml");
-  write_file_atomic(path, render_junit(run));
+  const assay::testing::TemporaryFolder folder;
+  const auto path = folder.write("junit.xml", render_junit(run));
   const auto result = run_command(
       {"python3", "-c", "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])", path});
-  std::filesystem::remove(path);
   if (result.not_found) GTEST_SKIP() << "python3 is not installed";
   EXPECT_TRUE(result.status.ok()) << result.err;
 }

@@ -107,7 +107,7 @@ TEST(Chart, ManySeriesBecomeABandWithTheMedian) {
   }
   Chart chart{"Power", "W", {}, {}, 10, 100};
   for (const judge::Series& one : series) chart.series.push_back(&one);
-  const std::string svg = render_chart(chart);
+  const std::string svg = render_chart(chart).str();
   EXPECT_THAT(svg, HasSubstr("median of 9"));
   // The axis ends at 1000 W and the median is 104 W: 896 units from the top.
   EXPECT_THAT(svg, HasSubstr("data-label=\"median\" d=\"M10,896 990,896\""));
@@ -117,32 +117,32 @@ TEST(Chart, ManySeriesBecomeABandWithTheMedian) {
 TEST(Chart, GapInTheSamplesBreaksTheLine) {
   judge::Series one = line("a", {});
   for (int i = 0; i < 20; ++i) one.points.push_back({i < 10 ? i * 1.0 : i + 60.0, 100});
-  const std::string svg = render_chart({"Power", "W", {&one}, {}, 80, 100});
+  const std::string svg = render_chart({"Power", "W", {&one}, {}, 80, 100}).str();
   const std::string path = svg.substr(svg.find("data-label=\"a\""));
   EXPECT_EQ(std::ranges::count(path.substr(0, path.find("/>")), 'M'), 2);
 }
 
 TEST(Chart, SinglePointIsADot) {
   const judge::Series one = line("a", {{5, 100}});
-  EXPECT_THAT(render_chart({"Power", "W", {&one}, {}, 10, 100}), HasSubstr("h0\""));
+  EXPECT_THAT(render_chart({"Power", "W", {&one}, {}, 10, 100}).str(), HasSubstr("h0\""));
 }
 
 TEST(Chart, NothingFiniteIsNoChart) {
   const judge::Series one = line("a", {{0, std::nan("")}});
-  EXPECT_EQ(render_chart({"Power", "W", {&one}, {}, 10, 100}), "");
+  EXPECT_EQ(render_chart({"Power", "W", {&one}, {}, 10, 100}).str(), "");
 }
 
 TEST(Chart, PhasesAreShadedAndNamed) {
   const judge::Series one = line("a", {{0, 1}, {100, 2}});
   const std::vector<judge::Phase> phases{{"init", 0, 25}, {"train", 25, 100}};
-  const std::string svg = render_chart({"Power", "W", {&one}, phases, 100, 100});
+  const std::string svg = render_chart({"Power", "W", {&one}, phases, 100, 100}).str();
   EXPECT_THAT(svg, HasSubstr("<rect class=\"ph ph-train\" x=\"25%\" width=\"75%\""));
   EXPECT_THAT(svg, HasSubstr(">init</text>"));
 }
 
 TEST(Chart, NoNonsenseNumbersForExtremeSeries) {
   const judge::Series one = line("a", {{0, -1e300}, {1e-9, 1e300}, {1e12, 0}});
-  const std::string svg = render_chart({"Power", "W", {&one}, {}, 10, 100});
+  const std::string svg = render_chart({"Power", "W", {&one}, {}, 10, 100}).str();
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
 }

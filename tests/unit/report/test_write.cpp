@@ -1,10 +1,14 @@
+#include <set>
+
 #include <gmock/gmock.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 #include "demo.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "temporary_folder.h"
 
 namespace assay::report {
 namespace {
@@ -13,17 +17,13 @@ using ::testing::HasSubstr;
 
 class WriteReports : public testing::Test {
  protected:
-  WriteReports()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("assay-reports-" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(folder_);
-  }
-  ~WriteReports() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
+  assay::testing::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path() / "reports";  // not made yet
+  plan::Plan plan_;
 };
 
 TEST_F(WriteReports, WritesEveryFile) {
-  write_reports(demo_result(), folder_);
+  write_reports(demo_result(), plan_, folder_);
   for (const char* name :
        {"result.json", "report.html", "report.txt", "results.csv", "ranks.csv", "junit.xml",
         "mllog/resnet50:libtorch:H200:2:4:3_round1.txt", "mllog/my-llm_round1.txt"})
@@ -33,39 +33,74 @@ TEST_F(WriteReports, WritesEveryFile) {
 }
 
 TEST_F(WriteReports, SecondTimeGivesTheSameBytes) {
-  write_reports(demo_result(), folder_);
+  write_reports(demo_result(), plan_, folder_);
   const std::string first = read_file(folder_ / "report.html");
-  write_reports(demo_result(), folder_);
+  write_reports(demo_result(), plan_, folder_);
   EXPECT_EQ(read_file(folder_ / "report.html"), first);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_))
     EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("tmp")));
 }
 
 TEST_F(WriteReports, RemovesTheLogsOfRoundsThatAreNoMore) {
-  write_reports(demo_result(), folder_);
+  write_reports(demo_result(), plan_, folder_);
   write_file_atomic(folder_ / "mllog/notes.md", "mine");
-  write_reports(small_result(), folder_);
+  write_reports(small_result(), plan_, folder_);
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mllog/null_round1.txt"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "mllog/my-llm_round1.txt"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mllog/notes.md"));
 }
 
 TEST_F(WriteReports, LogsKnowTheConfigurationOfThePlan) {
-  make_directories(folder_);
-  write_file_atomic(folder_ / "plan.json",
-                    R"({"cases": [{"name": "null", "config": {"seed": 42}, "target": null}]})");
-  write_reports(small_result(), folder_);
-  EXPECT_THAT(read_file(folder_ / "mllog/null_round1.txt"),
-              HasSubstr(R"("key": "seed", "value": 42)"));
+  plan_.submission = {{"org", "somebody"}};
+  plan_.cases.emplace_back().name = "null";
+  plan_.cases[0].config = {{"seed", 42}};
+  write_reports(small_result(), plan_, folder_);
+  const std::string log = read_file(folder_ / "mllog/null_round1.txt");
+  EXPECT_THAT(log, HasSubstr(R"("key": "seed", "value": 42)"));
+  EXPECT_THAT(log, HasSubstr("somebody"));
 }
 
-TEST_F(WriteReports, DamagedPlanDoesNotStopThem) {
-  make_directories(folder_);
-  for (const char* plan : {"", "{", "[]", R"({"cases": 3})", R"({"cases": [3, {"name": 7}]})",
-                           R"({"cases": [{"name": "null", "config": 3, "target": "x"}]})"}) {
-    write_file_atomic(folder_ / "plan.json", plan);
-    EXPECT_NO_THROW(write_reports(small_result(), folder_)) << plan;
-  }
+TEST_F(WriteReports, RecordsOfAisBenchLieInTheRoundsFolders) {
+  judge::RunResult run = small_result();
+  judge::RoundResult& round = run.cases[0].rounds[0];
+  const auto folder = folder_ / run.cases[0].name / "round1";
+  make_directories(folder);
+  round.ais = judge::AisRound{"{}", "two lines\n", {{"complete", true}}};
+  write_reports(run, plan_, folder_);
+  EXPECT_EQ(read_file(folder / "train_result_info.json"), "{}\n");
+  EXPECT_EQ(read_file(folder / "report.txt"), "two lines\n");
+  EXPECT_THAT(read_file(folder / "ais_result.json"), HasSubstr("complete"));
+  round.ais = judge::AisRound{};
+  write_reports(run, plan_, folder_);
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "of a round that is not complete there is none";
+}
+
+TEST_F(WriteReports, ARoundWithoutARecordKeepsWhatAnEarlierVersionWrote) {
+  const auto record = folder_ / small_result().cases[0].name / "round1/train_result_info.json";
+  make_directories(record.parent_path());
+  write_file_atomic(record, "{}");
+  write_reports(small_result(), plan_, folder_);
+  EXPECT_TRUE(std::filesystem::exists(record));
+}
+
+TEST(Formats, AreTheDerivedFilesOfTheRunDirectory) {
+  std::set<std::string_view> derived;
+  for (const layout::RunFile& file : layout::run_files())
+    if (file.role == layout::FileRole::derived) derived.insert(file.name);
+  std::set<std::string_view> made{layout::kLogs, layout::kLogsArchive};  // by report --logs
+  for (const Format& format : formats()) made.insert(format.files.begin(), format.files.end());
+  EXPECT_EQ(made, derived);
+}
+
+TEST(Formats, ResultJsonIsWrittenLast) {
+  EXPECT_EQ(formats().back().files.front(), layout::kResult);
+}
+
+TEST(Formats, AreInTheDocumentation) {
+  const std::string text = read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/reports.md");
+  for (const Format& format : formats())
+    for (const std::string_view file : format.files)
+      EXPECT_THAT(text, HasSubstr("`" + std::string(file))) << file;
 }
 
 TEST_F(WriteReports, CasesWithLikeNamesKeepTheirLogsApart) {
@@ -73,7 +108,7 @@ TEST_F(WriteReports, CasesWithLikeNamesKeepTheirLogsApart) {
   run.cases.push_back(run.cases[0]);
   run.cases[0].name = "a/b";
   run.cases[1].name = "a_b";
-  write_reports(run, folder_);
+  write_reports(run, plan_, folder_);
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mllog/a_b_round1.txt"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mllog/_a_b_round1.txt"));
 }
@@ -81,7 +116,7 @@ TEST_F(WriteReports, CasesWithLikeNamesKeepTheirLogsApart) {
 TEST_F(WriteReports, FolderThatCannotBeWrittenIsAnError) {
   make_directories(folder_);
   write_file_atomic(folder_ / "file", "x");
-  EXPECT_THROW(write_reports(small_result(), folder_ / "file" / "run"), Error);
+  EXPECT_THROW(write_reports(small_result(), plan_, folder_ / "file" / "run"), Error);
 }
 
 }  // namespace

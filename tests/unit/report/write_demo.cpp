@@ -12,8 +12,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::filesystem::path folder = argv[1];
-  assay::report::write_reports(assay::report::demo_result(), folder / "demo");
-  assay::report::write_reports(assay::report::small_result(), folder / "small");
-  assay::report::write_reports(assay::report::wide_result(512), folder / "wide");
+  assay::report::write_reports(assay::report::demo_result(), {}, folder / "demo");
+  assay::report::write_reports(assay::report::small_result(), {}, folder / "small");
+  assay::report::write_reports(assay::report::wide_result(512), {}, folder / "wide");
   return 0;
 }

@@ -95,6 +95,12 @@ TEST(Manifest, KnowsWhatTheTesterComputesItself) {
   EXPECT_TRUE(is_derived("mllog/a_round1.txt"));
   EXPECT_FALSE(is_derived("a/round1/results/result.json"));
   EXPECT_FALSE(is_derived("plan.json"));
+  EXPECT_TRUE(is_derived("a/round1/train_result_info.json"));
+}
+
+TEST(Manifest, TheEvidenceOfACaseNamedLogsIsNotDerived) {
+  EXPECT_FALSE(is_derived("logs/round1/vm_noderank0/rank0.out.log"));
+  EXPECT_TRUE(is_derived("logs/search_round1/trials/0.json"));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -18,44 +17,18 @@
 #include "telemetry/device_parser.h"
 #include "telemetry/recorder.h"
 #include "telemetry/table.h"
+#include "temporary_folder.h"
 
 namespace assay::telemetry {
 
+using assay::testing::TemporaryFolder;
+
 inline double value(const DeviceReading& reading, Column column) {
-  return reading.values[static_cast<std::size_t>(column)];
+  return reading.values[column];
 }
 
-/// A folder of its own that is removed at the end.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "telemetry-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TempFolder() {
-    std::error_code ec;
-    std::filesystem::remove_all(path_, ec);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-  /// Written in place, as the kernel does: a reader that holds the file open sees the new content.
-  void write(const std::filesystem::path& name, std::string_view content) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << content;
-  }
-  void write_program(const std::filesystem::path& name, std::string_view content) const {
-    write(name, content);
-    std::filesystem::permissions(path_ / name, std::filesystem::perms::owner_all);
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// A machine whose counters the test moves on.
-class FakeRoot : public TempFolder {
+class FakeRoot : public TemporaryFolder {
  public:
   FakeRoot() {
     stat({{100, 900}, {50, 450}, {50, 450}});

@@ -175,7 +175,8 @@ TEST(DeviceParser, BackReferencesAreRefusedWithAdvice) {
     regex("(a)\\1(b)", {"util", "temp_c"});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_THAT(e.advice(), HasSubstr("without back references"));
+    EXPECT_THAT(e.message(), HasSubstr("back-references (\\1) are not supported"));
+    EXPECT_THAT(e.advice(), HasSubstr("RE2"));
   }
 }
 

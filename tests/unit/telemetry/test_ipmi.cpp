@@ -32,7 +32,7 @@ struct Observer {
   std::vector<double> watts;
   std::vector<Gap> gaps;
 
-  Ipmi make(const TempFolder& root) {
+  Ipmi make(const TemporaryFolder& root) {
     RecorderConfig config;
     config.root = root.path();
     return Ipmi(loop, config,
@@ -42,7 +42,7 @@ struct Observer {
 };
 
 TEST(Ipmi, FallsBackToTheSensorListWhenThereIsNoDcmi) {
-  const TempFolder root;
+  const TemporaryFolder root;
   root.write("dev/ipmi0", "");
   root.write_program("usr/bin/ipmitool",
                      "#!/bin/sh\n[ $1 = sdr ] && echo 'Total Power | 240 Watts | ok' || exit 1\n");
@@ -58,7 +58,7 @@ TEST(Ipmi, FallsBackToTheSensorListWhenThereIsNoDcmi) {
 }
 
 TEST(Ipmi, AToolThatKeepsFailingIsGivenUpOnce) {
-  const TempFolder root;
+  const TemporaryFolder root;
   root.write("dev/ipmi0", "");
   root.write_program("usr/bin/ipmitool", "#!/bin/sh\necho 'no BMC' >&2\nexit 1\n");
   Observer run;
@@ -74,7 +74,7 @@ TEST(Ipmi, AToolThatKeepsFailingIsGivenUpOnce) {
 }
 
 TEST(Ipmi, NothingIsRunWithoutTheDevice) {
-  const TempFolder root;
+  const TemporaryFolder root;
   root.write_program("usr/bin/ipmitool", "#!/bin/sh\necho\n");
   Observer run;
   Ipmi ipmi = run.make(root);

@@ -19,15 +19,13 @@ using testing::ElementsAre;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-std::array<double, kColumns> device(double temp, double power, double used, double total,
-                                    double util) {
-  std::array<double, kColumns> values;
-  values.fill(kNan);
-  values[static_cast<std::size_t>(Column::temp_c)] = temp;
-  values[static_cast<std::size_t>(Column::power_w)] = power;
-  values[static_cast<std::size_t>(Column::mem_used_bytes)] = used * 1024 * 1024;
-  values[static_cast<std::size_t>(Column::mem_total_bytes)] = total * 1024 * 1024;
-  values[static_cast<std::size_t>(Column::util)] = util;
+Values device(double temp, double power, double used, double total, double util) {
+  Values values;
+  values[Column::temp_c] = temp;
+  values[Column::power_w] = power;
+  values[Column::mem_used_bytes] = used * 1024 * 1024;
+  values[Column::mem_total_bytes] = total * 1024 * 1024;
+  values[Column::util] = util;
   return values;
 }
 
@@ -46,7 +44,7 @@ class MonitorLogsTest : public testing::Test {
     ::unsetenv("TZ");
     ::tzset();
   }
-  TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(MonitorLogsTest, LinesAreStampedInLocalTimeAtMostOncePerSecond) {
@@ -87,21 +85,21 @@ TEST_F(MonitorLogsTest, DevicesComeInBlocks) {
 }
 
 TEST(LogFile, StartsWithItsHeaderOnce) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   ASSERT_EQ(LogFile(folder.path() / "x", "head\n").append("a\n"), 0);
   ASSERT_EQ(LogFile(folder.path() / "x", "head\n").append("b\n"), 0);
   EXPECT_THAT(lines_of(folder.path() / "x"), ElementsAre("head", "a", "b"));
 }
 
 TEST(LogFile, ALineTornByAnEarlierProcessDoesNotSpoilTheNext) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("x", "head\n1,2,3");
   ASSERT_EQ(LogFile(folder.path() / "x", "head\n").append("b\n"), 0);
   EXPECT_THAT(lines_of(folder.path() / "x"), ElementsAre("head", "1,2,3", "b"));
 }
 
 TEST(LogFile, AFailedAppendLeavesWholeLinesAndLaterOnesWork) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   LogFile file(folder.path() / "x", "head\n");
   ASSERT_EQ(file.append("aaaa\n"), 0);
   // A size limit stands in for the full disk: the first bytes fit, the others do not.

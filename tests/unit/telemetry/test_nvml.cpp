@@ -44,7 +44,7 @@ class NvmlTest : public testing::Test {
     return output.readings;
   }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(NvmlTest, ConvertsNvmlsUnits) {
@@ -189,7 +189,7 @@ class RecorderNvml : public testing::Test {
   }
 
   FakeRoot root_;
-  TempFolder folder_;
+  TemporaryFolder folder_;
   asio::io_context loop_;
   RecorderConfig config_;
   std::vector<Gap> gaps_;

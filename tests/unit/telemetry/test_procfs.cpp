@@ -13,12 +13,12 @@ namespace {
 TEST(Procfs, FirstSampleHasNoRates) {
   const FakeRoot root;
   ProcSampler sampler(root.path());
-  const NodeSample first = sampler.sample(0);
-  EXPECT_TRUE(std::isnan(first.util));
-  EXPECT_TRUE(std::isnan(first.net_rx_bps));
+  const Values first = sampler.sample(0);
+  EXPECT_TRUE(std::isnan(first[Column::util]));
+  EXPECT_TRUE(std::isnan(first[Column::net_rx_bps]));
   EXPECT_TRUE(sampler.cores().empty());
-  EXPECT_DOUBLE_EQ(first.mem_total_bytes, 1000 * 1024);
-  EXPECT_DOUBLE_EQ(first.mem_used_bytes, (1000 - 600) * 1024);
+  EXPECT_DOUBLE_EQ(first[Column::mem_total_bytes], 1000 * 1024);
+  EXPECT_DOUBLE_EQ(first[Column::mem_used_bytes], (1000 - 600) * 1024);
 }
 
 TEST(Procfs, UtilisationIsTheBusyShareOfTheInterval) {
@@ -27,7 +27,7 @@ TEST(Procfs, UtilisationIsTheBusyShareOfTheInterval) {
   ProcSampler sampler(root.path());
   static_cast<void>(sampler.sample(0));
   root.stat({{160, 1040}, {100, 500}, {60, 540}});  // 60 of 200; 50 of 100; 10 of 100
-  EXPECT_DOUBLE_EQ(sampler.sample(kSecond).util, 0.3);
+  EXPECT_DOUBLE_EQ(sampler.sample(kSecond)[Column::util], 0.3);
   ASSERT_EQ(sampler.cores().size(), 2U);
   EXPECT_DOUBLE_EQ(sampler.cores()[0].util, 0.5);
   EXPECT_DOUBLE_EQ(sampler.cores()[1].util, 0.1);
@@ -41,7 +41,7 @@ TEST(Procfs, IowaitIsIdleAndStealIsBusyAndGuestIsNotCountedTwice) {
   static_cast<void>(sampler.sample(0));
   root.write("proc/stat", "cpu  110 11 22 1040 90 2 4 7 50 0\n");
   // busy 10+1+2+1+2+4 = 20, idle 40+40 = 80
-  EXPECT_DOUBLE_EQ(sampler.sample(kSecond).util, 0.2);
+  EXPECT_DOUBLE_EQ(sampler.sample(kSecond)[Column::util], 0.2);
 }
 
 TEST(Procfs, CountersThatGoBackwardsDoNotGiveNonsense) {
@@ -52,12 +52,12 @@ TEST(Procfs, CountersThatGoBackwardsDoNotGiveNonsense) {
   static_cast<void>(sampler.sample(0));
   root.write("proc/stat", "cpu  130 0 0 1070 400 0 0 0 0 0\n");  // iowait fell by 100
   root.net("eth0", 100, 6000);
-  NodeSample sample = sampler.sample(kSecond);
-  EXPECT_DOUBLE_EQ(sample.util, 0.3);
-  EXPECT_DOUBLE_EQ(sample.net_rx_bps, 0);
-  EXPECT_DOUBLE_EQ(sample.net_tx_bps, 1000);
+  Values sample = sampler.sample(kSecond);
+  EXPECT_DOUBLE_EQ(sample[Column::util], 0.3);
+  EXPECT_DOUBLE_EQ(sample[Column::net_rx_bps], 0);
+  EXPECT_DOUBLE_EQ(sample[Column::net_tx_bps], 1000);
   root.net("eth0", 400, 6000);
-  EXPECT_DOUBLE_EQ(sampler.sample(2 * kSecond).net_rx_bps, 300);
+  EXPECT_DOUBLE_EQ(sampler.sample(2 * kSecond)[Column::net_rx_bps], 300);
 }
 
 TEST(Procfs, AnUnpluggedCpuDisappearsAndComesBackWithANewStart) {
@@ -84,9 +84,9 @@ TEST(Procfs, RatesAreBytesPerSecondOfMonotonicTime) {
   ProcSampler sampler(root.path());
   static_cast<void>(sampler.sample(5 * kSecond));
   root.net("eth0", 1600, 2100);
-  const NodeSample sample = sampler.sample(7 * kSecond);
-  EXPECT_DOUBLE_EQ(sample.net_rx_bps, 300);
-  EXPECT_DOUBLE_EQ(sample.net_tx_bps, 50);
+  const Values sample = sampler.sample(7 * kSecond);
+  EXPECT_DOUBLE_EQ(sample[Column::net_rx_bps], 300);
+  EXPECT_DOUBLE_EQ(sample[Column::net_tx_bps], 50);
 }
 
 std::string disk(const std::string& name, int read_sectors, int written_sectors) {
@@ -110,10 +110,10 @@ TEST(Procfs, DisksAreCountedOnceWithoutPartitionsAndStacks) {
   ProcSampler sampler(root.path());
   static_cast<void>(sampler.sample(0));
   root.write("proc/diskstats", all(3));
-  const NodeSample sample = sampler.sample(2 * kSecond);
+  const Values sample = sampler.sample(2 * kSecond);
   // Three disks (sda, nvme0n1, cciss/c0d0), 20 sectors of 512 bytes each in two seconds.
-  EXPECT_DOUBLE_EQ(sample.disk_read_bps, 3 * 20 * 512 / 2.0);
-  EXPECT_DOUBLE_EQ(sample.disk_write_bps, 3 * 40 * 512 / 2.0);
+  EXPECT_DOUBLE_EQ(sample[Column::disk_read_bps], 3 * 20 * 512 / 2.0);
+  EXPECT_DOUBLE_EQ(sample[Column::disk_write_bps], 3 * 40 * 512 / 2.0);
 }
 
 TEST(Procfs, WithoutSysfsPartitionsAreKnownByTheirNames) {
@@ -127,7 +127,7 @@ TEST(Procfs, WithoutSysfsPartitionsAreKnownByTheirNames) {
   ProcSampler sampler(root.path());
   static_cast<void>(sampler.sample(0));
   root.write("proc/diskstats", all(1));
-  EXPECT_DOUBLE_EQ(sampler.sample(kSecond).disk_read_bps, 4 * 512);
+  EXPECT_DOUBLE_EQ(sampler.sample(kSecond)[Column::disk_read_bps], 4 * 512);
 }
 
 TEST(Procfs, LoopbackBondsBridgesAndContainerPortsAreNotCounted) {
@@ -148,7 +148,7 @@ TEST(Procfs, LoopbackBondsBridgesAndContainerPortsAreNotCounted) {
   ProcSampler sampler(root.path());
   static_cast<void>(sampler.sample(0));
   root.write("proc/net/dev", all(100));
-  EXPECT_DOUBLE_EQ(sampler.sample(kSecond).net_rx_bps, 300);  // eth0, eth1, wg0
+  EXPECT_DOUBLE_EQ(sampler.sample(kSecond)[Column::net_rx_bps], 300);  // eth0, eth1, wg0
 }
 
 TEST(Procfs, ClockIsTheMeanOverCores) {
@@ -157,19 +157,21 @@ TEST(Procfs, ClockIsTheMeanOverCores) {
   root.write("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3000000\n");
   root.write("sys/devices/system/cpu/cpufreq/boost", "1\n");
   ProcSampler sampler(root.path());
-  EXPECT_DOUBLE_EQ(sampler.sample(0).clock_mhz, 2500);
+  EXPECT_DOUBLE_EQ(sampler.sample(0)[Column::clock_mhz], 2500);
   root.write("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1000000\n");
-  EXPECT_DOUBLE_EQ(sampler.sample(kSecond).clock_mhz, 2500);  // read every five seconds only
-  EXPECT_DOUBLE_EQ(sampler.sample(6 * kSecond).clock_mhz, 1500);
+  EXPECT_DOUBLE_EQ(sampler.sample(kSecond)[Column::clock_mhz],
+                   2500);  // read every five seconds only
+  EXPECT_DOUBLE_EQ(sampler.sample(6 * kSecond)[Column::clock_mhz], 1500);
 }
 
 TEST(Procfs, AMachineWithoutProcIsUnknownNotZero) {
-  const TempFolder empty;
+  const TemporaryFolder empty;
   ProcSampler sampler(empty.path());
   static_cast<void>(sampler.sample(0));
-  const NodeSample sample = sampler.sample(kSecond);
-  for (const double value : {sample.util, sample.mem_used_bytes, sample.mem_total_bytes,
-                             sample.disk_read_bps, sample.net_rx_bps, sample.clock_mhz})
+  const Values sample = sampler.sample(kSecond);
+  for (const double value :
+       {sample[Column::util], sample[Column::mem_used_bytes], sample[Column::mem_total_bytes],
+        sample[Column::disk_read_bps], sample[Column::net_rx_bps], sample[Column::clock_mhz]})
     EXPECT_TRUE(std::isnan(value));
 }
 
@@ -181,10 +183,10 @@ TEST(Procfs, GarbageInProcIsUnknown) {
   root.write("proc/net/dev", "x");
   ProcSampler sampler(root.path());
   static_cast<void>(sampler.sample(0));
-  const NodeSample sample = sampler.sample(kSecond);
-  EXPECT_TRUE(std::isnan(sample.util));
-  EXPECT_TRUE(std::isnan(sample.mem_used_bytes));
-  EXPECT_TRUE(std::isnan(sample.disk_read_bps));
+  const Values sample = sampler.sample(kSecond);
+  EXPECT_TRUE(std::isnan(sample[Column::util]));
+  EXPECT_TRUE(std::isnan(sample[Column::mem_used_bytes]));
+  EXPECT_TRUE(std::isnan(sample[Column::disk_read_bps]));
 }
 
 TEST(Procfs, ReadsFilesLargerThanTheBuffer) {

@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include "support.h"
+#include "telemetry/power.h"
 #include "telemetry/rapl.h"
 #include "telemetry/values.h"
 
 namespace assay::telemetry {
 namespace {
 
-void domain(const TempFolder& root, const std::string& zone, const std::string& name,
+void domain(const TemporaryFolder& root, const std::string& zone, const std::string& name,
             const std::string& energy_uj) {
   const std::string folder = "sys/class/powercap/" + zone + "/";
   root.write(folder + "name", name + "\n");
@@ -19,7 +20,7 @@ void domain(const TempFolder& root, const std::string& zone, const std::string& 
 }
 
 TEST(Rapl, PowerIsEnergyOverTime) {
-  const TempFolder root;
+  const TemporaryFolder root;
   domain(root, "intel-rapl:0", "package-0", "1000000");
   Rapl rapl(root.path());
   EXPECT_FALSE(rapl.problem());
@@ -35,7 +36,7 @@ TEST(Rapl, PowerIsEnergyOverTime) {
 }
 
 TEST(Rapl, TheCounterWrapsAndTheEnergyGoesOn) {
-  const TempFolder root;
+  const TemporaryFolder root;
   domain(root, "intel-rapl:0", "package-0", "262143000000");
   Rapl rapl(root.path());
   static_cast<void>(rapl.sample(0));
@@ -47,7 +48,7 @@ TEST(Rapl, TheCounterWrapsAndTheEnergyGoesOn) {
 }
 
 TEST(Rapl, ACounterWithoutARangeThatFallsIsUnknownForOneSample) {
-  const TempFolder root;
+  const TemporaryFolder root;
   root.write("sys/class/powercap/intel-rapl:0/name", "package-0\n");
   root.write("sys/class/powercap/intel-rapl:0/energy_uj", "5000000\n");
   Rapl rapl(root.path());
@@ -61,7 +62,7 @@ TEST(Rapl, ACounterWithoutARangeThatFallsIsUnknownForOneSample) {
 }
 
 TEST(Rapl, OnlyPackagesAddUp) {
-  const TempFolder root;
+  const TemporaryFolder root;
   domain(root, "intel-rapl:0", "package-0", "0");
   domain(root, "intel-rapl:0:0", "core", "0");
   domain(root, "intel-rapl:0:1", "dram", "0");
@@ -72,12 +73,12 @@ TEST(Rapl, OnlyPackagesAddUp) {
   Rapl rapl(root.path());
   std::string seen;
   for (const RaplSample& sample : rapl.sample(0))
-    seen += std::string(sample.source) + (sample.package ? "+ " : " ");
+    seen += std::string(sample.source) + (adds_up(sample.source, false) ? "+ " : " ");
   EXPECT_EQ(seen, "rapl0+ dram0 psys rapl1+ dram1 ");
 }
 
 TEST(Rapl, CountersThatCannotBeReadAreAProblemNotAnError) {
-  const TempFolder root;
+  const TemporaryFolder root;
   root.write("sys/class/powercap/intel-rapl:0/name", "package-0\n");
   // Root may open anything, so the file is a dangling link: it exists and cannot be opened.
   std::filesystem::create_symlink("/nonexistent",
@@ -88,7 +89,7 @@ TEST(Rapl, CountersThatCannotBeReadAreAProblemNotAnError) {
 }
 
 TEST(Rapl, AMachineWithoutCountersHasNoProblem) {
-  const TempFolder root;
+  const TemporaryFolder root;
   Rapl rapl(root.path());
   EXPECT_FALSE(rapl.problem());
   EXPECT_TRUE(rapl.sample(0).empty());

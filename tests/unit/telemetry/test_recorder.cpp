@@ -30,7 +30,7 @@ class RecorderTest : public testing::Test {
   Table table() const { return read_table(config_.directory / "telemetry.csv"); }
 
   FakeRoot root_;
-  TempFolder out_;
+  TemporaryFolder out_;
   asio::io_context loop_;
   RecorderConfig config_;
   std::vector<Gap> gaps_;
@@ -58,7 +58,7 @@ TEST_F(RecorderTest, ShowsTheNewestRowOfEverySourceWhileItRuns) {
   const auto look = [&] {
     memory.clear();
     recorder.visit_rows([&](std::string_view source, const auto& values) {
-      memory[std::string(source)] = values[static_cast<std::size_t>(Column::mem_total_bytes)];
+      memory[std::string(source)] = values[Column::mem_total_bytes];
     });
   };
   look();

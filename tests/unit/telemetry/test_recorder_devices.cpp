@@ -69,7 +69,7 @@ class RecorderDevices : public testing::Test {
   bool power_is(double watts) const { return recorder_->latest().power_w == watts; }
 
   FakeRoot root_;
-  TempFolder out_;
+  TemporaryFolder out_;
   asio::io_context loop_;
   RecorderConfig config_;
   std::vector<Gap> gaps_;

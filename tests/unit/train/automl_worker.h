@@ -24,8 +24,8 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "automl/protocol.h"
 #include "automl/start_models.h"
+#include "automl/worker_protocol.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/subprocess.h"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "train/torch.h"
+#include "train/base/torch.h"
 
 namespace assay::train {
 

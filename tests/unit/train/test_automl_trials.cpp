@@ -10,9 +10,9 @@
 
 #include "automl/morphism.h"
 #include "automl/operations.h"
-#include "automl/protocol.h"
 #include "automl/start_models.h"
 #include "automl/trained_graph.h"
+#include "automl/worker_protocol.h"
 #include "automl_worker.h"
 
 namespace assay::train {

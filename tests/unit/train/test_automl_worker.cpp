@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "automl/operations.h"
-#include "automl/protocol.h"
+#include "automl/worker_protocol.h"
 #include "automl_worker.h"
 #include "core/files.h"
 #include "core/subprocess.h"

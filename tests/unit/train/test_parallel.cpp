@@ -1,4 +1,5 @@
 // Real processes, as a launcher would start them.
+#include <cstring>
 #include <future>
 
 #include <arpa/inet.h>
@@ -12,7 +13,7 @@
 #include "core/subprocess.h"
 #include "core/time.h"
 #include "temporary_folder.h"
-#include "train/parallel/place.h"
+#include "workload/place.h"
 
 namespace assay::train {
 namespace {
@@ -191,51 +192,6 @@ TEST(ParallelTest, AMasterThatCannotBeReachedIsAnErrorInTime) {
   EXPECT_LT(seconds(Nanoseconds(mono_now_ns() - begin)), 15);
   EXPECT_EQ(results[0].status.code, 3);
   EXPECT_THAT(results[0].err, HasSubstr("cannot reach the master at 127.0.0.1:"));
-}
-
-class PlaceTest : public ::testing::Test {
- protected:
-  void SetUp() override { clear(); }
-  void TearDown() override { clear(); }
-  static void clear() {
-    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"})
-      ::unsetenv(name);
-  }
-};
-
-TEST_F(PlaceTest, IsAloneWithoutAnEnvironment) {
-  const Place place = place_from_environment();
-  EXPECT_TRUE(place.alone());
-  EXPECT_EQ(place.rank, 0);
-}
-
-TEST_F(PlaceTest, ComesFromTheVariablesOfTorchrun) {
-  ::setenv("RANK", "3", 1);
-  ::setenv("WORLD_SIZE", "8", 1);
-  ::setenv("LOCAL_RANK", "1", 1);
-  ::setenv("MASTER_ADDR", "node7", 1);
-  ::setenv("MASTER_PORT", "12345", 1);
-  const Place place = place_from_environment();
-  EXPECT_EQ(place.rank, 3);
-  EXPECT_EQ(place.world_size, 8);
-  EXPECT_EQ(place.local_rank, 1);
-  EXPECT_EQ(place.master_address, "node7");
-  EXPECT_EQ(place.master_port, 12345);
-}
-
-TEST_F(PlaceTest, NonsenseIsAnErrorThatNamesTheVariable) {
-  ::setenv("RANK", "8", 1);
-  EXPECT_THROW(static_cast<void>(place_from_environment()), Error);  // no WORLD_SIZE
-  ::setenv("WORLD_SIZE", "8", 1);
-  EXPECT_THROW(static_cast<void>(place_from_environment()), Error);  // not below it
-  ::setenv("RANK", "x", 1);
-  try {
-    static_cast<void>(place_from_environment());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("RANK"));
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-  }
 }
 
 }  // namespace

@@ -1,18 +1,32 @@
+#include <stdexcept>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "train/loop/settings.h"
-#include "train/micro/micro.h"
+#include "train/loop/image_task.h"
+#include "train/loop/task_kinds.h"
+#include "train/loop/update.h"
 
 namespace assay::train {
 namespace {
 
 using ::testing::HasSubstr;
 
-Settings read(const std::string& workload, const std::string& text) {
-  Options options = Options::from_text(text);
-  return read_settings(workload, options);
+Settings read(const std::string& name, const std::string& text) {
+  workload::Options options = workload::Options::from_text(text);
+  for (const TaskKind& kind : task_kinds())
+    for (const ModelEntry& model : kind.models) {
+      if (model.workload != name) continue;
+      options.set_defaults(model.defaults);
+      return read_settings(kind, name, options);
+    }
+  throw std::invalid_argument(name);
+}
+
+data::ImageSetOptions read_images(const std::string& text) {
+  workload::Options options = workload::Options::from_text(text);
+  return read_image_set(options);
 }
 
 std::string error_of(const std::string& workload, const std::string& text) {
@@ -26,12 +40,13 @@ std::string error_of(const std::string& workload, const std::string& text) {
 }
 
 TEST(SettingsTest, EveryWorkloadHasDefaults) {
-  for (const std::string& name : training_workloads()) {
-    const Settings settings = read(name, "{}");
-    EXPECT_EQ(settings.workload, name);
+  EXPECT_EQ(training_workloads().size(), 10);
+  for (const workload::Workload& known : training_workloads()) {
+    const Settings settings = read(known.name, "{}");
+    EXPECT_EQ(settings.workload, known.name);
+    EXPECT_TRUE(settings.make_task);
     EXPECT_GT(settings.batch_size, 0);
     EXPECT_GT(settings.epochs, 0);
-    EXPECT_EQ(settings.is_text, name.starts_with("bert-"));
   }
 }
 
@@ -45,7 +60,6 @@ TEST(SettingsTest, ReadsJsonAsItIsWritten) {
   EXPECT_EQ(settings.precision, Precision::bf16);
   EXPECT_TRUE(settings.optimizer.nesterov);
   EXPECT_EQ(settings.schedule.milestones, (std::vector<double>{0.3, 0.6}));
-  EXPECT_EQ(settings.images.path, "/data");
 }
 
 TEST(SettingsTest, AnUnknownKeyIsAnErrorThatNamesTheNearest) {
@@ -72,14 +86,15 @@ TEST(SettingsTest, ValuesOutOfRangeAreErrorsAtTheirPlace) {
 }
 
 TEST(SettingsTest, TheFirstLabelOfRecordsCanBeGiven) {
-  EXPECT_EQ(read("resnet50", "data: tfrecord\n").images.label_base, 1);
-  EXPECT_EQ(read("resnet50", "data: tfrecord\nlabel_base: 0\n").images.label_base, 0);
+  EXPECT_EQ(read_images("data: tfrecord\n").label_base, 1);
+  EXPECT_EQ(read_images("data: tfrecord\nlabel_base: 0\n").label_base, 0);
 }
 
 TEST(SettingsTest, APathForGeneratedDataIsAnError) {
   EXPECT_THAT(error_of("resnet20", "path: /data/cifar"), HasSubstr("glyphs is generated"));
   EXPECT_THAT(error_of("bert-tiny", "path: /data/text"), HasSubstr("grammar is generated"));
-  EXPECT_EQ(read("resnet20", "path: ''").images.path, "");
+  EXPECT_EQ(read_images("path: ''").path, "");
+  EXPECT_EQ(read_images("{data: folder, path: /data}").path, "/data");
 }
 
 TEST(SettingsTest, RangesAreThoseOfTheDataSets) {
@@ -98,6 +113,15 @@ TEST(SettingsTest, RanksNeedTheSameTermsButNotTheSamePaths) {
   EXPECT_NE(terms("batch_size: 33"), plain);
   EXPECT_NE(terms("milestones: [0.5]"), plain);
   EXPECT_EQ(terms("path: /elsewhere\nthreads: 3\nloader_threads: 2\ncheckpoint: c\n"), plain);
+}
+
+TEST(SettingsTest, OfAWarmUpInStepsAndInEpochsTheStepsCount) {
+  const Settings both = read("resnet50", "{warmup_steps: 7, warmup_epochs: 1}");
+  EXPECT_EQ(schedule_over(both, 1000, 100).warmup_steps, 7);
+  const Settings epochs = read("resnet50", "{warmup_steps: 0, warmup_epochs: 1}");
+  EXPECT_EQ(schedule_over(epochs, 1000, 100).warmup_steps, 100);
+  const Settings none = read("resnet50", "warmup_steps: 0");
+  EXPECT_EQ(schedule_over(none, 1000, 100).warmup_steps, 0);
 }
 
 TEST(SettingsTest, WarmUpStepsReplaceWarmUpEpochs) {

@@ -13,7 +13,7 @@ class StepGraphs : public testing::Test {
  protected:
   void SetUp() override {
     if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
-    prepare_device(device_, Precision::fp32, 1, Place{});
+    prepare_device(device_, Precision::fp32, 1, workload::Place{});
   }
   torch::Device device_{torch::kCUDA, 0};
 };

@@ -160,7 +160,7 @@ TEST_F(Stream, AConnectionThatTakesNothingIsGivenUp) {
   const Pipe pipe = make_pipe();
   const std::string error =
       error_of([&] { send_folder(from_, {}, pipe.write.get(), std::chrono::milliseconds(200)); });
-  EXPECT_THAT(error, HasSubstr("nobody took any bytes for 200 ms"));
+  EXPECT_THAT(error, HasSubstr("the reader took no bytes for 200 ms"));
 }
 
 TEST_F(Stream, LinksAreNotFollowed) {

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/metric.h"
+
+namespace assay::catalog {
+
+/// Whether a metric may stand for a case in tables. Of a case's metrics, the one of the lowest rank
+/// does, unless its workload names another.
+struct HeadlineRank {
+  int rank = 0;               ///< 1 first; 0: only when the workload names it
+  std::string_view beside{};  ///< only in a case that has this metric too
+};
+
+/// A metric with a name of its own. This table is the one place where it is described: the judge
+/// computes it under this name, planning checks rules against it, reports show it as it says here.
+struct KnownMetric {
+  MetricInfo info;
+  std::string_view title;    ///< for people; empty: made of the name
+  int card = 0;              ///< place among the cards of a case, 1 first; 0: in tables only
+  HeadlineRank headline{};   ///< whether it may stand for a case
+  bool by_workload = false;  ///< the workload reports it; shown after those that Assay computes
+};
+
+/// In the order in which they are shown.
+[[nodiscard]] std::span<const KnownMetric> known_metrics();
+/// nullptr: no such metric.
+[[nodiscard]] const KnownMetric* find_known_metric(std::string_view name) noexcept;
+/// Throws Error of kind internal for a name that is not in the table.
+[[nodiscard]] const KnownMetric& known_metric(std::string_view name);
+
+/// The card and the headline of metrics that a workload, or the suite, names itself.
+inline constexpr int kNamedCard = 8;
+inline constexpr int kNamedHeadline = 9;
+
+/// Metrics whose names a workload makes up: "final_<quality>", "busbw_<size>".
+struct MetricFamily {
+  std::string_view prefix;
+  std::string_view suffix;
+  std::string_view unit;
+  Better better = Better::neither;  ///< neither: by the quality's name, or the case's target
+  std::string_view description;
+
+  [[nodiscard]] bool holds(std::string_view name) const noexcept;
+};
+[[nodiscard]] std::span<const MetricFamily> metric_families();
+/// nullptr: of no family.
+[[nodiscard]] const MetricFamily* find_metric_family(std::string_view name) noexcept;
+
+/// What a chart over the time of a round shows.
+struct KnownSeries {
+  std::string_view name;
+  std::string_view title;
+  std::string_view unit;
+  bool last = false;  ///< its last value says most: it adds up over time, or is meant to fall
+};
+[[nodiscard]] std::span<const KnownSeries> known_series();
+/// nullptr: no such series.
+[[nodiscard]] const KnownSeries* find_known_series(std::string_view name) noexcept;
+
+}  // namespace assay::catalog

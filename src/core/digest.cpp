@@ -1,0 +1,96 @@
+#include "core/digest.h"
+
+#include <array>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "core/error.h"
+
+namespace assay {
+
+namespace {
+
+const EVP_MD* algorithm(Hash hash) {
+  switch (hash) {
+    case Hash::md5:
+      return EVP_md5();
+    case Hash::sha1:
+      return EVP_sha1();
+    case Hash::sha256:
+      break;
+  }
+  return EVP_sha256();
+}
+
+}  // namespace
+
+struct Digest::State {
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(),
+                                                                  &EVP_MD_CTX_free};
+  const EVP_MD* md = nullptr;
+};
+
+Digest::Digest(Hash hash) : state_(std::make_unique<State>()) {
+  state_->md = algorithm(hash);
+  reset();
+}
+Digest::Digest(Digest&&) noexcept = default;
+Digest& Digest::operator=(Digest&&) noexcept = default;
+Digest::~Digest() = default;
+
+void Digest::update(std::string_view data) {
+  EVP_DigestUpdate(state_->context.get(), data.data(), data.size());
+}
+
+std::string Digest::finish() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned int size = 0;
+  EVP_DigestFinal_ex(state_->context.get(), bytes.data(), &size);
+  reset();
+  return {bytes.begin(), bytes.begin() + size};
+}
+
+void Digest::reset() {
+  if (!state_->context || EVP_DigestInit_ex(state_->context.get(), state_->md, nullptr) != 1)
+    throw Error(ErrorKind::environment, "this machine's OpenSSL refuses a hash", {},
+                "MD5 and SHA-1 are part of the cloud's protocol; a FIPS-only OpenSSL lacks them");
+}
+
+std::string digest(Hash hash, std::string_view data) {
+  Digest running(hash);
+  running.update(data);
+  return running.finish();
+}
+
+std::string hmac(Hash hash, std::string_view key, std::string_view data) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned int size = 0;
+  if (HMAC(algorithm(hash), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(data.data()), data.size(), bytes.data(),
+           &size) == nullptr)
+    throw Error(ErrorKind::environment, "this machine's OpenSSL refuses an HMAC");
+  return {bytes.begin(), bytes.begin() + size};
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    out += digits[static_cast<unsigned char>(c) >> 4];
+    out += digits[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(size));
+  return out;
+}
+
+}  // namespace assay

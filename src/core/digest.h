@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+enum class Hash { md5, sha1, sha256 };
+
+/// A running hash. Allocates once, when it is made.
+class Digest {
+ public:
+  explicit Digest(Hash hash);
+  Digest(Digest&&) noexcept;
+  Digest& operator=(Digest&&) noexcept;
+  ~Digest();
+
+  void update(std::string_view data);
+  /// The raw bytes; starts afresh.
+  [[nodiscard]] std::string finish();
+  /// Forgets what was put in.
+  void reset();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The raw bytes.
+[[nodiscard]] std::string digest(Hash hash, std::string_view data);
+[[nodiscard]] std::string hmac(Hash hash, std::string_view key, std::string_view data);
+
+/// Lower-case hex digits.
+[[nodiscard]] std::string to_hex(std::string_view bytes);
+[[nodiscard]] std::string to_base64(std::string_view bytes);
+
+}  // namespace assay

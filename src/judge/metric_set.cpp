@@ -1,0 +1,59 @@
+#include "judge/metric_set.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "catalog/facts.h"
+#include "catalog/metrics.h"
+#include "core/error.h"
+
+namespace assay::judge {
+
+void MetricSet::add(const std::string& name, std::optional<double> value, std::string origin,
+                    std::string note) {
+  add_named(catalog::known_metric(name).info, value, std::move(origin), std::move(note));
+}
+
+void MetricSet::add_named(MetricInfo info, std::optional<double> value, std::string origin,
+                          std::string note) {
+  if (!value || !std::isfinite(*value) || find(info.name) != nullptr) return;
+  metrics_.push_back({std::move(info), *value, std::move(origin), std::move(note)});
+}
+
+std::optional<double> MetricSet::get(const std::string& name) const {
+  const Metric* metric = find(name);
+  return metric == nullptr ? std::nullopt : std::optional(metric->value);
+}
+
+const Metric* MetricSet::find(const std::string& name) const {
+  const auto at = std::ranges::find(
+      metrics_, name, [](const Metric& m) -> const std::string& { return m.info.name; });
+  return at == metrics_.end() ? nullptr : &*at;
+}
+
+std::vector<Metric> MetricSet::take() {
+  const auto known = catalog::known_metrics();
+  std::ranges::stable_sort(metrics_, {}, [&](const Metric& metric) {
+    const catalog::KnownMetric* found = catalog::find_known_metric(metric.info.name);
+    return found == nullptr || found->by_workload ? known.size()
+                                                  : static_cast<std::size_t>(found - known.data());
+  });
+  return std::move(metrics_);
+}
+
+Series make_series(std::string_view name, std::string label) {
+  const catalog::KnownSeries* known = catalog::find_known_series(name);
+  if (known == nullptr)
+    throw Error(ErrorKind::internal, "no series is named '" + std::string(name) + "'",
+                "catalog/metrics.cpp", "describe it there");
+  return {std::string(name), std::move(label), std::string(known->unit), {}};
+}
+
+void state(Facts& facts, const std::string& name, double value, std::string detail) {
+  if (catalog::find_fact(name) == nullptr && catalog::find_known_metric(name) == nullptr)
+    throw Error(ErrorKind::internal, "no fact is named '" + name + "'", "catalog/facts.cpp",
+                "describe it there");
+  facts[name] = {value, std::move(detail)};
+}
+
+}  // namespace assay::judge

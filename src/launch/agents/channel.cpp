@@ -1,0 +1,200 @@
+#include "launch/agents/channel.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <asio/post.hpp>
+#include <asio/write.hpp>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "launch/agents/process.h"
+
+namespace assay::launch {
+
+namespace {
+
+constexpr std::size_t kErrorTail = 2000;
+
+constexpr int kAskTries = 100;
+constexpr int kAskPause_ms = 30;
+constexpr std::size_t kUploadPiece = 1 << 18;
+
+}  // namespace
+
+Channel::Channel(asio::io_context& loop, ChannelCommand command, Handlers handlers)
+    : command_(std::move(command)),
+      handlers_(std::move(handlers)),
+      input_(loop),
+      output_(loop),
+      errors_(loop),
+      decoder_([this](int node, const Json& message) { handlers_.message(node, message); },
+               [this](std::string_view line) { on_noise(line); }) {}
+
+std::shared_ptr<Channel> Channel::open(asio::io_context& loop, ChannelCommand command,
+                                       Handlers handlers) {
+  std::shared_ptr<Channel> channel(new Channel(loop, std::move(command), std::move(handlers)));
+  channel->start();
+  return channel;
+}
+
+void Channel::start() {
+  Child child = spawn(command_options(command_.argv, command_.label));
+  pid_ = child.release();
+  input_.assign(child.in.release());
+  output_.assign(child.out.release());
+  errors_.assign(child.err.release());
+  read_messages();
+  read_errors();
+}
+
+void Channel::on_noise(std::string_view line) {
+  if (trim(line) == kSendBundle && !command_.bundle.empty() && !upload_) {
+    upload_.reset(::open(command_.bundle.c_str(), O_RDONLY | O_CLOEXEC));
+    upload_next();
+    return;
+  }
+  error_tail_ += printable(line) + "\n";
+  if (error_tail_.size() > kErrorTail) error_tail_.erase(0, error_tail_.size() - kErrorTail);
+}
+
+// Nothing else is written meanwhile: requests follow the hello, and that follows the upload.
+void Channel::upload_next() {
+  upload_piece_.resize(kUploadPiece);
+  const ssize_t n = ::read(upload_.get(), upload_piece_.data(), upload_piece_.size());
+  if (n <= 0) {
+    upload_piece_ = {};
+    return;
+  }
+  asio::async_write(input_, asio::buffer(upload_piece_.data(), static_cast<std::size_t>(n)),
+                    [this, self = shared_from_this()](const asio::error_code& ec, std::size_t) {
+                      if (!ec) upload_next();  // otherwise the end of the output tells why
+                    });
+}
+
+Channel::~Channel() {
+  kill();
+}
+
+void Channel::read_messages() {
+  output_.async_read_some(
+      asio::buffer(output_buffer_),
+      [this, self = shared_from_this()](const asio::error_code& ec, std::size_t n) {
+        if (ec == asio::error::operation_aborted) return;
+        if (ec) return end("its connection ended");
+        decoder_.feed({output_buffer_.data(), n});
+        read_messages();
+      });
+}
+
+void Channel::read_errors() {
+  errors_.async_read_some(
+      asio::buffer(error_buffer_),
+      [this, self = shared_from_this()](const asio::error_code& ec, std::size_t n) {
+        if (ec) return;
+        keep_errors(n);
+        if (!closed_) read_errors();
+      });
+}
+
+void Channel::keep_errors(std::size_t n) {
+  error_tail_.append(error_buffer_.data(), n);
+  if (error_tail_.size() > kErrorTail) error_tail_.erase(0, error_tail_.size() - kErrorTail);
+}
+
+// What the command said last may still be on its way through the pipe. Not to its end: a connection
+// that ssh keeps for others holds it open.
+void Channel::drain_errors() {
+  asio::error_code ec;
+  errors_.non_blocking(true, ec);
+  while (!ec) {
+    const std::size_t n = errors_.read_some(asio::buffer(error_buffer_), ec);
+    if (!ec) keep_errors(n);
+  }
+}
+
+void Channel::end(const std::string& how) {
+  if (closed_) return;
+  closed_ = true;
+  // The output is at its end, so the process is ending; it gets a moment to say how.
+  int status = 0;
+  std::string reason = how;
+  for (int i = 0; i < 50 && pid_ > 0; ++i) {
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      const ExitStatus exit = ExitStatus::from_wait(status);
+      reason = "ended with " + to_string(exit);
+      break;
+    }
+    ::poll(nullptr, 0, 2);
+  }
+  kill();
+  // A read that is done but not yet handled comes before what is posted now; one that is not done
+  // leaves its bytes in the pipe.
+  asio::error_code ignored;
+  errors_.cancel(ignored);
+  asio::post(errors_.get_executor(), [this, self = shared_from_this(), reason]() mutable {
+    drain_errors();
+    const std::string_view tail = trim(error_tail_);
+    if (!tail.empty()) reason += ": " + printable(tail);
+    handlers_.closed(reason);
+  });
+}
+
+void Channel::send(int node, const Json& message) {
+  if (closed_ || !input_.is_open()) return;
+  outbox_.push_back(encoder_.encode(node, message));
+  if (!writing_) flush();
+}
+
+void Channel::flush() {
+  writing_ = true;
+  asio::async_write(input_, asio::buffer(outbox_.front()),
+                    [this, self = shared_from_this()](const asio::error_code& ec, std::size_t) {
+                      if (ec == asio::error::operation_aborted) return;
+                      writing_ = false;
+                      if (ec) {
+                        outbox_.clear();  // the end of the output will tell why
+                        return;
+                      }
+                      outbox_.pop_front();
+                      if (!outbox_.empty())
+                        flush();
+                      else if (close_requested_)
+                        input_.close();
+                    });
+}
+
+void Channel::close_input() {
+  close_requested_ = true;
+  if (!writing_ && input_.is_open()) input_.close();
+}
+
+void Channel::silence() {
+  handlers_ = {[](int, const Json&) {}, [](const std::string&) {}};
+}
+
+void Channel::kill() {
+  asio::error_code ignored;
+  input_.close(ignored);
+  if (pid_ <= 0) return;
+  if (command_.ask_to_end) ::kill(pid_, SIGTERM);
+  for (int i = 0; command_.ask_to_end && i < kAskTries; ++i) {
+    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;
+      return;
+    }
+    ::poll(nullptr, 0, kAskPause_ms);
+  }
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+}  // namespace assay::launch

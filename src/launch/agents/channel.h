@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <sys/types.h>
+
+#include "agent/protocol.h"
+#include "core/files.h"
+#include "launch/agents/launcher.h"
+
+namespace assay::launch {
+
+/// A running channel command: messages to and from the agents behind it. Ending it (or this
+/// process) closes the agents' input, which makes them stop their ranks and end.
+class Channel : public std::enable_shared_from_this<Channel> {
+ public:
+  struct Handlers {
+    std::function<void(int node, const Json& message)> message;
+    /// Called once, when no message can come any more; says how the command ended.
+    std::function<void(const std::string& reason)> closed;
+  };
+
+  /// Starts the command in a session of its own, so that a terminal's Ctrl-C reaches only the
+  /// controller. Throws Error of kind launch. Handlers are called from the loop until the channel
+  /// is closed or silenced.
+  static std::shared_ptr<Channel> open(asio::io_context& loop, ChannelCommand command,
+                                       Handlers handlers);
+  ~Channel();  ///< kills the command if it still runs
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void send(int node, const Json& message);
+  /// Closes the agents' input once everything sent is written.
+  void close_input();
+  void kill();
+  /// No handler is called any more.
+  void silence();
+  [[nodiscard]] bool is_open() const noexcept { return !closed_; }
+  [[nodiscard]] const ChannelCommand& command() const noexcept { return command_; }
+
+ private:
+  Channel(asio::io_context& loop, ChannelCommand command, Handlers handlers);
+  void start();
+  void read_messages();
+  void read_errors();
+  void keep_errors(std::size_t n);
+  void drain_errors();
+  void on_noise(std::string_view line);
+  void upload_next();
+  void flush();
+  void end(const std::string& how);
+
+  ChannelCommand command_;
+  Handlers handlers_;
+  asio::posix::stream_descriptor input_;
+  asio::posix::stream_descriptor output_;
+  asio::posix::stream_descriptor errors_;
+  agent::Encoder encoder_;
+  agent::Decoder decoder_;
+  std::array<char, 65536> output_buffer_{};
+  std::array<char, 4096> error_buffer_{};
+  std::string error_tail_;
+  std::deque<std::string> outbox_;
+  UniqueFd upload_;
+  std::vector<char> upload_piece_;
+  bool writing_ = false;
+  bool close_requested_ = false;
+  bool closed_ = false;
+  pid_t pid_ = -1;
+};
+
+}  // namespace assay::launch

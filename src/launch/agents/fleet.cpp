@@ -1,0 +1,325 @@
+#include "launch/agents/fleet.h"
+
+#include <algorithm>
+#include <set>
+
+#include <asio/co_spawn.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include "agent/protocol.h"
+#include "core/error.h"
+#include "core/time.h"
+#include "core/units.h"
+#include "launch/agents/process.h"
+
+namespace assay::launch {
+
+namespace {
+
+// Before it is worth asking the scheduler what it waits for.
+constexpr Nanoseconds kPatience = std::chrono::seconds(2);
+constexpr Nanoseconds kSweepLimit = std::chrono::seconds(20);
+// A node behind a cut link is told by nobody: its agent ends when no ping came for this long.
+// Longer than anything that keeps the controller's loop busy, and than a link's short failures.
+constexpr Nanoseconds kPingEvery = std::chrono::seconds(5);
+constexpr Nanoseconds kControllerSilence = std::chrono::seconds(30);
+constexpr Nanoseconds kByeLimit = std::chrono::seconds(5);
+
+}  // namespace
+
+Fleet::Fleet(asio::io_context& loop, const Launcher& launcher, std::vector<std::string> hosts)
+    : loop_(loop),
+      launcher_(launcher),
+      hosts_(std::move(hosts)),
+      changed_(loop),
+      ping_timer_(loop) {}
+
+Fleet::~Fleet() {
+  *alive_ = false;
+  for (const auto& [node, channel] : channels_) {
+    channel->silence();
+    channel->close_input();
+  }
+}
+
+bool Fleet::connected(int node) const {
+  const auto found = channels_.find(node);
+  return found != channels_.end() && found->second->is_open() && !dropped_.contains(node);
+}
+
+asio::awaitable<void> Fleet::wait(Nanoseconds limit, const std::function<bool()>& until) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (!until() && std::chrono::steady_clock::now() < deadline) {
+    changed_.expires_at(deadline);
+    asio::error_code ec;
+    co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+  }
+}
+
+asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
+  for (const ChannelCommand& command : launcher_.render(hosts_)) {
+    if (std::ranges::all_of(command.nodes, [&](int node) { return connected(node); })) continue;
+    // Nodes that share a command with a lost one start anew with it.
+    for (const int node : command.nodes) {
+      close_channel(node);
+      failures_.erase(node);
+      dropped_.erase(node);
+    }
+    open(command, 0, mono_now_ns());
+  }
+  // On this machine a pipe tells by itself, and a controller that is paused keeps its run.
+  if (!launcher_.traits().one_machine) ping();
+  const Nanoseconds limit = launcher_.start_limit();
+  co_await wait_for_hellos(limit);
+  retries_.clear();
+  while (abandoned_ && !channels_.empty()) close_channel(channels_.begin()->first);
+  if (abandoned_)
+    throw Error(ErrorKind::launch, "stopped while the agents were being started", {},
+                "'assay run --resume' goes on");
+
+  std::map<int, std::string> missing;
+  for (int node = 0; node < size(); ++node) {
+    if (present_.contains(node)) continue;
+    const auto failure = failures_.find(node);
+    missing[node] =
+        failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second;
+  }
+  // Those that answered end when this fleet does; the others may wait for ever.
+  for (int node = 0; node < size(); ++node)
+    if (!present_.contains(node)) close_channel(node);
+  if (present_.empty() && failures_.empty() && !waiting_for_.empty())
+    throw Error(ErrorKind::launch,
+                "no agent came within " + format_duration(limit) + ": " + waiting_for_, {},
+                "ask for less, wait for longer (cluster.slurm.wait), or try again later");
+  co_return missing;
+}
+
+asio::awaitable<void> Fleet::connect() {
+  const std::map<int, std::string> missing = co_await try_connect();
+  std::string silent;
+  for (const auto& [node, why] : missing)
+    silent += (silent.empty() ? "" : "; ") + host(node) + ": " + why;
+  if (!silent.empty())
+    throw Error(ErrorKind::launch, "not every agent could be started: " + silent, {},
+                "check that the hosts are reachable and that assay-agent runs there");
+  for (const int node : present_)
+    if (const int protocol = identity(node).protocol; protocol != agent::kProtocolVersion)
+      throw Error(ErrorKind::launch,
+                  "the agent speaks protocol " + std::to_string(protocol) + ", this assay " +
+                      std::to_string(agent::kProtocolVersion),
+                  "host " + host(node), "build and install both from the same version");
+}
+
+void Fleet::open(const ChannelCommand& command, int attempt, std::int64_t since_ns) {
+  Channel::Handlers handlers{[this](int node, const Json& message) { on_message(node, message); },
+                             [this, command, attempt, since_ns](const std::string& reason) {
+                               if (!try_again(command, reason, attempt, since_ns))
+                                 on_closed(command.nodes, reason);
+                             }};
+  auto channel = Channel::open(loop_, command, std::move(handlers));
+  for (const int node : command.nodes) channels_[node] = channel;
+}
+
+bool Fleet::try_again(const ChannelCommand& command, const std::string& reason, int attempt,
+                      std::int64_t since_ns) {
+  if (abandoned_ || std::ranges::any_of(command.nodes, [&](int n) { return present_.contains(n); }))
+    return false;
+  const auto pause = launcher_.retry_pause(reason, attempt, Nanoseconds(mono_now_ns() - since_ns));
+  if (!pause) return false;
+  for (const int node : command.nodes) channels_.erase(node);
+  const int first = command.nodes.front();
+  // Those that were turned away together do not come back together.
+  const Nanoseconds spread = *pause * (first % 16) / 16;
+  auto& timer = retries_[first];
+  timer = std::make_unique<asio::steady_timer>(loop_, *pause + spread);
+  timer->async_wait([this, command, attempt, since_ns](const asio::error_code& ec) {
+    if (ec || abandoned_) return;
+    try {
+      open(command, attempt + 1, since_ns);
+    } catch (const Error& error) {
+      on_closed(command.nodes, error.what());
+    }
+  });
+  return true;
+}
+
+void Fleet::ping() {
+  const Json message = agent::to_json(agent::Ping{kControllerSilence});
+  std::set<const Channel*> reached;
+  // Only where an agent answered: before, the way to it may still carry its programs.
+  for (const int node : present_) {
+    const auto found = channels_.find(node);
+    if (found != channels_.end() && reached.insert(found->second.get()).second)
+      found->second->send(agent::kAllNodes, message);
+  }
+  ping_timer_.expires_after(kPingEvery);
+  ping_timer_.async_wait([this](const asio::error_code& ec) {
+    if (!ec) ping();
+  });
+}
+
+asio::awaitable<void> Fleet::wait_for_hellos(Nanoseconds limit) {
+  const auto all = [this] {
+    return abandoned_ || present_.size() + failures_.size() == hosts_.size();
+  };
+  const std::int64_t deadline = mono_now_ns() + limit.count();
+  co_await wait(std::min(limit, kPatience), all);
+  while (!all() && mono_now_ns() < deadline) {
+    const std::string reason = co_await launcher_.waiting_for();
+    if (!reason.empty()) waiting_for_ = reason;
+    if (on_waiting_ && !reason.empty()) on_waiting_(reason);
+    co_await wait(std::min(Nanoseconds(deadline - mono_now_ns()), kPatience), all);
+  }
+}
+
+asio::awaitable<std::map<int, agent::Report>> Fleet::ask_reports(
+    std::map<int, agent::Request> requests, IsAnswer is_answer, Nanoseconds limit) {
+  std::map<int, agent::Report> answers;
+  std::set<int> gone;
+  Listener previous = std::move(listener_);
+  Listener collector;
+  collector.report = [&](int node, const agent::Report& report) {
+    if (is_answer(report) || std::holds_alternative<agent::Refusal>(report))
+      answers.emplace(node, report);
+  };
+  collector.lost = [&](int node, const std::string&) { gone.insert(node); };
+  listener_ = std::move(collector);
+  std::set<int> asked;  // a node whose agent never came cannot answer
+  for (const auto& [node, request] : requests) {
+    if (!connected(node)) continue;
+    asked.insert(node);
+    send(node, request);
+  }
+  asking_ = true;
+  co_await wait(limit, [&] {
+    if (!asking_) return true;
+    return std::ranges::all_of(
+        asked, [&](int node) { return answers.contains(node) || gone.contains(node); });
+  });
+  listener_ = std::move(previous);
+  co_return answers;
+}
+
+void Fleet::sweep(int node, const std::string& round_id,
+                  const std::vector<std::vector<std::string>>& cleanups) {
+  ++in_background_;
+  const std::string& name = host(node);
+  std::vector<std::string> args{"--sweep", round_id};
+  for (const std::vector<std::string>& cleanup : cleanups) args.push_back(dump_line(cleanup));
+  asio::co_spawn(loop_,
+                 run_process(
+                     launcher_.agent_command(name, identity(node), args), "host " + name, {},
+                     [](std::string_view) {}, kSweepLimit),
+                 [this, alive = alive_](const std::exception_ptr&, const CommandResult&) {
+                   // A host that cannot be reached cannot be swept; its agent ends by itself.
+                   if (!*alive) return;
+                   --in_background_;
+                   changed_.cancel();
+                 });
+}
+
+void Fleet::stop_asking() {
+  asking_ = false;
+  changed_.cancel();
+}
+
+void Fleet::abandon() {
+  abandoned_ = true;
+  changed_.cancel();
+}
+
+asio::awaitable<void> Fleet::settle() {
+  co_await wait(kSweepLimit, [this] { return in_background_ == 0; });
+}
+
+const agent::Hello& Fleet::identity(int node) const {
+  static const agent::Hello kUnknown;
+  const auto found = identities_.find(node);
+  return found == identities_.end() ? kUnknown : found->second;
+}
+
+void Fleet::send(int node, const agent::Request& request) {
+  if (connected(node)) channels_[node]->send(node, agent::to_json(request));
+}
+
+void Fleet::drop(int node) {
+  if (!connected(node)) return;
+  dropped_.insert(node);
+  const std::vector<int>& nodes = channels_[node]->command().nodes;
+  // The others behind the same command are still served; it ends with the last of them.
+  if (std::ranges::none_of(nodes, [this](int other) { return connected(other); }))
+    close_channel(node);
+}
+
+void Fleet::close_channel(int node) {
+  present_.erase(node);
+  const auto found = channels_.find(node);
+  if (found == channels_.end()) return;
+  const std::shared_ptr<Channel> channel = found->second;
+  channel->silence();
+  channel->kill();
+  for (const int other : channel->command().nodes) {
+    channels_.erase(other);
+    present_.erase(other);
+  }
+}
+
+void Fleet::on_message(int node, const Json& message) {
+  if (node < 0 || node >= size() || dropped_.contains(node)) return;
+  agent::Report report;
+  try {
+    report = agent::report_from_json(message);
+  } catch (const Error& error) {
+    report = agent::Refusal{error.message()};
+  }
+  if (const auto* hello = std::get_if<agent::Hello>(&report)) {
+    present_.insert(node);
+    identities_[node] = *hello;
+    if (launcher_.traits().chooses_hosts && !hello->host.empty())
+      hosts_.at(static_cast<std::size_t>(node)) = hello->host;
+  } else if (listener_.report) {
+    listener_.report(node, report);
+  }
+  changed_.cancel();
+}
+
+void Fleet::on_closed(const std::vector<int>& nodes, const std::string& how) {
+  for (const int node : nodes) channels_.erase(node);
+  changed_.cancel();
+  if (leaving_) return give_reason(nodes, how);
+  // The scheduler may know more, and may take seconds to tell.
+  ++in_background_;
+  asio::co_spawn(loop_, launcher_.explain_end(identity(nodes.front())),
+                 [this, alive = alive_, nodes, how](const std::exception_ptr& error,
+                                                    const std::string& known) {
+                   if (!*alive) return;
+                   --in_background_;
+                   give_reason(nodes, error || known.empty() ? how : known + "; " + how);
+                 });
+}
+
+void Fleet::give_reason(const std::vector<int>& nodes, const std::string& reason) {
+  for (const int node : nodes) {
+    if (channels_.contains(node)) continue;  // it came back meanwhile
+    const bool was_present = present_.erase(node) > 0;
+    if (!was_present) failures_[node] = reason;
+    if (was_present && listener_.lost) listener_.lost(node, reason);
+  }
+  changed_.cancel();
+}
+
+asio::awaitable<void> Fleet::disconnect() {
+  leaving_ = true;
+  listener_ = {};
+  ping_timer_.cancel();
+  for (const auto& [node, channel] : channels_) {
+    channel->send(node, agent::to_json(agent::Bye{}));
+    channel->close_input();
+  }
+  co_await wait(kByeLimit, [this] { return channels_.empty(); });
+  while (!channels_.empty()) close_channel(channels_.begin()->first);
+  co_await settle();
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <asio/awaitable.hpp>
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "launch/agents/channel.h"
+#include "launch/agents/launcher.h"
+
+namespace assay::launch {
+
+/// What an agent made of a request: its answer, or why there is none.
+template <class Answer>
+struct Reply {
+  std::optional<Answer> answer{};
+  std::string problem{};
+};
+
+/// The agents of a run, one per node, and the way to each of them. Agents are pinged every few
+/// seconds, so that one whose link was cut notices that the controller is gone.
+class Fleet {
+ public:
+  struct Listener {
+    std::function<void(int node, const agent::Report& report)> report;
+    std::function<void(int node, const std::string& reason)> lost;
+  };
+
+  Fleet(asio::io_context& loop, const Launcher& launcher, std::vector<std::string> hosts);
+  ~Fleet();  ///< closes every channel; agents that still run stop their ranks and end
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  /// Starts the agents that are not there (all at first, later those that were lost) and waits for
+  /// every hello. Throws Error of kind launch that names the hosts which did not answer in time.
+  asio::awaitable<void> connect();
+  /// The same without throwing for a host's sake: node → why its agent did not come. Those that
+  /// came stay.
+  asio::awaitable<std::map<int, std::string>> try_connect();
+  /// Sends each node its request and waits for the answers, at most for `limit`. Every node that
+  /// was asked is in the result. Not while a round runs.
+  template <class Request>
+  asio::awaitable<std::map<int, Reply<typename Request::Answer>>> ask(
+      std::map<int, Request> requests, Nanoseconds limit) {
+    using Answer = typename Request::Answer;
+    std::map<int, agent::Request> sent;
+    std::map<int, Reply<Answer>> replies;
+    for (auto& [node, request] : requests) {
+      replies[node].problem = "the agent did not answer";
+      sent.emplace(node, std::move(request));
+    }
+    const IsAnswer is_answer = [](const agent::Report& report) {
+      return std::holds_alternative<Answer>(report);
+    };
+    const std::map<int, agent::Report> reports =
+        co_await ask_reports(std::move(sent), is_answer, limit);
+    for (const auto& [node, report] : reports) {
+      Reply<Answer>& reply = replies[node];
+      if (const auto* answer = std::get_if<Answer>(&report))
+        reply = {*answer, {}};
+      else
+        reply.problem = std::get<agent::Refusal>(report).reason;
+    }
+    co_return replies;
+  }
+  /// The same request for every node.
+  template <class Request>
+  asio::awaitable<std::map<int, Reply<typename Request::Answer>>> ask_all(Request request,
+                                                                          Nanoseconds limit) {
+    std::map<int, Request> requests;
+    for (int node = 0; node < size(); ++node) requests.emplace(node, request);
+    return ask(std::move(requests), limit);
+  }
+  /// Kills what a round left on a node whose agent was lost, and runs `cleanups` there. Goes on in
+  /// the background, bounded; settle() waits for it.
+  void sweep(int node, const std::string& round_id,
+             const std::vector<std::vector<std::string>>& cleanups);
+  asio::awaitable<void> settle();
+
+  /// The hello of the node's agent when it last came; an empty one if it never did.
+  [[nodiscard]] const agent::Hello& identity(int node) const;
+
+  /// Ends a question that is being asked; who has not answered by now is left out.
+  void stop_asking();
+  /// Makes connect() give up and throw.
+  void abandon();
+  /// Called while connect() waits, with what it waits for.
+  void on_waiting(std::function<void(const std::string&)> call) { on_waiting_ = std::move(call); }
+  void listen(Listener listener) { listener_ = std::move(listener); }
+  void send(int node, const agent::Request& request);
+  /// Gives up on a node: its channel is killed. No `lost` call follows.
+  void drop(int node);
+  /// Says bye and waits, bounded, until every agent has ended.
+  asio::awaitable<void> disconnect();
+
+  [[nodiscard]] const std::vector<std::string>& hosts() const noexcept { return hosts_; }
+  [[nodiscard]] const std::string& host(int node) const {
+    return hosts_.at(static_cast<std::size_t>(node));
+  }
+  [[nodiscard]] bool connected(int node) const;
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(hosts_.size()); }
+
+ private:
+  using IsAnswer = std::function<bool(const agent::Report&)>;
+  /// The first report of each node that is an answer, or a refusal.
+  asio::awaitable<std::map<int, agent::Report>> ask_reports(std::map<int, agent::Request> requests,
+                                                            IsAnswer is_answer, Nanoseconds limit);
+  void on_message(int node, const Json& message);
+  void on_closed(const std::vector<int>& nodes, const std::string& reason);
+  void give_reason(const std::vector<int>& nodes, const std::string& reason);
+  asio::awaitable<void> wait_for_hellos(Nanoseconds limit);
+  void open(const ChannelCommand& command, int attempt, std::int64_t since_ns);
+  bool try_again(const ChannelCommand& command, const std::string& reason, int attempt,
+                 std::int64_t since_ns);
+  void ping();
+  void close_channel(int node);
+  asio::awaitable<void> wait(Nanoseconds limit, const std::function<bool()>& until);
+
+  asio::io_context& loop_;
+  const Launcher& launcher_;
+  std::vector<std::string> hosts_;
+  std::map<int, std::shared_ptr<Channel>> channels_;  // by node; several may share one
+  std::set<int> present_;                             // nodes whose agent came
+  std::map<int, std::string> failures_;
+  std::map<int, agent::Hello> identities_;
+  std::set<int> dropped_;
+  std::string waiting_for_;
+  std::function<void(const std::string&)> on_waiting_;
+  int in_background_ = 0;  // sweeps, and questions about how a channel ended
+  bool abandoned_ = false;
+  bool asking_ = false;
+  bool leaving_ = false;  // how a channel ends is no longer of interest
+  Listener listener_;
+  asio::steady_timer changed_;
+  asio::steady_timer ping_timer_;
+  std::map<int, std::unique_ptr<asio::steady_timer>> retries_;  // by first node of the command
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what outlives this object
+};
+
+}  // namespace assay::launch

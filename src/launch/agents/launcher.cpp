@@ -1,0 +1,59 @@
+#include "launch/agents/launcher.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/overloaded.h"
+#include "launch/agents/local/local_launcher.h"
+#include "launch/agents/slurm/slurm_launcher.h"
+#include "launch/agents/ssh/ssh_launcher.h"
+
+namespace assay::launch {
+
+std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
+                                        const std::filesystem::path& bindir) {
+  const std::filesystem::path agent = bindir / "assay-agent";
+  if (!std::filesystem::exists(agent))
+    throw Error(ErrorKind::environment, "assay-agent is missing", agent.string(),
+                "it is built and installed beside assay; build again");
+  using Made = std::unique_ptr<Launcher>;
+  return std::visit(Overloaded{[&](const plan::LocalOptions&) -> Made {
+                                 return std::make_unique<LocalLauncher>(cluster, agent);
+                               },
+                               [&](const plan::SshOptions& options) -> Made {
+                                 return std::make_unique<SshLauncher>(cluster, options, bindir);
+                               },
+                               [&](const plan::SlurmOptions& options) -> Made {
+                                 return std::make_unique<SlurmLauncher>(cluster, options, bindir);
+                               },
+                               [&](const auto&) -> Made {
+                                 throw Error(ErrorKind::usage,
+                                             "the launcher '" + cluster.launcher() +
+                                                 "' starts no agents: its nodes cannot be asked",
+                                             {}, "only 'assay run' works with this launcher");
+                               }},
+                    cluster.options);
+}
+
+std::filesystem::path at_home(const std::filesystem::path& path, const agent::Hello& hello) {
+  const std::string text = path.string();
+  if (!text.starts_with("~/")) return path;
+  return std::filesystem::path(hello.home.empty() ? "/" : hello.home) / text.substr(2);
+}
+
+std::vector<std::string> used_hosts(const plan::Plan& plan, const Launcher& launcher) {
+  std::vector<std::string> hosts = launcher.hosts(plan);
+  int nodes = 1;
+  for (const plan::CasePlan& plan_case : plan.cases) {
+    nodes = std::max(nodes, plan_case.nodes);
+    if (plan_case.nodes <= static_cast<int>(hosts.size())) continue;
+    throw Error(ErrorKind::config,
+                "case " + plan_case.name + " wants " + std::to_string(plan_case.nodes) +
+                    " nodes, but the cluster has " + std::to_string(hosts.size()),
+                plan.suite_file, "name more hosts under cluster.hosts, or lower the case's nodes");
+  }
+  hosts.resize(static_cast<std::size_t>(nodes));
+  return hosts;
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,247 @@
+#include "launch/agents/round.h"
+
+#include <random>
+
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+#include "core/time.h"
+#include "launch/agents/collect.h"
+
+namespace assay::launch {
+
+namespace {
+
+constexpr Nanoseconds kPortLimit = std::chrono::seconds(5);
+// The agent gives sync and sudo their own, shorter limits.
+constexpr Nanoseconds kDropLimit = std::chrono::minutes(2);
+constexpr int kDefaultPort = 29500;
+constexpr auto kTickEvery = std::chrono::milliseconds(200);
+
+std::string expand_bindir(std::string word, const std::string& bindir) {
+  constexpr std::string_view kName = "{bindir}";
+  for (auto at = word.find(kName); at != std::string::npos; at = word.find(kName, at))
+    word.replace(at, kName.size(), bindir);
+  return word;
+}
+
+std::string unique_id(const plan::Plan& plan, const RoundTask& task) {
+  std::random_device entropy;
+  return fmt::format("{}/{}/{}-{:08x}", plan.run_id, task.plan_case.name, task.number, entropy());
+}
+
+// One command a node, or one on the head, counts as one rank.
+int started_ranks(const plan::CasePlan& plan_case) {
+  switch (plan_case.launch) {
+    case plan::LaunchMode::per_node:
+      return plan_case.nodes;
+    case plan::LaunchMode::head:
+      return 1;
+    case plan::LaunchMode::per_rank:
+      break;
+  }
+  return plan_case.world_size();
+}
+
+}  // namespace
+
+Round::Round(const BackendContext& context, const Launcher& launcher, Fleet& fleet,
+             const RoundTask& task, std::map<std::string, std::string> env)
+    : context_(context),
+      plan_(context.run.plan()),
+      launcher_(launcher),
+      fleet_(fleet),
+      task_(task),
+      placement_(rendezvous::place(plan_, task.plan_case, fleet.hosts(), task.number)),
+      id_(unique_id(plan_, task)),
+      machine_({id_,
+                {placement_.hosts.begin(), placement_.hosts.begin() + task.plan_case.nodes},
+                started_ranks(task.plan_case),
+                task.plan_case.limits,
+                task.plan_case.automl.has_value()}),
+      changed_(context.loop) {
+  for (int node = 0; node < nodes(); ++node)
+    placement_.bindirs.push_back(launcher_.programs_dir(fleet_.identity(node)).string());
+  placement_.env = std::move(env);
+  if (plan_.cluster.master_addr.empty() && !launcher_.traits().one_machine)
+    placement_.master_addr = master_address();
+}
+
+// Names may not resolve on the nodes, or lead to a loopback address there.
+std::string Round::master_address() const {
+  const agent::Hello& first = fleet_.identity(0);
+  if (!first.address.empty()) return first.address;
+  for (int node = 1; node < nodes(); ++node)
+    if (fleet_.identity(node).boot_id != first.boot_id || first.boot_id.empty())
+      return placement_.hosts.front();
+  return "127.0.0.1";
+}
+
+void Round::journal(const std::string& event, int node, const Json& fields) {
+  Json all{{"case", task_.plan_case.name}, {"round", task_.number}};
+  if (node >= 0) {
+    all["node"] = node;
+    all["host"] = host(node);
+  }
+  all.update(fields);
+  context_.journal.append(event, all);
+}
+
+NodePlace Round::place_of(int node) const {
+  return {context_.run.path(), task_.plan_case.name, task_.number, host(node), node};
+}
+
+std::filesystem::path Round::remote_dir(int node) const {
+  return at_home(launcher_.remote_dir(place_of(node)), fleet_.identity(node));
+}
+
+asio::awaitable<void> Round::choose_port() {
+  placement_.master_port = kDefaultPort;
+  std::map<int, agent::FreePortRequest> request;
+  request[0] = {};
+  const auto replies = co_await fleet_.ask(std::move(request), kPortLimit);
+  if (const auto& answer = replies.at(0).answer) placement_.master_port = answer->port;
+}
+
+// Before any rank starts: a node that still writes its pages out would hold up the others.
+asio::awaitable<void> Round::drop_caches() {
+  std::map<int, agent::DropCachesRequest> requests;
+  for (int node = 0; node < nodes(); ++node) requests[node] = {};
+  for (const auto& [node, reply] : co_await fleet_.ask(std::move(requests), kDropLimit))
+    cache_drops_[node] = {{"done", reply.answer && reply.answer->done},
+                          {"how", reply.answer ? reply.answer->how : reply.problem}};
+}
+
+void Round::journal_start() {
+  Json list = Json::array();
+  for (int node = 0; node < nodes(); ++node) list.push_back({{"node", node}, {"host", host(node)}});
+  journal("round_start", -1, {{"nodes", list}, {"master_port", placement_.master_port}});
+  for (const auto& [node, drop] : cache_drops_) journal("caches", node, drop);
+}
+
+agent::RoundRequest Round::request_for(int node) {
+  const plan::CasePlan& plan_case = task_.plan_case;
+  agent::RoundRequest request;
+  request.id = id_;
+  request.directory = remote_dir(node);
+  request.fresh = !launcher_.traits().shares_files;
+  request.workdir = plan_case.workdir;
+  request.files = placement_.files;
+  rendezvous::NodeCommands commands =
+      rendezvous::resolve_node(plan_, plan_case, placement_, node, request.directory);
+  request.env = std::move(commands.env);
+  for (rendezvous::RankCommand& rank : commands.ranks) {
+    if (!rank.cleanup.empty()) cleanups_[node].push_back(rank.cleanup);
+    request.ranks.push_back({rank.rank, rank.local_rank, std::move(rank.argv), std::move(rank.env),
+                             std::move(rank.cleanup)});
+  }
+  request.time_limit = plan_case.limits.time;
+  request.stall_limit = plan_case.limits.stall;
+  request.grace = plan_case.limits.grace;
+  request.output_limit = plan_case.limits.output_bytes;
+  if (plan_.telemetry.enabled) {
+    request.telemetry_interval = plan_.telemetry.interval;
+    for (const Json& source : plan_.vendor_data.value("samples", Json::array())) {
+      request.sources.push_back(telemetry::device_source_from_json(source, "plan.json"));
+      for (std::string& word : request.sources.back().command)
+        word =
+            expand_bindir(std::move(word), placement_.bindirs.at(static_cast<std::size_t>(node)));
+    }
+  }
+  request.case_name = plan_case.name;
+  request.round = task_.number;
+  request.metrics = plan_.telemetry.prometheus;
+  return request;
+}
+
+void Round::send_work() {
+  for (int node = 0; node < nodes(); ++node) fleet_.send(node, request_for(node));
+  machine_.begin(mono_now_ns());
+  // Agents that went while they were asked for a port or their caches.
+  for (int node = 0; node < nodes(); ++node)
+    if (!fleet_.connected(node))
+      apply(machine_.lost(mono_now_ns(), node, "it was gone before the ranks were started"));
+}
+
+void Round::apply(const RoundMachine::Actions& actions) {
+  try {
+    for (const auto& [event, node, fields] : actions.journal) journal(event, node, fields);
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+  }
+  for (const int node : actions.drop) fleet_.drop(node);
+  for (const int node : actions.sweep) fleet_.sweep(node, id_, cleanups_[node]);
+  for (const auto& [node, request] : actions.stop) fleet_.send(node, request);
+  changed_.cancel();
+}
+
+asio::awaitable<RoundOutcome> Round::run() {
+  fleet_.listen({[this](int node, const agent::Report& report) {
+                   apply(machine_.report(mono_now_ns(), node, report));
+                   if (task_.on_progress) task_.on_progress(machine_.progress());
+                 },
+                 [this](int node, const std::string& reason) {
+                   apply(machine_.lost(mono_now_ns(), node, reason));
+                 }});
+  if (placement_.master_port == 0) co_await choose_port();
+  if (task_.plan_case.drop_caches) co_await drop_caches();
+  journal_start();
+  if (!machine_.over()) send_work();
+  while (!machine_.over() && !failure_) {
+    changed_.expires_after(kTickEvery);
+    asio::error_code ec;
+    co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    apply(machine_.tick(mono_now_ns()));
+  }
+  fleet_.listen({});
+  co_await fleet_.settle();
+  if (!launcher_.traits().shares_files) co_await collect_evidence();
+  if (failure_) std::rethrow_exception(failure_);
+  std::string scheduler;
+  if (machine_.ask_scheduler()) scheduler = co_await launcher_.explain_end(fleet_.identity(0));
+  // Agents that end may take a while to close their connection: another round must not get them.
+  for (const int node : machine_.leaving()) fleet_.drop(node);
+  for (int node = 0; node < nodes() && !scheduler.empty(); ++node) fleet_.drop(node);
+  co_return machine_.outcome(scheduler);
+}
+
+asio::awaitable<void> Round::collect_evidence() {
+  std::vector<NodeFolder> folders;
+  for (int node = 0; node < nodes(); ++node) {
+    folders.push_back(
+        {node, host(node), fleet_.identity(node), remote_dir(node), place_of(node).local()});
+    // The sweep has just reached it, or failed to: there is no passing trouble to wait for.
+    if (machine_.is_lost(node)) folders.back().tries = 1;
+  }
+  // Where the agent is gone, the next round on the node or the next run's cleaning removes it.
+  const auto forget = [this](const NodeFolder& folder) {
+    fleet_.send(folder.node, agent::ForgetRequest{folder.remote});
+  };
+  const std::vector<Collected> results = co_await collect(launcher_, std::move(folders), forget);
+  for (const Collected& result : results) {
+    journal("collected", result.node,
+            {{"files", result.files}, {"bytes", result.bytes}, {"seconds", result.seconds}});
+    if (result.problem.empty()) continue;
+    const std::string reason =
+        "the logs of " + host(result.node) + " could not be fetched: " + result.problem;
+    journal("gap", result.node, {{"source", "logs"}, {"seconds", 0}, {"reason", reason}});
+    machine_.not_collected(reason);
+  }
+}
+
+void Round::interrupt() {
+  apply(machine_.interrupt(mono_now_ns()));
+  fleet_.stop_asking();
+}
+
+void Round::wind_down() {
+  machine_.wind_down(mono_now_ns());
+}
+
+void Round::fail(const RoundOutcome& outcome) {
+  machine_.fail(mono_now_ns(), outcome);
+  changed_.cancel();
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,298 @@
+#include "launch/agents/round_machine.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include "core/overloaded.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace assay::launch {
+
+namespace {
+
+// An agent sends a heartbeat every second.
+constexpr std::int64_t kSilenceLimit = 15'000'000'000;
+// After a stop an agent needs its grace, a look for leftovers and the end of telemetry.
+constexpr std::int64_t kStopMargin = 20'000'000'000;
+constexpr Nanoseconds kStartFailedGrace = std::chrono::seconds(1);
+
+std::string process_state_text(const std::string& state) {
+  if (state == "T" || state == "t") return ", stopped by a signal";
+  if (state == "D") return ", waiting for the kernel (disk or driver)";
+  if (state == "Z") return ", ended but not reaped";
+  return {};
+}
+
+// 128 + SIGTERM or SIGKILL is how a shell reports that its program was killed.
+bool looks_killed(const ExitStatus& exit) {
+  return exit.signal == SIGTERM || exit.signal == SIGKILL || exit.code == 128 + SIGTERM ||
+         exit.code == 128 + SIGKILL;
+}
+
+template <class Report>
+Json journal_fields(const Report& report) {
+  Json fields = fields_to_json(report);
+  fields.erase("id");
+  return fields;
+}
+
+}  // namespace
+
+RoundMachine::RoundMachine(Setup setup) : setup_(std::move(setup)), nodes_(setup_.hosts.size()) {
+  progress_.ranks = setup_.ranks;
+}
+
+std::string RoundMachine::rank_on_host(int rank, int node) const {
+  return fmt::format("rank {} on {}", rank, host(node));
+}
+
+void RoundMachine::begin(std::int64_t now_ns) {
+  if (phase_ == Phase::preparing) phase_ = Phase::running;
+  for (Node& node : nodes_) node.heard_ns = now_ns;
+  if (winding_down_) drain(now_ns);
+}
+
+bool RoundMachine::over() const {
+  if (phase_ == Phase::preparing) return outcome_.has_value();
+  return std::ranges::all_of(nodes_, &Node::done);
+}
+
+std::vector<int> RoundMachine::leaving() const {
+  std::vector<int> out;
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+    if (node_at(node).leaving) out.push_back(node);
+  return out;
+}
+
+RoundOutcome RoundMachine::outcome(const std::string& scheduler) const {
+  if (ask_scheduler() && !scheduler.empty())
+    return {RoundStatus::lost, scheduler, "run again with --resume, or set cluster.retries"};
+  if (outcome_) return *outcome_;
+  if (last_loss_ && !winding_down_) return *last_loss_;
+  return {};
+}
+
+RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
+                                           const agent::Report& report) {
+  Actions actions;
+  if (node < 0 || node >= static_cast<int>(nodes_.size()) || node_at(node).done()) return actions;
+  Node& from = node_at(node);
+  from.heard_ns = now_ns;
+  const auto journal = [&](const char* event, const auto& message) {
+    actions.journal.push_back({event, node, journal_fields(message)});
+  };
+  std::visit(
+      Overloaded{[&](const agent::Heartbeat& beat) {
+                   from.idle_s = beat.idle_s;
+                   progress_.heartbeats[node] = beat;
+                 },
+                 [&](const agent::RankStart& start) {
+                   ++progress_.started;
+                   from.living.insert(start.rank);
+                   journal("rank_start", start);
+                 },
+                 [&](const agent::RankExit& exit) {
+                   journal("rank_exit", exit);
+                   on_rank_exit(now_ns, node, exit);
+                 },
+                 [&](const agent::StartFailed& failure) {
+                   on_start_failed(now_ns, node, failure, actions);
+                 },
+                 [&](const agent::LimitReached& limit) { on_limit(now_ns, node, limit, actions); },
+                 [&](const agent::Gap& gap) { journal("gap", gap); },
+                 [&](const agent::Unkillable& process) { journal("unkillable", process); },
+                 [&](const agent::Refusal& refusal) {
+                   conclude(RoundStatus::launch_failed,
+                            fmt::format("the agent on {} refused the round: {}", host(node),
+                                        printable(refusal.reason)),
+                            "");
+                   from.ended = true;
+                   stop_all(now_ns, EndedBy::stop, setup_.limits.grace, actions);
+                 },
+                 [&](const agent::RoundEnd& end) {
+                   if (end.id != setup_.id) return;
+                   from.ended = true;
+                   journal("node_end", end);
+                 },
+                 [](const auto& /*answer to an earlier request*/) {}},
+      report);
+  return actions;
+}
+
+void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::RankExit& exit) {
+  node_at(node).living.erase(exit.rank);
+  ++progress_.ended;
+  // An agent that stops its ranks without having been asked to was told to end by somebody else.
+  if (exit.ended_by == EndedBy::stop && phase_ != Phase::stopping) {
+    ended_from_outside_ = true;
+    node_at(node).leaving = true;
+    conclude_unless_independent(RoundStatus::lost,
+                                "the agent on " + host(node) + " was told to end from outside",
+                                "run again with --resume");
+    return;
+  }
+  if (exit.ended_by != EndedBy::itself || exit.exit.ok()) return;
+  ended_from_outside_ = ended_from_outside_ || looks_killed(exit.exit);
+  if (conclude_unless_independent(RoundStatus::failed,
+                                  rank_on_host(exit.rank, node) + ": " + to_string(exit.exit),
+                                  fmt::format("see rank{}.out.log", exit.rank)))
+    // The others may be about to end by themselves, or wait for the dead rank for ever.
+    drain(now_ns);
+}
+
+void RoundMachine::on_start_failed(std::int64_t now_ns, int node, const agent::StartFailed& failure,
+                                   Actions& actions) {
+  const std::string place = failure.rank            ? rank_on_host(*failure.rank, node)
+                            : failure.where.empty() ? host(node)
+                                                    : failure.where;
+  conclude(RoundStatus::launch_failed, place + ": " + failure.reason, failure.advice);
+  stop_all(now_ns, EndedBy::stop, std::min(setup_.limits.grace, kStartFailedGrace), actions);
+}
+
+void RoundMachine::on_limit(std::int64_t now_ns, int node, const agent::LimitReached& limit,
+                            Actions& actions) {
+  const std::string who = fmt::format("rank {} on {}", fmt::join(limit.ranks, ", "), host(node));
+  if (limit.cause == EndedBy::time_limit)
+    conclude(RoundStatus::timed_out,
+             fmt::format("the time limit of {} was reached; still running: {}",
+                         format_duration(setup_.limits.time), who),
+             "raise limits.time, or find out what the ranks wait for in their logs");
+  else
+    conclude(RoundStatus::stalled,
+             fmt::format("{} made no step for {:.1f} s (last step {}{})", who, limit.idle_s,
+                         limit.step, process_state_text(limit.state)),
+             "look at the last lines of its log; raise limits.stall if such pauses are normal");
+  stop_all(now_ns, limit.cause, setup_.limits.grace, actions);
+}
+
+RoundMachine::Actions RoundMachine::lost(std::int64_t now_ns, int node, const std::string& reason) {
+  Actions actions;
+  if (node >= 0 && node < static_cast<int>(nodes_.size()) && !node_at(node).done())
+    lose(now_ns, node, reason, actions);
+  return actions;
+}
+
+void RoundMachine::lose(std::int64_t now_ns, int node, const std::string& reason,
+                        Actions& actions) {
+  Node& gone = node_at(node);
+  gone.lost = true;
+  actions.sweep.push_back(node);
+  for (const int rank : gone.living) {
+    ++progress_.ended;
+    actions.journal.push_back(
+        {"rank_exit", node, {{"rank", rank}, {"ended_by", to_text(EndedBy::lost)}}});
+  }
+  gone.living.clear();
+  if (conclude_unless_independent(
+          RoundStatus::lost, fmt::format("the agent on {} was lost: {}", host(node), reason),
+          "its ranks were killed; 'assay run --resume' runs the round again"))
+    stop_all(now_ns, EndedBy::stop, setup_.limits.grace, actions);
+}
+
+RoundMachine::Actions RoundMachine::tick(std::int64_t now_ns) {
+  Actions actions;
+  if (phase_ == Phase::preparing) return actions;
+  if (phase_ == Phase::draining && now_ns >= deadline_ns_)
+    stop_all(now_ns, EndedBy::stop, setup_.limits.grace, actions);
+  check_silence(now_ns, actions);
+  check_stall(now_ns, actions);
+  return actions;
+}
+
+void RoundMachine::check_silence(std::int64_t now_ns, Actions& actions) {
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
+    const Node& one = node_at(node);
+    if (one.done()) continue;
+    const std::int64_t silent_ns = now_ns - one.heard_ns;
+    const bool silent = silent_ns > kSilenceLimit;
+    if (!silent && !(phase_ == Phase::stopping && now_ns > deadline_ns_)) continue;
+    actions.drop.push_back(node);
+    lose(now_ns, node,
+         silent ? fmt::format("no sign of life for {:.0f} s", static_cast<double>(silent_ns) * 1e-9)
+                : "it did not end the round when asked",
+         actions);
+  }
+}
+
+// A whole round without output: no rank can be told apart unless one is stopped or blocked.
+void RoundMachine::check_stall(std::int64_t now_ns, Actions& actions) {
+  const double limit = seconds(setup_.limits.stall);
+  if (limit == 0 || phase_ == Phase::stopping || over()) return;
+  if (progress_.heartbeats.size() < nodes_.size()) return;
+  if (!std::ranges::all_of(nodes_, [&](const Node& node) {
+        return node.done() || (node.idle_s > limit && !node.living.empty());
+      }))
+    return;
+  std::string who;
+  for (const auto& [node, beat] : progress_.heartbeats) {
+    if (!beat.suspect || node_at(node).ended) continue;
+    who += (who.empty() ? "" : "; ") +
+           fmt::format("{} silent for {:.1f} s{}", rank_on_host(beat.suspect->rank, node),
+                       beat.suspect->idle_s, process_state_text(beat.suspect->state));
+  }
+  conclude(RoundStatus::stalled, "no rank made progress: " + who,
+           "look at the last lines of the logs; raise limits.stall if such pauses are normal");
+  stop_all(now_ns, EndedBy::stall, setup_.limits.grace, actions);
+}
+
+RoundMachine::Actions RoundMachine::interrupt(std::int64_t now_ns) {
+  Actions actions;
+  conclude(RoundStatus::interrupted, "stopped by the user",
+           "'assay run --resume' goes on from here");
+  const bool first = ++interrupts_ == 1;
+  if (phase_ == Phase::preparing) return actions;
+  if (first && setup_.independent_ranks)
+    wind_down(now_ns);
+  else
+    stop_all(now_ns, EndedBy::stop, first ? setup_.limits.grace : Nanoseconds(0), actions);
+  return actions;
+}
+
+void RoundMachine::wind_down(std::int64_t now_ns) {
+  winding_down_ = true;
+  drain(now_ns);
+}
+
+void RoundMachine::fail(std::int64_t now_ns, const RoundOutcome& outcome) {
+  conclude(outcome.status, outcome.reason, outcome.advice);
+  wind_down(now_ns);
+}
+
+void RoundMachine::not_collected(const std::string& reason) {
+  conclude_unless_independent(RoundStatus::lost, reason, "");
+}
+
+void RoundMachine::drain(std::int64_t now_ns) {
+  if (phase_ != Phase::running) return;
+  phase_ = Phase::draining;
+  deadline_ns_ = now_ns + setup_.limits.grace.count();
+}
+
+void RoundMachine::stop_all(std::int64_t now_ns, EndedBy cause, Nanoseconds grace,
+                            Actions& actions) {
+  const std::int64_t give_up = now_ns + grace.count() + kStopMargin;
+  deadline_ns_ = phase_ == Phase::stopping ? std::min(deadline_ns_, give_up) : give_up;
+  phase_ = Phase::stopping;
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+    if (!node_at(node).done()) actions.stop.push_back({node, {cause, grace}});
+}
+
+bool RoundMachine::conclude_unless_independent(RoundStatus status, const std::string& reason,
+                                               const std::string& advice) {
+  if (setup_.independent_ranks) {
+    last_loss_ = RoundOutcome{status, reason, advice};
+    return false;
+  }
+  conclude(status, reason, advice);
+  return true;
+}
+
+void RoundMachine::conclude(RoundStatus status, const std::string& reason,
+                            const std::string& advice) {
+  if (!outcome_) outcome_ = RoundOutcome{status, reason, advice};
+}
+
+}  // namespace assay::launch

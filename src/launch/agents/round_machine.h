@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/messages.h"
+#include "launch/observer.h"
+#include "plan/plan.h"
+
+namespace assay::launch {
+
+/// The mind of a round on agents: what becomes of every report, when it is over and how it ended.
+/// No clock, no I/O: times are handed in (monotonic nanoseconds), and what has to be done comes
+/// back. The same calls give the same actions.
+class RoundMachine {
+ public:
+  struct Setup {
+    std::string id;                  ///< of the round, in its agents' reports
+    std::vector<std::string> hosts;  ///< by node
+    int ranks = 0;                   ///< on all nodes
+    plan::Limits limits;
+    /// Ranks that do not need each other (workers of an experiment): the round goes on without
+    /// those that are lost.
+    bool independent_ranks = false;
+  };
+
+  struct JournalEntry {
+    std::string event;
+    int node = -1;  ///< -1: of no node
+    Json fields;
+  };
+  struct Stop {
+    int node = 0;
+    agent::StopRequest request;
+  };
+  /// To be done in this order.
+  struct Actions {
+    std::vector<JournalEntry> journal;
+    std::vector<int> drop;   ///< nodes whose agent is given up
+    std::vector<int> sweep;  ///< nodes where nobody ends the ranks any more
+    std::vector<Stop> stop;
+  };
+
+  explicit RoundMachine(Setup setup);
+
+  /// The work has been sent to every node: from now on each of them has to be heard.
+  void begin(std::int64_t now_ns);
+
+  [[nodiscard]] Actions report(std::int64_t now_ns, int node, const agent::Report& report);
+  /// The connection to the node's agent is gone.
+  [[nodiscard]] Actions lost(std::int64_t now_ns, int node, const std::string& reason);
+  /// Limits of time; several times a second.
+  [[nodiscard]] Actions tick(std::int64_t now_ns);
+  /// The user's wish, first: SIGTERM and the grace; again: SIGKILL at once. Independent ranks have
+  /// been asked to stop by then, and get SIGTERM only when they have not ended within the grace.
+  [[nodiscard]] Actions interrupt(std::int64_t now_ns);
+  /// The ranks are about to end by themselves, as they should; those that have not after the grace
+  /// are stopped.
+  void wind_down(std::int64_t now_ns);
+  /// Ends the round for a reason from outside of it.
+  void fail(std::int64_t now_ns, const RoundOutcome& outcome);
+  /// After the end: what the node recorded could not be fetched.
+  void not_collected(const std::string& reason);
+
+  /// Whether every node has ended or is lost, or the round ended before it began.
+  [[nodiscard]] bool over() const;
+  [[nodiscard]] bool is_lost(int node) const { return node_at(node).lost; }
+  /// Nodes whose agent was asked to end by something other than this controller.
+  [[nodiscard]] std::vector<int> leaving() const;
+  /// Whether ranks ended in a way that a scheduler may explain.
+  [[nodiscard]] bool ask_scheduler() const noexcept {
+    return ended_from_outside_ && !winding_down_;
+  }
+  /// How it ended; `scheduler` is its explanation, empty where it has none.
+  [[nodiscard]] RoundOutcome outcome(const std::string& scheduler) const;
+  [[nodiscard]] const RoundProgress& progress() const noexcept { return progress_; }
+
+ private:
+  enum class Phase {
+    preparing,
+    running,
+    draining,  ///< the ranks have until the deadline to end by themselves
+    stopping,  ///< they were told to end; agents that are silent after the deadline are given up
+  };
+  struct Node {
+    bool ended = false;
+    bool lost = false;
+    bool leaving = false;
+    std::int64_t heard_ns = 0;
+    double idle_s = 0;
+    std::set<int> living;  // ranks that were started and have not ended
+
+    [[nodiscard]] bool done() const noexcept { return ended || lost; }
+  };
+
+  void on_rank_exit(std::int64_t now_ns, int node, const agent::RankExit& exit);
+  void on_limit(std::int64_t now_ns, int node, const agent::LimitReached& limit, Actions& actions);
+  void on_start_failed(std::int64_t now_ns, int node, const agent::StartFailed& failure,
+                       Actions& actions);
+  void check_silence(std::int64_t now_ns, Actions& actions);
+  void check_stall(std::int64_t now_ns, Actions& actions);
+  void lose(std::int64_t now_ns, int node, const std::string& reason, Actions& actions);
+  void drain(std::int64_t now_ns);
+  void stop_all(std::int64_t now_ns, EndedBy cause, Nanoseconds grace, Actions& actions);
+  void conclude(RoundStatus status, const std::string& reason, const std::string& advice);
+  /// A rank or an agent is gone: the end of the round, but not of one whose ranks are independent.
+  /// Gives whether it is the end.
+  bool conclude_unless_independent(RoundStatus status, const std::string& reason,
+                                   const std::string& advice);
+  [[nodiscard]] Node& node_at(int node) { return nodes_.at(static_cast<std::size_t>(node)); }
+  [[nodiscard]] const Node& node_at(int node) const {
+    return nodes_.at(static_cast<std::size_t>(node));
+  }
+  [[nodiscard]] const std::string& host(int node) const {
+    return setup_.hosts.at(static_cast<std::size_t>(node));
+  }
+  [[nodiscard]] std::string rank_on_host(int rank, int node) const;
+
+  Setup setup_;
+  std::vector<Node> nodes_;
+  Phase phase_ = Phase::preparing;
+  std::int64_t deadline_ns_ = 0;           // of draining and stopping
+  std::optional<RoundOutcome> outcome_;    // the first reason to end otherwise than well
+  std::optional<RoundOutcome> last_loss_;  // of independent ranks
+  bool winding_down_ = false;
+  bool ended_from_outside_ = false;
+  int interrupts_ = 0;
+  RoundProgress progress_;
+};
+
+}  // namespace assay::launch

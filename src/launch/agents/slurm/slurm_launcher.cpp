@@ -1,0 +1,124 @@
+#include "launch/agents/slurm/slurm_launcher.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/async_process.h"
+#include "core/error.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "launch/agents/process.h"
+
+namespace assay::launch {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The round's end waits for the answer.
+constexpr Nanoseconds kExplainLimit = std::chrono::seconds(8);
+constexpr auto kBetweenTries = std::chrono::milliseconds(250);
+constexpr Nanoseconds kSqueueLimit = std::chrono::seconds(3);
+
+/// The jobs that squeue's option `which` selects; none when it does not answer in time.
+asio::awaitable<std::vector<SlurmState>> ask_squeue_async(std::string which) {
+  // Made here: GCC 12 cannot have a list of initializers in an awaited expression.
+  SpawnOptions options = command_options(squeue_argv({which}), "squeue");
+  RunLimits limits;
+  limits.total = kSqueueLimit;
+  try {
+    const CommandResult answer = co_await run_async(std::move(options), limits);
+    co_return parse_squeue(answer.out);
+  } catch (const Error&) {
+    co_return std::vector<SlurmState>{};  // it cannot be started: then there is no explanation
+  }
+}
+
+}  // namespace
+
+SlurmLauncher::SlurmLauncher(const plan::Cluster& cluster, const plan::SlurmOptions& options,
+                             fs::path bindir)
+    : Launcher(cluster), bindir_(std::move(bindir)) {
+  job_.options = options;
+  job_.agent = (bindir_ / "assay-agent").string();
+  job_.bundle.sha256 = "<hash>";
+  job_.name = "assay";
+  const char* allocation = std::getenv("SLURM_JOB_ID");
+  if (allocation != nullptr) job_.allocation = allocation;
+}
+
+void SlurmLauncher::do_prepare(const plan::Plan& plan) {
+  for (const char* program : {"srun", "salloc", "squeue"})
+    if (!find_program(program))
+      throw Error(ErrorKind::environment, std::string(program) + " is not installed", {},
+                  "run assay on a login node of the Slurm cluster");
+  job_.name = "assay-" + plan.run_id;
+  if (job_.broadcast()) job_.bundle = make_bundle(bindir_, programs_of(plan));
+}
+
+std::vector<std::string> SlurmLauncher::do_hosts(const plan::Plan& plan) const {
+  int nodes = 1;
+  for (const plan::CasePlan& plan_case : plan.cases) nodes = std::max(nodes, plan_case.nodes);
+  std::vector<std::string> hosts;
+  for (int node = 0; node < nodes; ++node) hosts.push_back(fmt::format("slurm-node{}", node));
+  return hosts;
+}
+
+std::vector<ChannelCommand> SlurmLauncher::do_render(const std::vector<std::string>& hosts) const {
+  SlurmJob job = job_;
+  job.nodes = static_cast<int>(hosts.size());
+  ChannelCommand command{slurm_argv(job), {}, "Slurm", {}, /*ask_to_end=*/true};
+  for (int node = 0; node < job.nodes; ++node) command.nodes.push_back(node);
+  return {command};
+}
+
+fs::path SlurmLauncher::do_remote_dir(const NodePlace& place) const {
+  if (traits().shares_files) return place.local();
+  return fs::path(fmt::format("/tmp/assay-{}/runs", ::getuid())) / place.run_dir.filename() /
+         place.folder();
+}
+
+fs::path SlurmLauncher::do_programs_dir(const agent::Hello& hello) const {
+  return traits().shares_files ? bindir_ : fs::path(hello.bindir);
+}
+
+std::vector<std::string> SlurmLauncher::do_agent_command(
+    const std::string& host, const agent::Hello& hello,
+    const std::vector<std::string>& args) const {
+  std::vector<std::string> argv{(do_programs_dir(hello) / "assay-agent").string()};
+  argv.insert(argv.end(), args.begin(), args.end());
+  return slurm_step_argv(hello.job.empty() ? job_.allocation : hello.job, host, argv);
+}
+
+asio::awaitable<std::string> SlurmLauncher::do_waiting_for() const {
+  if (!job_.allocation.empty()) co_return "";
+  for (const SlurmState& state : co_await ask_squeue_async("--name=" + job_.name))
+    if (std::string text = describe_pending(state); !text.empty()) co_return text;
+  co_return "";
+}
+
+asio::awaitable<std::string> SlurmLauncher::do_explain_end(agent::Hello hello) const {
+  const std::string which = hello.job.empty() ? "--name=" + job_.name : "--jobs=" + hello.job;
+  asio::steady_timer pause(co_await asio::this_coro::executor);
+  const std::int64_t deadline = mono_now_ns() + kExplainLimit.count();
+  while (mono_now_ns() < deadline) {
+    const auto states = co_await ask_squeue_async(which);
+    if (states.empty()) co_return "";
+    // Why it ends is known when it has ended.
+    if (states.front().state != "COMPLETING") co_return describe_end(states.front());
+    pause.expires_after(kBetweenTries);
+    asio::error_code ec;
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+  }
+  co_return "";
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,111 @@
+#include "launch/agents/ssh/ssh_command.h"
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "launch/agents/launcher.h"
+
+namespace assay::launch {
+
+namespace {
+
+// "~/x" stays unquoted up to the slash, so that the shell there finds the home.
+std::string quote_path(const std::string& path) {
+  if (path.starts_with("~/")) return "~/" + shell_quote(path.substr(2));
+  return shell_quote(path);
+}
+
+}  // namespace
+
+SshTarget ssh_target(const plan::SshOptions& options, const plan::Host& host) {
+  SshTarget target{options, host.name};
+  const auto prefer = [](const auto& own, auto& to) {
+    if (own != std::remove_cvref_t<decltype(own)>{}) to = own;
+  };
+  prefer(host.ssh.address.empty() ? host.name : host.ssh.address, target.address);
+  prefer(host.ssh.user, target.user);
+  prefer(host.ssh.port, target.port);
+  prefer(host.ssh.identity, target.identity);
+  prefer(host.ssh.jump, target.jump);
+  const auto at = target.cache.find("{host}");
+  if (at != std::string::npos) target.cache.replace(at, 6, host.name);
+  return target;
+}
+
+std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& control_path,
+                                  const std::string& command) {
+  std::vector<std::string> argv{"ssh", "-T"};
+  const auto option = [&](const std::string& text) {
+    argv.emplace_back("-o");
+    argv.push_back(text);
+  };
+  if (!target.config.empty()) argv.insert(argv.end(), {"-F", target.config});
+  option("BatchMode=yes");
+  option(fmt::format("ConnectTimeout={}", target.connect_timeout_s));
+  // A cut link is noticed after 15 s, whether anything is sent or not.
+  option("ServerAliveInterval=5");
+  option("ServerAliveCountMax=3");
+  option(std::string("StrictHostKeyChecking=") + (target.accept_new_keys ? "accept-new" : "yes"));
+  if (!target.known_hosts.empty()) option("UserKnownHostsFile=" + target.known_hosts);
+  if (!control_path.empty()) {
+    option("ControlMaster=auto");
+    option("ControlPath=" + control_path);
+    // The agent's own ssh is the connection that others share; it ends with the agent.
+    option("ControlPersist=no");
+  }
+  // Otherwise every one of many clients may rewrite known_hosts, after more signatures to check.
+  option("UpdateHostKeys=no");
+  for (const std::string& own : target.options) option(own);
+  if (!target.user.empty()) argv.insert(argv.end(), {"-l", target.user});
+  if (target.port != 0) argv.insert(argv.end(), {"-p", std::to_string(target.port)});
+  if (!target.identity.empty()) {
+    argv.insert(argv.end(), {"-i", target.identity});
+    option("IdentitiesOnly=yes");
+  }
+  if (!target.jump.empty()) argv.insert(argv.end(), {"-J", target.jump});
+  argv.insert(argv.end(), {"--", target.address, command});
+  return argv;
+}
+
+bool is_transient(const std::string& error_text) {
+  const auto has = [&](const char* sign) { return error_text.find(sign) != std::string::npos; };
+  // A host where nobody listens refuses instead: that does not pass.
+  if (has("Connection refused") || has("Permission denied") || has("Host key verification failed"))
+    return false;
+  for (const char* sign : {"kex_exchange_identification", "ssh_exchange_identification",
+                           "Exceeded MaxStartups", "Not allowed at this time",
+                           // All that OpenSSH 9.6 says when it is turned away.
+                           "Connection closed by ",
+                           // What the kernel says for seconds after a link has come back.
+                           "No route to host"})
+    if (has(sign)) return true;
+  return false;
+}
+
+std::string remote_programs(const SshTarget& target, const std::string& sha256) {
+  return quote_path(target.cache + "/bin-" + sha256.substr(0, 16));
+}
+
+std::string start_command(const SshTarget& target, const Bundle& bundle, int node) {
+  // In the user's login shell this is one word after another without '!' or newlines, so that csh
+  // passes it on, too; sh does the work. The first newline ends what a login shell's start-up files
+  // printed without one. Another agent may install the same bundle meanwhile: the
+  // rename fails for the slower one, which then uses what is there.
+  const std::string script = fmt::format(
+      "echo; d={}; touch -c \"$d\" 2> /dev/null; if [ -x \"$d/assay-agent\" ]; then :; else "
+      "t=\"$d.$$\"; "
+      "mkdir -p \"$t\" && echo {} && head -c {} > \"$t/bundle.tar\" && "
+      "echo \"{}  $t/bundle.tar\" | sha256sum -c - > /dev/null && "
+      "tar -xf \"$t/bundle.tar\" -C \"$t\" && rm -f \"$t/bundle.tar\" && "
+      "{{ \"$t/assay-agent\" --version > /dev/null || {{ rm -rf \"$t\"; echo \"the programs cannot "
+      "be "
+      "executed in $d (this is $(uname -m); is it mounted noexec? see cluster.ssh.cache)\" >&2; "
+      "exit 97; }}; }} && "
+      "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || {{ rm -rf \"$t\"; "
+      "echo \"the programs could not be put into $d (disk full, or no permission?)\" >&2; "
+      "exit 96; }}; fi; exec \"$d/assay-agent\" --node {}",
+      remote_programs(target, bundle.sha256), kSendBundle, bundle.size, bundle.sha256, node);
+  return "exec /bin/sh -c " + shell_quote(script);
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,110 @@
+#include "launch/agents/ssh/ssh_launcher.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+
+namespace assay::launch {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr Nanoseconds kFirstPause = std::chrono::milliseconds(250);
+constexpr const char* kSshKeepsBytes = "33554432";
+constexpr Nanoseconds kLongestPause = std::chrono::seconds(2);
+
+}  // namespace
+
+SshLauncher::SshLauncher(const plan::Cluster& cluster, const plan::SshOptions& options,
+                         fs::path bindir)
+    : Launcher(cluster), bindir_(std::move(bindir)) {
+  for (const plan::Host& host : cluster.hosts) targets_.push_back(ssh_target(options, host));
+  bundle_.sha256 = "<hash>";
+}
+
+SshLauncher::~SshLauncher() {
+  std::error_code ignored;
+  if (!sockets_.empty()) fs::remove_all(sockets_, ignored);
+}
+
+void SshLauncher::do_prepare(const plan::Plan& plan) {
+  if (!find_program("ssh"))
+    throw Error(ErrorKind::environment, "ssh is not installed", {},
+                "install the package 'openssh-client'");
+  // ssh frees and takes its buffers for every packet; with glibc's thresholds most of its time in a
+  // transfer goes into page faults. The user's own settings stay.
+  for (const char* threshold : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"})
+    ::setenv(threshold, kSshKeepsBytes, /*overwrite=*/0);
+  bundle_ = make_bundle(bindir_, programs_of(plan));
+  // Socket paths are limited to 108 bytes: a short folder that only this user can enter.
+  std::string pattern = "/tmp/assay-ssh-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr)
+    throw system_error(ErrorKind::environment, "cannot make a folder for connections", pattern,
+                       errno);
+  sockets_ = pattern;
+  control_path_ = (sockets_ / "%C").string();
+}
+
+std::vector<std::string> SshLauncher::do_hosts(const plan::Plan& /*plan*/) const {
+  std::vector<std::string> names;
+  for (const SshTarget& target : targets_) names.push_back(target.name);
+  return names;
+}
+
+const SshTarget& SshLauncher::target(const std::string& host) const {
+  const auto found = std::ranges::find(targets_, host, &SshTarget::name);
+  if (found == targets_.end())
+    throw Error(ErrorKind::internal, "the host '" + host + "' is not part of the cluster");
+  return *found;
+}
+
+std::vector<ChannelCommand> SshLauncher::do_render(const std::vector<std::string>& hosts) const {
+  std::vector<ChannelCommand> commands;
+  for (int node = 0; node < static_cast<int>(hosts.size()); ++node) {
+    const SshTarget& to = target(hosts[static_cast<std::size_t>(node)]);
+    commands.push_back({ssh_argv(to, control_path_, start_command(to, bundle_, node)),
+                        {node},
+                        "host " + to.name,
+                        bundle_.file});
+  }
+  return commands;
+}
+
+fs::path SshLauncher::do_remote_dir(const NodePlace& place) const {
+  return fs::path(target(place.host).cache) / "runs" / place.run_dir.filename() / place.folder();
+}
+
+std::vector<std::string> SshLauncher::do_agent_command(const std::string& host,
+                                                       const agent::Hello& /*hello*/,
+                                                       const std::vector<std::string>& args) const {
+  const SshTarget& to = target(host);
+  return ssh_argv(
+      to, control_path_,
+      "exec " + remote_programs(to, bundle_.sha256) + "/assay-agent " + shell_join(args));
+}
+
+int SshLauncher::longest_connect_s() const {
+  int longest = 0;
+  for (const SshTarget& to : targets_) longest = std::max(longest, to.connect_timeout_s);
+  return longest;
+}
+
+std::optional<Nanoseconds> SshLauncher::do_retry_pause(const std::string& reason, int attempt,
+                                                       Nanoseconds since) const {
+  if (!is_transient(reason)) return std::nullopt;
+  const Nanoseconds pause =
+      std::min<Nanoseconds>(kFirstPause * (1 << std::min(attempt, 8)), kLongestPause);
+  if (since + pause > std::chrono::seconds(longest_connect_s())) return std::nullopt;
+  return pause;
+}
+
+Nanoseconds SshLauncher::do_start_limit() const {
+  // A first start copies the programs; with many hosts the controller's link is shared.
+  return std::chrono::seconds(longest_connect_s() + 20) + std::chrono::seconds(bundle_.size >> 20);
+}
+
+}  // namespace assay::launch

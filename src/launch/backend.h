@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include <asio/awaitable.hpp>
+#include <asio/io_context.hpp>
+
+#include "launch/observer.h"
+#include "store/journal.h"
+#include "store/run_dir.h"
+
+namespace assay::launch {
+
+/// What a backend works with; all of it outlives the backend.
+struct BackendContext {
+  asio::io_context& loop;
+  const store::RunDir& run;
+  store::Journal& journal;
+  Observer& observer;
+};
+
+/// One attempt at a round.
+struct RoundTask {
+  const plan::CasePlan& plan_case;
+  int number = 1;
+  std::function<void(const RoundProgress&)> on_progress;
+};
+
+/// Where the rounds of a run are executed: on agents that Assay starts, or as jobs of a service.
+/// The run loop calls it, one thing at a time; everything happens on the loop's thread, or is
+/// awaited there. Throws Error when the run cannot go on; what was journaled by then stays.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// Before anything else: checks what the plan asks for and brings up what all rounds need.
+  virtual asio::awaitable<void> prepare() = 0;
+  /// The nodes, as in system.json: [{"node", "host", …}].
+  virtual asio::awaitable<Json> describe() = 0;
+  /// Before a round of this case counts as started: nodes that were lost come back, images come.
+  virtual asio::awaitable<void> prepare_round(const RoundTask& task) = 0;
+  /// Runs the round, journals what happens from its round_start on, and brings its evidence into
+  /// the run directory. The run loop journals the round_end.
+  virtual asio::awaitable<RoundOutcome> run_round(const RoundTask& task) = 0;
+  /// The user asked to end, for the first time (1) or again. The call under way ends soon.
+  virtual void interrupt(int times) = 0;
+  /// After the last round: gives back what prepare() brought up. Bounded.
+  virtual asio::awaitable<void> close() = 0;
+};
+
+using MakeBackend = std::function<std::unique_ptr<Backend>(const BackendContext&)>;
+
+}  // namespace assay::launch

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "agent/messages.h"
+#include "core/json.h"
+#include "core/round_status.h"
+#include "plan/plan.h"
+
+namespace assay::launch {
+
+/// How a round ended, as in the journal's round_end.
+struct RoundOutcome {
+  RoundStatus status = RoundStatus::completed;
+  std::string reason{};  ///< names the culprit; empty when completed
+  std::string advice{};
+};
+
+/// What is known of a running round, for progress and the live view.
+struct RoundProgress {
+  int ranks = 0;
+  int started = 0;
+  int ended = 0;
+  std::map<int, agent::Heartbeat> heartbeats{};  ///< newest of each node
+  Json automl{};                                 ///< of an AutoML case: how far its experiment is
+};
+
+/// Informed of what happens while a run goes on; every call comes from the thread that executes the
+/// run.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void round_started(const plan::CasePlan& plan_case, int round, int done, int total) = 0;
+  virtual void round_progress(const plan::CasePlan& plan_case, int round,
+                              const RoundProgress& progress) = 0;
+  virtual void round_ended(const plan::CasePlan& plan_case, int round,
+                           const RoundOutcome& outcome) = 0;
+  /// The nodes are not there yet: what the scheduler says they wait for.
+  virtual void waiting(const std::string& what_for) = 0;
+  /// Something that the user should know and that does not end the run.
+  virtual void warning(const std::string& text) = 0;
+  virtual void stopping(int signals) = 0;  ///< the user asked once (1) or again (2)
+};
+
+}  // namespace assay::launch

@@ -1,0 +1,187 @@
+#include "launch/run_loop.h"
+
+#include <cstdlib>
+
+#include <asio/co_spawn.hpp>
+#include <asio/signal_set.hpp>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/host.h"
+#include "core/time.h"
+#include "core/version.h"
+
+namespace assay::launch {
+
+namespace {
+
+constexpr std::int64_t kLiveEvery = 900'000'000;
+
+Json run_start(const plan::Plan& plan) {
+  Json start{{"run", plan.run_id},
+             {"host", host_name()},
+             {"pid", ::getpid()},
+             {"assay", version_string()}};
+  if (const char* job = std::getenv("SLURM_JOB_ID")) start["job"] = job;
+  return start;
+}
+
+/// system.json: what ran, started by which launcher, and what the nodes are.
+void write_system(const store::RunDir& run, Json nodes) {
+  const BuildInfo& build = build_info();
+  write_file_atomic(run.system_file(),
+                    dump_pretty({{"assay",
+                                  {{"version", build.version},
+                                   {"revision", build.revision},
+                                   {"dirty", build.dirty},
+                                   {"compiler", build.compiler},
+                                   {"build_type", build.build_type}}},
+                                 {"launcher", run.plan().cluster.launcher()},
+                                 {"nodes", std::move(nodes)}}),
+                    /*sync=*/false);
+}
+
+}  // namespace
+
+std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
+    const std::vector<Json>& journal) {
+  std::map<std::pair<std::string, int>, RoundStatus> finished;
+  for (const Json& event : journal) {
+    const std::pair key(event.value("case", ""), event.value("round", 0));
+    if (event["event"] == "round_start") finished.erase(key);
+    if (event["event"] != "round_end") continue;
+    const auto status = parse_enum<RoundStatus>(event.value("status", ""));
+    if (status && is_result(*status)) finished[key] = *status;
+  }
+  return finished;
+}
+
+RunLoop::RunLoop(store::RunDir run, Observer& observer, MakeBackend make_backend)
+    : run_(std::move(run)), observer_(observer), make_backend_(std::move(make_backend)) {
+  for (const plan::CasePlan& plan_case : run_.plan().cases) rounds_total_ += plan_case.repeats;
+}
+
+RunStatus RunLoop::execute() {
+  const store::RunLock lock(run_.path());
+  asio::io_context loop(1);
+  std::exception_ptr failure;
+  RunStatus status = RunStatus::failed;
+  asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+  std::function<void()> wait_for_signal = [&] {
+    signals.async_wait([&](const asio::error_code& ec, int) {
+      if (ec) return;
+      interrupt();
+      wait_for_signal();
+    });
+  };
+  wait_for_signal();
+  ::signal(SIGPIPE, SIG_IGN);
+  asio::co_spawn(loop, execute_rounds(loop),
+                 [&](const std::exception_ptr& error, RunStatus result) {
+                   failure = error;
+                   status = result;
+                   backend_.reset();
+                   signals.cancel();
+                 });
+  loop.run();
+  std::error_code ignored;
+  std::filesystem::remove(run_.live_file(), ignored);
+  if (failure) std::rethrow_exception(failure);
+  return status;
+}
+
+void RunLoop::interrupt() {
+  observer_.stopping(++interrupts_);
+  if (backend_) backend_->interrupt(interrupts_);
+}
+
+asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
+  const bool resumed = std::filesystem::exists(run_.journal_file());
+  if (resumed) finished_ = finished_rounds(store::Journal::read(run_.journal_file()));
+  journal_ = std::make_unique<store::Journal>(run_.journal_file());
+  journal_->append(resumed ? "run_resume" : "run_start", run_start(run_.plan()));
+  backend_ = make_backend_({loop, run_, *journal_, observer_});
+  co_await backend_->prepare();
+  if (!std::filesystem::exists(run_.system_file()))
+    write_system(run_, co_await backend_->describe());
+  for (const plan::CasePlan& plan_case : run_.plan().cases) {
+    bool startable = true;
+    for (int number = 1; number <= plan_case.repeats; ++number, ++rounds_done_) {
+      const auto done = finished_.find({plan_case.name, number});
+      if (done != finished_.end())
+        all_completed_ &= done->second == RoundStatus::completed;
+      else if (interrupts_ == 0 && startable)
+        startable = co_await execute_round(plan_case, number);
+    }
+  }
+  co_await backend_->close();
+  const RunStatus status = interrupts_ > 0  ? RunStatus::interrupted
+                           : all_completed_ ? RunStatus::completed
+                                            : RunStatus::failed;
+  journal_->append("run_end", {{"status", to_text(status)}});
+  journal_->sync();
+  co_return status;
+}
+
+asio::awaitable<bool> RunLoop::execute_round(const plan::CasePlan& plan_case, int number) {
+  RoundOutcome outcome = co_await attempt(plan_case, number);
+  for (int retry = 1; retry <= run_.plan().cluster.retries && interrupts_ == 0 &&
+                      outcome.status == RoundStatus::lost;
+       ++retry) {
+    journal_->append("round_retry", {{"case", plan_case.name},
+                                     {"round", number},
+                                     {"retry", retry},
+                                     {"reason", outcome.reason}});
+    outcome = co_await attempt(plan_case, number);
+  }
+  all_completed_ &= outcome.status == RoundStatus::completed;
+  co_return outcome.status != RoundStatus::launch_failed;
+}
+
+asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, int number) {
+  const RoundTask task{plan_case, number, [&](const RoundProgress& progress) {
+                         observer_.round_progress(plan_case, number, progress);
+                         write_live(plan_case, number, progress);
+                       }};
+  co_await backend_->prepare_round(task);
+  observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
+  const RoundOutcome outcome = co_await backend_->run_round(task);
+  journal_->append("round_end", {{"case", plan_case.name},
+                                 {"round", number},
+                                 {"status", to_text(outcome.status)},
+                                 {"reason", outcome.reason},
+                                 {"advice", outcome.advice}});
+  journal_->sync();
+  observer_.round_ended(plan_case, number, outcome);
+  co_return outcome;
+}
+
+void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
+                         const RoundProgress& progress) {
+  const std::int64_t mono = mono_now_ns();
+  if (mono - live_written_ns_ < kLiveEvery) return;
+  live_written_ns_ = mono;
+  Json nodes = Json::array();
+  for (const auto& [node, beat] : progress.heartbeats) {
+    nodes.push_back({{"node", node}});
+    nodes.back().update(fields_to_json(beat));
+  }
+  Json live{{"run", run_.plan().run_id},
+            {"host", host_name()},
+            {"pid", ::getpid()},
+            {"wall_ns", wall_now_ns()},
+            {"case", plan_case.name},
+            {"round", number},
+            {"repeats", plan_case.repeats},
+            {"rounds_done", rounds_done_},
+            {"rounds_total", rounds_total_},
+            {"ranks", progress.ranks},
+            {"started", progress.started},
+            {"ended", progress.ended},
+            {"nodes", std::move(nodes)}};
+  if (!progress.automl.is_null()) live["automl"] = progress.automl;
+  write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <asio/awaitable.hpp>
+
+#include "launch/backend.h"
+
+namespace assay::launch {
+
+/// Executes the rounds of a run that are not finished yet: all of them for a new run, the rest when
+/// resuming. Cases, rounds, retries, the journal, the live view and the user's signals are here;
+/// where a round runs is the backend's. Finished rounds are never touched.
+class RunLoop {
+ public:
+  RunLoop(store::RunDir run, Observer& observer, MakeBackend make_backend);
+
+  /// Blocks until the run has ended; SIGINT, SIGTERM and SIGHUP stop it (twice: at once). Throws
+  /// Error when the backend cannot go on or the run directory cannot be written; what was journaled
+  /// by then stays, and the run can be resumed.
+  RunStatus execute();
+
+ private:
+  asio::awaitable<RunStatus> execute_rounds(asio::io_context& loop);
+  /// Gives whether a further round of the case can be started.
+  asio::awaitable<bool> execute_round(const plan::CasePlan& plan_case, int number);
+  asio::awaitable<RoundOutcome> attempt(const plan::CasePlan& plan_case, int number);
+  void write_live(const plan::CasePlan& plan_case, int number, const RoundProgress& progress);
+  void interrupt();
+
+  store::RunDir run_;
+  Observer& observer_;
+  MakeBackend make_backend_;
+  std::unique_ptr<store::Journal> journal_;
+  std::unique_ptr<Backend> backend_;
+  std::map<std::pair<std::string, int>, RoundStatus> finished_;  // by case and round
+  bool all_completed_ = true;
+  int interrupts_ = 0;
+  int rounds_done_ = 0;
+  int rounds_total_ = 0;
+  std::int64_t live_written_ns_ = 0;
+};
+
+/// The rounds that need no further run: (case, round) → status. A failed round is a result; an
+/// interrupted, lost or never started one is not.
+[[nodiscard]] std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
+    const std::vector<Json>& journal);
+
+}  // namespace assay::launch

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace assay::page {
+
+/// Text for HTML and XML, in content and in attributes in double quotes: made printable, markup
+/// escaped, and without the code points that XML 1.0 does not allow.
+[[nodiscard]] std::string escape_markup(std::string_view text);
+
+/// Markup that is well-formed and safe to put on a page. Text becomes Html only by way of text(),
+/// markup() and fill() (page/template.h), which escape it; the constructor is for what Assay itself
+/// wrote.
+class Html {
+ public:
+  Html() = default;
+  explicit Html(std::string markup) : markup_(std::move(markup)) {}
+
+  [[nodiscard]] static Html text(std::string_view text) { return Html(escape_markup(text)); }
+
+  [[nodiscard]] const std::string& str() const noexcept { return markup_; }
+  [[nodiscard]] bool empty() const noexcept { return markup_.empty(); }
+
+  Html& operator+=(const Html& other) {
+    markup_ += other.markup_;
+    return *this;
+  }
+  friend Html operator+(Html left, const Html& right) { return left += right; }
+
+ private:
+  std::string markup_;
+};
+
+/// An argument of markup(): numbers and Html as they are, text escaped.
+inline const std::string& as_markup(const Html& html) {
+  return html.str();
+}
+inline std::string as_markup(std::string_view text) {
+  return escape_markup(text);
+}
+template <class Number>
+requires(std::is_arithmetic_v<Number> && !std::same_as<Number, char> &&
+         !std::same_as<Number, bool>) Number as_markup(Number number) {
+  return number;
+}
+template <class Argument>
+using AsMarkup = std::remove_cvref_t<decltype(as_markup(std::declval<const Argument&>()))>;
+
+/// fmt::format() for a piece of markup: "<b>{}</b> {:.1f}". Every argument that is text is escaped.
+/// For drawings and single elements; whatever has structure is a template.
+template <class... Arguments>
+[[nodiscard]] Html markup(fmt::format_string<AsMarkup<Arguments>...> form,
+                          const Arguments&... arguments) {
+  return [&](const auto&... shown) {
+    return Html(fmt::vformat(fmt::string_view(form), fmt::make_format_args(shown...)));
+  }(as_markup(arguments)...);
+}
+
+}  // namespace assay::page

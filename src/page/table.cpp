@@ -1,0 +1,115 @@
+#include "page/table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/text.h"
+#include "page/columns.h"
+
+namespace assay::page {
+
+namespace {
+
+constexpr std::size_t kGap = 2;
+
+std::string one_line(std::string_view text) {
+  std::string clean = printable(text);
+  std::ranges::replace(clean, '\n', ' ');
+  std::ranges::replace(clean, '\t', ' ');
+  return clean;
+}
+
+std::vector<std::size_t> widths_of(const Table& table, std::size_t room) {
+  std::vector<std::size_t> widths;
+  for (const Column& column : table.columns)
+    widths.push_back(std::max(columns_of(one_line(column.title)), column.min_width));
+  for (const Row& row : table.rows)
+    for (std::size_t i = 0; i < row.cells.size(); ++i)
+      widths[i] = std::max(widths[i], columns_of(one_line(row.cells[i].text)));
+  const auto shrink = [&](std::size_t Column::*min) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const std::size_t total =
+          std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
+      const std::size_t keep = table.columns[i].*min;
+      if (table.columns[i].cut != Cut::never && total > room && widths[i] > keep)
+        widths[i] -= std::min(total - room, widths[i] - keep);
+    }
+  };
+  shrink(&Column::soft_min);
+  shrink(&Column::hard_min);
+  return widths;
+}
+
+std::string fit(const Column& column, std::string_view text, std::size_t width,
+                std::string_view mark) {
+  if (column.cut == Cut::middle) return cut_middle(text, width, mark);
+  return column.cut == Cut::end ? cut_to(text, width, mark) : std::string(text);
+}
+
+std::string attribute(std::string_view name, std::string_view value) {
+  return value.empty() ? std::string()
+                       : " " + std::string(name) + "=\"" + escape_markup(value) + "\"";
+}
+
+std::string class_of(const Column& column, std::string_view cell) {
+  std::string out = !column.css.empty() ? column.css : column.align == Align::right ? "n" : "";
+  if (!cell.empty()) (out += out.empty() ? "" : " ") += cell;
+  return attribute("class", out);
+}
+
+std::string html_cell(const Column& column, const Cell& cell, bool heading, bool labelled) {
+  std::string out = heading ? "<th scope=\"row\"" : "<td" + class_of(column, cell.css);
+  if (labelled) out += attribute("data-label", column.title);
+  out += attribute("title", cell.title);
+  if (cell.span > 1) out += attribute("colspan", std::to_string(cell.span));
+  out += ">" + (cell.html ? cell.html->str() : escape_markup(cell.text));
+  return out + (heading ? "</th>" : "</td>");
+}
+
+}  // namespace
+
+std::string paint(bool color, std::string_view code, std::string_view text) {
+  return color && !code.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+std::vector<std::string> text_lines(const Table& table, const TextStyle& style) {
+  const std::vector<std::size_t> widths = widths_of(table, style.width - style.indent);
+  const auto line_of = [&](const std::vector<Cell>& cells) {
+    std::string line(style.indent, ' ');
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Column& column = table.columns[i];
+      const std::string text = fit(column, one_line(cells[i].text), widths[i], style.mark);
+      const std::size_t used = columns_of(text);
+      const std::string blanks(widths[i] > used ? widths[i] - used : 0, ' ');
+      const std::string painted = paint(style.color, cells[i].color, text);
+      line += std::string(i > 0 ? kGap : 0, ' ');
+      line += column.align == Align::right ? blanks + painted : painted + blanks;
+    }
+    return line.substr(0, line.find_last_not_of(' ') + 1);
+  };
+  std::vector<Cell> headings;
+  for (const Column& column : table.columns) headings.emplace_back(column.title);
+  std::vector<std::string> lines{paint(style.color, style.heading, line_of(headings))};
+  for (const Row& row : table.rows) lines.push_back(line_of(row.cells));
+  return lines;
+}
+
+Html to_html(const Table& table, const HtmlStyle& style) {
+  std::string out = "<table" + attribute("class", style.css) + "><thead><tr>";
+  for (const Column& column : table.columns)
+    out += "<th" + class_of(column, "") + ">" + escape_markup(column.title) + "</th>";
+  out += "</tr></thead><tbody>\n";
+  for (const Row& row : table.rows) {
+    out += "<tr" + attribute("class", row.css) + ">";
+    for (std::size_t i = 0; i < row.cells.size(); ++i)
+      out += html_cell(table.columns[i], row.cells[i], style.cards && i == 0, style.cards && i > 0);
+    out += "</tr>\n";
+  }
+  return Html(out + "</tbody></table>");
+}
+
+Html scrolling(const Html& wide) {
+  return markup("<div class=\"scroll\">{}</div>", wide);
+}
+
+}  // namespace assay::page

@@ -1,0 +1,89 @@
+#include "plan/launcher_options.h"
+
+#include <type_traits>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace assay::plan {
+
+namespace {
+
+/// Calls `f` with a default object of every launcher's options.
+template <class F>
+void for_each_launcher(F&& f) {
+  const auto call = [&]<class... T>(std::type_identity<std::variant<T...>> /*all*/) {
+    (f(T{}), ...);
+  };
+  call(std::type_identity<LauncherOptions>{});
+}
+
+template <class T>
+concept ReadsOptions = requires(const config::Node& node) {
+  T::read(node);
+};
+
+}  // namespace
+
+const std::vector<LauncherInfo>& launcher_catalog() {
+  static const std::vector<LauncherInfo> catalog = [] {
+    std::vector<LauncherInfo> out;
+    for_each_launcher([&]<class T>(const T& /*launcher*/) {
+      out.push_back({T::kName, T::kDescription, T::keys()});
+    });
+    return out;
+  }();
+  return catalog;
+}
+
+std::vector<std::string> launcher_names() {
+  std::vector<std::string> names;
+  for (const LauncherInfo& info : launcher_catalog()) names.push_back(info.name);
+  return names;
+}
+
+std::string launcher_name(const LauncherOptions& options) {
+  return std::visit([]<class T>(const T&) { return std::string(T::kName); }, options);
+}
+
+LauncherTraits traits_of(const LauncherOptions& options) {
+  return std::visit([](const auto& launcher) { return launcher.traits(); }, options);
+}
+
+Json to_json(const LauncherOptions& options) {
+  return std::visit([](const auto& launcher) { return fields_to_json(launcher); }, options);
+}
+
+LauncherOptions launcher_options_from_json(const std::string& launcher, const Json& json,
+                                           const std::string& where) {
+  std::optional<LauncherOptions> found;
+  for_each_launcher([&]<class T>(const T& /*launcher*/) {
+    if (launcher == T::kName) found = fields_from_json<T>(json, where);
+  });
+  if (!found)
+    throw Error(ErrorKind::config,
+                "there is no launcher '" + printable(launcher) + "'" +
+                    did_you_mean(launcher, launcher_names()),
+                where, "launchers: " + join(launcher_names(), ", "));
+  return *found;
+}
+
+LauncherOptions read_launcher_options(const std::string& name, const config::Mapping& cluster,
+                                      const config::Node& node) {
+  LauncherOptions chosen;
+  for_each_launcher([&]<class T>(const T& none) {
+    T options = none;
+    if constexpr (ReadsOptions<T>) {
+      const config::Node* own = cluster.find(T::kName);
+      if (own != nullptr) options = T::read(*own);
+      if constexpr (requires { T::kExample; }) {
+        if (own == nullptr && name == T::kName)
+          node.fail("the launcher '" + name + "' needs '" + name + "'", T::kExample);
+      }
+    }
+    if (name == T::kName) chosen = std::move(options);
+  });
+  return chosen;
+}
+
+}  // namespace assay::plan

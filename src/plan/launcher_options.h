@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "plan/launchers/local_options.h"
+#include "plan/launchers/modelarts_options.h"
+#include "plan/launchers/slurm_options.h"
+#include "plan/launchers/ssh_options.h"
+
+namespace assay::plan {
+
+/// The launchers: a new one is a type here, and what launch/ makes of it. Each has kName,
+/// kDescription, keys(), traits(), fields() and, unless it has no options, read().
+using LauncherOptions = std::variant<LocalOptions, SshOptions, SlurmOptions, ModelArtsOptions>;
+
+struct LauncherInfo {
+  std::string name;
+  std::string description;
+  std::vector<std::string> keys;  ///< of its options in a suite
+};
+[[nodiscard]] const std::vector<LauncherInfo>& launcher_catalog();
+[[nodiscard]] std::vector<std::string> launcher_names();
+
+[[nodiscard]] std::string launcher_name(const LauncherOptions& options);
+[[nodiscard]] LauncherTraits traits_of(const LauncherOptions& options);
+
+[[nodiscard]] Json to_json(const LauncherOptions& options);
+/// Throws Error of kind config at `where` when there is no launcher of that name, or an option is
+/// of the wrong type.
+[[nodiscard]] LauncherOptions launcher_options_from_json(const std::string& launcher,
+                                                         const Json& json,
+                                                         const std::string& where);
+
+/// The options of the launcher `name` in a suite's `cluster`. Those of other launchers are checked
+/// and left. Throws Error of kind config.
+[[nodiscard]] LauncherOptions read_launcher_options(const std::string& name,
+                                                    const config::Mapping& cluster,
+                                                    const config::Node& node);
+
+}  // namespace assay::plan

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/launchers/launcher_traits.h"
+
+namespace assay::plan {
+
+/// The launcher `local` has no options.
+struct LocalOptions {
+  static constexpr const char* kName = "local";
+  static constexpr const char* kDescription = "this machine: agents are child processes of assay";
+
+  [[nodiscard]] static const std::vector<std::string>& keys() {
+    static const std::vector<std::string> none;
+    return none;
+  }
+  [[nodiscard]] LauncherTraits traits() const {
+    return {.one_machine = true, .one_clock = true, .shares_files = true};
+  }
+  bool operator==(const LocalOptions&) const = default;
+
+  template <class Self, class F>
+  static void fields(Self& /*self*/, F&& /*field*/) {}
+};
+
+}  // namespace assay::plan

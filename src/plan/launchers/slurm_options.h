@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "config/node.h"
+#include "plan/launchers/launcher_traits.h"
+
+namespace assay::plan {
+
+/// `cluster.slurm` of a suite. Every word that reaches Slurm's command lines has been checked.
+struct SlurmOptions {
+  static constexpr const char* kName = "slurm";
+  static constexpr const char* kDescription =
+      "nodes that Slurm allocates, or has allocated; one srun carries all agents";
+
+  /// Options of salloc and sbatch of the same name; empty: not given.
+  std::string partition, account, qos, reservation, constraint, nodelist, exclude, gres, time;
+  bool exclusive = true;           ///< a benchmark that shares its nodes measures its neighbours
+  bool shared = true;              ///< the nodes see the run directory and the programs
+  std::vector<std::string> extra;  ///< further words for salloc and sbatch
+  Nanoseconds wait = std::chrono::minutes(10);  ///< that the job may stay pending
+
+  [[nodiscard]] static const std::vector<std::string>& keys();
+  [[nodiscard]] static SlurmOptions read(const config::Node& node);
+  [[nodiscard]] LauncherTraits traits() const {
+    return {.shares_files = shared, .chooses_hosts = true, .has_queue = true};
+  }
+  bool operator==(const SlurmOptions&) const = default;
+
+  /// Calls `f(name, text)` for every option that salloc and sbatch have under the same name.
+  template <class Self, class F>
+  static void each_plain(Self& self, F&& f) {
+    f("partition", self.partition);
+    f("account", self.account);
+    f("qos", self.qos);
+    f("reservation", self.reservation);
+    f("constraint", self.constraint);
+    f("nodelist", self.nodelist);
+    f("exclude", self.exclude);
+    f("gres", self.gres);
+    f("time", self.time);
+  }
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    each_plain(self, [&](const char* key, auto& text) { field.optional(key, text); });
+    field.optional("exclusive", self.exclusive);
+    field.optional("shared", self.shared);
+    field.optional("extra", self.extra);
+    field.optional("wait_ns", self.wait);
+  }
+};
+
+}  // namespace assay::plan

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "config/mapping.h"
+#include "plan/launchers/launcher_traits.h"
+
+namespace assay::plan {
+
+/// How ssh reaches a host: what a host and the whole cluster may both say. Empty or 0: as the
+/// user's ssh_config says.
+struct SshAccess {
+  std::string address;  ///< what ssh is given instead of the host's name; only of a host
+  std::string user;
+  int port = 0;
+  std::string identity;
+  std::string jump;
+
+  bool operator==(const SshAccess&) const = default;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field.optional("address", self.address);
+    field.optional("user", self.user);
+    field.optional("port", self.port);
+    field.optional("identity", self.identity);
+    field.optional("jump", self.jump);
+  }
+};
+
+/// `cluster.ssh` of a suite. Every word that reaches ssh's command line has been checked.
+struct SshOptions : SshAccess {
+  static constexpr const char* kName = "ssh";
+  static constexpr const char* kDescription =
+      "hosts that OpenSSH reaches; nothing has to be installed there";
+
+  std::string config;       ///< ssh_config to use instead of the user's
+  std::string known_hosts;  ///< instead of the user's
+  bool accept_new_keys = false;
+  int connect_timeout_s = 10;
+  std::vector<std::string> options{};    ///< further ones, "Name=value"; those of Assay win
+  std::string cache = "~/.cache/assay";  ///< on the node; {host} is the host's name
+
+  [[nodiscard]] static const std::vector<std::string>& keys();
+  [[nodiscard]] static SshOptions read(const config::Node& node);
+  [[nodiscard]] LauncherTraits traits() const { return {}; }
+  bool operator==(const SshOptions&) const = default;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    SshAccess::fields(self, field);
+    field.optional("config", self.config);
+    field.optional("known_hosts", self.known_hosts);
+    field.optional("accept_new_keys", self.accept_new_keys);
+    field.optional("connect_timeout_s", self.connect_timeout_s);
+    field.optional("options", self.options);
+    field.optional("cache", self.cache);
+  }
+};
+
+/// The keys of SshAccess in `map`, `address` apart.
+void read_ssh_access(const config::Mapping& map, SshAccess& access);
+
+}  // namespace assay::plan

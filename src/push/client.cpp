@@ -1,0 +1,384 @@
+#include "push/client.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/run_layout.h"
+#include "core/sha256.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "http/client.h"
+#include "push/evidence.h"
+#include "serve/claim.h"
+#include "serve/manifest.h"
+#include "serve/random_text.h"
+#include "store/run_dir.h"
+
+namespace assay::push {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using serve::Manifest;
+using serve::ManifestFile;
+using serve::random_hex;
+
+constexpr std::uint64_t kPart = 4U << 20;
+constexpr std::chrono::minutes kLongestJudgement{30};
+
+// What a cut-off push goes on from; no secret.
+struct PushState {
+  std::string url;
+  std::string key;  ///< Idempotency-Key: the same test again when the answer was lost
+  std::string test_id;
+  std::string manifest;  ///< SHA-256 of what was to be sent
+};
+
+PushState read_state(const fs::path& run) {
+  const Json json = parse_json_or_null(read_file_or_empty(run / layout::kPush));
+  PushState state;
+  if (!json.is_object()) return state;
+  const auto text = [&](const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  state.url = text("url");
+  state.key = text("key");
+  state.test_id = text("test_id");
+  state.manifest = text("manifest");
+  return state;
+}
+
+void write_state(const fs::path& run, const PushState& state) {
+  write_file_atomic(run / layout::kPush, dump_pretty({{"url", state.url},
+                                                      {"key", state.key},
+                                                      {"test_id", state.test_id},
+                                                      {"manifest", state.manifest}}));
+}
+
+/// The tester's answers, or Errors in its words.
+class Connection {
+ public:
+  Connection(const Tester& tester, std::stop_token stop)
+      : origin_(http::parse_url(tester.url, "the tester's address").origin),
+        stop_(std::move(stop)),
+        client_(options_for(tester)),
+        token_(tester.token) {
+    client_.hide(token_);
+  }
+
+  [[nodiscard]] const std::string& origin() const { return origin_; }
+
+  struct Answer {
+    int status = 0;
+    Json body;
+    std::string retry_after;
+  };
+
+  Answer ask(http::Request request) {
+    request.origin = origin_;
+    request.repeatable = true;  // ids make every request of this interface so
+    request.set_header("Authorization", "Bearer " + token_);
+    http::Exchange exchange;
+    exchange.stop = stop_;
+    http::Response response;
+    try {
+      response = client_.send(request, exchange);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::launch, "the tester cannot be reached: " + error.message(),
+                  error.where().empty() ? origin_ : error.where(),
+                  error.advice().empty()
+                      ? "is it running, and is the address right? The push goes on where it was "
+                        "when it is repeated"
+                      : error.advice());
+    }
+    Answer answer{response.status, parse_json_or_null(response.body),
+                  response.header("retry-after")};
+    if (!answer.body.is_object())
+      throw Error(
+          ErrorKind::launch,
+          fmt::format("the answer (status {}) is not that of an Assay tester", response.status),
+          origin_, "give the address that 'assay serve' prints");
+    return answer;
+  }
+
+  Answer ask(const std::string& method, const std::string& path, const Json& body = Json()) {
+    http::Request request;
+    request.method = method;
+    request.path = path;
+    if (!body.is_null()) {
+      request.body = dump_line(body);
+      request.set_header("Content-Type", "application/json");
+    }
+    return ask(std::move(request));
+  }
+
+  // Everything that is not expected.
+  [[noreturn]] void refuse(const Answer& answer) const {
+    const Json error = answer.body.value("error", Json::object());
+    const auto text = [&](const char* key) {
+      const auto found = error.find(key);
+      return found != error.end() && found->is_string()
+                 ? client_.redact(printable(found->get<std::string>()))
+                 : std::string();
+    };
+    const std::string words = fmt::format("the tester says: {} (status {}, {})", text("message"),
+                                          answer.status, text("code"));
+    ErrorKind kind = ErrorKind::environment;
+    if (answer.status == 400) kind = ErrorKind::config;
+    if (answer.status >= 500 && answer.status != 507) kind = ErrorKind::launch;
+    throw Error(kind, words, origin_, text("advice"));
+  }
+
+ private:
+  static http::ClientOptions options_for(const Tester& tester) {
+    http::ClientOptions options;
+    options.ca_file = tester.ca_file;
+    options.max_body = 64 << 20;
+    return options;
+  }
+
+  std::string origin_;
+  std::stop_token stop_;
+  http::Client client_;
+  std::string token_;
+};
+
+std::string test_path(const std::string& id) {
+  return "/api/v1/tests/" + id;
+}
+
+std::string make_test(Connection& connection, const std::string& key, const Json& body) {
+  http::Request request;
+  request.method = "POST";
+  request.path = "/api/v1/tests";
+  request.body = dump_line(body);
+  request.set_header("Content-Type", "application/json");
+  request.set_header("Idempotency-Key", key);
+  const Connection::Answer answer = connection.ask(std::move(request));
+  if (answer.status != 201 && answer.status != 200) connection.refuse(answer);
+  const auto id = answer.body.find("test_id");
+  if (id == answer.body.end() || !id->is_string()) connection.refuse(answer);
+  return id->get<std::string>();
+}
+
+Json test_of(const PushOptions& options) {
+  Json body = {{"name", options.name}};
+  if (options.ais.is_object() && !options.ais.empty()) body["ais"] = options.ais;
+  return body;
+}
+
+std::string read_part(const fs::path& path, std::uint64_t offset, std::uint64_t size) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
+  std::string part(size, '\0');
+  for (std::size_t done = 0; done < part.size();) {
+    const ssize_t n = ::pread(file.get(), part.data() + done, part.size() - done,
+                              static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
+    if (n == 0)
+      throw Error(ErrorKind::environment, "the file has become shorter while it was sent",
+                  path.string(), "push the run again when nothing writes to it");
+    done += static_cast<std::size_t>(n);
+  }
+  return part;
+}
+
+// Logs shrink to a tenth; what does not is sent as it is.
+std::optional<std::string> packed(const std::string& part) {
+  if (part.size() < 512) return std::nullopt;
+  std::string out(ZSTD_compressBound(part.size()), '\0');
+  const std::size_t size = ZSTD_compress(out.data(), out.size(), part.data(), part.size(), 1);
+  if (ZSTD_isError(size) != 0U || size > part.size() - part.size() / 10) return std::nullopt;
+  out.resize(size);
+  return out;
+}
+
+class Push {
+ public:
+  Push(fs::path run, Connection& connection, const PushOptions& options, const Manifest& manifest)
+      : run_(std::move(run)),
+        connection_(connection),
+        options_(options),
+        manifest_(manifest),
+        total_(manifest.bytes()) {}
+
+  // False: the test is not there any more, or is for something else; a new one is needed.
+  bool send_manifest(const std::string& id) {
+    const auto answer = connection_.ask("PUT", test_path(id) + "/manifest", to_json(manifest_));
+    if (answer.status == 200) return true;
+    const std::string code =
+        answer.body.value("error", Json::object()).value("code", std::string());
+    ended_ = answer.status == 409 && code == "finished";
+    if (ended_) return true;
+    if (answer.status == 404 || (answer.status == 409 && code == "manifest_exists")) return false;
+    connection_.refuse(answer);
+  }
+
+  void send_files(const std::string& id, bool resumed) {
+    if (ended_) return;
+    report();
+    for (std::size_t n = 0; n < manifest_.files.size(); ++n) send_file(id, n, resumed);
+  }
+
+  PushOutcome finish(const std::string& id) {
+    const std::int64_t deadline = mono_now_ns() + Nanoseconds(kLongestJudgement).count();
+    while (true) {
+      const auto answer = connection_.ask("POST", test_path(id) + "/finish");
+      if (answer.status == 200 || (answer.status == 422 && answer.body.contains("reasons")))
+        return {id, answer.status == 200, answer.body, connection_.origin() + "/tests/" + id};
+      if (answer.status != 202) connection_.refuse(answer);
+      if (mono_now_ns() > deadline)
+        throw Error(ErrorKind::launch, "the tester did not judge the test within 30 minutes",
+                    connection_.origin(), "repeat the push later: nothing is sent twice");
+      if (!http::pause_unless_stopped(std::chrono::seconds(1), options_.stop))
+        throw Error(ErrorKind::launch, "stopped", {}, "repeat the push to see the judgement");
+    }
+  }
+
+ private:
+  void send_file(const std::string& id, std::size_t n, bool resumed) {
+    const ManifestFile& file = manifest_.files[n];
+    const std::string path = fmt::format("{}/files/{}", test_path(id), n);
+    std::uint64_t here = 0;
+    bool begun_again = false;
+    if (resumed) {
+      const auto answer = connection_.ask("GET", path);
+      if (answer.status != 200) connection_.refuse(answer);
+      here = received(answer);
+      if (here == file.size && file.size > 0) {
+        done_ += file.size;
+        report();
+        return;
+      }
+    }
+    const std::uint64_t before = done_;
+    do {
+      const std::string part = read_part(run_ / file.path, here, std::min(kPart, file.size - here));
+      http::Request request;
+      request.method = "PUT";
+      request.path = path;
+      request.query = {{"offset", std::to_string(here)}};
+      request.set_header("Content-Type", "application/octet-stream");
+      if (auto small = packed(part)) {
+        request.set_header("Content-Encoding", "zstd");
+        request.body = std::move(*small);
+      } else {
+        request.body = part;
+      }
+      const auto answer = connection_.ask(std::move(request));
+      const bool wrong_hash = answer.status == 422 && answer.body.contains("received");
+      if (wrong_hash && begun_again)
+        throw Error(ErrorKind::environment, "the file changes while it is sent",
+                    (run_ / file.path).string(), "push the run again when nothing writes to it");
+      if (answer.status != 200 && !wrong_hash &&
+          !(answer.status == 409 && answer.body.contains("received")))
+        connection_.refuse(answer);
+      begun_again |= wrong_hash;
+      here = received(answer);
+      done_ = before + std::min(here, file.size);
+      report();
+    } while (here < file.size);
+  }
+
+  std::uint64_t received(const Connection::Answer& answer) const {
+    const auto found = answer.body.find("received");
+    if (found == answer.body.end() || !found->is_number_unsigned()) connection_.refuse(answer);
+    return found->get<std::uint64_t>();
+  }
+
+  void report() const {
+    if (options_.progress) options_.progress(done_, total_);
+  }
+
+  fs::path run_;
+  Connection& connection_;
+  const PushOptions& options_;
+  const Manifest& manifest_;
+  std::uint64_t total_;
+  std::uint64_t done_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::string find_token(const fs::path& token_file) {
+  constexpr const char* kAdvice =
+      "whoever runs the tester makes one with 'assay serve token add NAME'; give it in "
+      "ASSAY_TESTER_TOKEN or in a file with --token-file, never on the command line";
+  std::string token;
+  if (!token_file.empty()) {
+    struct stat found {};
+    if (::stat(token_file.c_str(), &found) == 0 && (found.st_mode & 077) != 0)
+      throw Error(ErrorKind::environment, "others can read the file with the token",
+                  token_file.string(), "chmod 600 " + token_file.string());
+    const std::string text = read_file(token_file);
+    token = std::string(trim(std::string_view(text).substr(0, text.find('\n'))));
+  } else if (const char* value = std::getenv("ASSAY_TESTER_TOKEN"); value != nullptr) {
+    token = std::string(trim(value));
+  }
+  if (token.empty())
+    throw Error(ErrorKind::environment, "there is no token for the tester", token_file.string(),
+                kAdvice);
+  if (std::ranges::any_of(token, [](char c) { return c <= ' ' || c > '~'; }))
+    throw Error(ErrorKind::environment, "this is no token", token_file.string(), kAdvice);
+  return token;
+}
+
+std::string reserve_test(const Tester& tester, const PushOptions& options) {
+  Connection connection(tester, options.stop);
+  return make_test(connection, random_hex(16), test_of(options));
+}
+
+PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptions& options) {
+  const store::RunDir run = store::RunDir::open(path);
+  if (store::RunLock::held(run.path()))
+    throw Error(ErrorKind::usage, "the run is still going on", run.path().string(),
+                "push it when it has ended");
+  check_for_secrets(run.plan());
+  const fs::path result = run.path() / layout::kResult;
+  if (!fs::exists(result))
+    throw Error(ErrorKind::usage, "the run has no result.json, which is what is claimed",
+                run.path().string(), "'assay report RUN' computes it");
+  Manifest manifest;
+  manifest.claim = serve::claim_of(read_file(result), result.string());
+  manifest.files = evidence_of(run);
+
+  Connection connection(tester, options.stop);
+  PushState state = read_state(run.path());
+  const std::string hash = sha256(dump_line(to_json(manifest)));
+  bool resumed = state.url == connection.origin() && state.manifest == hash && !state.key.empty() &&
+                 (!options.test_id || *options.test_id == state.test_id);
+  Push push(run.path(), connection, options, manifest);
+  for (int tries = 0;; ++tries) {
+    if (!resumed) {
+      state = {connection.origin(), random_hex(16), options.test_id.value_or(""), hash};
+      write_state(run.path(), state);
+    }
+    if (state.test_id.empty()) {
+      state.test_id = make_test(connection, state.key, test_of(options));
+      write_state(run.path(), state);
+    }
+    if (push.send_manifest(state.test_id)) break;
+    if (options.test_id || tries > 0)
+      throw Error(ErrorKind::environment,
+                  "the tester has no test " + state.test_id + " for this run", connection.origin(),
+                  "push without a test id: a new test is made");
+    resumed = false;
+  }
+  push.send_files(state.test_id, resumed);
+  return push.finish(state.test_id);
+}
+
+}  // namespace assay::push

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pyliteral/python_tokens.h"
+#include "pyliteral/python_value.h"
+
+namespace assay::pyliteral {
+
+/// Thrown inside the parser when an expression cannot be taken over.
+struct Fault {
+  Place place;
+  std::string message;  ///< what it is: "a function call, GradScaler(…)"
+  bool syntax = false;  ///< Python could not read it either
+};
+
+/// What is known of a name.
+struct Name {
+  std::optional<Value> value;  ///< nothing: assigned, but not a literal
+  std::string why;             ///< what it is instead, when there is no value
+  Place place;                 ///< of the assignment
+  std::string file;            ///< of the assignment
+  bool imported = false;       ///< bound by an import statement, not a setting
+};
+
+using Names = std::map<std::string, Name, std::less<>>;
+
+/// Bounds what one file may cost, however it refers to and repeats its own values.
+struct Budget {
+  std::size_t left = 200'000;  ///< weight() of all values made
+};
+
+/// Takes `cost` from the budget; throws Fault when it is spent.
+void charge(Budget& budget, std::size_t cost, Place place);
+
+/// The value of an expression, and which names holding containers it refers to.
+struct Evaluated {
+  Value value;
+  std::set<std::string> containers;  ///< names that the value may share an object with
+  std::vector<std::pair<Place, std::string>> notes;
+};
+
+/// Evaluates the tokens as one expression (or a tuple without parentheses) of literals, operators
+/// on literals and names of literals. Throws Fault for anything else.
+[[nodiscard]] Evaluated evaluate(std::span<const Token> tokens, const Names& names, Budget& budget);
+
+/// `left op right` as Python computes it: + - * / // % ** and the bit operators.
+[[nodiscard]] Value binary(std::string_view op, const Value& left, const Value& right, Place place,
+                           Budget& budget);
+
+/// `left op right` of == != < <= > >= in, not in, is, is not. Throws Fault.
+[[nodiscard]] bool compare(std::string_view op, const Value& left, const Value& right, Place place,
+                           Budget& budget);
+
+/// dict(…), list(…), int(…) and the like of literals. Throws Fault.
+[[nodiscard]] Value construct(const std::string& callee, const std::vector<Value>& arguments,
+                              const Value& keywords, Place place);
+
+/// How deep containers may nest.
+inline constexpr int kMaxValueDepth = 100;
+
+/// Appends to a list, tuple or set. Throws Fault.
+void add_item(Value& container, Value item, Place place);
+
+/// Sets container[key] of a dict or a list in place. Throws Fault.
+void set_item(Value& container, Value key, Value value, Place place);
+
+/// Whether `text` is a word Python reserves.
+[[nodiscard]] bool is_keyword(std::string_view text) noexcept;
+
+}  // namespace assay::pyliteral

@@ -1,0 +1,244 @@
+#include "pyliteral/python_value.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace assay::pyliteral {
+
+using Kind = Value::Kind;
+
+Value Value::none() {
+  return {};
+}
+
+Value Value::boolean(bool flag) {
+  Value out;
+  out.kind = Kind::boolean;
+  out.flag = flag;
+  return out;
+}
+
+Value Value::of_integer(std::int64_t integer) {
+  Value out;
+  out.kind = Kind::integer;
+  out.integer = integer;
+  return out;
+}
+
+Value Value::of_real(double real) {
+  Value out;
+  out.kind = Kind::real;
+  out.real = real;
+  return out;
+}
+
+Value Value::of_text(std::string text) {
+  Value out;
+  out.kind = Kind::text;
+  out.text = std::move(text);
+  return out;
+}
+
+Value Value::container(Kind kind) {
+  Value out;
+  out.kind = kind;
+  return out;
+}
+
+double Value::number() const noexcept {
+  switch (kind) {
+    case Kind::boolean:
+      return flag ? 1 : 0;
+    case Kind::integer:
+      return static_cast<double>(integer);
+    case Kind::real:
+      return real;
+    default:
+      return 0;
+  }
+}
+
+bool Value::truth() const noexcept {
+  switch (kind) {
+    case Kind::none:
+      return false;
+    case Kind::text:
+    case Kind::bytes:
+      return !text.empty();
+    case Kind::list:
+    case Kind::tuple:
+    case Kind::set:
+      return !items.empty();
+    case Kind::dict:
+      return !entries.empty();
+    default:
+      return number() != 0;
+  }
+}
+
+std::string_view type_name(const Value& value) noexcept {
+  switch (value.kind) {
+    case Kind::none:
+      return "None";
+    case Kind::boolean:
+      return "bool";
+    case Kind::integer:
+      return "int";
+    case Kind::real:
+      return "float";
+    case Kind::text:
+      return "str";
+    case Kind::bytes:
+      return "bytes";
+    case Kind::list:
+      return "list";
+    case Kind::tuple:
+      return "tuple";
+    case Kind::set:
+      return "set";
+    case Kind::dict:
+      break;
+  }
+  return "dict";
+}
+
+std::int64_t integral(const Value& value) noexcept {
+  return value.kind == Kind::boolean ? (value.flag ? 1 : 0) : value.integer;
+}
+
+namespace {
+
+bool is_integral(const Value& value) noexcept {
+  return value.kind == Kind::boolean || value.kind == Kind::integer;
+}
+
+bool contains(const std::vector<Value>& items, const Value& wanted) noexcept {
+  return std::ranges::any_of(items, [&](const Value& item) { return equal(item, wanted); });
+}
+
+}  // namespace
+
+bool equal(const Value& a, const Value& b) noexcept {
+  if (a.is_number() && b.is_number()) {
+    if (is_integral(a) && is_integral(b)) return integral(a) == integral(b);
+    return a.number() == b.number();
+  }
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case Kind::none:
+      return true;
+    case Kind::text:
+    case Kind::bytes:
+      return a.text == b.text;
+    case Kind::list:
+    case Kind::tuple:
+      return std::ranges::equal(a.items, b.items, equal);
+    case Kind::set:
+      return a.items.size() == b.items.size() &&
+             std::ranges::all_of(a.items, [&](const Value& v) { return contains(b.items, v); });
+    case Kind::dict:
+      return a.entries.size() == b.entries.size() &&
+             std::ranges::all_of(a.entries, [&](const Entry& wanted) {
+               return std::ranges::any_of(b.entries, [&](const Entry& entry) {
+                 return equal(entry.key, wanted.key) && equal(entry.value, wanted.value);
+               });
+             });
+    default:
+      return false;
+  }
+}
+
+std::string hash_text(const Value& value) {
+  switch (value.kind) {
+    case Kind::none:
+      return "N";
+    case Kind::boolean:
+    case Kind::integer:
+      return fmt::format("n{}", integral(value));
+    case Kind::real: {
+      const double whole = std::trunc(value.real);
+      if (whole == value.real && std::abs(whole) < 9e18)
+        return fmt::format("n{}", static_cast<std::int64_t>(whole));
+      return fmt::format("f{}", value.real);
+    }
+    case Kind::text:
+      return "s" + value.text;
+    case Kind::bytes:
+      return "b" + value.text;
+    default: {
+      std::string out = "(";
+      for (const Value& item : value.items) {
+        const std::string inner = hash_text(item);
+        out += fmt::format("{}:{}", inner.size(), inner);
+      }
+      return out + ")";
+    }
+  }
+}
+
+bool hashable(const Value& value) noexcept {
+  if (value.kind == Kind::tuple) return std::ranges::all_of(value.items, hashable);
+  return !value.is_container();
+}
+
+std::size_t weight(const Value& value) noexcept {
+  std::size_t total = 1 + value.text.size() / 64;
+  for (const Value& item : value.items) total += weight(item);
+  for (const Entry& entry : value.entries) total += weight(entry.key) + weight(entry.value);
+  return total;
+}
+
+int depth(const Value& value) noexcept {
+  int deepest = 0;
+  for (const Value& item : value.items) deepest = std::max(deepest, depth(item));
+  for (const Entry& entry : value.entries)
+    deepest = std::max({deepest, depth(entry.key), depth(entry.value)});
+  return value.is_container() ? deepest + 1 : 0;
+}
+
+Json to_json(const Value& value) {
+  switch (value.kind) {
+    case Kind::none:
+      return nullptr;
+    case Kind::boolean:
+      return value.flag;
+    case Kind::integer:
+      return value.integer;
+    case Kind::real:
+      if (std::isnan(value.real)) return "nan";
+      if (std::isinf(value.real)) return value.real > 0 ? "inf" : "-inf";
+      return value.real;
+    case Kind::text:
+    case Kind::bytes:
+      return value.text;
+    case Kind::dict: {
+      Json out = Json::object();
+      for (const Entry& entry : value.entries) out[display(entry.key)] = to_json(entry.value);
+      return out;
+    }
+    default: {
+      Json out = Json::array();
+      for (const Value& item : value.items) out.push_back(to_json(item));
+      return out;
+    }
+  }
+}
+
+std::string display(const Value& value) {
+  switch (value.kind) {
+    case Kind::none:
+      return "None";
+    case Kind::boolean:
+      return value.flag ? "True" : "False";
+    case Kind::integer:
+      return std::to_string(value.integer);
+    case Kind::text:
+      return value.text;
+    default:
+      return dump_line(to_json(value));
+  }
+}
+
+}  // namespace assay::pyliteral

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "page/markup.h"
+#include "report/experiment.h"
+
+namespace assay::report::experiment {
+
+/// The family tree of the models, bounded in size; empty when there are none.
+[[nodiscard]] page::Html family(const ExperimentView& view);
+
+}  // namespace assay::report::experiment

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "page/markup.h"
+#include "report/experiment.h"
+
+namespace assay::report::experiment {
+
+/// The best trial's network; empty when there is none.
+[[nodiscard]] page::Html network(const ExperimentView& view);
+
+}  // namespace assay::report::experiment

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "page/markup.h"
+#include "report/experiment.h"
+
+namespace assay::report::experiment {
+
+/// Who did what when, bounded in size; empty when there was no worker.
+[[nodiscard]] page::Html worker_lines(const ExperimentView& view);
+
+}  // namespace assay::report::experiment

@@ -1,0 +1,130 @@
+#include "report/summary_table.h"
+
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "report/html_parts.h"
+#include "report/present.h"
+
+namespace assay::report {
+
+namespace {
+
+using judge::CaseResult;
+using judge::RunResult;
+using judge::Summary;
+using judge::Validity;
+using page::Align;
+using page::Cell;
+using page::Html;
+using page::markup;
+
+struct SummaryColumn {
+  page::Column column;
+  Cell (*cell)(const CaseResult& one, std::size_t number);
+  bool (*wanted)(const CaseResult& one) = nullptr;  ///< by any case; null: always
+};
+
+Cell shown_as(std::string text, Html html) {
+  Cell cell(std::move(html));
+  cell.text = std::move(text);
+  return cell;
+}
+
+Cell spread_cell(const CaseResult& one, std::size_t) {
+  const Summary* summary = find_summary(one, one.headline);
+  if (summary == nullptr) return "–";
+  if (const auto spread = spread_of(*summary)) {
+    const std::string text = "± " + show_percent(spread->ratio);
+    return markup("{}<span class=\"sub\">{}</span>", text, spread->confidence ? "95 % CI" : "CV");
+  }
+  return markup("–<span class=\"sub\">{} round{}</span>", summary->n, summary->n == 1 ? "" : "s");
+}
+
+Cell result_cell(const CaseResult& one, std::size_t) {
+  const Summary* summary = find_summary(one, one.headline);
+  if (summary == nullptr) return "–";
+  const Shown value = show(summary->median, summary->info.unit);
+  std::string text = value.number;
+  if (const auto spread = spread_of(*summary)) text += " ± " + show_percent(spread->ratio);
+  if (!value.unit.empty()) text += " " + value.unit;
+  return shown_as(std::move(text),
+                  markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>",
+                         value.number, value.unit, metric_title(one.headline)));
+}
+
+const SummaryColumn kCase{
+    {.title = "Case", .cut = page::Cut::middle, .soft_min = 18, .hard_min = 8},
+    [](const CaseResult& one, std::size_t number) {
+      return shown_as(one.name, markup("<a href=\"#case-{}\">{}</a><span class=\"sub\">{}</span>",
+                                       number, one.name, case_subtitle(one)));
+    }};
+const SummaryColumn kResult{{.title = "Result",
+                             .align = Align::right,
+                             .cut = page::Cut::end,
+                             .soft_min = 16,
+                             .hard_min = 16},
+                            result_cell};
+const SummaryColumn kSpread{{.title = "Spread", .align = Align::right}, spread_cell};
+const SummaryColumn kRounds{{.title = "Rounds", .align = Align::right, .css = "rounds"},
+                            [](const CaseResult& one, std::size_t) {
+                              return shown_as(
+                                  fmt::format("{}/{}", completed_rounds(one), one.repeats),
+                                  html::sparkbars(one));
+                            }};
+const SummaryColumn kTime{{.title = "Time", .align = Align::right},
+                          [](const CaseResult& one, std::size_t) -> Cell {
+                            const auto seconds = e2e_seconds(one);
+                            return seconds ? show(*seconds, "s").text() : "–";
+                          }};
+const SummaryColumn kEnergy{
+    {.title = "Energy", .align = Align::right},
+    [](const CaseResult& one, std::size_t) -> Cell {
+      const Summary* summary = find_summary(one, "energy_j");
+      return summary == nullptr ? "–" : show(summary->median, summary->info.unit).text();
+    },
+    [](const CaseResult& one) { return find_summary(one, "energy_j") != nullptr; }};
+const SummaryColumn kVerdict{{.title = "Verdict"}, [](const CaseResult& one, std::size_t) {
+                               Cell cell = shown_as(std::string(judge::to_string(one.validity)),
+                                                    html::chip(one.validity));
+                               cell.color = verdict_color(one.validity);
+                               return cell;
+                             }};
+
+page::Table table_of(const RunResult& result, std::initializer_list<const SummaryColumn*> columns) {
+  page::Table table;
+  table.rows.resize(result.cases.size());
+  for (const SummaryColumn* column : columns) {
+    if (column->wanted != nullptr && std::ranges::none_of(result.cases, column->wanted)) continue;
+    table.columns.push_back(column->column);
+    for (std::size_t i = 0; i < result.cases.size(); ++i)
+      table.rows[i].cells.push_back(column->cell(result.cases[i], i + 1));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string_view verdict_color(Validity validity) {
+  switch (validity) {
+    case Validity::valid:
+      return "1;32";
+    case Validity::invalid:
+      return "1;31";
+    case Validity::incomplete:
+      break;
+  }
+  return "1;33";
+}
+
+page::Table console_summary(const RunResult& result) {
+  return table_of(result, {&kCase, &kRounds, &kResult, &kTime, &kVerdict});
+}
+
+page::Table page_summary(const RunResult& result) {
+  return table_of(result, {&kCase, &kResult, &kSpread, &kRounds, &kTime, &kEnergy, &kVerdict});
+}
+
+}  // namespace assay::report

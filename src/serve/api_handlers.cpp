@@ -1,0 +1,317 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "core/version.h"
+#include "serve/api_call.h"
+#include "serve/log.h"
+#include "serve/pages.h"
+
+namespace assay::serve {
+
+namespace {
+
+constexpr std::size_t kMostSmallBody = 256U << 10;
+constexpr std::size_t kMostManifest = 8U << 20;
+constexpr std::size_t kMostSystem = 64U << 10;
+constexpr std::array<const char*, 5> kAisFields{"Mode", "Model", "Divsion", "Scenario",
+                                                "test_object_type"};
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc() || end != text.data() + text.size() || value < 0 ||
+      value > (std::int64_t{1} << 53))
+    return std::nullopt;
+  return value;
+}
+
+std::int64_t parameter(const http::Query& query, std::string_view name, std::int64_t otherwise,
+                       std::int64_t least, std::int64_t most) {
+  for (const auto& [key, value] : query) {
+    if (key != name) continue;
+    const auto number = number_of(value);
+    if (!number || *number < least || *number > most)
+      throw Refusal(400, "bad_parameter",
+                    fmt::format("'{}' is to be a whole number from {} to {}", name, least, most));
+    return *number;
+  }
+  return otherwise;
+}
+
+Json checked_ais(const Json& body) {
+  const auto ais = body.find("ais");
+  if (ais == body.end() || ais->is_null()) return nullptr;
+  if (!ais->is_object()) throw Refusal(400, "bad_field", "'ais' is to be an object");
+  for (const auto& [key, value] : ais->items())
+    if (std::ranges::find(kAisFields, key) == kAisFields.end())
+      throw Refusal(400, "bad_field", "'ais' has a field that is not known: " + printable(key),
+                    "known: Mode, Model, Divsion, Scenario, test_object_type");
+  Json out = Json::object();
+  for (const char* key : kAisFields)
+    if (ais->contains(key)) out[key] = text_field(*ais, key, 200);
+  return out;
+}
+
+}  // namespace
+
+bool is_test_id(std::string_view text) {
+  if (text.size() != 15 || text[8] != '-') return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool digit = c >= '0' && c <= '9';
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (i < 8 ? !digit : i > 8 && !digit && !letter) return false;
+  }
+  return true;
+}
+
+Json to_json(const TestRecord& test) {
+  Json out = {{"test_id", test.id},      {"name", test.name}, {"status", to_text(test.status)},
+              {"created", test.created}, {"by", test.token},  {"bytes", test.bytes}};
+  if (!test.finished.empty()) out["finished"] = test.finished;
+  if (!test.verdict.empty()) out["verdict"] = test.verdict;
+  if (!test.run_id.empty()) out["run_id"] = test.run_id;
+  if (!test.suite.empty()) out["suite"] = test.suite;
+  if (!test.system.is_null()) out["system"] = test.system;
+  if (!test.ais.is_null()) out["ais"] = test.ais;
+  return out;
+}
+
+HttpResponse json_response(const Json& json, int status) {
+  HttpResponse response;
+  response.status = status;
+  response.body = dump_pretty(json);
+  return response;
+}
+
+TestRecord Api::test_of(const Call& call) {
+  const std::string& id = call.request.parameters.at(0);
+  std::optional<TestRecord> test;
+  if (is_test_id(id)) test = records_.test(id);
+  if (!test) throw Refusal(404, "no_such_test", "there is no such test");
+  return *test;
+}
+
+TestRecord Api::own_test(const Call& call) {
+  TestRecord test = test_of(call);
+  if (test.token != call.token)
+    throw Refusal(403, "not_yours", "the test belongs to another token",
+                  "send with the token that made it");
+  return test;
+}
+
+std::optional<HttpResponse> Api::health(const Call& /*call*/) {
+  return json_response({{"status", "ok"}, {"assay", version_string()}});
+}
+
+std::optional<HttpResponse> Api::show_test(const Call& call) {
+  const TestRecord test = test_of(call);
+  Json out = to_json(test);
+  if (!test.answer.is_null()) out["answer"] = test.answer;
+  return json_response(out);
+}
+
+std::optional<HttpResponse> Api::make_test(const Call& call) {
+  const Json body =
+      parse_body(call.request.body.empty() ? "{}" : call.request.body, kMostSmallBody);
+  TestRecord wanted;
+  wanted.token = call.token;
+  wanted.name = text_field(body, "name", 200);
+  wanted.ais = checked_ais(body);
+  if (const auto system = body.find("system"); system != body.end() && !system->is_null()) {
+    if (!system->is_object()) throw Refusal(400, "bad_field", "'system' is to be an object");
+    if (dump_line(*system).size() > kMostSystem)
+      throw Refusal(413, "too_large", "'system' has more than 64 KiB");
+    wanted.system = *system;
+  }
+  const std::string key = call.request.header("idempotency-key");
+  if (key.size() > 128) throw Refusal(400, "bad_field", "Idempotency-Key has more than 128 bytes");
+  bool is_new = false;
+  const TestRecord test = records_.make_test(wanted, key, is_new);
+  return json_response({{"test_id", test.id},
+                        {"upload",
+                         {{"part_bytes", limits_.part_bytes},
+                          {"test_bytes", limits_.manifest.bytes},
+                          {"files", limits_.manifest.files}}}},
+                       is_new ? 201 : 200);
+}
+
+std::optional<HttpResponse> Api::put_manifest(const Call& call) {
+  const TestRecord test = own_test(call);
+  if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
+    throw Refusal(409, "finished", "the test has ended", "make a new one");
+  const Manifest manifest =
+      parse_manifest(parse_body(call.request.body, kMostManifest), limits_.manifest);
+  try {
+    records_.set_manifest(test.id, manifest, limits_.quota);
+  } catch (const Refusal& refusal) {
+    if (refusal.status != 507) throw;
+    expire();
+    records_.set_manifest(test.id, manifest, limits_.quota);
+  }
+  return json_response({{"test_id", test.id}, {"files", manifest.files.size()}});
+}
+
+Api::Part Api::part_of(const Call& call) {
+  const TestRecord test = own_test(call);
+  const auto number = number_of(call.request.parameters.at(1));
+  const auto file = number ? records_.file(test.id, *number) : std::nullopt;
+  if (!file) throw Refusal(404, "no_such_file", "the manifest has no such file");
+  if (test.status == TestStatus::refused)
+    throw Refusal(409, "finished", "the test has ended", "make a new one");
+  return {test, *number, *file};
+}
+
+std::optional<HttpResponse> Api::file_state(const Call& call) {
+  const auto [test, number, file] = part_of(call);
+  return json_response(
+      {{"received", uploads_.received(test.id, number, file)}, {"size", file.size}});
+}
+
+std::optional<HttpResponse> Api::put_part(const Call& call) {
+  const auto [test, number, file] = part_of(call);
+  const auto offset =
+      static_cast<std::uint64_t>(parameter(call.query, "offset", 0, 0, std::int64_t{1} << 53));
+  const std::string encoding = to_lower(trim(call.request.header("content-encoding")));
+  if (!encoding.empty() && encoding != "identity" && encoding != "zstd")
+    throw Refusal(415, "bad_encoding", "the part has an encoding that is not known",
+                  "send it as it is, or with Content-Encoding: zstd");
+  if (call.request.body.size() > limits_.part_bytes)
+    throw Refusal(413, "too_large", fmt::format("a part has at most {} bytes", limits_.part_bytes),
+                  "send the file in smaller parts");
+  const std::uint64_t room = file.size - std::min(file.size, offset);
+  const std::string part =
+      encoding == "zstd"
+          ? unpack_zstd(call.request.body, std::min<std::uint64_t>(room, limits_.part_bytes))
+          : call.request.body;
+  return json_response(
+      {{"received", uploads_.append(test.id, number, file, offset, part)}, {"size", file.size}});
+}
+
+namespace {
+
+HttpResponse finished_response(const TestRecord& test) {
+  Json answer = test.answer;
+  answer["page"] = "/tests/" + test.id;
+  return json_response(answer, test.status == TestStatus::accepted ? 200 : 422);
+}
+
+}  // namespace
+
+std::optional<HttpResponse> Api::finish(const Call& call) {
+  const TestRecord test = own_test(call);
+  if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
+    return finished_response(test);
+  // Whoever is first answers: the judgement, or the end of patience. The other finds nothing left.
+  struct Waiting {
+    std::mutex lock;
+    HttpServer::Respond answer;
+  };
+  const auto waiting = std::make_shared<Waiting>();
+  waiting->answer = call.respond;
+  const auto respond = [waiting](const HttpResponse& response) {
+    HttpServer::Respond answer;
+    {
+      const std::scoped_lock lock(waiting->lock);
+      answer = std::exchange(waiting->answer, nullptr);
+    }
+    if (answer) answer(response);
+  };
+  judgements_.judge(test.id, [this, respond, id = test.id](const std::optional<Refusal>& why) {
+    try {
+      if (why) {
+        respond(response_of(*why));
+      } else if (const auto ended = records_.test(id); ended && !ended->answer.is_null()) {
+        respond(finished_response(*ended));
+      } else {
+        respond(response_of(Refusal(404, "no_such_test", "the test is gone")));
+      }
+    } catch (const std::exception& error) {
+      log_error(fmt::format("test {}: {}", id, error.what()));
+      respond(response_of(Refusal(500, "internal", "the tester failed")));
+    }
+  });
+  call_after_(limits_.patience, [respond, id = test.id] {
+    HttpResponse response = json_response({{"status", "judging"}, {"test_id", id}}, 202);
+    response.headers.emplace_back("Retry-After", "1");
+    respond(response);
+  });
+  return std::nullopt;
+}
+
+Json Api::listed(const Call& call) {
+  const std::int64_t page = parameter(call.query, "page", 1, 1, 1'000'000);
+  const std::int64_t per_page = parameter(call.query, "per_page", 25, 1, 100);
+  std::optional<TestStatus> status;
+  for (const auto& [key, value] : call.query) {
+    if (key != "status" || value.empty()) continue;
+    status = parse_enum<TestStatus>(value);
+    if (!status)
+      throw Refusal(400, "bad_parameter", "there is no such status",
+                    "one of: open, uploading, accepted, refused");
+  }
+  const TestPage found = records_.list(page, per_page, status);
+  Json tests = Json::array();
+  for (const TestRecord& test : found.tests) {
+    Json one = to_json(test);
+    one.erase("system");
+    tests.push_back(std::move(one));
+  }
+  return {
+      {"tests", std::move(tests)}, {"page", page}, {"per_page", per_page}, {"total", found.total}};
+}
+
+std::optional<HttpResponse> Api::list(const Call& call) {
+  return json_response(listed(call));
+}
+
+std::optional<HttpResponse> Api::page_of_tests(const Call& call) {
+  return list_page(listed(call), call.query);
+}
+
+std::optional<HttpResponse> Api::page_of_test(const Call& call) {
+  return test_page(test_of(call));
+}
+
+std::optional<HttpResponse> Api::report(const Call& call) {
+  return file_of(call, "report.html", "text/html; charset=utf-8");
+}
+
+std::optional<HttpResponse> Api::result(const Call& call) {
+  return file_of(call, "result.json", "application/json");
+}
+
+HttpResponse Api::file_of(const Call& call, const std::string& name, const std::string& type) {
+  const TestRecord test = test_of(call);
+  if (test.status != TestStatus::accepted)
+    throw Refusal(404, "no_result",
+                  "the test has no result: its status is " + std::string(to_text(test.status)));
+  HttpResponse response;
+  response.type = type;
+  response.body = read_file(uploads_.folder(test.id) / name);
+  // Made here, but out of what was sent: no script, no origin, nothing loaded.
+  response.headers.emplace_back("Content-Security-Policy",
+                                "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+                                "img-src data:");
+  return response;
+}
+
+void Api::expire() {
+  const std::int64_t oldest =
+      wall_now_ns() - std::chrono::nanoseconds(limits_.keep_unfinished).count();
+  for (const std::string& id : records_.unfinished_before(iso_utc(oldest))) {
+    records_.remove_test(id);
+    uploads_.remove(id);
+  }
+}
+
+}  // namespace assay::serve

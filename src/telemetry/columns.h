@@ -1,0 +1,232 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "telemetry/values.h"
+
+namespace assay::telemetry {
+
+/// What a device measures of itself, or the kernel of the machine, one value a column. To add one:
+/// a name here, its line in kColumnTable, its line in docs/telemetry.md (a test compares them).
+enum class Column : std::uint8_t {
+  util,
+  mem_used_bytes,
+  mem_total_bytes,
+  power_w,
+  energy_j,
+  temp_c,
+  clock_mhz,
+  mem_clock_mhz,
+  throttle,
+  ecc_errors,
+  disk_read_bps,
+  disk_write_bps,
+  net_rx_bps,
+  net_tx_bps,
+};
+
+/// What a column holds; it decides in which units a vendor's tool may give it.
+enum class Quantity : std::uint8_t {
+  ratio,
+  bytes,
+  power,
+  energy,
+  temperature,
+  frequency,
+  rate,
+  flag,
+  count,
+};
+/// The unit of telemetry.csv, as the docs write it.
+[[nodiscard]] constexpr std::string_view unit_of(Quantity quantity) noexcept {
+  constexpr std::array<std::string_view, 9> kUnits{"0 to 1", "B",   "W",      "J",    "°C",
+                                                   "MHz",    "B/s", "0 or 1", "count"};
+  return kUnits[static_cast<std::size_t>(quantity)];
+}
+
+/// A Prometheus metric family. Without a name there is none.
+struct Family {
+  std::string_view name;
+  std::string_view help;
+};
+
+struct ColumnInfo {
+  Column column;
+  std::string_view name;  ///< in the header of telemetry.csv and in the fields of conf/vendors
+  Quantity quantity;
+  int decimals;  ///< digits behind the point that say something
+  std::string_view description;
+  Family node;    ///< of the source "node"
+  Family device;  ///< of the sources "dev<i>"
+  Family part;    ///< of all others but single cores: packages, memory, platform, ipmi
+
+  /// It counts from an arbitrary start and never falls.
+  [[nodiscard]] constexpr bool is_counter() const noexcept {
+    return quantity == Quantity::energy || quantity == Quantity::count;
+  }
+  /// From the column's unit to Prometheus' base unit.
+  [[nodiscard]] constexpr double base_factor() const noexcept {
+    return quantity == Quantity::frequency ? 1e6 : 1;
+  }
+};
+
+/// In the order of the file. Everything that writes, reads, exports or documents columns uses this.
+inline constexpr std::array kColumnTable{
+    ColumnInfo{Column::util,
+               "util",
+               Quantity::ratio,
+               4,
+               "busy share of the time since the previous row",
+               {"assay_cpu_utilization_ratio", "Busy share of all cores."},
+               {"assay_device_utilization_ratio", "Busy share of the device."},
+               {}},
+    ColumnInfo{Column::mem_used_bytes,
+               "mem_used_bytes",
+               Quantity::bytes,
+               0,
+               "memory in use",
+               {"assay_memory_used_bytes", "Memory that is not available."},
+               {"assay_device_memory_used_bytes", "Device memory in use."},
+               {}},
+    ColumnInfo{Column::mem_total_bytes,
+               "mem_total_bytes",
+               Quantity::bytes,
+               0,
+               "memory there is",
+               {"assay_memory_size_bytes", "Memory of the node."},
+               {"assay_device_memory_size_bytes", "Device memory."},
+               {}},
+    ColumnInfo{
+        Column::power_w,
+        "power_w",
+        Quantity::power,
+        3,
+        "power",
+        {},
+        {"assay_device_power_watts", "Power of the device."},
+        {"assay_power_watts", "Power of one source; sources overlap and are not to be added up."}},
+    ColumnInfo{
+        Column::energy_j,
+        "energy_j",
+        Quantity::energy,
+        3,
+        "energy, a counter from an arbitrary start that never falls",
+        {},
+        {"assay_device_energy_joules_total", "Energy of the device, from an arbitrary start."},
+        {"assay_energy_joules_total", "Energy of one source, from an arbitrary start."}},
+    ColumnInfo{Column::temp_c,
+               "temp_c",
+               Quantity::temperature,
+               1,
+               "temperature",
+               {},
+               {"assay_device_temperature_celsius", "Temperature of the device."},
+               {}},
+    ColumnInfo{Column::clock_mhz,
+               "clock_mhz",
+               Quantity::frequency,
+               0,
+               "clock of the cores, or of the device",
+               {"assay_cpu_clock_hertz", "Mean clock of the cores."},
+               {"assay_device_clock_hertz", "Clock of the device."},
+               {}},
+    ColumnInfo{Column::mem_clock_mhz,
+               "mem_clock_mhz",
+               Quantity::frequency,
+               0,
+               "clock of the device's memory",
+               {},
+               {"assay_device_memory_clock_hertz", "Clock of the device's memory."},
+               {}},
+    ColumnInfo{
+        Column::throttle,
+        "throttle",
+        Quantity::flag,
+        0,
+        "1 while heat, power or hardware slow the device down",
+        {},
+        {"assay_device_throttled", "1 while heat, power or hardware slow the device down, else 0."},
+        {}},
+    ColumnInfo{Column::ecc_errors,
+               "ecc_errors",
+               Quantity::count,
+               0,
+               "errors that ECC could not correct, a counter",
+               {},
+               {"assay_device_ecc_errors_total", "Errors that ECC could not correct."},
+               {}},
+    ColumnInfo{Column::disk_read_bps,
+               "disk_read_bps",
+               Quantity::rate,
+               0,
+               "read from whole disks",
+               {"assay_disk_read_bytes_per_second", "Read from whole disks."},
+               {},
+               {}},
+    ColumnInfo{Column::disk_write_bps,
+               "disk_write_bps",
+               Quantity::rate,
+               0,
+               "written to whole disks",
+               {"assay_disk_write_bytes_per_second", "Written to whole disks."},
+               {},
+               {}},
+    ColumnInfo{Column::net_rx_bps,
+               "net_rx_bps",
+               Quantity::rate,
+               0,
+               "received by all outer interfaces",
+               {"assay_network_receive_bytes_per_second", "Received by all outer interfaces."},
+               {},
+               {}},
+    ColumnInfo{Column::net_tx_bps,
+               "net_tx_bps",
+               Quantity::rate,
+               0,
+               "sent by all outer interfaces",
+               {"assay_network_transmit_bytes_per_second", "Sent by all outer interfaces."},
+               {},
+               {}},
+};
+inline constexpr std::size_t kColumns = kColumnTable.size();
+
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kColumns; ++i)
+        if (static_cast<std::size_t>(kColumnTable[i].column) != i) return false;
+      return true;
+    }(),
+    "kColumnTable has the order of Column");
+
+[[nodiscard]] constexpr const ColumnInfo& info(Column column) noexcept {
+  return kColumnTable[static_cast<std::size_t>(column)];
+}
+
+[[nodiscard]] constexpr std::optional<Column> parse_column(std::string_view name) noexcept {
+  for (const ColumnInfo& column : kColumnTable)
+    if (column.name == name) return column.column;
+  return std::nullopt;
+}
+
+/// The values of one source at one moment; NaN where not known.
+class Values {
+ public:
+  constexpr Values() { values_.fill(kUnknown); }
+  [[nodiscard]] constexpr double& operator[](Column column) noexcept {
+    return values_[static_cast<std::size_t>(column)];
+  }
+  [[nodiscard]] constexpr double operator[](Column column) const noexcept {
+    return values_[static_cast<std::size_t>(column)];
+  }
+  /// In the order of kColumnTable.
+  [[nodiscard]] constexpr auto begin() const noexcept { return values_.begin(); }
+  [[nodiscard]] constexpr auto end() const noexcept { return values_.end(); }
+
+ private:
+  std::array<double, kColumns> values_{};
+};
+
+}  // namespace assay::telemetry

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/error.h"
+#include "perflog/writer.h"
+
+namespace assay::workload {
+
+/// Makes SIGTERM and SIGINT request an end instead of killing.
+void handle_stop_signals();
+
+/// The signal that asked for an end, or 0.
+[[nodiscard]] int stop_signal() noexcept;
+
+/// Sleeps until CLOCK_MONOTONIC reaches `mono_ns`, or a stop is requested.
+void sleep_until(std::int64_t mono_ns) noexcept;
+
+/// The exit code of a workload that ran as far as it should: 0, or 128 + signal when it was asked
+/// to stop before, or 1 (with a message) when its log could not be written.
+[[nodiscard]] int exit_code(const perflog::Writer& writer) noexcept;
+/// Of a program that ends with this error: that of the signal when a rank that was told to stop
+/// finds the others gone.
+[[nodiscard]] int exit_code(const Error& error) noexcept;
+
+/// Prints the error after the program's name; gives the exit code.
+int report(const Error& error) noexcept;
+
+/// report(), then the process ends at once: for threads that find that it cannot go on.
+[[noreturn]] void end_with(const Error& error);
+
+}  // namespace assay::workload

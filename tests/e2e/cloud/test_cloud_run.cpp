@@ -1,0 +1,434 @@
+#include <csignal>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "cloud/modelarts.h"
+#include "cloud/training_jobs_v1.h"
+#include "core/files.h"
+#include "e2e/cloud/emulator_process.h"
+#include "e2e/harness.h"
+
+namespace assay::cloud {
+namespace {
+
+namespace fs = std::filesystem;
+using e2e::eventually;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using std::chrono_literals::operator""s;
+
+constexpr const char* kSecret = "emulated-Secret/Key+with=marks";
+// Leaves what an ais-bench job leaves.
+constexpr const char* kResults = R"(
+for a in "$@"; do case $a in --train_url=*) out=${a#*=};; esac; done
+echo 2 > $out/ranksize.json
+echo $((10 + RANK_ID)).5 > $out/throughput_$RANK_ID.json
+if [ $RANK_ID = 0 ]; then echo 0.75 > $out/accuracy.json; fi
+)";
+
+/// `assay run` with the launcher modelarts against an emulator of the test's own.
+class CloudRun : public e2e::AssayTest {
+ protected:
+  void SetUp() override {
+    AssayTest::SetUp();
+    emulator_.emplace(folder_, Json{{"access_key", "AKTEST0000000001"},
+                                    {"secret_key", kSecret},
+                                    {"buckets", {"bucket-one"}},
+                                    {"run_jobs", true},
+                                    {"job_pending_s", 0},
+                                    {"job_upload_s", 0.05}});
+    write("key.json", Json{{"access_key", "AKTEST0000000001"}, {"secret_key", kSecret}}.dump());
+    ::chmod((folder_ / "key.json").c_str(), 0600);
+    service_.emplace(client_, credentials_, emulator_->url(), kProject);
+    jobs_.emplace(*service_);
+  }
+  /// Two instances of one card that run `script`, with `$GO` the file "go" of the test's folder.
+  std::string suite(const std::string& script, const std::string& more = {},
+                    const std::string& limits = "{time: 60s, stall: 60s}") {
+    fs::create_directories(folder_ / "code");
+    write("code/boot.sh", script);
+    write("suite.yaml", fmt::format(R"(name: cloud
+vendor: cpu
+telemetry: {{enabled: false}}
+cluster:
+  launcher: modelarts
+  retries: {3}
+  modelarts:
+    endpoint: {0}
+    obs_endpoint: {0}
+    project: {1}
+    bucket: bucket-one
+    code: code
+    engine: {6}mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64
+    flavor: modelarts.kat1.xlarge
+    credentials: key.json
+    poll: 20ms
+{2}
+cases:
+  - {{name: fit, model: fit, framework: sh, hardware: none, nodes: 2, procs: 1,
+     command: [boot.sh, --epoch_size=3], {4}limits: {5}}}
+)",
+                                    emulator_->url(), kProject, more, retries_,
+                                    v1_ ? "" : "env: {GO: '" + (folder_ / "go").string() + "'}, ",
+                                    limits, v1_ ? "Ascend-Powered-Engine/" : ""));
+    return (folder_ / "suite.yaml").string();
+  }
+  void job_fault(const Json& fault) {
+    (void)emulator_->control(client_, "POST", "job-faults", fault);
+  }
+  void fault(const Json& fault) { (void)emulator_->control(client_, "POST", "faults", fault); }
+  void clear_faults() { (void)emulator_->control(client_, "DELETE", "faults"); }
+  fs::path round() const { return latest() / "fit/round1"; }
+  std::string log_of(int node) const {
+    return read_file_or_empty(round() /
+                              fmt::format("worker-{0}_noderank{0}/rank{0}.out.log", node));
+  }
+  bool journal_has(const std::string& word) const {
+    std::error_code ec;
+    if (!fs::exists(folder_ / "results/latest", ec)) return false;
+    return read_file_or_empty(folder_ / "results/latest/journal.jsonl").find(word) !=
+           std::string::npos;
+  }
+  std::string said() const { return read_file_or_empty(folder_ / "assay.log"); }
+  /// The run goes on in the background until its job has written `word` into the mirrored log.
+  pid_t start_until(const std::string& file, const std::string& word) {
+    const pid_t pid = start({"run", file});
+    EXPECT_TRUE(eventually(
+        [&] {
+          std::error_code ec;
+          return fs::exists(folder_ / "results/latest", ec) &&
+                 log_of(0).find(word) != std::string::npos &&
+                 log_of(1).find(word) != std::string::npos;
+        },
+        30s))
+        << said();
+    return pid;
+  }
+  void go() { write("go", ""); }
+
+  int retries_ = 0;
+  bool v1_ = false;
+  std::optional<EmulatorProcess> emulator_;
+  http::Client client_;
+  FixedCredentials credentials_{{"AKTEST0000000001", kSecret, ""}};
+  std::optional<ModelArtsService> service_;
+  std::optional<TrainingJobs> jobs_;
+  const std::string waits_ =
+      "echo started; while [ ! -e $GO ]; do sleep 0.02; done; echo on" + std::string(kResults);
+};
+
+TEST_F(CloudRun, UploadsTrainsMirrorsFetchesAndJudges) {
+  const CommandResult run = assay({"run", suite("echo rank $RANK_ID $1" + std::string(kResults))});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_EQ(log_of(0).substr(0, 7), "rank 0 ");
+  EXPECT_EQ(log_of(1).substr(0, 7), "rank 1 ");
+  EXPECT_THAT(run.err + run.out, AllOf(HasSubstr("\"throughput_ratio\" : \"22.0\""),
+                                       HasSubstr("\"accuracy\" : \"0.75\"")));
+  const Json metrics = result()["cases"][0]["rounds"][0]["metrics"];
+  EXPECT_THAT(metrics.dump(), AllOf(HasSubstr("throughput_ratio"), HasSubstr("22.0")));
+  EXPECT_EQ(read_json(round() / "train_result_info.json")["throughput_ratio"], "22.0");
+}
+
+TEST_F(CloudRun, ItsRecordIsComputedAgainFromTheEvidence) {
+  ASSERT_EQ(assay({"run", suite("true" + std::string(kResults))}).status.code, 0);
+  const std::string record = read_file(round() / "train_result_info.json");
+  const std::string lines = read_file(round() / "report.txt");
+  fs::remove(round() / "train_result_info.json");
+  fs::remove(round() / "report.txt");
+  const CommandResult report = assay({"report", "results/latest"});
+  EXPECT_EQ(report.status.code, 0) << report.err;
+  EXPECT_EQ(read_file(round() / "train_result_info.json"), record);
+  EXPECT_EQ(read_file(round() / "report.txt"), lines);
+  EXPECT_THAT(report.out + report.err, HasSubstr("\"throughput_ratio\" : \"22.0\""));
+}
+
+TEST_F(CloudRun, IsWhatTheTutorialSays) {
+  emulator_.reset();
+  const fs::path conf = fs::path(ASSAY_SOURCE_DIR) / "conf/suites/modelarts-emulated";
+  emulator_.emplace(folder_, read_json(conf / "cloud.json"));
+  ::setenv("HUAWEICLOUD_SDK_AK", "AKEMULATED", 1);
+  ::setenv("HUAWEICLOUD_SDK_SK", "made-up-for-this-machine", 1);
+  const CommandResult run =
+      assay({"run", "modelarts-emulated", "--set", "cluster.modelarts.endpoint=" + emulator_->url(),
+             "--set", "cluster.modelarts.obs_endpoint=" + emulator_->url()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  const auto number = [&](const std::string& name) {
+    return std::stod(read_file(latest() / "fit/round1/results" / name));
+  };
+  const double mean = (number("0/throughput_0.json") + number("0/throughput_1.json") +
+                       number("1/throughput_0.json") + number("1/throughput_1.json")) /
+                      2;
+  const Json record = read_json(round() / "train_result_info.json");
+  EXPECT_NEAR(std::stod(record["throughput_ratio"].get<std::string>()), mean, 1e-6 * mean);
+  EXPECT_EQ(record["accuracy"], "1.0");
+  EXPECT_THAT(read_file(round() / "worker-1_noderank1/rank2.out.log"),
+              HasSubstr("hello from card 1 of server 1"));
+}
+
+TEST_F(CloudRun, IsStoppedByAssayStop) {
+  const pid_t pid = start_until(suite(waits_, "    stop_on_interrupt: true"), "started");
+  const CommandResult stop = assay({"stop", "results/latest"});
+  EXPECT_EQ(stop.status.code, 0) << stop.err;
+  ASSERT_TRUE(wait(pid, 60s)) << said();
+  EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped);
+}
+
+TEST_F(CloudRun, ShowsWhatItWouldDoWithoutAskingTheCloud) {
+  const std::string file = suite(kResults);
+  fault({{"kind", "status"}, {"status", 500}, {"count", -1}});
+  const CommandResult plan = assay({"run", file, "--dry-run"});
+  EXPECT_EQ(plan.status.code, 0) << plan.err;
+  EXPECT_THAT(plan.out, AllOf(HasSubstr("\"epoch_size\""), HasSubstr("obs://bucket-one/assay/"),
+                              HasSubstr("\"node_count\": 2"), Not(HasSubstr(kSecret))));
+}
+
+TEST_F(CloudRun, IsIncompleteAndNamesTheFileWhenAResultIsMissing) {
+  const CommandResult run =
+      assay({"run", suite("[ $RANK_ID = 1 ] && exit 0\n" + std::string(kResults))});
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  EXPECT_EQ(result()["validity"], "INCOMPLETE");
+  EXPECT_THAT(run.err + run.out, HasSubstr("throughput_1.json is missing"));
+  EXPECT_FALSE(fs::exists(round() / "train_result_info.json"));
+}
+
+TEST_F(CloudRun, NamesTheInstanceThatFailed) {
+  const CommandResult run =
+      assay({"run", suite("echo no such layer; [ $RANK_ID = 1 ] && exit 7; sleep 600")});
+  EXPECT_EQ(run.status.code, 5);
+  EXPECT_THAT(run.err + run.out, AllOf(HasSubstr("worker-1"), HasSubstr("exit 7")));
+  EXPECT_EQ(log_of(1), "no such layer\n");
+}
+
+TEST_F(CloudRun, StopsAJobThatHangs) {
+  job_fault({{"kind", "hang"}, {"after_s", 0.1}});
+  const CommandResult run = assay(
+      {"run", suite("while :; do echo tick; sleep 0.02; done", "", "{time: 60s, stall: 1s}")});
+  EXPECT_EQ(run.status.code, 5);
+  EXPECT_THAT(run.err + run.out, HasSubstr("wrote nothing for 1.00 s"));
+  EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped);
+}
+
+TEST_F(CloudRun, GivesUpAJobThatNeverStartsAndWithdrawsIt) {
+  job_fault({{"kind", "never-start"}});
+  const CommandResult run = assay({"run", suite(kResults, "    wait: 1s")});
+  EXPECT_EQ(run.status.code, 4) << run.err;
+  EXPECT_THAT(run.err + run.out, HasSubstr("did not start within 1.00 s"));
+  EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped);
+}
+
+TEST_F(CloudRun, RunsAPreemptedJobAgain) {
+  retries_ = 1;
+  job_fault({{"kind", "preempt"}, {"after_s", 0.1}});
+  go();
+  const CommandResult run =
+      assay({"run", suite("[ -e $GO.$RANK_ID ] || { : > $GO.$RANK_ID; sleep 600; }" +
+                          std::string(kResults))});
+  EXPECT_EQ(run.status.code, 0) << run.err;
+  EXPECT_EQ(jobs_->list("").size(), 2U);
+}
+
+TEST_F(CloudRun, SaysWhenAJobWasKilledFromTheConsole) {
+  job_fault({{"kind", "kill"}, {"after_s", 0.1}});
+  const CommandResult run = assay({"run", suite("sleep 600")});
+  EXPECT_EQ(run.status.code, 5);
+  EXPECT_THAT(run.err + run.out, HasSubstr("Terminated"));
+}
+
+TEST_F(CloudRun, StopsItsJobOnCtrlCWhenAsked) {
+  const pid_t pid = start_until(suite(waits_, "    stop_on_interrupt: true"), "started");
+  ::kill(pid, SIGINT);
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 5) << said();
+  EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped);
+  go();
+  EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
+  EXPECT_EQ(jobs_->list("").size(), 2U);
+}
+
+TEST_F(CloudRun, StopsAlsoAJobWhoseCreationWasNotAnsweredYet) {
+  const std::string file = suite(waits_, "    stop_on_interrupt: true");
+  fault({{"kind", "delay"}, {"method", "POST"}, {"path", "/training-jobs"}, {"delay_ms", 60000}});
+  const pid_t pid = start({"run", file});
+  ASSERT_TRUE(eventually([&] { return !jobs_->list("").empty(); }, 30s)) << said();
+  ::kill(pid, SIGINT);
+  ASSERT_TRUE(wait(pid, 60s)) << said();
+  EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped) << said();
+}
+
+TEST_F(CloudRun, SaysThatItsJobGoesOnWhenTheServiceRefusesToTellOfIt) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  fault({{"kind", "status"}, {"status", 403}, {"method", "GET"}, {"path", "/v2/"}, {"count", -1}});
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 3) << said();
+  EXPECT_THAT(said(), HasSubstr("goes on in the cloud"));
+  clear_faults();
+  go();
+  EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
+}
+
+TEST_F(CloudRun, LeavesItsJobRunningOnCtrlCAndFollowsItWithResume) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  ::kill(pid, SIGINT);
+  ASSERT_TRUE(wait(pid, 60s)) << said();
+  EXPECT_THAT(said(), HasSubstr("goes on in the cloud"));
+  EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::running);
+  go();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.err;
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+  EXPECT_EQ(log_of(1), "started\non\n");
+}
+
+TEST_F(CloudRun, IsResumedAfterItWasKilledWhileItsJobRan) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  go();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.err;
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+  EXPECT_EQ(log_of(0), "started\non\n");
+}
+
+TEST_F(CloudRun, IsResumedAfterItWasKilledDuringTheUpload) {
+  const std::string file = suite(kResults);
+  fault({{"kind", "delay"}, {"method", "PUT"}, {"delay_ms", 60000}, {"count", 1}});
+  const pid_t pid = start({"run", file});
+  ASSERT_TRUE(eventually([&] { return journal_has("round_start"); }, 30s));
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  clear_faults();
+  EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+}
+
+TEST_F(CloudRun, IsResumedAfterItWasKilledBeforeItKnewItsJob) {
+  const std::string file = suite(waits_);
+  fault({{"kind", "delay"}, {"method", "POST"}, {"path", "/training-jobs"}, {"delay_ms", 60000}});
+  const pid_t pid = start({"run", file});
+  ASSERT_TRUE(eventually([&] { return !jobs_->list("").empty(); }, 30s)) << said();
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  EXPECT_FALSE(journal_has("job_created"));
+  clear_faults();
+  go();
+  EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+}
+
+TEST_F(CloudRun, IsResumedAfterItWasKilledWhileItFetchedItsResults) {
+  const std::string file = suite(kResults);
+  fault({{"kind", "delay"},
+         {"method", "GET"},
+         {"path", "throughput_1.json"},
+         {"delay_ms", 60000},
+         {"count", 1}});
+  const pid_t pid = start({"run", file});
+  const auto is_fetching = [&] {
+    std::error_code ec;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results/latest", ec))
+      if (entry.path().filename() == "throughput_0.json") return true;
+    return false;
+  };
+  ASSERT_TRUE(eventually(is_fetching, 30s)) << said();
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  clear_faults();
+  EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+  EXPECT_THAT(read_file_or_empty(latest() / "result.json"), HasSubstr("22.0"));  // 10.5 + 11.5
+}
+
+TEST_F(CloudRun, GoesOnAfterTheNetworkWasLost) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  fault({{"kind", "drop-reply"}, {"method", "GET"}, {"count", -1}});
+  ASSERT_TRUE(eventually([&] { return said().find("got no answer") != std::string::npos; }, 60s));
+  go();
+  clear_faults();
+  const auto status = wait(pid, 120s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 0) << said();
+  EXPECT_EQ(log_of(0), "started\non\n");
+}
+
+TEST_F(CloudRun, TransfersEachByteOfALogOnce) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  go();
+  ASSERT_TRUE(wait(pid, 60s));
+  std::uint64_t here = log_of(0).size() + log_of(1).size();
+  EXPECT_EQ(here, 2 * std::string("started\non\n").size());
+  for (const auto& file : fs::directory_iterator(round() / "results")) here += file.file_size();
+  EXPECT_EQ(emulator_->control(client_, "GET", "counts")["sent_object_bytes"], here);
+}
+
+TEST_F(CloudRun, MakesVersionsOfOneJobWithTheOldInterface) {
+  v1_ = true;
+  const std::string file = suite("echo rank $RANK_ID" + std::string(kResults), "    api: v1");
+  for (int version = 1; version <= 2; ++version) {
+    const CommandResult run = assay({"run", file});
+    EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+    EXPECT_THAT(run.err + run.out, HasSubstr("\"throughput_ratio\" : \"22.0\""));
+    EXPECT_EQ(log_of(1), "rank 1\n");
+  }
+  OldTrainingJobs old(*service_);
+  EXPECT_EQ(old.versions(old.find("assay")->job_id).at(0).version_name, "V0002");
+}
+
+TEST_F(CloudRun, IsResumedAfterItWasKilledWithTheOldInterface) {
+  v1_ = true;
+  const std::string go_file = (folder_ / "go").string();
+  const pid_t pid = start_until(
+      suite("echo started; while [ ! -e " + go_file + " ]; do sleep 0.02; done; echo on" + kResults,
+            "    api: v1"),
+      "started");
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  go();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.err;
+  EXPECT_EQ(log_of(0), "started\non\n");
+  OldTrainingJobs old(*service_);
+  EXPECT_EQ(old.versions(old.find("assay")->job_id).size(), 1U);
+}
+
+TEST_F(CloudRun, NamesTheFlavorsThatThereAre) {
+  const CommandResult run =
+      assay({"run", suite(kResults), "--set", "cluster.modelarts.flavor=no.such.flavor"});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("no.such.flavor"), HasSubstr("modelarts.kat1.8xlarge")));
+}
+
+TEST_F(CloudRun, RefusesAKeyThatOthersCanRead) {
+  const std::string file = suite(kResults);
+  ::chmod((folder_ / "key.json").c_str(), 0644);
+  const CommandResult run = assay({"run", file});
+  EXPECT_EQ(run.status.code, 3);
+  EXPECT_THAT(run.err, HasSubstr("chmod 600"));
+}
+
+TEST_F(CloudRun, WritesItsSecretNowhere) {
+  job_fault({{"kind", "fail"}, {"after_s", 0.1}});
+  const CommandResult failed = assay({"run", suite("env; sleep 600")});
+  EXPECT_EQ(failed.status.code, 5);
+  fault({{"kind", "status"}, {"status", 403}, {"code", kSecret}, {"count", 1}});
+  const CommandResult refused = assay({"run", suite(kResults)});
+  EXPECT_THAT(refused.err, HasSubstr("***"));
+  EXPECT_THAT(failed.out + failed.err + refused.out + refused.err, Not(HasSubstr(kSecret)));
+  std::size_t searched = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+    const std::string name = entry.path().filename();
+    if (!entry.is_regular_file() || name == "emulator.json" || name == "key.json") continue;
+    ++searched;
+    EXPECT_THAT(read_file(entry.path()), Not(HasSubstr(kSecret))) << entry.path();
+  }
+  EXPECT_GE(searched, 10U);
+}
+
+}  // namespace
+}  // namespace assay::cloud

@@ -1,0 +1,103 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cloud/sync.h"
+#include "core/files.h"
+#include "e2e/cloud/emulator_process.h"
+#include "error_of.h"
+
+namespace assay::cloud {
+namespace {
+
+using ::assay::testing::error_of;
+using ::testing::HasSubstr;
+
+class Sync : public EmulatorTest {
+ protected:
+  void write(const std::string& name, const std::string& content) {
+    make_directories((folder_ / "code" / name).parent_path());
+    write_file_atomic(folder_ / "code" / name, content, false);
+  }
+  SyncReport sync() {
+    ObsBucket store = bucket();
+    return sync_folder(store, folder_ / "code", "job/code/");
+  }
+};
+
+TEST_F(Sync, UploadsWhatChangedAndRemovesWhatIsGone) {
+  write("train.py", "print(1)");
+  write("lib/model.py", "model");
+  write("lib/empty.py", "");
+  const auto large = make_file("code/data.bin", 3 << 20);
+  bucket().put("job/other", "not in the folder");
+  bucket().put("job/code/stale.py", "from an older run");
+
+  const SyncReport first = sync();
+  EXPECT_EQ(first.uploaded, 4U);
+  EXPECT_EQ(first.removed, 1U);
+  EXPECT_EQ(first.uploaded_bytes, (3U << 20) + 13);
+  EXPECT_EQ(bucket().get("job/code/lib/model.py"), "model");
+  EXPECT_FALSE(bucket().head("job/code/stale.py"));
+  EXPECT_TRUE(bucket().head("job/other"));
+
+  const std::uint64_t puts = count("PUT obs");
+  const SyncReport second = sync();
+  EXPECT_EQ(second.uploaded, 0U);
+  EXPECT_EQ(second.unchanged, 4U);
+  EXPECT_EQ(count("PUT obs"), puts);
+
+  write("train.py", "print(2)");  // as long as before
+  std::filesystem::remove(folder_ / "code/lib/model.py");
+  const SyncReport third = sync();
+  EXPECT_EQ(third.uploaded, 1U);
+  EXPECT_EQ(third.removed, 1U);
+  EXPECT_EQ(bucket().get("job/code/train.py"), "print(2)");
+}
+
+TEST_F(Sync, RepairsAnObjectThatSomeoneChanged) {
+  write("train.py", "print(1)");
+  (void)sync();
+  bucket().put("job/code/train.py", "print(9)");
+  EXPECT_EQ(sync().uploaded, 1U);
+  EXPECT_EQ(bucket().get("job/code/train.py"), "print(1)");
+}
+
+TEST_F(Sync, RemovesNothingWhenAnUploadFails) {
+  write("a.py", "a");
+  bucket().put("job/code/stale.py", "x");
+  fault({{"kind", "status"}, {"status", 403}, {"code", "AccessDenied"}, {"method", "PUT"}});
+  EXPECT_THAT(error_of([&] { return sync(); }), HasSubstr("AccessDenied"));
+  EXPECT_TRUE(bucket().head("job/code/stale.py"));
+  EXPECT_EQ(sync().removed, 1U);
+}
+
+TEST_F(Sync, RefusesToEmptyABucket) {
+  write("a.py", "a");
+  ObsBucket store = bucket();
+  for (const std::string prefix : {"", "/", "folder", "/folder/"})
+    EXPECT_THAT(error_of([&] { return sync_folder(store, folder_ / "code", prefix); }),
+                HasSubstr("not a folder of a bucket"));
+  make_directories(folder_ / "nothing");
+  EXPECT_THAT(error_of([&] { return sync_folder(store, folder_ / "nothing", "job/"); }),
+              HasSubstr("no file"));
+}
+
+TEST_F(Sync, NamesAFolderThatDoesNotExist) {
+  ObsBucket store = bucket();
+  EXPECT_THAT(error_of([&] { return sync_folder(store, folder_ / "missing", "job/"); }),
+              HasSubstr("missing"));
+}
+
+TEST(SyncPlan, ComparesByContent) {
+  const std::map<std::string, LocalFile> local = {
+      {"p/new", {"new", 1, "aa"}}, {"p/same", {"same", 2, "bb"}}, {"p/other", {"other", 3, "cc"}}};
+  const std::vector<ObjectInfo> remote = {
+      {"p/", 0, "dd"}, {"p/gone", 1, "ee"}, {"p/same", 2, "bb"}, {"p/other", 3, "ff"}};
+  const SyncPlan plan = plan_sync(local, remote, "p/");
+  EXPECT_EQ(plan.upload, (std::vector<std::string>{"p/new", "p/other"}));
+  EXPECT_EQ(plan.remove, (std::vector<std::string>{"p/gone"}));
+  EXPECT_EQ(plan.unchanged, 1U);
+}
+
+}  // namespace
+}  // namespace assay::cloud

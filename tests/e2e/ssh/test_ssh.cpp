@@ -1,0 +1,194 @@
+// Hosts over a real sshd on loopback, with nothing installed on them.
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "e2e/ssh_hosts.h"
+
+namespace assay::e2e {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace std::chrono_literals;
+
+class Ssh : public SshTest {
+ protected:
+  fs::path suite(int hosts, const std::string& cases, const std::string& more = {}) {
+    return write("suite.yaml", "name: s\n" + sshd_.cluster(hosts, more) + "cases:\n" + cases);
+  }
+
+  void make_another_key() const {
+    (void)run_command(
+        {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", (folder_ / "other").string()});
+  }
+};
+
+constexpr const char* kNull =
+    "  - {case: 'null:native:cpu:4:2:1', config: {steps: 60, step_ms: 10}}\n";
+
+TEST_F(Ssh, FourHostsRunWithoutAnythingInstalledAndTheirLogsComeBack) {
+  const CommandResult run = assay({"run", suite(4, kNull).string()});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const Json round = result()["cases"][0]["rounds"][0];
+  ASSERT_EQ(round["ranks"].size(), 8u);
+  for (int r = 0; r < 8; ++r) {
+    EXPECT_EQ(round["ranks"][r]["host"], SshDaemon::host(r / 2 + 1));
+    EXPECT_EQ(round["ranks"][r]["steps"], 60);
+  }
+  const fs::path node =
+      latest() / "null:native:cpu:4:2:1/round1" / (SshDaemon::host(3) + "_noderank2");
+  for (const char* file : {"rank4.out.log", "rank5.out.log", "telemetry.csv", "cpu_monitor.log"})
+    EXPECT_TRUE(fs::exists(node / file)) << file;
+  // What was collected does not stay there; the programs do, for the next run.
+  EXPECT_FALSE(fs::exists(sshd_.cache() / SshDaemon::host(3) / "runs/" / latest().filename()));
+  std::vector<std::string> kept;
+  for (const auto& entry : fs::directory_iterator(sshd_.cache() / SshDaemon::host(3)))
+    kept.push_back(entry.path().filename());
+  EXPECT_THAT(kept, ::testing::Contains(::testing::StartsWith("bin-")));
+}
+
+TEST_F(Ssh, ALoginShellThatPrintsTextDisturbsNothing) {
+  fs::create_directories(folder_ / "home");
+  std::ofstream(folder_ / "home/.bashrc")
+      << "echo 'Welcome to the cluster!'\necho quota >&2\nprintf 'no newline at the end'\n";
+  std::ofstream(folder_ / "sshd/sshd_config", std::ios::app)
+      << "SetEnv HOME=" << (folder_ / "home").string() << "\n";
+  ::kill(sshd_.pid(), SIGHUP);
+  ASSERT_TRUE(eventually([this] { return takes_connections("127.0.0.1", sshd_.port()); }, 20s));
+  const CommandResult run = assay(
+      {"run", suite(1, "  - {case: 'null:native:cpu:1:1:1', config: {steps: 60}}\n").string()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["ranks"][0]["steps"], 60);
+}
+
+TEST_F(Ssh, ASecondRunCopiesNothing) {
+  const fs::path file = suite(1, "  - {case: 'null:native:cpu:1:1:1', config: {steps: 60}}\n");
+  ASSERT_EQ(assay({"run", file.string()}).status.code, 0);
+  // A copy is unpacked in a folder of its own beside the others first.
+  const fs::path host = sshd_.cache() / SshDaemon::host(1);
+  const auto before = fs::last_write_time(host);
+  ASSERT_EQ(assay({"run", file.string()}).status.code, 0);
+  EXPECT_EQ(fs::last_write_time(host), before);
+}
+
+TEST_F(Ssh, AnUnreachableHostIsNamedAndNothingIsLeftOnTheOthers) {
+  const fs::path file = suite(3, "  - {case: 'null:native:cpu:3:1:1'}\n", "connect_timeout: 3s");
+  // Nobody listens on port 1 of the second host.
+  std::string text = read_file(file);
+  text.replace(text.find(SshDaemon::host(2)), SshDaemon::host(2).size(),
+               "{name: " + SshDaemon::host(2) + ", port: 1}");
+  write("suite.yaml", text);
+  const CommandResult run = assay({"run", file.string()});
+  EXPECT_EQ(run.status.code, 4) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr(SshDaemon::host(2)));
+  EXPECT_THAT(run.err, HasSubstr("refused"));
+  EXPECT_THAT(run.err, Not(HasSubstr(SshDaemon::host(3) + ":")));
+}
+
+TEST_F(Ssh, AChangedHostKeyIsRefused) {
+  const fs::path known = folder_ / "sshd/known_hosts";
+  make_another_key();
+  std::ofstream(known) << "[" << SshDaemon::host(1) << "]:" << sshd_.port() << " "
+                       << read_file(folder_ / "other.pub");
+  const CommandResult run =
+      assay({"run", suite(1, "  - {case: 'null:native:cpu:1:1:1'}\n").string()});
+  EXPECT_EQ(run.status.code, 4) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("HOST IDENTIFICATION HAS CHANGED"));
+}
+
+TEST_F(Ssh, AnUnknownHostKeyIsRefusedUnlessTheSuiteAcceptsNewOnes) {
+  std::ofstream(folder_ / "sshd/known_hosts").close();
+  const std::string cases = "  - {case: 'null:native:cpu:1:1:1', config: {steps: 60}}\n";
+  const CommandResult refused = assay({"run", suite(1, cases).string()});
+  EXPECT_EQ(refused.status.code, 4) << refused.out << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("Host key verification failed"));
+  EXPECT_EQ(assay({"run", suite(1, cases, "accept_new_keys: true").string()}).status.code, 0);
+  EXPECT_EQ(assay({"run", suite(1, cases).string()}).status.code, 0);
+}
+
+TEST_F(Ssh, AWrongKeyIsNoPermission) {
+  make_another_key();
+  std::string text = read_file(suite(1, "  - {case: 'null:native:cpu:1:1:1'}\n"));
+  const std::string key = (folder_ / "sshd/user_key").string();
+  text.replace(text.find(key), key.size(), (folder_ / "other").string());
+  write("suite.yaml", text);
+  const CommandResult run = assay({"run", (folder_ / "suite.yaml").string()});
+  EXPECT_EQ(run.status.code, 4) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("Permission denied"));
+  EXPECT_THAT(run.err, HasSubstr(SshDaemon::host(1)));
+}
+
+TEST_F(Ssh, AKilledAgentIsNamedTheOthersAreCollectedAndTheRoundIsRetried) {
+  const fs::path file =
+      write("suite.yaml",
+            "name: s\n" + sshd_.cluster(2) +
+                "cases:\n  - name: probe\n    nodes: 2\n    limits: {grace: 500ms}\n"
+                "    command: [/bin/sh, -c, 'echo started; test -e " +
+                (folder_ / "again").string() + " || { touch " + (folder_ / "first").string() +
+                "; sleep 60; }; sleep 0.3']\n"
+                "    rules: {min-steps: off, min-duration: off, perflog-present: off}\n");
+  std::string text = read_file(file);
+  text.insert(text.find("  hosts:"), "  retries: 1\n");
+  write("suite.yaml", text);
+  const pid_t pid = start({"run", file.string()});
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "first"); }));
+  const std::vector<pid_t> agents = processes_with((sshd_.cache() / SshDaemon::host(2)).string());
+  ASSERT_FALSE(agents.empty());
+  std::ofstream(folder_ / "again") << "go";
+  for (const pid_t agent : agents) ::kill(agent, SIGKILL);
+  const auto status = wait(pid, 40s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0) << read_file(folder_ / "assay.log");
+  EXPECT_THAT(read_file(latest() / "journal.jsonl"), HasSubstr("round_retry"));
+  EXPECT_TRUE(fs::exists(latest() / "probe/round1.interrupted-1"));
+  EXPECT_TRUE(fs::exists(latest() / "probe/round1.interrupted-1" /
+                         (SshDaemon::host(1) + "_noderank0") / "rank0.out.log"));
+}
+
+TEST_F(Ssh, AControllerKilledWithNineLeavesNothingOnTheHostsAndTheRunResumes) {
+  const fs::path file =
+      suite(2,
+            "  - name: probe\n    nodes: 2\n"
+            "    command: [/bin/sh, -c, 'echo started; test -e " +
+                (folder_ / "again").string() + " || { touch " + (folder_ / "first").string() +
+                "; sleep 60; }']\n"
+                "    rules: {min-steps: off, min-duration: off, perflog-present: off}\n");
+  const pid_t pid = start({"run", file.string()});
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "first"); }));
+  ::kill(pid, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return processes_with(sshd_.cache().string()).empty(); }, 10s));
+  std::ofstream(folder_ / "again") << "go";
+  const CommandResult resumed = assay({"run", "--resume", latest().string()});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+}
+
+TEST_F(Ssh, ADeadSshdEndsTheRoundAndIsNamed) {
+  const fs::path file = suite(2,
+                              "  - name: probe\n    nodes: 2\n    limits: {grace: 500ms}\n"
+                              "    command: [/bin/sh, -c, 'echo started; touch " +
+                                  (folder_ / "first").string() + "; sleep 60']\n");
+  const pid_t pid = start({"run", file.string()});
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "first"); }));
+  sshd_.kill_all();
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << "assay still waits for hosts that are gone";
+  EXPECT_THAT(read_file(folder_ / "assay.log"), HasSubstr("the agent on 127.1.0."));
+  EXPECT_NE(status->code, 0);
+}
+
+TEST_F(Ssh, TwoRunsOnTheSameHostsDoNotDisturbEachOther) {
+  const fs::path file = suite(2, "  - {case: 'null:native:cpu:2:1:1', config: {steps: 100}}\n");
+  const pid_t first = start({"run", file.string(), "--out", "one"});
+  const pid_t second = start({"run", file.string(), "--out", "two"});
+  for (const pid_t pid : {first, second}) {
+    const auto status = wait(pid, 40s);
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->code, 0) << read_file(folder_ / "assay.log");
+  }
+}
+
+}  // namespace assay::e2e

@@ -1,0 +1,257 @@
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "automl/experiment_journal.h"
+#include "automl/score.h"
+#include "core/files.h"
+#include "e2e/harness.h"
+#include "e2e/slurm_cluster.h"
+#include "e2e/ssh_hosts.h"
+
+namespace assay::e2e {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A search with real workers that is over in seconds: a start model of 32×32 with few filters.
+/// `place` is lines of the case, `ending` of its `automl`.
+std::string tiny_search(const std::string& cluster, const std::string& place,
+                        const std::string& ending) {
+  return "telemetry: {enabled: false}\n" + cluster +
+         "cases:\n"
+         "  - name: search\n"
+         "    " +
+         place +
+         "\n"
+         "    config: {threads: 1}\n"
+         "    rules: {automl-accuracy: off}\n"
+         "    automl:\n"
+         "      start: resnet8\n"
+         "      data: {data: glyphs, train_size: 128, eval_size: 64}\n"
+         "      space: off\n"
+         "      epochs: 1\n"
+         "      limits: {operations: 60000000}\n" +
+         ending;
+}
+
+class Automl : public AssayTest {
+ protected:
+  fs::path suite(const std::string& ending, int procs = 2) const {
+    return write("suite.yaml", tiny_search("", "procs: " + std::to_string(procs), ending));
+  }
+  [[nodiscard]] fs::path experiment() const { return latest() / "search/round1/automl"; }
+  [[nodiscard]] automl::ExperimentRecord record() const {
+    return automl::record_of(automl::ExperimentJournal::read(experiment() / "journal.jsonl"));
+  }
+  [[nodiscard]] bool has_done(std::int64_t trials) const {
+    if (!fs::exists(folder_ / "results/latest") || !fs::exists(experiment())) return false;
+    const automl::ExperimentRecord now = record();
+    return std::ranges::count(now.trials, "ok", &automl::TrialRecord::status) >= trials;
+  }
+  static std::set<std::int64_t> finished(const automl::ExperimentRecord& record) {
+    std::set<std::int64_t> ids;
+    for (const automl::TrialRecord& trial : record.trials)
+      if (trial.status == "ok") ids.insert(trial.id);
+    return ids;
+  }
+};
+
+TEST_F(Automl, ExperimentRunsToItsScoreAndIsReportedTheSameAgain) {
+  const CommandResult run =
+      assay({"run", suite("      max_trials: 4\n").string()}, std::chrono::seconds(170));
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const automl::ExperimentRecord done = record();
+  EXPECT_EQ(done.ended, "trials");
+  EXPECT_EQ(finished(done).size(), 4U);
+  EXPECT_GT(done.final.ops, 0);
+  const Json round = result()["cases"][0]["rounds"][0];
+  EXPECT_EQ(round["status"], "completed");
+  EXPECT_NE(dump_line(round).find("automl_score"), std::string::npos);
+  // The token is nowhere, and the result can be computed again from the evidence.
+  const std::string before = read_file(latest() / "result.json");
+  const std::string page = read_file(latest() / "Report_Succeed.html");
+  EXPECT_FALSE(fs::exists(latest() / "Report_Failed.html"));
+  fs::remove(latest() / "Report_Succeed.html");
+  const CommandResult again = assay({"report", latest().string(), "--logs"}, 60s);
+  ASSERT_EQ(again.status.code, 0) << again.out << again.err;
+  EXPECT_NE(again.out.find("-logs.tar.gz"), std::string::npos) << again.out;
+  EXPECT_TRUE(fs::exists(latest() / "logs/search_round1/graphs/3.json"));
+  EXPECT_EQ(read_file(latest() / "result.json"), before);
+  EXPECT_TRUE(read_file(latest() / "Report_Succeed.html") == page) << "not the same bytes";
+  for (const auto& entry : fs::recursive_directory_iterator(latest()))
+    if (entry.is_regular_file()) {
+      EXPECT_EQ(read_file(entry.path()).find("ASSAY_AUTOML_TOKEN"), std::string::npos)
+          << entry.path();
+    }
+}
+
+TEST_F(Automl, StopKeepsTheScoreAndResumeGoesOn) {
+  const pid_t pid = start({"run", suite("      max_trials: 6\n").string()});
+  ASSERT_TRUE(eventually([&] { return has_done(2); }, 120s));
+  // Packing would read files that are being written.
+  const CommandResult early = assay({"report", latest().string(), "--logs"}, 60s);
+  EXPECT_NE(early.err.find("the run is going on"), std::string::npos) << early.out << early.err;
+  const CommandResult stop = assay({"stop", latest().string()}, 90s);
+  EXPECT_EQ(stop.status.code, 0) << stop.out << stop.err;
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status.has_value());
+  const automl::ExperimentRecord half = record();
+  EXPECT_EQ(half.ended, "stopped");
+  EXPECT_GT(half.final.ops, 0);
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "interrupted");
+  EXPECT_NE(
+      read_file(latest() / "Report_Failed.html").find("The score does not count; it would be"),
+      std::string::npos);
+  const CommandResult resumed = assay({"run", "--resume", latest().string()}, 170s);
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+  const automl::ExperimentRecord whole = record();
+  EXPECT_EQ(whole.ended, "trials");
+  EXPECT_EQ(whole.resumed, 1);
+  EXPECT_EQ(finished(whole).size(), 6U);
+  EXPECT_GE(whole.elapsed_s, half.elapsed_s);
+  EXPECT_TRUE(fs::exists(latest() / "Report_Succeed.html"));
+  EXPECT_FALSE(fs::exists(latest() / "Report_Failed.html"));
+}
+
+TEST_F(Automl, AKilledControllerLosesNoFinishedTrial) {
+  const pid_t pid = start({"run", suite("      max_trials: 5\n").string()});
+  ASSERT_TRUE(eventually([&] { return has_done(2); }, 120s));
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 10s).has_value());
+  const std::set<std::int64_t> before = finished(record());
+  const CommandResult resumed = assay({"run", "--resume", latest().string()}, 170s);
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+  const automl::ExperimentRecord whole = record();
+  EXPECT_EQ(finished(whole).size(), 5U);
+  for (const std::int64_t id : before)
+    EXPECT_EQ(whole.trials.at(static_cast<std::size_t>(id)).attempts, 1) << "trial " << id;
+}
+
+TEST_F(Automl, GoesOnWithoutAWorkerThatIsKilled) {
+  const pid_t pid = start({"run", suite("      max_trials: 5\n").string()});
+  ASSERT_TRUE(eventually([&] { return has_done(1); }, 120s));
+  pid_t victim = -1;
+  for (const pid_t child : descendants_of(pid))
+    if (read_file_or_empty("/proc/" + std::to_string(child) + "/cmdline").find("automl-worker") !=
+        std::string::npos)
+      victim = std::max(victim, child);
+  ASSERT_GT(victim, 0);
+  ::kill(victim, SIGKILL);
+  const auto status = wait(pid, 150s);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 0);
+  const automl::ExperimentRecord done = record();
+  EXPECT_EQ(finished(done).size(), 5U);
+  EXPECT_TRUE(std::ranges::any_of(done.workers, [](const automl::WorkerRecord& worker) {
+    return worker.left_s.has_value() && !worker.reason.empty();
+  }));
+  EXPECT_NE(dump_line(result()).find("ranks-ended-ok"), std::string::npos);  // said as a warning
+}
+
+TEST_F(Automl, FailsByNameWhenNoWorkerIsLeft) {
+  const CommandResult run = assay({"run", suite("      max_trials: 5\n").string(), "--set",
+                                   "cases.search.automl.data.train_sizes=128"},
+                                  std::chrono::seconds(120));
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  EXPECT_NE((run.out + run.err).find("train_size"), std::string::npos) << run.out << run.err;
+}
+
+TEST_F(Automl, BadSettingsAreNamedBeforeAnythingStarts) {
+  const CommandResult run = assay({"run", suite("      max_trails: 5\n").string(), "--dry-run"});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_NE(run.err.find("did you mean 'max_trials'?"), std::string::npos) << run.err;
+}
+
+// A node that dies and a controller that is killed, on one experiment of four nodes.
+class AutomlOnSlurm : public SlurmTest {
+ protected:
+  [[nodiscard]] automl::ExperimentRecord record() const {
+    const fs::path file = folder_ / "results/latest/search/round1/automl/journal.jsonl";
+    return automl::record_of(automl::ExperimentJournal::read(file));
+  }
+  [[nodiscard]] auto done() const {
+    return std::ranges::count(record().trials, "ok", &automl::TrialRecord::status);
+  }
+  [[nodiscard]] pid_t worker_on(const std::string& node) const {
+    for (const pid_t pid : processes_with(node + "_noderank"))
+      if (read_file_or_empty("/proc/" + std::to_string(pid) + "/cmdline").find(folder_.string()) !=
+          std::string::npos)
+        return pid;
+    return -1;
+  }
+  static pid_t parent_of(pid_t pid) {
+    const std::string stat = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
+    const auto at = stat.rfind(')');
+    return at == std::string::npos ? -1 : std::atoi(stat.c_str() + at + 4);
+  }
+};
+
+TEST_F(AutomlOnSlurm, GoesOnWithoutANodeAndAfterItsControllerWasKilled) {
+  if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
+  ASSERT_EQ(cluster_.broken(), "");
+  const fs::path suite =
+      write("suite.yaml", tiny_search("cluster: {launcher: slurm, slurm: {exclusive: false}}\n",
+                                      "nodes: 4", "      max_trials: 16\n"));
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return done() >= 2; }, 120s));
+  const pid_t worker = worker_on("n2");
+  ASSERT_GT(worker, 0);
+  const pid_t step = parent_of(parent_of(worker));
+  cluster_.kill("n2");
+  ::kill(step, SIGKILL);
+  ASSERT_TRUE(eventually(
+      [&] {
+        return std::ranges::any_of(
+            record().workers, [](const automl::WorkerRecord& w) { return w.left_s.has_value(); });
+      },
+      60s));
+  const auto before = done();
+  ASSERT_TRUE(eventually([&] { return done() > before; }, 60s)) << "it does not go on";
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 10s).has_value());
+  const auto kept = done();
+  cluster_.restart("n2");
+  // Slurm itself gives an allocation back whose node and owner died when it has noticed the node's
+  // death, which takes its SlurmdTimeout: an operator would not wait either.
+  for (const std::string& job : SlurmCluster::jobs()) (void)run_command({"scancel", job});
+  ASSERT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }, 60s));
+  const CommandResult resumed =
+      assay({"run", "--resume", (folder_ / "results/latest").string()}, 170s);
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+  const automl::ExperimentRecord whole = record();
+  EXPECT_EQ(whole.ended, "trials");
+  EXPECT_EQ(done(), 16);
+  EXPECT_GE(done(), kept);
+}
+
+class AutomlOverSsh : public SshTest {};
+
+// The workers, their libraries and their logs travel.
+TEST_F(AutomlOverSsh, WorkersOfTwoHostsShareAnExperiment) {
+  if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
+  const fs::path suite =
+      write("suite.yaml", tiny_search(sshd_.cluster(2), "nodes: 2", "      max_trials: 6\n"));
+  const CommandResult run = assay({"run", suite.string()}, 200s);
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const fs::path round = latest() / "search/round1";
+  const automl::ExperimentRecord record =
+      automl::record_of(automl::ExperimentJournal::read(round / "automl/journal.jsonl"));
+  EXPECT_EQ(record.ended, "trials");
+  EXPECT_GT(record.final.ops, 0);
+  EXPECT_EQ(std::ranges::count(record.trials, "ok", &automl::TrialRecord::status), 6);
+  std::set<int> joined;
+  for (const automl::WorkerRecord& worker : record.workers) joined.insert(worker.rank);
+  EXPECT_EQ(joined, (std::set<int>{0, 1}));
+  for (int node = 0; node < 2; ++node) {
+    const std::string host = SshDaemon::host(node + 1) + "_noderank" + std::to_string(node);
+    EXPECT_NE(
+        read_file(round / host / ("rank" + std::to_string(node) + ".out.log")).find("\"FINISHED\""),
+        std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace assay::e2e

@@ -1,0 +1,92 @@
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "catalog/facts.h"
+#include "catalog/metrics.h"
+#include "core/error.h"
+#include "core/files.h"
+
+namespace assay::catalog {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string document(const std::string& name) {
+  return read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/" + name);
+}
+
+// A pipe would end the cell of a table.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+TEST(KnownMetrics, HaveDifferentNamesAndHeadlineRanks) {
+  std::set<std::string> names;
+  std::set<int> ranks{kNamedHeadline};
+  for (const KnownMetric& metric : known_metrics()) {
+    EXPECT_TRUE(names.insert(metric.info.name).second) << metric.info.name;
+    if (metric.headline.rank != 0) {
+      EXPECT_TRUE(ranks.insert(metric.headline.rank).second) << metric.info.name;
+    }
+    if (!metric.headline.beside.empty()) {
+      EXPECT_NE(find_known_metric(metric.headline.beside), nullptr) << metric.info.name;
+    }
+  }
+}
+
+TEST(KnownMetrics, HaveATitleUnlessTheWorkloadNamesThem) {
+  for (const KnownMetric& metric : known_metrics())
+    EXPECT_NE(metric.title.empty(), !metric.by_workload) << metric.info.name;
+}
+
+TEST(KnownMetrics, ANameThatIsNotInTheTableIsADefect) {
+  EXPECT_EQ(find_known_metric("p_whol"), nullptr);
+  try {
+    (void)known_metric("p_whol");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::internal);
+  }
+}
+
+TEST(KnownMetrics, AreTheTableOfTheDocumentation) {
+  std::string table = "| metric | unit | better | title | meaning |\n|---|---|---|---|---|\n";
+  for (const KnownMetric& metric : known_metrics())
+    table += fmt::format("| `{}` | {} | {} | {} | {} |\n", metric.info.name,
+                         metric.info.unit == "1" ? "" : metric.info.unit,
+                         metric.info.better == Better::neither
+                             ? std::string()
+                             : std::string(to_text(metric.info.better)),
+                         metric.title, cell(metric.info.description));
+  EXPECT_THAT(document("metrics.md"), HasSubstr(table));
+}
+
+TEST(KnownFacts, AreTheTableOfTheDocumentation) {
+  const std::string text = document("rules.md");
+  for (const FactInfo& fact : known_facts())
+    EXPECT_THAT(text, HasSubstr(fmt::format("\n| `{}` | {}|", fact.name,
+                                            fact.unit == "1" ? "" : std::string(fact.unit) + " ")))
+        << fact.name;
+}
+
+TEST(MetricFamilies, HoldTheNamesThatWorkloadsMakeUp) {
+  EXPECT_EQ(find_metric_family("final_accuracy")->unit, "1");
+  EXPECT_EQ(find_metric_family("busbw_4KiB")->unit, "B/s");
+  EXPECT_EQ(find_metric_family("copy_bytes_per_s")->unit, "B/s");
+  EXPECT_EQ(find_metric_family("latency_4KiB")->unit, "s");
+  EXPECT_EQ(find_metric_family("final_"), nullptr);
+  EXPECT_EQ(find_metric_family("throughput"), nullptr);
+}
+
+TEST(KnownSeries, WhatAddsUpOrFallsShowsItsLastValue) {
+  EXPECT_TRUE(find_known_series("loss")->last);
+  EXPECT_FALSE(find_known_series("power")->last);
+  EXPECT_EQ(find_known_series("pwer"), nullptr);
+}
+
+}  // namespace
+}  // namespace assay::catalog

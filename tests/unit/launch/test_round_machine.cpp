@@ -1,0 +1,357 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "launch/agents/round_machine.h"
+
+namespace assay::launch {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// A round on two nodes with one rank each, which was begun at second 0.
+class RoundMachineTest : public ::testing::Test {
+ protected:
+  static RoundMachine::Setup setup() {
+    RoundMachine::Setup setup;
+    setup.id = "r";
+    setup.hosts = {"alpha", "beta"};
+    setup.ranks = 2;
+    setup.limits.grace = 10s;
+    setup.limits.stall = 60s;
+    return setup;
+  }
+
+  explicit RoundMachineTest(RoundMachine::Setup with = setup()) : machine_(std::move(with)) {
+    machine_.begin(0);
+  }
+
+  RoundMachine::Actions report(double at_s, int node, const agent::Report& report) {
+    return machine_.report(ns(at_s), node, report);
+  }
+  RoundMachine::Actions tick(double at_s) { return machine_.tick(ns(at_s)); }
+  void start_ranks() {
+    for (int node = 0; node < 2; ++node)
+      (void)report(0.1, node, agent::RankStart{node, 0, 100 + node, {}});
+  }
+  RoundMachine::Actions exit(double at_s, int rank, ExitStatus status,
+                             EndedBy by = EndedBy::itself) {
+    agent::RankExit exit;
+    exit.rank = rank;
+    exit.exit = status;
+    exit.ended_by = by;
+    return report(at_s, rank, exit);
+  }
+  RoundMachine::Actions end(double at_s, int node, const std::string& id = "r") {
+    agent::RoundEnd end;
+    end.id = id;
+    return report(at_s, node, end);
+  }
+  RoundMachine::Actions beat(double at_s, int node, double idle_s) {
+    agent::Heartbeat beat;
+    beat.id = "r";
+    beat.idle_s = idle_s;
+    if (idle_s > 1) beat.suspect = {node, idle_s, "D"};
+    return report(at_s, node, beat);
+  }
+  static std::int64_t ns(double seconds) {
+    return static_cast<std::int64_t>(seconds * static_cast<double>(kSecond));
+  }
+  static std::vector<int> stopped(const RoundMachine::Actions& actions) {
+    std::vector<int> nodes;
+    for (const RoundMachine::Stop& stop : actions.stop) nodes.push_back(stop.node);
+    return nodes;
+  }
+  [[nodiscard]] RoundOutcome outcome(const std::string& scheduler = "") const {
+    return machine_.outcome(scheduler);
+  }
+
+  static constexpr ExitStatus kOk{0, {}};
+
+  RoundMachine machine_;
+};
+
+/// The same with ranks that do not need each other.
+class IndependentRanksTest : public RoundMachineTest {
+ protected:
+  static RoundMachine::Setup independent() {
+    RoundMachine::Setup with = setup();
+    with.independent_ranks = true;
+    return with;
+  }
+  IndependentRanksTest() : RoundMachineTest(independent()) {}
+};
+
+TEST_F(RoundMachineTest, CompletesWhenEveryNodeHasEnded) {
+  start_ranks();
+  (void)exit(5, 0, kOk);
+  (void)end(5, 0);
+  EXPECT_FALSE(machine_.over());
+  (void)exit(6, 1, kOk);
+  (void)end(6, 1);
+  EXPECT_TRUE(machine_.over());
+  EXPECT_EQ(outcome().status, RoundStatus::completed);
+  EXPECT_EQ(machine_.progress().ended, 2);
+}
+
+TEST_F(RoundMachineTest, JournalsWhatAgentsReportWithoutTheRoundsId) {
+  const auto started = report(1, 1, agent::RankStart{7, 3, 42, {11, 12}});
+  ASSERT_EQ(started.journal.size(), 1U);
+  EXPECT_EQ(started.journal[0].event, "rank_start");
+  EXPECT_EQ(started.journal[0].node, 1);
+  EXPECT_EQ(started.journal[0].fields["rank"], 7);
+  EXPECT_EQ(started.journal[0].fields["wall_ns"], 12);
+  const auto ended = end(2, 1);
+  EXPECT_EQ(ended.journal[0].event, "node_end");
+  EXPECT_FALSE(ended.journal[0].fields.contains("id"));
+}
+
+TEST_F(RoundMachineTest, IgnoresTheEndOfAnotherRound) {
+  (void)end(1, 0, "an earlier round");
+  (void)end(1, 1, "an earlier round");
+  EXPECT_FALSE(machine_.over());
+}
+
+TEST_F(RoundMachineTest, IgnoresNodesThatItDoesNotHave) {
+  EXPECT_THAT(report(1, 2, agent::RankStart{}).journal, IsEmpty());
+  EXPECT_THAT(report(1, -1, agent::RankStart{}).journal, IsEmpty());
+  EXPECT_THAT(machine_.lost(ns(1), 9, "x").sweep, IsEmpty());
+}
+
+TEST_F(RoundMachineTest, ARepeatedEndChangesNothing) {
+  (void)end(1, 0);
+  EXPECT_THAT(end(1, 0).journal, IsEmpty());
+  EXPECT_FALSE(machine_.over());
+}
+
+TEST_F(RoundMachineTest, AFailedRankGivesTheOthersTheirGraceBeforeTheyAreStopped) {
+  start_ranks();
+  const auto failed = exit(5, 0, {3, {}});
+  EXPECT_THAT(failed.stop, IsEmpty());
+  EXPECT_THAT(tick(14).stop, IsEmpty());
+  const auto late = tick(15);
+  EXPECT_THAT(stopped(late), ElementsAre(0, 1));
+  EXPECT_EQ(late.stop[0].request.cause, EndedBy::stop);
+  EXPECT_EQ(late.stop[0].request.grace, 10s);
+  EXPECT_EQ(outcome().status, RoundStatus::failed);
+  EXPECT_EQ(outcome().reason, "rank 0 on alpha: exit 3");
+}
+
+TEST_F(RoundMachineTest, TheFirstFailureIsTheReason) {
+  start_ranks();
+  (void)exit(5, 1, {{}, SIGSEGV});
+  (void)exit(6, 0, {1, {}});
+  EXPECT_THAT(outcome().reason, HasSubstr("rank 1 on beta: SIGSEGV"));
+}
+
+TEST_F(RoundMachineTest, AKilledRankMayBeExplainedByTheScheduler) {
+  start_ranks();
+  (void)exit(5, 0, {{}, SIGKILL});
+  EXPECT_TRUE(machine_.ask_scheduler());
+  EXPECT_EQ(outcome("job 17 was cancelled").status, RoundStatus::lost);
+  EXPECT_EQ(outcome("job 17 was cancelled").reason, "job 17 was cancelled");
+  EXPECT_EQ(outcome("").status, RoundStatus::failed);
+}
+
+TEST_F(RoundMachineTest, ARankThatFailsByItselfIsNotTheSchedulers) {
+  start_ranks();
+  (void)exit(5, 0, {1, {}});
+  EXPECT_FALSE(machine_.ask_scheduler());
+  EXPECT_EQ(outcome("job 17 was cancelled").status, RoundStatus::failed);
+}
+
+TEST_F(RoundMachineTest, AnAgentThatStopsItsRanksUnaskedIsLeaving) {
+  start_ranks();
+  (void)exit(5, 1, {{}, SIGTERM}, EndedBy::stop);
+  EXPECT_THAT(machine_.leaving(), ElementsAre(1));
+  EXPECT_EQ(outcome().status, RoundStatus::lost);
+  EXPECT_THAT(outcome().reason, HasSubstr("the agent on beta was told to end from outside"));
+}
+
+TEST_F(RoundMachineTest, RanksThatWereStoppedOnRequestAreNobodysFailure) {
+  start_ranks();
+  (void)machine_.interrupt(ns(5));
+  (void)exit(6, 0, {{}, SIGTERM}, EndedBy::stop);
+  EXPECT_THAT(machine_.leaving(), IsEmpty());
+  EXPECT_EQ(outcome().status, RoundStatus::interrupted);
+}
+
+TEST_F(RoundMachineTest, ARankThatCannotBeStartedEndsTheOthersAtOnce) {
+  agent::StartFailed failure;
+  failure.kind = "launch";
+  failure.rank = 1;
+  failure.reason = "no such file";
+  failure.advice = "look";
+  const auto actions = report(1, 1, failure);
+  EXPECT_THAT(stopped(actions), ElementsAre(0, 1));
+  EXPECT_EQ(actions.stop[0].request.grace, 1s);
+  EXPECT_EQ(outcome().status, RoundStatus::launch_failed);
+  EXPECT_EQ(outcome().reason, "rank 1 on beta: no such file");
+  EXPECT_EQ(outcome().advice, "look");
+}
+
+TEST_F(RoundMachineTest, ARefusalNamesTheHostAndEndsTheRound) {
+  const auto actions = report(1, 0, agent::Refusal{"a round is already running"});
+  EXPECT_THAT(stopped(actions), ElementsAre(1));
+  EXPECT_EQ(outcome().status, RoundStatus::launch_failed);
+  EXPECT_EQ(outcome().reason, "the agent on alpha refused the round: a round is already running");
+}
+
+TEST_F(RoundMachineTest, ATimeLimitOnOneNodeStopsAll) {
+  agent::LimitReached limit;
+  limit.cause = EndedBy::time_limit;
+  limit.ranks = {0, 4};
+  const auto actions = report(9, 0, limit);
+  EXPECT_EQ(actions.stop.at(1).request.cause, EndedBy::time_limit);
+  EXPECT_EQ(outcome().status, RoundStatus::timed_out);
+  EXPECT_THAT(outcome().reason, HasSubstr("still running: rank 0, 4 on alpha"));
+}
+
+TEST_F(RoundMachineTest, AStalledRankIsNamedWithItsStepAndState) {
+  const auto actions = report(9, 1, agent::LimitReached{EndedBy::stall, {1}, 61.5, 20, "T"});
+  EXPECT_EQ(actions.stop.at(0).request.cause, EndedBy::stall);
+  EXPECT_EQ(outcome().status, RoundStatus::stalled);
+  EXPECT_THAT(outcome().reason, HasSubstr("rank 1 on beta made no step for 61.5 s (last step 20, "
+                                          "stopped by a signal)"));
+}
+
+TEST_F(RoundMachineTest, AnAgentIsLostAfterFifteenSecondsOfSilence) {
+  start_ranks();
+  (void)beat(10, 0, 0);
+  EXPECT_THAT(tick(15).drop, IsEmpty());
+  (void)beat(15, 0, 0);
+  const auto actions = tick(16);
+  EXPECT_THAT(actions.drop, ElementsAre(1));
+  EXPECT_THAT(actions.sweep, ElementsAre(1));
+  EXPECT_THAT(stopped(actions), ElementsAre(0));
+  ASSERT_EQ(actions.journal.size(), 1U);
+  EXPECT_EQ(actions.journal[0].fields["ended_by"], "lost");
+  EXPECT_EQ(outcome().status, RoundStatus::lost);
+  EXPECT_THAT(outcome().reason, HasSubstr("the agent on beta was lost: no sign of life for 16 s"));
+}
+
+TEST_F(RoundMachineTest, ALostConnectionIsSweptOnce) {
+  start_ranks();
+  EXPECT_THAT(machine_.lost(ns(3), 0, "ssh ended").sweep, ElementsAre(0));
+  EXPECT_THAT(machine_.lost(ns(3), 0, "ssh ended").sweep, IsEmpty());
+  EXPECT_THAT(report(3, 0, agent::RankStart{}).journal, IsEmpty());
+  EXPECT_TRUE(machine_.is_lost(0));
+}
+
+TEST_F(RoundMachineTest, AnAgentThatDoesNotEndWhenAskedIsGivenUpAfterGraceAndMargin) {
+  start_ranks();
+  (void)machine_.interrupt(ns(5));
+  for (double at = 6; at <= 35; ++at) {
+    (void)beat(at, 0, 0);
+    (void)beat(at, 1, 0);
+    EXPECT_THAT(tick(at).drop, IsEmpty()) << at;
+  }
+  EXPECT_THAT(tick(35.5).drop, ElementsAre(0, 1));
+  EXPECT_TRUE(machine_.over());
+  EXPECT_EQ(outcome().status, RoundStatus::interrupted);
+}
+
+TEST_F(RoundMachineTest, ASecondInterruptKillsAtOnceAndShortensTheWait) {
+  start_ranks();
+  EXPECT_EQ(machine_.interrupt(ns(5)).stop.at(0).request.grace, 10s);
+  EXPECT_EQ(machine_.interrupt(ns(6)).stop.at(0).request.grace, 0s);
+  for (double at = 7; at <= 26; ++at) {
+    (void)beat(at, 0, 0);
+    (void)beat(at, 1, 0);
+  }
+  EXPECT_THAT(tick(26.5).drop, ElementsAre(0, 1));
+}
+
+TEST_F(RoundMachineTest, ARoundWithoutAnyOutputOnAnyNodeIsStalled) {
+  start_ranks();
+  (void)beat(60, 0, 61);
+  (void)beat(60, 1, 59);
+  EXPECT_THAT(tick(60).stop, IsEmpty());
+  (void)beat(63, 0, 64);
+  (void)beat(63, 1, 62);
+  const auto actions = tick(63);
+  EXPECT_THAT(stopped(actions), ElementsAre(0, 1));
+  EXPECT_EQ(actions.stop[0].request.cause, EndedBy::stall);
+  EXPECT_EQ(outcome().status, RoundStatus::stalled);
+  EXPECT_THAT(outcome().reason, HasSubstr("rank 0 on alpha silent for 64.0 s, waiting for the "
+                                          "kernel (disk or driver); rank 1 on beta"));
+}
+
+TEST_F(RoundMachineTest, ANodeWhoseRanksHaveEndedDoesNotStall) {
+  start_ranks();
+  (void)exit(2, 0, kOk);
+  (void)beat(60, 0, 61);
+  (void)beat(60, 1, 61);
+  EXPECT_THAT(tick(60).stop, IsEmpty());
+}
+
+TEST_F(RoundMachineTest, EvidenceThatCannotBeFetchedMakesACompletedRoundLost) {
+  (void)end(1, 0);
+  (void)end(1, 1);
+  machine_.not_collected("the logs of beta could not be fetched: x");
+  EXPECT_EQ(outcome().status, RoundStatus::lost);
+}
+
+TEST(RoundMachineBefore, AnInterruptBeforeTheWorkWasSentEndsTheRoundWithoutActions) {
+  RoundMachine machine({"r", {"alpha"}, 1, {}, false});
+  EXPECT_FALSE(machine.over());
+  const auto actions = machine.interrupt(1);
+  EXPECT_THAT(actions.stop, IsEmpty());
+  EXPECT_TRUE(machine.over());
+  EXPECT_EQ(machine.outcome("").status, RoundStatus::interrupted);
+}
+
+TEST(RoundMachineBefore, NobodyIsSilentBeforeTheWorkWasSent) {
+  RoundMachine machine({"r", {"alpha"}, 1, {}, false});
+  EXPECT_THAT(machine.tick(100 * kSecond).drop, IsEmpty());
+  machine.begin(100 * kSecond);
+  EXPECT_THAT(machine.tick(101 * kSecond).drop, IsEmpty());
+}
+
+TEST_F(IndependentRanksTest, GoOnWithoutTheOneThatIsLost) {
+  start_ranks();
+  EXPECT_THAT(machine_.lost(ns(3), 0, "ssh ended").stop, IsEmpty());
+  EXPECT_FALSE(machine_.over());
+  (void)exit(9, 1, kOk);
+  (void)end(9, 1);
+  EXPECT_TRUE(machine_.over());
+}
+
+TEST_F(IndependentRanksTest, TheirLossIsTheOutcomeWhenNothingElseEndedTheRound) {
+  start_ranks();
+  (void)machine_.lost(ns(3), 0, "ssh ended");
+  (void)machine_.lost(ns(4), 1, "ssh ended");
+  EXPECT_EQ(outcome().status, RoundStatus::lost);
+}
+
+TEST_F(IndependentRanksTest, CompleteWhenTheyWoundDownAlthoughOneWasLost) {
+  start_ranks();
+  (void)machine_.lost(ns(3), 0, "ssh ended");
+  machine_.wind_down(ns(5));
+  (void)end(6, 1);
+  EXPECT_EQ(outcome().status, RoundStatus::completed);
+}
+
+TEST_F(IndependentRanksTest, GetSigtermOnlyWhenTheyHaveNotEndedWithinTheGrace) {
+  start_ranks();
+  EXPECT_THAT(machine_.interrupt(ns(5)).stop, IsEmpty());
+  EXPECT_THAT(tick(14).stop, IsEmpty());
+  EXPECT_THAT(stopped(tick(15)), ElementsAre(0, 1));
+  EXPECT_EQ(outcome().status, RoundStatus::interrupted);
+}
+
+TEST_F(IndependentRanksTest, AnExperimentThatFailsEndsTheRoundWithItsReason) {
+  start_ranks();
+  machine_.fail(ns(5), {RoundStatus::failed, "the experiment failed", "look"});
+  (void)end(6, 0);
+  (void)end(6, 1);
+  EXPECT_EQ(outcome().reason, "the experiment failed");
+}
+
+}  // namespace
+}  // namespace assay::launch

@@ -1,0 +1,201 @@
+#include <csignal>
+#include <deque>
+
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "launch/run_loop.h"
+#include "temporary_folder.h"
+
+namespace assay::launch {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class QuietObserver : public Observer {
+ public:
+  void round_started(const plan::CasePlan&, int, int, int) override {}
+  void round_progress(const plan::CasePlan&, int, const RoundProgress&) override {}
+  void round_ended(const plan::CasePlan&, int, const RoundOutcome&) override {}
+  void waiting(const std::string&) override {}
+  void warning(const std::string&) override {}
+  void stopping(int) override {}
+};
+
+/// What a backend is asked for, and what it answers.
+struct Script {
+  std::vector<std::string> calls;
+  std::deque<RoundOutcome> outcomes;  // of the rounds to come; completed when there are no more
+  std::function<void(const RoundTask&)> during_round;
+};
+
+class ScriptedBackend : public Backend {
+ public:
+  ScriptedBackend(const BackendContext& context, Script& script)
+      : script_(script), interrupted_(context.loop, asio::steady_timer::time_point::max()) {}
+
+  asio::awaitable<void> prepare() override {
+    script_.calls.emplace_back("prepare");
+    co_return;
+  }
+  asio::awaitable<Json> describe() override {
+    script_.calls.emplace_back("describe");
+    co_return Json::array({{{"node", 0}, {"host", "h"}}});
+  }
+  asio::awaitable<void> prepare_round(const RoundTask&) override { co_return; }
+  asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override {
+    script_.calls.push_back(task.plan_case.name + " " + std::to_string(task.number));
+    if (script_.during_round) script_.during_round(task);
+    if (script_.outcomes.empty()) co_return RoundOutcome{};
+    const RoundOutcome outcome = script_.outcomes.front();
+    script_.outcomes.pop_front();
+    asio::error_code ec;
+    if (outcome.status == RoundStatus::interrupted)
+      co_await interrupted_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    co_return outcome;
+  }
+  void interrupt(int times) override {
+    script_.calls.push_back("interrupt " + std::to_string(times));
+    interrupted_.cancel();
+  }
+  asio::awaitable<void> close() override {
+    script_.calls.emplace_back("close");
+    co_return;
+  }
+
+ private:
+  Script& script_;
+  asio::steady_timer interrupted_;
+};
+
+class RunLoopTest : public ::testing::Test {
+ protected:
+  RunLoopTest() {
+    plan_.run_id = "run1";
+    for (const char* name : {"a", "b"}) {
+      plan::CasePlan& plan_case = plan_.cases.emplace_back();
+      plan_case.name = name;
+      plan_case.repeats = 2;
+    }
+  }
+
+  RunStatus execute() {
+    const store::RunDir run = std::filesystem::exists(folder_.path() / "run1")
+                                  ? store::RunDir::open(folder_.path() / "run1")
+                                  : store::RunDir::create(folder_.path(), plan_);
+    QuietObserver observer;
+    return RunLoop(run, observer,
+                   [this](const BackendContext& context) {
+                     return std::make_unique<ScriptedBackend>(context, script_);
+                   })
+        .execute();
+  }
+  [[nodiscard]] std::vector<std::string> journal(const std::string& event) const {
+    std::vector<std::string> out;
+    for (const Json& line : store::Journal::read(folder_.path() / "run1" / "journal.jsonl"))
+      if (line["event"] == event)
+        out.push_back(line.value("case", "") + std::to_string(line.value("round", 0)) + " " +
+                      line.value("status", ""));
+    return out;
+  }
+
+  testing::TemporaryFolder folder_;
+  plan::Plan plan_;
+  Script script_;
+};
+
+TEST_F(RunLoopTest, RunsEveryRoundOfEveryCaseInOrder) {
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls,
+              ElementsAre("prepare", "describe", "a 1", "a 2", "b 1", "b 2", "close"));
+  EXPECT_THAT(journal("round_end"),
+              ElementsAre("a1 completed", "a2 completed", "b1 completed", "b2 completed"));
+  EXPECT_THAT(journal("run_end"), ElementsAre("0 completed"));
+}
+
+TEST_F(RunLoopTest, WritesWhatTheNodesAreOnce) {
+  (void)execute();
+  EXPECT_THAT(read_file(folder_.path() / "run1" / "system.json"), HasSubstr("\"host\": \"h\""));
+  script_.calls.clear();
+  (void)execute();
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "close"));
+}
+
+TEST_F(RunLoopTest, ARoundThatIsLostIsRunAgainAsOftenAsTheSuiteSays) {
+  plan_.cluster.retries = 1;
+  plan_.cases.resize(1);
+  plan_.cases[0].repeats = 1;
+  script_.outcomes = {{RoundStatus::lost, "gone"}, {RoundStatus::lost, "gone again"}};
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "a 1", "close"));
+  EXPECT_EQ(journal("round_retry").size(), 1U);
+  EXPECT_THAT(journal("round_end"), ElementsAre("a1 lost", "a1 lost"));
+}
+
+TEST_F(RunLoopTest, AFailedRoundIsAResultAndTheNextOnesAreRun) {
+  script_.outcomes = {{RoundStatus::failed, "rank 0"}};
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_EQ(journal("round_end").size(), 4U);
+}
+
+TEST_F(RunLoopTest, ACaseThatCannotBeStartedIsNotTriedAgain) {
+  script_.outcomes = {{RoundStatus::launch_failed, "no such file"}};
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "b 1", "b 2", "close"));
+}
+
+TEST_F(RunLoopTest, ResumingRunsOnlyWhatHasNoResult) {
+  script_.outcomes = {
+      {RoundStatus::completed}, {RoundStatus::failed, "x"}, {RoundStatus::lost, "y"}};
+  (void)execute();
+  script_.calls.clear();
+  EXPECT_EQ(execute(), RunStatus::failed);  // a 2 failed, and that stays
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "b 1", "close"));
+}
+
+TEST_F(RunLoopTest, AnInterruptEndsTheRunAfterTheRoundThatItReaches) {
+  script_.during_round = [](const RoundTask&) { ::raise(SIGTERM); };
+  script_.outcomes = {{RoundStatus::interrupted, "stopped by the user"}};
+  EXPECT_EQ(execute(), RunStatus::interrupted);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "interrupt 1", "close"));
+  EXPECT_THAT(journal("round_end"), ElementsAre("a1 interrupted"));
+  EXPECT_THAT(journal("run_end"), ElementsAre("0 interrupted"));
+}
+
+TEST_F(RunLoopTest, AnErrorOfTheBackendLeavesARunThatCanBeResumed) {
+  script_.during_round = [](const RoundTask& task) {
+    if (task.plan_case.name == "b") throw Error(ErrorKind::launch, "no agents");
+  };
+  EXPECT_THROW((void)execute(), Error);
+  EXPECT_THAT(journal("round_end"), ElementsAre("a1 completed", "a2 completed"));
+  EXPECT_TRUE(journal("run_end").empty());
+  script_.during_round = {};
+  script_.calls.clear();
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "b 1", "b 2", "close"));
+}
+
+TEST_F(RunLoopTest, ShowsTheRoundThatRunsInLiveJsonWhileItRuns) {
+  const auto live = folder_.path() / "run1" / "live.json";
+  std::string seen;
+  script_.during_round = [&](const RoundTask& task) {
+    RoundProgress progress;
+    progress.ranks = 3;
+    progress.heartbeats[1].running = 2;
+    task.on_progress(progress);
+    if (seen.empty()) seen = read_file(live);
+  };
+  (void)execute();
+  EXPECT_THAT(seen, HasSubstr("\"ranks\": 3"));
+  EXPECT_THAT(seen, HasSubstr("\"node\": 1"));
+  EXPECT_FALSE(std::filesystem::exists(live));
+}
+
+}  // namespace
+}  // namespace assay::launch

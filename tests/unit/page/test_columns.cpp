@@ -1,0 +1,33 @@
+#include <gmock/gmock.h>
+
+#include "page/columns.h"
+
+namespace assay::page {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Columns, CountsWideAndCombiningCharacters) {
+  EXPECT_EQ(columns_of("abc"), 3U);
+  EXPECT_EQ(columns_of("é–±"), 3U);
+  EXPECT_EQ(columns_of("模型"), 4U);
+  EXPECT_EQ(columns_of("e\u0301"), 1U);
+  EXPECT_EQ(columns_of(""), 0U);
+}
+
+TEST(Columns, CutsToColumns) {
+  EXPECT_EQ(cut_to("abcdef", 6), "abcdef");
+  EXPECT_EQ(cut_to("abcdef", 4), "abc…");
+  EXPECT_EQ(cut_to("模型模型", 4), "模…");
+  EXPECT_EQ(cut_middle("resnet50:libtorch:A100:2:8:3", 16), "resnet50:l…2:8:3");
+  EXPECT_EQ(columns_of(cut_middle("resnet50:libtorch:A100:2:8:3", 16)), 16U);
+}
+
+TEST(Columns, WrapsAtBlanksAndBreaksLongWords) {
+  EXPECT_THAT(wrap("one two three", 7), ElementsAre("one two", "three"));
+  EXPECT_THAT(wrap("abcdefghij", 4), ElementsAre("abcd", "efgh", "ij"));
+  EXPECT_THAT(wrap("", 4), ElementsAre(""));
+}
+
+}  // namespace
+}  // namespace assay::page

@@ -1,0 +1,62 @@
+// A run of an earlier version stays readable, and its numbers stay the same.
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "core/files.h"
+#include "judge/judge.h"
+#include "report/json.h"
+
+namespace assay::report {
+namespace {
+
+using ::testing::IsEmpty;
+
+const std::filesystem::path kKept =
+    std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/fixtures/run-0.1";
+
+// Texts for people may be worded better; everything else is the same.
+bool is_prose(const std::string& key) {
+  static const std::set<std::string> kProse{"note", "description", "reason", "advice", "where"};
+  return kProse.contains(key);
+}
+
+void compare(const Json& kept, const Json& now, const std::string& place,
+             std::vector<std::string>& differences) {
+  if (kept.is_number() && now.is_number()) {
+    const double a = kept.get<double>();
+    const double b = now.get<double>();
+    if (std::abs(a - b) > 1e-9 * std::max(std::abs(a), std::abs(b)))
+      differences.push_back(fmt::format("{}: {} is now {}", place, a, b));
+  } else if (kept.is_object() && now.is_object()) {
+    for (const auto& [key, value] : kept.items())
+      if (!is_prose(key))
+        compare(value, now.contains(key) ? now[key] : Json(), place + "/" + key, differences);
+  } else if (kept.is_array() && now.is_array() && kept.size() == now.size()) {
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      compare(kept[i], now[i], fmt::format("{}/{}", place, i), differences);
+  } else if (kept != now) {
+    differences.push_back(fmt::format("{}: {} is now {}", place, kept.dump(), now.dump()));
+  }
+}
+
+TEST(KeptRun, HasTheSameNumbersAsWhenItWasMade) {
+  const Json kept = parse_json(read_file(kKept / "result.json"), "result.json");
+  const Json now = result_to_json(judge::judge_run(store::RunDir::open(kKept / "run")));
+  std::vector<std::string> differences;
+  compare(kept, now, "", differences);
+  EXPECT_THAT(differences, IsEmpty());
+}
+
+TEST(KeptRun, IsNotEmpty) {
+  const Json kept = parse_json(read_file(kKept / "result.json"), "result.json");
+  const Json& metrics = kept["cases"][1]["rounds"][0]["metrics"];
+  for (const char* name : {"p_whole", "step_time_p50", "energy_j", "device_util", "final_acc",
+                           "mfu", "rate", "time_to_target", "harness_overhead"})
+    EXPECT_TRUE(metrics.contains(name)) << name;
+}
+
+}  // namespace
+}  // namespace assay::report

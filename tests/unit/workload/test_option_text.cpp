@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/yaml.h"
+#include "core/error.h"
+#include "workload/option_text.h"
+
+namespace assay::workload {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two sizes of one task, and a task of its own.
+std::vector<Workload> workloads() {
+  const auto read = [](Options& options) {
+    options.section("Data");
+    static_cast<void>(options.text("path", "", "a folder"));
+    options.section("Training");
+    static_cast<void>(options.integer("batch", 32, 1, 100, "samples of a step"));
+    static_cast<void>(options.number("rate", 1, 0, 2, "of learning"));
+    options.reject_unknown();
+  };
+  const auto other = [](Options& options) {
+    options.section("Training");
+    static_cast<void>(options.flag("fast", false, "quickly"));
+    options.reject_unknown();
+  };
+  return {{"small", "image", "", read, {}},
+          {"large", "image", "{batch: 8}", read, {}},
+          {"null", "null", "", other, {}}};
+}
+
+TEST(OptionText, AWorkloadsOptionsAreListedWithTheirRanges) {
+  EXPECT_EQ(to_text(workloads()[1]),
+            "Data:\n"
+            "  path: ''   a folder\n"
+            "Training:\n"
+            "  batch: 8   samples of a step (1 … 100)\n"
+            "  rate: 1.0  of learning (0 … 2)\n");
+}
+
+TEST(OptionText, TheYamlHasATasksDefaultsOnceAndWhatDiffersForAWorkload) {
+  const std::string text = to_yaml("program", workloads());
+  const config::Node root = config::parse_yaml(text, {"options", "options", false});
+  const config::Node& image = *root.find("image");
+  EXPECT_EQ(image.find("options")->json(), Json({{"path", ""}, {"batch", 32}, {"rate", 1.0}}));
+  EXPECT_TRUE(image.find("options")->find("rate")->json().is_number_float());
+  EXPECT_EQ(image.find("workloads")->json(),
+            Json({{"small", Json::object()}, {"large", {{"batch", 8}}}}));
+  EXPECT_EQ(root.find("null")->find("workloads")->json(), Json({{"null", Json::object()}}));
+  EXPECT_THAT(text, HasSubstr("batch: 32 # samples of a step (1 … 100)\n"));
+}
+
+TEST(OptionText, TheTablesGroupBySectionAndSayWhereADefaultDiffers) {
+  EXPECT_EQ(to_markdown(workloads()),
+            "Data:\n\n"
+            "| key | default | meaning |\n|---|---|---|\n"
+            "| `path` | – | a folder |\n"
+            "\nTraining:\n\n"
+            "| key | default | meaning |\n|---|---|---|\n"
+            "| `batch` | `32`; large: `8` | samples of a step (1 … 100) |\n"
+            "| `rate` | `1.0` | of learning (0 … 2) |\n"
+            "| `fast` | `false` | quickly |\n");
+}
+
+TEST(OptionText, AnUnknownWorkloadIsAnErrorThatNamesTheNearest) {
+  try {
+    static_cast<void>(find_workload(workloads(), "larg"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'large'?"));
+  }
+}
+
+}  // namespace
+}  // namespace assay::workload

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "train/loop/device.h"
+#include "train/loop/settings.h"
+#include "train/loop/task.h"
+
+namespace assay::train {
+
+/// Options of a loader for one pass of this rank.
+[[nodiscard]] data::LoaderOptions loader_options(const Settings& settings,
+                                                 const workload::Place& place, torch::Device device,
+                                                 data::Pass pass);
+
+/// Reads the options that all data sets have into the set's own; for the kinds of tasks.
+template <class SetOptions>
+void read_set(SetOptions& set, const std::vector<std::string>& names, workload::Options& options) {
+  options.section("Data");
+  set.set = options.choice("data", set.set, names, "the data set, as docs/data.md describes it");
+  set.path = options.text("path", "", workload::per_rank("folder of the set's files"));
+  // Someone who gives a path means the files there.
+  if (!set.path.empty() && (set.set == "glyphs" || set.set == "grammar"))
+    options.fail("path", "the data set " + set.set + " is generated and reads no files",
+                 "leave 'path' out, or say what the files are with 'data'");
+  constexpr std::int64_t kMost = 1'000'000'000;
+  set.train_size =
+      options.integer("train_size", 0, 0, kMost, "samples of a generated set; 0 is its default");
+  set.eval_size = options.integer("eval_size", 0, 0, kMost, "as `train_size`, for evaluations");
+  set.seed = static_cast<std::uint64_t>(
+      options.integer("data_seed", 1, 0, kMost, "of a generated set: another one is another set"));
+}
+
+/// What tasks with batches from a data::Loader have in common: the loader, the place in its stream,
+/// and the batches that a device may still copy from.
+template <class Batch>
+class LoaderTask : public Task {
+ public:
+  using Source = std::shared_ptr<const data::Source<Batch>>;
+
+  LoaderTask(const Settings& settings, const workload::Place& place, torch::Device device,
+             Source training, Source evaluation)
+      : settings_(settings),
+        place_(place),
+        device_(device),
+        training_(std::move(training)),
+        evaluation_(std::move(evaluation)),
+        loans_(static_cast<std::size_t>((kStepsInFlight + 1) * settings.accumulation)) {}
+
+  void start(const data::Position& start, std::int64_t epochs) override {
+    data::LoaderOptions options = loader_options(settings_, place_, device_, data::Pass::train);
+    options.start = start;
+    options.epochs = epochs;
+    loader_ = std::make_unique<data::Loader<Batch>>(training_, options);
+    position_ = start;
+  }
+  std::int64_t batches_per_epoch() const override { return loader_->batches_per_epoch(); }
+  data::Position position() const override { return position_; }
+
+  BatchWork next() override {
+    data::Loan<Batch> loan = loader_->next();
+    if (!loan) throw Error(ErrorKind::internal, "the training data have ended");
+    position_ = loan.position();
+    if (++position_.batch == loader_->batches_per_epoch()) position_ = {position_.epoch + 1, 0};
+    take(*loan);
+    const BatchWork work = work_of(*loan);
+    // The CPU has converted already; a device may still be copying.
+    if (!device_.is_cpu()) loans_.keep(std::move(loan));
+    return work;
+  }
+
+  bool skip(BatchWork& work) override {
+    const data::Loan<Batch> loan = loader_->next();
+    if (!loan) return false;
+    work = work_of(*loan);
+    work.flops = 0;
+    return true;
+  }
+
+  std::int64_t damaged() const override { return training_->damaged() + evaluation_->damaged(); }
+
+ protected:
+  /// Sends the batch to the device for loss() to read. The copy may be under way when this returns.
+  virtual void take(const Batch& batch) = 0;
+  [[nodiscard]] virtual BatchWork work_of(const Batch& batch) const = 0;
+
+  /// Calls `use` with every batch of the evaluation, without gradients, the model in its mode for
+  /// evaluation. `use` sends the batch to the device.
+  template <class Use>
+  void for_each_evaluated(const Use& use) {
+    torch::NoGradGuard no_grad;
+    model().eval();
+    data::Loader<Batch> loader(evaluation_,
+                               loader_options(settings_, place_, device_, data::Pass::eval));
+    Ring loans(kStepsInFlight + 1);
+    for (std::int64_t batches = 1; data::Loan<Batch> loan = loader.next(); ++batches) {
+      if (device_.is_cuda() && batches > kStepsInFlight) torch::cuda::synchronize(device_.index());
+      use(*loan);
+      if (device_.is_cuda()) loans.keep(std::move(loan));
+    }
+    model().train();
+  }
+
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] torch::Device device() const noexcept { return device_; }
+
+ private:
+  // Keeps the batches that a device may still copy from.
+  class Ring {
+   public:
+    explicit Ring(std::size_t size) : loans_(size) {}
+    void keep(data::Loan<Batch> loan) {
+      loans_[next_] = std::move(loan);
+      next_ = (next_ + 1) % loans_.size();
+    }
+
+   private:
+    std::vector<data::Loan<Batch>> loans_;
+    std::size_t next_ = 0;
+  };
+
+  Settings settings_;
+  workload::Place place_;
+  torch::Device device_;
+  Source training_;
+  Source evaluation_;
+  std::unique_ptr<data::Loader<Batch>> loader_;
+  data::Position position_;
+  Ring loans_;
+};
+
+}  // namespace assay::train

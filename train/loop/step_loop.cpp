@@ -1,0 +1,82 @@
+#include "train/loop/step_loop.h"
+
+#include <utility>
+
+namespace assay::train {
+
+StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communicator,
+                   torch::Device device, perflog::Writer* log, StepLog::OnLoss on_loss)
+    : settings_(settings),
+      task_(task),
+      communicator_(communicator),
+      device_(device),
+      parameters_(task.model(), settings.channels_last),
+      reducer_(parameters_, communicator, settings.bucket_bytes),
+      optimizer_(parameters_, settings.optimizer),
+      update_(settings, parameters_, optimizer_),
+      graph_(device, settings.cuda_graph && communicator.alone()),
+      log_(log, device, std::move(on_loss)) {
+  communicator.agree("a model whose number of parameters is", parameters_.count());
+  communicator.broadcast(parameters_.values());
+  for (torch::Tensor& buffer : task.model().buffers()) communicator.broadcast(buffer);
+  if (settings.ema_decay > 0)
+    average_ = std::make_unique<MovingAverage>(parameters_, settings.ema_decay);
+}
+
+void StepLoop::plan(std::int64_t total_steps, std::int64_t steps_per_epoch) {
+  schedule_ = schedule_over(settings_, total_steps, steps_per_epoch);
+}
+
+void StepLoop::backward(bool last) {
+  if (!settings_.repeat_batch || batch_.samples == 0) batch_ = task_.next();
+  samples_ += batch_.samples;
+  work_.samples += batch_.samples;
+  work_.tokens += batch_.tokens;
+  work_.flops += batch_.flops;
+  log_.end(Phase::data);
+  reducer_.begin(last);
+  // Each backward adds its part of the mean over all samples of all ranks.
+  const double scale = update_.loss_scale() /
+                       static_cast<double>(settings_.accumulation * communicator_.world_size());
+  const torch::Tensor loss = graph_.run(task_.inputs(), scale, [this](double factor) {
+    const torch::Tensor mean = task_.loss();
+    (factor == 1.0 ? mean : mean * factor).backward();
+    return mean.detach();
+  });
+  log_.end(Phase::compute);
+  loss_ = loss_.defined() ? loss_ + loss : loss;
+}
+
+void StepLoop::step() {
+  ++step_;
+  work_ = {};
+  loss_ = torch::Tensor();
+  log_.begin(step_);
+  parameters_.zero_gradients();
+  for (std::int64_t part = 1; part <= settings_.accumulation; ++part)
+    backward(part == settings_.accumulation);
+  reducer_.finish();
+  log_.end(Phase::comm);
+  if (update_.apply(rate()) && average_) average_->update();
+  log_.end(Phase::optimizer);
+  if (settings_.accumulation > 1) loss_ = loss_ / static_cast<double>(settings_.accumulation);
+  log_.end_step(work_, loss_, rate());
+}
+
+std::int64_t StepLoop::fitting_batch() {
+  graph_.release();
+  loss_ = torch::Tensor();
+  for (std::int64_t rows = task_.halve(); rows > 0; rows = task_.halve()) {
+    try {
+      reducer_.begin(false);
+      task_.loss().backward();
+      torch::cuda::synchronize(device_.index());
+      return rows;
+    } catch (const std::exception& again) {
+      if (!is_out_of_memory(again)) break;
+    }
+  }
+  return 0;
+}
+
+}  // namespace assay::train

@@ -1,0 +1,42 @@
+#include "train/loop/task_kinds.h"
+
+#include "train/loop/image_task.h"
+#include "train/loop/text_task.h"
+#include "train/loop/trainer.h"
+
+namespace assay::train {
+const std::vector<TaskKind>& task_kinds() {
+  static const std::vector<TaskKind> kinds{image_kind(), text_kind()};
+  return kinds;
+}
+
+Settings read_settings(const TaskKind& kind, const std::string& workload,
+                       workload::Options& options) {
+  Settings settings;
+  settings.workload = workload;
+  settings.make_task = kind.read(workload, options);
+  read_common(settings, options);
+  options.reject_unknown();
+  settings.communicator.membership.terms = "workload: " + workload + "\n" + options.terms();
+  return settings;
+}
+
+std::vector<workload::Workload> training_workloads() {
+  std::vector<workload::Workload> all;
+  for (const TaskKind& kind : task_kinds())
+    for (const ModelEntry& model : kind.models) {
+      const auto read = [&kind, name = model.workload](workload::Options& options) {
+        return read_settings(kind, name, options);
+      };
+      all.push_back(
+          {model.workload, kind.name, model.defaults, read,
+           [read](workload::Options& options, const workload::Place& place, perflog::Writer& log) {
+             const Settings settings = read(options);
+             return settings.data_only ? measure_data(settings, place, log)
+                                       : train(settings, place, log);
+           }});
+    }
+  return all;
+}
+
+}  // namespace assay::train

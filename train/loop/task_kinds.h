@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "train/loop/settings.h"
+#include "workload/workload.h"
+
+namespace assay::train {
+
+/// One model of a kind of task, as a workload.
+struct ModelEntry {
+  std::string workload;  ///< "resnet50"
+  std::string defaults;  ///< YAML mapping: what differs from the defaults of the kind's options
+};
+
+/// A kind of task: what is learnt from which data, by one of its models.
+struct TaskKind {
+  std::string name;  ///< "image"
+  std::vector<ModelEntry> models;
+  /// Reads the kind's own options. Throws Error of kind config.
+  std::function<MakeTask(const std::string& workload, workload::Options&)> read;
+};
+
+/// Every kind there is. A new one is a file that declares it, and one word in task_kinds.cpp.
+[[nodiscard]] const std::vector<TaskKind>& task_kinds();
+
+/// Of one workload of the kind, whose defaults `options` hold. Throws Error of kind config.
+[[nodiscard]] Settings read_settings(const TaskKind& kind, const std::string& workload,
+                                     workload::Options& options);
+
+/// All workloads that train a model.
+[[nodiscard]] std::vector<workload::Workload> training_workloads();
+
+}  // namespace assay::train
