@@ -11,6 +11,7 @@
 #include "catalog/catalog.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -51,7 +52,7 @@ std::string local_vendor(const catalog::Catalog& catalog) {
 
 std::string local_suite(const aisbench::Package& package, const aisbench::TestInfo& info,
                         const AisOptions& options, const std::string& vendor) {
-  const fs::path utils = bin_dir() / "ais";
+  const fs::path utils = program_folder() / "ais";
   return fmt::format(
       "name: {}\nvendor: {}\ntelemetry: {{interval: {}}}\ncases:\n"
       "  - name: {}\n    model: {}\n    framework: ais-bench\n    launch: head\n"
@@ -67,7 +68,7 @@ std::string local_suite(const aisbench::Package& package, const aisbench::TestIn
 }
 
 void require_utils() {
-  const fs::path library = bin_dir() / "ais/libais_utils.so";
+  const fs::path library = program_folder() / "ais/libais_utils.so";
   std::error_code ec;
   if (!fs::exists(library, ec))
     throw Error(ErrorKind::environment, "the library for workloads is not there", library.string(),
@@ -80,7 +81,7 @@ plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestIn
                         const AisOptions& options) {
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
   plan::PlanOptions plan_options;
-  plan_options.bindir = bin_dir();
+  plan_options.bindir = program_folder();
   plan_options.run_id = new_run_id();
   std::string yaml;
   if (package.on_modelarts()) {

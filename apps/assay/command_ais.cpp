@@ -8,8 +8,8 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "launch/modelarts/stop_job.h"
-#include "paths.h"
 #include "push.h"
 #include "push/client.h"
 #include "stop.h"
@@ -108,7 +108,7 @@ int stop(const std::string& directory) {
 }
 
 int pack(aisbench::PackOptions options) {
-  options.ais_utils = bin_dir() / "ais/ais_utils.py";
+  options.ais_utils = program_folder() / "ais/ais_utils.py";
   const aisbench::PackReport report = aisbench::pack_package(options);
   for (const std::string& note : report.notes) fmt::print("{}\n", note);
   fmt::print("{}: {} files, {} bytes, sha256 {}\n", options.output.string(), report.files,

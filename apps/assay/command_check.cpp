@@ -9,10 +9,10 @@
 
 #include "commands.h"
 #include "core/error.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "launch/agents/preflight.h"
 #include "launch/agents/preflight_text.h"
-#include "paths.h"
 #include "planning.h"
 #include "terminal.h"
 
@@ -50,7 +50,7 @@ class Waiting {
 
 int check(const CheckOptions& options) {
   const plan::Plan plan = make_plan(options.plan);
-  const auto launcher = launch::make_launcher(plan.cluster, bin_dir());
+  const auto launcher = launch::make_launcher(plan.cluster, program_folder());
   std::vector<launch::NodeChecks> nodes;
   {
     Waiting waiting;

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "core/host.h"
 #include "detach.h"
 #include "execute.h"
 #include "launch/backends/make_backend.h"
-#include "paths.h"
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
@@ -32,7 +32,7 @@ struct RunOptions {
 int show_plan(const RunOptions& options) {
   const plan::Plan plan = make_plan(options.plan);
   const launch::DryRun execution =
-      launch::describe_run(plan, bin_dir(), fs::absolute(options.out) / plan.run_id);
+      launch::describe_run(plan, program_folder(), fs::absolute(options.out) / plan.run_id);
   if (options.format == "json")
     fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", execution.json}}));
   else

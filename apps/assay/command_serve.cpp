@@ -9,9 +9,9 @@
 #include "commands.h"
 #include "core/address.h"
 #include "core/error.h"
+#include "core/host.h"
 #include "core/time.h"
 #include "core/units.h"
-#include "paths.h"
 #include "serve/judge_process.h"
 #include "serve/server.h"
 #include "terminal.h"
@@ -80,7 +80,7 @@ int serve_until_stopped(const ServeArguments& given) {
   options.limits.address_rate = 2 * given.rate;
   options.limits.manifest.bytes = size_of(given.test_limit, "--test-limit");
   options.limits.quota = size_of(given.quota, "--quota");
-  options.judge.command = {(bin_dir() / "assay").string(), "judge-evidence"};
+  options.judge.command = {(program_folder() / "assay").string(), "judge-evidence"};
   options.judge.time =
       std::chrono::ceil<std::chrono::seconds>(duration_of(given.judge_time, "--judge-time"));
   options.judge.memory = size_of(given.judge_memory, "--judge-memory");

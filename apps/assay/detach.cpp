@@ -14,7 +14,6 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "launch/agents/slurm/slurm_batch.h"
-#include "paths.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -30,7 +29,7 @@ fs::path log_of(const store::RunDir& run) {
 }
 
 std::vector<std::string> controller_command(const store::RunDir& run) {
-  return {(bin_dir() / "assay").string(), "run", "--resume", run.path().string()};
+  return {(program_folder() / "assay").string(), "run", "--resume", run.path().string()};
 }
 
 void submit(const store::RunDir& run) {

@@ -4,11 +4,11 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "core/run_layout.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_loop.h"
 #include "outcome.h"
-#include "paths.h"
 #include "progress.h"
 #include "terminal.h"
 
@@ -19,7 +19,7 @@ int execute(const store::RunDir& run, const std::function<void()>& before_judgin
   try {
     Progress progress(terminal());
     launch::RunLoop(run, progress, [](const launch::BackendContext& context) {
-      return launch::make_backend(context, bin_dir());
+      return launch::make_backend(context, program_folder());
     }).execute();
   } catch (const Error&) {
     // What was measured before it is not lost.

@@ -8,17 +8,12 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/host.h"
 #include "core/text.h"
 #include "core/time.h"
 
 namespace assay::app {
 
 namespace fs = std::filesystem;
-
-fs::path bin_dir() {
-  return program_folder();
-}
 
 fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
   if (fs::is_regular_file(name)) return name;

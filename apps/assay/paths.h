@@ -5,9 +5,6 @@
 
 namespace assay::app {
 
-/// The folder of the running executable; assay-agent and the built-in workloads are beside it.
-[[nodiscard]] std::filesystem::path bin_dir();
-
 /// A suite as given on the command line: a path, or the name of one in conf/suites.
 /// Throws Error of kind usage with the names that exist.
 [[nodiscard]] std::filesystem::path find_suite(const std::string& name,

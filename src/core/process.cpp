@@ -113,8 +113,14 @@ struct Setup {
   }
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   if (original_limit()) ::setrlimit(RLIMIT_NOFILE, &*original_limit());
-  for (const auto& [resource, limit] : options.limits)
-    if (::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) fail(Stage::group);
+  for (const auto& [resource, limit] : options.limits) {
+    const auto kind = static_cast<__rlimit_resource_t>(resource);
+    rlimit present{};
+    ::getrlimit(kind, &present);
+    const rlimit wanted{std::min(limit.rlim_cur, present.rlim_max),
+                        std::min(limit.rlim_max, present.rlim_max)};
+    if (::setrlimit(kind, &wanted) != 0) fail(Stage::group);
+  }
   // First out of the way of each other: one may be another's number already.
   std::array<int, kStreams> streams{-1, -1, -1};
   for (std::size_t i = 0; i < kStreams; ++i)

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cmath>
 #include <fstream>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "automl/experiment_journal.h"
 #include "core/error.h"
+#include "core/json_access.h"
+#include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
 #include "judge/line_up.h"
@@ -30,43 +29,19 @@ namespace {
 constexpr std::size_t kTotalSteps = 16'000'000;
 constexpr std::size_t kMinSteps = 20'000;
 
-// Fields of the journal, read without trusting their types.
-std::optional<std::int64_t> integer(const Json& event, const char* key) {
-  const auto at = event.find(key);
-  if (at == event.end()) return std::nullopt;
-  if (at->is_number_integer()) return at->get<std::int64_t>();
-  if (at->is_number_float()) {
-    const double value = at->get<double>();
-    if (std::isfinite(value) && std::abs(value) < 9e18) return static_cast<std::int64_t>(value);
-  }
-  return std::nullopt;
-}
-
 int small(const Json& event, const char* key, int otherwise) {
-  const auto value = integer(event, key);
+  const auto value = integer_at(event, key);
   return value && *value >= 0 && *value < (1 << 30) ? static_cast<int>(*value) : otherwise;
 }
 
-std::string text(const Json& event, const char* key) {
-  const auto at = event.find(key);
-  return at != event.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-std::optional<double> with_sign(const Json& event, const char* key) {
-  const auto at = event.find(key);
-  if (at == event.end() || !at->is_number()) return std::nullopt;
-  const double value = at->get<double>();
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 std::optional<double> real(const Json& event, const char* key) {
-  const auto value = with_sign(event, key);
+  const auto value = number_at(event, key);
   return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::optional<Instant> instant(const Json& event) {
-  const auto mono = integer(event, "mono_ns");
-  const auto wall = integer(event, "wall_ns");
+  const auto mono = integer_at(event, "mono_ns");
+  const auto wall = integer_at(event, "wall_ns");
   if (!mono || !wall) return std::nullopt;
   return Instant{*mono, *wall};
 }
@@ -96,10 +71,10 @@ NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host)
 
 // How far the node's wall clock is behind the one of the controller, which saw the message.
 void compare_clocks(RoundEvidence& round, const Json& event) {
-  const auto seen = integer(event, "seen_wall_ns");
-  const auto said = integer(event, "wall_ns");
+  const auto seen = integer_at(event, "seen_wall_ns");
+  const auto said = integer_at(event, "wall_ns");
   if (!seen || !said) return;
-  NodeEvidence& node = node_of(round, small(event, "node", 0), text(event, "host"));
+  NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
   const double behind = (static_cast<double>(*seen) - static_cast<double>(*said)) / 1e9;
   node.clock_behind_s = std::min(node.clock_behind_s.value_or(behind), behind);
 }
@@ -114,7 +89,7 @@ using ClockOffsets = std::map<std::string, MeasuredClock>;
 // Times on the wall clock of the machine that followed the job, but for the service's own.
 AisJobEvidence ais_job(const Json& event) {
   const auto time = [&](const char* key, std::int64_t scale) -> std::optional<std::int64_t> {
-    const auto value = integer(event, key);
+    const auto value = integer_at(event, key);
     return value && *value > 0 ? std::optional(*value * scale) : std::nullopt;
   };
   AisJobEvidence job;
@@ -130,38 +105,38 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   compare_clocks(round, event);
   if (kind == "rank_start") {
     RankEvidence& rank = rank_of(round, event);
-    rank.host = text(event, "host");
+    rank.host = text_at(event, "host");
     rank.start = instant(event);
     node_of(round, rank.node, rank.host);
   } else if (kind == "rank_exit") {
     RankEvidence& rank = rank_of(round, event);
     rank.end = instant(event);
-    rank.ended_by = parse_enum<EndedBy>(text(event, "ended_by"));
+    rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
-        std::max<std::int64_t>(0, integer(event, "dropped_bytes").value_or(0)));
+        std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));
     ExitStatus exit;
-    if (const auto code = integer(event, "code")) exit.code = static_cast<int>(*code);
-    if (const auto signal = integer(event, "signal")) exit.signal = static_cast<int>(*signal);
+    if (const auto code = integer_at(event, "code")) exit.code = static_cast<int>(*code);
+    if (const auto signal = integer_at(event, "signal")) exit.signal = static_cast<int>(*signal);
     if (exit.code || exit.signal) rank.exit = exit;
   } else if (kind == "node_end") {
-    NodeEvidence& node = node_of(round, small(event, "node", 0), text(event, "host"));
+    NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     node.agent_cpu_s = real(event, "agent_cpu_s");
     node.killed_leftovers = static_cast<std::uint64_t>(
-        std::max<std::int64_t>(0, integer(event, "killed_leftovers").value_or(0)));
+        std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
   } else if (kind == "caches") {
-    NodeEvidence& node = node_of(round, small(event, "node", 0), text(event, "host"));
+    NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     const auto done = event.find("done");
     node.caches_dropped = done != event.end() && done->is_boolean() && done->get<bool>();
-    node.caches_how = text(event, "how");
+    node.caches_how = text_at(event, "how");
   } else if (kind == "gap") {
-    round.gaps.push_back({small(event, "node", 0), text(event, "source"),
-                          real(event, "seconds").value_or(0), text(event, "reason")});
+    round.gaps.push_back({small(event, "node", 0), text_at(event, "source"),
+                          real(event, "seconds").value_or(0), text_at(event, "reason")});
   } else if (kind == "job_ended") {
     round.ais_job = ais_job(event);
   } else if (kind == "round_end") {
     round.end = instant(event);
-    round.reason = text(event, "reason");
-    const std::string status = text(event, "status");
+    round.reason = text_at(event, "reason");
+    const std::string status = text_at(event, "status");
     const auto known = parse_enum<RoundStatus>(status);
     round.status = known.value_or(RoundStatus::interrupted);
     if (!known) round.reason = "the journal has an unknown status '" + status + "'";
@@ -247,14 +222,14 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
   std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
   for (const Json& event : events) {
     if (!event.is_object()) continue;
-    const std::string kind = text(event, "event");
+    const std::string kind = text_at(event, "event");
     if (kind == "clock_offset") {
-      const auto ahead = with_sign(event, "offset_s");
+      const auto ahead = number_at(event, "offset_s");
       const auto uncertainty = real(event, "uncertainty_s");
-      if (ahead && uncertainty) offsets[text(event, "host")] = {*ahead, *uncertainty};
+      if (ahead && uncertainty) offsets[text_at(event, "host")] = {*ahead, *uncertainty};
       continue;
     }
-    const std::string name = text(event, "case");
+    const std::string name = text_at(event, "case");
     const int number = small(event, "round", 0);
     if (name.empty() || number < 1) continue;
     const auto key = std::pair(name, number);
@@ -266,7 +241,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       round.start = instant(event);
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
         for (const Json& node : *nodes)
-          if (node.is_object()) node_of(round, small(node, "node", 0), text(node, "host"));
+          if (node.is_object()) node_of(round, small(node, "node", 0), text_at(node, "host"));
       rounds_[key] = std::move(round);
       offsets_of[key] = offsets;
       continue;
@@ -325,34 +300,24 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
 
   const std::size_t step_limit =
       std::max(kMinSteps, kTotalSteps / std::max<std::size_t>(1, evidence.ranks.size()));
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < evidence.ranks.size(); i = next++) {
-      RankEvidence& rank = evidence.ranks[i];
-      const auto node =
-          std::ranges::lower_bound(evidence.nodes, rank.node, {}, &NodeEvidence::node);
-      if (rank.host.empty() && node != evidence.nodes.end() && node->node == rank.node)
-        rank.host = node->host;
-      const fs::path dir = run.node_dir(plan.name, evidence.round, rank.host, rank.node);
-      rank.log_path =
-          (dir.lexically_relative(run.path()) / layout::rank_log(rank.rank)).generic_string();
-      try {
-        read_log(plan, dir, rank, step_limit);
-      } catch (const Error& error) {
-        problem(rank.log_path,
-                error.kind() == ErrorKind::config ? error.message() : "cannot be read");
-      } catch (const std::exception&) {
-        problem(rank.log_path, "cannot be read");
-      }
+  const auto load_rank = [&](std::size_t i, const std::stop_token& /*stop*/) {
+    RankEvidence& rank = evidence.ranks[i];
+    const auto node = std::ranges::lower_bound(evidence.nodes, rank.node, {}, &NodeEvidence::node);
+    if (rank.host.empty() && node != evidence.nodes.end() && node->node == rank.node)
+      rank.host = node->host;
+    const fs::path dir = run.node_dir(plan.name, evidence.round, rank.host, rank.node);
+    rank.log_path =
+        (dir.lexically_relative(run.path()) / layout::rank_log(rank.rank)).generic_string();
+    try {
+      read_log(plan, dir, rank, step_limit);
+    } catch (const Error& error) {
+      problem(rank.log_path,
+              error.kind() == ErrorKind::config ? error.message() : "cannot be read");
+    } catch (const std::exception&) {
+      problem(rank.log_path, "cannot be read");
     }
   };
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  threads = static_cast<unsigned>(std::min<std::size_t>(threads, evidence.ranks.size()));
-  {
-    std::vector<std::jthread> pool;
-    for (unsigned i = 1; i < threads; ++i) pool.emplace_back(work);
-    work();
-  }
+  run_parallel(evidence.ranks.size(), static_cast<int>(threads), {}, load_rank);
   for (const auto& [where, what] : problems) evidence.problems.push_back(where + ": " + what);
   line_up_clocks(evidence);
 }

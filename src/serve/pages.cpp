@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_access.h"
 #include "core/units.h"
 #include "page/document.h"
 #include "page/table.h"
@@ -57,11 +58,6 @@ judge::Validity validity_of(std::string_view text) {
   for (const judge::Validity one : {judge::Validity::valid, judge::Validity::invalid})
     if (text == judge::to_string(one)) return one;
   return judge::Validity::incomplete;
-}
-
-std::string text_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 page::Row test_row(const Json& test) {

@@ -46,7 +46,8 @@ void SamplerProcess::terminate() {
 }
 
 void SamplerProcess::discard() {
-  if (const auto process = std::exchange(current_, nullptr)) process->discard();
+  current_.reset();
+  for (const auto& process : all_) process->discard();
 }
 
 void SamplerProcess::abandon() {

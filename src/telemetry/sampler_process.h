@@ -27,8 +27,9 @@ class SamplerProcess {
   /// The processes that are not collected yet.
   [[nodiscard]] std::vector<int> pids() const;
 
-  // No more callbacks of the current one.
+  /// SIGTERM to the current one, and no more callbacks.
   void terminate();
+  /// SIGKILL to all.
   void discard();
   /// discard(); what cannot be killed is left behind.
   void abandon();
