@@ -54,8 +54,8 @@ void list(const std::string& what) {
   }
   if (what == "metrics") {
     for (const catalog::KnownMetric& known : catalog::known_metrics())
-      rows.push_back({known.info.name, known.info.unit, std::string(to_string(known.info.better)),
-                      known.info.description});
+      rows.push_back({std::string(known.name), std::string(known.unit),
+                      std::string(to_string(known.better)), std::string(known.description)});
     return print_table({"METRIC", "UNIT", "BETTER", "DESCRIPTION"}, rows);
   }
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
