@@ -62,6 +62,7 @@ inline constexpr std::string_view kFailed = "Report_Failed.html";
 inline constexpr std::string_view kLogs = "logs/";
 inline constexpr std::string_view kLogsArchive = "<run id>-logs.tar.gz";
 inline constexpr std::string_view kJobResults = "results/";
+inline constexpr std::string_view kExperiment = "automl";  ///< the folder of an experiment
 inline constexpr std::string_view kExperimentJournal = "automl/journal.jsonl";
 inline constexpr std::string_view kWeights = "automl/weights/";
 inline constexpr std::string_view kTrainResult = "train_result_info.json";

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/run_layout.h"
 
 namespace assay::launch {
 
@@ -37,10 +38,10 @@ int set_aside(const store::RunDir& run, const plan::CasePlan& plan_case, int rou
 void take_up_experiment(const store::RunDir& run, const plan::CasePlan& plan_case, int round) {
   const fs::path folder = run.round_dir(plan_case.name, round);
   for (int k = 1; fs::exists(aside_name(folder, k)); ++k) {
-    const fs::path experiment = aside_name(folder, k) / "automl";
+    const fs::path experiment = aside_name(folder, k) / layout::kExperiment;
     if (!fs::exists(experiment)) continue;
     make_directories(folder);
-    move_folder(experiment, folder / "automl", "cannot take up the experiment");
+    move_folder(experiment, folder / layout::kExperiment, "cannot take up the experiment");
   }
 }
 

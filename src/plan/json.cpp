@@ -238,13 +238,8 @@ Plan plan_from_json(const Json& json, const std::string& where) {
   return plan;
 }
 
-const std::vector<std::string>& rendezvous_flavours() {
-  static const std::vector<std::string> flavours{"torchrun", "mpi", "horovod", "hccl", "dlws"};
-  return flavours;
-}
-
-bool CasePlan::meets_by(std::string_view flavour) const noexcept {
-  return std::ranges::find(rendezvous, flavour) != rendezvous.end();
+bool CasePlan::meets_by(std::string_view flavor) const noexcept {
+  return std::ranges::find(rendezvous, flavor) != rendezvous.end();
 }
 
 const Host* Cluster::find_host(std::string_view host) const noexcept {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/text.h"
 #include "core/version.h"
@@ -173,7 +175,7 @@ std::map<std::string, std::string> known_paths(const Cluster& cluster, const Pla
   return {{"bindir", options.bindir}};
 }
 
-// A placeholder for a file that only some flavours of rendezvous write.
+// A placeholder for a file that only some flavors of rendezvous write.
 void check_files(const SuiteCase& wanted, const CasePlan& plan) {
   std::vector<std::string> texts = plan.command;
   for (const auto& [name, value] : plan.env) texts.push_back(value);
@@ -181,18 +183,19 @@ void check_files(const SuiteCase& wanted, const CasePlan& plan) {
     return std::ranges::any_of(texts,
                                [&](const auto& text) { return uses_placeholder(text, name); });
   };
-  if (!plan.has_hostfile() && used("hostfile"))
-    wanted.node.fail("{hostfile} is used by the case '" + plan.name + "', which gets no hostfile",
-                     "add 'rendezvous: mpi' (or horovod, dlws) to the case");
-  if (!plan.meets_by("hccl") && used("ranktable"))
-    wanted.node.fail(
-        "{ranktable} is used by the case '" + plan.name + "', which gets no rank table",
-        "add 'rendezvous: hccl' to the case");
+  const auto check = [&](const char* name, bool RendezvousFlavor::*property, const char* file) {
+    if (!plan.meets_with(property) && used(name))
+      wanted.node.fail(
+          fmt::format("{{{}}} is used by the case '{}', which gets no {}", name, plan.name, file),
+          "its 'rendezvous' must be one of: " + flavors_with(property));
+  };
+  check("hostfile", &RendezvousFlavor::hostfile, "hostfile");
+  check("ranktable", &RendezvousFlavor::rank_table, "rank table");
 }
 
 // What HCCL needs to know of a host. Which hosts a scheduler gives is known only later.
 void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster) {
-  if (!plan.meets_by("hccl")) return;
+  if (!plan.meets_with(&RendezvousFlavor::rank_table)) return;
   const std::string who =
       "the case '" + plan.name + "' meets by hccl on " + std::to_string(plan.nodes) + " nodes";
   if (cluster.hosts.empty() && plan.nodes > 1)

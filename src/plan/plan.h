@@ -12,6 +12,7 @@
 #include "core/metric.h"
 #include "core/time.h"
 #include "plan/launcher_options.h"
+#include "plan/rendezvous_flavor.h"
 
 namespace assay::plan {
 
@@ -77,7 +78,7 @@ struct CasePlan {
   int procs = 1;    ///< per node
   int repeats = 1;  ///< rounds
   LaunchMode launch = LaunchMode::per_rank;
-  std::vector<std::string> rendezvous{"torchrun"};  ///< of rendezvous_flavours(), each once
+  std::vector<std::string> rendezvous{"torchrun"};  ///< flavors, each once
   std::vector<std::string> command;  ///< argv; placeholders are expanded per rank (docs/suite.md)
   std::map<std::string, std::string> env;
   std::optional<Container> container;
@@ -100,10 +101,10 @@ struct CasePlan {
   std::string headline;              ///< metric that stands for the case; empty: by rank
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
-  [[nodiscard]] bool meets_by(std::string_view flavour) const noexcept;
-  /// Whether its ranks get a hostfile: MPI, Horovod and DLWS jobs do.
-  [[nodiscard]] bool has_hostfile() const noexcept {
-    return meets_by("mpi") || meets_by("horovod") || meets_by("dlws");
+  [[nodiscard]] bool meets_by(std::string_view flavor) const noexcept;
+  /// Whether one of its flavors of rendezvous has the property.
+  [[nodiscard]] bool meets_with(bool RendezvousFlavor::*property) const noexcept {
+    return any_flavor(rendezvous, property);
   }
 };
 
@@ -165,8 +166,5 @@ struct Plan {
 [[nodiscard]] Json to_json(const Plan& plan);
 /// Throws Error of kind config at `where` when a field is missing or of the wrong type.
 [[nodiscard]] Plan plan_from_json(const Json& json, const std::string& where);
-
-/// How ranks can learn about each other: torchrun, mpi, horovod, hccl, dlws.
-[[nodiscard]] const std::vector<std::string>& rendezvous_flavours();
 
 }  // namespace assay::plan

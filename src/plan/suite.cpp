@@ -72,17 +72,16 @@ Node read_config(const Node& node) {
   return node;
 }
 
-// One flavour, or a list of them.
+// One flavor, or a list of them.
 std::vector<std::string> read_rendezvous(const Node& node) {
-  if (node.is_scalar()) return {config::choice(node, rendezvous_flavours())};
+  if (node.is_scalar()) return {config::choice(node, rendezvous_names())};
   if (node.items().empty())
-    node.fail("the list is empty", "one or more of: " + join(rendezvous_flavours(), ", "));
+    node.fail("the list is empty", "one or more of: " + join(rendezvous_names(), ", "));
   std::vector<std::string> out;
   for (const Node& item : node.items()) {
-    std::string flavour = config::choice(item, rendezvous_flavours());
-    if (std::ranges::find(out, flavour) != out.end())
-      item.fail("'" + flavour + "' is listed twice");
-    out.push_back(std::move(flavour));
+    std::string flavor = config::choice(item, rendezvous_names());
+    if (std::ranges::find(out, flavor) != out.end()) item.fail("'" + flavor + "' is listed twice");
+    out.push_back(std::move(flavor));
   }
   return out;
 }

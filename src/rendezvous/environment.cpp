@@ -1,5 +1,8 @@
 #include "rendezvous/environment.h"
 
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "core/address.h"
@@ -15,11 +18,22 @@ namespace {
 constexpr const char* kHcclConnectTimeout = "600";
 constexpr const char* kSshPort = "22";
 
+/// What the variables of a node are made from.
+struct NodeContext {
+  const plan::Plan& plan;
+  const plan::CasePlan& plan_case;
+  const Placement& placement;
+  int node;
+  const std::filesystem::path& node_dir;
+};
+
 /// Where a rank stands among the others.
 struct Position {
+  const plan::Plan& plan;
+  const plan::CasePlan& plan_case;
+  const Placement& placement;
   int node;
   int local;
-  const plan::CasePlan& plan_case;
 
   [[nodiscard]] std::string rank() const { return text(node * plan_case.procs + local); }
   [[nodiscard]] static std::string text(int number) { return std::to_string(number); }
@@ -45,18 +59,20 @@ std::string address_of(const plan::Plan& plan, const std::string& name) {
   return host != nullptr && is_ip_address(host->server_id) ? host->server_id : name;
 }
 
-void add_torchrun(const plan::CasePlan& plan_case, const Placement& placement, int node,
-                  Environment& env) {
-  env["WORLD_SIZE"] = std::to_string(plan_case.world_size());
-  env["LOCAL_WORLD_SIZE"] = std::to_string(plan_case.procs);
-  env["NODE_RANK"] = std::to_string(node);
-  env["GROUP_RANK"] = std::to_string(node);
-  env["MASTER_ADDR"] = placement.master_addr;
-  env["MASTER_PORT"] = std::to_string(placement.master_port);
+void add_torchrun_node(const NodeContext& at, Environment& env) {
+  env["WORLD_SIZE"] = std::to_string(at.plan_case.world_size());
+  env["LOCAL_WORLD_SIZE"] = std::to_string(at.plan_case.procs);
+  env["NODE_RANK"] = env["GROUP_RANK"] = std::to_string(at.node);
+  env["MASTER_ADDR"] = at.placement.master_addr;
+  env["MASTER_PORT"] = std::to_string(at.placement.master_port);
+}
+
+void add_torchrun_rank(const Position& at, Environment& env) {
+  env["LOCAL_RANK"] = Position::text(at.local);
 }
 
 // The names of OpenMPI, and those of MPICH and Intel MPI.
-void add_mpi(const Position& at, Environment& env) {
+void add_mpi_rank(const Position& at, Environment& env) {
   const std::string size = Position::text(at.plan_case.world_size());
   const std::string local_size = Position::text(at.plan_case.procs);
   const std::string local = Position::text(at.local);
@@ -68,7 +84,7 @@ void add_mpi(const Position& at, Environment& env) {
   env["MPI_LOCALRANKID"] = local;
 }
 
-void add_horovod_rank(const Position& at, const Placement& placement, Environment& env) {
+void add_horovod_rank(const Position& at, Environment& env) {
   env["HOROVOD_RANK"] = at.rank();
   env["HOROVOD_SIZE"] = Position::text(at.plan_case.world_size());
   env["HOROVOD_LOCAL_RANK"] = Position::text(at.local);
@@ -76,32 +92,32 @@ void add_horovod_rank(const Position& at, const Placement& placement, Environmen
   // "Cross": among the processes with the same local rank, one on every node.
   env["HOROVOD_CROSS_RANK"] = Position::text(at.node);
   env["HOROVOD_CROSS_SIZE"] = Position::text(at.plan_case.nodes);
-  env["HOROVOD_HOSTNAME"] = placement.hosts.at(static_cast<std::size_t>(at.node));
+  env["HOROVOD_HOSTNAME"] = at.placement.hosts.at(static_cast<std::size_t>(at.node));
 }
 
-void add_horovod_node(const Placement& placement, Environment& env) {
+void add_horovod_node(const NodeContext& at, Environment& env) {
+  if (at.plan_case.launch == plan::LaunchMode::head) return;  // horovodrun brings its own
   env["HOROVOD_CONTROLLER"] = "gloo";
   env["HOROVOD_CPU_OPERATIONS"] = "gloo";
-  env["HOROVOD_GLOO_RENDEZVOUS_ADDR"] = placement.master_addr;
-  env["HOROVOD_GLOO_RENDEZVOUS_PORT"] = std::to_string(placement.master_port);
+  env["HOROVOD_GLOO_RENDEZVOUS_ADDR"] = at.placement.master_addr;
+  env["HOROVOD_GLOO_RENDEZVOUS_PORT"] = std::to_string(at.placement.master_port);
 }
 
-void add_hccl_node(const plan::CasePlan& plan_case, const Placement& placement, int node,
-                   const std::filesystem::path& node_dir, Environment& env) {
-  const std::string table = (node_dir / kRankTableFile).string();
+void add_hccl_node(const NodeContext& at, Environment& env) {
+  const std::string table = (at.node_dir / kRankTableFile).string();
   env["RANK_TABLE_FILE"] = table;
   env["MINDSPORE_HCCL_CONFIG_PATH"] = table;  // the name of MindSpore 0.x
-  env["RANK_SIZE"] = std::to_string(plan_case.world_size());
-  env["DEVICE_NUM"] = std::to_string(plan_case.procs);
-  env["SERVER_ID"] = std::to_string(node);
-  env["RANK_START"] = std::to_string(node * plan_case.procs);
+  env["RANK_SIZE"] = std::to_string(at.plan_case.world_size());
+  env["DEVICE_NUM"] = std::to_string(at.plan_case.procs);
+  env["SERVER_ID"] = std::to_string(at.node);
+  env["RANK_START"] = std::to_string(at.node * at.plan_case.procs);
   env["HCCL_CONNECT_TIMEOUT"] = kHcclConnectTimeout;
-  env["JOB_ID"] = job_number(plan_case, placement);
+  env["JOB_ID"] = job_number(at.plan_case, at.placement);
 }
 
-void add_hccl_rank(const plan::Plan& plan, const Position& at, Environment& env) {
+void add_hccl_rank(const Position& at, Environment& env) {
   env["DEVICE_ID"] = env["ASCEND_DEVICE_ID"] = Position::text(at.local);
-  if (table_form(plan.cluster) == TableForm::cloud) {
+  if (table_form(at.plan.cluster) == TableForm::cloud) {
     // That form has no ranks: a process is known by its pod and its place in the whole.
     RankTable table;
     table.servers.resize(static_cast<std::size_t>(at.node) + 1);
@@ -114,8 +130,8 @@ void add_hccl_rank(const plan::Plan& plan, const Position& at, Environment& env)
 }
 
 // What a job of that platform finds in its environment: a worker a node, and how to reach each.
-void add_dlws(const plan::Plan& plan, const plan::CasePlan& plan_case, const Placement& placement,
-              int node, Environment& env) {
+void add_dlws_node(const NodeContext& at, Environment& env) {
+  const auto& [plan, plan_case, placement, node, node_dir] = at;
   const bool several = plan_case.nodes > 1;
   env["DLWS_JOB_ID"] = placement.run_id;
   env["DLWS_ROLE_NAME"] = several ? "worker" : "master";
@@ -151,6 +167,18 @@ void add_dlws(const plan::Plan& plan, const plan::CasePlan& plan_case, const Pla
   env["VISIBLE_IDS"] = device_numbers(plan_case.procs);
 }
 
+/// The variables of a flavor, of a node and of a rank; nullptr: it has none.
+struct FlavorVariables {
+  std::string_view flavor;
+  void (*node)(const NodeContext& at, Environment& env);
+  void (*rank)(const Position& at, Environment& env);
+};
+constexpr std::array kVariables{FlavorVariables{"torchrun", add_torchrun_node, add_torchrun_rank},
+                                FlavorVariables{"mpi", nullptr, add_mpi_rank},
+                                FlavorVariables{"horovod", add_horovod_node, add_horovod_rank},
+                                FlavorVariables{"hccl", add_hccl_node, add_hccl_rank},
+                                FlavorVariables{"dlws", add_dlws_node, nullptr}};
+
 }  // namespace
 
 Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
@@ -162,22 +190,18 @@ Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_
   env.insert(placement.env.begin(), placement.env.end());
   const std::string visible = plan.vendor_data.value("visible_devices", "");
   if (!visible.empty()) env[visible] = device_numbers(plan_case.procs);
-  if (plan_case.meets_by("torchrun")) add_torchrun(plan_case, placement, node, env);
-  if (plan_case.meets_by("horovod") && plan_case.launch != plan::LaunchMode::head)
-    add_horovod_node(placement, env);  // horovodrun has a rendezvous of its own
-  if (plan_case.meets_by("hccl")) add_hccl_node(plan_case, placement, node, node_dir, env);
-  if (plan_case.meets_by("dlws")) add_dlws(plan, plan_case, placement, node, env);
+  const NodeContext at{plan, plan_case, placement, node, node_dir};
+  for (const FlavorVariables& variables : kVariables)
+    if (variables.node != nullptr && plan_case.meets_by(variables.flavor)) variables.node(at, env);
   return env;
 }
 
 Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
                              const Placement& placement, int node, int local_rank) {
-  const Position at{node, local_rank, plan_case};
+  const Position at{plan, plan_case, placement, node, local_rank};
   Environment env{{"RANK", at.rank()}};  // also what PerfLog writers go by
-  if (plan_case.meets_by("torchrun")) env["LOCAL_RANK"] = std::to_string(local_rank);
-  if (plan_case.meets_by("mpi")) add_mpi(at, env);
-  if (plan_case.meets_by("horovod")) add_horovod_rank(at, placement, env);
-  if (plan_case.meets_by("hccl")) add_hccl_rank(plan, at, env);
+  for (const FlavorVariables& variables : kVariables)
+    if (variables.rank != nullptr && plan_case.meets_by(variables.flavor)) variables.rank(at, env);
   return env;
 }
 

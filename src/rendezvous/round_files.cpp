@@ -71,14 +71,16 @@ std::map<std::string, std::string> round_files(const plan::Plan& plan,
                                                const plan::CasePlan& plan_case,
                                                const std::vector<std::string>& hosts) {
   std::map<std::string, std::string> files{{kConfigFile, dump_pretty(plan_case.config)}};
-  if (plan_case.meets_by("hccl")) files[kRankTableFile] = rank_table(plan, plan_case, hosts);
-  if (plan_case.has_hostfile()) {
+  using plan::RendezvousFlavor;
+  if (plan_case.meets_with(&RendezvousFlavor::rank_table))
+    files[kRankTableFile] = rank_table(plan, plan_case, hosts);
+  if (plan_case.meets_with(&RendezvousFlavor::hostfile)) {
     const HostfileForm form =
         plan_case.meets_by("horovod") ? HostfileForm::horovod : HostfileForm::openmpi;
     files[kHostfile] =
         render_hostfile(host_slots(plan.cluster, hosts, plan_case.procs, form), form);
   }
-  if (plan_case.meets_by("dlws"))
+  if (plan_case.meets_with(&RendezvousFlavor::ib_config))
     files[kIbConfig] = render_hostfile(
         host_slots(plan.cluster, hosts, plan_case.procs, HostfileForm::ib), HostfileForm::ib);
   return files;

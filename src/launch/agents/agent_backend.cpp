@@ -11,6 +11,7 @@
 
 #include "core/address.h"
 #include "core/error.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "launch/agents/clock_offset.h"
 #include "launch/agents/process.h"
@@ -98,9 +99,10 @@ asio::awaitable<RoundOutcome> AgentBackend::run_round(const RoundTask& task) {
   std::map<std::string, std::string> env;
   if (task.plan_case.automl) {
     take_up_experiment(context_.run, task.plan_case, task.number);
-    experiment = co_await ExperimentHost::make(
-        context_.loop, plan_, task.plan_case,
-        context_.run.round_dir(task.plan_case.name, task.number) / "automl", *fleet_);
+    std::filesystem::path directory =
+        context_.run.round_dir(task.plan_case.name, task.number) / layout::kExperiment;
+    experiment = co_await ExperimentHost::make(context_.loop, plan_, task.plan_case,
+                                               std::move(directory), *fleet_);
     env = experiment->environment();
     own.on_progress = [&task, host = experiment.get()](RoundProgress progress) {
       progress.automl = host->live();

@@ -46,10 +46,11 @@ asio::awaitable<std::unique_ptr<ExperimentHost>> ExperimentHost::make(
     std::filesystem::path directory, const Fleet& fleet) {
   const automl::ExperimentSettings& settings = *plan_case.automl;
   const bool one_machine = plan.cluster.traits.one_machine;
+  const std::string node = fleet.identity(0).address;
+  const std::string host = fleet.host(0);
+  // Without captures of its own: GCC 12 destroys those of a temporary twice when it is awaited.
   std::string address = co_await run_on_thread(
-      [&settings, one_machine, node = fleet.identity(0).address, host = fleet.host(0)] {
-        return find_address(settings.address, one_machine, node, host);
-      });
+      [&] { return find_address(settings.address, one_machine, node, host); });
   const bool loopback = one_machine && settings.address.empty();
   co_return std::unique_ptr<ExperimentHost>(
       new ExperimentHost(loop, settings, std::move(address),

@@ -216,5 +216,11 @@ TEST(RoundFiles, NameAHostWhoseDevicesAreNotKnown) {
               HasSubstr("device IPs of the host 'other'"));
 }
 
+TEST(Environment, EveryFlavorOfThePlanHasVariablesOfItsOwn) {
+  const std::size_t without = Cluster({}).rank(0).size();
+  for (const std::string& flavor : plan::rendezvous_names())
+    EXPECT_GT(Cluster({flavor}).rank(0).size(), without) << flavor;
+}
+
 }  // namespace
 }  // namespace assay::rendezvous
