@@ -40,8 +40,7 @@ void list(const std::string& what) {
   if (what == "metrics") {
     table.columns = {{"METRIC"}, {"UNIT"}, {"BETTER"}, {"DESCRIPTION"}};
     for (const catalog::KnownMetric& known : catalog::known_metrics())
-      table.rows.push_back(
-          {{known.info.name, known.info.unit, to_text(known.info.better), known.info.description}});
+      table.rows.push_back({{known.name, known.unit, to_text(known.better), known.description}});
     return print_table(table);
   }
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());

@@ -392,7 +392,7 @@ struct RoundRequest {
   static void fields(Self& self, F&& field) {
     field("id", self.id);
     field("directory", self.directory);
-    field("fresh", self.fresh);
+    field.optional("fresh", self.fresh);
     field.optional("workdir", self.workdir);
     field("files", self.files);
     field("env", self.env);
@@ -403,8 +403,8 @@ struct RoundRequest {
     field("output_limit", self.output_limit);
     field("telemetry_interval_ns", self.telemetry_interval);
     field("sources", self.sources);
-    field("case", self.case_name);
-    field("round", self.round);
+    field.optional("case", self.case_name);
+    field.optional("round", self.round);
     field.optional("metrics", self.metrics);
   }
 };

@@ -183,8 +183,7 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
   const Mapping map(
       config::load_yaml(path, display), "a workload",
       {"name", "description", "frameworks", "command", "launch", "options", "config", "fixed",
-       "data_keys", "overrides", "env", "target", "warmup_steps", "limits", "rules",
-       "headline"});
+       "data_keys", "overrides", "env", "target", "warmup_steps", "limits", "rules", "headline"});
   check_name(map.at("name"), path);
   Workload workload;
   workload.name = map.at("name").nonempty_text();

@@ -3,27 +3,29 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/metric.h"
 
 namespace assay::catalog {
 
-/// Whether a metric may stand for a case in tables. Of a case's metrics, the one of the lowest rank
-/// does, unless its workload names another.
-struct HeadlineRank {
-  int rank = 0;               ///< 1 first; 0: only when the workload names it
-  std::string_view beside{};  ///< only in a case that has this metric too
-};
-
 /// A metric with a name of its own. This table is the one place where it is described: the judge
 /// computes it under this name, planning checks rules against it, reports show it as it says here.
 struct KnownMetric {
-  MetricInfo info;
-  std::string_view title;    ///< for people; empty: made of the name
-  int card = 0;              ///< place among the cards of a case, 1 first; 0: in tables only
-  HeadlineRank headline{};   ///< whether it may stand for a case
-  bool by_workload = false;  ///< the workload reports it; shown after those that Assay computes
+  std::string_view name;  ///< "p_whole"
+  std::string_view unit;  ///< "samples/s"; "1": a plain number
+  Better better = Better::neither;
+  std::string_view title;        ///< for people; empty: made of the name
+  std::string_view description;  ///< how it is computed
+  int card = 0;                  ///< place among the cards of a case, 1 first; 0: in tables only
+  /// Of a case's metrics, the one of the lowest rank stands for it in tables, unless its workload
+  /// names another; 0: only when it is named.
+  int headline = 0;
+  std::string_view beside{};  ///< it has that rank only in a case that has this metric too
+  bool by_workload = false;   ///< the workload reports it; shown after those that Assay computes
+
+  [[nodiscard]] MetricInfo info() const {
+    return {std::string(name), std::string(unit), better, std::string(description)};
+  }
 };
 
 /// In the order in which they are shown.

@@ -78,7 +78,7 @@ std::vector<Rule> rules_from_json(const Json& json, const std::string& where) {
 
 std::vector<std::string> metric_names(std::span<const std::string> own_metrics) {
   std::vector<std::string> names(own_metrics.begin(), own_metrics.end());
-  for (const KnownMetric& metric : known_metrics()) names.push_back(metric.info.name);
+  for (const KnownMetric& metric : known_metrics()) names.emplace_back(metric.name);
   return names;
 }
 

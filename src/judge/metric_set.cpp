@@ -11,7 +11,7 @@ namespace assay::judge {
 
 void MetricSet::add(const std::string& name, std::optional<double> value, std::string origin,
                     std::string note) {
-  add_named(catalog::known_metric(name).info, value, std::move(origin), std::move(note));
+  add_named(catalog::known_metric(name).info(), value, std::move(origin), std::move(note));
 }
 
 void MetricSet::add_named(MetricInfo info, std::optional<double> value, std::string origin,

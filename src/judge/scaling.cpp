@@ -54,7 +54,7 @@ void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
     const CaseResult& smaller = cases[base];
     const Summary& reference = *throughput_of(smaller);
     Summary summary;
-    summary.info = catalog::known_metric("scaling_efficiency").info;
+    summary.info = catalog::known_metric("scaling_efficiency").info();
     summary.origin = own->origin == reference.origin ? own->origin : "estimated";
     summary.n = std::min(own->n, reference.n);
     summary.median = (own->median / ranks_of(cases[i])) / (reference.median / ranks_of(smaller));

@@ -70,13 +70,13 @@ std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summar
     best_rank = rank;
   };
   for (const catalog::KnownMetric& metric : catalog::known_metrics()) {
-    const std::string beside(metric.headline.beside);
+    const std::string beside(metric.beside);
     // What the suite reads from the output is its own metric, whatever it is called.
-    const bool read =
-        metric.by_workload && std::ranges::find(plan.metrics, metric.info.name,
-                                                &plan::OutputMetric::name) != plan.metrics.end();
+    const bool read = metric.by_workload &&
+                      std::ranges::find(plan.metrics, metric.name, &plan::OutputMetric::name) !=
+                          plan.metrics.end();
     if (!read && (beside.empty() || find(summary, beside) != nullptr))
-      offer(metric.info.name, metric.headline.rank);
+      offer(std::string(metric.name), metric.headline);
   }
   for (const plan::OutputMetric& metric : plan.metrics) offer(metric.name, catalog::kNamedHeadline);
   return best;

@@ -231,8 +231,4 @@ workload::Workload matmul_workload() {
   return workload::single_workload("matmul", run_matmul);
 }
 
-std::vector<workload::Workload> workloads() {
-  return {null_workload(), matmul_workload()};
-}
-
 }  // namespace assay::micro

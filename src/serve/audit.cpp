@@ -10,7 +10,6 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "serve/log.h"
-#include "serve/log.h"
 
 namespace assay::serve {
 

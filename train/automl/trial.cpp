@@ -47,16 +47,20 @@ struct TrialSettings {
   Settings training;
 };
 
-// A key of a training that the trial or the worker decides.
-void reject_foreign(const workload::Options& options) {
-  const workload::Workload training = workload::find_workload(training_workloads(), "resnet20");
-  for (const workload::Option& option : workload::options_of(training)) {
+// A key that trainings have, but trials do not, is explained.
+void reject_others(const workload::Options& options) try {
+  options.reject_unknown();
+} catch (const Error&) {
+  const std::vector<workload::Workload> trainings = training_workloads();
+  for (const workload::Option& option :
+       workload::options_of(workload::find_workload(trainings, "resnet20"))) {
     const auto same = [&](const workload::Option& own) { return own.key == option.key; };
     if (options.has(option.key) && std::ranges::none_of(options.declared(), same))
       options.fail(option.key, fmt::format("'{}' is not for the data of an experiment", option.key),
                    "hyper-parameters and epochs come with the trial, device and threads with the "
                    "worker's configuration");
   }
+  throw;
 }
 
 // The data configuration of an experiment has options of the image workloads. Throws Error of kind
@@ -70,8 +74,7 @@ TrialSettings read_trial(const automl::Trial& trial) {
     read_input(training, options);
     read_method(training, options);
     read_computing(training, options);
-    reject_foreign(options);
-    options.reject_unknown();
+    reject_others(options);
     training.batch_size = trial.hyper.batch_size;
     training.schedule.base = trial.hyper.learning_rate;
     training.optimizer.weight_decay = trial.hyper.weight_decay;

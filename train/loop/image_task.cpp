@@ -119,13 +119,14 @@ class ImageTask final : public LoaderTask<data::ImageBatch> {
 };
 
 // What a model may take from the configuration.
-struct ResNetSettings {
+struct ImageModelSettings {
   bool zero_init_residual = false;
 };
-using MakeImageModel = std::function<ImageModel(const ResNetSettings&, const data::ImageSetInfo&)>;
+using MakeImageModel =
+    std::function<ImageModel(const ImageModelSettings&, const data::ImageSetInfo&)>;
 
 MakeImageModel resnet(ResNetOptions (*network)(int, std::int64_t), int depth) {
-  return [=](const ResNetSettings& settings, const data::ImageSetInfo& info) {
+  return [=](const ImageModelSettings& settings, const data::ImageSetInfo& info) {
     ResNetOptions options = network(depth, info.classes);
     options.channels = info.channels;
     options.zero_init_residual = settings.zero_init_residual;
@@ -163,7 +164,7 @@ const std::vector<ImageWorkload>& image_workloads() {
 MakeTask read_image(const std::string& workload, workload::Options& options) {
   const data::ImageSetOptions images = read_image_set(options);
   options.section("Model");
-  ResNetSettings own;
+  ImageModelSettings own;
   own.zero_init_residual =
       options.flag("zero_init_residual", false,
                    "start every residual branch at zero, which helps large batches");

@@ -155,9 +155,8 @@ std::string render_checks(const std::vector<NodeChecks>& nodes, const PreflightS
 Json to_json(const std::vector<NodeChecks>& nodes) {
   Json list = Json::array();
   for (const NodeChecks& node : nodes) {
-    Json entry{{"node", node.node},
-               {"host", node.host},
-               {"level", to_text(probe::worst(node.checks))}};
+    Json entry{
+        {"node", node.node}, {"host", node.host}, {"level", to_text(probe::worst(node.checks))}};
     if (node.clock) entry["clock"] = to_json(*node.clock);
     entry["checks"] = Json::array();
     for (const Check& check : node.checks) entry["checks"].push_back(fields_to_json(check));

@@ -30,8 +30,7 @@ cloud::TrainingJobSpec job_spec(const plan::Plan& plan, const plan::CasePlan& pl
     const std::size_t equals = word.find('=');
     spec.parameters.emplace_back(word.substr(2, equals - 2), word.substr(equals + 1));
   }
-  for (const auto& [parameter, folder] : options.inputs)
-    spec.inputs.push_back({parameter, folder});
+  for (const auto& [parameter, folder] : options.inputs) spec.inputs.push_back({parameter, folder});
   spec.outputs = {{options.output, own + "out/"}};
   spec.environment = plan_case.env;
   // The old interface has no environment: ma-pre-start.sh sets it there.

@@ -25,22 +25,22 @@ std::string cell(std::string_view text) {
 }
 
 TEST(KnownMetrics, HaveDifferentNamesAndHeadlineRanks) {
-  std::set<std::string> names;
+  std::set<std::string_view> names;
   std::set<int> ranks{kNamedHeadline};
   for (const KnownMetric& metric : known_metrics()) {
-    EXPECT_TRUE(names.insert(metric.info.name).second) << metric.info.name;
-    if (metric.headline.rank != 0) {
-      EXPECT_TRUE(ranks.insert(metric.headline.rank).second) << metric.info.name;
+    EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
+    if (metric.headline != 0) {
+      EXPECT_TRUE(ranks.insert(metric.headline).second) << metric.name;
     }
-    if (!metric.headline.beside.empty()) {
-      EXPECT_NE(find_known_metric(metric.headline.beside), nullptr) << metric.info.name;
+    if (!metric.beside.empty()) {
+      EXPECT_NE(find_known_metric(metric.beside), nullptr) << metric.name;
     }
   }
 }
 
 TEST(KnownMetrics, HaveATitleUnlessTheWorkloadNamesThem) {
   for (const KnownMetric& metric : known_metrics())
-    EXPECT_NE(metric.title.empty(), !metric.by_workload) << metric.info.name;
+    EXPECT_NE(metric.title.empty(), !metric.by_workload) << metric.name;
 }
 
 TEST(KnownMetrics, ANameThatIsNotInTheTableIsADefect) {
@@ -56,12 +56,10 @@ TEST(KnownMetrics, ANameThatIsNotInTheTableIsADefect) {
 TEST(KnownMetrics, AreTheTableOfTheDocumentation) {
   std::string table = "| metric | unit | better | title | meaning |\n|---|---|---|---|---|\n";
   for (const KnownMetric& metric : known_metrics())
-    table += fmt::format("| `{}` | {} | {} | {} | {} |\n", metric.info.name,
-                         metric.info.unit == "1" ? "" : metric.info.unit,
-                         metric.info.better == Better::neither
-                             ? std::string()
-                             : std::string(to_text(metric.info.better)),
-                         metric.title, cell(metric.info.description));
+    table += fmt::format(
+        "| `{}` | {} | {} | {} | {} |\n", metric.name, metric.unit == "1" ? "" : metric.unit,
+        metric.better == Better::neither ? std::string() : std::string(to_text(metric.better)),
+        metric.title, cell(metric.description));
   EXPECT_THAT(document("metrics.md"), HasSubstr(table));
 }
 

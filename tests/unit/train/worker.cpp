@@ -13,6 +13,7 @@
 #include "train/optim/optimizer.h"
 #include "train/parallel/communicator.h"
 #include "train/parallel/reducer.h"
+#include "workload/place.h"
 
 namespace {
 
@@ -102,7 +103,7 @@ int main(int argc, char** argv) {
   at::set_num_threads(1);
   const std::string mode = argc > 1 ? argv[1] : "";
   try {
-    const workload::Place place = workload::place_from_environment();
+    const assay::workload::Place place = assay::workload::place_from_environment();
     Communicator::Options options = quick();
     if (mode == "terms")
       options.membership.terms = "size: 1\nflavour: " + std::to_string(place.rank / 2) + "\n";
