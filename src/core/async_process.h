@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/awaitable.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
@@ -87,11 +86,5 @@ class AsyncProcess : public std::enable_shared_from_this<AsyncProcess> {
   std::vector<char> buffer_;
   CommandResult result_;
 };
-
-/// Runs a command as AsyncProcess does. What `on_output` throws ends the process and is rethrown;
-/// so does the end of the coroutine. The result has no `not_found`: throws like spawn().
-[[nodiscard]] asio::awaitable<CommandResult> run_async(
-    SpawnOptions options, RunLimits limits, std::string input = {},
-    std::function<void(std::string_view)> on_output = {}, bool kill_rest = true);
 
 }  // namespace assay

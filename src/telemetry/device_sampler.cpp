@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kOnceLimitNs = 10 * kSecond;
 constexpr std::int64_t kHealthyNs = 60 * kSecond;  // after this, earlier failures are forgotten
-constexpr std::size_t kMaxLine = 64 * 1024;
+constexpr std::size_t kMaxLine = std::size_t{64} << 10;
 constexpr std::size_t kMaxLinesPerWindow = 10'000;  // of an interval, at least a second
 constexpr int kMaxNonsenseRun = 20;
 constexpr int kCannotRunHere = 3;  // assay-nvml: no library or driver
@@ -27,6 +27,12 @@ double to_seconds(std::int64_t ns) {
 
 std::string program_name(const DeviceSource& source) {
   return source.command.front().substr(source.command.front().rfind('/') + 1);
+}
+
+// What shells say of a program that does not exist or cannot be executed.
+bool not_runnable(const ExitStatus& status) {
+  const int code = status.code.value_or(0);
+  return code == 126 || code == 127;
 }
 
 std::string with_words(std::string reason, const std::string& words) {
@@ -99,10 +105,9 @@ void DeviceSampler::launch() {
   run({}, {.on_output = [this](std::string_view data) { on_data(data); },
            .on_end =
                [this](const CommandResult& result) {
-                 const std::optional<int>& code = result.status.code;
-                 const bool for_good =
-                     code == 126 || code == 127 ||
-                     (source().format == DeviceSource::Format::assay && code == kCannotRunHere);
+                 const bool for_good = not_runnable(result.status) ||
+                                       (source().format == DeviceSource::Format::assay &&
+                                        result.status.code == kCannotRunHere);
                  fail(with_words("ended with " + to_string(result.status), result.err), for_good);
                }});
   if (process_.current() != nullptr) arm(started_ns_ + stall_limit_ns());
@@ -139,7 +144,7 @@ void DeviceSampler::on_sample(const CommandResult& result) {
     fail(with_words("no answer in time", result.err), false);
   else if (!result.status.ok())
     fail(with_words("ended with " + to_string(result.status), result.err),
-         result.status.code == 126 || result.status.code == 127);
+         not_runnable(result.status));
   else
     fail(with_words("output not understood", output.first_nonsense), false);
 }

@@ -15,7 +15,7 @@ namespace assay::telemetry {
 namespace {
 
 constexpr std::int64_t kPeriodNs = 10 * kSecond;
-constexpr std::size_t kMaxOutput = 256 * 1024;
+constexpr std::size_t kMaxOutput = std::size_t{256} << 10;
 constexpr int kTries = 3;
 
 std::string find_ipmitool(const std::filesystem::path& root) {

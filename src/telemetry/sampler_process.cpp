@@ -14,8 +14,9 @@ constexpr std::size_t kErrorTail = 512;
 std::string last_words(std::string_view errors) {
   std::string text = printable(trim(errors));
   std::ranges::replace(text, '\n', ' ');
-  const auto rest = std::ranges::unique(text, [](char a, char b) { return a == ' ' && b == ' '; });
-  text.erase(rest.begin(), rest.end());
+  text.erase(
+      std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+      text.end());
   return ellipsize(text, 200);
 }
 

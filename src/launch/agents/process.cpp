@@ -1,6 +1,6 @@
 #include "launch/agents/process.h"
 
-#include "core/async_process.h"
+#include "core/run_async.h"
 #include "core/text.h"
 
 namespace assay::launch {

@@ -7,6 +7,7 @@
 
 #include "core/async_process.h"
 #include "core/process_tree.h"
+#include "core/run_async.h"
 #include "error_of.h"
 #include "eventually.h"
 

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "core/async_process.h"
 #include "core/error.h"
+#include "core/run_async.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
