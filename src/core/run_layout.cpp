@@ -43,6 +43,7 @@ std::span<const RunFile> run_files() {
       {kRanksCsv, run, derived},
       {kJunit, run, derived},
       {kReportText, run, derived},
+      {kReportMarkdown, run, derived},
       {kReportHtml, run, derived},
       {kMllog, run, derived},
       {kSucceeded, run, derived},

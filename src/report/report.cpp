@@ -9,6 +9,7 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/junit.h"
+#include "report/markdown.h"
 #include "report/mllog.h"
 
 namespace assay::report {
@@ -20,6 +21,7 @@ std::span<const Format> formats() {
        [](const judge::RunResult& result) {
          return render_console(result, {.report = "report.html, beside this file"});
        }},
+      {{layout::kReportMarkdown}, render_markdown},
       {{layout::kResultsCsv}, render_csv},
       {{layout::kRanksCsv}, render_ranks_csv},
       {{layout::kJunit}, render_junit},

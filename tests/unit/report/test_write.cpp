@@ -25,8 +25,8 @@ class WriteReports : public testing::Test {
 TEST_F(WriteReports, WritesEveryFile) {
   write_reports(demo_result(), plan_, folder_);
   for (const char* name :
-       {"result.json", "report.html", "report.txt", "results.csv", "ranks.csv", "junit.xml",
-        "mllog/resnet50:libtorch:H200:2:4:3_round1.txt", "mllog/my-llm_round1.txt"})
+       {"result.json", "report.html", "report.txt", "report.md", "results.csv", "ranks.csv",
+        "junit.xml", "mllog/resnet50:libtorch:H200:2:4:3_round1.txt", "mllog/my-llm_round1.txt"})
     EXPECT_GT(std::filesystem::file_size(folder_ / name), 100U) << name;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "mllog/my-llm_round2.txt")) << "it was not run";
   EXPECT_EQ(read_file(folder_ / "result.json"), render_json(demo_result()));

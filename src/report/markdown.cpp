@@ -1,0 +1,64 @@
+#include "report/markdown.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "report/summary_table.h"
+
+namespace assay::report {
+
+namespace {
+
+std::string markdown_text(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (std::string_view("\\`*_{}[]<>#|~&").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string markdown_table(const page::Table& table) {
+  std::string out = "|";
+  std::string rule = "\n|";
+  for (const page::Column& column : table.columns) {
+    out += " " + markdown_text(column.title) + " |";
+    rule += column.align == page::Align::right ? "---:|" : "---|";
+  }
+  out += rule + "\n";
+  for (const page::Row& row : table.rows) {
+    out += "|";
+    for (const page::Cell& cell : row.cells) out += " " + markdown_text(cell.text) + " |";
+    out += "\n";
+  }
+  return out;
+}
+
+std::string finding_lines(const std::vector<judge::Finding>& findings) {
+  std::string out;
+  for (const judge::Finding& finding : findings) {
+    out += fmt::format("- **{}**: {}{}\n", to_text(finding.severity),
+                       finding.where.empty() ? "" : markdown_text(finding.where) + ": ",
+                       markdown_text(finding.reason));
+    if (!finding.advice.empty()) out += "  → " + markdown_text(finding.advice) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string render_markdown(const judge::RunResult& result) {
+  std::string out =
+      fmt::format("# {}: {}\n\nRun `{}`\n\n{}", markdown_text(result.suite),
+                  to_text(result.validity), result.run_id, markdown_table(console_summary(result)));
+  for (const judge::CaseResult& one : result.cases) {
+    std::string found = finding_lines(one.findings);
+    for (const judge::RoundResult& round : one.rounds) found += finding_lines(round.findings);
+    if (!found.empty()) out += fmt::format("\n## {}\n\n{}", markdown_text(one.name), found);
+  }
+  return out;
+}
+
+}  // namespace assay::report
