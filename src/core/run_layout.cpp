@@ -66,6 +66,7 @@ std::span<const RunFile> run_files() {
       {"rank<r>.out.log.1", node, evidence, true},
       {kTelemetry, node, evidence, true},
       {"set_result.jsonl", node, evidence, true},
+      {"agent.log", node, evidence},
       {"<vendor>_monitor.log", node, evidence},
   });
   return kFiles;

@@ -21,6 +21,7 @@ TEST(RunLayout, KnowsAFileByItsNameAndPlace) {
   EXPECT_EQ(role_of("push.json"), "control of a run");
   EXPECT_EQ(role_of("a/round1/report.txt"), "derived of a round");
   EXPECT_EQ(role_of("a/round1/vm_noderank0/telemetry.csv"), "evidence of a node");
+  EXPECT_EQ(role_of("a/round1/vm_noderank0/agent.log"), "evidence of a node");
   EXPECT_EQ(role_of("a/round1/vm_noderank0/plan.json"), "unknown");
   EXPECT_EQ(role_of("notes.md"), "unknown");
 }
