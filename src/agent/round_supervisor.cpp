@@ -13,11 +13,11 @@
 #include "agent/node_files.h"
 #include "agent/own_use.h"
 #include "agent/side_jobs.h"
+#include "core/env_names.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
 #include "core/process_tree.h"
-#include "core/round_variable.h"
 
 namespace assay::agent {
 

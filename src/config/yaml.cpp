@@ -156,7 +156,7 @@ Position position_of(std::string_view text, std::size_t offset) {
   const auto newline = before.rfind('\n');
   const auto start = newline == std::string_view::npos ? 0 : newline + 1;
   return {static_cast<int>(std::ranges::count(before, '\n')) + 1,
-          static_cast<int>(display_width(before.substr(start))) + 1};
+          static_cast<int>(code_points(before.substr(start))) + 1};
 }
 
 // printable() changes exactly what is not clean UTF-8 text; the first difference is the culprit.

@@ -13,8 +13,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "core/env_names.h"
 #include "core/files.h"
-#include "core/round_variable.h"
 
 namespace assay {
 

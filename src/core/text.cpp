@@ -42,7 +42,7 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 
 namespace {
 
-// Optimal string alignment: two neighbouring letters exchanged count as one edit.
+// Optimal string alignment: two neighboring letters exchanged count as one edit.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
@@ -203,13 +203,13 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::size_t display_width(std::string_view text) {
+std::size_t code_points(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::string ellipsize(std::string_view text, std::size_t columns) {
-  if (display_width(text) <= columns) return std::string(text);
+  if (code_points(text) <= columns) return std::string(text);
   if (columns == 0) return {};
   std::size_t seen = 0;
   std::size_t end = 0;

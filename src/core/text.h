@@ -44,7 +44,7 @@ std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 /// `text` cut to `columns` code points, with "…" at the end when something was cut.
 [[nodiscard]] std::string ellipsize(std::string_view text, std::size_t columns);
 
-/// Number of code points (the width of text without wide or combining characters).
-[[nodiscard]] std::size_t display_width(std::string_view text);
+/// The number of code points: the displayed width of text without wide or combining characters.
+[[nodiscard]] std::size_t code_points(std::string_view text);
 
 }  // namespace assay

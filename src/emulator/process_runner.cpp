@@ -8,10 +8,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/env_names.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process_tree.h"
-#include "core/round_variable.h"
 
 namespace assay::emulator {
 

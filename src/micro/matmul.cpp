@@ -20,7 +20,7 @@ namespace {
 constexpr double kStepSeconds = 0.01;
 // Entries are whole numbers from -4 to 4: every sum of up to 2^20 of their products is exact in a
 // float, in whatever order it is taken, so a right result is right to the last bit.
-constexpr int kLargestEntry = 4;
+constexpr int kMaxEntry = 4;
 constexpr std::int64_t kMaxSize = 16384;
 
 struct MatmulSettings {
@@ -100,7 +100,7 @@ class Problem {
 
  private:
   float draw() {
-    const auto entry = static_cast<int>(random_() % (2 * kLargestEntry + 1)) - kLargestEntry;
+    const auto entry = static_cast<int>(random_() % (2 * kMaxEntry + 1)) - kMaxEntry;
     return static_cast<float>(entry);
   }
 

@@ -53,7 +53,7 @@ std::optional<std::int64_t> read_whole(std::string_view word) noexcept {
 }  // namespace
 
 void ProgressScanner::count_lines(const char* begin, const char* end) noexcept {
-  // A tight loop that the compiler vectorises; short blocks keep the counter in a byte.
+  // A tight loop that the compiler vectorizes; short blocks keep the counter in a byte.
   while (begin != end) {
     const char* const stop = begin + std::min<std::ptrdiff_t>(end - begin, 255);
     std::uint8_t count = 0;

@@ -60,24 +60,24 @@ inline constexpr std::array kRoles{
 
 namespace detail {
 
-inline constexpr std::size_t kLongestKey = 15;
+inline constexpr std::size_t kMaxKeyLength = 15;
 
 // The roles by place and length: what is left to compare is two keys or none, on the way of every
 // key of a line.
 struct RoleIndex {
   std::array<KeyRole, kRoles.size()> roles = kRoles;
-  std::array<std::array<std::uint8_t, kLongestKey + 2>, 4> first{};  ///< [place][length]
+  std::array<std::array<std::uint8_t, kMaxKeyLength + 2>, 4> first{};  ///< [place][length]
 
   constexpr RoleIndex() {
     const auto slot = [](const KeyRole& known) {
-      return static_cast<std::size_t>(known.place) * (kLongestKey + 1) + known.key.size();
+      return static_cast<std::size_t>(known.place) * (kMaxKeyLength + 1) + known.key.size();
     };
     std::ranges::sort(roles, {}, slot);
     for (std::size_t place = 0; place < first.size(); ++place)
-      for (std::size_t length = 0; length < kLongestKey + 2; ++length)
+      for (std::size_t length = 0; length < kMaxKeyLength + 2; ++length)
         first[place][length] =
             static_cast<std::uint8_t>(std::ranges::count_if(roles, [&](const KeyRole& known) {
-              return slot(known) < place * (kLongestKey + 1) + length;
+              return slot(known) < place * (kMaxKeyLength + 1) + length;
             }));
   }
 };
@@ -86,7 +86,7 @@ inline constexpr RoleIndex kRoleIndex;
 }  // namespace detail
 
 [[nodiscard]] constexpr Role role_of(Place place, std::string_view key) noexcept {
-  if (key.size() > detail::kLongestKey) return Role::none;
+  if (key.size() > detail::kMaxKeyLength) return Role::none;
   const auto& first = detail::kRoleIndex.first[static_cast<std::size_t>(place)];
   for (std::size_t i = first[key.size()]; i < first[key.size() + 1]; ++i)
     if (detail::kRoleIndex.roles[i].key == key) return detail::kRoleIndex.roles[i].role;

@@ -38,8 +38,8 @@ void render_config(std::string& out, const CasePlan& plan) {
   std::size_t key_width = 0;
   std::size_t value_width = 0;
   for (const auto& [key, value] : plan.config.items()) {
-    key_width = std::max(key_width, display_width(key));
-    value_width = std::max(value_width, display_width(dump_line(value)));
+    key_width = std::max(key_width, code_points(key));
+    value_width = std::max(value_width, code_points(dump_line(value)));
   }
   value_width = std::min<std::size_t>(value_width, 40);
   out += "  config\n";

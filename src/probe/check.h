@@ -66,7 +66,7 @@ struct CheckOptions {
   Nanoseconds timeout = std::chrono::seconds(10);  ///< of each external command
   // What has no file below `root`; nothing: asked from the kernel.
   std::optional<ProcessLimits> limits;
-  std::optional<bool> clock_synchronised;
+  std::optional<bool> clock_synchronized;
 };
 
 /// Whether this machine is fit to measure on. Every check that applies is in the result, also

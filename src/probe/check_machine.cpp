@@ -161,7 +161,7 @@ Check oversubscription(const CheckOptions& options, const Cpus& cpus) {
 }
 
 /// Whether something keeps the clock, as the kernel reports it; nothing when unknown.
-std::optional<bool> kernel_clock_synchronised(const fs::path& root) {
+std::optional<bool> kernel_clock_synchronized(const fs::path& root) {
   if (root != "/") return std::nullopt;
   timex query{};
   const int state = adjtimex(&query);
@@ -224,8 +224,8 @@ void check_processors(const CheckOptions& options, std::vector<Check>& out) {
 }
 
 void check_clock(const CheckOptions& options, std::vector<Check>& out) {
-  const auto synchronized = options.clock_synchronised ? options.clock_synchronised
-                                                       : kernel_clock_synchronised(options.root);
+  const auto synchronized = options.clock_synchronized ? options.clock_synchronized
+                                                       : kernel_clock_synchronized(options.root);
   std::error_code ignored;
   const bool timesyncd = fs::exists(options.root / "run/systemd/timesync/synchronized", ignored);
   if (synchronized == true || timesyncd) {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/env_names.h"
 #include "core/error.h"
-#include "core/round_variable.h"
 #include "core/text.h"
 #include "rendezvous/container.h"
 #include "rendezvous/environment.h"

@@ -66,11 +66,11 @@ std::optional<double> mean(std::span<const double> values) {
 
 std::optional<double> stddev(std::span<const double> values) {
   if (values.size() < 2) return std::nullopt;
-  const auto centre = mean(values);
-  if (!centre) return std::nullopt;
+  const auto center = mean(values);
+  if (!center) return std::nullopt;
   long double sum = 0;
   for (const double v : values) {
-    const long double d = static_cast<long double>(v) - *centre;
+    const long double d = static_cast<long double>(v) - *center;
     sum += d * d;
   }
   return finite(static_cast<double>(std::sqrt(sum / static_cast<long double>(values.size() - 1))));
@@ -78,9 +78,9 @@ std::optional<double> stddev(std::span<const double> values) {
 
 std::optional<double> cv(std::span<const double> values) {
   const auto spread = stddev(values);
-  const auto centre = mean(values);
-  if (!spread || !centre || *centre == 0) return std::nullopt;
-  return finite(*spread / std::abs(*centre));
+  const auto center = mean(values);
+  if (!spread || !center || *center == 0) return std::nullopt;
+  return finite(*spread / std::abs(*center));
 }
 
 std::optional<double> olympic_mean(std::span<const double> values) {
@@ -103,11 +103,11 @@ std::optional<double> olympic_mean(std::span<const double> values) {
 
 std::vector<std::size_t> mad_outliers(std::span<const double> values, double limit) {
   if (values.size() < 3) return {};
-  const auto centre = median(values);
-  if (!centre) return {};
+  const auto center = median(values);
+  if (!center) return {};
   std::vector<double> distance;
   distance.reserve(values.size());
-  for (const double v : values) distance.push_back(std::abs(v - *centre));
+  for (const double v : values) distance.push_back(std::abs(v - *center));
   const auto mad = median(distance);
   if (!mad) return {};
   std::vector<std::size_t> out;

@@ -12,7 +12,7 @@ struct Sample {
   double value = 0;
 };
 
-/// The value at `t` on the line through the neighbouring samples (`t` non-decreasing); outside, the
+/// The value at `t` on the line through the neighboring samples (`t` non-decreasing); outside, the
 /// nearest sample's value. Nothing for an empty series.
 [[nodiscard]] std::optional<double> value_at(std::span<const Sample> series, double t);
 

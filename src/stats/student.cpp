@@ -22,15 +22,15 @@ std::optional<double> student_t_quantile(double p, double df) {
 
 std::optional<Interval> mean_interval(std::span<const double> values, double level) {
   if (!(level > 0 && level < 1)) return std::nullopt;
-  const auto centre = mean(values);
+  const auto center = mean(values);
   const auto spread = stddev(values);
-  if (!centre || !spread) return std::nullopt;
+  if (!center || !spread) return std::nullopt;
   const auto n = static_cast<double>(values.size());
   const auto t = student_t_quantile(1 - (1 - level) / 2, n - 1);
   if (!t) return std::nullopt;
   const double half = *t * *spread / std::sqrt(n);
-  if (!std::isfinite(*centre - half) || !std::isfinite(*centre + half)) return std::nullopt;
-  return Interval{*centre - half, *centre + half};
+  if (!std::isfinite(*center - half) || !std::isfinite(*center + half)) return std::nullopt;
+  return Interval{*center - half, *center + half};
 }
 
 }  // namespace assay::stats

@@ -39,7 +39,7 @@ class ProcSampler {
 
   /// The row of the source "node". `mono_ns` is the time of the sample; rates are per second of it.
   [[nodiscard]] Values sample(std::int64_t mono_ns);
-  /// The cores seen by the last sample() whose utilisation is known.
+  /// The cores seen by the last sample() whose utilization is known.
   [[nodiscard]] const std::vector<CoreSample>& cores() const noexcept { return cores_; }
 
  private:

@@ -62,10 +62,11 @@ UniqueFd try_connect(const Target& target, Clock::time_point deadline, std::stri
     return {};
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> guard(found, ::freeaddrinfo);
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    UniqueFd fd(::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    UniqueFd fd(
+        ::socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd) continue;
-    int code = ::connect(fd.get(), one->ai_addr, one->ai_addrlen) == 0 ? 0 : errno;
+    int code = ::connect(fd.get(), address->ai_addr, address->ai_addrlen) == 0 ? 0 : errno;
     if (code == EINPROGRESS) {
       pollfd writable{fd.get(), POLLOUT, 0};
       const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now()).count();

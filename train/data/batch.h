@@ -25,7 +25,7 @@ struct ImageBatch {
   Shape shape;
   std::int64_t capacity = 0;
   std::int64_t size = 0;
-  std::uint8_t* pixels = nullptr;  ///< [capacity, height, width, channels], 0…255, not normalised
+  std::uint8_t* pixels = nullptr;  ///< [capacity, height, width, channels], 0…255, not normalized
   std::int64_t* labels = nullptr;  ///< [capacity], 0…classes-1
   HostBuffer storage;              ///< owns all of the above
 

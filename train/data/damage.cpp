@@ -24,7 +24,7 @@ void DamageLog::report(std::int64_t index, const std::string& name, const std::s
   if (count_ <= limit_) return;
   throw Error(ErrorKind::environment,
               fmt::format("{} of the {} samples are damaged JPEGs, more than the {} that are "
-                          "replaced by their neighbours: {}{}",
+                          "replaced by their neighbors: {}{}",
                           count_.load(), samples_, limit_, printable(join(first_, ", ")),
                           seen_.size() > shown ? ", …" : ""),
               "data set",

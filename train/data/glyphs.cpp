@@ -64,8 +64,8 @@ float shape(std::int64_t glyph, Point p) {
   }
 }
 
-float luminance(const float (&colour)[3]) {
-  return 0.299F * colour[0] + 0.587F * colour[1] + 0.114F * colour[2];
+float luminance(const float (&color)[3]) {
+  return 0.299F * color[0] + 0.587F * color[1] + 0.114F * color[2];
 }
 
 // Digits of a number below `classes`, written with the shapes.
@@ -75,7 +75,7 @@ std::int64_t digits_for(std::int64_t classes) {
 
 struct Digit {
   std::int64_t shape = 0;
-  float x = 0;  // the centre
+  float x = 0;  // the center
   float y = 0;
 };
 

@@ -4,7 +4,7 @@
 
 namespace assay::train::data {
 
-/// Ten shapes, each 32×32×3 with its own place, size, turn, colours and noise, drawn when they are
+/// Ten shapes, each 32×32×3 with its own place, size, turn, colors and noise, drawn when they are
 /// asked for; larger ones on request. More than ten classes are numbers written with these shapes
 /// as digits, side by side (at most 1,000, in images that leave 32 pixels to each digit). Exactly
 /// round(size · label_noise) labels of each split are wrong, evenly over the other classes, and

@@ -29,8 +29,8 @@ std::vector<Transition> prefer(std::int32_t first, std::int32_t count, std::int3
   std::vector<Transition> next;
   next.reserve(static_cast<std::size_t>(count));
   for (std::int32_t i = 0; i < count; ++i)
-    next.push_back({first + i, i == likely ? GrammarModel::favourite
-                                           : (1 - GrammarModel::favourite) / (count - 1)});
+    next.push_back({first + i, i == likely ? GrammarModel::favorite
+                                           : (1 - GrammarModel::favorite) / (count - 1)});
   return next;
 }
 
@@ -41,7 +41,7 @@ Chain make_chain(std::int64_t topic, std::uint64_t seed) {
   const Permutation noun_of(per_class, random.bits());
   const Permutation verb_of(per_class, random.bits());
   const Permutation determiner_of(per_class, random.bits());
-  const auto favourite_of = [](const Permutation& permutation, std::int32_t i) {
+  const auto favorite_of = [](const Permutation& permutation, std::int32_t i) {
     return static_cast<std::int32_t>(permutation(i));
   };
 
@@ -57,12 +57,12 @@ Chain make_chain(std::int64_t topic, std::uint64_t seed) {
     const std::int32_t adjective_word = first + i;
     const std::int32_t noun_word = first + per_class + i;
     const std::int32_t verb_word = first + 2 * per_class + i;
-    const std::int32_t noun = favourite_of(noun_of, i);
+    const std::int32_t noun = favorite_of(noun_of, i);
     chain.states[subject_adjective + i] = {adjective_word, prefer(subject, per_class, noun)};
     chain.states[object_adjective + i] = {adjective_word, prefer(object, per_class, noun)};
-    chain.states[subject + i] = {noun_word, prefer(verb, per_class, favourite_of(verb_of, i))};
+    chain.states[subject + i] = {noun_word, prefer(verb, per_class, favorite_of(verb_of, i))};
     chain.states[verb + i] = {verb_word, prefer(object_determiner, determiners,
-                                                favourite_of(determiner_of, i) % determiners)};
+                                                favorite_of(determiner_of, i) % determiners)};
     chain.states[object + i] = {noun_word, {{stop, 1.0}}};
   }
   chain.states[stop] = {determiners, chain.start};

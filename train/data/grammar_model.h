@@ -10,7 +10,7 @@ namespace assay::train::data {
 
 /// The language of the `grammar` set: for every topic a regular grammar with probabilities,
 ///   sentence = determiner adjective noun verb determiner adjective noun "."
-/// A topic has a favourite first determiner and a favourite adjective; an adjective has a favourite
+/// A topic has a favorite first determiner and a favorite adjective; an adjective has a favorite
 /// noun, a noun its verb and a verb its determiner, which differ from topic to topic. As a Markov
 /// chain over states that each emit one word, its conditional distributions are known exactly.
 /// Immutable.
@@ -21,7 +21,7 @@ class GrammarModel {
   static constexpr std::int64_t per_class = 4;    // nouns, verbs and adjectives of a topic
   static constexpr std::int64_t words = determiners + 1 + topics * 3 * per_class;
   static constexpr std::int64_t sentence = 8;  // words
-  static constexpr double favourite = 0.85;    // probability of the favourite
+  static constexpr double favorite = 0.85;     // probability of the favorite
 
   struct Transition {
     std::int32_t to = 0;
@@ -36,7 +36,7 @@ class GrammarModel {
     std::vector<Transition> start;
   };
 
-  /// The favourites are drawn from the seed.
+  /// The favorites are drawn from the seed.
   explicit GrammarModel(std::uint64_t seed);
 
   [[nodiscard]] const Chain& chain(std::int64_t topic) const { return chains_[topic]; }

@@ -8,7 +8,7 @@ namespace assay::train::data {
 /// folders' names in byte order, the same in both.
 [[nodiscard]] ImageSet open_image_folder(const ImageSetOptions& options);
 
-/// The normalisation that goes with ImageNet.
+/// The normalization that goes with ImageNet.
 void set_imagenet_statistics(ImageSetInfo& info);
 
 }  // namespace assay::train::data

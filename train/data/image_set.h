@@ -26,7 +26,7 @@ struct ImageSetInfo {
   std::int64_t width = 0;
   std::int64_t channels = 0;
   /// Of every channel, of pixels scaled to 0…1; the first `channels` entries count. The trainer
-  /// normalises on the device: (pixel / 255 - mean) / std.
+  /// normalizes on the device: (pixel / 255 - mean) / std.
   std::array<float, 3> mean{};
   std::array<float, 3> std{};
   std::int64_t train_size = 0;

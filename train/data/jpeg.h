@@ -18,7 +18,7 @@ struct PixelRect {
   std::int64_t height = 0;
 };
 
-/// Decodes JPEGs (baseline, progressive; grey, YCbCr, RGB, CMYK, YCCK) to RGB. One thread uses one
+/// Decodes JPEGs (baseline, progressive; gray, YCbCr, RGB, CMYK, YCCK) to RGB. One thread uses one
 /// decoder; it keeps its memory. Damaged data never throws and never crashes: the functions give
 /// false and error() says why. What libjpeg can only guess (missing or impossible data) counts as
 /// damaged.

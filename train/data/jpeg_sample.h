@@ -24,7 +24,7 @@ namespace assay::train::data {
 class JpegSampler {
  public:
   /// With `random` (training): a random resized crop, mirrored every other time; without: the
-  /// centre crop. Writes `size`×`size` RGB. False when the JPEG is damaged; error() says how.
+  /// center crop. Writes `size`×`size` RGB. False when the JPEG is damaged; error() says how.
   [[nodiscard]] bool make(std::span<const std::uint8_t> file, std::int64_t size, Random* random,
                           std::uint8_t* out);
   [[nodiscard]] const std::string& error() const noexcept { return decoder_.error(); }

@@ -16,7 +16,7 @@ namespace assay::train::data {
 /// replacement is always the same.
 class JpegSource : public ImageSource {
  public:
-  /// `augment`: random crops and flips; else centre crops.
+  /// `augment`: random crops and flips; else center crops.
   JpegSource(std::int64_t samples, std::int64_t image_size, bool augment, double max_damaged);
 
   [[nodiscard]] std::int64_t size() const noexcept final { return samples_; }

@@ -43,7 +43,7 @@ void down_row(const std::uint8_t* rows, std::int64_t stride, const std::int16_t*
 #if defined(__x86_64__)
 
 // Four source pixels at a time: pairs of pixels (0, 1) in the low half, (2, 3) in the high half,
-// as 16-bit numbers r0 r1 g0 g1 b0 b1, so that one multiply-add makes both taps of all colours.
+// as 16-bit numbers r0 r1 g0 g1 b0 b1, so that one multiply-add makes both taps of all colors.
 // Writes one byte too many per pixel and so leaves the last pixel to across_row.
 __attribute__((target("avx2"))) void across_row_avx2(const std::uint8_t* source,
                                                      const Resampler::Taps& taps,
@@ -65,10 +65,10 @@ __attribute__((target("avx2"))) void across_row_avx2(const std::uint8_t* source,
       const __m256i weights = _mm256_permutevar8x32_epi32(four, pair_of_lane);
       sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, weights));
     }
-    __m128i colours = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
-    colours = _mm_srai_epi32(_mm_add_epi32(colours, _mm_set1_epi32(half)), precision);
-    colours = _mm_packus_epi16(_mm_packs_epi32(colours, colours), colours);
-    const int packed = _mm_cvtsi128_si32(colours);
+    __m128i colors = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    colors = _mm_srai_epi32(_mm_add_epi32(colors, _mm_set1_epi32(half)), precision);
+    colors = _mm_packus_epi16(_mm_packs_epi32(colors, colors), colors);
+    const int packed = _mm_cvtsi128_si32(colors);
     std::memcpy(out + 3 * x, &packed, 4);
   }
   across_row(source, taps, width - 1, width, out);
@@ -121,15 +121,15 @@ void Resampler::make_taps(std::int64_t source, double low, double high, std::int
   taps.coefficient.assign(static_cast<std::size_t>(size * taps.stride), 0);
   weights.resize(static_cast<std::size_t>(taps.stride));
   for (std::int64_t i = 0; i < size; ++i) {
-    const double centre = low + (static_cast<double>(i) + 0.5) * scale;
+    const double center = low + (static_cast<double>(i) + 0.5) * scale;
     const std::int64_t first =
-        std::max<std::int64_t>(static_cast<std::int64_t>(centre - reach + 0.5), 0);
+        std::max<std::int64_t>(static_cast<std::int64_t>(center - reach + 0.5), 0);
     const std::int64_t last =
-        std::min<std::int64_t>(static_cast<std::int64_t>(centre + reach + 0.5), source);
+        std::min<std::int64_t>(static_cast<std::int64_t>(center + reach + 0.5), source);
     const std::int64_t count = last - first;
     double total = 0;
     for (std::int64_t k = 0; k < count; ++k) {
-      const double distance = std::abs((static_cast<double>(first + k) - centre + 0.5) / reach);
+      const double distance = std::abs((static_cast<double>(first + k) - center + 0.5) / reach);
       total += weights[k] = std::max(1 - distance, 0.0);
     }
     for (std::int64_t k = 0; k < count; ++k)

@@ -56,7 +56,7 @@ class Vocabulary {
 using WordCounts = std::map<std::string, std::int64_t>;
 
 /// Learns up to `size` tokens: the special tokens (ids 0…4), the characters (at most the 1,000 most
-/// frequent, in their order), then merges of two neighbouring pieces. Each merge is the one that
+/// frequent, in their order), then merges of two neighboring pieces. Each merge is the one that
 /// raises the likelihood of the text most, count(ab) · log(count(ab) · all / (count(a) ·
 /// count(b))), as long as there is one that occurs twice and raises it at all. Depends on nothing
 /// but the counts.

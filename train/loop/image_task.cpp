@@ -14,7 +14,7 @@ namespace {
 
 // A batch of images on the device.
 struct Images {
-  torch::Tensor x;       // normalised float [N, C, H, W]
+  torch::Tensor x;       // normalized float [N, C, H, W]
   torch::Tensor labels;  // int64 [N]
 };
 

@@ -27,12 +27,12 @@ void read_set(SetOptions& set, const std::vector<std::string>& names, workload::
   if (!set.path.empty() && (set.set == "glyphs" || set.set == "grammar"))
     options.fail("path", "the data set " + set.set + " is generated and reads no files",
                  "leave 'path' out, or say what the files are with 'data'");
-  constexpr std::int64_t kMost = 1'000'000'000;
+  constexpr std::int64_t kMax = 1'000'000'000;
   set.train_size =
-      options.integer("train_size", 0, 0, kMost, "samples of a generated set; 0 is its default");
-  set.eval_size = options.integer("eval_size", 0, 0, kMost, "as `train_size`, for evaluations");
+      options.integer("train_size", 0, 0, kMax, "samples of a generated set; 0 is its default");
+  set.eval_size = options.integer("eval_size", 0, 0, kMax, "as `train_size`, for evaluations");
   set.seed = static_cast<std::uint64_t>(
-      options.integer("data_seed", 1, 0, kMost, "of a generated set: another one is another set"));
+      options.integer("data_seed", 1, 0, kMax, "of a generated set: another one is another set"));
 }
 
 /// What tasks with batches from a data::Loader have in common: the loader, the place in its stream,

@@ -18,7 +18,7 @@ namespace {
 // The first runs choose algorithms and build plans, which a capture must not.
 constexpr int kPlainRuns = 3;
 // Batches with and without a mask; more kinds are not worth their memory.
-constexpr std::size_t kMostRecordings = 2;
+constexpr std::size_t kMaxRecordings = 2;
 
 std::vector<std::int64_t> shapes_of(const std::vector<torch::Tensor*>& inputs) {
   std::vector<std::int64_t> shapes;
@@ -98,7 +98,7 @@ torch::Tensor StepGraph::run(const std::vector<torch::Tensor*>& inputs, double s
     const auto recorded = std::count_if(entries_.begin(), entries_.end(), [](const auto& item) {
       return item.second.recording != nullptr;
     });
-    if (entry.plain_runs++ < kPlainRuns || recorded >= static_cast<std::ptrdiff_t>(kMostRecordings))
+    if (entry.plain_runs++ < kPlainRuns || recorded >= static_cast<std::ptrdiff_t>(kMaxRecordings))
       return compute(scale);
     entry.recording = record(inputs, scale, compute);
     if (!entry.recording) {  // too little memory for it

@@ -15,7 +15,7 @@ struct ModelEntry {
   std::string defaults;  ///< YAML mapping: what differs from the defaults of the kind's options
 };
 
-/// A kind of task: what is learnt from which data, by one of its models.
+/// A kind of task: what is learned from which data, by one of its models.
 struct TaskKind {
   std::string name;  ///< "image"
   std::vector<ModelEntry> models;

@@ -7,7 +7,7 @@
 
 namespace assay::train {
 
-/// BERT for pre-training (Devlin et al. 2018): post-norm encoder, learnt positions and segments,
+/// BERT for pre-training (Devlin et al. 2018): post-norm encoder, learned positions and segments,
 /// exact GELU, masked-language head tied to the word embedding, next-sentence head on the pooled
 /// first token.
 struct BertOptions {

@@ -56,7 +56,7 @@ class ResNetImpl : public torch::nn::Module {
  public:
   explicit ResNetImpl(const ResNetOptions& options);
 
-  /// x is [N, channels, H, W], normalised; gives logits [N, classes].
+  /// x is [N, channels, H, W], normalized; gives logits [N, classes].
   [[nodiscard]] torch::Tensor forward(torch::Tensor x);
   [[nodiscard]] const ResNetOptions& options() const noexcept { return options_; }
 

@@ -8,8 +8,8 @@
 namespace assay::train {
 namespace {
 
-constexpr double kLargestScale = 16777216;  // 2^24
-constexpr double kSmallestScale = 1.0 / 16384;
+constexpr double kMaxScale = 16777216;  // 2^24
+constexpr double kMinScale = 1.0 / 16384;
 
 }  // namespace
 
@@ -30,13 +30,13 @@ torch::Tensor clip_factor(const torch::Tensor& norm, double limit, double scale)
 
 bool LossScaler::update(double norm) {
   if (!std::isfinite(norm)) {
-    scale_ = std::max(kSmallestScale, scale_ / 2);
+    scale_ = std::max(kMinScale, scale_ / 2);
     good_ = 0;
     ++skipped_;
     return false;
   }
   if (++good_ >= interval_) {
-    scale_ = std::min(kLargestScale, scale_ * 2);
+    scale_ = std::min(kMaxScale, scale_ * 2);
     good_ = 0;
   }
   return true;

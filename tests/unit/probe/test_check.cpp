@@ -25,7 +25,7 @@ CheckOptions modest(const FakeRoot& root) {
   options.out_dir = root.path() / "results/not/yet/there";
   options.required_disk_bytes = 1;
   options.required_memory_bytes = 1 << 20;
-  options.clock_synchronised = true;
+  options.clock_synchronized = true;
   options.limits = generous();
   return options;
 }
@@ -130,7 +130,7 @@ TEST(Check, MoreRanksThanUsableCpusIsAWarning) {
 TEST(Check, AnUnsynchronisedClockIsAWarning) {
   const FakeRoot root;
   CheckOptions options = modest(root);
-  options.clock_synchronised = false;
+  options.clock_synchronized = false;
   EXPECT_EQ(one(options, "clock").level, Level::warn);
   root.file("run/systemd/timesync/synchronized", "");
   EXPECT_EQ(one(options, "clock").level, Level::pass);

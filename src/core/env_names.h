@@ -4,8 +4,8 @@
 
 namespace assay {
 
-/// The variable by which a round's processes are known however far they wander, also in a
-/// container.
+/// The environment variable that identifies a round's processes, even after they leave their
+/// session or enter a container.
 inline constexpr std::string_view kRoundVariable = "ASSAY_ROUND_ID";
 
 }  // namespace assay
