@@ -60,7 +60,7 @@ consteval bool is_sound() {
 
 }  // namespace enum_names_detail
 
-/// The text of `value`; "" for a value that is no enumerator.
+/// The text of `value`; "" for a value that is not an enumerator.
 template <NamedEnum E>
 [[nodiscard]] constexpr std::string_view to_text(E value) noexcept {
   static_assert(enum_names_detail::is_sound<E>(), "the enum's table of names is wrong");

@@ -27,9 +27,9 @@ namespace assay {
 [[nodiscard]] const Json& object_at(const Json& json, const char* key);
 [[nodiscard]] std::string text_at(const Json& json, const char* key,
                                   std::string_view fallback = {});
-/// Also a number or boolean, as its text.
+/// The text; a number or boolean is given as its text.
 [[nodiscard]] std::string any_text_at(const Json& json, const char* key);
-/// By the names on the way to it: "token/project/id".
+/// The text at the end of a path of names: "token/project/id".
 [[nodiscard]] std::string text_at_path(const Json& json, std::string_view path);
 /// Finite.
 [[nodiscard]] std::optional<double> number_at(const Json& json, const char* key);
@@ -37,7 +37,7 @@ namespace assay {
 /// Fractions are cut off.
 [[nodiscard]] std::optional<std::int64_t> integer_at(const Json& json, const char* key);
 [[nodiscard]] std::int64_t integer_at(const Json& json, const char* key, std::int64_t fallback);
-/// Also one that is written as text ("3043").
+/// The integer, even when it is written as text ("3043").
 [[nodiscard]] std::int64_t any_integer_at(const Json& json, const char* key,
                                           std::int64_t fallback = 0);
 [[nodiscard]] bool flag_at(const Json& json, const char* key, bool fallback = false);

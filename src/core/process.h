@@ -16,7 +16,7 @@
 
 namespace assay {
 
-/// How a process ended. Neither is set when somebody else in this process collected it.
+/// How a process ended. Neither is set when other code in this process collected it.
 struct ExitStatus {
   std::optional<int> code;    ///< exit code, when it exited
   std::optional<int> signal;  ///< signal number, when it was killed
@@ -76,7 +76,7 @@ struct SpawnOptions {
   /// A script without "#!" is run by /bin/sh, as a shell does it.
   bool plain_scripts = false;
   std::vector<std::pair<int, rlimit>> limits{};  ///< RLIMIT_…
-  // Of the errors that are thrown.
+  // Kind and place of the errors that are thrown.
   ErrorKind error_kind = ErrorKind::environment;
   std::string error_where{};
 };
@@ -108,13 +108,13 @@ class Child {
   UniqueFd out;
   UniqueFd err;
 
-  /// Also after its end; -1: none was started.
+  /// Stays valid after its end; -1: none was started.
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   /// It has not been collected.
   [[nodiscard]] bool running() const noexcept { return running_; }
 
-  /// To its group, when it leads one. Harmless after its end: until the child is collected its
-  /// number cannot be another's.
+  /// Signals the child, or its group when it leads one. Harmless after its end: the pid is not
+  /// reused until the child is collected.
   void signal(int number) const noexcept;
   /// Collects the child if it has ended, without waiting; what is left of its group is killed when
   /// `kill_rest` is set.

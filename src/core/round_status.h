@@ -9,7 +9,7 @@ namespace assay {
 /// How a round ended; the texts are those of the journal and of result.json.
 enum class RoundStatus {
   completed,      ///< every rank ended with exit code 0
-  failed,         ///< a rank ended otherwise
+  failed,         ///< a rank ended in another way
   timed_out,      ///< the time limit ended it
   stalled,        ///< the stall limit ended it
   interrupted,    ///< stopped by the user, or the controller died

@@ -13,7 +13,7 @@ namespace assay {
 
 namespace {
 
-// Between two looks at whether the program has ended while somebody else holds its pipes.
+// How often to check whether the program has ended while another process holds its pipes.
 constexpr std::int64_t kLookEvery_ms = 50;
 // What an ended program may have left in a pipe; bounded because others may still write into it.
 constexpr int kReadsAfterEnd = 128;

@@ -75,8 +75,8 @@ struct Event {
   /// The top level's `step`, else `step`, `global_steps` or `global_step` of the value, in this
   /// order of preference.
   std::int64_t step = kMissing;
-  /// Of `value` and of the other top-level keys (all but `event` and `metadata`), in the order of
-  /// the line; a key that occurs twice is listed twice.
+  /// The fields of `value` and the other top-level keys (all but `event` and `metadata`), in the
+  /// order of the line; a key that occurs twice is listed twice.
   std::span<const Field> fields;
   std::uint64_t line = 0;  ///< 1-based
 

@@ -18,7 +18,7 @@ bool is_space(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
-// Of a number or a literal.
+// Whether `c` may be part of a number or a literal.
 bool is_plain(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-';
 }

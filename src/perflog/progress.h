@@ -30,7 +30,7 @@ class ProgressScanner {
   /// Event::step is.
   [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
   /// From the newest STEP_END that has one (of the value, else of the top level); NaN or infinite
-  /// when the rank said so.
+  /// when the rank reported that.
   [[nodiscard]] std::optional<double> last_loss() const noexcept { return last_loss_; }
   /// Sum of `samples` (else `global_samples`) over the values of STEP_END; nothing when none had
   /// any.

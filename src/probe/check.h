@@ -47,7 +47,7 @@ struct ProcessLimits {
   ProcessLimit memlock;  ///< RLIMIT_MEMLOCK, bytes
 };
 
-/// Of this process.
+/// The limits of this process.
 [[nodiscard]] ProcessLimits process_limits();
 
 struct CheckOptions {

@@ -18,7 +18,8 @@ struct ListingLimits {
 struct Listing {
   std::string path;
   std::string problem;  ///< why there is none: missing, not readable; empty: there is
-  /// Of relative names, kinds and sizes, in a fixed order: equal on machines that hold the same.
+  /// Hash of relative names, kinds and sizes in a fixed order: equal on machines with equal
+  /// content.
   std::string hash;
   std::uint64_t entries = 0;  ///< that went into the hash; files, folders and links
   std::uint64_t bytes = 0;    ///< of the files among them

@@ -23,7 +23,7 @@ class DeviceSampler {
   struct Hooks {
     std::function<void(const DeviceReading&, const Instant&)> on_reading;
     std::function<void(const Gap&)> on_gap;
-    std::function<void()> on_given_up;  ///< what the source said no longer holds
+    std::function<void()> on_given_up;  ///< the source's readings no longer hold
   };
   /// Starts of one source before the next is used.
   static constexpr int kTries = 3;

@@ -30,7 +30,7 @@ class Ipmi {
 
   /// Once per interval; starts a reading when one is due.
   void tick(std::int64_t mono_ns);
-  /// Readings are to be expected.
+  /// Whether to expect readings.
   [[nodiscard]] bool available() const noexcept { return !program_.empty(); }
   [[nodiscard]] std::int64_t period_ns() const noexcept { return period_ns_; }
   void terminate();

@@ -33,13 +33,13 @@ class Options {
  public:
   /// "" is the empty configuration.
   explicit Options(const std::string& path);
-  /// For tests and for configurations that are no file.
+  /// For tests and for configurations that are not in a file.
   static Options from_text(const std::string& text);
 
   /// What differs from the defaults that the reading calls give: a YAML mapping. Before any of
   /// them.
   void set_defaults(const std::string& yaml);
-  /// As if the file said so.
+  /// Sets an option as the file would.
   void set(const std::string& key, const std::string& value);
 
   /// The following options belong to this section of the documentation.

@@ -48,7 +48,7 @@ int exit_code(const perflog::Writer& writer) noexcept {
 }
 
 int exit_code(const Error& error) noexcept {
-  // All ranks were told to stop, and another one was a step ahead.
+  // All ranks were asked to stop, and another one was a step ahead.
   if (error.kind() == ErrorKind::round_failed && stop_signal() != 0) return 128 + stop_signal();
   return assay::exit_code(error.kind());
 }

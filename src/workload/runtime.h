@@ -19,8 +19,8 @@ void sleep_until(std::int64_t mono_ns) noexcept;
 /// The exit code of a workload that ran as far as it should: 0, or 128 + signal when it was asked
 /// to stop before, or 1 (with a message) when its log could not be written.
 [[nodiscard]] int exit_code(const perflog::Writer& writer) noexcept;
-/// Of a program that ends with this error: that of the signal when a rank that was told to stop
-/// finds the others gone.
+/// The exit code of a program that ends with this error; that of the signal when a rank that was
+/// asked to stop finds the others gone.
 [[nodiscard]] int exit_code(const Error& error) noexcept;
 
 /// Prints the error after the program's name; gives the exit code.

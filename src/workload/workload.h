@@ -43,7 +43,7 @@ template <class Settings>
 [[nodiscard]] std::vector<Option> options_of(const Workload& workload);
 
 /// Runs this process's rank of a workload with the configuration in `config_path` ("": none);
-/// `settings` are as if the file said so.
+/// `settings` count as if they were in the file.
 [[nodiscard]] int run(const Workload& workload, const std::string& config_path,
                       const std::vector<std::pair<std::string, std::string>>& settings = {});
 

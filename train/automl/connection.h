@@ -17,7 +17,7 @@
 
 namespace assay::train {
 
-/// The coordinator cannot be reached, has gone, or has said something that is no message.
+/// The coordinator cannot be reached, has gone, or has sent something that is not a message.
 class ConnectionError : public Error {
  public:
   using Error::Error;
@@ -77,7 +77,7 @@ class Connection {
   UniqueFd socket_;
   UniqueFd wake_;
 
-  // Of the thread.
+  // Used by the thread only.
   automl::Framing framing_;
   std::optional<automl::Weights> receiving_;
   std::string sending_;

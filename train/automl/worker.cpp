@@ -143,7 +143,7 @@ std::optional<GraphWeights> Worker::parent(const automl::Parent& parent,
     cache_.put(parent.trial, weights);
     return *weights;
   } catch (const Error& error) {
-    // Of no other trial's concern.
+    // Does not concern other trials.
     throw Error(ErrorKind::config, error.message(), where);
   }
 }

@@ -13,8 +13,8 @@ struct Logits {
   std::int64_t stride = 0;
 };
 
-/// What is to be predicted: a class a row, or `ignored`. The share `smoothing` of the probability
-/// is wanted evenly over all classes.
+/// The expected predictions: a class per row, or `ignored`. The share `smoothing` of the
+/// probability is spread evenly over all classes.
 struct Targets {
   const std::int64_t* labels = nullptr;
   std::int64_t ignored = -100;
@@ -22,7 +22,7 @@ struct Targets {
 };
 
 /// losses = -Σ target · log softmax(logits) of each row, 0 where it is ignored, NaN for a label
-/// that is no class; log_sums = log Σ exp(logits). `rows` floats each.
+/// that is not a class; log_sums = log Σ exp(logits). `rows` floats each.
 void cross_entropy_forward(Stream stream, Type type, const Logits& logits, const Targets& targets,
                            float* losses, float* log_sums);
 

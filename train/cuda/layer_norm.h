@@ -40,9 +40,9 @@ void add_norm_forward(Stream stream, Type type, const Matrix& matrix, const void
 /// Blocks of partial sums that add_norm_backward() leaves.
 [[nodiscard]] std::int64_t add_norm_blocks(const Matrix& matrix) noexcept;
 
-/// Of dy (plus `other` when given): dx, dh, and the sums over rows that are the gradients of weight
-/// and bias and of the bias that was added to h. `kept` is what forward left for this rate.
-/// `partial` has room for add_norm_blocks() × 3 × columns floats.
+/// Computes from dy (plus `other` when given): dx, dh, and the sums over rows that are the
+/// gradients of weight and bias and of the bias that was added to h. `kept` is what forward left
+/// for this rate. `partial` has room for add_norm_blocks() × 3 × columns floats.
 void add_norm_backward(Stream stream, Type type, const Matrix& matrix, const void* dy,
                        const void* other, const void* sum, const float* mean, const float* inverse,
                        const KeptBits* kept, float rate, const float* weight, void* dx, void* dh,

@@ -25,8 +25,8 @@ struct ImageSetInfo {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t channels = 0;
-  /// Of every channel, of pixels scaled to 0…1; the first `channels` entries count. The trainer
-  /// normalizes on the device: (pixel / 255 - mean) / std.
+  /// Mean and deviation of every channel, for pixels scaled to 0…1; the first `channels` entries
+  /// count. The trainer normalizes on the device: (pixel / 255 - mean) / std.
   std::array<float, 3> mean{};
   std::array<float, 3> std{};
   std::int64_t train_size = 0;
@@ -42,7 +42,7 @@ struct ImageSetOptions {
   std::string set = "glyphs";
   /// The folder of the files; not for glyphs.
   std::filesystem::path path;
-  /// Of the generated set: another seed is another set.
+  /// Seed of the generated set: each seed gives another set.
   std::uint64_t seed = 1;
   /// Samples of the generated set; 0 is its default (8,192 and 2,000).
   std::int64_t train_size = 0;

@@ -208,7 +208,7 @@ void LoaderState<Batch>::make(Reader<Batch>& reader, Chunk& chunk) noexcept {
     error = std::make_exception_ptr(
         Error(ErrorKind::internal, fmt::format("a loader thread failed: {}", other.what())));
   }
-  // Of several errors in a batch, the first row's is reported whatever the threads' timing.
+  // When a batch has several errors, the first row's is reported, however the threads are timed.
   const std::lock_guard lock(mutex_);
   if (slot.error == nullptr || row < slot.failed_row) {
     slot.error = error;

@@ -103,7 +103,7 @@ class Loader {
   /// environment when the timeout passes, and of kind internal when the consumer holds all buffers.
   [[nodiscard]] Loan<Batch> next();
 
-  /// Of this rank. In training the same on all ranks, in evaluation they may differ by one.
+  /// Batches of this rank: in training the same on all ranks, in evaluation they may differ by one.
   [[nodiscard]] std::int64_t batches_per_epoch() const noexcept;
   /// Samples of this rank per epoch, after dropping the tail.
   [[nodiscard]] std::int64_t samples_per_epoch() const noexcept;

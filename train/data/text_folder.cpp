@@ -272,7 +272,7 @@ TextSet open_text_folder(const TextSetOptions& options) {
                 learn_vocabulary(count_words(train, options.lower_case), options.vocabulary_size),
                 options.path.string())
           : Vocabulary::read(options.vocabulary);
-  // Learned, the special tokens come first and no random token is one of them.
+  // In a learned vocabulary the special tokens come first, and no random token is one of them.
   const MaskingRule rule{vocabulary.special(), options.mask_probability,
                          options.vocabulary.empty() ? 5 : 0,
                          static_cast<std::int32_t>(vocabulary.size())};

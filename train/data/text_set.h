@@ -51,7 +51,7 @@ struct TextSetOptions {
   double mask_probability = 0.15;
   /// P; 0 is ceil(S · mask_probability).
   std::int64_t masked = 0;
-  /// Of the generated set: another seed is another set.
+  /// Seed of the generated set: each seed gives another set.
   std::uint64_t seed = 1;
   /// Samples of the generated set; 0 is its default (32,768 and 1,024).
   std::int64_t train_size = 0;

@@ -18,7 +18,7 @@ class Wire {
     Bytes bytes;              // of the others
   };
 
-  /// False at the end, and when the bytes are no field; ok() tells them apart.
+  /// False at the end, and when the bytes are not a field; ok() tells them apart.
   bool next(Field& field) {
     if (!ok_ || bytes_.empty()) return false;
     std::uint64_t key = 0;

@@ -14,7 +14,7 @@ struct ImageExample {
   std::optional<std::int64_t> label;
 };
 
-/// Reads a serialized tf.Example, of which it needs nothing but the two features. Any bytes are
+/// Reads a serialized tf.Example, of which it needs only the two features. Any bytes are
 /// safe: false, with the reason in `error`, when this is not a well-formed message or a feature has
 /// the wrong type. A feature that is absent is left empty. Allocates nothing unless it fails.
 [[nodiscard]] bool parse_image_example(std::span<const std::uint8_t> message, ImageExample& example,

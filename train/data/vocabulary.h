@@ -17,8 +17,8 @@ namespace assay::train::data {
 /// Immutable after it is made.
 class Vocabulary {
  public:
-  /// Of the tokens in the order of their ids. Throws Error of kind environment at `where` when one
-  /// is empty or there twice, or a special token is missing.
+  /// Takes the tokens in the order of their ids. Throws Error of kind environment at `where` when a
+  /// token is empty or occurs twice, or a special token is missing.
   Vocabulary(std::vector<std::string> tokens, const std::string& where);
 
   /// vocab.txt: one token a line.

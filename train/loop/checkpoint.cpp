@@ -37,7 +37,7 @@ fs::path step_folder(const fs::path& folder, std::int64_t step) {
 }
 
 // Gives errno of what failed, or 0. libtorch's own writer ends the process when a disk is full: its
-// destructor throws. So it is never told; what went wrong is known when the archive is complete.
+// destructor throws. So errors are hidden from it and reported when the archive is complete.
 int write_to(torch::serialize::OutputArchive& archive, const fs::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd) return errno;

@@ -42,7 +42,7 @@ class Task {
   /// end). Throws Error of kind config when there can be none (a batch larger than the data).
   virtual void start(const data::Position& start, std::int64_t epochs = 0) = 0;
   [[nodiscard]] virtual std::int64_t batches_per_epoch() const = 0;
-  /// Of the batch that next() gives.
+  /// The position of the batch that next() gives.
   [[nodiscard]] virtual data::Position position() const = 0;
   /// Takes the next training batch and sends it to the device.
   virtual BatchWork next() = 0;
@@ -55,7 +55,7 @@ class Task {
 
   /// Over this rank's share of the evaluation data, each sample once.
   [[nodiscard]] virtual Evaluation evaluate() = 0;
-  /// Of the sums over all ranks. The first is the one that a target is for.
+  /// The qualities computed from the sums over all ranks. Targets refer to the first one.
   [[nodiscard]] virtual Qualities qualities(const Evaluation& total) const = 0;
   /// The best value that the first quality can have on these data, or 0 when it is not known.
   [[nodiscard]] virtual double best_quality() const = 0;

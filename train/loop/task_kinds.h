@@ -26,7 +26,8 @@ struct TaskKind {
 /// Every kind there is. A new one is a file that declares it, and one word in task_kinds.cpp.
 [[nodiscard]] const std::vector<TaskKind>& task_kinds();
 
-/// Of one workload of the kind, whose defaults `options` hold. Throws Error of kind config.
+/// The settings of one workload of the kind; `options` hold its defaults. Throws Error of kind
+/// config.
 [[nodiscard]] Settings read_settings(const TaskKind& kind, const std::string& workload,
                                      workload::Options& options);
 

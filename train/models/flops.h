@@ -28,11 +28,11 @@ struct ModelFlops {
   [[nodiscard]] double training() const { return forward() + backward(); }
 };
 
-/// Of one image of height × width pixels.
+/// The operations for one image of height × width pixels.
 [[nodiscard]] ModelFlops resnet_flops(const ResNetOptions& options, std::int64_t height,
                                       std::int64_t width);
 
-/// Of one sequence of `length` tokens with `predictions` masked ones.
+/// The operations for one sequence of `length` tokens, `predictions` of them masked.
 [[nodiscard]] ModelFlops bert_flops(const BertOptions& options, std::int64_t length,
                                     double predictions);
 

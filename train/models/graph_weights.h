@@ -13,7 +13,7 @@
 namespace assay::train {
 
 /// The weights of one layer: float, on the CPU, contiguous; undefined where the layer has none or
-/// where a fresh one is to be used.
+/// where a fresh one must be used.
 struct LayerTensors {
   torch::Tensor weight;  ///< conv [out, in, k, k], dense [out, in], batch norm [features]
   torch::Tensor bias;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kBlockElements = 1 << 14;
 
-// Of distances from an origin near the mean: squares of the values themselves would lose the
-// variance where it is small beside the mean.
+// Adds up distances from an origin near the mean: squares of the values themselves would lose the
+// variance where it is small compared with the mean.
 ASSAY_CLONES void add_squares(std::int64_t rows, std::int64_t channels, const float* __restrict x,
                               const float* __restrict origin, float* __restrict sum,
                               float* __restrict square) {

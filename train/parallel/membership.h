@@ -56,7 +56,7 @@ class Membership {
   /// Tells the others that this rank ends because of `message`, its own fault.
   void report_failure(const std::string& message) noexcept;
 
-  /// To be called when a collective operation has failed: finds out who is gone, and gives an
+  /// Call this when a collective operation has failed: finds out which rank is gone, and gives an
   /// Error of kind round_failed that names it. Takes up to options.diagnosis.
   [[nodiscard]] Error diagnose(const std::string& what);
 
