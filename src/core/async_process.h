@@ -23,7 +23,7 @@ struct RunLimits {
 };
 
 /// A process on an event loop of one thread; stdout and stderr are pipes. Once it runs, nothing
-/// blocks. It ends as run_command says: with its program, its process group or session killed.
+/// blocks. It ends as in run_command: with its program, its process group or session killed.
 class AsyncProcess : public std::enable_shared_from_this<AsyncProcess> {
  public:
   struct Hooks {
@@ -52,7 +52,7 @@ class AsyncProcess : public std::enable_shared_from_this<AsyncProcess> {
   void abandon();
 
   [[nodiscard]] pid_t pid() const noexcept { return child_.pid(); }
-  /// It was collected, or given up.
+  /// Whether it was collected or given up.
   [[nodiscard]] bool ended() const noexcept { return !child_.running(); }
 
   AsyncProcess(const asio::any_io_executor& executor, Child child, const RunLimits& limits,
@@ -78,7 +78,7 @@ class AsyncProcess : public std::enable_shared_from_this<AsyncProcess> {
   asio::posix::stream_descriptor out_;
   asio::posix::stream_descriptor err_;
   asio::posix::stream_descriptor end_;  // a pidfd, where the kernel has them
-  asio::steady_timer look_;             // at its end, where it has not
+  asio::steady_timer look_;             // polls for its end, where it has not
   asio::steady_timer limit_;
   Nanoseconds pause_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

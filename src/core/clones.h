@@ -5,7 +5,7 @@
 // means that processor alone, not its successors.
 //
 // Not under ThreadSanitizer: the loader calls the resolvers before the sanitizer is there, and they
-// are instrumented, too: the program would die before main().
+// are instrumented too, so the program would die before main().
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define ASSAY_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #define ASSAY_CLONES_AVX2 __attribute__((target_clones("avx2", "default")))

@@ -17,9 +17,9 @@ class Digest {
   ~Digest();
 
   void update(std::string_view data);
-  /// The raw bytes; starts afresh.
+  /// The raw bytes; resets the hash.
   [[nodiscard]] std::string finish();
-  /// Forgets what was put in.
+  /// Discards what was added.
   void reset();
 
  private:

@@ -12,7 +12,7 @@
 namespace assay {
 
 /// One line of an enum's table of names. The table is a function beside the enum, in its namespace
-/// (or a friend, when the enum lies in a class):
+/// (or a friend, when the enum is in a class):
 ///
 ///     enum class Better { higher, lower, neither };
 ///

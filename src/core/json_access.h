@@ -31,7 +31,7 @@ namespace assay {
 [[nodiscard]] std::string any_text_at(const Json& json, const char* key);
 /// The text at the end of a path of names: "token/project/id".
 [[nodiscard]] std::string text_at_path(const Json& json, std::string_view path);
-/// Finite.
+/// The number, when it is finite.
 [[nodiscard]] std::optional<double> number_at(const Json& json, const char* key);
 [[nodiscard]] double number_at(const Json& json, const char* key, double fallback);
 /// Fractions are cut off.

@@ -19,7 +19,7 @@ struct Pattern::Compiled {
 
 namespace {
 
-// The error's own words, or plainer ones for what other engines have and this one does not.
+// RE2's message, or a plainer one for features that other engines have and RE2 lacks.
 std::string reason_of(const RE2& regex) {
   const std::string& part = regex.error_arg();
   if (part.size() == 2 && part[0] == '\\' && part[1] >= '1' && part[1] <= '9')

@@ -17,7 +17,7 @@ class PatternError : public std::runtime_error {
 };
 
 /// A regular expression in RE2's syntax (docs/suite.md), over bytes: Perl's, without what needs
-/// backtracking. Matching takes time in proportion to the text, whatever the pattern.
+/// backtracking. Matching takes time proportional to the text, for every pattern.
 class Pattern {
  public:
   /// A group that took no part in the match is nothing; [0] is the whole match. The views are into

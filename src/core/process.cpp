@@ -129,7 +129,7 @@ struct Setup {
         fail(Stage::streams);
   for (std::size_t i = 0; i < kStreams; ++i)
     if (streams[i] >= 0 && ::dup2(streams[i], static_cast<int>(i)) < 0) fail(Stage::streams);
-  // Sockets of a library that does not mark them. Older kernels do not know the call.
+  // Marks what libraries left open across exec, such as sockets. Older kernels lack the call.
   if (::syscall(SYS_close_range, kStreams, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
     for (int fd = kStreams; fd < 1024; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) fail(Stage::folder);

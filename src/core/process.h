@@ -73,7 +73,7 @@ struct SpawnOptions {
   /// The kernel kills the child when the thread that called spawn() ends: let that thread live as
   /// long as the child.
   bool dies_with_parent = true;
-  /// A script without "#!" is run by /bin/sh, as a shell does it.
+  /// A script without "#!" is run by /bin/sh, as a shell would.
   bool plain_scripts = false;
   std::vector<std::pair<int, rlimit>> limits{};  ///< RLIMIT_…
   // Kind and place of the errors that are thrown.
@@ -85,7 +85,7 @@ struct SpawnOptions {
 class SpawnError : public Error {
  public:
   SpawnError(const Error& error, bool not_found) : Error(error), not_found_(not_found) {}
-  /// The program does not exist or is none.
+  /// The program does not exist or is not executable.
   [[nodiscard]] bool not_found() const noexcept { return not_found_; }
 
  private:
@@ -110,7 +110,7 @@ class Child {
 
   /// Stays valid after its end; -1: none was started.
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// It has not been collected.
+  /// Whether it has not been collected yet.
   [[nodiscard]] bool running() const noexcept { return running_; }
 
   /// Signals the child, or its group when it leads one. Harmless after its end: the pid is not

@@ -12,8 +12,8 @@ namespace assay {
 /// out.
 [[nodiscard]] std::vector<pid_t> descendants(pid_t root);
 
-/// All living processes whose environment holds ASSAY_ROUND_ID=`round_id`, but not the caller:
-/// also those that were re-parented or started a session of their own.
+/// All living processes whose environment holds ASSAY_ROUND_ID=`round_id`, but not the caller,
+/// including those that were re-parented or started a session of their own.
 [[nodiscard]] std::vector<pid_t> processes_of_round(std::string_view round_id);
 
 /// State letter of /proc/PID/stat ('R', 'S', 'D', 'T', 'Z' …), or 0 when it is gone.

@@ -7,7 +7,7 @@
 
 #include "core/enum_names.h"
 
-/// The files of a run directory: each name once. It lies in core because every stage needs it: the
+/// The files of a run directory: each name once. It is in core because every stage needs it: the
 /// planner (a case may not have the name of one), the run directory, the judge, the reports, and
 /// the tester with its client. docs/run-directory.md has the same table; a test compares them.
 namespace assay::layout {
@@ -72,7 +72,7 @@ inline constexpr std::string_view kTelemetry = "telemetry.csv";
 
 [[nodiscard]] std::span<const RunFile> run_files();
 
-/// What a file is, by its path relative to the run directory; nullptr: not a file of Assay's.
+/// What a file is, by its path relative to the run directory; nullptr: not one of Assay's files.
 [[nodiscard]] const RunFile* find_run_file(std::string_view path) noexcept;
 
 /// Whether `name` is a file or folder of the run directory itself, so that no case may have it.

@@ -26,7 +26,7 @@ struct CommandOptions {
 
 /// Runs a short helper command to its end, without a shell, stdin from /dev/null. The command ends
 /// with its program: what the program leaves behind in its process group is killed, though it may
-/// hold the pipes open. All of it is bounded by `timeout`, also when output keeps coming.
+/// hold the pipes open. All of it is bounded by `timeout`, even when output keeps coming.
 /// core/async_process.h does the same on an event loop.
 [[nodiscard]] CommandResult run_command(const std::vector<std::string>& argv,
                                         const CommandOptions& options = {});

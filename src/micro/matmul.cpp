@@ -19,7 +19,7 @@ namespace {
 // A step holds as many products as fill this time: logging stays below a hundred lines a second.
 constexpr double kStepSeconds = 0.01;
 // Entries are whole numbers from -4 to 4: every sum of up to 2^20 of their products is exact in a
-// float, in whatever order it is taken, so a right result is right to the last bit.
+// float in any order of summation, so a correct result is correct to the last bit.
 constexpr int kMaxEntry = 4;
 constexpr std::int64_t kMaxSize = 16384;
 

@@ -36,9 +36,9 @@ std::string unit_of(std::string_view short_name) {
   return short_name.empty() ? "samples/s" : std::string(short_name) + "/s";
 }
 
-// The rates of the newer families, "throughput(ips)_raw", also with slips of the pen in the first
+// The rates of the newer families, "throughput(ips)_raw", even with a typo in the first
 // word ("throuhgput").
-std::optional<Throughput> parenthesised_rate(std::string_view key) {
+std::optional<Throughput> parenthesized_rate(std::string_view key) {
   const std::size_t open = key.find('(');
   const std::size_t shut = key.find(')');
   if (open == std::string_view::npos || shut == std::string_view::npos || shut < open)
@@ -108,7 +108,7 @@ Better better_of_quality(std::string_view name) {
   for (std::string_view word : split(lower, '_')) {
     while (!word.empty() && (word.back() == '@' || (word.back() >= '0' && word.back() <= '9')))
       word.remove_suffix(1);
-    // The last telling word decides: "ppl_accuracy" is an accuracy.
+    // The last known word decides: "ppl_accuracy" is an accuracy.
     if (std::find(kLower.begin(), kLower.end(), word) != kLower.end()) better = Better::lower;
     if (std::find(kHigher.begin(), kHigher.end(), word) != kHigher.end()) better = Better::higher;
   }
@@ -134,7 +134,7 @@ FinishedSummary summarize_finished(const Event& event) {
       if (!(summary.*target)) summary.*target = field.number;
       continue;
     }
-    std::optional<Throughput> rate = parenthesised_rate(field.key);
+    std::optional<Throughput> rate = parenthesized_rate(field.key);
     if (!rate) rate = old_style_rate(field.key);
     if (rate) {
       if (!(summary.*(rate->target))) summary.*(rate->target) = field.number;

@@ -17,7 +17,7 @@ struct Quality {
   Better better = Better::neither;
 };
 
-/// What a FINISHED event says, whichever family of key names the workload uses. Everything is as
+/// What a FINISHED event reports, whichever family of key names the workload uses. Everything is as
 /// the workload reports it; a value that is absent, not a number or not finite is nothing here.
 struct FinishedSummary {
   std::optional<double> e2e_time_s;

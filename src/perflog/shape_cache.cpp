@@ -137,7 +137,7 @@ void ShapeCache::record(const char* at, const char* end, const char* limit, cons
   shape.event = event;
   shape.event.name = rebase(event.name);
   shape.event.fields = shape.fields;
-  // What the slots say is put in again for each line.
+  // The slots are filled in again for each line.
   shape.event.time_ms = Event::kMissing;
   shape.event.mono_us = Event::kMissing;
   shape.event.step = Event::kMissing;

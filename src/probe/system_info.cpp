@@ -169,7 +169,7 @@ Json disks(const fs::path& root) {
     if (name.starts_with("loop") || name.starts_with("ram") || name.starts_with("zram")) continue;
     Json item{{"name", printable(name)}};
     if (const auto sectors = number_of(folder / name / "size"))
-      item["bytes"] = *sectors * 512;  // sysfs counts in 512 whatever the device's sector is
+      item["bytes"] = *sectors * 512;  // sysfs always counts in sectors of 512 bytes
     put(item, "model", line_of(folder / name / "device/model"));
     if (const auto rotational = number_of(folder / name / "queue/rotational"))
       item["rotational"] = *rotational != 0;

@@ -47,7 +47,7 @@ enum class Quantity : std::uint8_t {
   return kUnits[static_cast<std::size_t>(quantity)];
 }
 
-/// A Prometheus metric family. Without a name there is none.
+/// A Prometheus metric family; without a name the column is not exported.
 struct Family {
   std::string_view name;
   std::string_view help;
@@ -57,17 +57,17 @@ struct ColumnInfo {
   Column column;
   std::string_view name;  ///< in the header of telemetry.csv and in the fields of conf/vendors
   Quantity quantity;
-  int decimals;  ///< digits behind the point that say something
+  int decimals;  ///< significant digits after the decimal point
   std::string_view description;
   Family node;    ///< of the source "node"
   Family device;  ///< of the sources "dev<i>"
   Family part;    ///< of all others but single cores: packages, memory, platform, ipmi
 
-  /// It counts from an arbitrary start and never falls.
+  /// Whether it counts from an arbitrary start and never falls.
   [[nodiscard]] constexpr bool is_counter() const noexcept {
     return quantity == Quantity::energy || quantity == Quantity::count;
   }
-  /// From the column's unit to Prometheus' base unit.
+  /// Factor from the column's unit to Prometheus' base unit.
   [[nodiscard]] constexpr double base_factor() const noexcept {
     return quantity == Quantity::frequency ? 1e6 : 1;
   }

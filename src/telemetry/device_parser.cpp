@@ -65,7 +65,7 @@ std::optional<double> unit_factor(Column column, std::string_view unit) {
   return std::nullopt;
 }
 
-// What tools print for "I do not know": [N/A], [Not Supported], N/A, -, --, …
+// What tools print for an unknown value: [N/A], [Not Supported], N/A, -, --, …
 bool means_unknown(std::string_view text) {
   if (text.empty() || text.front() == '[' || text.front() == '<') return true;
   for (const std::string_view word : {"-", "--", "---", "/", "n/a", "na", "nan", "none", "null",
@@ -207,7 +207,7 @@ bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceRe
   double factor = field.factor;
   bool percent = field.percent;
   if (!tail.empty()) {
-    // A unit printed with the value is surer than the one in the configuration.
+    // A unit printed with the value takes precedence over the one in the configuration.
     percent = field.column == Column::mem_used_bytes && tail == "%";
     const auto printed = percent ? std::optional(kPercent) : unit_factor(field.column, tail);
     if (!printed) return false;
@@ -242,8 +242,8 @@ DeviceParser::Line DeviceParser::parse_csv(std::string_view line, DeviceReading&
   return Line::reading;
 }
 
-// "dev=0 mono_ns=… util=0.5 power_w=57.1 … reasons=0x0 error=…": unknown keys are for later
-// versions of the sampler.
+// "dev=0 mono_ns=… util=0.5 power_w=57.1 … reasons=0x0 error=…": unknown keys are left to
+// later versions of the sampler.
 DeviceParser::Line DeviceParser::parse_assay(std::string_view line, DeviceReading& out) {
   while (!line.empty()) {
     const std::string_view word = take(line, ' ');

@@ -23,7 +23,7 @@ struct DeviceReading {
 /// Reads the output of one device source. No allocation per line for the line formats.
 class DeviceParser {
  public:
-  /// Output of one run beyond this is not looked at.
+  /// Output of one run beyond this is ignored.
   static constexpr std::size_t kMaxOutput = 256 * 1024;
 
   /// Throws Error of kind config at `where`, see validate().

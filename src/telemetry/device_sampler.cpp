@@ -29,14 +29,14 @@ std::string program_name(const DeviceSource& source) {
   return source.command.front().substr(source.command.front().rfind('/') + 1);
 }
 
-// What shells say of a program that does not exist or cannot be executed.
+// The exit codes of shells for a program that does not exist or cannot be executed.
 bool not_runnable(const ExitStatus& status) {
   const int code = status.code.value_or(0);
   return code == 126 || code == 127;
 }
 
-std::string with_words(std::string reason, const std::string& words) {
-  return words.empty() ? reason : fmt::format("{}: {}", reason, words);
+std::string with_message(std::string reason, const std::string& message) {
+  return message.empty() ? reason : fmt::format("{}: {}", reason, message);
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ void DeviceSampler::launch() {
                  const bool for_good = not_runnable(result.status) ||
                                        (source().format == DeviceSource::Format::assay &&
                                         result.status.code == kCannotRunHere);
-                 fail(with_words("ended with " + to_string(result.status), result.err), for_good);
+                 fail(with_message("ended with " + to_string(result.status), result.err), for_good);
                }});
   if (process_.current() != nullptr) arm(started_ns_ + stall_limit_ns());
 }
@@ -141,12 +141,12 @@ void DeviceSampler::on_sample(const CommandResult& result) {
   if (!output.readings.empty())
     failures_ = 0;
   else if (result.timed_out)
-    fail(with_words("no answer in time", result.err), false);
+    fail(with_message("no answer in time", result.err), false);
   else if (!result.status.ok())
-    fail(with_words("ended with " + to_string(result.status), result.err),
+    fail(with_message("ended with " + to_string(result.status), result.err),
          not_runnable(result.status));
   else
-    fail(with_words("output not understood", output.first_nonsense), false);
+    fail(with_message("output not understood", output.first_nonsense), false);
 }
 
 void DeviceSampler::tick() {
@@ -155,7 +155,7 @@ void DeviceSampler::tick() {
 }
 
 void DeviceSampler::on_data(std::string_view data) {
-  // Handling a line may end the child; then the rest of its data is of no use.
+  // Handling a line may end the child; then the rest of its data is useless.
   const AsyncProcess* const speaker = process_.current();
   while (!data.empty() && process_.current() == speaker) {
     const std::size_t end = data.find('\n');
@@ -235,13 +235,13 @@ void DeviceSampler::deliver(DeviceReading& reading, const Instant& at) {
   covered_to_ns_ = at.mono_ns;
   if (failures_ > 0 && at.mono_ns - good_since_ns_ > kHealthyNs) failures_ = 0;
 
-  // A sampler's own time is better than the arrival, as long as it can be true.
+  // A sampler's own time is better than the time of arrival, as long as it is plausible.
   Instant when = at;
   if (reading.mono_ns > at.mono_ns - 60 * kSecond && reading.mono_ns <= at.mono_ns) {
     when.mono_ns = reading.mono_ns;
     when.wall_ns -= at.mono_ns - reading.mono_ns;
   }
-  // One that prints faster than asked does not fill the disk.
+  // A sampler that prints faster than asked must not fill the disk.
   if (source().mode == DeviceSource::Mode::loop && last_by_device_[device] != 0 &&
       when.mono_ns - last_by_device_[device] < interval_ns_ / 2)
     return;

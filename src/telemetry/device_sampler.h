@@ -16,8 +16,8 @@
 
 namespace assay::telemetry {
 
-/// Keeps one of several device sources running: restarts one that dies, stalls or talks nonsense,
-/// goes on to the next when it keeps failing, and says so. Never blocks, never throws.
+/// Keeps one of several device sources running: restarts one that dies, stalls or prints garbage,
+/// moves on to the next when it keeps failing, and reports it. Never blocks, never throws.
 class DeviceSampler {
  public:
   struct Hooks {

@@ -37,7 +37,7 @@ struct DeviceSource {
 
 [[nodiscard]] Json to_json(const DeviceSource& source);
 /// Keys that are left out keep their defaults. Throws Error of kind config at `where` for an
-/// unknown key, a wrong type, and whatever validate() finds.
+/// unknown key, a wrong type, and everything that validate() finds.
 [[nodiscard]] DeviceSource device_source_from_json(const Json& json, const std::string& where);
 inline void decode_json(const Json& json, DeviceSource& to, const std::string& where) {
   to = device_source_from_json(json, where);

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSectorBytes = 512;  // the unit of diskstats, whatever the disk's sectors are
+constexpr double kSectorBytes = 512;  // the unit of diskstats, independent of the disk's sectors
 constexpr std::int64_t kClockPeriodNs = 5'000'000'000;
 constexpr std::size_t kMaxClocks = 64;
 constexpr std::uint64_t kMaxCpu = 1 << 16;
@@ -52,7 +52,7 @@ bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), digit);
 }
 
-// "sda1", "vdb2", "nvme0n1p3", "mmcblk0p1": only needed where sysfs does not tell.
+// "sda1", "vdb2", "nvme0n1p3", "mmcblk0p1": only needed where sysfs does not show it.
 bool looks_like_partition(std::string_view name) {
   std::size_t stem = name.size();
   while (stem > 0 && digit(name[stem - 1])) --stem;
@@ -110,7 +110,7 @@ ProcSampler::ProcSampler(const fs::path& root)
     const fs::path file = entry.path() / "cpufreq/scaling_cur_freq";
     if (::access(file.c_str(), R_OK) == 0) clocks_.push_back(file);
   }
-  // Each read may interrupt its core, so on large machines an even choice of cores stands for all.
+  // Each read may interrupt its core, so on large machines evenly chosen cores represent all.
   if (clocks_.size() > kMaxClocks) {
     std::sort(clocks_.begin(), clocks_.end());
     const std::size_t stride = (clocks_.size() + kMaxClocks - 1) / kMaxClocks;

@@ -18,7 +18,7 @@ class ProcFile {
   ProcFile() = default;
   explicit ProcFile(const std::filesystem::path& path);
   /// The whole content as it is now, "" when it cannot be read; valid until the next call.
-  /// `buffer` is shared between files, so that the memory is paid for once.
+  /// `buffer` is shared between files, so that its memory is allocated once.
   [[nodiscard]] std::string_view read(std::vector<char>& buffer) const;
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
 

@@ -331,7 +331,7 @@ void Recorder::Impl::stop(std::function<void()> done) {
   await_end(std::move(done), mono_now_ns() + kSecond, false);
 }
 
-// One second for SIGTERM, half a second for SIGKILL; who is still there then cannot be killed.
+// One second for SIGTERM, half a second for SIGKILL; what is still running then cannot be killed.
 void Recorder::Impl::await_end(std::function<void()> done, std::int64_t deadline_ns, bool forced) {
   const bool late = mono_now_ns() >= deadline_ns;
   if (sampler_pids().empty() || (late && forced)) {

@@ -26,7 +26,7 @@ struct RecorderConfig {
   /// In order of preference; the next one is used when one cannot be started or keeps failing.
   std::vector<DeviceSource> sources;
   std::filesystem::path root = "/";  ///< holds proc/, sys/ and dev/; a fake one in tests
-  /// A sampler that says nothing for this long, or for three intervals if that is more, is killed.
+  /// A sampler that is silent for this long, or for three intervals if that is more, is killed.
   Nanoseconds stall_limit = std::chrono::seconds(5);
   /// Stamps the samples of this machine; a test lets its wall clock step.
   std::function<Instant()> clock = now;
@@ -64,7 +64,7 @@ class Recorder {
   /// they cannot be written, of kind config when the interval is out of range.
   void start();
   /// Takes a last sample, ends the samplers within two seconds and closes the files; then `done`,
-  /// from the loop. Also calls `done` when it was never started or is stopped already.
+  /// from the loop. Calls `done` even when it was never started or is stopped already.
   void stop(std::function<void()> done);
   [[nodiscard]] Snapshot latest() const;
   /// Calls `visit` with the newest row of every source but single cores: what is too old to hold is

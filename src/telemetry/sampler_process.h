@@ -19,8 +19,8 @@ class SamplerProcess {
   SamplerProcess(const SamplerProcess&) = delete;
   SamplerProcess& operator=(const SamplerProcess&) = delete;
 
-  /// Precondition: none is current. In the result of on_end, `err` is its last words, on one line.
-  /// Throws like spawn().
+  /// Precondition: none is current. In the result of on_end, `err` is the end of its stderr, on one
+  /// line. Throws like spawn().
   void start(const std::vector<std::string>& argv, RunLimits limits, AsyncProcess::Hooks hooks);
   /// Null when none is current.
   [[nodiscard]] const AsyncProcess* current() const noexcept { return current_.get(); }

@@ -8,7 +8,7 @@
 
 namespace assay::workload {
 
-/// What a program says of an option beside its values.
+/// What a program documents about an option besides its values.
 struct About {
   About(const char* one_line) : text(one_line) {}
   std::string text;  ///< one line

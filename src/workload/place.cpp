@@ -17,16 +17,16 @@ std::optional<std::string> variable(const char* name) {
   return text;
 }
 
-int number(const char* name, int fallback, int least, int most) {
+int number(const char* name, int fallback, int min, int max) {
   const std::optional<std::string> text = variable(name);
   if (!text) return fallback;
   int value = 0;
   const char* const last = text->data() + text->size();
   const auto [end, error] = std::from_chars(text->data(), last, value);
-  if (error != std::errc() || end != last || value < least || value > most)
+  if (error != std::errc() || end != last || value < min || value > max)
     throw Error(ErrorKind::usage,
-                std::string(name) + " is not a whole number from " + std::to_string(least) +
-                    " to " + std::to_string(most) + ": '" + ellipsize(printable(*text), 40) + "'",
+                std::string(name) + " is not a whole number from " + std::to_string(min) + " to " +
+                    std::to_string(max) + ": '" + ellipsize(printable(*text), 40) + "'",
                 "environment", "unset it for a single process, or let torchrun or assay set it");
   return value;
 }

@@ -27,7 +27,7 @@ struct ConnectionOptions {
   std::string address;                                          ///< host:port
   std::chrono::milliseconds connect = std::chrono::minutes(1);  ///< for the first connection
   std::chrono::milliseconds alive = std::chrono::seconds(automl::kAliveSeconds);
-  /// Without an acknowledgement of what was sent for so long, the coordinator's host is gone.
+  /// The coordinator's host counts as gone when nothing is acknowledged for this long.
   std::chrono::milliseconds silence = std::chrono::seconds(30);
 };
 
@@ -49,7 +49,7 @@ class Connection {
   /// A message followed by raw bytes, both made by the connection's thread when it is their turn.
   void send_later(std::function<std::string()> make);
 
-  /// The next trial, or nothing when everything has to end (stop) or `give_up` says so. Throws
+  /// The next trial, or nothing when everything has to end (stop) or `give_up` returns true. Throws
   /// ConnectionError when the connection is broken or `timeout` passes.
   [[nodiscard]] std::optional<automl::Trial> next_trial(std::chrono::milliseconds timeout,
                                                         const std::function<bool()>& give_up);

@@ -41,7 +41,7 @@ void check_fits(const Graph& graph, const data::ImageSetInfo& info) {
                                                out.values(), info.name, info.classes));
 }
 
-// What a trial is trained with beside its graph.
+// What a trial is trained with besides its graph.
 struct TrialSettings {
   data::ImageSetOptions images;
   Settings training;

@@ -17,7 +17,7 @@ namespace assay::train {
 [[nodiscard]] torch::ScalarType autocast_type(torch::DeviceType device);
 void set_autocast(torch::DeviceType device, bool enabled, torch::ScalarType type);
 
-/// True when an exception's text says that memory of a device or of the host ran out.
+/// Whether an exception's text means that a device or the host ran out of memory.
 [[nodiscard]] bool is_out_of_memory(const std::exception& error) noexcept;
 
 /// The first line of a libtorch exception, without its C++ backtrace.

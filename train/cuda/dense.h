@@ -4,7 +4,7 @@
 
 namespace assay::train::cuda {
 
-// What stands between the matrix products of a transformer.
+// The operations between the matrix products of a transformer.
 
 /// y = gelu(x), exact (with erf); `count` elements, a multiple of lanes(type).
 void gelu_forward(Stream stream, Type type, std::int64_t count, const void* x, void* y);

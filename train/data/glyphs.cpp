@@ -84,7 +84,7 @@ void draw(std::int64_t number, std::int64_t count, std::int64_t side, Random ran
           std::uint8_t* out) {
   float ground[3];
   float ink[3];
-  do {  // until they can be told apart
+  do {  // until they can be distinguished
     for (float& c : ground) c = static_cast<float>(random.uniform(10, 245));
     for (float& c : ink) c = static_cast<float>(random.uniform(10, 245));
   } while (std::abs(luminance(ground) - luminance(ink)) < 70);

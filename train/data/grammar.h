@@ -10,7 +10,7 @@ constexpr std::int32_t grammar_first_word = 5;
 
 /// Pairs of texts in the language of GrammarModel, made when they are asked for. The texts of a
 /// sample are fixed by (set seed, split, index); its masks change from epoch to epoch in training
-/// and never in evaluation, whatever the loader's seed. docs/data.md says how they are made.
+/// and never in evaluation, for any seed of the loader. docs/data.md explains how they are made.
 [[nodiscard]] TextSet open_grammar(const TextSetOptions& options);
 
 /// The two texts of a row as the ideal predictor sees them: it knows the grammar, the masking rule

@@ -110,7 +110,7 @@ Smoothed smooth(const Chain& chain, std::span<const Evidence> text) {
       now[s] *= likelihood(text[t], chain.states[s].word);
       total += now[s];
     }
-    if (total == 0) return result;  // this topic cannot say this
+    if (total == 0) return result;  // this topic cannot produce this text
     for (std::int32_t s = 0; s < state_count; ++s) now[s] /= total;
     log_evidence += std::log(total);
   }

@@ -72,7 +72,7 @@ std::vector<std::string> class_names(const fs::path& folder) {
   return names;
 }
 
-// A link to a folder above it would be followed for ever, and give a class the files of others.
+// A link to a folder above it would be followed forever, and give a class the files of others.
 void refuse_loop(const fs::recursive_directory_iterator& it) {
   constexpr int deepest = 32;
   std::error_code error;

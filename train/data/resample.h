@@ -6,7 +6,7 @@
 
 namespace assay::train::data {
 
-/// RGB pixels of someone else, rows `stride` bytes apart.
+/// RGB pixels that are not owned, in rows `stride` bytes apart.
 struct RgbView {
   const std::uint8_t* pixels = nullptr;
   std::int64_t width = 0;

@@ -32,7 +32,7 @@ class Trainer {
     try {
       return run_guarded();
     } catch (const Error& error) {
-      // The others learn why; a failure that another rank caused, they know already.
+      // Tells the other ranks why; they already know about a failure that another rank caused.
       if (error.kind() != ErrorKind::round_failed || own_failure_)
         communicator_.report_failure(error.message());
       throw;

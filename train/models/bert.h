@@ -34,7 +34,7 @@ struct BertInput {
 
 struct BertOutput {
   torch::Tensor words;         ///< logits [M, vocabulary] at the picked positions only
-  torch::Tensor padded_words;  ///< what `words` is the first columns of
+  torch::Tensor padded_words;  ///< `words` is a view of its first columns
   torch::Tensor next;          ///< logits [B, 2]
 };
 

@@ -4,7 +4,7 @@
 
 namespace assay::train {
 
-// The parts of a transformer on CUDA devices, in training, with what stands between the matrix
+// The parts of a transformer on CUDA devices, in training, with the operations between the matrix
 // products in kernels of our own (train/cuda/). Activations are of type x.scalar_type(); weights
 // are float and are rounded to it.
 

@@ -16,7 +16,7 @@ using automl::Layer;
 using automl::LayerKind;
 using automl::Shape;
 
-// AIPerf's pooling has size / stride outputs, whatever kernel and padding are: windows that do not
+// AIPerf's pooling has size / stride outputs for every kernel and padding: windows that do not
 // fit are left out, windows that reach beyond the padding see nothing there.
 torch::Tensor max_pool(const torch::Tensor& x, const Layer& layer, const Shape& out) {
   const std::int64_t kernel = layer.kernel;

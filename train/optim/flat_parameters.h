@@ -12,7 +12,7 @@ namespace assay::train {
 /// large ranges instead of hundreds of tensors. The order is that in which backward finishes
 /// gradients: reverse registration order, first those that are decayed, then norms and biases
 /// (parameters of one dimension), so that each kind is one range. Every parameter begins at a
-/// multiple of 128 bytes, which fast kernels want; what lies between is 0 and stays 0.
+/// multiple of 128 bytes, which fast kernels want; the padding between them is 0 and stays 0.
 class FlatParameters {
  public:
   struct Entry {
@@ -29,7 +29,7 @@ class FlatParameters {
   FlatParameters(torch::nn::Module& module, bool channels_last);
 
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
-  /// Parameters, without what lies between.
+  /// The number of parameters, without the padding.
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
   /// Elements of the buffers.
   [[nodiscard]] std::int64_t size() const noexcept { return values_.numel(); }

@@ -23,7 +23,7 @@ struct MembershipOptions {
   std::chrono::milliseconds join = std::chrono::seconds(120);
   /// Between two signs of life of a rank.
   std::chrono::milliseconds beat = std::chrono::milliseconds(500);
-  /// Without a sign of life for so long, a rank counts as lost though nothing else has failed.
+  /// A rank without a sign of life for this long counts as lost, even if nothing else has failed.
   std::chrono::milliseconds silence = std::chrono::seconds(30);
   /// After something has failed: how long to look for the rank at fault.
   std::chrono::milliseconds diagnosis = std::chrono::seconds(5);

@@ -11,7 +11,7 @@ namespace assay::train {
 /// Sums the gradients of all ranks while backward still runs. The gradient buffer is cut into
 /// buckets in the order in which backward finishes them; as soon as a bucket is complete (hooks on
 /// the gradient accumulators count), its all-reduce starts. Buckets start in the same order on all
-/// ranks, whatever the order of their completion.
+/// ranks, independent of the order of their completion.
 class GradientReducer {
  public:
   /// Both must outlive this. Does nothing when the communicator is alone.
