@@ -76,7 +76,7 @@ Number read_number(std::string_view text) {
   const auto [stop, ec] = std::from_chars(body.data(), end, value);
   if (stop != end) return {};
   if (ec == std::errc::result_out_of_range) {
-    // Too small reads as zero, too large is not a number that can be worked with.
+    // A number that is too small reads as zero; one that is too large is not usable.
     const auto exponent = body.find_first_of("eE");
     const bool tiny = exponent != std::string_view::npos && body.substr(exponent + 1, 1) == "-";
     return tiny ? Number{Shape::real, 0, 0} : Number{Shape::not_finite, 0, 0};

@@ -159,7 +159,7 @@ Position position_of(std::string_view text, std::size_t offset) {
           static_cast<int>(code_points(before.substr(start))) + 1};
 }
 
-// printable() changes exactly what is not clean UTF-8 text; the first difference is the culprit.
+// printable() changes exactly what is not clean UTF-8 text, so the first difference is the error.
 void check_text(std::string_view text, const Source& source) {
   std::string body;
   body.reserve(text.size());

@@ -73,7 +73,7 @@ class Problem {
     for (float& entry : b_) entry = draw();
   }
 
-  /// Changes a, so that the previous product is not a right result any more.
+  /// Changes a, so that the previous product is no longer a correct result.
   void advance(std::int64_t step) {
     float* row = a_.data() + static_cast<std::size_t>(step) % size_ * size_;
     for (std::size_t i = 0; i < size_; ++i) row[i] = draw();

@@ -6,7 +6,7 @@
 
 namespace assay::micro {
 
-/// The workloads that need nothing but this machine's CPU: `null` emits PerfLog at a given rate and
+/// The workloads that need only this machine's CPU: `null` emits PerfLog at a given rate and
 /// does nothing else, which measures the harness; `matmul` multiplies matrices and verifies every
 /// step.
 [[nodiscard]] std::vector<workload::Workload> workloads();

@@ -42,7 +42,7 @@ struct FinishedSummary {
 [[nodiscard]] FinishedSummary summarize_finished(const Event& event);
 
 /// What better means for a quality of that name: lower for losses, errors, perplexity; higher for
-/// accuracies, scores and areas; neither when the name does not tell.
+/// accuracies, scores and areas; neither when the name does not show it.
 [[nodiscard]] Better better_of_quality(std::string_view name);
 
 }  // namespace assay::perflog

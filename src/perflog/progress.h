@@ -14,7 +14,7 @@ namespace assay::perflog {
 /// lines, how many STEP_END events, the newest step number and loss, samples and accuracy. Takes
 /// pieces cut anywhere, keeps under 320 bytes and allocates nothing. It reads the same lines as
 /// Parser, but gives up on a line that it cannot read where Parser would look for another event
-/// behind the torn one. Needs nothing but the standard library, so that a fully static program can
+/// behind the torn one. Needs only the standard library, so that a fully static program can
 /// link it.
 class ProgressScanner {
  public:

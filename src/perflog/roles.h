@@ -10,7 +10,7 @@ namespace assay::perflog {
 /// Where a key is in an event.
 enum class Place : std::uint8_t { top, value, metadata, nested };
 
-/// What a key is for, besides being a field. Of several that say the same, the later one here is
+/// What a key is for, besides being a field. When several mean the same, the later one here is
 /// preferred.
 enum class Role : std::uint8_t {
   none,

@@ -109,7 +109,7 @@ Json memory(const fs::path& root) {
 }
 
 /// What the machine runs in, when it shows: a hypervisor's DMI name, a container's marks.
-Json virtualisation(const fs::path& root) {
+Json virtualization(const fs::path& root) {
   Json out = Json::object();
   static const std::array<std::pair<const char*, const char*>, 10> kHypervisors{
       {{"KVM", "kvm"},
@@ -273,7 +273,7 @@ Json system_info(const fs::path& root) {
   if (Json list = load(root); !list.empty()) out["load"] = std::move(list);
   out["cpu"] = cpu(root);
   out["memory"] = memory(root);
-  if (Json found = virtualisation(root); !found.empty()) out["virtualisation"] = std::move(found);
+  if (Json found = virtualization(root); !found.empty()) out["virtualisation"] = std::move(found);
   out["networks"] = networks(root);
   out["disks"] = disks(root);
   out["accelerators"] = accelerators(root);

@@ -39,7 +39,7 @@ std::string real_text(double value) {
   return text;
 }
 
-// "1 … 100"; a limit that only keeps nonsense out is not worth a reader's time.
+// "1 … 100"; a limit that only rejects nonsense is not shown.
 template <typename T>
 std::string range_text(T min, T max) {
   constexpr double kAsGoodAsNone = 1e6;

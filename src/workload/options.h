@@ -27,7 +27,7 @@ struct Option {
 };
 
 /// A workload's configuration: one mapping in a JSON or YAML file, every key optional. Reading an
-/// option is also what declares it: name, default, range and one line of documentation stand in
+/// option is also what declares it: name, default, range and one line of documentation are in
 /// that call and nowhere else. All errors are of kind config, at file:line:column.
 class Options {
  public:

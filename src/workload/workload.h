@@ -14,7 +14,7 @@ namespace assay::workload {
 /// One workload of a program.
 struct Workload {
   std::string name;
-  /// Whose options it has: workloads of one task differ in their defaults alone.
+  /// The task whose options it has: workloads of one task differ only in their defaults.
   std::string task;
   /// A YAML mapping: what differs from the defaults of the task's options.
   std::string defaults;

@@ -70,7 +70,7 @@ struct PoolShape {
 /// the window that it came from, the first of equal ones.
 void norm_pool_forward(Stream stream, Type type, const PoolShape& shape, const void* x,
                        const NormState& state, void* y, std::uint8_t* winner);
-/// As norm_backward_sums() and norm_backward() for the output of norm_pool_forward().
+/// Same as norm_backward_sums() and norm_backward() for the output of norm_pool_forward().
 void norm_pool_backward_sums(Stream stream, Type type, const PoolShape& shape, const void* x,
                              const void* dy, const std::uint8_t* winner, const NormState& state,
                              const float* weight, float* partial, float* dweight, float* dbias,

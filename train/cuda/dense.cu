@@ -19,7 +19,8 @@ __device__ __forceinline__ Normal normal_at(float x) {
 }
 
 // Accurate to 1e-7, which is far below the resolution of 16 bits (Abramowitz and Stegun 7.1.26,
-// with its coefficients halved). erff() alone would take longer than reading and writing the element.
+// with its coefficients halved). erff() alone would take longer than reading and writing the
+// element.
 __device__ __forceinline__ Normal quick_normal_at(float x) {
   const float t = __fdividef(1.0F, fmaf(0.3275911F * kHalfRoot, fabsf(x), 1.0F));
   const float bell = exp2f(-0.72134752044F * x * x);  // log₂(e) / 2

@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     const Floats<T> b = widen(more[p]);
 #pragma unroll
     for (int i = 0; i < kLanes<T>; ++i) {
-      // As it is stored, since backward sees no other.
+      // Rounded as it is stored, since backward sees only that value.
       s[p].value[i] = to_float(from_float<T>(a.value[i] + b.value[i] * factor(stays, i, scale)));
       total += s[p].value[i];
     }

@@ -57,7 +57,7 @@ void on_progress(j_common_ptr info) {
   }
 }
 
-// As Pillow: stored inverted, as Adobe's programs do.
+// Same as Pillow: stored inverted, as Adobe's programs do.
 void cmyk_to_rgb(const std::uint8_t* from, std::uint8_t* to, std::int64_t pixels) {
   for (std::int64_t i = 0; i < pixels; ++i, from += 4, to += 3)
     for (int c = 0; c < 3; ++c) {

@@ -20,7 +20,7 @@ namespace assay::train::data {
 /// out of the middle leaves.
 [[nodiscard]] Box centre_crop(std::int64_t width, std::int64_t height, std::int64_t size);
 
-/// From the bytes of a JPEG to a sample. One thread uses one.
+/// Turns the bytes of a JPEG into a sample. Not thread-safe: use one per thread.
 class JpegSampler {
  public:
   /// With `random` (training): a random resized crop, mirrored every other time; without: the

@@ -20,7 +20,7 @@ UniqueFd open_file(const std::string& path) {
   return fd;
 }
 
-// As much of `size` bytes as there is.
+// Reads up to `size` bytes, as many as there are.
 std::int64_t fill(int fd, const std::string& path, std::int64_t offset, std::int64_t size,
                   std::vector<std::uint8_t>& bytes) {
   bytes.resize(static_cast<std::size_t>(size));

@@ -65,7 +65,7 @@ struct TextSet {
   std::shared_ptr<const TextSource> eval;
 };
 
-/// As open_image_set. The masking of the evaluation split is the same in every pass.
+/// Same as open_image_set. The masking of the evaluation split is the same in every pass.
 [[nodiscard]] TextSet open_text_set(const TextSetOptions& options);
 
 /// The names that `set` may have.

@@ -41,7 +41,7 @@ class Checkpoints {
   /// Makes the folder. Throws Error of kind environment when it cannot be written to.
   Checkpoints(std::filesystem::path folder, Communicator& communicator);
 
-  /// By all ranks. Throws Error of kind environment when a file cannot be written.
+  /// Called by all ranks. Throws Error of kind environment when a file cannot be written.
   void save(const TrainingState& state, const Progress& progress);
 
   /// Restores the newest checkpoint, by all ranks; nothing when there is none. Throws Error of kind

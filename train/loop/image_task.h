@@ -18,7 +18,7 @@ namespace assay::train {
 /// A network that classifies images.
 struct ImageModel {
   std::shared_ptr<torch::nn::Module> module;
-  /// From normalized images, float [N, C, H, W], to logits [N, classes].
+  /// Maps normalized images, float [N, C, H, W], to logits [N, classes].
   std::function<torch::Tensor(const torch::Tensor&)> forward;
   double flops = 0;  ///< of training on one image
 };

@@ -11,7 +11,7 @@ namespace assay::train {
 [[nodiscard]] ScheduleOptions schedule_over(const Settings& settings, std::int64_t total_steps,
                                             std::int64_t per_epoch);
 
-/// From gradients to parameters: unscaling (fp16), clipping, the optimizer's step.
+/// Turns gradients into new parameters: unscaling (fp16), clipping, the optimizer's step.
 class Update {
  public:
   /// All must outlive this.

@@ -9,11 +9,11 @@ namespace assay::train {
 /// Whether they can take these tensors.
 [[nodiscard]] bool cuda_norm_fits(const torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x);
 
-/// As norm_act().
+/// Same as norm_act().
 [[nodiscard]] Fork cuda_norm_act(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
                                  const torch::Tensor& addend, bool relu);
 
-/// As norm_act_pool().
+/// Same as norm_act_pool().
 [[nodiscard]] torch::Tensor cuda_norm_pool(torch::nn::BatchNorm2dImpl& norm,
                                            const torch::Tensor& x);
 

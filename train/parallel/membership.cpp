@@ -345,14 +345,14 @@ void Membership::say_goodbye() noexcept {
     store_->set(key("over", place_.rank), bytes(failed_ ? kConsequence : kLeft));
     store_->set(key("gone", place_.rank), bytes("yes"));
     if (place_.rank != 0 || place_.launcher_has_store) return;
-    // The others may still need the store; those that are gone without a word are waited for in
+    // The others may still need the store; those that vanished are waited for in
     // vain, but not long.
     const Clock::time_point deadline = Clock::now() + (failed_ ? kGrace : kFarewell);
     for (int rank = 1; rank < place_.world_size; ++rank)
       while (!store_->check({key("gone", rank)}) && Clock::now() < deadline)
         std::this_thread::sleep_for(kPoll);
   } catch (const std::exception&) {
-    // Nothing is left to tell.
+    // There is nothing left to notify.
   }
 }
 

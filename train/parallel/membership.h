@@ -19,9 +19,9 @@ namespace assay::train {
 
 /// How long things may take; nothing waits without end.
 struct MembershipOptions {
-  /// For all ranks to appear.
+  /// Time limit for all ranks to appear.
   std::chrono::milliseconds join = std::chrono::seconds(120);
-  /// Between two signs of life of a rank.
+  /// Time between two signs of life of a rank.
   std::chrono::milliseconds beat = std::chrono::milliseconds(500);
   /// A rank without a sign of life for this long counts as lost, even if nothing else has failed.
   std::chrono::milliseconds silence = std::chrono::seconds(30);
@@ -68,7 +68,7 @@ class Membership {
                            const std::string& advice);
   void watch();
   void guard();
-  /// From now on, for the store to answer.
+  /// Sets the time limit, from now on, for the store to answer.
   void allow(std::chrono::milliseconds time);
   void end_guard();
   void say_goodbye() noexcept;
