@@ -14,7 +14,7 @@ namespace assay::perflog {
 /// lines, how many STEP_END events, the newest step number and loss, samples and accuracy. Takes
 /// pieces cut anywhere, keeps under 320 bytes and allocates nothing. It reads the same lines as
 /// Parser, but gives up on a line that it cannot read where Parser would look for another event
-/// behind the torn one. Needs only the standard library, so that a fully static program can
+/// after the torn one. Needs only the standard library, so that a fully static program can
 /// link it.
 class ProgressScanner {
  public:
@@ -47,13 +47,13 @@ class ProgressScanner {
  private:
   enum class State : std::uint8_t {
     text,           // looking for the token
-    before_object,  // behind the token
-    key_or_end,     // behind '{'
-    key,            // behind ',' in an object
+    before_object,  // after the token
+    key_or_end,     // after '{'
+    key,            // after ',' in an object
     in_key,
     colon,
     value,
-    value_or_end,  // behind '['
+    value_or_end,  // after '['
     in_string,
     in_scalar,  // number or literal
     after_value,

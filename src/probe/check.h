@@ -19,7 +19,7 @@ constexpr auto enum_names(Level /*level*/) {
   return std::to_array<EnumName<Level>>({{pass, "PASS"}, {warn, "WARN"}, {fail, "FAIL"}});
 }
 
-/// One question asked of the machine.
+/// One check of the machine and its result.
 struct Check {
   std::string id;  ///< "memory", "disk", "governor", …; stable, for scripts
   Level level = Level::pass;
@@ -56,7 +56,7 @@ struct CheckOptions {
   std::uint64_t required_disk_bytes = 1ULL << 30;
   std::uint64_t required_memory_bytes = 512ULL << 20;
   int procs = 1;               ///< ranks on this machine
-  std::string vendor = "cpu";  ///< "cpu": no devices are asked for
+  std::string vendor = "cpu";  ///< "cpu": no devices are checked
   /// argv of the vendor's command that lists devices ("nvidia-smi", "-L"); run with `timeout`.
   std::vector<std::string> device_query;
   /// RE2 pattern; each line of the query's output that contains it is one device. Empty:
@@ -64,12 +64,12 @@ struct CheckOptions {
   std::string device_pattern;
   std::string container_runtime;  ///< "podman", "docker", …; "any"; empty: not wanted
   Nanoseconds timeout = std::chrono::seconds(10);  ///< of each external command
-  // What has no file below `root`; nothing: asked from the kernel.
+  // Values that have no file below `root`; nothing: the kernel is asked.
   std::optional<ProcessLimits> limits;
   std::optional<bool> clock_synchronized;
 };
 
-/// Whether this machine is fit to measure on. Every check that applies is in the result, also
+/// Whether this machine is fit to measure on. Every check that applies is in the result, even
 /// those that pass, in a fixed order. Does not throw for an unfit machine.
 [[nodiscard]] std::vector<Check> check_machine(const CheckOptions& options);
 

@@ -118,7 +118,7 @@ Check load(const CheckOptions& options, int threads) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), one_minute);
   if (error != std::errc{}) return {"load", Level::warn, "the load cannot be read", ""};
   const std::string seen = fmt::format("load {:.2f} on {} CPUs", one_minute, threads);
-  // Half of the CPUs busy with something else is more than any measurement bears.
+  // No measurement is valid while half of the CPUs are busy with something else.
   if (threads <= 0 || one_minute <= std::max(1.0, threads * 0.5))
     return {"load", Level::pass, seen, ""};
   return {"load", Level::warn, seen, "other work runs on this machine: stop it, or wait"};
@@ -160,7 +160,7 @@ Check oversubscription(const CheckOptions& options, const Cpus& cpus) {
           "ranks share CPUs and disturb each other: use at most one rank per CPU"};
 }
 
-/// Whether something keeps the clock, as the kernel reports it; nothing when unknown.
+/// Whether the clock is synchronized, as the kernel reports it; nothing when unknown.
 std::optional<bool> kernel_clock_synchronized(const fs::path& root) {
   if (root != "/") return std::nullopt;
   timex query{};

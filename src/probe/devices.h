@@ -23,7 +23,7 @@ struct DeviceQuery {
 [[nodiscard]] Json parse_devices(const std::string& output, const DeviceQuery& query);
 
 /// Runs the query, bounded by `timeout`. An empty list when the tool is absent, fails or hangs:
-/// `assay check` tells why; a description of the machine does without.
+/// `assay check` reports why; a description of the machine leaves the devices out.
 [[nodiscard]] Json list_devices(const DeviceQuery& query, Nanoseconds timeout);
 
 }  // namespace assay::probe

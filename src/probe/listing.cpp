@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// FNV-1a of 64 bits. It tells copies apart, not forgeries; the agent has no cryptography.
+/// 64-bit FNV-1a. It distinguishes copies but does not detect forgeries; the agent has no
+/// cryptography.
 class Fingerprint {
  public:
   void add(std::string_view text) {
@@ -73,7 +74,7 @@ class Lister {
     for (; !ec && at != fs::directory_iterator(); at.increment(ec)) {
       names.push_back({at->path().filename().string(), *at});
       if (names.size() % 1024 == 0 && stop_at_time()) return false;
-      // Which names a folder gives first is its own affair.
+      // The order of names in a folder is unspecified.
       if (names.size() > 16 * limits_.entries) {
         out_.complete = false;
         out_.comparable = false;

@@ -49,7 +49,7 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
       relative = relative.parent_path();
     }
   }
-  out.push_back(base);  // also what a container sees as its own
+  out.push_back(base);  // a container sees this one as its own
   return out;
 }
 
@@ -165,7 +165,7 @@ std::optional<double> cgroup_cpus(const fs::path& root) {
 
 std::optional<std::uint64_t> cgroup_memory(const fs::path& root) {
   constexpr std::int64_t kUnlimited = std::int64_t{1}
-                                      << 60;  // version 1 says so with a huge number
+                                      << 60;  // version 1 writes a huge number for no limit
   std::optional<std::uint64_t> least;
   const auto take = [&](std::optional<std::int64_t> bytes) {
     if (!bytes || *bytes < 0 || *bytes >= kUnlimited) return;

@@ -30,7 +30,7 @@ void put(Json& out, const char* key, const std::optional<T>& value) {
   if (value) out[key] = *value;
 }
 
-/// A machine that does not say how many has nothing to report.
+/// A machine that does not report a count has nothing to add.
 void put_count(Json& out, const char* key, int count) {
   if (count > 0) out[key] = count;
 }
@@ -108,7 +108,7 @@ Json memory(const fs::path& root) {
   return out;
 }
 
-/// What the machine runs in, when it shows: a hypervisor's DMI name, a container's marks.
+/// What the machine runs in, where that is visible: a hypervisor's DMI name, a container's marks.
 Json virtualization(const fs::path& root) {
   Json out = Json::object();
   static const std::array<std::pair<const char*, const char*>, 10> kHypervisors{

@@ -25,8 +25,8 @@ namespace {
 // Logs shrink to a tenth at the fastest level; higher ones gain little and cost the node's cores.
 constexpr int kLevel = 1;
 
-/// Where the bytes go. A connection whose other end is behind a cut link takes none, and says
-/// nothing.
+/// Where the bytes go. A connection whose link is cut accepts none and reports no
+/// error.
 class Output {
  public:
   Output(int fd, Nanoseconds silence) : fd_(fd), silence_(silence) {
@@ -71,7 +71,8 @@ class Compressor {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   }
 
-  // At once, not as a stream: that neither copies its input nor searches across a ring buffer.
+  // Compresses in one call, not as a stream: that neither copies its input nor searches across a
+  // ring buffer.
   void write(std::string_view piece, const Output& output, const fs::path& path) {
     const std::size_t size =
         ZSTD_compress2(context_.get(), out_.data(), out_.size(), piece.data(), piece.size());

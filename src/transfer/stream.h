@@ -13,14 +13,14 @@
 
 namespace assay::transfer {
 
-// A folder as one stream of bytes, for any pipe. Whatever precedes the line {"begin": true} is
+// A folder as one stream of bytes, for any pipe. Everything before the line {"begin": true} is
 // ignored: a login shell may print a banner. Each file has a header line of JSON,
 //
 //   {"path": "rank0.out.log", "size": 1048576, "offset": 0}
 //
 // and then bytes [offset, size) as zstd frames of up to kPiece bytes, each with its checksum (XXH64
 // of the content). After the last file comes {"end": true, "files": 3}. A receiver writes a piece
-// once its checksum is right; so what it has of a file is right, and it asks for the rest only.
+// once its checksum is right; so what it has of a file is right, and it asks only for the rest.
 inline constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 /// The bytes that a receiver has of each file; `path` is relative to the folder.
