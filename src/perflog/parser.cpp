@@ -76,7 +76,7 @@ struct Parser::Impl {
     }
   }
 
-  // `at` is behind the line's first token. Gives the beginning of the next line.
+  // `at` follows the line's first token. Gives the beginning of the next line.
   const char* perflog_line(const char* begin, const char* at, const char* limit) {
     const char* newline = nullptr;
     bool bad = false;

@@ -190,7 +190,7 @@ class Writer {
   }
 
  private:
-  // Kept free behind the value for the step, the metadata and the lists that close the value.
+  // Kept free after the value for the step, the metadata and the lists that close the value.
   static constexpr std::size_t kTail = 448;
 
   void bare(std::string_view event, Where where) noexcept {

@@ -74,7 +74,7 @@ class Lister {
     for (; !ec && at != fs::directory_iterator(); at.increment(ec)) {
       names.push_back({at->path().filename().string(), *at});
       if (names.size() % 1024 == 0 && stop_at_time()) return false;
-      // The order of names in a folder is unspecified.
+      // The order of names in a folder is unspecified, so a part of them cannot be compared.
       if (names.size() > 16 * limits_.entries) {
         out_.complete = false;
         out_.comparable = false;

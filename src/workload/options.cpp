@@ -32,7 +32,7 @@ std::optional<double> number_in(const config::Node& node) {
   }
 }
 
-// Always with a point or an exponent, which tells a number from a whole number.
+// Always with a point or an exponent, which distinguishes a number from a whole number.
 std::string real_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";

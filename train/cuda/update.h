@@ -6,7 +6,7 @@
 namespace assay::train::cuda {
 
 // One pass over memory per update, as train/optim/update_kernels.h on the CPU. `factor`, when
-// given, is a float on the device that multiplies the gradient, beside the terms' own scale: it
+// given, is a float on the device that multiplies the gradient, besides the terms' own scale: it
 // need not be read by the host.
 
 void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::int64_t size,

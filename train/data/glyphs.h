@@ -8,7 +8,7 @@ namespace assay::train::data {
 /// asked for; larger ones on request. More than ten classes are numbers written with these shapes
 /// as digits, side by side (at most 1,000, in images that leave 32 pixels to each digit). Exactly
 /// round(size · label_noise) labels of each split are wrong, evenly over the other classes, and
-/// nothing in an image tells which: no model can expect more than 1 - that share. docs/data.md says
+/// nothing in an image shows which: no model can expect more than 1 - that share. docs/data.md says
 /// how they are made.
 [[nodiscard]] ImageSet open_glyphs(const ImageSetOptions& options);
 

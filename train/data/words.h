@@ -24,7 +24,7 @@ class WordSplitter {
   std::string word_;
 };
 
-/// The code point at `at`, which moves behind it. U+FFFD for a byte that belongs to none.
+/// The code point at `at`, which moves past it. U+FFFD for a byte that belongs to none.
 [[nodiscard]] char32_t next_code_point(std::string_view text, std::size_t& at) noexcept;
 
 }  // namespace assay::train::data

@@ -99,8 +99,7 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
   }
   at::set_num_threads(count);
 #if defined(_OPENMP)
-  omp_set_num_threads(
-      count);  // PyTorch's packages bring an OpenMP of their own beside the system's
+  omp_set_num_threads(count);  // PyTorch's packages bring their own OpenMP besides the system's
 #endif
   return count;
 }

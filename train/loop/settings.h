@@ -24,7 +24,7 @@ enum class Precision { fp32, tf32, bf16, fp16 };
 using MakeTask = std::function<std::unique_ptr<Task>(const Settings& settings,
                                                      const workload::Place&, torch::Device)>;
 
-/// What every training has; what one kind of task has beside it is in make_task. The options that
+/// What every training has; what a kind of task adds is in make_task. The options that
 /// give it are declared in settings.cpp.
 struct Settings {
   std::string workload;

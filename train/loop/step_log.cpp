@@ -8,7 +8,7 @@
 
 namespace assay::train {
 
-// Events can tell the time between them from libtorch 2.5 on; with older ones a CUDA log has no
+// Events can measure the time between them from libtorch 2.5 on; with older ones a CUDA log has no
 // phases.
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
 #define ASSAY_EVENTS_HAVE_TIME 1

@@ -12,7 +12,7 @@ namespace assay::train {
 /// parameters and norm statistics together are as many as Graph::parameters() counts. Modules are
 /// named by their layer's id ("12.weight").
 ///
-/// A batch norm that nothing else reads is executed together with the add and the ReLU behind it;
+/// A batch norm that nothing else reads is executed together with the add and the ReLU after it;
 /// tensors go as soon as their last reader has run (autograd keeps what backward needs).
 class GraphModelImpl : public torch::nn::Module {
  public:

@@ -16,7 +16,7 @@ struct KeptNorm {
   torch::Tensor x;
   torch::Tensor weight;
   torch::Tensor state;  ///< per channel, as the device's kernels have it
-  torch::Tensor y;      ///< undefined in backward where x and the state tell what relu cut
+  torch::Tensor y;      ///< undefined in backward where x and the state show what relu cut
   bool relu = false;
   bool has_addend = false;
 };

@@ -224,7 +224,7 @@ std::string Membership::name_of(int rank) {
   return name;
 }
 
-// Rank 0 tells all, so that they agree. The text of the loss, or "".
+// Rank 0 informs all ranks, so that they agree. Gives the text of the loss, or "".
 std::string Membership::look_for_lost(c10d::Store& store) {
   if (store.check({"lost"})) return text(store.get("lost"));
   return {};

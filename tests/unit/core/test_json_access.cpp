@@ -109,7 +109,7 @@ TEST_F(StrictJson, NamesThePathOfWhatLiesDeeper) {
   EXPECT_THAT(error_of([&] { return reader_.fields("limits").text("time"); }),
               ::testing::HasSubstr("plan.json: limits: 'time' should be text"));
   const auto read_all = [&] {
-    reader_.each("cases", [](const JsonReader& one) { (void)one.integer("n"); });
+    reader_.each("cases", [](const JsonReader& item) { (void)item.integer("n"); });
     return 0;
   };
   EXPECT_THAT(error_of(read_all),
@@ -132,9 +132,10 @@ TEST_F(StrictJson, RefusesNumbersThatDoNotFit) {
 TEST_F(StrictJson, HandsOutTheMembersOfAnObject) {
   std::string seen;
   const Json json = Json::parse(R"({"metrics": {"b": {"v": 1}, "a": {"v": 2}}})");
-  JsonReader(json, "r").each_member("metrics", [&](const std::string& name, const JsonReader& one) {
-    seen += name + std::to_string(one.integer("v"));
-  });
+  JsonReader(json, "r").each_member("metrics",
+                                    [&](const std::string& name, const JsonReader& member) {
+                                      seen += name + std::to_string(member.integer("v"));
+                                    });
   EXPECT_EQ(seen, "b1a2");
 }
 
