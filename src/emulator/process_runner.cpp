@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(20);
 constexpr auto kGrace = std::chrono::seconds(2);  // between SIGTERM and SIGKILL
-constexpr rlim_t kLargestFile = 4ULL << 30;
+constexpr rlim_t kMaxFile = 4ULL << 30;
 
 template <class Processes>
 void signal_all(const Processes& processes, int signal) {
@@ -152,15 +152,15 @@ void ProcessRunner::spawn_all(const Job& job, const std::vector<JobInstance>& in
     for (int process = 0; process < instance.processes(); ++process) {
       std::vector<std::string> env = instance.environment(process);
       env.push_back(std::string(kRoundVariable) + "=" + job.mark);
-      living.push_back({spawn({.argv = instance.command(settings_.python),
-                               .env = std::move(env),
-                               .folder = instance.workdir().string(),
-                               .out = Stream::append(instance.log(), 0600),
-                               .err = Stream::output(),
-                               .limits = {{RLIMIT_CPU, {cpu, cpu + 1}},
-                                          {RLIMIT_FSIZE, {kLargestFile, kLargestFile}}},
-                               .error_kind = ErrorKind::launch}),
-                        task});
+      living.push_back(
+          {spawn({.argv = instance.command(settings_.python),
+                  .env = std::move(env),
+                  .folder = instance.workdir().string(),
+                  .out = Stream::append(instance.log(), 0600),
+                  .err = Stream::output(),
+                  .limits = {{RLIMIT_CPU, {cpu, cpu + 1}}, {RLIMIT_FSIZE, {kMaxFile, kMaxFile}}},
+                  .error_kind = ErrorKind::launch}),
+           task});
     }
   }
 }

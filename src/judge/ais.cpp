@@ -29,7 +29,7 @@ AisValue measured_or_reported(const RoundContext& round, const std::string& metr
   return {};
 }
 
-AisValue utilisation(const RoundContext& round) {
+AisValue utilization(const RoundContext& round) {
   if (round.metrics.find("device_util") != nullptr)
     return measured_or_reported(round, "device_util", 100, "resource_util_ratio");
   AisValue reported = measured_or_reported(round, "", 1, "resource_util_ratio");
@@ -131,7 +131,7 @@ void compute_ais(RoundContext& round) {
                 record.energy_consumption);
   details.value("efficientcy", measured_or_reported(round, "samples_per_joule", 1, "efficientcy"),
                 record.efficiency);
-  details.value("resource_util_ratio", utilisation(round), record.resource_util_ratio);
+  details.value("resource_util_ratio", utilization(round), record.resource_util_ratio);
   const std::vector<std::string> missing = details.missing();
   round.fact("ais_not_measured", static_cast<double>(missing.size()), join(missing, ", "));
 

@@ -47,7 +47,7 @@ struct StepTrack {
   std::uint32_t merged = 1;  ///< STEP_ENDs per element of `steps`
   std::int64_t first_number = kNoTime;
   std::int64_t last_number = kNoTime;
-  std::int64_t stride = 0;   ///< largest distance of neighbouring step numbers
+  std::int64_t stride = 0;   ///< largest distance of neighboring step numbers
   std::uint64_t logged = 0;  ///< STEP_ENDs
 };
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "judge/line_up.h"
+#include "judge/clock_alignment.h"
 #include "judge/rank_log.h"
 #include "judge/round_context.h"
 

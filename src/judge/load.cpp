@@ -14,7 +14,7 @@
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
-#include "judge/line_up.h"
+#include "judge/clock_alignment.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
 #include "perflog/token.h"
@@ -29,9 +29,9 @@ namespace {
 constexpr std::size_t kTotalSteps = 16'000'000;
 constexpr std::size_t kMinSteps = 20'000;
 
-int small(const Json& event, const char* key, int otherwise) {
+int small(const Json& event, const char* key, int fallback) {
   const auto value = integer_at(event, key);
-  return value && *value >= 0 && *value < (1 << 30) ? static_cast<int>(*value) : otherwise;
+  return value && *value >= 0 && *value < (1 << 30) ? static_cast<int>(*value) : fallback;
 }
 
 std::optional<double> real(const Json& event, const char* key) {
@@ -319,7 +319,7 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
   };
   run_parallel(evidence.ranks.size(), static_cast<int>(threads), {}, load_rank);
   for (const auto& [where, what] : problems) evidence.problems.push_back(where + ": " + what);
-  line_up_clocks(evidence);
+  align_clocks(evidence);
 }
 
 }  // namespace assay::judge

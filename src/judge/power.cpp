@@ -147,14 +147,14 @@ Energy energy_of(const NodePower& node, const Window& window, double slack) {
 }
 
 std::vector<double> power_moments(const std::vector<NodePower>& nodes, const Window& window) {
-  constexpr std::size_t kMost = 20000;
+  constexpr std::size_t kMaxMoments = 20000;
   std::vector<double> moments{window.start, window.end};
   for (const NodePower& node : nodes)
     for (const PowerSource& source : node.sources)
       for (const Sample& s : source.power)
         if (s.t > window.start && s.t < window.end) moments.push_back(s.t);
   std::ranges::sort(moments);
-  const std::size_t stride = moments.size() / kMost + 1;
+  const std::size_t stride = moments.size() / kMaxMoments + 1;
   if (stride == 1) return moments;
   std::vector<double> fewer;
   for (std::size_t i = 0; i < moments.size(); i += stride) fewer.push_back(moments[i]);

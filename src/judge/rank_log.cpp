@@ -82,7 +82,7 @@ bool nonfinite_loss(const Field& field) {
 }  // namespace
 
 struct RankLogReader::Impl {
-  // Puts steps into a track, merging neighbours once it is full.
+  // Puts steps into a track, merging neighbors once it is full.
   struct Writer {
     Step pending;
     std::uint32_t held = 0;

@@ -12,7 +12,7 @@ namespace assay::judge {
 /// Turns the events and lines of one rank's log into a RankLog, in one pass and bounded memory.
 class RankLogReader {
  public:
-  /// `step_limit`: beyond it, neighbouring steps of a process are merged in pairs, again and again.
+  /// `step_limit`: beyond it, neighboring steps of a process are merged in pairs, again and again.
   /// Throws Error of kind config for an output metric whose pattern is no regular expression.
   RankLogReader(const plan::CasePlan& plan, RankLog& log, std::size_t step_limit = 1 << 20);
   ~RankLogReader();

@@ -123,7 +123,7 @@ void compute_energy(RoundContext& round, const Sources& sources) {
   round.metrics.add("max_power_w", *std::ranges::max_element(total));
 }
 
-void compute_utilisation(RoundContext& round, const Sources& sources) {
+void compute_utilization(RoundContext& round, const Sources& sources) {
   const RoundEvidence& evidence = round.evidence;
   // Without PerfLog there is no training window: the whole life of the ranks stands for it.
   const std::optional<Window> window = round.train ? round.train : round.alive;
@@ -255,7 +255,7 @@ void compute_resources(RoundContext& round) {
   for (const NodeEvidence& node : round.evidence.nodes)
     sources.push_back(source_rows(round.timeline, node));
   compute_energy(round, sources);
-  compute_utilisation(round, sources);
+  compute_utilization(round, sources);
   compute_device_health(round, sources);
   compute_gaps(round, sources);
   double cpu = 0;

@@ -102,7 +102,7 @@ struct RoundResult {
   std::string started;  ///< ISO, UTC; empty when not run
   std::string ended;
   std::vector<RankResult> ranks;
-  std::vector<Metric> metrics;  ///< in the order of the catalogue
+  std::vector<Metric> metrics;  ///< in the order of the catalog
   std::vector<Finding> findings;
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;

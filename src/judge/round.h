@@ -15,7 +15,7 @@ namespace assay::judge {
                                       Facts* facts = nullptr);
 
 /// Statistics over the completed rounds, rules of the case and its verdict. Pure.
-[[nodiscard]] CaseResult summarise_case(const plan::CasePlan& plan,
+[[nodiscard]] CaseResult summarize_case(const plan::CasePlan& plan,
                                         std::vector<RoundResult> rounds);
 
 /// What is said about a round that did not complete: who was first, and what to do. Nothing for a

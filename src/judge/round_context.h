@@ -44,7 +44,7 @@ void compute_times(RoundContext& round);
 void compute_training(RoundContext& round);
 /// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
 void compute_steps(RoundContext& round);
-/// Energy, power, utilisation, memory; throttling, ECC and gaps; their series.
+/// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
 /// The score of an AutoML experiment, and what its rules ask for.
 void compute_automl(RoundContext& round);

@@ -142,8 +142,8 @@ Finding lost(const RoundEvidence& evidence) {
   return finding;
 }
 
-std::string or_else(const std::string& reason, const std::string& otherwise) {
-  return reason.empty() ? otherwise : reason;
+std::string or_else(const std::string& reason, const std::string& fallback) {
+  return reason.empty() ? fallback : reason;
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::int64_t steps_of(const StepTrack& track) {
   return std::max<std::int64_t>(0, track.last_number - track.first_number + 1);
 }
 
-// Times between neighbouring STEP_ENDs of one process, per step.
+// Times between neighboring STEP_ENDs of one process, per step.
 struct StepTimes {
   std::vector<double> per_step;
   double seconds = 0;

@@ -19,7 +19,7 @@ constexpr int kSpreadRounds = 3;
 // Shorter runs of a plain command say nothing by their duration: process start dominates.
 constexpr double kMinJudgedE2e_s = 5;
 
-Summary summarise(const Metric& first, const std::vector<double>& values, int completed,
+Summary summarize(const Metric& first, const std::vector<double>& values, int completed,
                   int planned) {
   Summary summary;
   summary.info = first.info;
@@ -84,7 +84,7 @@ std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summar
 
 }  // namespace
 
-CaseResult summarise_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds) {
+CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds) {
   CaseResult result;
   result.name = plan.name;
   result.model = plan.model;
@@ -115,7 +115,7 @@ CaseResult summarise_case(const plan::CasePlan& plan, std::vector<RoundResult> r
     }
   }
   for (const Metric* metric : order) {
-    Summary summary = summarise(*metric, values[metric->info.name], completed, plan.repeats);
+    Summary summary = summarize(*metric, values[metric->info.name], completed, plan.repeats);
     if (mixed[metric->info.name]) summary.origin = "estimated";
     result.summary.push_back(std::move(summary));
   }

@@ -63,7 +63,7 @@ struct TextStyle {
   std::size_t width = std::numeric_limits<std::size_t>::max();
   std::size_t indent = 0;
   std::string_view mark = "…";  ///< at the place of a cut
-  std::string heading = {};     ///< colour of the headings; "" for none
+  std::string heading = {};     ///< color of the headings; "" for none
   bool color = false;           ///< without it there is no escape sequence
 };
 
@@ -83,7 +83,7 @@ struct HtmlStyle {
 /// With a scroll bar of its own where the page is too narrow.
 [[nodiscard]] Html scrolling(const Html& wide);
 
-/// `text` in ANSI colour `code`, or as it is.
+/// `text` in ANSI color `code`, or as it is.
 [[nodiscard]] std::string paint(bool color, std::string_view code, std::string_view text);
 
 }  // namespace assay::page

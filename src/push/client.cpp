@@ -34,7 +34,7 @@ using serve::ManifestFile;
 using serve::random_hex;
 
 constexpr std::uint64_t kPart = 4U << 20;
-constexpr std::chrono::minutes kLongestJudgement{30};
+constexpr std::chrono::minutes kMaxJudgement{30};
 
 // What a cut-off push goes on from; no secret.
 struct PushState {
@@ -233,7 +233,7 @@ class Push {
   }
 
   PushOutcome finish(const std::string& id) {
-    const std::int64_t deadline = mono_now_ns() + Nanoseconds(kLongestJudgement).count();
+    const std::int64_t deadline = mono_now_ns() + Nanoseconds(kMaxJudgement).count();
     while (true) {
       const auto answer = connection_.ask("POST", test_path(id) + "/finish");
       if (answer.status == 200 || (answer.status == 422 && answer.body.contains("reasons")))

@@ -48,7 +48,7 @@ std::set<std::int64_t> chosen(const ExperimentRecord& record) {
     });
   for (const std::int64_t id : order) {
     if (out.size() >= kMaxModels) break;
-    for (const std::int64_t one : automl::lineage_of(record, id)) out.insert(one);
+    for (const std::int64_t ancestor : automl::lineage_of(record, id)) out.insert(ancestor);
   }
   return out;
 }

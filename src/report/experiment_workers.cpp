@@ -26,7 +26,7 @@ constexpr std::size_t kMaxWorkers = 64;
 constexpr std::size_t kMaxSpans = 20'000;  // of all lines together
 constexpr double kWorkerRow = 22;
 
-// Neighbouring trials differ in shade.
+// Neighboring trials differ in shade.
 std::string_view kind_class(const WorkerSpan& span, std::size_t number = 0) {
   switch (span.kind) {
     case Kind::train:

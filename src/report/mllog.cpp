@@ -359,13 +359,13 @@ void write_mllogs(const ReportInput& input) {
   const auto folder = input.run_dir / layout::kMllog;
   std::set<std::string> taken;
   std::set<std::string> written;
-  for (const judge::CaseResult& one : input.result.cases) {
-    MllogContext context = context_of(input, one.name);
-    for (const judge::RoundResult& round : one.rounds) {
-      std::string name = mllog_file_name(one.name, round.round);
+  for (const judge::CaseResult& case_result : input.result.cases) {
+    MllogContext context = context_of(input, case_result.name);
+    for (const judge::RoundResult& round : case_result.rounds) {
+      std::string name = mllog_file_name(case_result.name, round.round);
       while (!taken.insert(name).second) name.insert(0, "_");
       context.file = std::string(layout::kMllog) + name;
-      const std::string log = render_mllog(one, round, context);
+      const std::string log = render_mllog(case_result, round, context);
       if (log.empty()) continue;
       make_directories(folder);
       write_file_atomic(folder / name, log);

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr rlim_t kLargestFile = 256U << 20;
+constexpr rlim_t kMaxFile = 256U << 20;
 
 // The message of an Error, which main() writes as "assay: error: …", without the tester's own
 // paths.
@@ -66,7 +66,7 @@ void check_name(const std::string& name, const std::string& where) {
 }
 
 void check_names(const store::RunDir& run) {
-  for (const plan::CasePlan& one : run.plan().cases) check_name(one.name, "plan.json");
+  for (const plan::CasePlan& case_plan : run.plan().cases) check_name(case_plan.name, "plan.json");
   for (const Json& event : store::Journal::read(run.journal_file())) {
     check_name(text_at(event, "host"), "journal.jsonl");
     for (const Json& node : list_at(event, "nodes"))
@@ -125,7 +125,7 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time,
 #endif
   // SIGXCPU at the first, which says why; SIGKILL at the second.
   limit(RLIMIT_CPU, static_cast<rlim_t>(time.count()), static_cast<rlim_t>(time.count()) + 2);
-  limit(RLIMIT_FSIZE, kLargestFile, kLargestFile);
+  limit(RLIMIT_FSIZE, kMaxFile, kMaxFile);
   try {
     const store::RunDir run = store::RunDir::open(folder);
     check_names(run);

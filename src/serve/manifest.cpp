@@ -14,7 +14,7 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::size_t kLongestPath = 400;
+constexpr std::size_t kMaxPath = 400;
 constexpr std::size_t kDeepestPath = 8;
 
 bool is_sha256(std::string_view text) {
@@ -58,8 +58,7 @@ std::uint64_t Manifest::bytes() const {
 
 std::string path_fault(std::string_view path) {
   if (path.empty()) return "the path is empty";
-  if (path.size() > kLongestPath)
-    return fmt::format("the path has more than {} bytes", kLongestPath);
+  if (path.size() > kMaxPath) return fmt::format("the path has more than {} bytes", kMaxPath);
   if (path.front() == '/') return "the path is absolute";
   if (printable(path) != path) return "the path has control characters, or is no UTF-8";
   for (const char c : path)
@@ -102,8 +101,8 @@ Manifest parse_manifest(const Json& json, const ManifestLimits& limits) {
   std::set<std::string> paths;
   std::set<std::string> folders;
   std::uint64_t bytes = 0;
-  for (const Json& one : *files) {
-    ManifestFile file = parse_file(one, manifest.files.size());
+  for (const Json& entry : *files) {
+    ManifestFile file = parse_file(entry, manifest.files.size());
     // Bounded one by one, so that the sum cannot overflow.
     if (file.size > limits.bytes || (bytes += file.size) > limits.bytes)
       throw Refusal(413, "too_large",

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds kLongestEnd{10};
+constexpr std::chrono::seconds kMaxShutdown{10};
 
 // Files that are made meanwhile are for their owner alone.
 class OwnerOnly {
@@ -153,7 +153,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   ending = true;
   server->close();
   judgements.stop();
-  const std::int64_t deadline = mono_now_ns() + Nanoseconds(kLongestEnd).count();
+  const std::int64_t deadline = mono_now_ns() + Nanoseconds(kMaxShutdown).count();
   while (server->unanswered() > 0 && mono_now_ns() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   server->stop();

@@ -61,7 +61,7 @@ fs::path Uploads::folder(const std::string& id) const {
   return data_ / "tests" / id;
 }
 
-fs::path Uploads::whole(const std::string& id, std::int64_t n) const {
+fs::path Uploads::file_path(const std::string& id, std::int64_t n) const {
   return folder(id) / "files" / std::to_string(n);
 }
 
@@ -72,14 +72,15 @@ std::mutex& Uploads::lock_of(const std::string& id, std::int64_t n) const {
 std::uint64_t Uploads::received(const std::string& id, std::int64_t n, const ManifestFile& file) {
   const std::scoped_lock lock(lock_of(id, n));
   try {
-    return here(id, n, file);
+    return received_locked(id, n, file);
   } catch (const Refusal&) {
     return 0;  // a wrong hash: it begins again
   }
 }
 
-std::uint64_t Uploads::here(const std::string& id, std::int64_t n, const ManifestFile& file) {
-  const fs::path path = whole(id, n);
+std::uint64_t Uploads::received_locked(const std::string& id, std::int64_t n,
+                                       const ManifestFile& file) {
+  const fs::path path = file_path(id, n);
   const fs::path coming = path.string() + ".part";
   std::error_code ec;
   if (fs::exists(path, ec)) return file.size;
@@ -102,8 +103,8 @@ std::uint64_t Uploads::here(const std::string& id, std::int64_t n, const Manifes
 std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const ManifestFile& file,
                               std::uint64_t offset, const std::string& part) {
   const std::scoped_lock lock(lock_of(id, n));
-  const fs::path path = whole(id, n);
-  const std::uint64_t before = here(id, n, file);
+  const fs::path path = file_path(id, n);
+  const std::uint64_t before = received_locked(id, n, file);
   // An answer that was lost: the part comes again.
   const bool again = offset < before && offset + part.size() <= before;
   std::error_code ec;
@@ -131,16 +132,16 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
   }
   if (::fdatasync(fd.get()) != 0) disk_failed(coming, errno);
   fd.reset();
-  return here(id, n, file);
+  return received_locked(id, n, file);
 }
 
-fs::path Uploads::lay_out(const std::string& id, const Manifest& manifest) {
+fs::path Uploads::make_work_folder(const std::string& id, const Manifest& manifest) {
   fs::path work = folder(id) / "work";
   remove_tree(work);
   make_directories(work);
   std::int64_t n = 0;
   for (const ManifestFile& file : manifest.files) {
-    const fs::path from = whole(id, n);
+    const fs::path from = file_path(id, n);
     const std::uint64_t size = received(id, n++, file);
     std::error_code ec;
     if (!fs::exists(from, ec)) {

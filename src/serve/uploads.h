@@ -32,7 +32,8 @@ class Uploads {
 
   /// DATA/tests/<id>/work with the evidence (links, not copies) under its own names, and nothing
   /// that a judge would compute. Throws Refusal 409 "incomplete" with the first missing file.
-  [[nodiscard]] std::filesystem::path lay_out(const std::string& id, const Manifest& manifest);
+  [[nodiscard]] std::filesystem::path make_work_folder(const std::string& id,
+                                                       const Manifest& manifest);
 
   /// Removes all files of a test, or only what is no longer needed of a finished one.
   void remove(const std::string& id);
@@ -54,8 +55,9 @@ class Uploads {
 
  private:
   /// The same with the file's lock held; checks a file that is whole and gives it its name.
-  [[nodiscard]] std::uint64_t here(const std::string& id, std::int64_t n, const ManifestFile& file);
-  [[nodiscard]] std::filesystem::path whole(const std::string& id, std::int64_t n) const;
+  [[nodiscard]] std::uint64_t received_locked(const std::string& id, std::int64_t n,
+                                              const ManifestFile& file);
+  [[nodiscard]] std::filesystem::path file_path(const std::string& id, std::int64_t n) const;
   [[nodiscard]] std::mutex& lock_of(const std::string& id, std::int64_t n) const;
 
   std::filesystem::path data_;

@@ -27,6 +27,6 @@ struct ClockError {
 /// time that spans nodes is wrong by it: measured offsets beyond their uncertainty, others beyond
 /// kWrongClock_s. What is left is the uncertainty, or the time that the quickest message took.
 /// Monotonic stamps stay.
-void line_up_clocks(RoundEvidence& evidence);
+void align_clocks(RoundEvidence& evidence);
 
 }  // namespace assay::judge
