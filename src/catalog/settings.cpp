@@ -26,8 +26,8 @@ const std::vector<std::string>& target_keys() {
 }
 
 const std::vector<std::string>& launch_modes() {
-  static const std::vector<std::string> words{"per-rank", "per-node", "head"};
-  return words;
+  static const std::vector<std::string> modes{"per-rank", "per-node", "head"};
+  return modes;
 }
 
 LimitSettings read_limits(const Node& node) {

@@ -209,7 +209,7 @@ void ProcessRunner::watch(Job& job, std::vector<JobInstance>& instances,
     }
     std::erase_if(living, [&](Process& process) {
       const auto status = process.child.poll();
-      // What ends because it was asked to is not to blame.
+      // A process that ends because it was asked to has not failed.
       if (status && kill_at == 0) note(ending.tasks, process.task, *status);
       return status.has_value();
     });

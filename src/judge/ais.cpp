@@ -70,14 +70,14 @@ void add_reported_metrics(RoundContext& round, const aisbench::ReportedResults& 
   round.metrics.add("accuracy", results.accuracy, "reported", "by set_result");
   round.metrics.add("eval_loss", results.loss, "reported", "by set_result");
   round.metrics.add("perplexity", results.perplexity, "reported", "by set_result");
-  // Of a workload without PerfLog the samples are not known, but their rate is.
+  // Without PerfLog the number of samples is not known, but their rate is.
   const auto power = round.metrics.get("mean_power_w");
   if (results.throughput && power && *power > 0)
     round.metrics.add("samples_per_joule", *results.throughput / *power, "reported",
                       "throughput_ratio / mean_power_w");
 }
 
-// What ais-bench says of a job in a cloud.
+// The record that ais-bench makes of a job in a cloud.
 AisRound job_record(const AisJobEvidence& job) {
   AisRound out;
   if (!job.results) return out;

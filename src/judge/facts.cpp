@@ -38,7 +38,7 @@ std::string endings(const std::vector<const RankEvidence*>& ranks) {
   return join(parts, "; ");
 }
 
-// A node of which the journal says nothing kept its caches too.
+// A node that the journal does not mention kept its caches too.
 void note_caches(RoundContext& round) {
   std::map<std::string, std::vector<std::string>> kept;  // by reason
   double count = 0;

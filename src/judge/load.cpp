@@ -72,10 +72,10 @@ NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host)
 // How far the node's wall clock is behind the one of the controller, which saw the message.
 void compare_clocks(RoundEvidence& round, const Json& event) {
   const auto seen = integer_at(event, "seen_wall_ns");
-  const auto said = integer_at(event, "wall_ns");
-  if (!seen || !said) return;
+  const auto sent = integer_at(event, "wall_ns");
+  if (!seen || !sent) return;
   NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
-  const double behind = (static_cast<double>(*seen) - static_cast<double>(*said)) / 1e9;
+  const double behind = (static_cast<double>(*seen) - static_cast<double>(*sent)) / 1e9;
   node.clock_behind_s = std::min(node.clock_behind_s.value_or(behind), behind);
 }
 
@@ -159,7 +159,7 @@ std::vector<int> logged_ranks(const fs::path& node_dir) {
 }
 
 // The last lines of ordinary output: an exception, a message of the loader, an assertion.
-std::vector<std::string> last_words(const fs::path& log) {
+std::vector<std::string> last_output_lines(const fs::path& log) {
   constexpr std::size_t kTail = 16 << 10;
   constexpr std::size_t kLines = 8;
   constexpr std::size_t kColumns = 300;
@@ -172,12 +172,12 @@ std::vector<std::string> last_words(const fs::path& log) {
   std::vector<std::string_view> lines = split(tail, '\n');
   // The first one began before the tail did.
   if (tail.size() == kTail && lines.size() > 1) lines.erase(lines.begin());
-  std::vector<std::string> words;
+  std::vector<std::string> last;
   for (const std::string_view line : lines)
     if (!trim(line).empty() && line.find(perflog::detail::kToken) == std::string_view::npos)
-      words.push_back(ellipsize(printable(line), kColumns));
-  if (words.size() > kLines) words.erase(words.begin(), words.end() - kLines);
-  return words;
+      last.push_back(ellipsize(printable(line), kColumns));
+  if (last.size() > kLines) last.erase(last.begin(), last.end() - kLines);
+  return last;
 }
 
 void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence& rank,
@@ -199,7 +199,7 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
     rank.log.truncated = stats.truncated_tail;
   }
   if (!parts.empty() && (!rank.exit || !rank.exit->ok()))
-    rank.log.last_lines = last_words(parts.back());
+    rank.log.last_lines = last_output_lines(parts.back());
 }
 
 // Everything about an experiment comes from its own journal.
@@ -236,7 +236,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
     if (kind == "round_start") {
       RoundEvidence round;
       round.round = number;
-      // Until round_end says otherwise: nobody saw the end of it.
+      // A round without a round_end was interrupted.
       round.status = RoundStatus::interrupted;
       round.start = instant(event);
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())

@@ -38,7 +38,7 @@ struct Fact {
 };
 using Facts = std::map<std::string, Fact>;
 
-/// Adds a fact of catalog::known_facts(), or says of a known metric who is meant by it; another
+/// Adds a fact of catalog::known_facts(), or names those that a known metric refers to; any other
 /// name throws Error of kind internal.
 void state(Facts& facts, const std::string& name, double value, std::string detail = {});
 

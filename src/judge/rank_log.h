@@ -13,7 +13,7 @@ namespace assay::judge {
 class RankLogReader {
  public:
   /// `step_limit`: beyond it, neighboring steps of a process are merged in pairs, again and again.
-  /// Throws Error of kind config for an output metric whose pattern is no regular expression.
+  /// Throws Error of kind config for an output metric whose pattern is not a regular expression.
   RankLogReader(const plan::CasePlan& plan, RankLog& log, std::size_t step_limit = 1 << 20);
   ~RankLogReader();
   RankLogReader(const RankLogReader&) = delete;

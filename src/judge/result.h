@@ -34,7 +34,7 @@ struct Finding {
   std::string reason;
   std::string advice;
   std::string where;                 ///< "round 2, rank 3 on node1", or empty
-  std::vector<std::string> quote{};  ///< the culprit's last words: lines of its log, safe to show
+  std::vector<std::string> quote{};  ///< the last lines of the failed rank's log, safe to show
 };
 
 struct Metric {

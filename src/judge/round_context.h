@@ -48,7 +48,7 @@ void compute_steps(RoundContext& round);
 void compute_resources(RoundContext& round);
 /// The score of an AutoML experiment, and what its rules ask for.
 void compute_automl(RoundContext& round);
-/// What a workload told with set_result, and the record that ais-bench makes of it.
+/// The results that a workload reported with set_result, and the record that ais-bench makes of it.
 void compute_ais(RoundContext& round);
 /// What rules ask for besides: ranks, logs, clocks.
 void compute_facts(RoundContext& round);

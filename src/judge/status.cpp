@@ -30,7 +30,7 @@ std::string hint(const ExitStatus& exit) {
   if (exit.signal == 11 || exit.signal == 6 || exit.signal == 7 || exit.signal == 8 ||
       exit.signal == 4)
     return "the program crashed: run the rank's command alone under a debugger";
-  if (exit.signal == 15 || exit.signal == 2) return "somebody stopped it from outside";
+  if (exit.signal == 15 || exit.signal == 2) return "it was stopped from outside";
   return "the last lines of its log usually name the cause";
 }
 
@@ -64,7 +64,7 @@ std::string list(const std::vector<const RankEvidence*>& ranks) {
   return rank_list(std::move(numbers));
 }
 
-// Of those that had to be ended, the rank that got least far is where to look first.
+// The rank that got least far among those that had to be ended: the first one to look at.
 const RankEvidence* least_far(const std::vector<const RankEvidence*>& ranks,
                               const RoundResult& result) {
   const RankEvidence* behind = nullptr;

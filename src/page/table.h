@@ -12,10 +12,10 @@
 
 namespace assay::page {
 
-// A table for terminals and pages: what its columns are is said once.
+// A table for terminals and pages: its columns are defined once.
 
 enum class Align { left, right };
-enum class Cut { never, end, middle };  ///< where a text is cut that has no room
+enum class Cut { never, end, middle };  ///< where a text that is too long is cut
 
 struct Column {
   std::string title = {};
@@ -64,7 +64,7 @@ struct TextStyle {
   std::size_t indent = 0;
   std::string_view mark = "…";  ///< at the place of a cut
   std::string heading = {};     ///< color of the headings; "" for none
-  bool color = false;           ///< without it there is no escape sequence
+  bool color = false;           ///< false: no escape sequences
 };
 
 /// The headings, then one line for every row; columns are two blanks apart. Wide characters take

@@ -66,7 +66,7 @@ void write_state(const fs::path& run, const PushState& state) {
                                                       {"manifest", state.manifest}}));
 }
 
-/// The tester's answers, or Errors in its words.
+/// The tester's answers, or Errors with its messages.
 class Connection {
  public:
   Connection(const Tester& tester, std::stop_token stop)
@@ -132,12 +132,12 @@ class Connection {
                  ? client_.redact(printable(found->get<std::string>()))
                  : std::string();
     };
-    const std::string words = fmt::format("the tester says: {} (status {}, {})", text("message"),
-                                          answer.status, text("code"));
+    const std::string message = fmt::format("the tester answered: {} (status {}, {})",
+                                            text("message"), answer.status, text("code"));
     ErrorKind kind = ErrorKind::environment;
     if (answer.status == 400) kind = ErrorKind::config;
     if (answer.status >= 500 && answer.status != 507) kind = ErrorKind::launch;
-    throw Error(kind, words, origin_, text("advice"));
+    throw Error(kind, message, origin_, text("advice"));
   }
 
  private:
@@ -315,7 +315,7 @@ class Push {
 
 std::string find_token(const fs::path& token_file) {
   constexpr const char* kAdvice =
-      "whoever runs the tester makes one with 'assay serve token add NAME'; give it in "
+      "the tester's operator makes one with 'assay serve token add NAME'; give it in "
       "ASSAY_TESTER_TOKEN or in a file with --token-file, never on the command line";
   std::string token;
   if (!token_file.empty()) {
@@ -332,7 +332,7 @@ std::string find_token(const fs::path& token_file) {
     throw Error(ErrorKind::environment, "there is no token for the tester", token_file.string(),
                 kAdvice);
   if (std::ranges::any_of(token, [](char c) { return c <= ' ' || c > '~'; }))
-    throw Error(ErrorKind::environment, "this is no token", token_file.string(), kAdvice);
+    throw Error(ErrorKind::environment, "not a valid token", token_file.string(), kAdvice);
   return token;
 }
 

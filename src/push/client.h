@@ -34,8 +34,8 @@ struct PushOutcome {
   std::string page_url;
 };
 
-/// ASSAY_TESTER_TOKEN, or the first line of `token_file` when it is not empty, which nobody but
-/// its owner may read. Throws Error of kind environment that says how to get one.
+/// ASSAY_TESTER_TOKEN, or the first line of `token_file` when it is not empty, which only its
+/// owner may read. Throws Error of kind environment that says how to get one.
 [[nodiscard]] std::string find_token(const std::filesystem::path& token_file);
 
 /// Asks the tester for a test id ("20261115-ab3dE9") before there is a run.

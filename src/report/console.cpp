@@ -30,7 +30,7 @@ using judge::Severity;
 
 constexpr std::size_t kConsoleFindings = 12;  // of one case; the HTML report has them all
 
-// The few characters outside ASCII that Assay's own words use, and what stands for them.
+// The few characters outside ASCII in Assay's own texts, and their replacements.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAscii{{
     {"…", "..."},
     {"±", "+/-"},
@@ -169,8 +169,8 @@ class Console {
       if (!finding.advice.empty())
         paragraph(plain(finding.advice), indent + own("→ "),
                   indent + (style_.unicode ? "  " : "   "));
-      for (const std::string& words : finding.quote)
-        line(paint("2", cut_to(indent + own("│ ") + plain(words), width_, own("…"))));
+      for (const std::string& quoted : finding.quote)
+        line(paint("2", cut_to(indent + own("│ ") + plain(quoted), width_, own("…"))));
     }
   }
 

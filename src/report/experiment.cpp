@@ -44,7 +44,7 @@ std::string how_it_ended(const automl::ExperimentRecord& record) {
   if (record.ended == "stopped") return "stopped by the user";
   if (record.ended == "exhausted") return "no further architecture within the limits";
   if (record.ended == "failed") return "it failed";
-  return record.ended.empty() ? "nobody saw its end" : record.ended;
+  return record.ended.empty() ? "its end was not recorded" : record.ended;
 }
 
 std::string sentence(const std::vector<ExperimentView>& views) {

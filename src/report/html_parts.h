@@ -22,7 +22,7 @@ namespace assay::report::html {
 /// The round seal of the whole run's verdict, with the run id around it.
 [[nodiscard]] page::Html seal(judge::Validity validity, std::string_view run_id);
 
-/// A number that says much, for cards().
+/// An important number, for cards().
 struct Card {
   std::string title;
   std::string value;

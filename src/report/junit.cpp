@@ -29,7 +29,7 @@ double round_seconds(const RoundResult& round) {
   return end;
 }
 
-// What is wrong with one entry, in the words of its findings.
+// What is wrong with one entry, as its findings put it.
 struct Problem {
   std::string message;
   std::string type;
@@ -51,7 +51,7 @@ Problem problem_of(const std::vector<Finding>& findings, Validity validity,
     if (!finding.where.empty()) problem.body += " (" + finding.where + ")";
     problem.body += '\n';
     if (!finding.advice.empty()) problem.body += "  what to do: " + finding.advice + "\n";
-    for (const std::string& words : finding.quote) problem.body += "  | " + words + "\n";
+    for (const std::string& quoted : finding.quote) problem.body += "  | " + quoted + "\n";
   }
   if (!reason.empty() && reason != problem.message) problem.body += "round: " + reason + "\n";
   if (problem.message.empty()) problem.message = judge::to_string(validity);

@@ -295,7 +295,8 @@ std::string render_mllog(const CaseResult& result, const RoundResult& round,
   };
   double trained = 0;
   for (const Timeline::Stretch& stretch : line.stretches) {
-    // Only the total is known; within the run the samples are shared out by time, and said so.
+    // Only the total is known; within the run the samples are divided by time, and the log states
+    // it.
     const auto count = [&] {
       if (trained == 0) return Json{{"samples_count", 0}};
       if (trained >= line.trained) return Json{{"samples_count", total}};

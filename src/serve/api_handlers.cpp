@@ -35,13 +35,13 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 }
 
 std::int64_t parameter(const http::Query& query, std::string_view name, std::int64_t fallback,
-                       std::int64_t least, std::int64_t most) {
+                       std::int64_t min, std::int64_t max) {
   for (const auto& [key, value] : query) {
     if (key != name) continue;
     const auto number = number_of(value);
-    if (!number || *number < least || *number > most)
+    if (!number || *number < min || *number > max)
       throw Refusal(400, "bad_parameter",
-                    fmt::format("'{}' is to be a whole number from {} to {}", name, least, most));
+                    fmt::format("'{}' must be a whole number from {} to {}", name, min, max));
     return *number;
   }
   return fallback;
@@ -50,7 +50,7 @@ std::int64_t parameter(const http::Query& query, std::string_view name, std::int
 Json checked_ais(const Json& body) {
   const auto ais = body.find("ais");
   if (ais == body.end() || ais->is_null()) return nullptr;
-  if (!ais->is_object()) throw Refusal(400, "bad_field", "'ais' is to be an object");
+  if (!ais->is_object()) throw Refusal(400, "bad_field", "'ais' must be an object");
   for (const auto& [key, value] : ais->items())
     if (std::ranges::find(kAisFields, key) == kAisFields.end())
       throw Refusal(400, "bad_field", "'ais' has a field that is not known: " + printable(key),
@@ -127,7 +127,7 @@ std::optional<HttpResponse> Api::make_test(const Call& call) {
   wanted.name = text_field(body, "name", 200);
   wanted.ais = checked_ais(body);
   if (const auto system = body.find("system"); system != body.end() && !system->is_null()) {
-    if (!system->is_object()) throw Refusal(400, "bad_field", "'system' is to be an object");
+    if (!system->is_object()) throw Refusal(400, "bad_field", "'system' must be an object");
     if (dump_line(*system).size() > kMaxSystem)
       throw Refusal(413, "too_large", "'system' has more than 64 KiB");
     wanted.system = *system;
@@ -210,7 +210,7 @@ std::optional<HttpResponse> Api::finish(const Call& call) {
   const TestRecord test = own_test(call);
   if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
     return finished_response(test);
-  // Whoever is first answers: the judgement, or the end of patience. The other finds nothing left.
+  // The first to come answers, the judgement or the timeout; the other finds nothing left.
   struct Waiting {
     std::mutex lock;
     HttpServer::Respond answer;

@@ -94,7 +94,7 @@ Json claim_of(const std::string& result_text, const std::string& where) {
   const Json result = parse_json(result_text, where);
   const Json& cases = member_at(result, "cases");
   if (!cases.is_array() || !member_at(result, "validity").is_string())
-    throw Error(ErrorKind::config, "this is no result of a run", where,
+    throw Error(ErrorKind::config, "this is not the result of a run", where,
                 "'assay report RUN' writes it again");
   Json claim = {{"run_id", member_at(result, "run_id")},
                 {"suite", member_at(result, "suite")},

@@ -120,11 +120,11 @@ std::shared_ptr<asio::ssl::context> tls_context(const HttpOptions& options) {
   context->use_certificate_chain_file(options.certificate.string(), ec);
   if (ec)
     throw Error(ErrorKind::environment, "cannot use the certificate: " + ec.message(),
-                options.certificate.string(), "it is to be a PEM file, with its chain");
+                options.certificate.string(), "it must be a PEM file, with its chain");
   context->use_private_key_file(options.key.string(), asio::ssl::context::pem, ec);
   if (ec)
     throw Error(ErrorKind::environment, "cannot use the private key: " + ec.message(),
-                options.key.string(), "it is to be the certificate's key, as a PEM file");
+                options.key.string(), "it must be the certificate's key, as a PEM file");
   return context;
 }
 
@@ -187,7 +187,7 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                                                 .max_field_name_size(128)
                                                 .max_field_value_size(8192)
                                                 .max_field_count(64)
-                                                .max_body_size(options.most_body))
+                                                .max_body_size(options.max_body))
                   .acceptor_options_setter([](auto& acceptor) {
                     acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
                   })

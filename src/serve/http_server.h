@@ -41,14 +41,14 @@ struct HttpOptions {
   std::chrono::milliseconds read_timeout{};      ///< for a whole request, and for a TLS handshake
   std::chrono::milliseconds handling_timeout{};  ///< until it is answered
   std::size_t connections = 0;  ///< at the same time; others wait in the kernel's queue
-  std::uint64_t most_body = 0;  ///< a larger one closes the connection
+  std::uint64_t max_body = 0;   ///< a larger one closes the connection
   /// Patterns of RESTinio's express router, with unnamed groups: "/tests/([^/]+)". The first that
   /// fits the path counts, whatever the method.
   std::vector<std::string> routes;
 };
 
-/// HTTP/1.1 on RESTinio, the only place that knows it. What is no HTTP, is too large or too slow
-/// gets its connection closed; all else comes to the handler.
+/// HTTP/1.1 on RESTinio, the only place that knows it. A peer that does not send HTTP, sends
+/// too much or is too slow gets its connection closed; all else comes to the handler.
 class HttpServer {
  public:
   using Respond = std::function<void(HttpResponse)>;  ///< once, from any thread

@@ -34,7 +34,7 @@ Json metrics_of(const Json& result) {
   return out;
 }
 
-// On the disk, with its name, before the database says that it is there.
+// Puts the file on the disk, under its name, before the database refers to it.
 void keep(const fs::path& from, const fs::path& to) {
   const UniqueFd file(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file || ::fsync(file.get()) != 0)
@@ -119,7 +119,7 @@ void Judgements::work(const std::stop_token& stop) {
     } catch (const std::exception& error) {
       if (!stop.stop_requested()) log_error(fmt::format("test {}: {}", id, error.what()));
       undecided = Refusal(500, "internal", "the tester could not judge the test",
-                          "whoever runs the tester finds the cause in its messages");
+                          "the tester's operator finds the cause in its log");
     }
     uploads_.remove_work(id);
     if (stop.stop_requested()) return;
@@ -148,18 +148,18 @@ void Judgements::decide(const std::string& id, const std::stop_token& stop) {
       return;
     case JudgeEnd::unfit:
       refuse(std::move(*test),
-             Json::array({reason("the evidence cannot be judged: " + outcome.words)}));
+             Json::array({reason("the evidence cannot be judged: " + outcome.message)}));
       return;
     case JudgeEnd::exceeded:
       refuse(std::move(*test),
              Json::array({reason("the evidence cannot be judged within the tester's limits: " +
-                                 outcome.words)}));
+                                 outcome.message)}));
       return;
     case JudgeEnd::stopped:
     case JudgeEnd::broken:
       break;
   }
-  throw Error(ErrorKind::environment, outcome.words);
+  throw Error(ErrorKind::environment, outcome.message);
 }
 
 void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, const fs::path& work) {

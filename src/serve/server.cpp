@@ -119,8 +119,8 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   http.handling_timeout = options.limits.patience + std::chrono::seconds(60);
   http.connections = options.connections;
   http.routes = Api::routes();
-  // So that one that is a little too large gets an answer with words.
-  http.most_body = 2 * options.limits.part_bytes;
+  // A body that is a little too large gets an answer that explains it.
+  http.max_body = 2 * options.limits.part_bytes;
   server = std::make_unique<HttpServer>(http, [&](HttpRequest request,
                                                   HttpServer::Respond respond) {
     const auto shared = std::make_shared<HttpRequest>(std::move(request));

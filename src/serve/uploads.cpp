@@ -170,7 +170,7 @@ void Uploads::remove_evidence(const std::string& id) {
   remove_tree(folder(id) / "files");
 }
 
-std::string unpack_zstd(const std::string& packed, std::size_t most) {
+std::string unpack_zstd(const std::string& packed, std::size_t max) {
   const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
                                                                           &ZSTD_freeDStream);
   if (!stream) throw Error(ErrorKind::environment, "out of memory");
@@ -185,12 +185,11 @@ std::string unpack_zstd(const std::string& packed, std::size_t most) {
     expected = ZSTD_decompressStream(stream.get(), &to, &in);
     if (ZSTD_isError(expected) != 0U)
       throw Refusal(400, "bad_encoding",
-                    std::string("the body is no zstd: ") + ZSTD_getErrorName(expected));
+                    std::string("the body is not valid zstd: ") + ZSTD_getErrorName(expected));
     // A frame that has ended is not asked for more, also where its end fills the piece.
     full = to.pos == to.size && expected != 0;
-    if (to.pos > most - out.size())
-      throw Refusal(413, "too_large",
-                    fmt::format("the unpacked part has more than {} bytes", most));
+    if (to.pos > max - out.size())
+      throw Refusal(413, "too_large", fmt::format("the unpacked part has more than {} bytes", max));
     out.append(piece.data(), to.pos);
   }
   if (expected != 0) throw Refusal(400, "bad_encoding", "the zstd stream is cut off");
