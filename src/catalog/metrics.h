@@ -29,7 +29,7 @@ struct KnownMetric {
   }
 };
 
-/// In the order in which they are shown.
+/// All metrics, in the order in which they are shown.
 [[nodiscard]] std::span<const KnownMetric> known_metrics();
 /// nullptr: no such metric.
 [[nodiscard]] const KnownMetric* find_known_metric(std::string_view name) noexcept;

@@ -97,7 +97,7 @@ OldJob OldTrainingJobs::create(const OldJobSpec& spec, const std::stop_token& st
     }
     body["config"] = config;
     OldJob job = old_job_from_json(service_.call("POST", "v1", path, {}, body, false, stop));
-    // A version's answer lacks some, and how the logs are named is among it.
+    // A version's answer lacks some fields, among them the names of the logs.
     if (job.resource_id.empty()) job = get(job.job_id, job.version_id, stop);
     return job;
   } catch (const ServiceError& e) {

@@ -232,7 +232,7 @@ void ProcessRunner::watch(Job& job, std::vector<JobInstance>& instances,
     if (end && kill_at == 0) {
       kill_at = now + Nanoseconds(kGrace).count();
       signal_all(living, SIGTERM);
-      signal_all(living, SIGCONT);  // a suspended one does not hear it otherwise
+      signal_all(living, SIGCONT);  // a suspended process would not receive it
     }
     if (kill_at != 0 && now >= kill_at) signal_all(living, SIGKILL);
     if (now >= upload_at) {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Steps kept of all ranks together; a rank never has to do with fewer than kMinSteps.
+// Steps kept for all ranks together; a rank always keeps at least kMinSteps.
 constexpr std::size_t kTotalSteps = 16'000'000;
 constexpr std::size_t kMinSteps = 20'000;
 
@@ -69,7 +69,7 @@ NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host)
   return *round.nodes.insert(at, std::move(node));
 }
 
-// How far the node's wall clock is behind the one of the controller, which saw the message.
+// Notes how far the node's wall clock is behind that of the controller, which saw the message.
 void compare_clocks(RoundEvidence& round, const Json& event) {
   const auto seen = integer_at(event, "seen_wall_ns");
   const auto sent = integer_at(event, "wall_ns");
@@ -79,14 +79,14 @@ void compare_clocks(RoundEvidence& round, const Json& event) {
   node.clock_behind_s = std::min(node.clock_behind_s.value_or(behind), behind);
 }
 
-// By host, not by node: after a retry other hosts may serve.
+// Offsets are kept by host, not by node: a retry may run on other hosts.
 struct MeasuredClock {
   double ahead_s = 0;
   double uncertainty_s = 0;
 };
 using ClockOffsets = std::map<std::string, MeasuredClock>;
 
-// Times on the wall clock of the machine that followed the job, but for the service's own.
+// Times are on the wall clock of the machine that followed the job, except the service's own.
 AisJobEvidence ais_job(const Json& event) {
   const auto time = [&](const char* key, std::int64_t scale) -> std::optional<std::int64_t> {
     const auto value = integer_at(event, key);
@@ -170,7 +170,7 @@ std::vector<std::string> last_output_lines(const fs::path& log) {
   file.read(tail.data(), static_cast<std::streamsize>(kTail));
   tail.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
   std::vector<std::string_view> lines = split(tail, '\n');
-  // The first one began before the tail did.
+  // The first line began before the tail did.
   if (tail.size() == kTail && lines.size() > 1) lines.erase(lines.begin());
   std::vector<std::string> last;
   for (const std::string_view line : lines)

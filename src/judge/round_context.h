@@ -29,7 +29,7 @@ struct RoundContext {
   RoundContext(const plan::CasePlan& p, const RoundEvidence& e)
       : plan(p), evidence(e), timeline(e) {}
 
-  /// As state().
+  /// Adds a fact, like state().
   void fact(const std::string& name, double value, std::string detail = {}) {
     state(facts, name, value, std::move(detail));
   }

@@ -16,7 +16,7 @@ int ranks_of(const CaseResult& result) {
   return result.nodes * result.procs;
 }
 
-// The rate that stands for the case, when its workload reports one.
+// The rate that represents the case, when its workload reports one.
 const Summary* throughput_of(const CaseResult& result) {
   if (result.headline != "p_whole" && result.headline != "tokens_per_s") return nullptr;
   const auto at =
@@ -30,7 +30,7 @@ bool same_workload(const CaseResult& a, const CaseResult& b) {
          a.headline == b.headline;
 }
 
-// Keys of the two configurations that are not the same: a batch may grow with the ranks.
+// The keys in which the two configurations differ: a batch may grow with the ranks.
 std::string differences(const Json& a, const Json& b) {
   std::set<std::string> keys;
   for (const Json* config : {&a, &b})

@@ -21,7 +21,7 @@ std::string see(const RankEvidence& rank) {
   return rank.log_path.empty() ? std::string() : "see " + rank.log_path;
 }
 
-// What is usually behind such an end.
+// The usual cause of such an end.
 std::string hint(const ExitStatus& exit) {
   if (exit.code == 127) return "the command or a library of it was not found";
   if (exit.code == 126) return "the command cannot be executed: check its permissions";

@@ -70,8 +70,8 @@ void add_step_metrics(RoundContext& round, StepTimes& all, std::uint32_t merged)
     round.metrics.add(kNames[i], values[i], "measured", note);
 }
 
-// Ranks that reduce their gradients together all take as long as the slowest; what tells them apart
-// is the part of a step in which a rank does not wait for the others.
+// Ranks that reduce their gradients together all take as long as the slowest; they differ in
+// the part of a step in which a rank does not wait for the others.
 std::optional<double> own_time(const RankEvidence& rank, const std::optional<double>& mean_step_s) {
   std::uint64_t logged = 0;
   for (const StepTrack& track : rank.log.tracks) logged += track.logged;

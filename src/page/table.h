@@ -21,7 +21,7 @@ struct Column {
   std::string title = {};
   Align align = Align::left;
 
-  // On a terminal, in columns of it.
+  // On a terminal; widths in character cells.
   std::size_t min_width = 0;
   Cut cut = Cut::never;
   /// A table that is too wide takes room from the columns that may be cut, one after the other:
@@ -29,7 +29,7 @@ struct Column {
   std::size_t soft_min = 0;
   std::size_t hard_min = 0;
 
-  /// On a page: the class of its heading and cells, instead of the "n" of those aligned right.
+  /// The CSS class of its heading and cells on a page; it replaces the "n" of right-aligned ones.
   std::string css = {};
 };
 
@@ -80,7 +80,7 @@ struct HtmlStyle {
 
 [[nodiscard]] Html to_html(const Table& table, const HtmlStyle& style = {});
 
-/// With a scroll bar of its own where the page is too narrow.
+/// Gives the content its own scroll bar where the page is too narrow.
 [[nodiscard]] Html scrolling(const Html& wide);
 
 /// `text` in ANSI color `code`, or as it is.

@@ -12,7 +12,7 @@ namespace assay::report {
 
 namespace {
 
-// A cell of text: neutralised, then quoted where RFC 4180 asks for it.
+// A cell of text: neutralized, then quoted where RFC 4180 asks for it.
 std::string cell(std::string_view raw) {
   std::string text = printable(raw);
   // Spreadsheets also run a formula after leading blanks.

@@ -74,7 +74,7 @@ Html span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double 
   return out;
 }
 
-// Those that lost something first, then the idlest: where a cluster's time goes.
+// Workers that lost something come first, then the idlest: they show where a cluster's time goes.
 std::vector<const WorkerLine*> chosen(const std::vector<WorkerLine>& lines) {
   std::vector<const WorkerLine*> out;
   for (const WorkerLine& line : lines) out.push_back(&line);

@@ -26,7 +26,7 @@ namespace {
 using judge::CaseResult;
 using judge::RunResult;
 
-// Points that all charts together may draw: it keeps the file at a size that opens at once.
+// Points that all charts together may draw: the limit keeps the file small enough to open quickly.
 constexpr std::size_t kPointBudget = 100'000;
 
 std::size_t points_per_line(const RunResult& result) {
@@ -98,7 +98,7 @@ Html header(const RunResult& result) {
                         result.validity, result.run_id);
 }
 
-// What every run has beside report.html.
+// The files that every run has besides report.html.
 Html other_files() {
   Html names;
   for (const layout::RunFile& file : layout::run_files())

@@ -172,7 +172,7 @@ Json whole_number(double value) {
   return value;
 }
 
-// Hyperparameters whose name in a configuration and in the log differ; the rest goes by its own.
+// Hyperparameters whose name in a configuration and in the log differ; the others keep theirs.
 constexpr std::array<std::pair<const char*, const char*>, 10> kRenamed{{
     {"max_sequence_length", "max_seq_length"},
     {"opt_name", "optimizer"},

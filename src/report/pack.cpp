@@ -85,7 +85,7 @@ void copy_best_weights(const ExperimentView& view, const fs::path& round, const 
                 (folder / "weights" / name).string(), "check the free space there");
 }
 
-// Named one by one: the folder itself changes while the archive grows in it.
+// Files are named one by one: the folder itself changes while the archive grows in it.
 std::vector<std::string> members_of(const fs::path& run_dir) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(run_dir)) {

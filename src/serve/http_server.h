@@ -52,7 +52,7 @@ struct HttpOptions {
 class HttpServer {
  public:
   using Respond = std::function<void(HttpResponse)>;  ///< once, from any thread
-  /// In the server's own thread; must not block.
+  /// Called in the server's own thread; must not block.
   using Handler = std::function<void(HttpRequest, Respond)>;
 
   /// Listens, and answers after start(). Throws Error of kind environment when that is not

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxNesting = 32;
 
-// Before the parser sees it, which would build all of it first.
+// Checked before parsing: the parser would build the whole value first.
 bool too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;
