@@ -75,7 +75,7 @@ struct Workload {
   std::optional<int> warmup_steps;
   LimitSettings limits;
   std::vector<RuleChange> rules;
-  config::Node headline;  ///< name of the metric that stands for a case; null: by rank
+  config::Node headline;  ///< name of the metric that represents a case; null: by rank
   std::string origin;
 };
 

@@ -23,7 +23,7 @@ class RankLogReader {
   /// A line of ordinary output; looked at for the plan's output metrics.
   void on_text(std::string_view line);
   [[nodiscard]] bool wants_text() const noexcept;
-  /// Something is missing between what came and what comes (a rotated log).
+  /// Reports that lines are missing between those read and those that follow (a rotated log).
   void on_hole();
 
  private:

@@ -85,7 +85,7 @@ struct Series {
 struct AisRound {
   std::string train_result_info;  ///< the text that ais-bench prints; empty: results are missing
   std::string report{};           ///< the lines that it reports of a job in a cloud, or empty
-  /// What stands behind it: problems, where each value comes from, what was not measured.
+  /// Details for people: problems, the origin of each value, what was not measured.
   Json details = Json::object();
 };
 
@@ -140,7 +140,7 @@ struct CaseResult {
   std::vector<Finding> findings;  ///< about the case as a whole (spread over repeats, …)
   std::vector<RoundResult> rounds;
   std::vector<Summary> summary;
-  std::string headline;  ///< the metric that stands for the case in tables ("p_whole"), or ""
+  std::string headline;  ///< the metric that represents the case in tables ("p_whole"), or ""
 };
 
 struct RunResult {

@@ -23,7 +23,7 @@ struct RankClock {
 };
 
 /// One axis for everything in a round: seconds since its first rank was started. Within a node,
-/// times are monotonic ones; nodes are lined up by the wall clock as it was when each node's first
+/// times are monotonic ones; nodes are aligned by the wall clock as it was when each node's first
 /// rank started, so that a clock that steps during the round moves nothing. Only logs that carry no
 /// monotonic time are placed by their own wall clock.
 class Timeline {

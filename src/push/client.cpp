@@ -36,7 +36,7 @@ using serve::random_hex;
 constexpr std::uint64_t kPart = 4U << 20;
 constexpr std::chrono::minutes kMaxJudgement{30};
 
-// What a cut-off push goes on from; no secret.
+// The state from which an interrupted push continues; it holds no secret.
 struct PushState {
   std::string url;
   std::string key;  ///< Idempotency-Key: the same test again when the answer was lost
@@ -123,7 +123,7 @@ class Connection {
     return ask(std::move(request));
   }
 
-  // Everything that is not expected.
+  // Handles every answer that is not expected.
   [[noreturn]] void refuse(const Answer& answer) const {
     const Json error = answer.body.value("error", Json::object());
     const auto text = [&](const char* key) {
@@ -195,7 +195,7 @@ std::string read_part(const fs::path& path, std::uint64_t offset, std::uint64_t 
   return part;
 }
 
-// Logs shrink to a tenth; what does not is sent as it is.
+// Logs shrink to a tenth; files that do not shrink are sent uncompressed.
 std::optional<std::string> packed(const std::string& part) {
   if (part.size() < 512) return std::nullopt;
   std::string out(ZSTD_compressBound(part.size()), '\0');

@@ -297,7 +297,7 @@ HttpResponse Api::file_of(const Call& call, const std::string& name, const std::
   HttpResponse response;
   response.type = type;
   response.body = read_file(uploads_.folder(test.id) / name);
-  // Made here, but out of what was sent: no script, no origin, nothing loaded.
+  // The page is made here, but from data that was sent: no script, no origin, nothing loaded.
   response.headers.emplace_back("Content-Security-Policy",
                                 "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
                                 "img-src data:");

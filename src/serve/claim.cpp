@@ -33,7 +33,7 @@ bool same(const Json& claimed, const Json& recomputed) {
   return claimed == recomputed;
 }
 
-// What is quoted back to its sender is bounded.
+// Quotes in answers are bounded.
 Json shown(const Json& value) {
   if (value.is_number() || value.is_null() || value.is_boolean()) return value;
   if (value.is_string()) return ellipsize(printable(value.get_ref<const std::string&>()), 100);
@@ -56,7 +56,7 @@ class Comparison {
       compare(where, name, value, member_at(recomputed, name.c_str()));
   }
 
-  // Both are lists; matched by the field `key`, each once.
+  // Compares two lists whose entries are matched by the field `key`, each once.
   template <class Each>
   void compare_lists(const std::string& where, const char* key, const Json& claimed,
                      const Json& recomputed, const Each& each) {

@@ -60,10 +60,11 @@ class HttpServer {
   HttpServer(const HttpOptions& options, Handler handler);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
-  /// Closes what is still open.
+  /// Closes the connections that are still open.
   ~HttpServer();
 
-  /// Starts its thread. Apart, so that the handler may use what knows this object.
+  /// Starts its thread. Separate from the constructor, so that the handler may refer to this
+  /// object.
   void start();
   [[nodiscard]] std::uint16_t port() const;
   /// Takes no more connections; those that are there stay.

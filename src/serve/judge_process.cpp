@@ -84,7 +84,7 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
                std::to_string(options.memory), "--parent", std::to_string(::getpid())});
   Child judge;
   try {
-    // No descriptor of this process: the port would stay taken when it is killed.
+    // The child gets no descriptor of this process: the port would stay taken when it is killed.
     judge = spawn({.argv = std::move(argv),
                    .env = std::vector<std::string>{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"},
                    .out = Stream::overwrite(log, 0600),
@@ -131,7 +131,7 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time,
     check_names(run);
     report::write_reports(judge::judge_run(run), run.plan(), run.path());
   } catch (const Error& error) {
-    // Whatever cannot be read of evidence is its own fault; only the disk's faults are not.
+    // Evidence that cannot be read is at fault itself, except when the disk fails.
     if (error.kind() == ErrorKind::environment) throw;
     throw Error(ErrorKind::config, error.message(), error.where(), error.advice());
   } catch (const Json::exception& error) {

@@ -296,7 +296,7 @@ std::optional<ManifestFile> Records::file(const std::string& id, std::int64_t n)
 
 void Records::finish(const TestRecord& test) {
   const std::scoped_lock lock(lock_);
-  // A refused test's evidence is removed, so that it takes no room any more.
+  // A refused test's evidence is removed, so that it no longer takes up space.
   database_
       .prepare(
           "UPDATE tests SET status = ?2, finished = ?3, verdict = ?4, run_id = ?5, "

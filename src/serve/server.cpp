@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::chrono::seconds kMaxShutdown{10};
 
-// Files that are made meanwhile are for their owner alone.
+// Files made meanwhile can be read by their owner only.
 class OwnerOnly {
  public:
   OwnerOnly() : before_(::umask(0077)) {}
@@ -66,7 +66,7 @@ std::string url_of(const ServeOptions& options, std::uint16_t port) {
                      v6 ? "[" : "", options.address, v6 ? "]" : "", port);
 }
 
-// Blocked before any thread is made, so that all of them inherit it.
+// Signals are blocked before any thread is made, so that all threads inherit it.
 sigset_t block_signals() {
   sigset_t signals;
   sigemptyset(&signals);

@@ -85,7 +85,7 @@ std::uint64_t Uploads::received_locked(const std::string& id, std::int64_t n,
   std::error_code ec;
   if (fs::exists(path, ec)) return file.size;
   const std::uint64_t size = size_of(coming);
-  // A server that was killed may have had all of it, and not yet have checked it.
+  // A server that was killed may have received the whole file without checking it.
   if (size < file.size || !fs::exists(coming, ec)) return size;
   if (sha256_file(coming) != file.sha256) {
     fs::remove(coming, ec);
@@ -105,7 +105,7 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
   const std::scoped_lock lock(lock_of(id, n));
   const fs::path path = file_path(id, n);
   const std::uint64_t before = received_locked(id, n, file);
-  // An answer that was lost: the part comes again.
+  // The answer to this part was lost, and it was sent again.
   const bool again = offset < before && offset + part.size() <= before;
   std::error_code ec;
   if (again || (offset == file.size && fs::exists(path, ec))) return before;
@@ -124,7 +124,7 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
       const int error = errno;
-      // What was not written whole is as if it had not come.
+      // A part that was not written completely is dropped.
       if (::ftruncate(fd.get(), static_cast<off_t>(before)) != 0) disk_failed(coming, errno);
       disk_failed(coming, error);
     }
@@ -186,7 +186,7 @@ std::string unpack_zstd(const std::string& packed, std::size_t max) {
     if (ZSTD_isError(expected) != 0U)
       throw Refusal(400, "bad_encoding",
                     std::string("the body is not valid zstd: ") + ZSTD_getErrorName(expected));
-    // A frame that has ended is not asked for more, also where its end fills the piece.
+    // A frame that has ended has no more output, even if its end filled the piece.
     full = to.pos == to.size && expected != 0;
     if (to.pos > max - out.size())
       throw Refusal(413, "too_large", fmt::format("the unpacked part has more than {} bytes", max));

@@ -11,8 +11,8 @@
 namespace assay::serve {
 
 /// The evidence on the disk: DATA/tests/<id>/files/<n> for a file that is whole and whose hash was
-/// checked, <n>.part for one that is coming. What is in a .part is all there is to know about it,
-/// so that a server that was killed goes on with it. Thread-safe.
+/// checked, <n>.part for one that is still arriving. A .part file is the only state of an upload,
+/// so that a server that was killed continues with it. Thread-safe.
 class Uploads {
  public:
   explicit Uploads(std::filesystem::path data);
