@@ -26,7 +26,7 @@ std::vector<fs::path> yaml_files(const fs::path& folder) {
   return files;
 }
 
-// The same on every machine, wherever conf/ is installed.
+// The result is the same on every machine, wherever conf/ is installed.
 std::string display_name(const fs::path& file) {
   return (fs::path("conf") / file.parent_path().filename() / file.filename()).string();
 }

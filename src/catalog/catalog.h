@@ -37,7 +37,7 @@ struct Vendor {
   std::string visible_devices;                 ///< environment variable, or empty
   std::vector<std::string> container_options;  ///< arguments of docker/podman run
   std::optional<DeviceQuery> query;
-  /// In order of preference. Commands may hold {bindir}, {interval_ms} and {interval_s}.
+  /// Sources in order of preference. Commands may hold {bindir}, {interval_ms} and {interval_s}.
   std::vector<telemetry::DeviceSource> samples;
   std::map<std::string, Hardware> hardware;
   std::string origin;
@@ -75,7 +75,7 @@ struct Workload {
   std::optional<int> warmup_steps;
   LimitSettings limits;
   std::vector<RuleChange> rules;
-  config::Node headline;  ///< name of the metric that stands for a case; null: by rank
+  config::Node headline;  ///< name of the metric that represents a case; null: by rank
   std::string origin;
 };
 

@@ -9,7 +9,8 @@
 namespace assay::catalog {
 
 /// A metric with a name of its own. This table is the one place where it is described: the judge
-/// computes it under this name, planning checks rules against it, reports show it as it says here.
+/// computes it under this name, planning checks rules against it, reports show it as described
+/// here.
 struct KnownMetric {
   std::string_view name;  ///< "p_whole"
   std::string_view unit;  ///< "samples/s"; "1": a plain number
@@ -17,8 +18,8 @@ struct KnownMetric {
   std::string_view title;        ///< for people; empty: made of the name
   std::string_view description;  ///< how it is computed
   int card = 0;                  ///< place among the cards of a case, 1 first; 0: in tables only
-  /// Of a case's metrics, the one of the lowest rank stands for it in tables, unless its workload
-  /// names another; 0: only when it is named.
+  /// The metric of the lowest rank represents a case in tables, unless its workload names another;
+  /// 0: only when it is named.
   int headline = 0;
   std::string_view beside{};  ///< it has that rank only in a case that has this metric too
   bool by_workload = false;   ///< the workload reports it; shown after those that Assay computes
@@ -28,7 +29,7 @@ struct KnownMetric {
   }
 };
 
-/// In the order in which they are shown.
+/// All metrics, in the order in which they are shown.
 [[nodiscard]] std::span<const KnownMetric> known_metrics();
 /// nullptr: no such metric.
 [[nodiscard]] const KnownMetric* find_known_metric(std::string_view name) noexcept;
@@ -50,7 +51,7 @@ struct MetricFamily {
   [[nodiscard]] bool holds(std::string_view name) const noexcept;
 };
 [[nodiscard]] std::span<const MetricFamily> metric_families();
-/// nullptr: of no family.
+/// nullptr: not in a family.
 [[nodiscard]] const MetricFamily* find_metric_family(std::string_view name) noexcept;
 
 /// What a chart over the time of a round shows.
@@ -58,7 +59,7 @@ struct KnownSeries {
   std::string_view name;
   std::string_view title;
   std::string_view unit;
-  bool last = false;  ///< its last value says most: it adds up over time, or is meant to fall
+  bool last = false;  ///< show the last value: it adds up over time, or should fall
 };
 [[nodiscard]] std::span<const KnownSeries> known_series();
 /// nullptr: no such series.

@@ -26,8 +26,8 @@ const std::vector<std::string>& target_keys() {
 }
 
 const std::vector<std::string>& launch_modes() {
-  static const std::vector<std::string> words{"per-rank", "per-node", "head"};
-  return words;
+  static const std::vector<std::string> modes{"per-rank", "per-node", "head"};
+  return modes;
 }
 
 LimitSettings read_limits(const Node& node) {
@@ -40,9 +40,10 @@ LimitSettings read_limits(const Node& node) {
     limits.stall = stall->is_off() ? Nanoseconds(0) : stall->duration(0ns, kYear);
   if (const Node* grace = map.find("grace")) limits.grace = grace->duration(0ns, 24h);
   if (const Node* output = map.find("output")) {
-    constexpr std::uint64_t kLeast = 4096;
+    constexpr std::uint64_t kMinOutput = 4096;
     const std::uint64_t bytes = output->size();
-    if (bytes < kLeast) output->fail("expected a size of at least 4K, got " + output->describe());
+    if (bytes < kMinOutput)
+      output->fail("expected a size of at least 4K, got " + output->describe());
     limits.output_bytes = bytes;
   }
   return limits;

@@ -13,7 +13,7 @@
 namespace assay::catalog {
 
 // Settings that a workload, a suite's defaults and a case may all give. The stronger one wins for
-// each value by itself; what nobody gave stays empty.
+// each value by itself; values that were not given stay empty.
 
 struct LimitSettings {
   std::optional<Nanoseconds> time;

@@ -99,7 +99,7 @@ struct TrainingJob {
   std::string id;
   std::string name;
   JobPhase phase = JobPhase::unknown;
-  std::string phase_text;  ///< the service's own word
+  std::string phase_text;  ///< as the service names it
   std::int64_t created_ms = 0;
   std::int64_t started_ms = 0;  ///< 0 = not yet
   std::int64_t duration_ms = 0;
@@ -150,7 +150,7 @@ class TrainingJobs {
 
   /// Creates and starts a job. When the answer is lost, the job is looked up by its name and a mark
   /// in its environment (ASSAY_REQUEST_ID), so that a job that was created is not overlooked, and
-  /// somebody else's job of that name is not mistaken for it.
+  /// another user's job of that name is not mistaken for it.
   [[nodiscard]] TrainingJob create(const TrainingJobSpec& spec, const std::stop_token& stop = {});
   [[nodiscard]] TrainingJob get(const std::string& id, const std::stop_token& stop = {});
   /// The job with exactly this name, or nothing. (The service itself matches parts of names.)

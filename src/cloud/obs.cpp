@@ -147,7 +147,7 @@ std::vector<ObjectInfo> ObsBucket::list(const std::string& prefix, const std::st
                      item.child_value("LastModified")});
     if (std::string_view(root.child_value("IsTruncated")) != "true") return out;
     std::string next = http::percent_decode(root.child_value("NextMarker"));
-    // S3-compatible stores give it only with a delimiter; the last key says the same.
+    // S3-compatible stores give it only with a delimiter; the last key serves as well.
     if (next.empty() && !out.empty()) next = out.back().key;
     if (next.empty() || next <= marker)
       throw Error(ErrorKind::environment, "the list of objects does not go on", ask.host());

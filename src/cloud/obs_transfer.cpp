@@ -41,7 +41,7 @@ std::string md5_of_file(const std::filesystem::path& path, std::uint64_t size) {
   return md5_of_parts(path, size, size + 1).front();
 }
 
-/// A future's end is waited for: this makes it soon.
+/// Asks the hashing to stop: the destructor of its future waits for its end.
 struct StopOnExit {
   std::stop_source& source;
   explicit StopOnExit(std::stop_source& given) : source(given) {}
@@ -154,7 +154,7 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
     const auto count = static_cast<std::size_t>((size + part - 1) / part);
     std::vector<std::string> etags(count);
     std::atomic<bool> comparable = true;
-    // Beside the transfer: eight parts at once cost little more than one.
+    // Hashing runs beside the transfer: eight parts at once cost little more than one.
     std::stop_source hashing;
     auto hashes = std::async(std::launch::async, [&, token = hashing.get_token()] {
       return md5_of_parts(path, size, part, token);
@@ -176,7 +176,7 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
     const std::string expected = comparable ? etag_of_parts(md5s) : std::string();
     return {key, size, finish_upload(key, upload, etags, expected, stop)};
   } catch (...) {
-    // Parts that stay are paid for. Without `stop`: it may be why we are here.
+    // Parts that stay cost money. `stop` is not passed on: it may be the reason for the failure.
     try {
       http::Request withdraw = request("DELETE", key);
       withdraw.query = {{"uploadId", upload}};
@@ -283,8 +283,8 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(object->size)) != 0)
     throw system_error(ErrorKind::environment, "cannot write the file", partial.string(), errno);
   Arrivals arrivals(count);
-  // Beside the transfer, as in put_parts. Parts of a size that is not known, as other programs send
-  // them, cannot be checked.
+  // Hashing runs beside the transfer, as in put_parts. Parts of a size that is not known, as other
+  // programs send them, cannot be checked.
   std::stop_source hashing;
   std::future<std::vector<std::string>> hashes;
   if (!object->encrypted && !is_md5(object->etag) && object->sent_part_size == part && count > 0)

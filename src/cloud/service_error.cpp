@@ -56,7 +56,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kAdvice 
     {"ModelArts.2775", "check the job's id"},
     {"ModelArts.2780", "list the engines that this region has"},
     {"ModelArts.2784", "the token is not valid: check user, password, domain and project"},
-    {"ModelArts.2785", "ask for permission to use ModelArts, and authorise it to use OBS"},
+    {"ModelArts.2785", "ask for permission to use ModelArts, and authorize it to use OBS"},
     {"ModelArts.2786", "the project id does not belong to this account or region"},
     {"ModelArts.2791", "an OBS folder is written /bucket/folder/ with the last slash"},
     {"ModelArts.2796", "only a job that is created, pending or running can be stopped"},

@@ -8,7 +8,7 @@
 namespace assay::cloud {
 
 /// A refusal by a service. The message has the service's code and text and the request's id; the
-/// advice says what to do about common codes.
+/// advice tells what to do about common codes.
 class ServiceError : public Error {
  public:
   ServiceError(int status, std::string code, ErrorKind kind, std::string message, std::string where,

@@ -62,7 +62,7 @@ SyncReport sync_folder(ObsBucket& bucket, const fs::path& folder, const std::str
   const std::vector<ObjectInfo> remote = bucket.list(prefix, stop);
   std::map<std::string, std::uint64_t> remote_sizes;
   for (const auto& object : remote) remote_sizes[object.key] = object.size;
-  // Only what is there in the same size needs its hash.
+  // Only files that exist there with the same size need their hash.
   std::vector<LocalFile*> to_hash;
   for (auto& [key, file] : local) {
     const auto at = remote_sizes.find(key);

@@ -97,7 +97,7 @@ OldJob OldTrainingJobs::create(const OldJobSpec& spec, const std::stop_token& st
     }
     body["config"] = config;
     OldJob job = old_job_from_json(service_.call("POST", "v1", path, {}, body, false, stop));
-    // A version's answer lacks some, and how the logs are named is among it.
+    // A version's answer lacks some fields, among them the names of the logs.
     if (job.resource_id.empty()) job = get(job.job_id, job.version_id, stop);
     return job;
   } catch (const ServiceError& e) {
@@ -140,10 +140,10 @@ std::vector<OldJob> OldTrainingJobs::versions(std::int64_t job, const std::stop_
                                       page_query(page), {}, {}, stop);
     const Json& items = list_at(answer, "versions");
     for (const auto& item : items) {
-      OldJob one = old_job_from_json(item);
-      one.job_id = job;
-      if (one.job_name.empty()) one.job_name = any_text_at(answer, "job_name");
-      out.push_back(std::move(one));
+      OldJob version = old_job_from_json(item);
+      version.job_id = job;
+      if (version.job_name.empty()) version.job_name = any_text_at(answer, "job_name");
+      out.push_back(std::move(version));
     }
     if (items.empty() ||
         out.size() >= static_cast<std::size_t>(any_integer_at(answer, "version_count")))

@@ -25,7 +25,7 @@ constexpr std::size_t kMaxHead = 64 << 10;
 constexpr std::size_t kMaxBody = 16 << 20;
 constexpr std::size_t kPiece = 256 << 10;
 
-/// Ends the connection without a word.
+/// Ends the connection without an answer.
 struct Hangup {};
 
 std::filesystem::path spool_name(const std::filesystem::path& folder) {

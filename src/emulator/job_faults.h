@@ -18,7 +18,7 @@ struct JobFault {
     hang,         ///< all processes are suspended; the job runs on
     preempt,      ///< taken away: Abnormal
     reschedule,   ///< taken away, pending again, started again from its beginning
-    kill,         ///< stopped by somebody else, as from the console
+    kill,         ///< stopped by another user, as from the console
   };
   Kind kind = Kind::fail;
   std::string job;      ///< a part of its name; empty: any

@@ -20,7 +20,7 @@ class ModelArtsService {
                    JobFaults& faults);
   ~ModelArtsService();
 
-  /// Checks who asks, and answers.
+  /// Checks the caller's identity, and answers.
   [[nodiscard]] ServerResponse handle(const ServerRequest& request);
 
  private:

@@ -202,14 +202,14 @@ ServerResponse ModelArtsService::list_old(const ServerRequest& request) {
   std::vector<Json> found;
   for (const auto& job : old_jobs_) {
     if (job.name.find(wanted) == std::string::npos) continue;
-    Json one = describe(job, job.versions.back());
-    found.push_back({{"job_id", one["job_id"]},
-                     {"job_name", one["job_name"]},
-                     {"version_id", one["version_id"]},
-                     {"status", one["status"]},
-                     {"create_time", one["create_time"]},
-                     {"duration", one["duration"]},
-                     {"job_desc", one["job_desc"]},
+    Json description = describe(job, job.versions.back());
+    found.push_back({{"job_id", description["job_id"]},
+                     {"job_name", description["job_name"]},
+                     {"version_id", description["version_id"]},
+                     {"status", description["status"]},
+                     {"create_time", description["create_time"]},
+                     {"duration", description["duration"]},
+                     {"job_desc", description["job_desc"]},
                      {"version_count", job.versions.size()}});
   }
   std::sort(found.begin(), found.end(),

@@ -259,10 +259,11 @@ ServerResponse ModelArtsService::search(const ServerRequest& request) {
     return modelarts_error(400, "ModelArts.2788", "limit must be 1 to 50");
   std::vector<Json> found;
   for (const auto& job : jobs_) {
-    Json one = describe(job);
+    Json description = describe(job);
     const Json filters = body.value("filters", Json::array());
-    if (std::all_of(filters.begin(), filters.end(), [&](const Json& f) { return passes(f, one); }))
-      found.push_back(std::move(one));
+    if (std::all_of(filters.begin(), filters.end(),
+                    [&](const Json& f) { return passes(f, description); }))
+      found.push_back(std::move(description));
   }
   if (body.value("order", "desc") == "desc") std::reverse(found.begin(), found.end());
   Json items = Json::array();

@@ -20,7 +20,7 @@ bool ObsStore::put_file(const std::string& bucket, const std::string& key,
     const std::lock_guard lock(mutex_);
     segment.file = data_ / fmt::format("{}", ++next_file_);
   }
-  // Not under the lock: a large file would keep all requests waiting.
+  // Copied without the lock: a large file would keep all requests waiting.
   std::error_code ec;
   if (!std::filesystem::copy_file(file, segment.file, ec)) return false;
   std::ifstream copy(segment.file, std::ios::binary);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(20);
 constexpr auto kGrace = std::chrono::seconds(2);  // between SIGTERM and SIGKILL
-constexpr rlim_t kLargestFile = 4ULL << 30;
+constexpr rlim_t kMaxFile = 4ULL << 30;
 
 template <class Processes>
 void signal_all(const Processes& processes, int signal) {
@@ -152,15 +152,15 @@ void ProcessRunner::spawn_all(const Job& job, const std::vector<JobInstance>& in
     for (int process = 0; process < instance.processes(); ++process) {
       std::vector<std::string> env = instance.environment(process);
       env.push_back(std::string(kRoundVariable) + "=" + job.mark);
-      living.push_back({spawn({.argv = instance.command(settings_.python),
-                               .env = std::move(env),
-                               .folder = instance.workdir().string(),
-                               .out = Stream::append(instance.log(), 0600),
-                               .err = Stream::output(),
-                               .limits = {{RLIMIT_CPU, {cpu, cpu + 1}},
-                                          {RLIMIT_FSIZE, {kLargestFile, kLargestFile}}},
-                               .error_kind = ErrorKind::launch}),
-                        task});
+      living.push_back(
+          {spawn({.argv = instance.command(settings_.python),
+                  .env = std::move(env),
+                  .folder = instance.workdir().string(),
+                  .out = Stream::append(instance.log(), 0600),
+                  .err = Stream::output(),
+                  .limits = {{RLIMIT_CPU, {cpu, cpu + 1}}, {RLIMIT_FSIZE, {kMaxFile, kMaxFile}}},
+                  .error_kind = ErrorKind::launch}),
+           task});
     }
   }
 }
@@ -209,7 +209,7 @@ void ProcessRunner::watch(Job& job, std::vector<JobInstance>& instances,
     }
     std::erase_if(living, [&](Process& process) {
       const auto status = process.child.poll();
-      // What ends because it was asked to is not to blame.
+      // A process that ends because it was asked to has not failed.
       if (status && kill_at == 0) note(ending.tasks, process.task, *status);
       return status.has_value();
     });
@@ -232,7 +232,7 @@ void ProcessRunner::watch(Job& job, std::vector<JobInstance>& instances,
     if (end && kill_at == 0) {
       kill_at = now + Nanoseconds(kGrace).count();
       signal_all(living, SIGTERM);
-      signal_all(living, SIGCONT);  // a suspended one does not hear it otherwise
+      signal_all(living, SIGCONT);  // a suspended process would not receive it
     }
     if (kill_at != 0 && now >= kill_at) signal_all(living, SIGKILL);
     if (now >= upload_at) {

@@ -52,7 +52,7 @@ class ProcessRunner final : public JobRunner {
   struct Ending {
     JobStage stage = JobStage::completed;
     std::vector<TaskEnd> tasks;
-    bool again = false;  // it is to be run again
+    bool again = false;  // whether it must be run again
   };
 
   void run(Job& job);

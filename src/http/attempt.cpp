@@ -96,7 +96,7 @@ std::size_t read_body(char* buffer, std::size_t size, std::size_t count, void* u
 
 int seek_body(void* user, curl_off_t offset, int origin) {
   if (origin != SEEK_SET || offset != 0) return CURL_SEEKFUNC_CANTSEEK;
-  // A kept connection that had been closed: libcurl starts over, and so must who listens. Without a
+  // libcurl starts over when a kept connection had been closed, and so must a listener. Without a
   // listener that is harmless; with one, the caller's next attempt starts cleanly.
   auto& running = *static_cast<Running*>(user);
   if (running.exchange.on_sent && running.sent > 0) return CURL_SEEKFUNC_FAIL;
@@ -223,7 +223,7 @@ void set_up(CURL* curl, Running& running, HeaderList& headers,
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &look_for_stop);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &running);
-  // On a kept connection libcurl itself sends a request again that got no answer.
+  // libcurl itself repeats a request that got no answer on a kept connection.
   if (!running.request.may_repeat()) curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
   set_up_body(curl, running, headers);
   for (const auto& [name, value] : running.request.headers)

@@ -14,7 +14,7 @@ namespace assay::http {
 
 namespace {
 
-/// Failures of the network or of the other side, which another try may not meet.
+/// Failures of the network or of the other side, which may not occur again on another try.
 bool passing(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_PROXY:

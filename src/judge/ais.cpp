@@ -29,7 +29,7 @@ AisValue measured_or_reported(const RoundContext& round, const std::string& metr
   return {};
 }
 
-AisValue utilisation(const RoundContext& round) {
+AisValue utilization(const RoundContext& round) {
   if (round.metrics.find("device_util") != nullptr)
     return measured_or_reported(round, "device_util", 100, "resource_util_ratio");
   AisValue reported = measured_or_reported(round, "", 1, "resource_util_ratio");
@@ -70,14 +70,14 @@ void add_reported_metrics(RoundContext& round, const aisbench::ReportedResults& 
   round.metrics.add("accuracy", results.accuracy, "reported", "by set_result");
   round.metrics.add("eval_loss", results.loss, "reported", "by set_result");
   round.metrics.add("perplexity", results.perplexity, "reported", "by set_result");
-  // Of a workload without PerfLog the samples are not known, but their rate is.
+  // Without PerfLog the number of samples is not known, but their rate is.
   const auto power = round.metrics.get("mean_power_w");
   if (results.throughput && power && *power > 0)
     round.metrics.add("samples_per_joule", *results.throughput / *power, "reported",
                       "throughput_ratio / mean_power_w");
 }
 
-// What ais-bench says of a job in a cloud.
+// The record that ais-bench makes of a job in a cloud.
 AisRound job_record(const AisJobEvidence& job) {
   AisRound out;
   if (!job.results) return out;
@@ -131,7 +131,7 @@ void compute_ais(RoundContext& round) {
                 record.energy_consumption);
   details.value("efficientcy", measured_or_reported(round, "samples_per_joule", 1, "efficientcy"),
                 record.efficiency);
-  details.value("resource_util_ratio", utilisation(round), record.resource_util_ratio);
+  details.value("resource_util_ratio", utilization(round), record.resource_util_ratio);
   const std::vector<std::string> missing = details.missing();
   round.fact("ais_not_measured", static_cast<double>(missing.size()), join(missing, ", "));
 

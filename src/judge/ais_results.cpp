@@ -114,7 +114,7 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
   const bool from_files = cloud != nullptr && cloud->ais_results();
   if (!from_files) evidence.ais_job.reset();
   if (!from_files || evidence.ranks.empty()) return;
-  // What a job prints of itself is not its result: the files are.
+  // A job's result is its files, not what it prints.
   for (std::size_t i = 0; i < plan.metrics.size(); ++i)
     if (plan.metrics[i].name == "throughput_ratio" || plan.metrics[i].name == "accuracy")
       for (RankEvidence& rank : evidence.ranks) {

@@ -15,7 +15,7 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
 
 /// For a round of a case that uses set_result: reads what was reported, and finds out when the
 /// phases were. Where the log has no TRAIN_START and TRAIN_END, the phase `proc` stands for them,
-/// so that power and utilisation are those of the training.
+/// so that power and utilization are those of the training.
 void load_set_result_calls(const store::RunDir& run, const plan::CasePlan& plan,
                            RoundEvidence& evidence);
 

@@ -47,7 +47,7 @@ struct StepTrack {
   std::uint32_t merged = 1;  ///< STEP_ENDs per element of `steps`
   std::int64_t first_number = kNoTime;
   std::int64_t last_number = kNoTime;
-  std::int64_t stride = 0;   ///< largest distance of neighbouring step numbers
+  std::int64_t stride = 0;   ///< largest distance of neighboring step numbers
   std::uint64_t logged = 0;  ///< STEP_ENDs
 };
 
@@ -70,7 +70,7 @@ struct Total {
   }
 };
 
-/// What one rank's log says, in compact form. Built by RankLogReader, or by hand in tests.
+/// The content of one rank's log, in compact form. Built by RankLogReader, or by hand in tests.
 struct RankLog {
   bool found = false;
   std::uint64_t bytes = 0;
@@ -104,7 +104,7 @@ struct RankLog {
   std::optional<perflog::FinishedSummary> finished;             ///< the first FINISHED
   std::vector<std::pair<std::string, double>> finished_values;  ///< its numbers and booleans
   double clock_jump_s = 0;  ///< largest disagreement of wall and monotonic time, or step back
-  std::vector<std::string> last_lines;       ///< what a rank that did not end well said last
+  std::vector<std::string> last_lines;       ///< the end of the log of a rank that did not end well
   std::vector<std::vector<double>> outputs;  ///< matches of the plan's output metrics, by metric
 };
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "judge/line_up.h"
+#include "judge/clock_alignment.h"
 #include "judge/rank_log.h"
 #include "judge/round_context.h"
 
@@ -38,7 +38,7 @@ std::string endings(const std::vector<const RankEvidence*>& ranks) {
   return join(parts, "; ");
 }
 
-// A node of which the journal says nothing kept its caches too.
+// A node that the journal does not mention kept its caches too.
 void note_caches(RoundContext& round) {
   std::map<std::string, std::vector<std::string>> kept;  // by reason
   double count = 0;

@@ -60,7 +60,7 @@ RunResult judge_run(const store::RunDir& run) {
       if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
       rounds.push_back(judge_round(case_plan, evidence));
     }
-    result.cases.push_back(summarise_case(case_plan, std::move(rounds)));
+    result.cases.push_back(summarize_case(case_plan, std::move(rounds)));
     result.validity = worst(result.validity, result.cases.back().validity);
   }
   add_scaling(plan, result.cases);

@@ -14,7 +14,7 @@
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
-#include "judge/line_up.h"
+#include "judge/clock_alignment.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
 #include "perflog/token.h"
@@ -25,13 +25,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Steps kept of all ranks together; a rank never has to do with fewer than kMinSteps.
+// Steps kept for all ranks together; a rank always keeps at least kMinSteps.
 constexpr std::size_t kTotalSteps = 16'000'000;
 constexpr std::size_t kMinSteps = 20'000;
 
-int small(const Json& event, const char* key, int otherwise) {
+int small(const Json& event, const char* key, int fallback) {
   const auto value = integer_at(event, key);
-  return value && *value >= 0 && *value < (1 << 30) ? static_cast<int>(*value) : otherwise;
+  return value && *value >= 0 && *value < (1 << 30) ? static_cast<int>(*value) : fallback;
 }
 
 std::optional<double> real(const Json& event, const char* key) {
@@ -69,24 +69,24 @@ NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host)
   return *round.nodes.insert(at, std::move(node));
 }
 
-// How far the node's wall clock is behind the one of the controller, which saw the message.
+// Notes how far the node's wall clock is behind that of the controller, which saw the message.
 void compare_clocks(RoundEvidence& round, const Json& event) {
   const auto seen = integer_at(event, "seen_wall_ns");
-  const auto said = integer_at(event, "wall_ns");
-  if (!seen || !said) return;
+  const auto sent = integer_at(event, "wall_ns");
+  if (!seen || !sent) return;
   NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
-  const double behind = (static_cast<double>(*seen) - static_cast<double>(*said)) / 1e9;
+  const double behind = (static_cast<double>(*seen) - static_cast<double>(*sent)) / 1e9;
   node.clock_behind_s = std::min(node.clock_behind_s.value_or(behind), behind);
 }
 
-// By host, not by node: after a retry other hosts may serve.
+// Offsets are kept by host, not by node: a retry may run on other hosts.
 struct MeasuredClock {
   double ahead_s = 0;
   double uncertainty_s = 0;
 };
 using ClockOffsets = std::map<std::string, MeasuredClock>;
 
-// Times on the wall clock of the machine that followed the job, but for the service's own.
+// Times are on the wall clock of the machine that followed the job, except the service's own.
 AisJobEvidence ais_job(const Json& event) {
   const auto time = [&](const char* key, std::int64_t scale) -> std::optional<std::int64_t> {
     const auto value = integer_at(event, key);
@@ -159,7 +159,7 @@ std::vector<int> logged_ranks(const fs::path& node_dir) {
 }
 
 // The last lines of ordinary output: an exception, a message of the loader, an assertion.
-std::vector<std::string> last_words(const fs::path& log) {
+std::vector<std::string> last_output_lines(const fs::path& log) {
   constexpr std::size_t kTail = 16 << 10;
   constexpr std::size_t kLines = 8;
   constexpr std::size_t kColumns = 300;
@@ -170,14 +170,14 @@ std::vector<std::string> last_words(const fs::path& log) {
   file.read(tail.data(), static_cast<std::streamsize>(kTail));
   tail.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
   std::vector<std::string_view> lines = split(tail, '\n');
-  // The first one began before the tail did.
+  // The first line began before the tail did.
   if (tail.size() == kTail && lines.size() > 1) lines.erase(lines.begin());
-  std::vector<std::string> words;
+  std::vector<std::string> last;
   for (const std::string_view line : lines)
     if (!trim(line).empty() && line.find(perflog::detail::kToken) == std::string_view::npos)
-      words.push_back(ellipsize(printable(line), kColumns));
-  if (words.size() > kLines) words.erase(words.begin(), words.end() - kLines);
-  return words;
+      last.push_back(ellipsize(printable(line), kColumns));
+  if (last.size() > kLines) last.erase(last.begin(), last.end() - kLines);
+  return last;
 }
 
 void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence& rank,
@@ -199,7 +199,7 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
     rank.log.truncated = stats.truncated_tail;
   }
   if (!parts.empty() && (!rank.exit || !rank.exit->ok()))
-    rank.log.last_lines = last_words(parts.back());
+    rank.log.last_lines = last_output_lines(parts.back());
 }
 
 // Everything about an experiment comes from its own journal.
@@ -236,7 +236,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
     if (kind == "round_start") {
       RoundEvidence round;
       round.round = number;
-      // Until round_end says otherwise: nobody saw the end of it.
+      // A round without a round_end was interrupted.
       round.status = RoundStatus::interrupted;
       round.start = instant(event);
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
@@ -319,7 +319,7 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
   };
   run_parallel(evidence.ranks.size(), static_cast<int>(threads), {}, load_rank);
   for (const auto& [where, what] : problems) evidence.problems.push_back(where + ": " + what);
-  line_up_clocks(evidence);
+  align_clocks(evidence);
 }
 
 }  // namespace assay::judge

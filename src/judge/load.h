@@ -10,7 +10,7 @@
 
 namespace assay::judge {
 
-/// What the journal says about the rounds of a run; a later round_start of the same round replaces
+/// The journal's records about the rounds of a run; a later round_start of the same round replaces
 /// everything that came before it.
 class RoundJournal {
  public:
@@ -24,7 +24,8 @@ class RoundJournal {
 
 /// Adds logs and telemetry from the run directory. Logs are parsed by as many threads as there are
 /// processors (`threads` > 0: that many); the result does not depend on their number. What cannot
-/// be read becomes a problem in the evidence. Wrong wall clocks are lined up (judge/line_up.h).
+/// be read becomes a problem in the evidence. Wrong wall clocks are corrected
+/// (judge/clock_alignment.h).
 void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence,
                 unsigned threads = 0);
 

@@ -21,7 +21,8 @@ class MetricSet {
                  std::string note = {});
   [[nodiscard]] std::optional<double> get(const std::string& name) const;
   [[nodiscard]] const Metric* find(const std::string& name) const;
-  /// In the order of the catalog; what the workload reports comes after, as it was added.
+  /// All metrics, in the order of the catalog; those of the workload follow in the order in which
+  /// they were added.
   [[nodiscard]] std::vector<Metric> take();
 
  private:
@@ -31,14 +32,14 @@ class MetricSet {
 /// An empty series of catalog::known_series(); another name throws Error of kind internal.
 [[nodiscard]] Series make_series(std::string_view name, std::string label);
 
-/// A number that rules look at, and who is meant by it.
+/// A number that rules check, and the ranks or nodes that it refers to.
 struct Fact {
   double value = 0;
   std::string detail;  ///< "ranks 3, 7–12 on node1"
 };
 using Facts = std::map<std::string, Fact>;
 
-/// Adds a fact of catalog::known_facts(), or says of a known metric who is meant by it; another
+/// Adds a fact of catalog::known_facts(), or names those that a known metric refers to; any other
 /// name throws Error of kind internal.
 void state(Facts& facts, const std::string& name, double value, std::string detail = {});
 

@@ -17,7 +17,7 @@ using telemetry::SourceKind;
 
 constexpr double kMinCoverage = 0.9;
 
-// A counter that falls was reset (driver reload, wrap): it goes on from where it was.
+// A counter that falls was reset (driver reload, wrap): it continues from its last value.
 void unwrap(std::vector<Sample>& counter) {
   double lost = 0;
   double last = 0;
@@ -117,7 +117,7 @@ Energy energy_of(const NodePower& node, const Window& window, double slack) {
     const double to = std::min(window.end, series.back().t + slack);
     return std::max(0.0, to - from) / window.length();
   };
-  // Counters only where they span the window: there is nothing to hold beyond their edges.
+  // Counters are used only where they span the window: they cannot be extended beyond it.
   result.counters = std::ranges::all_of(node.sources, [&](const PowerSource& source) {
     return source.energy.size() >= 2 && stats::covered(source.energy, window.start, window.end) >=
                                             kMinCoverage * window.length();
@@ -131,7 +131,7 @@ Energy energy_of(const NodePower& node, const Window& window, double slack) {
       const auto low = stats::value_at(source.energy, from);
       const auto high = stats::value_at(source.energy, to);
       if (!low || !high || to <= from) return {};
-      // The uncovered rest (at most a tenth) at the mean power of the covered part.
+      // The uncovered rest (at most a tenth) counts with the mean power of the covered part.
       sum += (*high - *low) * window.length() / (to - from);
       result.coverage = std::min(result.coverage, (to - from) / window.length());
       continue;
@@ -147,14 +147,14 @@ Energy energy_of(const NodePower& node, const Window& window, double slack) {
 }
 
 std::vector<double> power_moments(const std::vector<NodePower>& nodes, const Window& window) {
-  constexpr std::size_t kMost = 20000;
+  constexpr std::size_t kMaxMoments = 20000;
   std::vector<double> moments{window.start, window.end};
   for (const NodePower& node : nodes)
     for (const PowerSource& source : node.sources)
       for (const Sample& s : source.power)
         if (s.t > window.start && s.t < window.end) moments.push_back(s.t);
   std::ranges::sort(moments);
-  const std::size_t stride = moments.size() / kMost + 1;
+  const std::size_t stride = moments.size() / kMaxMoments + 1;
   if (stride == 1) return moments;
   std::vector<double> fewer;
   for (std::size_t i = 0; i < moments.size(); i += stride) fewer.push_back(moments[i]);

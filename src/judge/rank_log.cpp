@@ -21,7 +21,7 @@ constexpr std::size_t kMaxEvaluations = 1 << 16;
 constexpr std::size_t kMaxMatches = 1 << 22;
 constexpr std::size_t kMaxTracks = 1024;
 
-// Times that would not fit into 64 bits of nanoseconds are no times.
+// Times that would not fit into 64 bits of nanoseconds are ignored.
 constexpr std::int64_t kMaxMono_us = std::int64_t{1} << 52;
 constexpr std::int64_t kMaxWall_ms = std::int64_t{1} << 42;
 std::int64_t sane(std::int64_t value, std::int64_t limit) {
@@ -82,7 +82,7 @@ bool nonfinite_loss(const Field& field) {
 }  // namespace
 
 struct RankLogReader::Impl {
-  // Puts steps into a track, merging neighbours once it is full.
+  // Puts steps into a track, merging neighbors once it is full.
   struct Writer {
     Step pending;
     std::uint32_t held = 0;
@@ -136,7 +136,7 @@ struct RankLogReader::Impl {
       clocks.see(static_cast<double>(at.mono_us) / 1e6, static_cast<double>(at.wall_ms) / 1e3);
       log.clock_jump_s = std::max(log.clock_jump_s, clocks.largest_jump());
     } else if (previous.wall_ms != kNoTime) {
-      // Without a second clock only a step back can be told from time that passed.
+      // Without a second clock only a step back can be distinguished from time that passed.
       const double back = static_cast<double>(previous.wall_ms - at.wall_ms) / 1e3;
       log.clock_jump_s = std::max(log.clock_jump_s, back);
     }

@@ -12,8 +12,8 @@ namespace assay::judge {
 /// Turns the events and lines of one rank's log into a RankLog, in one pass and bounded memory.
 class RankLogReader {
  public:
-  /// `step_limit`: beyond it, neighbouring steps of a process are merged in pairs, again and again.
-  /// Throws Error of kind config for an output metric whose pattern is no regular expression.
+  /// `step_limit`: beyond it, neighboring steps of a process are merged in pairs, again and again.
+  /// Throws Error of kind config for an output metric whose pattern is not a regular expression.
   RankLogReader(const plan::CasePlan& plan, RankLog& log, std::size_t step_limit = 1 << 20);
   ~RankLogReader();
   RankLogReader(const RankLogReader&) = delete;
@@ -23,7 +23,7 @@ class RankLogReader {
   /// A line of ordinary output; looked at for the plan's output metrics.
   void on_text(std::string_view line);
   [[nodiscard]] bool wants_text() const noexcept;
-  /// Something is missing between what came and what comes (a rotated log).
+  /// Reports that lines are missing between those read and those that follow (a rotated log).
   void on_hole();
 
  private:

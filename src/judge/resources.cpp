@@ -82,7 +82,7 @@ void compute_energy(RoundContext& round, const Sources& sources) {
   }
   round.fact("energy_coverage", 1);
 
-  // Idle baseline: what the nodes draw before training begins, if that lasted long enough to tell.
+  // Idle baseline: what the nodes draw before training begins, if that lasted long enough.
   std::optional<double> baseline = 0;
   for (const NodePower& node : nodes) {
     double begin = -1e300;
@@ -123,9 +123,9 @@ void compute_energy(RoundContext& round, const Sources& sources) {
   round.metrics.add("max_power_w", *std::ranges::max_element(total));
 }
 
-void compute_utilisation(RoundContext& round, const Sources& sources) {
+void compute_utilization(RoundContext& round, const Sources& sources) {
   const RoundEvidence& evidence = round.evidence;
-  // Without PerfLog there is no training window: the whole life of the ranks stands for it.
+  // Without PerfLog there is no training window: the whole life of the ranks replaces it.
   const std::optional<Window> window = round.train ? round.train : round.alive;
   const std::string note = round.train ? "" : "over the whole round: no TRAIN_START";
   const double slack = 1.5 * evidence.telemetry_interval_s;
@@ -187,7 +187,7 @@ void compute_device_health(RoundContext& round, const Sources& sources) {
       double slowed = 0;
       for (std::size_t k = 0; window && k < throttle.size(); ++k) {
         if (throttle[k].value < 0.5) continue;
-        // One sample speaks for the time until the next, but not for a gap.
+        // A sample holds for the time until the next, but not for a gap.
         double until = throttle[k].t + evidence.telemetry_interval_s;
         if (k + 1 < throttle.size()) until = std::min(throttle[k + 1].t, throttle[k].t + longest);
         slowed +=
@@ -255,7 +255,7 @@ void compute_resources(RoundContext& round) {
   for (const NodeEvidence& node : round.evidence.nodes)
     sources.push_back(source_rows(round.timeline, node));
   compute_energy(round, sources);
-  compute_utilisation(round, sources);
+  compute_utilization(round, sources);
   compute_device_health(round, sources);
   compute_gaps(round, sources);
   double cpu = 0;

@@ -34,7 +34,7 @@ struct Finding {
   std::string reason;
   std::string advice;
   std::string where;                 ///< "round 2, rank 3 on node1", or empty
-  std::vector<std::string> quote{};  ///< the culprit's last words: lines of its log, safe to show
+  std::vector<std::string> quote{};  ///< the last lines of the failed rank's log, safe to show
 };
 
 struct Metric {
@@ -85,7 +85,7 @@ struct Series {
 struct AisRound {
   std::string train_result_info;  ///< the text that ais-bench prints; empty: results are missing
   std::string report{};           ///< the lines that it reports of a job in a cloud, or empty
-  /// What stands behind it: problems, where each value comes from, what was not measured.
+  /// Details for people: problems, the origin of each value, what was not measured.
   Json details = Json::object();
 };
 
@@ -102,7 +102,7 @@ struct RoundResult {
   std::string started;  ///< ISO, UTC; empty when not run
   std::string ended;
   std::vector<RankResult> ranks;
-  std::vector<Metric> metrics;  ///< in the order of the catalogue
+  std::vector<Metric> metrics;  ///< in the order of the catalog
   std::vector<Finding> findings;
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;
@@ -140,7 +140,7 @@ struct CaseResult {
   std::vector<Finding> findings;  ///< about the case as a whole (spread over repeats, …)
   std::vector<RoundResult> rounds;
   std::vector<Summary> summary;
-  std::string headline;  ///< the metric that stands for the case in tables ("p_whole"), or ""
+  std::string headline;  ///< the metric that represents the case in tables ("p_whole"), or ""
 };
 
 struct RunResult {

@@ -15,11 +15,11 @@ namespace assay::judge {
                                       Facts* facts = nullptr);
 
 /// Statistics over the completed rounds, rules of the case and its verdict. Pure.
-[[nodiscard]] CaseResult summarise_case(const plan::CasePlan& plan,
+[[nodiscard]] CaseResult summarize_case(const plan::CasePlan& plan,
                                         std::vector<RoundResult> rounds);
 
-/// What is said about a round that did not complete: who was first, and what to do. Nothing for a
-/// completed round.
+/// The findings about a round that did not complete: what failed first, and what to do. Empty for
+/// a completed round.
 [[nodiscard]] std::vector<Finding> status_findings(const plan::CasePlan& plan,
                                                    const RoundEvidence& evidence,
                                                    const RoundResult& result);

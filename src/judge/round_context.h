@@ -29,7 +29,7 @@ struct RoundContext {
   RoundContext(const plan::CasePlan& p, const RoundEvidence& e)
       : plan(p), evidence(e), timeline(e) {}
 
-  /// As state().
+  /// Adds a fact, like state().
   void fact(const std::string& name, double value, std::string detail = {}) {
     state(facts, name, value, std::move(detail));
   }
@@ -44,11 +44,11 @@ void compute_times(RoundContext& round);
 void compute_training(RoundContext& round);
 /// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
 void compute_steps(RoundContext& round);
-/// Energy, power, utilisation, memory; throttling, ECC and gaps; their series.
+/// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
 /// The score of an AutoML experiment, and what its rules ask for.
 void compute_automl(RoundContext& round);
-/// What a workload told with set_result, and the record that ais-bench makes of it.
+/// The results that a workload reported with set_result, and the record that ais-bench makes of it.
 void compute_ais(RoundContext& round);
 /// What rules ask for besides: ranks, logs, clocks.
 void compute_facts(RoundContext& round);

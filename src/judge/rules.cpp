@@ -20,7 +20,7 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
   replace("value", format_number(fact.value));
   replace("min", rule.min ? format_number(*rule.min) : "–");
   replace("max", rule.max ? format_number(*rule.max) : "–");
-  // A detail that is not known leaves no empty brackets behind.
+  // An unknown detail must not leave empty brackets behind.
   if (fact.detail.empty()) {
     for (const std::string_view empty : {" ({detail})", ": {detail}", ", {detail}", " {detail}"})
       if (const auto at = text.find(empty); at != std::string::npos) text.erase(at, empty.size());

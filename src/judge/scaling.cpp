@@ -12,17 +12,17 @@ namespace assay::judge {
 
 namespace {
 
-int ranks_of(const CaseResult& one) {
-  return one.nodes * one.procs;
+int ranks_of(const CaseResult& result) {
+  return result.nodes * result.procs;
 }
 
-// The rate that stands for the case, when its workload reports one.
-const Summary* throughput_of(const CaseResult& one) {
-  if (one.headline != "p_whole" && one.headline != "tokens_per_s") return nullptr;
+// The rate that represents the case, when its workload reports one.
+const Summary* throughput_of(const CaseResult& result) {
+  if (result.headline != "p_whole" && result.headline != "tokens_per_s") return nullptr;
   const auto at =
-      std::ranges::find(one.summary, one.headline,
+      std::ranges::find(result.summary, result.headline,
                         [](const Summary& s) -> const std::string& { return s.info.name; });
-  return at != one.summary.end() && at->median > 0 ? &*at : nullptr;
+  return at != result.summary.end() && at->median > 0 ? &*at : nullptr;
 }
 
 bool same_workload(const CaseResult& a, const CaseResult& b) {
@@ -30,11 +30,11 @@ bool same_workload(const CaseResult& a, const CaseResult& b) {
          a.headline == b.headline;
 }
 
-// Keys of the two configurations that are not the same: a batch may grow with the ranks.
+// The keys in which the two configurations differ: a batch may grow with the ranks.
 std::string differences(const Json& a, const Json& b) {
   std::set<std::string> keys;
-  for (const Json* one : {&a, &b})
-    for (const auto& [key, value] : one->items())
+  for (const Json* config : {&a, &b})
+    for (const auto& [key, value] : config->items())
       if (!a.contains(key) || !b.contains(key) || a[key] != b[key]) keys.insert(key);
   return join(std::vector<std::string>(keys.begin(), keys.end()), ", ");
 }

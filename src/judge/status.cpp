@@ -21,7 +21,7 @@ std::string see(const RankEvidence& rank) {
   return rank.log_path.empty() ? std::string() : "see " + rank.log_path;
 }
 
-// What is usually behind such an end.
+// The usual cause of such an end.
 std::string hint(const ExitStatus& exit) {
   if (exit.code == 127) return "the command or a library of it was not found";
   if (exit.code == 126) return "the command cannot be executed: check its permissions";
@@ -30,7 +30,7 @@ std::string hint(const ExitStatus& exit) {
   if (exit.signal == 11 || exit.signal == 6 || exit.signal == 7 || exit.signal == 8 ||
       exit.signal == 4)
     return "the program crashed: run the rank's command alone under a debugger";
-  if (exit.signal == 15 || exit.signal == 2) return "somebody stopped it from outside";
+  if (exit.signal == 15 || exit.signal == 2) return "it was stopped from outside";
   return "the last lines of its log usually name the cause";
 }
 
@@ -64,7 +64,7 @@ std::string list(const std::vector<const RankEvidence*>& ranks) {
   return rank_list(std::move(numbers));
 }
 
-// Of those that had to be ended, the rank that got least far is where to look first.
+// The rank that got least far among those that had to be ended: the first one to look at.
 const RankEvidence* least_far(const std::vector<const RankEvidence*>& ranks,
                               const RoundResult& result) {
   const RankEvidence* behind = nullptr;
@@ -142,8 +142,8 @@ Finding lost(const RoundEvidence& evidence) {
   return finding;
 }
 
-std::string or_else(const std::string& reason, const std::string& otherwise) {
-  return reason.empty() ? otherwise : reason;
+std::string or_else(const std::string& reason, const std::string& fallback) {
+  return reason.empty() ? fallback : reason;
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::int64_t steps_of(const StepTrack& track) {
   return std::max<std::int64_t>(0, track.last_number - track.first_number + 1);
 }
 
-// Times between neighbouring STEP_ENDs of one process, per step.
+// Times between neighboring STEP_ENDs of one process, per step.
 struct StepTimes {
   std::vector<double> per_step;
   double seconds = 0;
@@ -70,8 +70,8 @@ void add_step_metrics(RoundContext& round, StepTimes& all, std::uint32_t merged)
     round.metrics.add(kNames[i], values[i], "measured", note);
 }
 
-// Ranks that reduce their gradients together all take as long as the slowest; what tells them apart
-// is the part of a step in which a rank does not wait for the others.
+// Ranks that reduce their gradients together all take as long as the slowest; they differ in
+// the part of a step in which a rank does not wait for the others.
 std::optional<double> own_time(const RankEvidence& rank, const std::optional<double>& mean_step_s) {
   std::uint64_t logged = 0;
   for (const StepTrack& track : rank.log.tracks) logged += track.logged;

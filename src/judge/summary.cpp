@@ -16,10 +16,10 @@ namespace assay::judge {
 namespace {
 
 constexpr int kSpreadRounds = 3;
-// Shorter runs of a plain command say nothing by their duration: process start dominates.
+// The duration of a shorter run of a plain command means nothing: process start dominates.
 constexpr double kMinJudgedE2e_s = 5;
 
-Summary summarise(const Metric& first, const std::vector<double>& values, int completed,
+Summary summarize(const Metric& first, const std::vector<double>& values, int completed,
                   int planned) {
   Summary summary;
   summary.info = first.info;
@@ -59,7 +59,7 @@ const Summary* find(const std::vector<Summary>& all, const std::string& name) {
   return at == all.end() ? nullptr : &*at;
 }
 
-// What the workload names; else what has the best rank in the catalog.
+// The headline is the metric that the workload names; else the one of the best rank in the catalog.
 std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summary>& summary) {
   if (find(summary, plan.headline) != nullptr) return plan.headline;
   std::string best;
@@ -71,7 +71,7 @@ std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summar
   };
   for (const catalog::KnownMetric& metric : catalog::known_metrics()) {
     const std::string beside(metric.beside);
-    // What the suite reads from the output is its own metric, whatever it is called.
+    // A metric that the suite reads from the output is its own, whatever its name.
     const bool read = metric.by_workload &&
                       std::ranges::find(plan.metrics, metric.name, &plan::OutputMetric::name) !=
                           plan.metrics.end();
@@ -84,7 +84,7 @@ std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summar
 
 }  // namespace
 
-CaseResult summarise_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds) {
+CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds) {
   CaseResult result;
   result.name = plan.name;
   result.model = plan.model;
@@ -115,7 +115,7 @@ CaseResult summarise_case(const plan::CasePlan& plan, std::vector<RoundResult> r
     }
   }
   for (const Metric* metric : order) {
-    Summary summary = summarise(*metric, values[metric->info.name], completed, plan.repeats);
+    Summary summary = summarize(*metric, values[metric->info.name], completed, plan.repeats);
     if (mixed[metric->info.name]) summary.origin = "estimated";
     result.summary.push_back(std::move(summary));
   }
@@ -141,7 +141,7 @@ CaseResult summarise_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   result.findings = apply_rules(plan.rules, catalog::RuleScope::whole_case, lookup, "",
                                 /*only_diagnostic=*/false);
   for (const catalog::Rule& rule : plan.rules) {
-    // Saying nothing would look like a spread that was found to be small.
+    // Without a note, this would look like a small spread.
     if (rule.scope != catalog::RuleScope::whole_case || rule.fact != "cv" || rule.required ||
         headline == nullptr)
       continue;

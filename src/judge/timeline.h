@@ -23,7 +23,7 @@ struct RankClock {
 };
 
 /// One axis for everything in a round: seconds since its first rank was started. Within a node,
-/// times are monotonic ones; nodes are lined up by the wall clock as it was when each node's first
+/// times are monotonic ones; nodes are aligned by the wall clock as it was when each node's first
 /// rank started, so that a clock that steps during the round moves nothing. Only logs that carry no
 /// monotonic time are placed by their own wall clock.
 class Timeline {
@@ -48,7 +48,7 @@ class Timeline {
 
 /// Looks for steps of a wall clock against the monotonic one in a sequence of readings of both. A
 /// step counts once two readings agree on it: a process that was not scheduled between its two
-/// readings gives a single odd pair. Slewing by up to 500 ppm (NTP) is no step.
+/// readings gives a single odd pair. Slewing by up to 500 ppm (NTP) is not a step.
 class ClockWatch {
  public:
   void see(double mono_s, double wall_s) noexcept;
@@ -66,7 +66,7 @@ class ClockWatch {
 };
 
 /// Largest step of the wall clock against the monotonic one that any node shows, in seconds;
-/// nothing when there is no evidence to tell.
+/// nothing when there is no evidence for it.
 [[nodiscard]] std::optional<double> largest_clock_jump(const RoundEvidence& evidence,
                                                        std::string& detail);
 

@@ -88,7 +88,8 @@ void compute_train(RoundContext& round) {
       const auto first = round.timeline.at(rank, track.steps.front().at);
       const auto last = round.timeline.at(rank, track.steps.back().at);
       if (first) widen(steps, *first);
-      // A clock that steps back may put the last step before the first; the rule on clocks says so.
+      // A clock that steps back may put the last step before the first; the rule on clocks reports
+      // it.
       if (last) widen(steps, *last);
     }
   }

@@ -144,7 +144,8 @@ void compute_throughput(RoundContext& round) {
                            round.train_note));
 }
 
-// What the workload says of itself: in place of what could not be measured, and to be compared.
+// The workload's own figures: they replace what could not be measured, and are compared with the
+// rest.
 void compute_reported(RoundContext& round) {
   const perflog::FinishedSummary* finished = finished_of(round);
   if (finished == nullptr) return;

@@ -7,7 +7,7 @@ namespace assay::page {
 
 namespace {
 
-// As a content security policy names a script: "sha256-" and base64.
+// The name of a script in a content security policy: "sha256-" and base64.
 std::string hash_source(std::string_view hex) {
   static constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -57,9 +57,9 @@ std::string class_of(const Column& column, std::string_view cell) {
   return attribute("class", out);
 }
 
-std::string html_cell(const Column& column, const Cell& cell, bool heading, bool labelled) {
+std::string html_cell(const Column& column, const Cell& cell, bool heading, bool labeled) {
   std::string out = heading ? "<th scope=\"row\"" : "<td" + class_of(column, cell.css);
-  if (labelled) out += attribute("data-label", column.title);
+  if (labeled) out += attribute("data-label", column.title);
   out += attribute("title", cell.title);
   if (cell.span > 1) out += attribute("colspan", std::to_string(cell.span));
   out += ">" + (cell.html ? cell.html->str() : escape_markup(cell.text));

@@ -12,16 +12,16 @@
 
 namespace assay::page {
 
-// A table for terminals and pages: what its columns are is said once.
+// A table for terminals and pages: its columns are defined once.
 
 enum class Align { left, right };
-enum class Cut { never, end, middle };  ///< where a text is cut that has no room
+enum class Cut { never, end, middle };  ///< where a text that is too long is cut
 
 struct Column {
   std::string title = {};
   Align align = Align::left;
 
-  // On a terminal, in columns of it.
+  // On a terminal; widths in character cells.
   std::size_t min_width = 0;
   Cut cut = Cut::never;
   /// A table that is too wide takes room from the columns that may be cut, one after the other:
@@ -29,7 +29,7 @@ struct Column {
   std::size_t soft_min = 0;
   std::size_t hard_min = 0;
 
-  /// On a page: the class of its heading and cells, instead of the "n" of those aligned right.
+  /// The CSS class of its heading and cells on a page; it replaces the "n" of right-aligned ones.
   std::string css = {};
 };
 
@@ -63,8 +63,8 @@ struct TextStyle {
   std::size_t width = std::numeric_limits<std::size_t>::max();
   std::size_t indent = 0;
   std::string_view mark = "…";  ///< at the place of a cut
-  std::string heading = {};     ///< colour of the headings; "" for none
-  bool color = false;           ///< without it there is no escape sequence
+  std::string heading = {};     ///< color of the headings; "" for none
+  bool color = false;           ///< false: no escape sequences
 };
 
 /// The headings, then one line for every row; columns are two blanks apart. Wide characters take
@@ -80,10 +80,10 @@ struct HtmlStyle {
 
 [[nodiscard]] Html to_html(const Table& table, const HtmlStyle& style = {});
 
-/// With a scroll bar of its own where the page is too narrow.
+/// Gives the content its own scroll bar where the page is too narrow.
 [[nodiscard]] Html scrolling(const Html& wide);
 
-/// `text` in ANSI colour `code`, or as it is.
+/// `text` in ANSI color `code`, or as it is.
 [[nodiscard]] std::string paint(bool color, std::string_view code, std::string_view text);
 
 }  // namespace assay::page

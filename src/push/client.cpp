@@ -34,9 +34,9 @@ using serve::ManifestFile;
 using serve::random_hex;
 
 constexpr std::uint64_t kPart = 4U << 20;
-constexpr std::chrono::minutes kLongestJudgement{30};
+constexpr std::chrono::minutes kMaxJudgement{30};
 
-// What a cut-off push goes on from; no secret.
+// The state from which an interrupted push continues; it holds no secret.
 struct PushState {
   std::string url;
   std::string key;  ///< Idempotency-Key: the same test again when the answer was lost
@@ -66,7 +66,7 @@ void write_state(const fs::path& run, const PushState& state) {
                                                       {"manifest", state.manifest}}));
 }
 
-/// The tester's answers, or Errors in its words.
+/// The tester's answers, or Errors with its messages.
 class Connection {
  public:
   Connection(const Tester& tester, std::stop_token stop)
@@ -123,7 +123,7 @@ class Connection {
     return ask(std::move(request));
   }
 
-  // Everything that is not expected.
+  // Handles every answer that is not expected.
   [[noreturn]] void refuse(const Answer& answer) const {
     const Json error = answer.body.value("error", Json::object());
     const auto text = [&](const char* key) {
@@ -132,12 +132,12 @@ class Connection {
                  ? client_.redact(printable(found->get<std::string>()))
                  : std::string();
     };
-    const std::string words = fmt::format("the tester says: {} (status {}, {})", text("message"),
-                                          answer.status, text("code"));
+    const std::string message = fmt::format("the tester answered: {} (status {}, {})",
+                                            text("message"), answer.status, text("code"));
     ErrorKind kind = ErrorKind::environment;
     if (answer.status == 400) kind = ErrorKind::config;
     if (answer.status >= 500 && answer.status != 507) kind = ErrorKind::launch;
-    throw Error(kind, words, origin_, text("advice"));
+    throw Error(kind, message, origin_, text("advice"));
   }
 
  private:
@@ -195,7 +195,7 @@ std::string read_part(const fs::path& path, std::uint64_t offset, std::uint64_t 
   return part;
 }
 
-// Logs shrink to a tenth; what does not is sent as it is.
+// Logs shrink to a tenth; files that do not shrink are sent uncompressed.
 std::optional<std::string> packed(const std::string& part) {
   if (part.size() < 512) return std::nullopt;
   std::string out(ZSTD_compressBound(part.size()), '\0');
@@ -233,7 +233,7 @@ class Push {
   }
 
   PushOutcome finish(const std::string& id) {
-    const std::int64_t deadline = mono_now_ns() + Nanoseconds(kLongestJudgement).count();
+    const std::int64_t deadline = mono_now_ns() + Nanoseconds(kMaxJudgement).count();
     while (true) {
       const auto answer = connection_.ask("POST", test_path(id) + "/finish");
       if (answer.status == 200 || (answer.status == 422 && answer.body.contains("reasons")))
@@ -315,7 +315,7 @@ class Push {
 
 std::string find_token(const fs::path& token_file) {
   constexpr const char* kAdvice =
-      "whoever runs the tester makes one with 'assay serve token add NAME'; give it in "
+      "the tester's operator makes one with 'assay serve token add NAME'; give it in "
       "ASSAY_TESTER_TOKEN or in a file with --token-file, never on the command line";
   std::string token;
   if (!token_file.empty()) {
@@ -332,7 +332,7 @@ std::string find_token(const fs::path& token_file) {
     throw Error(ErrorKind::environment, "there is no token for the tester", token_file.string(),
                 kAdvice);
   if (std::ranges::any_of(token, [](char c) { return c <= ' ' || c > '~'; }))
-    throw Error(ErrorKind::environment, "this is no token", token_file.string(), kAdvice);
+    throw Error(ErrorKind::environment, "not a valid token", token_file.string(), kAdvice);
   return token;
 }
 

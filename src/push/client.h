@@ -11,7 +11,7 @@
 
 namespace assay::push {
 
-/// A tester (`assay serve`) and what it knows us by.
+/// A tester (`assay serve`) and the token for it.
 struct Tester {
   std::string url;                ///< "https://host:port"
   std::string token;              ///< of `assay serve token add`; never in an Error or a file
@@ -34,16 +34,16 @@ struct PushOutcome {
   std::string page_url;
 };
 
-/// ASSAY_TESTER_TOKEN, or the first line of `token_file` when it is not empty, which nobody but
-/// its owner may read. Throws Error of kind environment that says how to get one.
+/// ASSAY_TESTER_TOKEN, or the first line of `token_file` when it is not empty, which only its
+/// owner may read. Throws Error of kind environment that says how to get one.
 [[nodiscard]] std::string find_token(const std::filesystem::path& token_file);
 
 /// Asks the tester for a test id ("20261115-ab3dE9") before there is a run.
 [[nodiscard]] std::string reserve_test(const Tester& tester, const PushOptions& options);
 
 /// Sends the evidence of a run that has ended, and its result.json as the claim, and waits for the
-/// tester's judgement. A push that was cut off goes on where it was when it is called again: what
-/// is needed for that is in `run`/push.json. Throws Error of kind launch when the tester cannot be
+/// tester's judgement. A push that was interrupted continues where it was when it is called again;
+/// its state is in `run`/push.json. Throws Error of kind launch when the tester cannot be
 /// reached, environment when it does not let us in or has no room, config or usage when `run`
 /// cannot be sent.
 [[nodiscard]] PushOutcome push_run(const std::filesystem::path& run, const Tester& tester,

@@ -74,9 +74,9 @@ std::vector<serve::ManifestFile> evidence_of(const store::RunDir& run) {
     if (file.place == layout::FilePlace::run && file.judged &&
         fs::is_regular_file(run.path() / file.name))
       found.push_back(run.path() / file.name);
-  for (const plan::CasePlan& one : run.plan().cases)
-    for (int round = 1; round <= one.repeats; ++round)
-      add_judged(run.round_dir(one.name, round), run.path(), kMaxDepth, found);
+  for (const plan::CasePlan& case_plan : run.plan().cases)
+    for (int round = 1; round <= case_plan.repeats; ++round)
+      add_judged(run.round_dir(case_plan.name, round), run.path(), kMaxDepth, found);
   std::vector<serve::ManifestFile> out;
   for (const fs::path& path : found)
     out.push_back({path.lexically_relative(run.path()).generic_string(), fs::file_size(path),
@@ -85,14 +85,14 @@ std::vector<serve::ManifestFile> evidence_of(const store::RunDir& run) {
 }
 
 void check_for_secrets(const plan::Plan& plan) {
-  for (const plan::CasePlan& one : plan.cases)
-    for (const auto& [name, value] : one.env)
+  for (const plan::CasePlan& case_plan : plan.cases)
+    for (const auto& [name, value] : case_plan.env)
       if (!value.empty() && names_a_secret(name))
         throw Error(ErrorKind::config,
                     fmt::format("the suite gives {} a value, which looks like a secret and would "
                                 "be sent with the plan",
                                 printable(name)),
-                    "plan.json, case " + printable(one.name),
+                    "plan.json, case " + printable(case_plan.name),
                     "set the variable where the ranks run instead of in the suite, and run again");
 }
 

@@ -6,10 +6,10 @@
 namespace assay::report {
 
 void write_ais_records(const ReportInput& input) {
-  for (const judge::CaseResult& one : input.result.cases)
-    for (const judge::RoundResult& round : one.rounds) {
+  for (const judge::CaseResult& case_result : input.result.cases)
+    for (const judge::RoundResult& round : case_result.rounds) {
       if (!round.ais) continue;
-      const auto folder = input.run_dir / one.name / layout::round_folder(round.round);
+      const auto folder = input.run_dir / case_result.name / layout::round_folder(round.round);
       const auto put = [&](std::string_view name, const std::string& text) {
         std::error_code ignored;
         if (text.empty()) {

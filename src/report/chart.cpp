@@ -73,10 +73,10 @@ struct Band {
 Band band_of(const std::vector<const Series*>& series, double end_s, std::size_t buckets) {
   buckets = std::max<std::size_t>(buckets, 2);
   std::vector<std::vector<double>> columns(buckets);
-  for (const Series* one : series) {
+  for (const Series* curve : series) {
     std::vector<double> sums(buckets);
     std::vector<int> counts(buckets);
-    for (const Point& point : one->points) {
+    for (const Point& point : curve->points) {
       if (!finite(point) || point.t_s < 0) continue;
       const auto at =
           std::min(buckets - 1, static_cast<std::size_t>(std::min(point.t_s / end_s, 1.0) *

@@ -37,7 +37,7 @@ struct ChartFrame {
   std::string title = {};  ///< with unit and stat; "": no caption
   std::string unit = {};
   std::string stat = {};
-  std::string label;  ///< what the drawing shows, for who cannot see it
+  std::string label;  ///< what the drawing shows, for readers who cannot see it
   page::Html drawing;
   double height = 0;       ///< pixels
   page::Html legend = {};  ///< its items

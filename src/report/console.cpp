@@ -30,7 +30,7 @@ using judge::Severity;
 
 constexpr std::size_t kConsoleFindings = 12;  // of one case; the HTML report has them all
 
-// The few characters outside ASCII that Assay's own words use, and what stands for them.
+// The few characters outside ASCII in Assay's own texts, and their replacements.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAscii{{
     {"…", "..."},
     {"±", "+/-"},
@@ -82,7 +82,7 @@ class Console {
     line("");
     table(result);
     scaling(result);
-    for (const CaseResult& one : result.cases) findings(one);
+    for (const CaseResult& case_result : result.cases) findings(case_result);
     line("");
     line(verdict_line(result));
     if (!style_.report.empty()) line("Report: " + plain(style_.report));
@@ -134,22 +134,22 @@ class Console {
 
   void scaling(const judge::RunResult& result) {
     bool first = true;
-    for (const CaseResult& one : result.cases) {
-      const judge::Summary* summary = find_summary(one, "scaling_efficiency");
+    for (const CaseResult& case_result : result.cases) {
+      const judge::Summary* summary = find_summary(case_result, "scaling_efficiency");
       if (summary == nullptr) continue;
       if (first) line("");
       first = false;
-      paragraph(plain(fmt::format("{}: {}", one.name, summary->note)),
+      paragraph(plain(fmt::format("{}: {}", case_result.name, summary->note)),
                 "scaling " + pad_left(own(show_percent(summary->median)), 7) + "  ",
                 std::string(17, ' '));
     }
   }
 
-  void findings(const CaseResult& one) {
-    const auto merged = merged_findings(one);
+  void findings(const CaseResult& case_result) {
+    const auto merged = merged_findings(case_result);
     if (merged.empty()) return;
     line("");
-    line(paint("1", cut_middle(plain(one.name), width_, own("…"))));
+    line(paint("1", cut_middle(plain(case_result.name), width_, own("…"))));
     for (std::size_t i = 0; i < merged.size(); ++i) {
       if (i == kConsoleFindings) {
         line(own(fmt::format("  … and {} more in the report", merged.size() - i)));
@@ -161,7 +161,7 @@ class Console {
       const std::string places = plain(places_text(merged[i].places));
       if (!places.empty()) text += " (" + places + ")";
       const std::string indent(14, ' ');
-      // The label is coloured after wrapping: escape sequences have no width.
+      // The label is colored after wrapping: escape sequences have no width.
       const std::size_t at = out_.size();
       paragraph(text, "  " + pad_right(severity, 12), indent);
       if (style_.color)
@@ -169,14 +169,15 @@ class Console {
       if (!finding.advice.empty())
         paragraph(plain(finding.advice), indent + own("→ "),
                   indent + (style_.unicode ? "  " : "   "));
-      for (const std::string& words : finding.quote)
-        line(paint("2", cut_to(indent + own("│ ") + plain(words), width_, own("…"))));
+      for (const std::string& quoted : finding.quote)
+        line(paint("2", cut_to(indent + own("│ ") + plain(quoted), width_, own("…"))));
     }
   }
 
   std::string verdict_line(const judge::RunResult& result) const {
     std::array<std::size_t, 3> counts{};
-    for (const CaseResult& one : result.cases) ++counts[static_cast<std::size_t>(one.validity)];
+    for (const CaseResult& case_result : result.cases)
+      ++counts[static_cast<std::size_t>(case_result.validity)];
     std::string text;
     const auto add = [&](std::size_t count, std::string_view word) {
       if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);

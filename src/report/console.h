@@ -8,7 +8,7 @@
 namespace assay::report {
 
 struct ConsoleStyle {
-  bool color = false;       ///< ANSI colours; without them the text holds no escape sequence
+  bool color = false;       ///< ANSI colors; without them the text holds no escape sequence
   std::size_t width = 100;  ///< columns of the terminal; at least 60 are used
   bool unicode = true;      ///< false: everything that Assay itself writes is ASCII
   std::string report = {};  ///< where the HTML report is, for the last line; empty: no such line

@@ -12,7 +12,7 @@ namespace assay::report {
 
 namespace {
 
-// A cell of text: neutralised, then quoted where RFC 4180 asks for it.
+// A cell of text: neutralized, then quoted where RFC 4180 asks for it.
 std::string cell(std::string_view raw) {
   std::string text = printable(raw);
   // Spreadsheets also run a formula after leading blanks.
@@ -50,11 +50,11 @@ void row(std::string& out, std::initializer_list<std::string> cells) {
 std::string render_csv(const judge::RunResult& result) {
   std::string out;
   row(out, {"run_id", "case", "round", "metric", "value", "unit", "better", "origin", "validity"});
-  for (const judge::CaseResult& one : result.cases) {
-    for (const judge::RoundResult& round : one.rounds) {
+  for (const judge::CaseResult& case_result : result.cases) {
+    for (const judge::RoundResult& round : case_result.rounds) {
       for (const judge::Metric& metric : round.metrics) {
         if (!std::isfinite(metric.value)) continue;
-        row(out, {cell(result.run_id), cell(one.name), std::to_string(round.round),
+        row(out, {cell(result.run_id), cell(case_result.name), std::to_string(round.round),
                   cell(metric.info.name), decimal(metric.value), cell(metric.info.unit),
                   cell(to_text(metric.info.better)), cell(metric.origin),
                   cell(judge::to_string(round.validity))});
@@ -69,13 +69,13 @@ std::string render_ranks_csv(const judge::RunResult& result) {
   row(out, {"run_id", "case", "round", "rank", "node", "local_rank", "host", "exit_code", "signal",
             "ended_by", "steps", "samples", "mean_step_s", "relative_speed", "malformed_lines",
             "dropped_bytes", "log"});
-  for (const judge::CaseResult& one : result.cases) {
-    for (const judge::RoundResult& round : one.rounds) {
+  for (const judge::CaseResult& case_result : result.cases) {
+    for (const judge::RoundResult& round : case_result.rounds) {
       for (const judge::RankResult& rank : round.ranks) {
         const bool code = rank.exit && rank.exit->code;
         const bool signal = rank.exit && rank.exit->signal;
         row(out,
-            {cell(result.run_id), cell(one.name), std::to_string(round.round),
+            {cell(result.run_id), cell(case_result.name), std::to_string(round.round),
              std::to_string(rank.rank), std::to_string(rank.node), std::to_string(rank.local_rank),
              cell(rank.host), code ? std::to_string(*rank.exit->code) : "",
              signal ? signal_name(*rank.exit->signal) : "", cell(rank.ended_by),

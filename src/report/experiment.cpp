@@ -31,8 +31,8 @@ using judge::Validity;
 Validity worst_of(const std::vector<ExperimentView>& views) {
   Validity worst = Validity::valid;
   for (const ExperimentView& view : views) {
-    const Validity one = view.result->validity;
-    if (one == Validity::invalid || worst == Validity::valid) worst = one;
+    const Validity validity = view.result->validity;
+    if (validity == Validity::invalid || worst == Validity::valid) worst = validity;
     if (worst == Validity::invalid) break;
   }
   return worst;
@@ -44,7 +44,7 @@ std::string how_it_ended(const automl::ExperimentRecord& record) {
   if (record.ended == "stopped") return "stopped by the user";
   if (record.ended == "exhausted") return "no further architecture within the limits";
   if (record.ended == "failed") return "it failed";
-  return record.ended.empty() ? "nobody saw its end" : record.ended;
+  return record.ended.empty() ? "its end was not recorded" : record.ended;
 }
 
 std::string sentence(const std::vector<ExperimentView>& views) {
@@ -118,10 +118,11 @@ Html one_experiment(const ExperimentView& view, std::size_t number) {
 
 std::vector<ExperimentView> experiments_of(const RunResult& result) {
   std::vector<ExperimentView> views;
-  for (const judge::CaseResult& one : result.cases)
-    for (const judge::RoundResult& round : one.rounds)
+  for (const judge::CaseResult& case_result : result.cases)
+    for (const judge::RoundResult& round : case_result.rounds)
       if (round.experiment)
-        views.push_back({&one, &round, round.experiment->record, round.experiment->workers});
+        views.push_back(
+            {&case_result, &round, round.experiment->record, round.experiment->workers});
   return views;
 }
 

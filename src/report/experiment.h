@@ -10,7 +10,7 @@
 
 namespace assay::report {
 
-/// One AutoML experiment: a round of a case, with what its journal says.
+/// One AutoML experiment: a round of a case, with the content of its journal.
 struct ExperimentView {
   const judge::CaseResult* result = nullptr;  ///< both live in the RunResult; never null
   const judge::RoundResult* round = nullptr;
@@ -18,8 +18,8 @@ struct ExperimentView {
   std::vector<automl::WorkerLine> workers;
 };
 
-/// The experiments of a run. One whose journal could not be read is left out: the judge has said
-/// so.
+/// The experiments of a run. One whose journal could not be read is left out: the judge has
+/// reported it.
 [[nodiscard]] std::vector<ExperimentView> experiments_of(const judge::RunResult& result);
 
 /// layout::kSucceeded when every case with an experiment is valid, else layout::kFailed.
@@ -29,8 +29,8 @@ struct ExperimentView {
 [[nodiscard]] std::string render_experiments(const judge::RunResult& result,
                                              const std::vector<ExperimentView>& experiments);
 
-/// The page under the name that says how it ended; the other one's would be that of an earlier
-/// verdict, and goes. Neither without an experiment.
+/// Writes the page under the name that tells how the experiments ended, and removes the page of an
+/// earlier verdict under the other name. Without an experiment there is neither.
 void write_experiments(const ReportInput& input);
 
 }  // namespace assay::report

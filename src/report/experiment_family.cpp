@@ -36,7 +36,7 @@ const TrialRecord& trial_of(const ExperimentRecord& record, std::int64_t id) {
   return record.trials[static_cast<std::size_t>(id)];
 }
 
-// All models, or of many the most accurate ones with their ancestors.
+// All models; if there are too many, the most accurate ones with their ancestors.
 std::set<std::int64_t> chosen(const ExperimentRecord& record) {
   std::set<std::int64_t> out;
   std::vector<std::int64_t> order;
@@ -48,7 +48,7 @@ std::set<std::int64_t> chosen(const ExperimentRecord& record) {
     });
   for (const std::int64_t id : order) {
     if (out.size() >= kMaxModels) break;
-    for (const std::int64_t one : automl::lineage_of(record, id)) out.insert(one);
+    for (const std::int64_t ancestor : automl::lineage_of(record, id)) out.insert(ancestor);
   }
   return out;
 }

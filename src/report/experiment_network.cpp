@@ -30,7 +30,7 @@ using automl::Shape;
 
 constexpr double kTallest = 120;        // of a layer
 constexpr double kNetworkWidth = 1040;  // of the drawing, when it fits
-constexpr double kLabelled = 56;  // with more convolutions than this, names would cover each other
+constexpr double kLabeled = 56;  // with more convolutions than this, names would cover each other
 
 std::string_view name_of(LayerKind kind) {
   switch (kind) {
@@ -202,10 +202,10 @@ Html drawing(const Graph& graph) {
   const double gap = std::clamp((kNetworkWidth - 56 - natural) / std::max(1.0, count), 2.0, 26.0);
   const double room = skips.empty() ? 10 : 96;  // above the layers, for arcs
   const double middle = room + kTallest / 2;
-  const bool labelled = convolutions <= kLabelled;
+  const bool labeled = convolutions <= kLabeled;
 
   Html bars;
-  std::vector<double> centre;
+  std::vector<double> center;
   std::vector<double> tops;
   double x = 36;
   for (const int id : chain.layers) {
@@ -218,7 +218,7 @@ Html drawing(const Graph& graph) {
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "rx=\"2\"><title>{}</title></rect>",
         class_of(layer.kind), x, middle - height / 2, width, height, describe(graph, id));
-    if (labelled && (layer.kind == LayerKind::conv || layer.kind == LayerKind::dense)) {
+    if (labeled && (layer.kind == LayerKind::conv || layer.kind == LayerKind::dense)) {
       const std::string text = layer.kind == LayerKind::conv
                                    ? fmt::format("{0}×{0}, {1}", layer.kernel, layer.out)
                                    : fmt::format("dense {}", layer.out);
@@ -227,21 +227,21 @@ Html drawing(const Graph& graph) {
           "rotate(-50)\">{}</text>",
           x + width / 2 + 4, room + kTallest + 14, text);
     }
-    centre.push_back(x + width / 2);
+    center.push_back(x + width / 2);
     tops.push_back(middle - height / 2);
     x += width + gap;
   }
   double longest = 1;
   const auto start = [&](const Skip& skip) {
-    return skip.from < 0 ? 20.0 : centre[static_cast<std::size_t>(skip.from)];
+    return skip.from < 0 ? 20.0 : center[static_cast<std::size_t>(skip.from)];
   };
   for (const Skip& skip : skips)
-    longest = std::max(longest, centre[static_cast<std::size_t>(skip.to)] - start(skip));
+    longest = std::max(longest, center[static_cast<std::size_t>(skip.to)] - start(skip));
   Html arcs;
   for (const Skip& skip : skips)
-    arcs += arc(graph, skip, start(skip), centre[static_cast<std::size_t>(skip.to)], room - 4, room,
+    arcs += arc(graph, skip, start(skip), center[static_cast<std::size_t>(skip.to)], room - 4, room,
                 longest);
-  const double height = room + kTallest + (labelled ? 62 : 12);
+  const double height = room + kTallest + (labeled ? 62 : 12);
   const double width = std::max(x + 8, 200.0);
   return markup(
       "<div class=\"scroll\"><svg class=\"frame network\" role=\"img\" aria-label=\"Network of {} "

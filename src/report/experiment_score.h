@@ -5,7 +5,7 @@
 
 namespace assay::report::experiment {
 
-/// Score, operations, error and what else says most.
+/// Score, operations, error and the other main figures.
 [[nodiscard]] page::Html cards(const ExperimentView& view);
 
 /// Error, operations per second and score over time; empty when there are none.

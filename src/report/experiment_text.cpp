@@ -8,15 +8,15 @@ std::string operations_text(const Json& operations) {
   if (!operations.is_array()) return dump_line(operations);
   if (operations.empty()) return "start model";
   std::string out;
-  for (const Json& one : operations) {
+  for (const Json& operation : operations) {
     if (!out.empty()) out += ", ";
-    if (!one.is_array() || one.size() != 3 || !one[0].is_string()) {
-      out += dump_line(one);
+    if (!operation.is_array() || operation.size() != 3 || !operation[0].is_string()) {
+      out += dump_line(operation);
       continue;
     }
-    const std::string kind = one[0].get<std::string>();
-    const std::string layer = dump_line(one[1]);
-    const std::string other = dump_line(one[2]);
+    const std::string kind = operation[0].get<std::string>();
+    const std::string layer = dump_line(operation[1]);
+    const std::string other = dump_line(operation[2]);
     if (kind == "deeper")
       out += "deeper after " + layer;
     else if (kind == "wider")
@@ -26,7 +26,7 @@ std::string operations_text(const Json& operations) {
     else if (kind == "concat_skip")
       out += "concat " + layer + " → " + other;
     else
-      out += dump_line(one);
+      out += dump_line(operation);
   }
   return out;
 }

@@ -26,7 +26,7 @@ constexpr std::size_t kMaxWorkers = 64;
 constexpr std::size_t kMaxSpans = 20'000;  // of all lines together
 constexpr double kWorkerRow = 22;
 
-// Neighbouring trials differ in shade.
+// Neighboring trials differ in shade.
 std::string_view kind_class(const WorkerSpan& span, std::size_t number = 0) {
   switch (span.kind) {
     case Kind::train:
@@ -55,10 +55,11 @@ std::string_view kind_word(Kind kind) {
   return "idle";
 }
 
-Html span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double top, double least) {
+Html span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double top,
+              double min_width) {
   const double from = x.at(span.from_s);
   const double width = x.at(span.to_s) - from;
-  if (!(width > 0) || (width < least && span.kind != Kind::lost)) return {};
+  if (!(width > 0) || (width < min_width && span.kind != Kind::lost)) return {};
   std::string title = std::string(kind_word(span.kind));
   if (span.trial >= 0) title = fmt::format("trial {}: {}", span.trial, title);
   if (!span.status.empty() && span.kind == Kind::train) title += ", " + span.status;
@@ -73,7 +74,7 @@ Html span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double 
   return out;
 }
 
-// Those that lost something first, then the idlest: where a cluster's time goes.
+// Workers that lost something come first, then the idlest: they show where a cluster's time goes.
 std::vector<const WorkerLine*> chosen(const std::vector<WorkerLine>& lines) {
   std::vector<const WorkerLine*> out;
   for (const WorkerLine& line : lines) out.push_back(&line);
@@ -111,8 +112,8 @@ Html worker_lines(const ExperimentView& view) {
   const Axis x = time_axis(view.record.elapsed_s, 6);
   std::size_t spans = 0;
   for (const WorkerLine* line : lines) spans += line->spans.size();
-  // Many spans are drawn as one where they could not be told apart anyway.
-  const double least = spans > kMaxSpans ? static_cast<double>(lines.size()) / kMaxSpans : 0;
+  // Many spans are drawn as one where they could not be distinguished anyway.
+  const double min_width = spans > kMaxSpans ? static_cast<double>(lines.size()) / kMaxSpans : 0;
   const double height = kWorkerRow * static_cast<double>(lines.size());
   Html drawing;
   for (const double tick : x.ticks) {
@@ -135,7 +136,7 @@ Html worker_lines(const ExperimentView& view) {
         top + 12.5, line.rank, line.rank, line.host);
     std::size_t trials = 0;
     for (const WorkerSpan& span : line.spans)
-      drawing += span_svg(span, span.trial >= 0 ? trials++ : 0, x, top, least);
+      drawing += span_svg(span, span.trial >= 0 ? trials++ : 0, x, top, min_width);
     for (const double at : line.departures)
       drawing += markup(
           "<g class=\"t-gone\"><title>rank {} was lost</title><line x1=\"{:.3f}%\" x2=\"{:.3f}%\" "

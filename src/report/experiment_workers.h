@@ -5,7 +5,7 @@
 
 namespace assay::report::experiment {
 
-/// Who did what when, bounded in size; empty when there was no worker.
+/// What each worker did when, bounded in size; empty when there was no worker.
 [[nodiscard]] page::Html worker_lines(const ExperimentView& view);
 
 }  // namespace assay::report::experiment

@@ -8,7 +8,7 @@ namespace assay::report {
 
 namespace {
 
-// The parts of "round 2, rank 3 on node1" that the reason does not say already.
+// The parts of "round 2, rank 3 on node1" that the reason does not contain already.
 std::string unsaid(const std::string& where, const std::string& reason) {
   std::string out;
   for (std::size_t from = 0; from < where.size();) {

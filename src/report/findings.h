@@ -7,8 +7,8 @@
 
 namespace assay::report {
 
-/// Findings of a case and its rounds for people: the worst first, and what several rounds found in
-/// the same words once, with all the places.
+/// Findings of a case and its rounds for people: the worst first, and a finding that several rounds
+/// share once, with all the places.
 struct MergedFinding {
   judge::Finding finding;           ///< `where` is empty, see `places`
   std::vector<std::string> places;  ///< "round 2, rank 3 on node1"; empty: the whole case

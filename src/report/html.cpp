@@ -26,13 +26,13 @@ namespace {
 using judge::CaseResult;
 using judge::RunResult;
 
-// Points that all charts together may draw: it keeps the file at a size that opens at once.
+// Points that all charts together may draw: the limit keeps the file small enough to open quickly.
 constexpr std::size_t kPointBudget = 100'000;
 
 std::size_t points_per_line(const RunResult& result) {
   std::size_t lines = 0;
-  for (const CaseResult& one : result.cases) {
-    for (const judge::RoundResult& round : one.rounds) {
+  for (const CaseResult& case_result : result.cases) {
+    for (const judge::RoundResult& round : case_result.rounds) {
       std::vector<std::pair<std::string_view, std::size_t>> charts;
       for (const judge::Series& series : round.series) {
         const auto found = std::ranges::find(charts, series.name,
@@ -50,7 +50,8 @@ std::size_t points_per_line(const RunResult& result) {
 
 std::string verdict_sentence(const RunResult& result) {
   std::array<std::size_t, 3> counts{};
-  for (const CaseResult& one : result.cases) ++counts[static_cast<std::size_t>(one.validity)];
+  for (const CaseResult& case_result : result.cases)
+    ++counts[static_cast<std::size_t>(case_result.validity)];
   const std::size_t all = result.cases.size();
   if (all == 0) return "No case was run.";
   if (counts[0] == all)
@@ -71,9 +72,9 @@ Html header(const RunResult& result) {
   std::string started;
   std::string ended;
   std::size_t rounds = 0;
-  for (const CaseResult& one : result.cases) {
-    rounds += one.rounds.size();
-    for (const judge::RoundResult& round : one.rounds) {
+  for (const CaseResult& case_result : result.cases) {
+    rounds += case_result.rounds.size();
+    for (const judge::RoundResult& round : case_result.rounds) {
       if (!round.started.empty() && (started.empty() || round.started < started))
         started = round.started;
       ended = std::max(ended, round.ended);
@@ -97,7 +98,7 @@ Html header(const RunResult& result) {
                         result.validity, result.run_id);
 }
 
-// What every run has beside report.html.
+// The files that every run has besides report.html.
 Html other_files() {
   Html names;
   for (const layout::RunFile& file : layout::run_files())

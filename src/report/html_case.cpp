@@ -47,7 +47,8 @@ std::string below_card(const Summary& summary) {
   return spread ? fmt::format("± {} · {}", show_percent(spread->ratio), rounds) : rounds;
 }
 
-// The headline first, then what says most about a case. The rest of the catalog is in the tables.
+// The headline first, then the most informative metrics of a case. The rest of the catalog is in
+// the tables.
 std::optional<int> card_place(const std::string& name, const std::string& headline) {
   if (name == headline) return 0;
   const catalog::KnownMetric* known = catalog::find_known_metric(name);
@@ -78,7 +79,7 @@ Html cards_of(const CaseResult& result) {
   };
   for (const Summary& summary : result.summary)
     add(summary.info, summary.median, summary.origin, below_card(summary));
-  // No round counts: what was measured is still shown, and said not to count.
+  // No round counts: what was measured is still shown, marked as not counted.
   if (result.summary.empty()) {
     const auto found = std::ranges::find_if(
         result.rounds, [](const RoundResult& round) { return !round.metrics.empty(); });

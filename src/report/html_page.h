@@ -28,11 +28,11 @@ struct Masthead {
 /// The same of a page without a verdict.
 [[nodiscard]] page::Html plain_masthead(const Masthead& parts);
 
-/// Empty when the value is.
+/// Empty when the value is empty.
 [[nodiscard]] page::Html fact(std::string_view name, const page::Html& value);
 [[nodiscard]] page::Html fact(std::string_view name, std::string_view value);
 
-/// In the type of code; empty when the text is.
+/// The text as code; empty when the text is empty.
 [[nodiscard]] page::Html code(std::string_view text);
 
 /// "2026-11-15 10:15:00 UTC" to read, the machine form in the attribute.

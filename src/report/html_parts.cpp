@@ -86,7 +86,7 @@ int trouble(const judge::RankResult& rank) {
   return 0;
 }
 
-// Within its round: "node1_noderank0/rank3.out.log".
+// The path within its round: "node1_noderank0/rank3.out.log".
 std::string_view short_log(std::string_view log) {
   const auto file = log.rfind('/');
   const auto folder = file == std::string_view::npos ? file : log.rfind('/', file - 1);

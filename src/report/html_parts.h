@@ -16,13 +16,13 @@ namespace assay::report::html {
 /// "valid", "invalid", "incomplete": a CSS class.
 [[nodiscard]] std::string_view css_class(judge::Validity validity);
 
-/// A verdict in a table or heading: symbol and word, so that colour is not needed to read it.
+/// A verdict in a table or heading: symbol and word, so that color is not needed to read it.
 [[nodiscard]] page::Html chip(judge::Validity validity);
 
 /// The round seal of the whole run's verdict, with the run id around it.
 [[nodiscard]] page::Html seal(judge::Validity validity, std::string_view run_id);
 
-/// A number that says much, for cards().
+/// An important number, for cards().
 struct Card {
   std::string title;
   std::string value;

@@ -22,7 +22,7 @@ constexpr int kMaxDepth = 6;
 constexpr std::size_t kMaxItems = 64;
 constexpr std::size_t kMaxText = 400;
 
-// What a reader looks for first; the rest follows as it stands.
+// The entries that a reader looks for first; the rest follows in its own order.
 constexpr std::array<std::string_view, 20> kFirst{
     "host",         "hostname",    "name",         "assay",   "version",    "revision", "model",
     "vendor",       "os",          "kernel",       "cpu",     "cores",      "threads",  "memory",

@@ -146,7 +146,8 @@ Json result_to_json(const RunResult& result) {
                {"cases", Json::array()},
                {"system", result.system},
                {"provenance", result.provenance}};
-  for (const CaseResult& one : result.cases) json["cases"].push_back(case_to_json(one));
+  for (const CaseResult& case_result : result.cases)
+    json["cases"].push_back(case_to_json(case_result));
   return json;
 }
 

@@ -29,7 +29,7 @@ double round_seconds(const RoundResult& round) {
   return end;
 }
 
-// What is wrong with one entry, in the words of its findings.
+// What is wrong with one entry, as its findings put it.
 struct Problem {
   std::string message;
   std::string type;
@@ -51,7 +51,7 @@ Problem problem_of(const std::vector<Finding>& findings, Validity validity,
     if (!finding.where.empty()) problem.body += " (" + finding.where + ")";
     problem.body += '\n';
     if (!finding.advice.empty()) problem.body += "  what to do: " + finding.advice + "\n";
-    for (const std::string& words : finding.quote) problem.body += "  | " + words + "\n";
+    for (const std::string& quoted : finding.quote) problem.body += "  | " + quoted + "\n";
   }
   if (!reason.empty() && reason != problem.message) problem.body += "round: " + reason + "\n";
   if (problem.message.empty()) problem.message = judge::to_string(validity);
@@ -79,11 +79,12 @@ struct Counts {
   }
 };
 
-void add_round(std::string& out, Counts& counts, const CaseResult& one, const RoundResult& round) {
+void add_round(std::string& out, Counts& counts, const CaseResult& case_result,
+               const RoundResult& round) {
   const double seconds = round_seconds(round);
   counts.seconds += seconds;
   out += fmt::format("    <testcase classname=\"{}\" name=\"round {}\" time=\"{:.3f}\"",
-                     page::escape_markup(one.name), round.round, seconds);
+                     page::escape_markup(case_result.name), round.round, seconds);
   if (round.status == RoundStatus::not_run && round.findings.empty()) {
     ++counts.tests;
     ++counts.skipped;
@@ -102,14 +103,15 @@ void add_round(std::string& out, Counts& counts, const CaseResult& one, const Ro
 }
 
 // A case can be worse than each of its rounds (their spread, rounds that are missing).
-void add_case(std::string& out, Counts& counts, const CaseResult& one) {
-  if (one.validity == Validity::valid) return;
-  for (const RoundResult& round : one.rounds)
-    if (round.validity == one.validity) return;
-  counts.add(one.validity);
+void add_case(std::string& out, Counts& counts, const CaseResult& case_result) {
+  if (case_result.validity == Validity::valid) return;
+  for (const RoundResult& round : case_result.rounds)
+    if (round.validity == case_result.validity) return;
+  counts.add(case_result.validity);
   out += fmt::format("    <testcase classname=\"{}\" name=\"case\" time=\"0.000\">\n",
-                     page::escape_markup(one.name));
-  add_problem(out, one.validity, problem_of(one.findings, one.validity, ""));
+                     page::escape_markup(case_result.name));
+  add_problem(out, case_result.validity,
+              problem_of(case_result.findings, case_result.validity, ""));
   out += "    </testcase>\n";
 }
 
@@ -119,12 +121,12 @@ std::string render_junit(const judge::RunResult& result) {
   std::string body;
   Counts counts;
   std::string started;
-  for (const CaseResult& one : result.cases) {
-    for (const RoundResult& round : one.rounds) {
+  for (const CaseResult& case_result : result.cases) {
+    for (const RoundResult& round : case_result.rounds) {
       if (started.empty()) started = round.started;
-      add_round(body, counts, one, round);
+      add_round(body, counts, case_result, round);
     }
-    add_case(body, counts, one);
+    add_case(body, counts, case_result);
   }
   const std::string name = result.suite.empty() ? result.run_id : result.suite;
   const std::string totals =

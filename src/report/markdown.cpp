@@ -53,10 +53,11 @@ std::string render_markdown(const judge::RunResult& result) {
   std::string out =
       fmt::format("# {}: {}\n\nRun `{}`\n\n{}", markdown_text(result.suite),
                   to_text(result.validity), result.run_id, markdown_table(console_summary(result)));
-  for (const judge::CaseResult& one : result.cases) {
-    std::string found = finding_lines(one.findings);
-    for (const judge::RoundResult& round : one.rounds) found += finding_lines(round.findings);
-    if (!found.empty()) out += fmt::format("\n## {}\n\n{}", markdown_text(one.name), found);
+  for (const judge::CaseResult& case_result : result.cases) {
+    std::string found = finding_lines(case_result.findings);
+    for (const judge::RoundResult& round : case_result.rounds)
+      found += finding_lines(round.findings);
+    if (!found.empty()) out += fmt::format("\n## {}\n\n{}", markdown_text(case_result.name), found);
   }
   return out;
 }

@@ -172,7 +172,7 @@ Json whole_number(double value) {
   return value;
 }
 
-// Hyperparameters whose name in a configuration and in the log differ; the rest goes by its own.
+// Hyperparameters whose name in a configuration and in the log differ; the others keep theirs.
 constexpr std::array<std::pair<const char*, const char*>, 10> kRenamed{{
     {"max_sequence_length", "max_seq_length"},
     {"opt_name", "optimizer"},
@@ -295,7 +295,8 @@ std::string render_mllog(const CaseResult& result, const RoundResult& round,
   };
   double trained = 0;
   for (const Timeline::Stretch& stretch : line.stretches) {
-    // Only the total is known; within the run the samples are shared out by time, and said so.
+    // Only the total is known; within the run the samples are divided by time, and the log states
+    // it.
     const auto count = [&] {
       if (trained == 0) return Json{{"samples_count", 0}};
       if (trained >= line.trained) return Json{{"samples_count", total}};
@@ -359,13 +360,13 @@ void write_mllogs(const ReportInput& input) {
   const auto folder = input.run_dir / layout::kMllog;
   std::set<std::string> taken;
   std::set<std::string> written;
-  for (const judge::CaseResult& one : input.result.cases) {
-    MllogContext context = context_of(input, one.name);
-    for (const judge::RoundResult& round : one.rounds) {
-      std::string name = mllog_file_name(one.name, round.round);
+  for (const judge::CaseResult& case_result : input.result.cases) {
+    MllogContext context = context_of(input, case_result.name);
+    for (const judge::RoundResult& round : case_result.rounds) {
+      std::string name = mllog_file_name(case_result.name, round.round);
       while (!taken.insert(name).second) name.insert(0, "_");
       context.file = std::string(layout::kMllog) + name;
-      const std::string log = render_mllog(one, round, context);
+      const std::string log = render_mllog(case_result, round, context);
       if (log.empty()) continue;
       make_directories(folder);
       write_file_atomic(folder / name, log);

@@ -85,7 +85,7 @@ void copy_best_weights(const ExperimentView& view, const fs::path& round, const 
                 (folder / "weights" / name).string(), "check the free space there");
 }
 
-// Named one by one: the folder itself changes while the archive grows in it.
+// Files are named one by one: the folder itself changes while the archive grows in it.
 std::vector<std::string> members_of(const fs::path& run_dir) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(run_dir)) {
@@ -141,7 +141,7 @@ fs::path pack_logs(const judge::RunResult& result, const fs::path& run_dir) {
     copy_best_weights(view, round, folder);
   }
   const fs::path archive = run_dir / (result.run_id + "-logs.tar.gz");
-  // Under another name first: whoever waits for the archive finds a whole one.
+  // The archive gets its name when it is complete: a reader never sees half of it.
   const fs::path unfinished = archive.string() + ".part";
   pack(run_dir, result.run_id, unfinished);
   fs::rename(unfinished, archive, ec);

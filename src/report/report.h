@@ -28,8 +28,8 @@ struct Format {
   bool always = true;  ///< every run has them
 };
 
-/// In the order in which they are written. result.json is the last: whoever waits for it finds the
-/// others complete.
+/// All formats, in the order in which they are written. result.json is the last: when it exists,
+/// the others are complete.
 [[nodiscard]] std::span<const Format> formats();
 
 /// Writes all formats into `run_dir`, each file atomically: a reader sees the old one or the new.

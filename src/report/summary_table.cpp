@@ -23,8 +23,8 @@ using page::markup;
 
 struct SummaryColumn {
   page::Column column;
-  Cell (*cell)(const CaseResult& one, std::size_t number);
-  bool (*wanted)(const CaseResult& one) = nullptr;  ///< by any case; null: always
+  Cell (*cell)(const CaseResult& case_result, std::size_t number);
+  bool (*wanted)(const CaseResult& case_result) = nullptr;  ///< by any case; null: always
 };
 
 Cell shown_as(std::string text, Html html) {
@@ -33,8 +33,8 @@ Cell shown_as(std::string text, Html html) {
   return cell;
 }
 
-Cell spread_cell(const CaseResult& one, std::size_t) {
-  const Summary* summary = find_summary(one, one.headline);
+Cell spread_cell(const CaseResult& case_result, std::size_t) {
+  const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
   if (const auto spread = spread_of(*summary)) {
     const std::string text = "± " + show_percent(spread->ratio);
@@ -43,8 +43,8 @@ Cell spread_cell(const CaseResult& one, std::size_t) {
   return markup("–<span class=\"sub\">{} round{}</span>", summary->n, summary->n == 1 ? "" : "s");
 }
 
-Cell result_cell(const CaseResult& one, std::size_t) {
-  const Summary* summary = find_summary(one, one.headline);
+Cell result_cell(const CaseResult& case_result, std::size_t) {
+  const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
   const Shown value = show(summary->median, summary->info.unit);
   std::string text = value.number;
@@ -52,14 +52,15 @@ Cell result_cell(const CaseResult& one, std::size_t) {
   if (!value.unit.empty()) text += " " + value.unit;
   return shown_as(std::move(text),
                   markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>",
-                         value.number, value.unit, metric_title(one.headline)));
+                         value.number, value.unit, metric_title(case_result.headline)));
 }
 
 const SummaryColumn kCase{
     {.title = "Case", .cut = page::Cut::middle, .soft_min = 18, .hard_min = 8},
-    [](const CaseResult& one, std::size_t number) {
-      return shown_as(one.name, markup("<a href=\"#case-{}\">{}</a><span class=\"sub\">{}</span>",
-                                       number, one.name, case_subtitle(one)));
+    [](const CaseResult& case_result, std::size_t number) {
+      return shown_as(case_result.name,
+                      markup("<a href=\"#case-{}\">{}</a><span class=\"sub\">{}</span>", number,
+                             case_result.name, case_subtitle(case_result)));
     }};
 const SummaryColumn kResult{{.title = "Result",
                              .align = Align::right,
@@ -68,28 +69,29 @@ const SummaryColumn kResult{{.title = "Result",
                              .hard_min = 16},
                             result_cell};
 const SummaryColumn kSpread{{.title = "Spread", .align = Align::right}, spread_cell};
-const SummaryColumn kRounds{{.title = "Rounds", .align = Align::right, .css = "rounds"},
-                            [](const CaseResult& one, std::size_t) {
-                              return shown_as(
-                                  fmt::format("{}/{}", completed_rounds(one), one.repeats),
-                                  html::sparkbars(one));
-                            }};
+const SummaryColumn kRounds{
+    {.title = "Rounds", .align = Align::right, .css = "rounds"},
+    [](const CaseResult& case_result, std::size_t) {
+      return shown_as(fmt::format("{}/{}", completed_rounds(case_result), case_result.repeats),
+                      html::sparkbars(case_result));
+    }};
 const SummaryColumn kTime{{.title = "Time", .align = Align::right},
-                          [](const CaseResult& one, std::size_t) -> Cell {
-                            const auto seconds = e2e_seconds(one);
+                          [](const CaseResult& case_result, std::size_t) -> Cell {
+                            const auto seconds = e2e_seconds(case_result);
                             return seconds ? show(*seconds, "s").text() : "–";
                           }};
 const SummaryColumn kEnergy{
     {.title = "Energy", .align = Align::right},
-    [](const CaseResult& one, std::size_t) -> Cell {
-      const Summary* summary = find_summary(one, "energy_j");
+    [](const CaseResult& case_result, std::size_t) -> Cell {
+      const Summary* summary = find_summary(case_result, "energy_j");
       return summary == nullptr ? "–" : show(summary->median, summary->info.unit).text();
     },
-    [](const CaseResult& one) { return find_summary(one, "energy_j") != nullptr; }};
-const SummaryColumn kVerdict{{.title = "Verdict"}, [](const CaseResult& one, std::size_t) {
-                               Cell cell = shown_as(std::string(judge::to_string(one.validity)),
-                                                    html::chip(one.validity));
-                               cell.color = verdict_color(one.validity);
+    [](const CaseResult& case_result) { return find_summary(case_result, "energy_j") != nullptr; }};
+const SummaryColumn kVerdict{{.title = "Verdict"}, [](const CaseResult& case_result, std::size_t) {
+                               Cell cell =
+                                   shown_as(std::string(judge::to_string(case_result.validity)),
+                                            html::chip(case_result.validity));
+                               cell.color = verdict_color(case_result.validity);
                                return cell;
                              }};
 

@@ -13,7 +13,7 @@ namespace assay::report {
 [[nodiscard]] page::Table console_summary(const judge::RunResult& result);
 [[nodiscard]] page::Table page_summary(const judge::RunResult& result);
 
-/// The ANSI colour of a verdict on a terminal.
+/// The ANSI color of a verdict on a terminal.
 [[nodiscard]] std::string_view verdict_color(judge::Validity validity);
 
 }  // namespace assay::report

@@ -133,7 +133,7 @@ void Api::handle(const HttpRequest& request, std::string& token_name,
   } catch (const std::exception& error) {
     log_error(fmt::format("{} {}: {}", request.method, ellipsize(request.path, 200), error.what()));
     answer(response_of(Refusal(500, "internal", "the tester failed",
-                               "whoever runs the tester finds the cause in its messages")));
+                               "the tester's operator finds the cause in its log")));
   }
 }
 

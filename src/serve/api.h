@@ -23,7 +23,7 @@ struct ApiLimits {
   double token_rate = 500;                     ///< requests a second, by token
   double address_rate = 1000;                  ///< by address
   std::chrono::milliseconds patience{20'000};  ///< /finish answers 202 when it takes longer
-  std::chrono::hours keep_unfinished{7 * 24};  ///< an upload that nobody finished is removed
+  std::chrono::hours keep_unfinished{7 * 24};  ///< an unfinished upload is removed then
 };
 
 /// Calls a task later; HttpServer::call_after.
@@ -45,7 +45,7 @@ class Api {
   void handle(const HttpRequest& request, std::string& token_name,
               const HttpServer::Respond& respond);
 
-  /// Removes uploads that nobody finished in time.
+  /// Removes uploads that were not finished in time.
   void expire();
 
  private:
@@ -57,7 +57,7 @@ class Api {
 
   [[nodiscard]] std::string identify(const HttpRequest& request);
   [[nodiscard]] std::optional<HttpResponse> dispatch(const Call& call);
-  // One a route; api.cpp says which.
+  // One handler per route; the table is in api.cpp.
   [[nodiscard]] std::optional<HttpResponse> health(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> list(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> make_test(const Call& call);

@@ -19,9 +19,9 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::size_t kMostSmallBody = 256U << 10;
-constexpr std::size_t kMostManifest = 8U << 20;
-constexpr std::size_t kMostSystem = 64U << 10;
+constexpr std::size_t kMaxSmallBody = 256U << 10;
+constexpr std::size_t kMaxManifest = 8U << 20;
+constexpr std::size_t kMaxSystem = 64U << 10;
 constexpr std::array<const char*, 5> kAisFields{"Mode", "Model", "Divsion", "Scenario",
                                                 "test_object_type"};
 
@@ -34,23 +34,23 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return value;
 }
 
-std::int64_t parameter(const http::Query& query, std::string_view name, std::int64_t otherwise,
-                       std::int64_t least, std::int64_t most) {
+std::int64_t parameter(const http::Query& query, std::string_view name, std::int64_t fallback,
+                       std::int64_t min, std::int64_t max) {
   for (const auto& [key, value] : query) {
     if (key != name) continue;
     const auto number = number_of(value);
-    if (!number || *number < least || *number > most)
+    if (!number || *number < min || *number > max)
       throw Refusal(400, "bad_parameter",
-                    fmt::format("'{}' is to be a whole number from {} to {}", name, least, most));
+                    fmt::format("'{}' must be a whole number from {} to {}", name, min, max));
     return *number;
   }
-  return otherwise;
+  return fallback;
 }
 
 Json checked_ais(const Json& body) {
   const auto ais = body.find("ais");
   if (ais == body.end() || ais->is_null()) return nullptr;
-  if (!ais->is_object()) throw Refusal(400, "bad_field", "'ais' is to be an object");
+  if (!ais->is_object()) throw Refusal(400, "bad_field", "'ais' must be an object");
   for (const auto& [key, value] : ais->items())
     if (std::ranges::find(kAisFields, key) == kAisFields.end())
       throw Refusal(400, "bad_field", "'ais' has a field that is not known: " + printable(key),
@@ -121,15 +121,14 @@ std::optional<HttpResponse> Api::show_test(const Call& call) {
 }
 
 std::optional<HttpResponse> Api::make_test(const Call& call) {
-  const Json body =
-      parse_body(call.request.body.empty() ? "{}" : call.request.body, kMostSmallBody);
+  const Json body = parse_body(call.request.body.empty() ? "{}" : call.request.body, kMaxSmallBody);
   TestRecord wanted;
   wanted.token = call.token;
   wanted.name = text_field(body, "name", 200);
   wanted.ais = checked_ais(body);
   if (const auto system = body.find("system"); system != body.end() && !system->is_null()) {
-    if (!system->is_object()) throw Refusal(400, "bad_field", "'system' is to be an object");
-    if (dump_line(*system).size() > kMostSystem)
+    if (!system->is_object()) throw Refusal(400, "bad_field", "'system' must be an object");
+    if (dump_line(*system).size() > kMaxSystem)
       throw Refusal(413, "too_large", "'system' has more than 64 KiB");
     wanted.system = *system;
   }
@@ -150,7 +149,7 @@ std::optional<HttpResponse> Api::put_manifest(const Call& call) {
   if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
     throw Refusal(409, "finished", "the test has ended", "make a new one");
   const Manifest manifest =
-      parse_manifest(parse_body(call.request.body, kMostManifest), limits_.manifest);
+      parse_manifest(parse_body(call.request.body, kMaxManifest), limits_.manifest);
   try {
     records_.set_manifest(test.id, manifest, limits_.quota);
   } catch (const Refusal& refusal) {
@@ -211,7 +210,7 @@ std::optional<HttpResponse> Api::finish(const Call& call) {
   const TestRecord test = own_test(call);
   if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
     return finished_response(test);
-  // Whoever is first answers: the judgement, or the end of patience. The other finds nothing left.
+  // The first to come answers, the judgement or the timeout; the other finds nothing left.
   struct Waiting {
     std::mutex lock;
     HttpServer::Respond answer;
@@ -262,9 +261,9 @@ Json Api::listed(const Call& call) {
   const TestPage found = records_.list(page, per_page, status);
   Json tests = Json::array();
   for (const TestRecord& test : found.tests) {
-    Json one = to_json(test);
-    one.erase("system");
-    tests.push_back(std::move(one));
+    Json entry = to_json(test);
+    entry.erase("system");
+    tests.push_back(std::move(entry));
   }
   return {
       {"tests", std::move(tests)}, {"page", page}, {"per_page", per_page}, {"total", found.total}};
@@ -298,7 +297,7 @@ HttpResponse Api::file_of(const Call& call, const std::string& name, const std::
   HttpResponse response;
   response.type = type;
   response.body = read_file(uploads_.folder(test.id) / name);
-  // Made here, but out of what was sent: no script, no origin, nothing loaded.
+  // The page is made here, but from data that was sent: no script, no origin, nothing loaded.
   response.headers.emplace_back("Content-Security-Policy",
                                 "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
                                 "img-src data:");

@@ -13,7 +13,7 @@ namespace assay::serve {
 class AuditLog {
  public:
   explicit AuditLog(const std::filesystem::path& path);
-  /// Thread-safe. A disk that is full does not stop the server; it is said once on stderr.
+  /// Thread-safe. A disk that is full does not stop the server; it is reported once on stderr.
   void write(const HttpRequest& request, const std::string& token_name, int status,
              std::size_t bytes_in, std::size_t bytes_out);
 

@@ -15,7 +15,7 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::size_t kMostDifferences = 200;
+constexpr std::size_t kMaxDifferences = 200;
 
 Json values_of(const Json& metrics, const char* field) {
   Json out = Json::object();
@@ -33,7 +33,7 @@ bool same(const Json& claimed, const Json& recomputed) {
   return claimed == recomputed;
 }
 
-// What is quoted back to its sender is bounded.
+// Quotes in answers are bounded.
 Json shown(const Json& value) {
   if (value.is_number() || value.is_null() || value.is_boolean()) return value;
   if (value.is_string()) return ellipsize(printable(value.get_ref<const std::string&>()), 100);
@@ -56,26 +56,26 @@ class Comparison {
       compare(where, name, value, member_at(recomputed, name.c_str()));
   }
 
-  // Both are lists; matched by the field `key`, each once.
+  // Compares two lists whose entries are matched by the field `key`, each once.
   template <class Each>
   void compare_lists(const std::string& where, const char* key, const Json& claimed,
                      const Json& recomputed, const Each& each) {
     std::map<std::string, const Json*> left;
     if (claimed.is_array())
-      for (const Json& one : claimed) {
-        const Json& name = member_at(one, key);
-        if (!left.emplace(dump_line(name), &one).second) add(where, key, name, nullptr);
+      for (const Json& entry : claimed) {
+        const Json& name = member_at(entry, key);
+        if (!left.emplace(dump_line(name), &entry).second) add(where, key, name, nullptr);
       }
-    for (const Json& one : recomputed) {
-      const auto at = left.find(dump_line(member_at(one, key)));
+    for (const Json& entry : recomputed) {
+      const auto at = left.find(dump_line(member_at(entry, key)));
       if (at == left.end()) {
-        add(where, key, nullptr, member_at(one, key));
+        add(where, key, nullptr, member_at(entry, key));
         continue;
       }
-      each(*at->second, one);
+      each(*at->second, entry);
       left.erase(at);
     }
-    for (const auto& [name, one] : left) add(where, key, member_at(*one, key), nullptr);
+    for (const auto& [name, entry] : left) add(where, key, member_at(*entry, key), nullptr);
   }
 
   std::vector<Difference> found;
@@ -83,7 +83,7 @@ class Comparison {
  private:
   void add(const std::string& where, const std::string& what, const Json& claimed,
            const Json& recomputed) {
-    if (found.size() < kMostDifferences)
+    if (found.size() < kMaxDifferences)
       found.push_back({where, ellipsize(printable(what), 100), shown(claimed), shown(recomputed)});
   }
 };
@@ -94,7 +94,7 @@ Json claim_of(const std::string& result_text, const std::string& where) {
   const Json result = parse_json(result_text, where);
   const Json& cases = member_at(result, "cases");
   if (!cases.is_array() || !member_at(result, "validity").is_string())
-    throw Error(ErrorKind::config, "this is no result of a run", where,
+    throw Error(ErrorKind::config, "this is not the result of a run", where,
                 "'assay report RUN' writes it again");
   Json claim = {{"run_id", member_at(result, "run_id")},
                 {"suite", member_at(result, "suite")},
@@ -102,17 +102,17 @@ Json claim_of(const std::string& result_text, const std::string& where) {
                 {"assay", member_at(member_at(result, "provenance"), "assay_version")},
                 {"result_sha256", sha256(result_text)},
                 {"cases", Json::array()}};
-  for (const Json& one : cases) {
+  for (const Json& case_result : cases) {
     Json rounds = Json::array();
-    if (const Json& list = member_at(one, "rounds"); list.is_array())
+    if (const Json& list = member_at(case_result, "rounds"); list.is_array())
       for (const Json& round : list)
         rounds.push_back({{"round", member_at(round, "round")},
                           {"status", member_at(round, "status")},
                           {"verdict", member_at(round, "validity")},
                           {"metrics", values_of(member_at(round, "metrics"), "value")}});
-    claim["cases"].push_back({{"case", member_at(one, "name")},
-                              {"verdict", member_at(one, "validity")},
-                              {"summary", values_of(member_at(one, "summary"), "median")},
+    claim["cases"].push_back({{"case", member_at(case_result, "name")},
+                              {"verdict", member_at(case_result, "validity")},
+                              {"summary", values_of(member_at(case_result, "summary"), "median")},
                               {"rounds", std::move(rounds)}});
   }
   return claim;
@@ -123,13 +123,14 @@ std::vector<Difference> differences(const Json& claim, const Json& recomputed) {
   comparison.compare("", "verdict", member_at(claim, "verdict"), member_at(recomputed, "verdict"));
   comparison.compare_lists(
       "", "case", member_at(claim, "cases"), member_at(recomputed, "cases"),
-      [&](const Json& claimed, const Json& one) {
-        const std::string name = printable(member_at(one, "case").get<std::string>());
+      [&](const Json& claimed, const Json& computed) {
+        const std::string name = printable(member_at(computed, "case").get<std::string>());
         comparison.compare(name, "verdict", member_at(claimed, "verdict"),
-                           member_at(one, "verdict"));
-        comparison.compare_metrics(name, member_at(claimed, "summary"), member_at(one, "summary"));
+                           member_at(computed, "verdict"));
+        comparison.compare_metrics(name, member_at(claimed, "summary"),
+                                   member_at(computed, "summary"));
         comparison.compare_lists(
-            name, "round", member_at(claimed, "rounds"), member_at(one, "rounds"),
+            name, "round", member_at(claimed, "rounds"), member_at(computed, "rounds"),
             [&](const Json& claimed_round, const Json& round) {
               const std::string place =
                   fmt::format("{}, round {}", name, member_at(round, "round").get<std::int64_t>());

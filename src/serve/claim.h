@@ -7,7 +7,7 @@
 
 namespace assay::serve {
 
-/// What a run says of itself, out of its result.json: verdicts, the rounds' statuses and metrics,
+/// What a run claims in its result.json: verdicts, the rounds' statuses and metrics,
 /// and the summaries' medians.
 ///   {"run_id", "suite", "verdict", "assay", "result_sha256",
 ///    "cases": [{"case", "verdict", "summary": {metric: median},
@@ -29,8 +29,8 @@ struct Difference {
 inline constexpr double kRelativeTolerance = 1e-9;
 
 /// Every verdict, status and metric of `claim` against `recomputed`. Metrics that only the
-/// recomputed one has are no difference: a newer judge may know more. A case, a round or a verdict
-/// that is left out is one. Bounded to the first 200.
+/// recomputed one has are not a difference: a newer judge may know more. A case, a round or a
+/// verdict that is left out is one. Bounded to the first 200.
 [[nodiscard]] std::vector<Difference> differences(const Json& claim, const Json& recomputed);
 
 [[nodiscard]] Json to_json(const Difference& difference);

@@ -120,7 +120,7 @@ Transaction::~Transaction() {
   try {
     database_.execute("ROLLBACK");
   } catch (...) {
-    // The next BEGIN says what is wrong.
+    // The next BEGIN reports what is wrong.
   }
 }
 

@@ -21,7 +21,7 @@ class Statement {
   Statement& bind_null(int index);
   /// Whether there is a (next) row.
   [[nodiscard]] bool step();
-  /// To its end, for what gives no rows.
+  /// Runs a statement that gives no rows to its end.
   void run();
   void reset();
   [[nodiscard]] std::string text(int column) const;  ///< NULL is ""

@@ -28,8 +28,8 @@ struct TlsTraits : restinio::default_tls_traits_t {
   static constexpr bool use_connection_count_limiter = true;
 };
 
-// RESTinio gives a handshake all the time in the world; this overload, which it finds by its
-// argument's traits, does not.
+// RESTinio does not limit the time of a handshake; this overload, which it finds by its
+// argument's traits, does.
 constexpr std::chrono::seconds kHandshakeLimit{10};
 
 template <class Start, class Failed>
@@ -120,18 +120,18 @@ std::shared_ptr<asio::ssl::context> tls_context(const HttpOptions& options) {
   context->use_certificate_chain_file(options.certificate.string(), ec);
   if (ec)
     throw Error(ErrorKind::environment, "cannot use the certificate: " + ec.message(),
-                options.certificate.string(), "it is to be a PEM file, with its chain");
+                options.certificate.string(), "it must be a PEM file, with its chain");
   context->use_private_key_file(options.key.string(), asio::ssl::context::pem, ec);
   if (ec)
     throw Error(ErrorKind::environment, "cannot use the private key: " + ec.message(),
-                options.key.string(), "it is to be the certificate's key, as a PEM file");
+                options.key.string(), "it must be the certificate's key, as a PEM file");
   return context;
 }
 
 using Accept = std::function<restinio::request_handling_status_t(
     const restinio::request_handle_t&, std::string route, std::vector<std::string> parameters)>;
 
-// Says which route a request is for; what becomes of it is the handler's affair.
+// Finds the route of a request; the handler does the rest.
 std::function<restinio::request_handling_status_t(restinio::request_handle_t)> router_of(
     const std::vector<std::string>& routes, const Accept& accept) {
   auto router = std::make_shared<restinio::router::express_router_t<>>();
@@ -152,7 +152,7 @@ std::function<restinio::request_handling_status_t(restinio::request_handle_t)> r
 
 struct Loop : asio::io_context {
   Loop() : asio::io_context(1) {}
-  // What its destructor begins with: connections end while the server that counts them is there.
+  // Does what its destructor does first: connections end while the server that counts them exists.
   void drop_handlers() { shutdown(); }
 };
 
@@ -187,7 +187,7 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                                                 .max_field_name_size(128)
                                                 .max_field_value_size(8192)
                                                 .max_field_count(64)
-                                                .max_body_size(options.most_body))
+                                                .max_body_size(options.max_body))
                   .acceptor_options_setter([](auto& acceptor) {
                     acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
                   })

@@ -41,18 +41,18 @@ struct HttpOptions {
   std::chrono::milliseconds read_timeout{};      ///< for a whole request, and for a TLS handshake
   std::chrono::milliseconds handling_timeout{};  ///< until it is answered
   std::size_t connections = 0;  ///< at the same time; others wait in the kernel's queue
-  std::uint64_t most_body = 0;  ///< a larger one closes the connection
+  std::uint64_t max_body = 0;   ///< a larger one closes the connection
   /// Patterns of RESTinio's express router, with unnamed groups: "/tests/([^/]+)". The first that
   /// fits the path counts, whatever the method.
   std::vector<std::string> routes;
 };
 
-/// HTTP/1.1 on RESTinio, the only place that knows it. What is no HTTP, is too large or too slow
-/// gets its connection closed; all else comes to the handler.
+/// HTTP/1.1 on RESTinio, the only place that knows it. A peer that does not send HTTP, sends
+/// too much or is too slow gets its connection closed; all else comes to the handler.
 class HttpServer {
  public:
   using Respond = std::function<void(HttpResponse)>;  ///< once, from any thread
-  /// In the server's own thread; must not block.
+  /// Called in the server's own thread; must not block.
   using Handler = std::function<void(HttpRequest, Respond)>;
 
   /// Listens, and answers after start(). Throws Error of kind environment when that is not
@@ -60,10 +60,11 @@ class HttpServer {
   HttpServer(const HttpOptions& options, Handler handler);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
-  /// Closes what is still open.
+  /// Closes the connections that are still open.
   ~HttpServer();
 
-  /// Starts its thread. Apart, so that the handler may use what knows this object.
+  /// Starts its thread. Separate from the constructor, so that the handler may refer to this
+  /// object.
   void start();
   [[nodiscard]] std::uint16_t port() const;
   /// Takes no more connections; those that are there stay.

@@ -27,19 +27,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr rlim_t kLargestFile = 256U << 20;
+constexpr rlim_t kMaxFile = 256U << 20;
 
 // The message of an Error, which main() writes as "assay: error: …", without the tester's own
 // paths.
-std::string last_words(const fs::path& log, const fs::path& folder) {
+std::string error_text(const fs::path& log, const fs::path& folder) {
   std::string text = read_file_or_empty(log);
   const std::string path = folder.string() + "/";
   for (auto at = text.find(path); at != std::string::npos; at = text.find(path, at))
     text.erase(at, path.size());
-  std::string_view words = text;
-  if (const auto at = words.rfind("assay: error: "); at != std::string_view::npos)
-    words.remove_prefix(at + 14);
-  return ellipsize(printable(trim(words)), 500);
+  std::string_view error = text;
+  if (const auto at = error.rfind("assay: error: "); at != std::string_view::npos)
+    error.remove_prefix(at + 14);
+  return ellipsize(printable(trim(error)), 500);
 }
 
 void limit(int resource, rlim_t value, rlim_t hard) {
@@ -61,12 +61,12 @@ void use_two_processors() {
 // Names become parts of paths: none may lead to another test's evidence.
 void check_name(const std::string& name, const std::string& where) {
   if (!name.empty() && (name.find('/') != std::string::npos || !path_fault(name).empty()))
-    throw Error(ErrorKind::config, "a name that is no file name: " + ellipsize(printable(name), 80),
+    throw Error(ErrorKind::config, "not a valid file name: " + ellipsize(printable(name), 80),
                 where);
 }
 
 void check_names(const store::RunDir& run) {
-  for (const plan::CasePlan& one : run.plan().cases) check_name(one.name, "plan.json");
+  for (const plan::CasePlan& case_plan : run.plan().cases) check_name(case_plan.name, "plan.json");
   for (const Json& event : store::Journal::read(run.journal_file())) {
     check_name(text_at(event, "host"), "journal.jsonl");
     for (const Json& node : list_at(event, "nodes"))
@@ -78,14 +78,14 @@ void check_names(const store::RunDir& run) {
 
 JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, const fs::path& log,
                        const std::stop_token& stop) {
-  std::vector<std::string> words = options.command;
-  words.insert(words.end(),
-               {folder.string(), "--time", std::to_string(options.time.count()), "--memory",
-                std::to_string(options.memory), "--parent", std::to_string(::getpid())});
+  std::vector<std::string> argv = options.command;
+  argv.insert(argv.end(),
+              {folder.string(), "--time", std::to_string(options.time.count()), "--memory",
+               std::to_string(options.memory), "--parent", std::to_string(::getpid())});
   Child judge;
   try {
-    // No descriptor of this process: the port would stay taken when it is killed.
-    judge = spawn({.argv = std::move(words),
+    // The child gets no descriptor of this process: the port would stay taken when it is killed.
+    judge = spawn({.argv = std::move(argv),
                    .env = std::vector<std::string>{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"},
                    .out = Stream::overwrite(log, 0600),
                    .err = Stream::output()});
@@ -100,15 +100,15 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
   const ExitStatus& exit = *ended;
   if (!exit.code && !exit.signal) return {JudgeEnd::broken, "the judge was lost"};
   if (exit.ok()) return {JudgeEnd::judged, {}};
-  if (exit.code == exit_code(ErrorKind::config)) return {JudgeEnd::unfit, last_words(log, folder)};
+  if (exit.code == exit_code(ErrorKind::config)) return {JudgeEnd::unfit, error_text(log, folder)};
   if (exit.signal == SIGXCPU)
     return {JudgeEnd::exceeded,
             fmt::format("judging took more than {} s of processor time", options.time.count())};
   if (exit.code == exit_code(ErrorKind::environment) &&
-      last_words(log, folder).find("out of memory") == std::string::npos)
-    return {JudgeEnd::broken, last_words(log, folder)};
+      error_text(log, folder).find("out of memory") == std::string::npos)
+    return {JudgeEnd::broken, error_text(log, folder)};
   return {JudgeEnd::exceeded, fmt::format("the judge ended with {}{}", to_string(exit),
-                                          exit.code ? ": " + last_words(log, folder) : "")};
+                                          exit.code ? ": " + error_text(log, folder) : "")};
 }
 
 void judge_evidence(const fs::path& folder, std::chrono::seconds time,
@@ -123,15 +123,15 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time,
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   limit(RLIMIT_AS, memory, memory);  // sanitizers reserve terabytes
 #endif
-  // SIGXCPU at the first, which says why; SIGKILL at the second.
+  // SIGXCPU at the first, which tells the reason; SIGKILL at the second.
   limit(RLIMIT_CPU, static_cast<rlim_t>(time.count()), static_cast<rlim_t>(time.count()) + 2);
-  limit(RLIMIT_FSIZE, kLargestFile, kLargestFile);
+  limit(RLIMIT_FSIZE, kMaxFile, kMaxFile);
   try {
     const store::RunDir run = store::RunDir::open(folder);
     check_names(run);
     report::write_reports(judge::judge_run(run), run.plan(), run.path());
   } catch (const Error& error) {
-    // Whatever cannot be read of evidence is its own fault; only the disk's faults are not.
+    // Evidence that cannot be read is at fault itself, except when the disk fails.
     if (error.kind() == ErrorKind::environment) throw;
     throw Error(ErrorKind::config, error.message(), error.where(), error.advice());
   } catch (const Json::exception& error) {

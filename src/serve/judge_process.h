@@ -18,7 +18,7 @@ struct JudgeOptions {
 
 enum class JudgeEnd {
   judged,    ///< result.json and report.html are in the folder
-  unfit,     ///< the evidence cannot be judged; `words` say why
+  unfit,     ///< the evidence cannot be judged; `message` tells why
   exceeded,  ///< it ran out of time or memory, or crashed
   stopped,   ///< by the stop token
   broken,    ///< the judge could not be started, or the disk failed: not the evidence's fault
@@ -26,7 +26,7 @@ enum class JudgeEnd {
 
 struct JudgeOutcome {
   JudgeEnd end = JudgeEnd::broken;
-  std::string words;
+  std::string message;
 };
 
 /// Judges hostile evidence in a process of its own, with an empty environment, bounded in time,
@@ -36,8 +36,8 @@ struct JudgeOutcome {
                                      const std::filesystem::path& log, const std::stop_token& stop);
 
 /// The other side: applies the limits to this process, then judges the run in `folder` and writes
-/// its reports there. Ends with its `parent`, a process id; 0: nobody's. Throws Error of kind
-/// config for evidence that is no run, or that names files outside of its folder.
+/// its reports there. Ends with its `parent`, a process id (0: none). Throws Error of kind
+/// config for evidence that is not a run, or that names files outside of its folder.
 void judge_evidence(const std::filesystem::path& folder, std::chrono::seconds time,
                     std::uint64_t memory, std::int64_t parent);
 

@@ -20,21 +20,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostWaiting = 1000;
-constexpr std::uintmax_t kLargestResult = 128U << 20;
+constexpr std::size_t kMaxWaiting = 1000;
+constexpr std::uintmax_t kMaxResult = 128U << 20;
 
 Json metrics_of(const Json& result) {
   Json out = Json::object();
-  for (const Json& one : result["cases"]) {
+  for (const Json& case_result : result["cases"]) {
     Json metrics = Json::object();
-    for (const auto& [name, summary] : one["summary"].items())
+    for (const auto& [name, summary] : case_result["summary"].items())
       metrics[name] = {{"value", summary["median"]}, {"unit", summary.value("unit", "")}};
-    out[one["name"].get<std::string>()] = std::move(metrics);
+    out[case_result["name"].get<std::string>()] = std::move(metrics);
   }
   return out;
 }
 
-// On the disk, with its name, before the database says that it is there.
+// Puts the file on the disk, under its name, before the database refers to it.
 void keep(const fs::path& from, const fs::path& to) {
   const UniqueFd file(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file || ::fsync(file.get()) != 0)
@@ -91,7 +91,7 @@ void Judgements::judge(const std::string& id, Done done) {
     found->second.push_back(std::move(done));
     return;
   }
-  if (queue_.size() >= kMostWaiting) {
+  if (queue_.size() >= kMaxWaiting) {
     Refusal busy(503, "busy", fmt::format("{} tests wait to be judged", queue_.size()),
                  "ask again later");
     busy.retry_after_s = 10;
@@ -119,7 +119,7 @@ void Judgements::work(const std::stop_token& stop) {
     } catch (const std::exception& error) {
       if (!stop.stop_requested()) log_error(fmt::format("test {}: {}", id, error.what()));
       undecided = Refusal(500, "internal", "the tester could not judge the test",
-                          "whoever runs the tester finds the cause in its messages");
+                          "the tester's operator finds the cause in its log");
     }
     uploads_.remove_work(id);
     if (stop.stop_requested()) return;
@@ -140,7 +140,7 @@ void Judgements::decide(const std::string& id, const std::stop_token& stop) {
   const std::optional<Manifest> manifest = records_.manifest(id);
   if (!manifest)
     throw Refusal(409, "no_manifest", "the test has no manifest yet", "send it, then the files");
-  const fs::path work = uploads_.lay_out(id, *manifest);
+  const fs::path work = uploads_.make_work_folder(id, *manifest);
   const JudgeOutcome outcome = run_judge(options_, work, uploads_.folder(id) / "judge.log", stop);
   switch (outcome.end) {
     case JudgeEnd::judged:
@@ -148,23 +148,23 @@ void Judgements::decide(const std::string& id, const std::stop_token& stop) {
       return;
     case JudgeEnd::unfit:
       refuse(std::move(*test),
-             Json::array({reason("the evidence cannot be judged: " + outcome.words)}));
+             Json::array({reason("the evidence cannot be judged: " + outcome.message)}));
       return;
     case JudgeEnd::exceeded:
       refuse(std::move(*test),
              Json::array({reason("the evidence cannot be judged within the tester's limits: " +
-                                 outcome.words)}));
+                                 outcome.message)}));
       return;
     case JudgeEnd::stopped:
     case JudgeEnd::broken:
       break;
   }
-  throw Error(ErrorKind::environment, outcome.words);
+  throw Error(ErrorKind::environment, outcome.message);
 }
 
 void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, const fs::path& work) {
   const fs::path file = work / layout::kResult;
-  if (fs::file_size(file) > kLargestResult) {
+  if (fs::file_size(file) > kMaxResult) {
     refuse(std::move(test), Json::array({reason("the result has more than 128 MiB")}));
     return;
   }
@@ -173,7 +173,7 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
   const std::vector<Difference> found = differences(manifest.claim, recomputed);
   if (!found.empty()) {
     Json reasons = Json::array();
-    for (const Difference& one : found) reasons.push_back(to_json(one));
+    for (const Difference& difference : found) reasons.push_back(to_json(difference));
     refuse(std::move(test), std::move(reasons));
     return;
   }

@@ -17,9 +17,9 @@
 
 namespace assay::serve {
 
-/// Judges tests one after the other in a thread of its own, and stores what comes out.
-/// Accepted: what was recomputed is what was claimed. A test that the judge could not decide for a
-/// reason of this machine stays as it is.
+/// Judges tests one after the other in a thread of its own, and stores the result.
+/// A test is accepted when the recomputed result is the claimed one. A test that the judge could
+/// not decide because of this machine stays as it is.
 class Judgements {
  public:
   /// Nothing: the test has ended, see its record. Else why it has not.
@@ -29,7 +29,7 @@ class Judgements {
   Judgements(const Judgements&) = delete;
   Judgements& operator=(const Judgements&) = delete;
   ~Judgements();
-  /// Ends what is being judged, and tells those who wait to ask again; it is judged again then.
+  /// Ends the judgement in progress, and asks its callers to try again; it is judged again then.
   void stop();
 
   /// Queues the test unless it is queued already. `done` is called once, from any thread. Throws

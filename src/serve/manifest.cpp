@@ -14,8 +14,8 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::size_t kLongestPath = 400;
-constexpr std::size_t kDeepestPath = 8;
+constexpr std::size_t kMaxPath = 400;
+constexpr std::size_t kMaxPathParts = 8;
 
 bool is_sha256(std::string_view text) {
   return text.size() == 64 && std::ranges::all_of(text, [](char c) {
@@ -28,22 +28,22 @@ ManifestFile parse_file(const Json& json, std::size_t n) {
     return Refusal(400, "bad_manifest", fmt::format("files[{}]: {}", n, why),
                    "a file is {\"path\", \"size\", \"sha256\"}");
   };
-  if (!json.is_object()) throw bad("is no object");
+  if (!json.is_object()) throw bad("not an object");
   ManifestFile file;
   const auto path = json.find("path");
   const auto size = json.find("size");
   const auto hash = json.find("sha256");
-  if (path == json.end() || !path->is_string()) throw bad("'path' is to be text");
+  if (path == json.end() || !path->is_string()) throw bad("'path' must be text");
   file.path = path->get<std::string>();
   if (const std::string fault = path_fault(file.path); !fault.empty())
     throw Refusal(400, "bad_path",
                   fmt::format("files[{}]: {}: {}", n, fault, ellipsize(printable(file.path), 80)),
                   "paths are relative to the run directory");
   if (size == json.end() || !size->is_number_unsigned())
-    throw bad("'size' is to be a whole number of bytes");
+    throw bad("'size' must be a whole number of bytes");
   file.size = size->get<std::uint64_t>();
   if (hash == json.end() || !hash->is_string() || !is_sha256(hash->get_ref<const std::string&>()))
-    throw bad("'sha256' is to be 64 lower-case hex digits");
+    throw bad("'sha256' must be 64 lower-case hex digits");
   file.sha256 = hash->get<std::string>();
   return file;
 }
@@ -58,15 +58,14 @@ std::uint64_t Manifest::bytes() const {
 
 std::string path_fault(std::string_view path) {
   if (path.empty()) return "the path is empty";
-  if (path.size() > kLongestPath)
-    return fmt::format("the path has more than {} bytes", kLongestPath);
+  if (path.size() > kMaxPath) return fmt::format("the path has more than {} bytes", kMaxPath);
   if (path.front() == '/') return "the path is absolute";
-  if (printable(path) != path) return "the path has control characters, or is no UTF-8";
+  if (printable(path) != path) return "the path has control characters, or is not UTF-8";
   for (const char c : path)
     if (c == '\\' || c == '\n' || c == '\t') return "the path has a character that is not allowed";
   const std::vector<std::string_view> parts = split(path, '/');
-  if (parts.size() > kDeepestPath)
-    return fmt::format("the path has more than {} parts", kDeepestPath);
+  if (parts.size() > kMaxPathParts)
+    return fmt::format("the path has more than {} parts", kMaxPathParts);
   for (const std::string_view part : parts) {
     if (part.empty() || part == ".") return "the path has an empty part";
     if (part == "..") return "the path leads out of the folder";
@@ -90,20 +89,20 @@ Json to_json(const Manifest& manifest) {
 Manifest parse_manifest(const Json& json, const ManifestLimits& limits) {
   const auto files = json.find("files");
   if (files == json.end() || !files->is_array() || files->empty())
-    throw Refusal(400, "bad_manifest", "'files' is to be a list of files");
+    throw Refusal(400, "bad_manifest", "'files' must be a list of files");
   if (files->size() > limits.files)
     throw Refusal(413, "too_many_files",
                   fmt::format("{} files; this tester takes {}", files->size(), limits.files));
   const auto claim = json.find("claim");
   if (claim == json.end() || !claim->is_object())
-    throw Refusal(400, "bad_manifest", "'claim' is to be an object: what the run says of itself");
+    throw Refusal(400, "bad_manifest", "'claim' must be an object: what the run claims");
   Manifest manifest;
   manifest.claim = *claim;
   std::set<std::string> paths;
   std::set<std::string> folders;
   std::uint64_t bytes = 0;
-  for (const Json& one : *files) {
-    ManifestFile file = parse_file(one, manifest.files.size());
+  for (const Json& entry : *files) {
+    ManifestFile file = parse_file(entry, manifest.files.size());
     // Bounded one by one, so that the sum cannot overflow.
     if (file.size > limits.bytes || (bytes += file.size) > limits.bytes)
       throw Refusal(413, "too_large",

@@ -31,12 +31,12 @@ struct ManifestLimits {
 /// "..", ".", empty parts, backslashes or control characters; at most 400 bytes, 8 parts.
 [[nodiscard]] std::string path_fault(std::string_view path);
 
-/// Whether the server makes the file itself: it is taken, but never looked at.
+/// Whether the server makes the file itself: it is accepted, but never read.
 [[nodiscard]] bool is_derived(std::string_view path);
 
 [[nodiscard]] Json to_json(const Manifest& manifest);
 
-/// Throws Refusal 400, and 413 when there is too much of it.
+/// Throws Refusal 400 when it is not valid, 413 when it is too large.
 [[nodiscard]] Manifest parse_manifest(const Json& json, const ManifestLimits& limits);
 
 }  // namespace assay::serve

@@ -55,8 +55,8 @@ Html tests_table(const page::Table& table) {
 }
 
 judge::Validity validity_of(std::string_view text) {
-  for (const judge::Validity one : {judge::Validity::valid, judge::Validity::invalid})
-    if (text == judge::to_string(one)) return one;
+  for (const judge::Validity validity : {judge::Validity::valid, judge::Validity::invalid})
+    if (text == judge::to_string(validity)) return validity;
   return judge::Validity::incomplete;
 }
 
@@ -97,15 +97,16 @@ Html metrics_section(const std::string& name, const Json& metrics) {
 
 Html reasons_section(const Json& reasons) {
   page::Table table{{{"Where"}, {"What"}, {"Claimed", Align::right}, {"Recomputed", Align::right}}};
-  for (const Json& one : reasons) {
+  for (const Json& reason : reasons) {
     page::Row& row = table.rows.emplace_back();
-    if (const std::string message = text_at(one, "message"); !message.empty()) {
+    if (const std::string message = text_at(reason, "message"); !message.empty()) {
       row.cells.emplace_back(message).span = table.columns.size();
       continue;
     }
-    const std::string where = text_at(one, "case");
-    row.cells = {where.empty() ? "the run" : where, text_at(one, "metric"),
-                 value_of(one.value("claimed", Json())), value_of(one.value("recomputed", Json()))};
+    const std::string where = text_at(reason, "case");
+    row.cells = {where.empty() ? "the run" : where, text_at(reason, "metric"),
+                 value_of(reason.value("claimed", Json())),
+                 value_of(reason.value("recomputed", Json()))};
   }
   return section("Why it was refused", tests_table(table));
 }
@@ -149,9 +150,10 @@ HttpResponse list_page(const Json& list, const http::Query& query) {
   const std::int64_t pages = std::max<std::int64_t>(1, (total + per_page - 1) / per_page);
 
   Html filters;
-  for (const std::string_view one : {"", "accepted", "refused", "uploading", "open"})
-    filters += markup("<a href=\"/{}{}\"{}>{}</a>", one.empty() ? "" : "?status=", one,
-                      Html(one == status ? " class=\"on\"" : ""), one.empty() ? "all" : one);
+  for (const std::string_view choice : {"", "accepted", "refused", "uploading", "open"})
+    filters +=
+        markup("<a href=\"/{}{}\"{}>{}</a>", choice.empty() ? "" : "?status=", choice,
+               Html(choice == status ? " class=\"on\"" : ""), choice.empty() ? "all" : choice);
   page::Table table{{{"Test"},
                      {"Name"},
                      {"Status"},

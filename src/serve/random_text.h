@@ -5,7 +5,7 @@
 
 namespace assay::serve {
 
-/// From the kernel's generator, fit for secrets.
+/// Random text from the kernel's generator, fit for secrets.
 [[nodiscard]] std::string random_hex(std::size_t bytes);
 [[nodiscard]] std::string random_alphanumerics(std::size_t count);
 

@@ -5,8 +5,8 @@
 
 namespace assay::serve {
 
-RateLimiter::RateLimiter(double rate, double burst, std::size_t most_keys)
-    : rate_(rate), burst_(burst), most_keys_(most_keys) {}
+RateLimiter::RateLimiter(double rate, double burst, std::size_t max_keys)
+    : rate_(rate), burst_(burst), max_keys_(max_keys) {}
 
 double RateLimiter::level_at(const Bucket& bucket, std::int64_t mono_ns) const {
   const auto passed_ns = static_cast<double>(std::max<std::int64_t>(0, mono_ns - bucket.at_ns));
@@ -20,8 +20,8 @@ void RateLimiter::forget_full(std::int64_t mono_ns) {
 
 int RateLimiter::take(const std::string& key, std::int64_t mono_ns, double cost) {
   const std::scoped_lock lock(lock_);
-  if (buckets_.size() >= most_keys_ && !buckets_.contains(key)) forget_full(mono_ns);
-  const bool room = buckets_.size() < most_keys_ || buckets_.contains(key);
+  if (buckets_.size() >= max_keys_ && !buckets_.contains(key)) forget_full(mono_ns);
+  const bool room = buckets_.size() < max_keys_ || buckets_.contains(key);
   const auto [at, is_new] = buckets_.try_emplace(room ? key : std::string());
   Bucket& bucket = at->second;
   if (is_new) bucket = {burst_, mono_ns};

@@ -8,11 +8,11 @@
 namespace assay::serve {
 
 /// Token buckets, one per key: `rate` requests a second in the long run, `burst` at once. Keeps at
-/// most `most_keys`: beyond that, those that are full again are forgotten, and when all are in
+/// most `max_keys`: beyond that, those that are full again are forgotten, and when all are in
 /// use, new keys share one bucket. Thread-safe.
 class RateLimiter {
  public:
-  RateLimiter(double rate, double burst, std::size_t most_keys = 10'000);
+  RateLimiter(double rate, double burst, std::size_t max_keys = 10'000);
 
   /// Takes `cost` out of the key's bucket at `mono_ns`. 0: granted; else the seconds, rounded up,
   /// after which it would be.
@@ -28,7 +28,7 @@ class RateLimiter {
 
   double rate_;
   double burst_;
-  std::size_t most_keys_;
+  std::size_t max_keys_;
   std::mutex lock_;
   std::unordered_map<std::string, Bucket> buckets_;
 };

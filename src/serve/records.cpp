@@ -107,7 +107,7 @@ Records::Records(const std::filesystem::path& file) : database_(file) {
 
 std::string Records::add_token(const std::string& name) {
   if (!is_token_name(name))
-    throw Error(ErrorKind::usage, "this is no name for a token", {},
+    throw Error(ErrorKind::usage, "not a valid name for a token", {},
                 "up to 64 letters, digits, '-', '_' and '.'");
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
@@ -244,7 +244,7 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
                               format_bytes(static_cast<double>(quota)),
                               format_bytes(static_cast<double>(used)),
                               format_bytes(static_cast<double>(manifest.bytes()))),
-                  "ask whoever runs the tester for a larger --quota");
+                  "ask the tester's operator for a larger --quota");
   Statement insert = database_.prepare(
       "INSERT INTO files (test_id, n, path, size, sha256) VALUES (?1, ?2, ?3, ?4, ?5)");
   std::int64_t n = 0;
@@ -296,7 +296,7 @@ std::optional<ManifestFile> Records::file(const std::string& id, std::int64_t n)
 
 void Records::finish(const TestRecord& test) {
   const std::scoped_lock lock(lock_);
-  // A refused test's evidence is removed, so that it takes no room any more.
+  // A refused test's evidence is removed, so that it no longer takes up space.
   database_
       .prepare(
           "UPDATE tests SET status = ?2, finished = ?3, verdict = ?4, run_id = ?5, "

@@ -41,7 +41,7 @@ struct TestRecord {
   std::string verdict;   ///< computed by the server; empty: not yet
   std::string run_id;
   std::string suite;
-  std::uint64_t bytes = 0;  ///< of evidence, as the manifest says
+  std::uint64_t bytes = 0;  ///< of evidence, according to the manifest
   Json answer;              ///< of /finish, once it has ended
 };
 
@@ -58,7 +58,7 @@ class Records {
   explicit Records(const std::filesystem::path& file);
 
   /// A new token, shown this once: only its SHA-256 is kept. Throws Error of kind usage when the
-  /// name is taken or no name.
+  /// name is taken or not valid.
   [[nodiscard]] std::string add_token(const std::string& name);
   /// Throws Error of kind usage when there is no such token.
   void revoke_token(const std::string& name);
@@ -67,7 +67,7 @@ class Records {
   /// in constant time.
   [[nodiscard]] std::optional<std::string> token_name(const std::string& token);
 
-  /// The same key of the same token gives the same test; `is_new` says which.
+  /// The same key of the same token gives the same test; `is_new` tells whether it was made now.
   [[nodiscard]] TestRecord make_test(const TestRecord& wanted, const std::string& idempotency_key,
                                      bool& is_new);
   [[nodiscard]] std::optional<TestRecord> test(const std::string& id);
@@ -77,7 +77,7 @@ class Records {
   /// The first manifest stays: another one is a Refusal 409, more than `quota` bytes in all 507.
   void set_manifest(const std::string& id, const Manifest& manifest, std::uint64_t quota);
   [[nodiscard]] std::optional<Manifest> manifest(const std::string& id);
-  /// One file of it; nothing when there is no such file.
+  /// One file of the manifest; nothing when there is no such file.
   [[nodiscard]] std::optional<ManifestFile> file(const std::string& id, std::int64_t n);
 
   /// The end of a test. `verdict`, `run_id` and `suite` are the server's own.

@@ -8,9 +8,9 @@ namespace assay::serve {
 
 namespace {
 
-constexpr int kDeepest = 32;
+constexpr int kMaxNesting = 32;
 
-// Before the parser sees it, which would build all of it first.
+// Checked before parsing: the parser would build the whole value first.
 bool too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;
@@ -24,7 +24,7 @@ bool too_deep(std::string_view text) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kDeepest) return true;
+      if (++depth > kMaxNesting) return true;
     } else if (c == '}' || c == ']') {
       --depth;
     }
@@ -46,28 +46,28 @@ HttpResponse response_of(const Refusal& refusal) {
   return response;
 }
 
-Json parse_body(const std::string& body, std::size_t most) {
-  if (body.size() > most)
-    throw Refusal(413, "too_large", fmt::format("the body has more than {} bytes", most));
+Json parse_body(const std::string& body, std::size_t max) {
+  if (body.size() > max)
+    throw Refusal(413, "too_large", fmt::format("the body has more than {} bytes", max));
   if (too_deep(body))
-    throw Refusal(400, "bad_json", fmt::format("the JSON is nested deeper than {}", kDeepest));
+    throw Refusal(400, "bad_json", fmt::format("the JSON is nested deeper than {}", kMaxNesting));
   Json json;
   try {
     json = Json::parse(body);
   } catch (const Json::exception& error) {
-    throw Refusal(400, "bad_json", "the body is no JSON: " + printable(error.what()));
+    throw Refusal(400, "bad_json", "the body is not valid JSON: " + printable(error.what()));
   }
-  if (!json.is_object()) throw Refusal(400, "bad_json", "the body is to be a JSON object");
+  if (!json.is_object()) throw Refusal(400, "bad_json", "the body must be a JSON object");
   return json;
 }
 
-std::string text_field(const Json& object, const std::string& key, std::size_t most) {
+std::string text_field(const Json& object, const std::string& key, std::size_t max) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return {};
-  if (!found->is_string()) throw Refusal(400, "bad_field", "'" + key + "' is to be text");
+  if (!found->is_string()) throw Refusal(400, "bad_field", "'" + key + "' must be text");
   std::string text = found->get<std::string>();
-  if (text.size() > most)
-    throw Refusal(400, "bad_field", fmt::format("'{}' has more than {} bytes", key, most));
+  if (text.size() > max)
+    throw Refusal(400, "bad_field", fmt::format("'{}' has more than {} bytes", key, max));
   if (printable(text) != text || text.find('\n') != std::string::npos)
     throw Refusal(400, "bad_field", "'" + key + "' has control characters");
   return text;

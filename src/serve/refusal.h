@@ -31,10 +31,10 @@ struct Refusal : std::exception {
 
 /// The body of a request: an object of at most `most` bytes, not nested deeper than 32, without
 /// numbers that a double cannot hold. Throws Refusal 400 or 413.
-[[nodiscard]] Json parse_body(const std::string& body, std::size_t most);
+[[nodiscard]] Json parse_body(const std::string& body, std::size_t max);
 
 /// A text field that may be missing: at most `most` bytes of UTF-8 without control characters.
 /// Throws Refusal 400.
-[[nodiscard]] std::string text_field(const Json& object, const std::string& key, std::size_t most);
+[[nodiscard]] std::string text_field(const Json& object, const std::string& key, std::size_t max);
 
 }  // namespace assay::serve

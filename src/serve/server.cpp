@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds kLongestEnd{10};
+constexpr std::chrono::seconds kMaxShutdown{10};
 
-// Files that are made meanwhile are for their owner alone.
+// Files made meanwhile can be read by their owner only.
 class OwnerOnly {
  public:
   OwnerOnly() : before_(::umask(0077)) {}
@@ -66,7 +66,7 @@ std::string url_of(const ServeOptions& options, std::uint16_t port) {
                      v6 ? "[" : "", options.address, v6 ? "]" : "", port);
 }
 
-// Blocked before any thread is made, so that all of them inherit it.
+// Signals are blocked before any thread is made, so that all threads inherit it.
 sigset_t block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -119,8 +119,8 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   http.handling_timeout = options.limits.patience + std::chrono::seconds(60);
   http.connections = options.connections;
   http.routes = Api::routes();
-  // So that one that is a little too large gets an answer with words.
-  http.most_body = 2 * options.limits.part_bytes;
+  // A body that is a little too large gets an answer that explains it.
+  http.max_body = 2 * options.limits.part_bytes;
   server = std::make_unique<HttpServer>(http, [&](HttpRequest request,
                                                   HttpServer::Respond respond) {
     const auto shared = std::make_shared<HttpRequest>(std::move(request));
@@ -153,7 +153,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   ending = true;
   server->close();
   judgements.stop();
-  const std::int64_t deadline = mono_now_ns() + Nanoseconds(kLongestEnd).count();
+  const std::int64_t deadline = mono_now_ns() + Nanoseconds(kMaxShutdown).count();
   while (server->unanswered() > 0 && mono_now_ns() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   server->stop();

@@ -61,7 +61,7 @@ fs::path Uploads::folder(const std::string& id) const {
   return data_ / "tests" / id;
 }
 
-fs::path Uploads::whole(const std::string& id, std::int64_t n) const {
+fs::path Uploads::file_path(const std::string& id, std::int64_t n) const {
   return folder(id) / "files" / std::to_string(n);
 }
 
@@ -72,19 +72,20 @@ std::mutex& Uploads::lock_of(const std::string& id, std::int64_t n) const {
 std::uint64_t Uploads::received(const std::string& id, std::int64_t n, const ManifestFile& file) {
   const std::scoped_lock lock(lock_of(id, n));
   try {
-    return here(id, n, file);
+    return received_locked(id, n, file);
   } catch (const Refusal&) {
     return 0;  // a wrong hash: it begins again
   }
 }
 
-std::uint64_t Uploads::here(const std::string& id, std::int64_t n, const ManifestFile& file) {
-  const fs::path path = whole(id, n);
+std::uint64_t Uploads::received_locked(const std::string& id, std::int64_t n,
+                                       const ManifestFile& file) {
+  const fs::path path = file_path(id, n);
   const fs::path coming = path.string() + ".part";
   std::error_code ec;
   if (fs::exists(path, ec)) return file.size;
   const std::uint64_t size = size_of(coming);
-  // A server that was killed may have had all of it, and not yet have checked it.
+  // A server that was killed may have received the whole file without checking it.
   if (size < file.size || !fs::exists(coming, ec)) return size;
   if (sha256_file(coming) != file.sha256) {
     fs::remove(coming, ec);
@@ -102,9 +103,9 @@ std::uint64_t Uploads::here(const std::string& id, std::int64_t n, const Manifes
 std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const ManifestFile& file,
                               std::uint64_t offset, const std::string& part) {
   const std::scoped_lock lock(lock_of(id, n));
-  const fs::path path = whole(id, n);
-  const std::uint64_t before = here(id, n, file);
-  // An answer that was lost: the part comes again.
+  const fs::path path = file_path(id, n);
+  const std::uint64_t before = received_locked(id, n, file);
+  // The answer to this part was lost, and it was sent again.
   const bool again = offset < before && offset + part.size() <= before;
   std::error_code ec;
   if (again || (offset == file.size && fs::exists(path, ec))) return before;
@@ -123,7 +124,7 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
       const int error = errno;
-      // What was not written whole is as if it had not come.
+      // A part that was not written completely is dropped.
       if (::ftruncate(fd.get(), static_cast<off_t>(before)) != 0) disk_failed(coming, errno);
       disk_failed(coming, error);
     }
@@ -131,16 +132,16 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
   }
   if (::fdatasync(fd.get()) != 0) disk_failed(coming, errno);
   fd.reset();
-  return here(id, n, file);
+  return received_locked(id, n, file);
 }
 
-fs::path Uploads::lay_out(const std::string& id, const Manifest& manifest) {
+fs::path Uploads::make_work_folder(const std::string& id, const Manifest& manifest) {
   fs::path work = folder(id) / "work";
   remove_tree(work);
   make_directories(work);
   std::int64_t n = 0;
   for (const ManifestFile& file : manifest.files) {
-    const fs::path from = whole(id, n);
+    const fs::path from = file_path(id, n);
     const std::uint64_t size = received(id, n++, file);
     std::error_code ec;
     if (!fs::exists(from, ec)) {
@@ -169,7 +170,7 @@ void Uploads::remove_evidence(const std::string& id) {
   remove_tree(folder(id) / "files");
 }
 
-std::string unpack_zstd(const std::string& packed, std::size_t most) {
+std::string unpack_zstd(const std::string& packed, std::size_t max) {
   const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
                                                                           &ZSTD_freeDStream);
   if (!stream) throw Error(ErrorKind::environment, "out of memory");
@@ -184,12 +185,11 @@ std::string unpack_zstd(const std::string& packed, std::size_t most) {
     expected = ZSTD_decompressStream(stream.get(), &to, &in);
     if (ZSTD_isError(expected) != 0U)
       throw Refusal(400, "bad_encoding",
-                    std::string("the body is no zstd: ") + ZSTD_getErrorName(expected));
-    // A frame that has ended is not asked for more, also where its end fills the piece.
+                    std::string("the body is not valid zstd: ") + ZSTD_getErrorName(expected));
+    // A frame that has ended has no more output, even if its end filled the piece.
     full = to.pos == to.size && expected != 0;
-    if (to.pos > most - out.size())
-      throw Refusal(413, "too_large",
-                    fmt::format("the unpacked part has more than {} bytes", most));
+    if (to.pos > max - out.size())
+      throw Refusal(413, "too_large", fmt::format("the unpacked part has more than {} bytes", max));
     out.append(piece.data(), to.pos);
   }
   if (expected != 0) throw Refusal(400, "bad_encoding", "the zstd stream is cut off");

@@ -4,7 +4,7 @@
 
 namespace assay::serve {
 
-WorkerPool::WorkerPool(unsigned threads, std::size_t most_waiting) : most_waiting_(most_waiting) {
+WorkerPool::WorkerPool(unsigned threads, std::size_t max_waiting) : max_waiting_(max_waiting) {
   for (unsigned i = 0; i < threads; ++i)
     threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
 }
@@ -16,7 +16,7 @@ WorkerPool::~WorkerPool() {
 
 bool WorkerPool::post(std::function<void()> task) {
   const std::scoped_lock lock(lock_);
-  if (waiting_.size() >= most_waiting_) return false;
+  if (waiting_.size() >= max_waiting_) return false;
   waiting_.push_back(std::move(task));
   changed_.notify_one();
   return true;

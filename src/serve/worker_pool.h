@@ -10,13 +10,13 @@
 
 namespace assay::serve {
 
-/// Threads for what would hold up the I/O thread. Tasks must not throw.
+/// Threads for work that would block the I/O thread. Tasks must not throw.
 class WorkerPool {
  public:
-  WorkerPool(unsigned threads, std::size_t most_waiting);
+  WorkerPool(unsigned threads, std::size_t max_waiting);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
-  /// Ends what is being done, and drops what waits.
+  /// Finishes the running tasks, and drops the waiting ones.
   ~WorkerPool();
 
   /// False when too many wait.
@@ -25,7 +25,7 @@ class WorkerPool {
  private:
   void work(const std::stop_token& stop);
 
-  std::size_t most_waiting_;
+  std::size_t max_waiting_;
   std::mutex lock_;
   std::condition_variable_any changed_;
   std::deque<std::function<void()>> waiting_;

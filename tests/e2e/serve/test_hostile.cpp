@@ -310,7 +310,7 @@ TEST_F(Hostile, EvidenceCannotPointAtOtherFiles) {
   const std::string journal = read_file(run / "journal.jsonl");
   plan["cases"][0]["name"] = "../../20261115-abcdef/files";
   EXPECT_THAT(judged({{"plan.json", plan.dump()}, {"journal.jsonl", journal}}).response.body,
-              HasSubstr("no file name"));
+              HasSubstr("not a valid file name"));
   std::string events;
   for (
       std::string line : {std::string(
@@ -318,7 +318,7 @@ TEST_F(Hostile, EvidenceCannotPointAtOtherFiles) {
     events += line + "\n";
   EXPECT_THAT(judged({{"plan.json", read_file(run / "plan.json")}, {"journal.jsonl", events}})
                   .response.body,
-              HasSubstr("no file name"));
+              HasSubstr("not a valid file name"));
 }
 
 TEST_F(Hostile, EvidenceWithoutEndIsGivenUp) {

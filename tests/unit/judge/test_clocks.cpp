@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "judge/line_up.h"
+#include "judge/clock_alignment.h"
 #include "judge/load.h"
 #include "unit/judge/build_evidence.h"
 
@@ -137,7 +137,7 @@ class ClocksThatDiffer : public ::testing::TestWithParam<bool> {};
 
 TEST_P(ClocksThatDiffer, ByAnHourChangeNoTimeAndAreSaid) {
   RoundEvidence round = two_nodes(GetParam());
-  line_up_clocks(round);
+  align_clocks(round);
   Facts facts;
   const RoundResult result = judge_round(case_plan(2, 1), round, &facts);
   EXPECT_NEAR(*metric(result, "e2e_time"), 13, 0.01);
@@ -183,7 +183,7 @@ RoundEvidence measured_round(double behind_s, double measured_s, double uncertai
 
 TEST(Clocks, AMeasuredOffsetIsTakenRatherThanTheTimeThatMessagesTook) {
   RoundEvidence round = measured_round(3600.3, 3600.0, 0.0004);  // its messages took 0.3 s
-  line_up_clocks(round);
+  align_clocks(round);
   Facts facts;
   const RoundResult result = judge_round(case_plan(2, 1), round, &facts);
   EXPECT_NEAR(*metric(result, "e2e_time"), 13, 1e-3);
@@ -194,7 +194,7 @@ TEST(Clocks, AMeasuredOffsetBelowASecondIsLinedUpTooBeyondItsUncertainty) {
   for (const auto& [uncertainty, moved] : {std::pair(0.002, 0.25), std::pair(0.3, 0.0)}) {
     RoundEvidence round = measured_round(0.26, 0.25, uncertainty);
     const std::int64_t before = round.ranks[1].start->wall_ns;
-    line_up_clocks(round);
+    align_clocks(round);
     EXPECT_NEAR(static_cast<double>(round.ranks[1].start->wall_ns - before) * 1e-9, moved, 1e-6);
   }
 }
@@ -203,7 +203,7 @@ TEST(Clocks, AMeasuredOffsetBelowASecondIsLinedUpTooBeyondItsUncertainty) {
 TEST(Clocks, AClockThatWasSetAfterTheMeasurementIsJudgedByTheRoundsMessages) {
   for (const double measured : {3605.0, 0.0}) {
     RoundEvidence round = measured_round(3600.002, measured, 0.0004);
-    line_up_clocks(round);
+    align_clocks(round);
     EXPECT_NEAR(*metric(judge_round(case_plan(2, 1), round), "e2e_time"), 13, 0.01) << measured;
   }
 }
@@ -230,7 +230,7 @@ TEST(Clocks, ThatDifferByLessThanAMessageMayTakeAreLeftAlone) {
   RoundEvidence round = round_of({constant_rank(0)});
   round.nodes[0].clock_behind_s = 0.9;
   const std::int64_t before = round.ranks[0].start->wall_ns;
-  line_up_clocks(round);
+  align_clocks(round);
   EXPECT_EQ(round.ranks[0].start->wall_ns, before);
 }
 

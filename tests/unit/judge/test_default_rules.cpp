@@ -280,7 +280,7 @@ TEST(DefaultRules, GiveAnExperimentItsScore) {
       std::ranges::find(round.metrics, "automl_score", [](const Metric& m) { return m.info.name; });
   ASSERT_NE(score, round.metrics.end());
   EXPECT_NEAR(score->value, 1000 * 10 / 100.0 * -std::log(0.1), 1e-9);
-  EXPECT_EQ(summarise_case(s.plan, {round}).headline, "automl_score");
+  EXPECT_EQ(summarize_case(s.plan, {round}).headline, "automl_score");
 }
 
 TEST(DefaultRules, LetAShortRoundBeValid) {
@@ -305,7 +305,7 @@ TEST(DefaultRules, SayNothingSillyAboutACommandWithoutPerfLog) {
   RoundEvidence round = round_of({rank});
   const RoundResult result = judge_round(plan, round);
   EXPECT_THAT(result.findings, IsEmpty());
-  const CaseResult all = summarise_case(plan, {result});
+  const CaseResult all = summarize_case(plan, {result});
   EXPECT_EQ(all.validity, Validity::valid);
   EXPECT_EQ(all.headline, "e2e_time");
 }
@@ -315,7 +315,7 @@ TEST(DefaultRules, MakeACaseIncompleteWhenARoundIsMissing) {
   plan.rules = default_rules();
   RoundEvidence missing;
   missing.round = 2;
-  const CaseResult result = summarise_case(
+  const CaseResult result = summarize_case(
       plan, {judge_round(plan, round_of({constant_rank(0)})), judge_round(plan, missing)});
   EXPECT_EQ(result.validity, Validity::incomplete);
   ASSERT_NE(finding(result.findings, "rounds-completed"), nullptr);

@@ -53,7 +53,7 @@ TEST(ReportedRates, OfAMicroBenchmarkAreMetricsWithTheirUnits) {
   EXPECT_EQ(*metric(round, "busbw_64KiB"), 1e9);
   EXPECT_DOUBLE_EQ(*metric(round, "latency_64KiB"), 40e-6);
   EXPECT_FALSE(metric(round, "megabytes"));
-  EXPECT_EQ(summarise_case(case_plan(), {round}).headline, "busbw_bytes_per_s");
+  EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "busbw_bytes_per_s");
 }
 
 TEST(Converged, MayHaveATargetThatIsBetterWhenLower) {

@@ -34,7 +34,7 @@ const Summary& summary(const CaseResult& result, const std::string& name) {
 }
 
 TEST(Summary, HasTheStatisticsOfTheRounds) {
-  const CaseResult result = summarise_case(
+  const CaseResult result = summarize_case(
       case_plan(1, 1, 4),
       {round_with(1, 100), round_with(2, 104), round_with(3, 96), round_with(4, 120)});
   const Summary& s = summary(result, "p_whole");
@@ -53,7 +53,7 @@ TEST(Summary, HasTheStatisticsOfTheRounds) {
 }
 
 TEST(Summary, LeavesOutRoundsThatDidNotComplete) {
-  const CaseResult result = summarise_case(
+  const CaseResult result = summarize_case(
       case_plan(1, 1, 3),
       {round_with(1, 100), round_with(2, 1, RoundStatus::failed), round_with(3, 102)});
   const Summary& s = summary(result, "p_whole");
@@ -67,7 +67,7 @@ TEST(Summary, LeavesOutRoundsThatDidNotComplete) {
 }
 
 TEST(Summary, OfOneRoundSaysWhatIsMissing) {
-  const CaseResult result = summarise_case(case_plan(1, 1, 1), {round_with(1, 100)});
+  const CaseResult result = summarize_case(case_plan(1, 1, 1), {round_with(1, 100)});
   const Summary& s = summary(result, "p_whole");
   EXPECT_FALSE(s.stddev);
   EXPECT_FALSE(s.cv);
@@ -80,50 +80,50 @@ TEST(Headline, FallsBackToTokensThenOutputThenTime) {
   plan.metrics = {{"rate", "x", "1", Better::higher, "last", "mean"}};
   RoundResult round = round_with(1, 1);
   round.metrics[0].info.name = "tokens_per_s";
-  EXPECT_EQ(summarise_case(plan, {round}).headline, "tokens_per_s");
+  EXPECT_EQ(summarize_case(plan, {round}).headline, "tokens_per_s");
   round.metrics[0].info.name = "rate";
-  EXPECT_EQ(summarise_case(plan, {round}).headline, "rate");
+  EXPECT_EQ(summarize_case(plan, {round}).headline, "rate");
   round.metrics.erase(round.metrics.begin());
-  EXPECT_EQ(summarise_case(plan, {round}).headline, "e2e_time");
-  EXPECT_EQ(summarise_case(plan, {RoundResult{}}).headline, "");
+  EXPECT_EQ(summarize_case(plan, {round}).headline, "e2e_time");
+  EXPECT_EQ(summarize_case(plan, {RoundResult{}}).headline, "");
 }
 
 TEST(Summary, TheHeadlineIsTheOneThatTheWorkloadNames) {
   auto plan = case_plan(1, 1, 1);
   plan.headline = "e2e_time";
-  EXPECT_EQ(summarise_case(plan, {round_with(1, 100)}).headline, "e2e_time");
+  EXPECT_EQ(summarize_case(plan, {round_with(1, 100)}).headline, "e2e_time");
   plan.headline = "final_acc1";
-  EXPECT_EQ(summarise_case(plan, {round_with(1, 100)}).headline, "p_whole") << "it has none";
+  EXPECT_EQ(summarize_case(plan, {round_with(1, 100)}).headline, "p_whole") << "it has none";
 }
 
 TEST(Summary, AMicroBenchmarkIsQuotedInItsOwnUnit) {
   RoundResult round = round_with(1, 100);
   round.metrics.push_back({{"achieved_flops", "FLOP/s", Better::higher, ""}, 1e12, "measured", ""});
-  EXPECT_EQ(summarise_case(case_plan(), {round}).headline, "p_whole");
+  EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "p_whole");
   round.metrics.push_back({{"peak_flops", "FLOP/s", Better::higher, ""}, 2e12, "reported", ""});
-  EXPECT_EQ(summarise_case(case_plan(), {round}).headline, "achieved_flops");
+  EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "achieved_flops");
   round.metrics.push_back({{"triad_bytes_per_s", "B/s", Better::higher, ""}, 3, "reported", ""});
-  EXPECT_EQ(summarise_case(case_plan(), {round}).headline, "triad_bytes_per_s");
+  EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "triad_bytes_per_s");
 }
 
 TEST(Summary, WhatTheSuiteReadsFromTheOutputRanksBelowWhatIsMeasured) {
   RoundResult round = round_with(1, 100);
   round.metrics.push_back({{"throughput_ratio", "", Better::higher, ""}, 3, "reported", ""});
   auto plan = case_plan();
-  EXPECT_EQ(summarise_case(plan, {round}).headline, "throughput_ratio") << "of set_result";
+  EXPECT_EQ(summarize_case(plan, {round}).headline, "throughput_ratio") << "of set_result";
   plan.metrics = {{"throughput_ratio", "x", "1", Better::higher, "last", "mean"}};
-  EXPECT_EQ(summarise_case(plan, {round}).headline, "p_whole");
+  EXPECT_EQ(summarize_case(plan, {round}).headline, "p_whole");
 }
 
 TEST(RepeatSpread, FiresWhenThreeRoundsDifferTooMuch) {
   auto plan = case_plan(1, 1, 3);
   plan.rules = {spread_rule()};
   const CaseResult wide =
-      summarise_case(plan, {round_with(1, 100), round_with(2, 120), round_with(3, 80)});
+      summarize_case(plan, {round_with(1, 100), round_with(2, 120), round_with(3, 80)});
   ASSERT_NE(finding(wide.findings, "repeat-spread"), nullptr);
   EXPECT_EQ(wide.validity, Validity::invalid);
   const CaseResult narrow =
-      summarise_case(plan, {round_with(1, 100), round_with(2, 101), round_with(3, 99)});
+      summarize_case(plan, {round_with(1, 100), round_with(2, 101), round_with(3, 99)});
   EXPECT_EQ(finding(narrow.findings, "repeat-spread"), nullptr);
   EXPECT_EQ(narrow.validity, Validity::valid);
 }
@@ -131,7 +131,7 @@ TEST(RepeatSpread, FiresWhenThreeRoundsDifferTooMuch) {
 TEST(RepeatSpread, OfTooFewRoundsIsSaidNotHidden) {
   auto plan = case_plan(1, 1, 2);
   plan.rules = {spread_rule()};
-  const CaseResult result = summarise_case(plan, {round_with(1, 100), round_with(2, 200)});
+  const CaseResult result = summarize_case(plan, {round_with(1, 100), round_with(2, 200)});
   ASSERT_NE(finding(result.findings, "repeat-spread"), nullptr);
   EXPECT_EQ(finding(result.findings, "repeat-spread")->severity, Severity::note);
   EXPECT_EQ(result.validity, Validity::valid);
@@ -145,7 +145,7 @@ TEST(RepeatSpread, OfAShortPlainCommandIsNotJudgedByItsDuration) {
     rounds.push_back(round_with(1, 0));
     rounds.back().metrics = {{{"e2e_time", "s", Better::lower, ""}, e2e, "measured", ""}};
   }
-  EXPECT_EQ(summarise_case(plan, rounds).validity, Validity::valid);
+  EXPECT_EQ(summarize_case(plan, rounds).validity, Validity::valid);
 }
 
 TEST(CaseRules, SeeTheMedianOfAMetric) {
@@ -154,12 +154,12 @@ TEST(CaseRules, SeeTheMedianOfAMetric) {
   bound.scope = catalog::RuleScope::whole_case;
   plan.rules = {bound};
   const CaseResult result =
-      summarise_case(plan, {round_with(1, 50), round_with(2, 98), round_with(3, 150)});
+      summarize_case(plan, {round_with(1, 50), round_with(2, 98), round_with(3, 150)});
   EXPECT_NE(finding(result.findings, "fast-enough"), nullptr);
 }
 
 TEST(CaseVerdict, OfACaseWithoutRoundsIsIncomplete) {
-  EXPECT_EQ(summarise_case(case_plan(), {}).validity, Validity::incomplete);
+  EXPECT_EQ(summarize_case(case_plan(), {}).validity, Validity::incomplete);
 }
 
 }  // namespace

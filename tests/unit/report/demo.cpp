@@ -80,7 +80,7 @@ double memory_shape(double x, double n) {
   return (x < 0.05 ? 2.0 + 30 * x / 0.05 * 1.0 : 61.5 + 0.05 * n) * 1073741824.0;
 }
 
-Summary summarise(const std::vector<double>& values, const MetricInfo& info,
+Summary summarize(const std::vector<double>& values, const MetricInfo& info,
                   const std::string& origin) {
   Summary s;
   s.info = info;
@@ -118,7 +118,7 @@ void add_summary(CaseResult& one) {
     for (const RoundResult& round : one.rounds)
       for (const Metric& m : round.metrics)
         if (m.info.name == first.info.name) values.push_back(m.value);
-    one.summary.push_back(summarise(values, first.info, first.origin));
+    one.summary.push_back(summarize(values, first.info, first.origin));
   }
 }
 

@@ -60,7 +60,7 @@ TEST(Claim, HoldsEveryVerdictStatusAndMetric) {
 }
 
 TEST(Claim, OfWhatIsNoResultIsAnError) {
-  EXPECT_NE(testing::error_of([] { return claim_of("{}", "r.json"); }).find("no result"),
+  EXPECT_NE(testing::error_of([] { return claim_of("{}", "r.json"); }).find("not the result"),
             std::string::npos);
   EXPECT_NE(testing::error_of([] { return claim_of("{", "r.json"); }).find("r.json"),
             std::string::npos);

@@ -34,7 +34,7 @@ class RoutesTest : public ::testing::Test {
     HttpOptions options;
     options.read_timeout = options.handling_timeout = std::chrono::seconds(20);
     options.connections = 4;
-    options.most_body = 1000;
+    options.max_body = 1000;
     options.routes = Api::routes();
     return options;
   }

@@ -62,7 +62,8 @@ TEST_F(RecordsTest, ARevokedTokenIsNotKnown) {
 
 TEST_F(RecordsTest, ATokenNeedsAName) {
   for (const char* name : {"", "a b", "a/b", "ü"})
-    EXPECT_THAT(testing::error_of([&] { return records_.add_token(name); }), HasSubstr("no name"));
+    EXPECT_THAT(testing::error_of([&] { return records_.add_token(name); }),
+                HasSubstr("not a valid name"));
   EXPECT_THAT(testing::error_of([&] {
                 records_.revoke_token("nobody");
                 return 0;

@@ -100,10 +100,10 @@ TEST_F(UploadsTest, TheJudgeGetsTheEvidenceAndNothingDerived) {
   Manifest manifest;
   manifest.files = {file_, {"result.json", 1, sha256("x")}, {"a/b/c.log", 1, sha256("y")}};
   append(0, "0123456789");
-  EXPECT_EQ(refused([&] { return uploads_.lay_out("t", manifest); }), "409 incomplete");
+  EXPECT_EQ(refused([&] { return uploads_.make_work_folder("t", manifest); }), "409 incomplete");
   uploads_.append("t", 1, manifest.files[1], 0, "x");
   uploads_.append("t", 2, manifest.files[2], 0, "y");
-  const fs::path work = uploads_.lay_out("t", manifest);
+  const fs::path work = uploads_.make_work_folder("t", manifest);
   EXPECT_EQ(read_file(work / "plan.json"), "0123456789");
   EXPECT_EQ(read_file(work / "a/b/c.log"), "y");
   EXPECT_FALSE(fs::exists(work / "result.json"));

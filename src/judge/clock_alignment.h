@@ -7,8 +7,8 @@
 namespace assay::judge {
 
 /// A wall clock that differs from the controller's by more than this is wrong. Without a measured
-/// offset, less is the time that its messages took, and lines up nodes better than their arrival
-/// does. Seconds.
+/// offset, a smaller difference is the time that its messages took, and its clock aligns nodes
+/// better than the arrival of their messages does. Seconds.
 inline constexpr double kWrongClock_s = 1;
 
 /// How far a node's wall clock is behind the controller's, and how that is known.
@@ -27,6 +27,6 @@ struct ClockError {
 /// time that spans nodes is wrong by it: measured offsets beyond their uncertainty, others beyond
 /// kWrongClock_s. What is left is the uncertainty, or the time that the quickest message took.
 /// Monotonic stamps stay.
-void line_up_clocks(RoundEvidence& evidence);
+void align_clocks(RoundEvidence& evidence);
 
 }  // namespace assay::judge

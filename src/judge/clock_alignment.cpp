@@ -1,4 +1,4 @@
-#include "judge/line_up.h"
+#include "judge/clock_alignment.h"
 
 #include <cmath>
 #include <map>
@@ -42,7 +42,7 @@ std::optional<ClockError> clock_error(const NodeEvidence& node) {
   return std::nullopt;
 }
 
-void line_up_clocks(RoundEvidence& evidence) {
+void align_clocks(RoundEvidence& evidence) {
   std::map<int, std::int64_t> wrong;
   for (NodeEvidence& node : evidence.nodes) {
     const std::optional<ClockError> error = clock_error(node);
