@@ -13,7 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/node_files.h"
-#include "agent/side_jobs.h"
+#include "agent/one_shot_commands.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/json.h"

@@ -14,8 +14,8 @@
 #include "agent/identity.h"
 #include "agent/metrics.h"
 #include "agent/node_files.h"
-#include "agent/own_use.h"
 #include "agent/page_caches.h"
+#include "agent/self_usage.h"
 #include "core/error.h"
 #include "core/overloaded.h"
 #include "core/process.h"
@@ -216,8 +216,8 @@ std::string Agent::metrics_page() const {
   AgentMetrics metrics;
   metrics.host = host_;
   metrics.version = version_string();
-  metrics.cpu_s = own_cpu_s();
-  metrics.resident_bytes = own_memory_bytes("VmRSS:");
+  metrics.cpu_s = self_cpu_s();
+  metrics.resident_bytes = resident_bytes();
   metrics.requests = metrics_.requests();
   metrics.evicted = metrics_.evicted();
   metrics.round = round_ ? std::optional(round_->metrics()) : last_round_;

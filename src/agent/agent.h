@@ -12,9 +12,9 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "agent/connectivity.h"
 #include "agent/metrics_server.h"
 #include "agent/protocol.h"
-#include "agent/reach.h"
 #include "agent/round_supervisor.h"
 
 namespace assay::agent {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "agent/reach.h"
+#include "agent/connectivity.h"
 #include "core/json_fields.h"
 #include "core/round_status.h"
 #include "core/subprocess.h"

@@ -9,8 +9,8 @@
 #include <asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "agent/connectivity.h"
 #include "agent/messages.h"
-#include "agent/reach.h"
 #include "core/address.h"
 #include "core/error.h"
 #include "launch/agents/cluster_checks.h"

@@ -9,9 +9,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "agent/connectivity.h"
 #include "agent/device_idle.h"
 #include "agent/page_caches.h"
-#include "agent/reach.h"
 #include "core/files.h"
 #include "temporary_folder.h"
 
