@@ -1,5 +1,5 @@
 // The supervisor that the controller starts on every node. It speaks JSON lines on stdin and
-// stdout (docs/dev/agent-protocol.md); nobody is expected to start it by hand.
+// stdout (docs/dev/agent-protocol.md); it is not meant to be started by hand.
 
 #include <charconv>
 #include <cstdio>

@@ -18,7 +18,7 @@
 
 namespace assay::agent {
 
-// What controller and agent say to each other, one struct a message; docs/dev/agent-protocol.md
+// The messages between controller and agent, one struct each; docs/dev/agent-protocol.md
 // describes them. kType is the message's "type"; Answer is what a request is answered with, unless
 // it is a Refusal.
 
@@ -322,7 +322,7 @@ struct CachesDropped {
   }
 };
 
-/// Nobody listens there right now.
+/// A port without a listener right now.
 struct FreePort {
   static constexpr const char* kType = "port";
   int port = 0;

@@ -31,8 +31,8 @@ class RoundSupervisor {
   void start();
   /// SIGTERM now, SIGKILL after `grace`. A second call can only shorten the grace.
   void stop(EndedBy cause, Nanoseconds grace);
-  /// Appends a line to agent.log in the node's folder: what no message can tell, because nobody
-  /// listens any more. Nothing happens when it cannot be written.
+  /// Appends a line to agent.log in the node's folder: what no message can carry, because the
+  /// controller no longer listens. Nothing happens when it cannot be written.
   void note(const std::string& text) const;
   /// To be called after SIGCHLD.
   void children_changed();

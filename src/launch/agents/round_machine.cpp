@@ -125,12 +125,12 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
 void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::RankExit& exit) {
   node_at(node).living.erase(exit.rank);
   ++progress_.ended;
-  // An agent that stops its ranks without having been asked to was told to end by somebody else.
+  // An agent that stops its ranks without a request from here was stopped by something else.
   if (exit.ended_by == EndedBy::stop && phase_ != Phase::stopping) {
     ended_from_outside_ = true;
     node_at(node).leaving = true;
     conclude_unless_independent(RoundStatus::lost,
-                                "the agent on " + host(node) + " was told to end from outside",
+                                "the agent on " + host(node) + " was stopped from outside",
                                 "run again with --resume");
     return;
   }
@@ -204,9 +204,9 @@ RoundMachine::Actions RoundMachine::tick(std::int64_t now_ns) {
 
 void RoundMachine::check_silence(std::int64_t now_ns, Actions& actions) {
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
-    const Node& one = node_at(node);
-    if (one.done()) continue;
-    const std::int64_t silent_ns = now_ns - one.heard_ns;
+    const Node& state = node_at(node);
+    if (state.done()) continue;
+    const std::int64_t silent_ns = now_ns - state.heard_ns;
     const bool silent = silent_ns > kSilenceLimit;
     if (!silent && !(phase_ == Phase::stopping && now_ns > deadline_ns_)) continue;
     actions.drop.push_back(node);
@@ -217,7 +217,7 @@ void RoundMachine::check_silence(std::int64_t now_ns, Actions& actions) {
   }
 }
 
-// A whole round without output: no rank can be told apart unless one is stopped or blocked.
+// A whole round without output: no rank stands out unless one is stopped or blocked.
 void RoundMachine::check_stall(std::int64_t now_ns, Actions& actions) {
   const double limit = seconds(setup_.limits.stall);
   if (limit == 0 || phase_ == Phase::stopping || over()) return;

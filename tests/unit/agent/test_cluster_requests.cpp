@@ -98,7 +98,7 @@ TEST(IdleDevices, AreNotAssumedWhereNothingIsKnown) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(judge_idle({reading(0, unknown, unknown, 1)}).level, probe::Level::warn);
   EXPECT_EQ(judge_idle({}).level, probe::Level::warn);
-  EXPECT_THAT(check_idle({}, 1s).seen, HasSubstr("cannot be told"));
+  EXPECT_THAT(check_idle({}, 1s).seen, HasSubstr("cannot tell"));
 }
 
 class PageCaches : public ::testing::Test {
