@@ -143,7 +143,7 @@ void add_serve(CLI::App& app, Action& action) {
   option("--data", given->data, "DIR", "Folder for tests, tokens and the audit log");
   option("--tls-certificate", given->certificate, "FILE", "Certificate with its chain, PEM");
   option("--tls-key", given->key, "FILE", "Its private key, PEM");
-  command->add_flag("--public-read", given->public_read, "Let everybody read, without a token");
+  command->add_flag("--public-read", given->public_read, "Let anyone read, without a token");
   option("--connections", given->connections, "N", "At the same time");
   option("--read-timeout", given->read_timeout, "DURATION", "For a request to arrive as a whole");
   option("--rate", given->rate, "N", "Requests a second of a token; an address has twice that");

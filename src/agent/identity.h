@@ -4,7 +4,7 @@
 
 namespace assay::agent {
 
-/// Who this agent is. `boot_id` is equal on one machine.
+/// This agent's identity. `boot_id` is equal on one machine.
 [[nodiscard]] Hello make_hello();
 
 /// A TCP port without a listener right now.

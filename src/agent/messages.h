@@ -24,7 +24,7 @@ namespace assay::agent {
 
 // Reports: agent → controller.
 
-/// The first report: who the agent is. What it could not find out is empty.
+/// The first report: the agent's identity. What it could not find out is empty.
 struct Hello {
   static constexpr const char* kType = "hello";
   int protocol = 0;

@@ -76,7 +76,7 @@ void read_status(const Cursor& root, RankTable& table) {
     root.invalid(
         "status",
         "must be completed or initializing, got \"" + ellipsize(printable(status), 40) + "\"",
-        "HCCL waits for ever for another value");
+        "HCCL waits forever for another value");
 }
 
 bool unfinished(const TableReading& reading) {

@@ -17,7 +17,7 @@ namespace assay::launch {
 
 namespace {
 
-// Before it is worth asking the scheduler what it waits for.
+// The wait before the scheduler is asked what it waits for.
 constexpr Nanoseconds kPatience = std::chrono::seconds(2);
 constexpr Nanoseconds kSweepLimit = std::chrono::seconds(20);
 // No message reaches a node behind a cut link: its agent ends when no ping came for this long.
@@ -85,7 +85,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
     missing[node] =
         failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second;
   }
-  // Those that answered end when this fleet does; the others may wait for ever.
+  // Those that answered end when this fleet does; the others may wait forever.
   for (int node = 0; node < size(); ++node)
     if (!present_.contains(node)) close_channel(node);
   if (present_.empty() && failures_.empty() && !waiting_for_.empty())

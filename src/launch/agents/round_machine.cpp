@@ -139,7 +139,7 @@ void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::Rank
   if (conclude_unless_independent(RoundStatus::failed,
                                   rank_on_host(exit.rank, node) + ": " + to_string(exit.exit),
                                   fmt::format("see rank{}.out.log", exit.rank)))
-    // The others may be about to end by themselves, or wait for the dead rank for ever.
+    // The others may be about to end by themselves, or wait forever for the dead rank.
     drain(now_ns);
 }
 

@@ -36,7 +36,7 @@ class RoundMachine {
     int node = 0;
     agent::StopRequest request;
   };
-  /// To be done in this order.
+  /// The caller does them in this order.
   struct Actions {
     std::vector<JournalEntry> journal;
     std::vector<int> drop;   ///< nodes whose agent is given up
