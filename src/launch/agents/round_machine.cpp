@@ -154,15 +154,15 @@ void RoundMachine::on_start_failed(std::int64_t now_ns, int node, const agent::S
 
 void RoundMachine::on_limit(std::int64_t now_ns, int node, const agent::LimitReached& limit,
                             Actions& actions) {
-  const std::string who = fmt::format("rank {} on {}", fmt::join(limit.ranks, ", "), host(node));
+  const std::string ranks = fmt::format("rank {} on {}", fmt::join(limit.ranks, ", "), host(node));
   if (limit.cause == EndedBy::time_limit)
     conclude(RoundStatus::timed_out,
              fmt::format("the time limit of {} was reached; still running: {}",
-                         format_duration(setup_.limits.time), who),
+                         format_duration(setup_.limits.time), ranks),
              "raise limits.time, or find out what the ranks wait for in their logs");
   else
     conclude(RoundStatus::stalled,
-             fmt::format("{} made no step for {:.1f} s (last step {}{})", who, limit.idle_s,
+             fmt::format("{} made no step for {:.1f} s (last step {}{})", ranks, limit.idle_s,
                          limit.step, process_state_text(limit.state)),
              "look at the last lines of its log; raise limits.stall if such pauses are normal");
   stop_all(now_ns, limit.cause, setup_.limits.grace, actions);
@@ -226,14 +226,14 @@ void RoundMachine::check_stall(std::int64_t now_ns, Actions& actions) {
         return node.done() || (node.idle_s > limit && !node.living.empty());
       }))
     return;
-  std::string who;
+  std::string suspects;
   for (const auto& [node, beat] : progress_.heartbeats) {
     if (!beat.suspect || node_at(node).ended) continue;
-    who += (who.empty() ? "" : "; ") +
-           fmt::format("{} silent for {:.1f} s{}", rank_on_host(beat.suspect->rank, node),
-                       beat.suspect->idle_s, process_state_text(beat.suspect->state));
+    suspects += (suspects.empty() ? "" : "; ") +
+                fmt::format("{} silent for {:.1f} s{}", rank_on_host(beat.suspect->rank, node),
+                            beat.suspect->idle_s, process_state_text(beat.suspect->state));
   }
-  conclude(RoundStatus::stalled, "no rank made progress: " + who,
+  conclude(RoundStatus::stalled, "no rank made progress: " + suspects,
            "look at the last lines of the logs; raise limits.stall if such pauses are normal");
   stop_all(now_ns, EndedBy::stall, setup_.limits.grace, actions);
 }
