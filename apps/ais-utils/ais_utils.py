@@ -2,7 +2,7 @@
 
     python3 ais_utils.py set_result training throughput_ratio 123.4
 
-The module `set_result` comes from whoever runs the workload.
+The module `set_result` comes from the program that runs the workload.
 """
 import sys
 import time

@@ -4,8 +4,8 @@
 
 #include "aisbench/result_writer.h"
 
-/// Tells the run a result. 0; or -1 when the call is wrong or the run cannot be told, which is then
-/// said on stderr. Any thread and process of the workload may call it.
+/// Reports a result to the run. Returns 0; or -1, with a message on stderr, when the call is wrong
+/// or the result cannot be reported. Any thread and process of the workload may call it.
 extern "C" __attribute__((visibility("default"))) int set_result(const char* mode, const char* key,
                                                                  const char* value) {
   const auto text = [](const char* s) { return s == nullptr ? std::string() : std::string(s); };

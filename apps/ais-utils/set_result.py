@@ -1,4 +1,4 @@
-"""Tells the run a result: what ais-bench's workloads import as `set_result`.
+"""Reports a result to the run: what ais-bench's workloads import as `set_result`.
 
 The same file and the same rules as libais_utils.so (src/aisbench/result_writer.h). Python 3.6 or
 later, nothing else is needed.

@@ -1,5 +1,5 @@
 // The supervisor that the controller starts on every node. It speaks JSON lines on stdin and
-// stdout (docs/dev/agent-protocol.md); nobody is expected to start it by hand.
+// stdout (docs/dev/agent-protocol.md); it is not meant to be started by hand.
 
 #include <charconv>
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/node_files.h"
-#include "agent/side_jobs.h"
+#include "agent/one_shot_commands.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/json.h"

@@ -99,8 +99,8 @@ class Nvml::Library {
   Library& operator=(const Library&) = delete;
 
   [[nodiscard]] std::string text(Return rc) const {
-    const char* words = error_string == nullptr ? nullptr : error_string(rc);
-    return words == nullptr ? fmt::format("error {}", rc) : fmt::format("{} ({})", words, rc);
+    const char* message = error_string == nullptr ? nullptr : error_string(rc);
+    return message == nullptr ? fmt::format("error {}", rc) : fmt::format("{} ({})", message, rc);
   }
 
   Return (*init)() = nullptr;
@@ -161,7 +161,7 @@ Sample Nvml::sample(unsigned index) const {
   };
   Utilization utilization{};
   if (ask(lib.utilization, &utilization)) out.util = utilization.gpu / 100.0;
-  // The second version tells what programs use apart from what the driver reserves.
+  // The second version separates what programs use from what the driver reserves.
   MemoryV2 memory_v2{};
   memory_v2.version = kMemoryV2;
   Memory memory{};

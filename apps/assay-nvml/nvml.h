@@ -8,7 +8,7 @@
 
 namespace assay::nvml {
 
-/// One moment of one device; nothing for what the device or the driver does not tell.
+/// One moment of one device; empty where the device or the driver reports no value.
 struct Sample {
   std::optional<double> util;  ///< 0..1
   std::optional<std::uint64_t> mem_used_bytes;

@@ -14,7 +14,7 @@ namespace assay::nvml {
 /// The devices named by "0,2" or "GPU-uuid,…"; all for "". Throws Error of kind usage.
 [[nodiscard]] std::vector<unsigned> choose_devices(const Nvml& nvml, const std::string& list);
 
-/// Prints a line per device every `interval_ms` on absolute deadlines until nobody reads any more.
+/// Prints a line per device every `interval_ms` on absolute deadlines until the reader is gone.
 void print_samples(const Nvml& nvml, const std::vector<unsigned>& devices, int interval_ms,
                    bool once);
 

@@ -100,8 +100,7 @@ struct Request {
 };
 
 [[noreturn]] void wrong_usage(const std::string& message) {
-  throw assay::Error(assay::ErrorKind::usage, message, {},
-                     "assay-train --help says how it is used");
+  throw assay::Error(assay::ErrorKind::usage, message, {}, "see assay-train --help");
 }
 
 const std::vector<std::pair<std::string, Request::What>>& actions() {
@@ -184,7 +183,7 @@ int act(const Request& request) {
   }
   if (request.workload.empty())
     throw assay::Error(assay::ErrorKind::usage, "which workload?", {},
-                       "assay-train --list prints them, --help says more");
+                       "see assay-train --list and assay-train --help");
   const std::vector<workload::Workload> known = workloads();
   const workload::Workload& wanted = workload::find_workload(known, request.workload);
   if (request.what == Request::What::options) return print(workload::to_text(wanted));

@@ -135,7 +135,7 @@ int AisStub::run() {
   log("INFO", "Transmit_server start listen " + run.path().string());
   for (const fs::path& library : package_.closed_libraries)
     log("WARN", library.string() +
-                    " tells results to ais-bench's own program, not to Assay: remove it, so that "
+                    " reports results to ais-bench's own program, not to Assay: remove it, so that "
                     "the one that Assay provides is found");
   int code = 0;
   try {
@@ -154,12 +154,12 @@ int AisStub::run() {
   return code;
 }
 
-// What the package says of the machine, beside what Assay saw of it.
+// Adds what the package declares about the machine to what Assay observed.
 void AisStub::attach_system(const store::RunDir& run) const {
   if (package_.system_json.empty()) return;
-  constexpr std::uintmax_t kMost = 64 << 10;
+  constexpr std::uintmax_t kMaxBytes = 64 << 10;
   Json system = parse_json_or_null(read_file_or_empty(run.system_file()));
-  const Json declared = fs::file_size(package_.system_json) > kMost
+  const Json declared = fs::file_size(package_.system_json) > kMaxBytes
                             ? Json()
                             : parse_json_or_null(read_file(package_.system_json));
   if (!declared.is_object()) {

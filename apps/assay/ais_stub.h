@@ -10,7 +10,7 @@
 
 namespace assay::app {
 
-/// What `assay ais test` is told on the command line.
+/// The command-line options of `assay ais test`.
 struct AisOptions {
   std::string directory = ".";
   std::string vendor;           ///< empty: the one whose tool is on this machine, else cpu
@@ -32,7 +32,7 @@ class AisStub {
  public:
   AisStub(aisbench::Package package, aisbench::TestInfo info, AisOptions options);
   int run();
-  /// Says something in log/stub.log and on stdout.
+  /// Writes a line to log/stub.log and to stdout.
   void log(std::string_view level, std::string_view text) const;
   /// The run that was made; empty before.
   [[nodiscard]] const std::filesystem::path& run_dir() const noexcept { return run_dir_; }

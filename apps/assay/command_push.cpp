@@ -63,18 +63,18 @@ void say_refusal(const push::PushOutcome& outcome) {
   const auto reasons = outcome.answer.find("reasons");
   if (reasons == outcome.answer.end() || !reasons->is_array()) return;
   int left = 20;
-  for (const Json& one : *reasons) {
+  for (const Json& reason : *reasons) {
     if (left-- == 0) {
       say(fmt::format("  and {} more\n", reasons->size() - 20));
       break;
     }
-    const std::string message = one.value("message", std::string());
-    const std::string where = one.value("case", std::string());
+    const std::string message = reason.value("message", std::string());
+    const std::string where = reason.value("case", std::string());
     say(message.empty() ? fmt::format("  {}{}: claimed {}, the evidence gives {}\n",
                                       where.empty() ? "" : printable(where) + ", ",
-                                      printable(one.value("metric", std::string())),
-                                      printable(shown(one.value("claimed", Json()))),
-                                      printable(shown(one.value("recomputed", Json()))))
+                                      printable(reason.value("metric", std::string())),
+                                      printable(shown(reason.value("claimed", Json()))),
+                                      printable(shown(reason.value("recomputed", Json()))))
                         : "  " + printable(message) + "\n");
   }
   say("'assay report RUN' computes the result again from the evidence that is here.\n");

@@ -77,7 +77,7 @@ Nanoseconds wait_limit(const RanktableOptions& options) {
 
 [[noreturn]] void not_ready(const std::string& file) {
   throw Error(ErrorKind::environment, "the rank table is still initializing", file,
-              "whoever writes it has not finished; --wait 60s waits for it");
+              "its writer has not finished; --wait 60s waits for it");
 }
 
 int check(const RanktableOptions& options) {
@@ -129,7 +129,7 @@ int convert(const RanktableOptions& options) {
   return 0;
 }
 
-/// Every server has as many; 0 when nothing says how many.
+/// Every server has as many; 0 when the number is not known.
 int common_devices(const std::vector<ServerSpec>& servers) {
   std::size_t most = 0;
   for (const ServerSpec& server : servers) most = std::max(most, server.device_ips.size());

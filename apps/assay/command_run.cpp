@@ -26,7 +26,7 @@ struct RunOptions {
   std::string format = "text";
   bool dry_run = false;
   bool detach = false;
-  PushRequest push;  // to nobody while its url is empty
+  PushRequest push;  // no push while its url is empty
 };
 
 int show_plan(const RunOptions& options) {

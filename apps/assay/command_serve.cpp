@@ -39,14 +39,16 @@ struct ServeArguments {
 std::uint64_t size_of(const std::string& text, const char* option) {
   const auto size = parse_size(text);
   if (!size || *size == 0)
-    throw Error(ErrorKind::usage, "'" + text + "' is no size", option, "such as 512M or 100G");
+    throw Error(ErrorKind::usage, "not a valid size: '" + text + "'", option,
+                "such as 512M or 100G");
   return *size;
 }
 
 Nanoseconds duration_of(const std::string& text, const char* option) {
   const auto duration = parse_duration(text);
   if (!duration || *duration < std::chrono::milliseconds(1))
-    throw Error(ErrorKind::usage, "'" + text + "' is no duration", option, "such as 30s or 2m");
+    throw Error(ErrorKind::usage, "not a valid duration: '" + text + "'", option,
+                "such as 30s or 2m");
   return *duration;
 }
 
@@ -55,7 +57,7 @@ void parse_listen(const std::string& text, serve::ServeOptions& options) {
   const bool port_alone = text.find(':') == std::string::npos;
   const auto endpoint = parse_endpoint(port_alone ? "127.0.0.1:" + text : text);
   if (!endpoint)
-    throw Error(ErrorKind::usage, "'" + text + "' is no address to listen on", "--listen",
+    throw Error(ErrorKind::usage, "not a valid address to listen on: '" + text + "'", "--listen",
                 "ADDRESS:PORT with a numeric address, such as 127.0.0.1:8480 or [::1]:8480");
   options.address = endpoint->address;
   options.port = static_cast<std::uint16_t>(endpoint->port);
@@ -66,9 +68,9 @@ int serve_until_stopped(const ServeArguments& given) {
   parse_listen(given.listen, options);
   if (given.certificate.empty() != given.key.empty())
     throw Error(ErrorKind::usage, "TLS needs both --tls-certificate and --tls-key");
-  if (given.rate <= 0) throw Error(ErrorKind::usage, "the rate is to be above 0", "--rate");
+  if (given.rate <= 0) throw Error(ErrorKind::usage, "the rate must be above 0", "--rate");
   if (given.connections == 0)
-    throw Error(ErrorKind::usage, "there is to be room for one connection", "--connections");
+    throw Error(ErrorKind::usage, "at least one connection must be allowed", "--connections");
   options.data = given.data;
   options.certificate = given.certificate;
   options.key = given.key;
@@ -111,13 +113,13 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   CLI::App* list = command("list", "Show the names of all tokens");
   list->callback([given, &action] {
     action = [given] {
-      for (const serve::TokenRecord& one : serve::open_records(given->data).tokens())
-        say(fmt::format("{}  made {}{}\n", one.name, one.created,
-                        one.revoked.empty() ? "" : "  revoked " + one.revoked));
+      for (const serve::TokenRecord& record : serve::open_records(given->data).tokens())
+        say(fmt::format("{}  made {}{}\n", record.name, record.created,
+                        record.revoked.empty() ? "" : "  revoked " + record.revoked));
       return 0;
     };
   });
-  CLI::App* revoke = command("revoke", "Let a token in no more, at once");
+  CLI::App* revoke = command("revoke", "Revoke a token; it stops working at once");
   revoke->add_option("name", given->token_name, "Its name")->required();
   revoke->callback([given, &action] {
     action = [given] {
@@ -141,7 +143,7 @@ void add_serve(CLI::App& app, Action& action) {
   option("--data", given->data, "DIR", "Folder for tests, tokens and the audit log");
   option("--tls-certificate", given->certificate, "FILE", "Certificate with its chain, PEM");
   option("--tls-key", given->key, "FILE", "Its private key, PEM");
-  command->add_flag("--public-read", given->public_read, "Let everybody read, without a token");
+  command->add_flag("--public-read", given->public_read, "Let anyone read, without a token");
   option("--connections", given->connections, "N", "At the same time");
   option("--read-timeout", given->read_timeout, "DURATION", "For a request to arrive as a whole");
   option("--rate", given->rate, "N", "Requests a second of a token; an address has twice that");
@@ -170,8 +172,8 @@ void add_judge_evidence(CLI::App& app, Action& action) {
   const auto time = std::make_shared<std::int64_t>(120);
   const auto memory = std::make_shared<std::uint64_t>(std::uint64_t{4} << 30);
   const auto parent = std::make_shared<std::int64_t>(0);
-  CLI::App* command = app.add_subcommand(
-      "judge-evidence", "What 'assay serve' starts to judge evidence that nobody trusts");
+  CLI::App* command =
+      app.add_subcommand("judge-evidence", "Started by 'assay serve' to judge untrusted evidence");
   command->group("");  // not for people
   command->add_option("folder", *folder)->required();
   command->add_option("--time", *time, "Seconds of processor time")

@@ -77,7 +77,7 @@ int detach(const store::RunDir& run) {
   const std::string name = run.path().string();
   say(
       fmt::format("  watch it   assay top {0}\n"
-                  "  its words  {1}\n"
+                  "  its log    {1}\n"
                   "  stop it    assay stop {0}\n"
                   "  result     assay report {0}\n",
                   name, log_of(run).string()));

@@ -6,8 +6,8 @@
 
 namespace assay::app {
 
-/// Leaves the run going without this terminal, and says how to find it again: as a batch job where
-/// the suite's launcher is Slurm and no allocation is at hand, else as a process of its own
+/// Leaves the run going without this terminal, and prints how to find it again: as a batch job
+/// where the suite's launcher is Slurm and no allocation is at hand, else as a process of its own
 /// session. What the controller prints goes to controller.log in the run directory. Throws Error
 /// when it cannot be started; the run can then still be resumed.
 int detach(const store::RunDir& run);

@@ -26,7 +26,7 @@ int fail(const assay::Error& error) {
   return assay::exit_code(error.kind());
 }
 
-// CLI11 says only that a subcommand is missing.
+// CLI11 reports only that a subcommand is missing.
 void require_known_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) {

@@ -19,8 +19,8 @@ namespace assay::app {
 int exit_code_of(const judge::RunResult& result) noexcept {
   bool launch_failed = false;
   bool round_failed = false;
-  for (const judge::CaseResult& one : result.cases) {
-    for (const judge::RoundResult& round : one.rounds) {
+  for (const judge::CaseResult& case_result : result.cases) {
+    for (const judge::RoundResult& round : case_result.rounds) {
       launch_failed |= round.status == RoundStatus::launch_failed;
       round_failed |= round.status != RoundStatus::completed;
     }
@@ -34,16 +34,16 @@ int exit_code_of(const judge::RunResult& result) noexcept {
 
 namespace {
 
-// Said of every experiment, also one that was stopped and so has no result in the table.
+// Covers every experiment, including one that was stopped and so has no result in the table.
 std::string experiment_scores(const judge::RunResult& result) {
   std::string out;
-  for (const judge::CaseResult& one : result.cases) {
-    for (const judge::RoundResult& round : one.rounds) {
+  for (const judge::CaseResult& case_result : result.cases) {
+    for (const judge::RoundResult& round : case_result.rounds) {
       const judge::Metric* score = report::find_metric(round, "automl_score");
       const judge::Metric* error = report::find_metric(round, "automl_error");
       const judge::Metric* time = report::find_metric(round, "automl_time");
       if (score == nullptr || error == nullptr || time == nullptr) continue;
-      out += fmt::format("Score: {} round {}: {} in {}, error {}{}\n", printable(one.name),
+      out += fmt::format("Score: {} round {}: {} in {}, error {}{}\n", printable(case_result.name),
                          round.round, report::show(score->value, score->info.unit).text(),
                          report::show(time->value, "s").text(), report::show_percent(error->value),
                          round.validity == judge::Validity::valid ? "" : " (does not count)");

@@ -32,12 +32,12 @@ fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
 }
 
 std::string read_given_file(const std::string& path) {
-  constexpr std::uintmax_t kMost = 4U << 20;
+  constexpr std::uintmax_t kMaxBytes = 4U << 20;
   std::error_code ec;
   if (!fs::is_regular_file(path, ec))
     throw Error(ErrorKind::usage,
                 fs::exists(path, ec) ? "not a regular file" : "there is no such file", path);
-  if (fs::file_size(path, ec) > kMost)
+  if (fs::file_size(path, ec) > kMaxBytes)
     throw Error(ErrorKind::usage, "the file is larger than 4 MiB", path);
   return read_file(path);
 }

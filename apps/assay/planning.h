@@ -7,7 +7,7 @@
 
 namespace assay::app {
 
-/// What the command line says about the plan.
+/// The options of the command line that shape the plan.
 struct PlanRequest {
   std::string suite = "quick";  ///< a file, or the name of one in conf/suites
   std::vector<std::string> set;
@@ -15,7 +15,7 @@ struct PlanRequest {
   int repeat = 0;  ///< 0: the suite's
 };
 
-/// Suite and catalogue → plan with a new run id, every rule checked. Throws Error.
+/// Suite and catalog → plan with a new run id, every rule checked. Throws Error.
 [[nodiscard]] plan::Plan make_plan(const PlanRequest& request);
 
 }  // namespace assay::app

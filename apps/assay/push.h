@@ -17,7 +17,7 @@ struct PushRequest {
   std::optional<std::string> test_id{};  ///< as serve::PushOptions
 };
 
-/// Sends the run to the tester and prints what it says; gives the exit code of `assay push`.
+/// Sends the run to the tester and prints its answer; gives the exit code of `assay push`.
 int push(const PushRequest& given);
 
 }  // namespace assay::app

@@ -14,8 +14,8 @@
 #include "agent/identity.h"
 #include "agent/metrics.h"
 #include "agent/node_files.h"
-#include "agent/own_use.h"
 #include "agent/page_caches.h"
+#include "agent/self_usage.h"
 #include "core/error.h"
 #include "core/overloaded.h"
 #include "core/process.h"
@@ -36,7 +36,7 @@ constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
 constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
 constexpr Nanoseconds kDeviceQueryLimit = std::chrono::seconds(5);
 constexpr Nanoseconds kSampleLimit = std::chrono::seconds(4);
-constexpr auto kLastWords = std::chrono::seconds(2);
+constexpr auto kLastMessagesLimit = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
       input_(loop, input_fd),
       output_(loop, output_fd),
       signals_(loop, SIGCHLD, SIGTERM, SIGINT),
-      last_words_(loop),
+      last_messages_(loop),
       silence_(loop),
       decoder_([this](int to, const Json& message) {
         if (to == node_ || to == kAllNodes) receive(message);
@@ -149,7 +149,7 @@ void Agent::handle(Request request) {
                         [this](const FreePortRequest&) { send(FreePort{free_port()}); },
                         [](const ForgetRequest& forget) { forget_node_files(forget.directory); },
                         [this](const Ping& ping) { watch_controller(ping.silence); },
-                        [this](const Bye&) { end_soon("the controller said bye"); }},
+                        [this](const Bye&) { end_soon("the controller sent bye"); }},
              request);
 }
 
@@ -216,8 +216,8 @@ std::string Agent::metrics_page() const {
   AgentMetrics metrics;
   metrics.host = host_;
   metrics.version = version_string();
-  metrics.cpu_s = own_cpu_s();
-  metrics.resident_bytes = own_memory_bytes("VmRSS:");
+  metrics.cpu_s = self_cpu_s();
+  metrics.resident_bytes = resident_bytes();
   metrics.requests = metrics_.requests();
   metrics.evicted = metrics_.evicted();
   metrics.round = round_ ? std::optional(round_->metrics()) : last_round_;
@@ -246,15 +246,15 @@ void Agent::finish() {
   signals_.cancel();
   metrics_.close();
   if (!writing_) return close_output();
-  // A controller that is stopped, not dead, would let the last words wait for ever.
-  last_words_.expires_after(kLastWords);
-  last_words_.async_wait([this](const asio::error_code& ec) {
+  // A controller that is stopped, not dead, would let the last messages wait forever.
+  last_messages_.expires_after(kLastMessagesLimit);
+  last_messages_.async_wait([this](const asio::error_code& ec) {
     if (!ec) loop_.stop();
   });
 }
 
 void Agent::close_output() {
-  last_words_.cancel();
+  last_messages_.cancel();
   output_.close();
 }
 
@@ -274,7 +274,7 @@ void Agent::flush() {
                       if (ec) {
                         output_gone_ = true;
                         outbox_.clear();
-                        last_words_.cancel();
+                        last_messages_.cancel();
                         return end_soon("the controller does not listen");
                       }
                       outbox_bytes_ -= outbox_.front().size();

@@ -12,23 +12,23 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "agent/connectivity.h"
 #include "agent/metrics_server.h"
 #include "agent/protocol.h"
-#include "agent/reach.h"
 #include "agent/round_supervisor.h"
 
 namespace assay::agent {
 
 /// The supervisor of one node: protocol lines in, protocol lines out, at most one round at a time.
 /// When the input ends (the controller died, the network broke), when a controller that pings falls
-/// silent for as long as it said (a cut link closes nothing), or when a signal asks for it, the
-/// round is stopped and the agent ends: nothing is left behind.
+/// silent for as long as it announced (a cut link closes nothing), or when a signal asks for it,
+/// the round is stopped and the agent ends: nothing is left behind.
 class Agent {
  public:
   /// Takes over both descriptors. `node` is this agent's number in the cluster.
   Agent(asio::io_context& loop, int node, int input_fd, int output_fd);
 
-  /// Says hello and serves until the input ends; the loop runs out of work then.
+  /// Sends hello and serves until the input ends; the loop runs out of work then.
   void start();
 
   /// Whether a request is still being worked on, on a thread that nothing can end.
@@ -56,7 +56,7 @@ class Agent {
   asio::posix::stream_descriptor input_;
   asio::posix::stream_descriptor output_;
   asio::signal_set signals_;
-  asio::steady_timer last_words_;
+  asio::steady_timer last_messages_;
   asio::steady_timer silence_;
   std::int64_t heard_ns_ = 0;  // when the controller was last heard
   Encoder encoder_;

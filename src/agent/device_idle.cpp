@@ -49,12 +49,12 @@ probe::Check judge_idle(const std::vector<DeviceReading>& readings) {
       busy.push_back(fmt::format("device {}: {}", index, work));
   }
   if (!known)
-    return {"idle", probe::Level::warn, "whether the devices are idle cannot be told",
+    return {"idle", probe::Level::warn, "cannot tell whether the devices are idle",
             "run the vendor's tool by hand; 'samples' of conf/vendors names it"};
   if (busy.empty())
     return {"idle", probe::Level::pass, fmt::format("{} devices, all idle", newest.size()), ""};
   return {"idle", probe::Level::warn, join(busy, "; "),
-          "somebody else uses these devices: stop it, or wait"};
+          "these devices are in use: stop what uses them, or wait"};
 }
 
 probe::Check check_idle(const std::vector<telemetry::DeviceSource>& sources, Nanoseconds timeout) {
@@ -79,7 +79,7 @@ probe::Check check_idle(const std::vector<telemetry::DeviceSource>& sources, Nan
       reason = error.message();
     }
   }
-  return {"idle", probe::Level::warn, "whether the devices are idle cannot be told: " + reason,
+  return {"idle", probe::Level::warn, "cannot tell whether the devices are idle: " + reason,
           "run the vendor's tool by hand; 'samples' of conf/vendors names it"};
 }
 

@@ -9,7 +9,7 @@
 
 namespace assay::agent {
 
-/// Pure: whether the newest reading of each device shows work or memory of somebody else (more than
+/// Pure: whether the newest reading of each device shows work or memory of another user (more than
 /// a tenth of either). Names the devices.
 [[nodiscard]] probe::Check judge_idle(const std::vector<telemetry::DeviceReading>& readings);
 

@@ -47,8 +47,8 @@ std::string interface_address() {
 // The address that the controller's connection came to is one that the cluster uses.
 std::string own_address() {
   const std::string connection = variable("SSH_CONNECTION");  // client, its port, server, its port
-  const auto words = split(connection, ' ');
-  if (words.size() == 4) return std::string(words[2]);
+  const auto fields = split(connection, ' ');
+  if (fields.size() == 4) return std::string(fields[2]);
   return interface_address();
 }
 

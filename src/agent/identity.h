@@ -4,10 +4,10 @@
 
 namespace assay::agent {
 
-/// Who this agent is. `boot_id` is equal on one machine.
+/// This agent's identity. `boot_id` is equal on one machine.
 [[nodiscard]] Hello make_hello();
 
-/// A TCP port that nobody listens on right now.
+/// A TCP port without a listener right now.
 [[nodiscard]] int free_port();
 
 }  // namespace assay::agent

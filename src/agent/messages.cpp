@@ -10,9 +10,9 @@ namespace {
 template <class Message>
 Json encode(const Message& message) {
   return std::visit(
-      []<class T>(const T& one) {
+      []<class T>(const T& alternative) {
         Json json{{"type", T::kType}};
-        json.update(fields_to_json(one));
+        json.update(fields_to_json(alternative));
         return json;
       },
       message);

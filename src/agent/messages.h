@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "agent/reach.h"
+#include "agent/connectivity.h"
 #include "core/json_fields.h"
 #include "core/round_status.h"
 #include "core/subprocess.h"
@@ -18,13 +18,13 @@
 
 namespace assay::agent {
 
-// What controller and agent say to each other, one struct a message; docs/dev/agent-protocol.md
+// The messages between controller and agent, one struct each; docs/dev/agent-protocol.md
 // describes them. kType is the message's "type"; Answer is what a request is answered with, unless
 // it is a Refusal.
 
 // Reports: agent → controller.
 
-/// The first report: who the agent is. What it could not find out is empty.
+/// The first report: the agent's identity. What it could not find out is empty.
 struct Hello {
   static constexpr const char* kType = "hello";
   int protocol = 0;
@@ -322,7 +322,7 @@ struct CachesDropped {
   }
 };
 
-/// Nobody listens there right now.
+/// A port without a listener right now.
 struct FreePort {
   static constexpr const char* kType = "port";
   int port = 0;

@@ -132,9 +132,9 @@ void render_ranks(Page& page, const RoundMetrics& round, const std::string& comm
 }
 
 // One family of every column for the sources of one kind, with their labels.
-using Labelled = std::vector<std::pair<const SourceMetrics*, std::string>>;
+using Labeled = std::vector<std::pair<const SourceMetrics*, std::string>>;
 void render_columns(Page& page, telemetry::Family telemetry::ColumnInfo::*family,
-                    const Labelled& sources) {
+                    const Labeled& sources) {
   for (const telemetry::ColumnInfo& column : telemetry::kColumnTable) {
     const auto& [name, help] = column.*family;
     if (name.empty()) continue;
@@ -147,7 +147,7 @@ void render_columns(Page& page, telemetry::Family telemetry::ColumnInfo::*family
 }
 
 void render_sources(Page& page, const RoundMetrics& round, const std::string& common) {
-  Labelled node, devices, parts;
+  Labeled node, devices, parts;
   for (const SourceMetrics& source : round.sources) {
     switch (telemetry::source_kind(source.source)) {
       case telemetry::SourceKind::node:

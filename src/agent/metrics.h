@@ -37,7 +37,7 @@ struct RoundMetrics {
   std::string case_name;
   int round = 0;
   bool running = false;
-  bool automl = false;  ///< its ranks have said which trial they train
+  bool automl = false;  ///< its ranks have reported which trial they train
   std::vector<RankMetrics> ranks;
   std::vector<SourceMetrics> sources;
   std::optional<double> power_w;  ///< of the node, nothing counted twice

@@ -56,7 +56,7 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
   }
 
  private:
-  // Also when it was closed while this was on its way: the server may be gone.
+  // True also for a socket that was closed while this call was queued: the server may be gone.
   bool over(const asio::error_code& ec) {
     if (!ec && socket_.is_open()) return false;
     close();
@@ -74,7 +74,7 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
               text.find("\n\n") != std::string_view::npos)
             return self->answer(text.substr(0, text.find_first_of("\r\n")));
           if (self->size_ < self->request_.size()) return self->read();
-          self->say(plain("431 Request Header Fields Too Large", "the request is too long\n"));
+          self->reply(plain("431 Request Header Fields Too Large", "the request is too long\n"));
         });
   }
 
@@ -84,21 +84,21 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
     const auto second = line.find(' ', first + 1);
     if (first == std::string_view::npos || second == std::string_view::npos ||
         !line.substr(second + 1).starts_with("HTTP/1."))
-      return say(plain("400 Bad Request", "this is not HTTP/1.1\n"));
+      return reply(plain("400 Bad Request", "this is not HTTP/1.1\n"));
     const std::string_view method = line.substr(0, first);
     std::string_view path = line.substr(first + 1, second - first - 1);
     path = path.substr(0, path.find('?'));
     if (method != "GET" && method != "HEAD")
-      return say(plain("405 Method Not Allowed", "only GET\n", "Allow: GET, HEAD\r\n"));
-    if (path != "/metrics") return say(plain("404 Not Found", "there is /metrics\n"));
+      return reply(plain("405 Method Not Allowed", "only GET\n", "Allow: GET, HEAD\r\n"));
+    if (path != "/metrics") return reply(plain("404 Not Found", "there is /metrics\n"));
     page_ = server_.page();
     std::string answer =
         head("200 OK", "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n", page_->size());
     if (method == "HEAD") page_.reset();
-    say(std::move(answer));
+    reply(std::move(answer));
   }
 
-  void say(std::string head) {
+  void reply(std::string head) {
     head_ = std::move(head);
     const std::string_view body = page_ ? std::string_view(*page_) : std::string_view();
     const std::array<asio::const_buffer, 2> parts{asio::buffer(head_), asio::buffer(body)};

@@ -29,7 +29,7 @@ class RankProcess {
 
   /// True when the process has ended and had not before; its output is then read to the end.
   [[nodiscard]] bool reap();
-  /// To the whole process group. Nothing happens after the process was reaped.
+  /// Signals the whole process group. Nothing happens after the process was reaped.
   void signal(int signal_number) const { child_.signal(signal_number); }
   /// Reads what is left and closes the pipe, though others may hold its other end.
   void close_output();

@@ -11,9 +11,8 @@
 #include <unistd.h>
 
 #include "agent/node_files.h"
-#include "agent/own_use.h"
-#include "agent/side_jobs.h"
-#include "core/env_names.h"
+#include "agent/one_shot_commands.h"
+#include "agent/self_usage.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
@@ -63,7 +62,7 @@ RoundSupervisor::~RoundSupervisor() = default;
 
 void RoundSupervisor::start() {
   started_ns_ = mono_now_ns();
-  cpu_before_s_ = own_cpu_s();
+  cpu_before_s_ = self_cpu_s();
   try {
     if (request_.fresh && std::filesystem::exists(request_.directory))
       forget_node_files(request_.directory);
@@ -258,8 +257,8 @@ void RoundSupervisor::close() {
     phase_ = Phase::ended;
     RoundEnd end;
     end.id = request_.id;
-    end.agent_cpu_s = own_cpu_s() - cpu_before_s_;
-    end.agent_rss_bytes = own_memory_bytes("VmHWM:");
+    end.agent_cpu_s = self_cpu_s() - cpu_before_s_;
+    end.agent_rss_bytes = peak_resident_bytes();
     end.killed_leftovers = killed_leftovers_;
     for (const auto& rank : ranks_)
       if (rank->log().dropped_bytes() > 0)

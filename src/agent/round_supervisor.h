@@ -31,10 +31,10 @@ class RoundSupervisor {
   void start();
   /// SIGTERM now, SIGKILL after `grace`. A second call can only shorten the grace.
   void stop(EndedBy cause, Nanoseconds grace);
-  /// Appends a line to agent.log in the node's folder: what no message can tell, because nobody
-  /// listens any more. Nothing happens when it cannot be written.
+  /// Appends a line to agent.log in the node's folder: what no message can carry, because the
+  /// controller no longer listens. Nothing happens when it cannot be written.
   void note(const std::string& text) const;
-  /// To be called after SIGCHLD.
+  /// Must be called after SIGCHLD.
   void children_changed();
   [[nodiscard]] const std::string& id() const noexcept { return request_.id; }
   [[nodiscard]] RoundMetrics metrics() const;

@@ -35,7 +35,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// Before anything else: checks what the plan asks for and brings up what all rounds need.
+  /// Called first: checks what the plan asks for and brings up what all rounds need.
   virtual asio::awaitable<void> prepare() = 0;
   /// The nodes, as in system.json: [{"node", "host", …}].
   virtual asio::awaitable<Json> describe() = 0;

@@ -36,7 +36,7 @@ class Observer {
                               const RoundProgress& progress) = 0;
   virtual void round_ended(const plan::CasePlan& plan_case, int round,
                            const RoundOutcome& outcome) = 0;
-  /// The nodes are not there yet: what the scheduler says they wait for.
+  /// The nodes are not there yet: `what_for` is the reason that the scheduler gives.
   virtual void waiting(const std::string& what_for) = 0;
   /// Something that the user should know and that does not end the run.
   virtual void warning(const std::string& text) = 0;

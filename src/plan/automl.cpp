@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kLongest = std::chrono::hours(24 * 999);  // AAH's own default
+constexpr auto kMaxDuration = std::chrono::hours(24 * 999);  // AAH's own default
 constexpr std::int64_t kMany = std::int64_t{1} << 53;
 
 const std::vector<std::string>& keys(const std::string& place) {
@@ -76,16 +76,17 @@ void read_limits(const Node& node, automl::Limits& limits) {
 }
 
 void read_ending(const Mapping& map, ExperimentSettings& settings) {
-  if (const Node* n = map.find("max_duration")) settings.max_duration = n->duration(1s, kLongest);
+  if (const Node* n = map.find("max_duration"))
+    settings.max_duration = n->duration(1s, kMaxDuration);
   if (const Node* n = map.find("max_trials")) settings.max_trials = n->integer(1, 10'000'000);
   // A number of trials, where one is asked for, is as good an end as the time.
   if (!map.has("max_trials")) settings.min_duration = settings.max_duration;
   if (const Node* n = map.find("min_duration")) {
-    settings.min_duration = n->is_off() ? 0s : n->duration(0s, kLongest);
+    settings.min_duration = n->is_off() ? 0s : n->duration(0s, kMaxDuration);
     if (settings.min_duration > settings.max_duration)
       n->fail("min_duration is longer than max_duration");
   }
-  if (const Node* n = map.find("trial_limit")) settings.trial_limit = n->duration(1s, kLongest);
+  if (const Node* n = map.find("trial_limit")) settings.trial_limit = n->duration(1s, kMaxDuration);
   if (const Node* n = map.find("silence")) settings.silence = n->duration(6s, 24h);
   if (const Node* n = map.find("attempts"))
     settings.attempts = static_cast<int>(n->integer(1, 100));

@@ -196,17 +196,18 @@ void check_files(const SuiteCase& wanted, const CasePlan& plan) {
 // What HCCL needs to know of a host. Which hosts a scheduler gives is known only later.
 void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster) {
   if (!plan.meets_with(&RendezvousFlavor::rank_table)) return;
-  const std::string who =
+  const std::string requirement =
       "the case '" + plan.name + "' meets by hccl on " + std::to_string(plan.nodes) + " nodes";
   if (cluster.hosts.empty() && plan.nodes > 1)
-    wanted.node.fail(who + ", but the cluster lists no hosts with their device_ips",
+    wanted.node.fail(requirement + ", but the cluster lists no hosts with their device_ips",
                      "cluster: {hosts: [{name: n1, device_ips: [192.168.10.1, …]}, …]}");
   const bool super_pods = cluster.rank_table == "1.2";
   for (int i = 0; i < plan.nodes && !cluster.hosts.empty(); ++i) {
     const Host& host = cluster.hosts[static_cast<std::size_t>(i)];
     const auto lacks = [&](const char* key, std::size_t has) {
-      wanted.node.fail(who + ", but the host '" + host.name + "' has " + std::to_string(has) + " " +
-                           key + " for " + std::to_string(plan.procs) + " processes",
+      wanted.node.fail(requirement + ", but the host '" + host.name + "' has " +
+                           std::to_string(has) + " " + key + " for " + std::to_string(plan.procs) +
+                           " processes",
                        std::string("give every host as many ") + key +
                            " as it has devices; /etc/hccn.conf of the host has device IPs");
     };
@@ -215,7 +216,7 @@ void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Clust
       lacks("device_ips", host.device_ips.size());
     if (super_pods && host.super_pod.empty())
       wanted.node.fail(
-          who + " with rank_table 1.2, but the host '" + host.name + "' has no super_pod",
+          requirement + " with rank_table 1.2, but the host '" + host.name + "' has no super_pod",
           "give every host a super_pod and super_device_ids, or use rank_table 1.0");
     if ((super_pods || !host.super_pod.empty()) && host.super_device_ids.size() < procs)
       lacks("super_device_ids", host.super_device_ids.size());

@@ -16,7 +16,7 @@
 
 namespace assay::plan {
 
-/// Who starts how many processes of a case's command.
+/// How many processes of a case's command are started, and what starts them.
 enum class LaunchMode {
   per_rank,  ///< Assay starts every rank
   per_node,  ///< one command a node, which starts its ranks (torchrun)
@@ -93,8 +93,8 @@ struct CasePlan {
   std::optional<double> peak_flops;  ///< of one device, FLOP/s: MFU's denominator
   std::string peak_flops_origin;     ///< "conf/vendors/nvidia.yaml:31", "suite", or empty
   int warmup_steps = 0;              ///< steps left out of step-time statistics
-  /// Of an AutoML experiment, whose workers the ranks are: independent of each other, and the round
-  /// goes on without those that are lost. Nothing: an ordinary case.
+  /// Set for an AutoML experiment. Its ranks are workers, independent of each other: the round
+  /// goes on without those that are lost. Empty for an ordinary case.
   std::optional<automl::ExperimentSettings> automl;
   Limits limits;
   std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides
@@ -156,7 +156,7 @@ struct Plan {
   std::string assay_version;
   std::vector<std::string> overrides;  ///< --set, --only, --repeat as given
   std::string vendor;
-  Json vendor_data = Json::object();  ///< the vendor's catalogue entry (telemetry source, …)
+  Json vendor_data = Json::object();  ///< the vendor's catalog entry (telemetry source, …)
   Cluster cluster;
   Telemetry telemetry;
   std::map<std::string, std::string> submission;  ///< who hands the result in, for MLPerf logs

@@ -13,8 +13,8 @@ namespace assay::plan {
 
 namespace {
 
-std::string count(int n, const char* one) {
-  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+std::string count(int n, const char* singular) {
+  return fmt::format("{} {}{}", n, singular, n == 1 ? "" : "s");
 }
 
 // "label   value" with the values of all lines under each other.
@@ -133,7 +133,7 @@ std::string host_text(const Host& host) {
   return parts.empty() ? host.name : fmt::format("{} ({})", host.name, join(parts, ", "));
 }
 
-// The rules that hold for every case in the same words.
+// The rules that are the same for every case.
 std::vector<std::string> common_rules(const Plan& plan) {
   std::vector<std::string> common;
   if (plan.cases.size() < 2) return common;
@@ -167,7 +167,8 @@ std::string render_text(const Plan& plan) {
     line(
         out, "metrics",
         "http://" + listen + "/metrics on every node" +
-            (endpoint && is_loopback(endpoint->address) ? "" : ", readable by whoever reaches it"));
+            (endpoint && is_loopback(endpoint->address) ? ""
+                                                        : ", readable by anyone who can reach it"));
   }
   const std::vector<std::string> common = common_rules(plan);
   for (const CasePlan& c : plan.cases) {

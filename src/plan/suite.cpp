@@ -209,7 +209,7 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
       map.at("launch").fail("the workers of an experiment are launched per-rank");
   }
   if (map.has("launch")) out.launch = map.choice("launch", catalog::launch_modes());
-  if (const Node* flavours = map.find("rendezvous")) out.rendezvous = read_rendezvous(*flavours);
+  if (const Node* flavors = map.find("rendezvous")) out.rendezvous = read_rendezvous(*flavors);
   if (const Node* container = map.find("container")) out.container = read_container(*container);
   out.data = map.text_or("data", "");
   if (const Node* config = map.find("config")) out.config = read_config(*config);

@@ -52,7 +52,7 @@ struct SuiteDefaults {
   std::optional<bool> drop_caches;
 };
 
-/// A suite file, checked as far as that is possible without the catalogue.
+/// A suite file, checked as far as that is possible without the catalog.
 struct Suite {
   std::string name;
   std::string description;

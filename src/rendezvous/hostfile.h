@@ -25,7 +25,7 @@ constexpr auto enum_names(HostfileForm /*value*/) {
 /// One line of a hostfile.
 struct HostSlots {
   std::string host;
-  int slots = 0;  ///< processes; 0 when a file does not say how many
+  int slots = 0;  ///< processes; 0 when a file does not give a number
 
   friend bool operator==(const HostSlots&, const HostSlots&) = default;
 };

@@ -45,7 +45,7 @@ Json parse_strictly(std::string_view text, const std::string& where) {
   }
 }
 
-/// The form by HCCL's rule, `version`, and by what tells the two without one apart.
+/// The form by HCCL's rule, `version`, and by what distinguishes the two without one.
 std::optional<TableForm> recognize(const Cursor& root) {
   if (!root.has("version")) {
     if (root.has("deploy_mode")) return TableForm::lab;
@@ -76,7 +76,7 @@ void read_status(const Cursor& root, RankTable& table) {
     root.invalid(
         "status",
         "must be completed or initializing, got \"" + ellipsize(printable(status), 40) + "\"",
-        "HCCL waits for ever for another value");
+        "HCCL waits forever for another value");
 }
 
 bool unfinished(const TableReading& reading) {

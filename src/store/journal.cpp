@@ -34,7 +34,7 @@ Journal::Journal(std::filesystem::path path) : path_(std::move(path)) {
 
 void Journal::append(const std::string& event, const Json& fields) {
   Json line{{"event", event}};
-  // The agent's own stamps, when it gave some, say more than the time of writing.
+  // The agent's own timestamps, if any, are more exact than the time of writing.
   const Instant at = now();
   line["wall_ns"] = fields.value("wall_ns", at.wall_ns);
   line["mono_ns"] = fields.value("mono_ns", at.mono_ns);

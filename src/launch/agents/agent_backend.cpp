@@ -59,7 +59,7 @@ asio::awaitable<void> AgentBackend::prepare() {
   if (!launcher_->traits().one_clock) co_await compare_clocks();
   const std::string& listen = plan_.telemetry.prometheus;
   if (const auto endpoint = parse_endpoint(listen); endpoint && !is_loopback(endpoint->address))
-    context_.observer.warning("whoever reaches " + listen +
+    context_.observer.warning("anyone who can reach " + listen +
                               " on the nodes can read the run's metrics");
 }
 

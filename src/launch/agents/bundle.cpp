@@ -28,7 +28,8 @@ fs::path cache_dir() {
   if (cache != nullptr && *cache == '/') return fs::path(cache) / "assay/bundles";
   const char* home = std::getenv("HOME");
   if (home == nullptr || *home != '/')
-    throw Error(ErrorKind::environment, "neither HOME nor XDG_CACHE_HOME says where to put files",
+    throw Error(ErrorKind::environment,
+                "no folder for cached files: neither HOME nor XDG_CACHE_HOME is an absolute path",
                 {}, "set HOME");
   return fs::path(home) / ".cache/assay/bundles";
 }
@@ -45,7 +46,7 @@ void add_programs(const std::vector<std::string>& words, std::vector<std::string
 
 std::vector<std::string> libraries_of(const fs::path& program) {
   const CommandResult ldd = run_command({"ldd", program.string()});
-  // A static program is no error here: ldd says so and fails.
+  // A static program is not an error here, although ldd fails for it.
   return ldd.status.ok() ? libraries_to_ship(ldd.out) : std::vector<std::string>{};
 }
 

@@ -73,7 +73,8 @@ void Channel::upload_next() {
   }
   asio::async_write(input_, asio::buffer(upload_piece_.data(), static_cast<std::size_t>(n)),
                     [this, self = shared_from_this()](const asio::error_code& ec, std::size_t) {
-                      if (!ec) upload_next();  // otherwise the end of the output tells why
+                      if (!ec)
+                        upload_next();  // on an error, the end of the output gives the reason
                     });
 }
 
@@ -107,8 +108,8 @@ void Channel::keep_errors(std::size_t n) {
   if (error_tail_.size() > kErrorTail) error_tail_.erase(0, error_tail_.size() - kErrorTail);
 }
 
-// What the command said last may still be on its way through the pipe. Not to its end: a connection
-// that ssh keeps for others holds it open.
+// The last lines of the command may still be in the pipe. Does not wait for the end of the pipe: a
+// connection that ssh keeps for others holds it open.
 void Channel::drain_errors() {
   asio::error_code ec;
   errors_.non_blocking(true, ec);
@@ -121,7 +122,7 @@ void Channel::drain_errors() {
 void Channel::end(const std::string& how) {
   if (closed_) return;
   closed_ = true;
-  // The output is at its end, so the process is ending; it gets a moment to say how.
+  // The output is at its end, so the process is ending; it gets a moment to exit.
   int status = 0;
   std::string reason = how;
   for (int i = 0; i < 50 && pid_ > 0; ++i) {
@@ -159,7 +160,7 @@ void Channel::flush() {
                       if (ec == asio::error::operation_aborted) return;
                       writing_ = false;
                       if (ec) {
-                        outbox_.clear();  // the end of the output will tell why
+                        outbox_.clear();  // the end of the output will give the reason
                         return;
                       }
                       outbox_.pop_front();

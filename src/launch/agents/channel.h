@@ -22,7 +22,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
  public:
   struct Handlers {
     std::function<void(int node, const Json& message)> message;
-    /// Called once, when no message can come any more; says how the command ended.
+    /// Called once, when no message can come any more; `reason` is how the command ended.
     std::function<void(const std::string& reason)> closed;
   };
 

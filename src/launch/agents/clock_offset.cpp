@@ -21,8 +21,8 @@ constexpr Nanoseconds kAnswerLimit = std::chrono::seconds(2);
 constexpr Nanoseconds kNoticed = std::chrono::milliseconds(100);
 constexpr Nanoseconds kTooMuch = std::chrono::seconds(1);
 
-// Of a round trip in nanoseconds; days stay readable.
-std::string duration_words(Nanoseconds d) {
+// Formats a round trip of nanoseconds as well as one of days.
+std::string short_duration_text(Nanoseconds d) {
   return seconds(d) < 1 ? fmt::format("{:.3g} ms", seconds(d) * 1e3) : format_duration(d);
 }
 
@@ -42,9 +42,9 @@ std::optional<ClockOffset> estimate_offset(const std::vector<ClockExchange>& exc
 probe::Check check_offset(const ClockOffset& offset) {
   const Nanoseconds size = Nanoseconds(std::abs(offset.offset.count()));
   const Nanoseconds beyond = size - offset.uncertainty;
-  const std::string seen = fmt::format("{} {} the controller's clock, ± {}", duration_words(size),
-                                       offset.offset.count() < 0 ? "behind" : "ahead of",
-                                       duration_words(offset.uncertainty));
+  const std::string seen = fmt::format(
+      "{} {} the controller's clock, ± {}", short_duration_text(size),
+      offset.offset.count() < 0 ? "behind" : "ahead of", short_duration_text(offset.uncertainty));
   const probe::Level level = beyond > kTooMuch   ? probe::Level::fail
                              : beyond > kNoticed ? probe::Level::warn
                                                  : probe::Level::pass;

@@ -21,7 +21,7 @@ using probe::Listing;
 constexpr double kMemoryTolerance = 0.02;
 constexpr std::size_t kNamed = 8;
 
-// "2 × NVIDIA H200", or what the PCI bus tells when the vendor's tool does not.
+// "2 × NVIDIA H200", or what the PCI bus shows when the vendor's tool fails.
 std::string devices_of(const Json& system) {
   std::map<std::string, int> counts;
   const char* key =
@@ -79,7 +79,7 @@ std::string contents(const Listing& listing) {
                      format_bytes(static_cast<double>(listing.bytes)));
 }
 
-// What is compared: a listing that was cut tells less, and is not the same as a whole one.
+// What is compared: a listing that was cut holds less, and is not the same as a whole one.
 std::string identity(const Listing& listing) {
   return listing.hash + (listing.complete ? "" : " cut");
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/reach.h"
+#include "agent/connectivity.h"
 #include "core/json.h"
 #include "probe/check.h"
 #include "probe/listing.h"

@@ -31,7 +31,7 @@ struct Collected {
 };
 
 /// Fetches all folders at once. A broken connection is taken up again where it stopped, as
-/// often as the folder says; what could not be fetched stays on its node and is said in `problem`.
+/// often as the folder allows; what could not be fetched stays on its node, with a `problem`.
 /// Never throws for a node's sake. `done` is called for every folder that is here completely;
 /// nothing on the node needs it any more.
 [[nodiscard]] asio::awaitable<std::vector<Collected>> collect(

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kRanksShown = 4;
 
-// JSON as what it says, other files as their text.
+// JSON files as JSON, other files as text.
 Json shown_files(const std::map<std::string, std::string>& files) {
   Json out = Json::object();
   for (const auto& [name, content] : files)
@@ -37,10 +37,10 @@ Json describe_node(const plan::Plan& plan, const plan::CasePlan& plan_case,
 }
 
 std::string environment_line(const Json& env) {
-  std::vector<std::string> words;
+  std::vector<std::string> assignments;
   for (const auto& [name, value] : env.items())
-    words.push_back(name + "=" + shell_quote(value.get_ref<const std::string&>()));
-  return join(words, " ");
+    assignments.push_back(name + "=" + shell_quote(value.get_ref<const std::string&>()));
+  return join(assignments, " ");
 }
 
 std::string command_line(const Json& argv) {

@@ -48,7 +48,7 @@ asio::awaitable<std::unique_ptr<ExperimentHost>> ExperimentHost::make(
   const bool one_machine = plan.cluster.traits.one_machine;
   const std::string node = fleet.identity(0).address;
   const std::string host = fleet.host(0);
-  // Without captures of its own: GCC 12 destroys those of a temporary twice when it is awaited.
+  // No captures of its own: GCC 12 destroys those of a temporary twice when it is awaited.
   std::string address = co_await run_on_thread(
       [&] { return find_address(settings.address, one_machine, node, host); });
   const bool loopback = one_machine && settings.address.empty();

@@ -17,10 +17,10 @@ namespace assay::launch {
 
 namespace {
 
-// Before it is worth asking the scheduler what it waits for.
+// The wait before the scheduler is asked what it waits for.
 constexpr Nanoseconds kPatience = std::chrono::seconds(2);
 constexpr Nanoseconds kSweepLimit = std::chrono::seconds(20);
-// A node behind a cut link is told by nobody: its agent ends when no ping came for this long.
+// No message reaches a node behind a cut link: its agent ends when no ping came for this long.
 // Longer than anything that keeps the controller's loop busy, and than a link's short failures.
 constexpr Nanoseconds kPingEvery = std::chrono::seconds(5);
 constexpr Nanoseconds kControllerSilence = std::chrono::seconds(30);
@@ -68,7 +68,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
     }
     open(command, 0, mono_now_ns());
   }
-  // On this machine a pipe tells by itself, and a controller that is paused keeps its run.
+  // On this machine a pipe shows the end by itself, and a controller that is paused keeps its run.
   if (!launcher_.traits().one_machine) ping();
   const Nanoseconds limit = launcher_.start_limit();
   co_await wait_for_hellos(limit);
@@ -85,7 +85,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
     missing[node] =
         failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second;
   }
-  // Those that answered end when this fleet does; the others may wait for ever.
+  // Those that answered end when this fleet does; the others may wait forever.
   for (int node = 0; node < size(); ++node)
     if (!present_.contains(node)) close_channel(node);
   if (present_.empty() && failures_.empty() && !waiting_for_.empty())
@@ -288,7 +288,7 @@ void Fleet::on_closed(const std::vector<int>& nodes, const std::string& how) {
   for (const int node : nodes) channels_.erase(node);
   changed_.cancel();
   if (leaving_) return give_reason(nodes, how);
-  // The scheduler may know more, and may take seconds to tell.
+  // The scheduler may know more, and may take seconds to answer.
   ++in_background_;
   asio::co_spawn(loop_, launcher_.explain_end(identity(nodes.front())),
                  [this, alive = alive_, nodes, how](const std::exception_ptr& error,

@@ -87,7 +87,7 @@ class Fleet {
   /// The hello of the node's agent when it last came; an empty one if it never did.
   [[nodiscard]] const agent::Hello& identity(int node) const;
 
-  /// Ends a question that is being asked; who has not answered by now is left out.
+  /// Ends a question that is being asked; nodes that have not answered by now are left out.
   void stop_asking();
   /// Makes connect() give up and throw.
   void abandon();
@@ -97,7 +97,7 @@ class Fleet {
   void send(int node, const agent::Request& request);
   /// Gives up on a node: its channel is killed. No `lost` call follows.
   void drop(int node);
-  /// Says bye and waits, bounded, until every agent has ended.
+  /// Sends bye and waits, bounded, until every agent has ended.
   asio::awaitable<void> disconnect();
 
   [[nodiscard]] const std::vector<std::string>& hosts() const noexcept { return hosts_; }

@@ -27,7 +27,7 @@ struct ChannelCommand {
   bool ask_to_end = false;
 };
 
-/// What a host without the programs says before it can start its agent.
+/// The line that a host without the programs prints before it can start its agent.
 inline constexpr std::string_view kSendBundle = "ASSAY-SEND-BUNDLE";
 
 /// Where a node's evidence of one round lies.
@@ -78,7 +78,7 @@ class Launcher {
   }
 
   /// Pure: the command that runs `assay-agent ARGS` on a node beside the agent that serves there.
-  /// `hello` is what that agent said of itself.
+  /// `hello` is what that agent reported about itself.
   [[nodiscard]] std::vector<std::string> agent_command(const std::string& host,
                                                        const agent::Hello& hello,
                                                        const std::vector<std::string>& args) const {

@@ -9,8 +9,8 @@
 #include <asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "agent/connectivity.h"
 #include "agent/messages.h"
-#include "agent/reach.h"
 #include "core/address.h"
 #include "core/error.h"
 #include "launch/agents/cluster_checks.h"
@@ -44,7 +44,7 @@ class Preflight {
         ticker_(loop) {
     for (int node = 0; node < fleet_.size(); ++node)
       results_.push_back({node, fleet_.host(node), {}});
-    // What the scheduler says is more than what we are doing.
+    // The scheduler's reason is more useful than the name of our own stage.
     fleet_.on_waiting([this](const std::string& reason) { stage_ = reason; });
   }
 
@@ -92,7 +92,7 @@ class Preflight {
     if (launcher_.traits().chooses_hosts &&
         missing.size() == static_cast<std::size_t>(fleet_.size()))
       throw Error(ErrorKind::launch, "no agent could be started: " + missing.begin()->second, {},
-                  "look at what the scheduler says of the job");
+                  "ask the scheduler about the job");
     for (int node = 0; node < fleet_.size(); ++node) {
       results_.at(static_cast<std::size_t>(node)).host = fleet_.host(node);
       if (const auto why = missing.find(node); why != missing.end())
@@ -110,7 +110,7 @@ class Preflight {
     for (const int node : present()) {
       const auto offset = offsets.find(node);
       if (offset == offsets.end()) {
-        add(node, {"clock-skew", Level::warn, "the agent did not tell the time", ""});
+        add(node, {"clock-skew", Level::warn, "the agent did not report its time", ""});
         continue;
       }
       results_[static_cast<std::size_t>(node)].clock = offset->second;
@@ -200,7 +200,8 @@ class Preflight {
                          "cluster.master_port, and a free port is chosen"};
   }
 
-  // Names may not resolve on the nodes; what the agent said of itself is what its round will use.
+  // Names may not resolve on the nodes; the address that the agent reported is the one its round
+  // will use.
   [[nodiscard]] std::string address(int node) const {
     const std::string& master = plan_.cluster.master_addr;
     if (node == 0 && is_ip_address(master)) return master;

@@ -30,7 +30,7 @@ struct PreflightOptions {
 /// Asks every node that the plan would use whether it is fit, and all of them whether they fit
 /// together: clocks, kind of machine, data, the rendezvous port, connections between each two.
 /// All nodes at once; every question is bounded. A node whose agent does not come or does not
-/// answer has a failed check that says so, and the others are checked all the same.
+/// answer gets a failed check, and the others are checked all the same.
 /// Throws Error of kind launch when a scheduler gives no nodes at all.
 [[nodiscard]] std::vector<NodeChecks> preflight(const plan::Plan& plan, Launcher& launcher,
                                                 const PreflightOptions& options);

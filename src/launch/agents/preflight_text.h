@@ -14,7 +14,7 @@ struct PreflightStyle {
   std::size_t width = 100;  ///< columns beyond it go into a second table below
 };
 
-/// "PASS", in its colour where there are colours.
+/// "PASS", in its color if colors are on.
 [[nodiscard]] std::string level_text(probe::Level level, bool color);
 
 /// Pure: one host in full; several as a table of hosts × checks (a column for every check that is

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kProcessErrorTail = 2000;
 // What one turn reads. A user may have 64 MB of pipes, and there may be hundreds of hosts. ssh
-// keeps what nobody takes in a buffer that it copies whenever it grows.
+// keeps what is not read in a buffer that it copies whenever it grows.
 constexpr int kPipeSize = 256 << 10;
 
 }  // namespace

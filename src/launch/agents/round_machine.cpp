@@ -125,12 +125,12 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
 void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::RankExit& exit) {
   node_at(node).living.erase(exit.rank);
   ++progress_.ended;
-  // An agent that stops its ranks without having been asked to was told to end by somebody else.
+  // An agent that stops its ranks without a request from here was stopped by something else.
   if (exit.ended_by == EndedBy::stop && phase_ != Phase::stopping) {
     ended_from_outside_ = true;
     node_at(node).leaving = true;
     conclude_unless_independent(RoundStatus::lost,
-                                "the agent on " + host(node) + " was told to end from outside",
+                                "the agent on " + host(node) + " was stopped from outside",
                                 "run again with --resume");
     return;
   }
@@ -139,7 +139,7 @@ void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::Rank
   if (conclude_unless_independent(RoundStatus::failed,
                                   rank_on_host(exit.rank, node) + ": " + to_string(exit.exit),
                                   fmt::format("see rank{}.out.log", exit.rank)))
-    // The others may be about to end by themselves, or wait for the dead rank for ever.
+    // The others may be about to end by themselves, or wait forever for the dead rank.
     drain(now_ns);
 }
 
@@ -154,15 +154,15 @@ void RoundMachine::on_start_failed(std::int64_t now_ns, int node, const agent::S
 
 void RoundMachine::on_limit(std::int64_t now_ns, int node, const agent::LimitReached& limit,
                             Actions& actions) {
-  const std::string who = fmt::format("rank {} on {}", fmt::join(limit.ranks, ", "), host(node));
+  const std::string ranks = fmt::format("rank {} on {}", fmt::join(limit.ranks, ", "), host(node));
   if (limit.cause == EndedBy::time_limit)
     conclude(RoundStatus::timed_out,
              fmt::format("the time limit of {} was reached; still running: {}",
-                         format_duration(setup_.limits.time), who),
+                         format_duration(setup_.limits.time), ranks),
              "raise limits.time, or find out what the ranks wait for in their logs");
   else
     conclude(RoundStatus::stalled,
-             fmt::format("{} made no step for {:.1f} s (last step {}{})", who, limit.idle_s,
+             fmt::format("{} made no step for {:.1f} s (last step {}{})", ranks, limit.idle_s,
                          limit.step, process_state_text(limit.state)),
              "look at the last lines of its log; raise limits.stall if such pauses are normal");
   stop_all(now_ns, limit.cause, setup_.limits.grace, actions);
@@ -204,9 +204,9 @@ RoundMachine::Actions RoundMachine::tick(std::int64_t now_ns) {
 
 void RoundMachine::check_silence(std::int64_t now_ns, Actions& actions) {
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
-    const Node& one = node_at(node);
-    if (one.done()) continue;
-    const std::int64_t silent_ns = now_ns - one.heard_ns;
+    const Node& state = node_at(node);
+    if (state.done()) continue;
+    const std::int64_t silent_ns = now_ns - state.heard_ns;
     const bool silent = silent_ns > kSilenceLimit;
     if (!silent && !(phase_ == Phase::stopping && now_ns > deadline_ns_)) continue;
     actions.drop.push_back(node);
@@ -217,7 +217,7 @@ void RoundMachine::check_silence(std::int64_t now_ns, Actions& actions) {
   }
 }
 
-// A whole round without output: no rank can be told apart unless one is stopped or blocked.
+// A whole round without output: no rank stands out unless one is stopped or blocked.
 void RoundMachine::check_stall(std::int64_t now_ns, Actions& actions) {
   const double limit = seconds(setup_.limits.stall);
   if (limit == 0 || phase_ == Phase::stopping || over()) return;
@@ -226,14 +226,14 @@ void RoundMachine::check_stall(std::int64_t now_ns, Actions& actions) {
         return node.done() || (node.idle_s > limit && !node.living.empty());
       }))
     return;
-  std::string who;
+  std::string suspects;
   for (const auto& [node, beat] : progress_.heartbeats) {
     if (!beat.suspect || node_at(node).ended) continue;
-    who += (who.empty() ? "" : "; ") +
-           fmt::format("{} silent for {:.1f} s{}", rank_on_host(beat.suspect->rank, node),
-                       beat.suspect->idle_s, process_state_text(beat.suspect->state));
+    suspects += (suspects.empty() ? "" : "; ") +
+                fmt::format("{} silent for {:.1f} s{}", rank_on_host(beat.suspect->rank, node),
+                            beat.suspect->idle_s, process_state_text(beat.suspect->state));
   }
-  conclude(RoundStatus::stalled, "no rank made progress: " + who,
+  conclude(RoundStatus::stalled, "no rank made progress: " + suspects,
            "look at the last lines of the logs; raise limits.stall if such pauses are normal");
   stop_all(now_ns, EndedBy::stall, setup_.limits.grace, actions);
 }

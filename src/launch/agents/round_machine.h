@@ -36,11 +36,11 @@ class RoundMachine {
     int node = 0;
     agent::StopRequest request;
   };
-  /// To be done in this order.
+  /// The caller does them in this order.
   struct Actions {
     std::vector<JournalEntry> journal;
     std::vector<int> drop;   ///< nodes whose agent is given up
-    std::vector<int> sweep;  ///< nodes where nobody ends the ranks any more
+    std::vector<int> sweep;  ///< nodes where nothing ends the ranks any more
     std::vector<Stop> stop;
   };
 
@@ -83,7 +83,7 @@ class RoundMachine {
     preparing,
     running,
     draining,  ///< the ranks have until the deadline to end by themselves
-    stopping,  ///< they were told to end; agents that are silent after the deadline are given up
+    stopping,  ///< they were asked to end; agents that are silent after the deadline are given up
   };
   struct Node {
     bool ended = false;
@@ -123,7 +123,7 @@ class RoundMachine {
   std::vector<Node> nodes_;
   Phase phase_ = Phase::preparing;
   std::int64_t deadline_ns_ = 0;           // of draining and stopping
-  std::optional<RoundOutcome> outcome_;    // the first reason to end otherwise than well
+  std::optional<RoundOutcome> outcome_;    // the first reason not to end well
   std::optional<RoundOutcome> last_loss_;  // of independent ranks
   bool winding_down_ = false;
   bool ended_from_outside_ = false;

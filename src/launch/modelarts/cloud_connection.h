@@ -25,9 +25,9 @@ struct CloudConnection {
   cloud::ObsBucket bucket;
 };
 
-/// From the file (JSON: access_key, secret_key, security_token), which nobody else may read, or
-/// from HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK and HUAWEICLOUD_SDK_SECURITY_TOKEN. Throws Error of
-/// kind environment that says what is missing, never a secret.
+/// Reads them from the file (JSON: access_key, secret_key, security_token), which only its owner
+/// may read, or from HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK and HUAWEICLOUD_SDK_SECURITY_TOKEN.
+/// Throws Error of kind environment that names what is missing, never a secret.
 [[nodiscard]] cloud::Credentials read_credentials(const plan::ModelArtsOptions& options);
 
 }  // namespace assay::launch

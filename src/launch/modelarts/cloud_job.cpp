@@ -212,7 +212,8 @@ RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
   for (int look = 0; look < kLastLooks && mirror(job); ++look) retry_.pause(context_.options.poll);
   const std::string what = fmt::format("{} ({}) {}{}{}", named(), job.id, job.phase_text,
                                        job.message.empty() ? "" : ": ", printable(job.message));
-  // Jobs that were taken away or stopped from outside are no results: they can be run again.
+  // Jobs that were taken away or stopped from outside do not count as results: they can be run
+  // again.
   const bool taken = job.phase_text == "Abnormal" || job.phase_text == "JOBSTAT_LOST" ||
                      job.phase == cloud::JobPhase::stopped;
   journal_ends(job, taken ? EndedBy::lost : EndedBy::itself);
@@ -221,7 +222,7 @@ RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
   if (taken)
     return {RoundStatus::lost, what,
             job.phase == cloud::JobPhase::stopped
-                ? "somebody stopped it; go on with --resume, or set cluster.retries"
+                ? "it was stopped from outside; go on with --resume, or set cluster.retries"
                 : "it was taken away; go on with --resume, or set cluster.retries"};
   if (job.phase == cloud::JobPhase::failed)
     return {RoundStatus::failed, what,
@@ -233,7 +234,7 @@ RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
 
 void CloudJob::journal_ends(const cloud::TrainingJob& job, EndedBy how) {
   if (!state_.running) return;
-  // Tolerantly: the old interface has a number for its status, and tells of no tasks.
+  // Read tolerantly: the old interface has a number for its status, and no tasks.
   const Json& tasks = list_at(object_at(job.raw, "status"), "task_statuses");
   for (int node = 0; node < case_.nodes; ++node) {
     std::int64_t code = 0;
@@ -345,7 +346,7 @@ std::optional<double> CloudJob::device_utilization() {
         }
       }
   } catch (const Error& e) {
-    context_.warning("the service gave no utilisation: " + e.message());
+    context_.warning("the service gave no utilization: " + e.message());
     return std::nullopt;
   }
   return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));

@@ -38,7 +38,7 @@ class CloudJob {
   CloudJob(Context context, const plan::CasePlan& plan_case, int round);
 
   /// Blocks until the job has ended or was given up. A user who asks to end is an outcome
-  /// (interrupted); the job is stopped then only if the suite says so. Throws Error when the
+  /// (interrupted); the job is stopped then only if the suite asks for it. Throws Error when the
   /// service refuses something, or cannot be reached for as long as the round may take.
   RoundOutcome run();
 
@@ -51,7 +51,7 @@ class CloudJob {
   std::optional<RoundOutcome> check_limits(const cloud::TrainingJob& job);
   RoundOutcome conclude(const cloud::TrainingJob& job);
   RoundOutcome interrupted();
-  /// Whether the job was created although no answer said so.
+  /// Whether the job was created although no answer confirmed it.
   bool find_unseen();
   /// Fetches what the logs have grown by; gives whether they have.
   bool mirror(const cloud::TrainingJob& job);

@@ -26,7 +26,7 @@ class CloudService {
   /// How the names of the job's logs begin; "<instance>.log" goes after it.
   [[nodiscard]] virtual std::string log_name(const cloud::TrainingJob& job) const = 0;
   [[nodiscard]] virtual std::vector<cloud::Flavor> flavors() = 0;
-  /// Of an instance ("worker-0"), once a minute; the old interface has none.
+  /// Metrics of an instance ("worker-0"), one value a minute; the old interface has none.
   [[nodiscard]] virtual std::vector<cloud::TaskMetric> metrics(const std::string& id,
                                                                const std::string& task,
                                                                const std::stop_token& stop) = 0;
@@ -36,7 +36,7 @@ class CloudService {
 [[nodiscard]] std::unique_ptr<CloudService> make_service_v2(cloud::ModelArtsService& connection);
 
 /// v1: every round is the next version of the job `job_name`; `engine` is "NAME/VERSION". Its
-/// versions are told apart by where their results go.
+/// versions are distinguished by where their results go.
 [[nodiscard]] std::unique_ptr<CloudService> make_service_v1(cloud::ModelArtsService& connection,
                                                             std::string job_name,
                                                             const std::string& engine);

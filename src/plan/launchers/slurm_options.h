@@ -9,7 +9,7 @@
 
 namespace assay::plan {
 
-/// `cluster.slurm` of a suite. Every word that reaches Slurm's command lines has been checked.
+/// `cluster.slurm` of a suite. Every argument that reaches Slurm's command lines has been checked.
 struct SlurmOptions {
   static constexpr const char* kName = "slurm";
   static constexpr const char* kDescription =
@@ -17,9 +17,9 @@ struct SlurmOptions {
 
   /// Options of salloc and sbatch of the same name; empty: not given.
   std::string partition, account, qos, reservation, constraint, nodelist, exclude, gres, time;
-  bool exclusive = true;           ///< a benchmark that shares its nodes measures its neighbours
+  bool exclusive = true;           ///< a benchmark that shares its nodes measures its neighbors
   bool shared = true;              ///< the nodes see the run directory and the programs
-  std::vector<std::string> extra;  ///< further words for salloc and sbatch
+  std::vector<std::string> extra;  ///< further arguments for salloc and sbatch
   Nanoseconds wait = std::chrono::minutes(10);  ///< that the job may stay pending
 
   [[nodiscard]] static const std::vector<std::string>& keys();

@@ -9,8 +9,8 @@
 
 namespace assay::plan {
 
-/// How ssh reaches a host: what a host and the whole cluster may both say. Empty or 0: as the
-/// user's ssh_config says.
+/// How ssh reaches a host: settings of a host or of the whole cluster. Empty or 0: as in the
+/// user's ssh_config.
 struct SshAccess {
   std::string address;  ///< what ssh is given instead of the host's name; only of a host
   std::string user;
@@ -30,7 +30,7 @@ struct SshAccess {
   }
 };
 
-/// `cluster.ssh` of a suite. Every word that reaches ssh's command line has been checked.
+/// `cluster.ssh` of a suite. Every argument that reaches ssh's command line has been checked.
 struct SshOptions : SshAccess {
   static constexpr const char* kName = "ssh";
   static constexpr const char* kDescription =

@@ -9,9 +9,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "agent/connectivity.h"
 #include "agent/device_idle.h"
 #include "agent/page_caches.h"
-#include "agent/reach.h"
 #include "core/files.h"
 #include "temporary_folder.h"
 
@@ -98,7 +98,7 @@ TEST(IdleDevices, AreNotAssumedWhereNothingIsKnown) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(judge_idle({reading(0, unknown, unknown, 1)}).level, probe::Level::warn);
   EXPECT_EQ(judge_idle({}).level, probe::Level::warn);
-  EXPECT_THAT(check_idle({}, 1s).seen, HasSubstr("cannot be told"));
+  EXPECT_THAT(check_idle({}, 1s).seen, HasSubstr("cannot tell"));
 }
 
 class PageCaches : public ::testing::Test {

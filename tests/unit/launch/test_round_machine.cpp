@@ -170,7 +170,7 @@ TEST_F(RoundMachineTest, AnAgentThatStopsItsRanksUnaskedIsLeaving) {
   (void)exit(5, 1, {{}, SIGTERM}, EndedBy::stop);
   EXPECT_THAT(machine_.leaving(), ElementsAre(1));
   EXPECT_EQ(outcome().status, RoundStatus::lost);
-  EXPECT_THAT(outcome().reason, HasSubstr("the agent on beta was told to end from outside"));
+  EXPECT_THAT(outcome().reason, HasSubstr("the agent on beta was stopped from outside"));
 }
 
 TEST_F(RoundMachineTest, RanksThatWereStoppedOnRequestAreNobodysFailure) {

@@ -90,9 +90,9 @@ std::vector<SlurmState> ask_squeue(std::vector<std::string> which) {
 std::vector<SlurmState> parse_squeue(const std::string& output) {
   std::vector<SlurmState> states;
   for (const auto line : split(output, '\n')) {
-    const auto words = split(trim(line), '|');
-    if (words.size() != 3) continue;
-    states.push_back({std::string(words[0]), std::string(words[1]), std::string(words[2])});
+    const auto fields = split(trim(line), '|');
+    if (fields.size() != 3) continue;
+    states.push_back({std::string(fields[0]), std::string(fields[1]), std::string(fields[2])});
   }
   return states;
 }

@@ -51,7 +51,7 @@ struct SlurmState {
 /// For people: "job 17 is pending: Resources (the nodes are in use)". Pure.
 [[nodiscard]] std::string describe_pending(const SlurmState& state);
 
-/// For people: what an end in this state means, or empty when it is no explanation. Pure.
+/// For people: what an end in this state means, or empty when it explains nothing. Pure.
 [[nodiscard]] std::string describe_end(const SlurmState& state);
 
 }  // namespace assay::launch

@@ -69,14 +69,14 @@ std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& co
 
 bool is_transient(const std::string& error_text) {
   const auto has = [&](const char* sign) { return error_text.find(sign) != std::string::npos; };
-  // A host where nobody listens refuses instead: that does not pass.
+  // A host without a listening sshd refuses instead, which is not transient.
   if (has("Connection refused") || has("Permission denied") || has("Host key verification failed"))
     return false;
   for (const char* sign : {"kex_exchange_identification", "ssh_exchange_identification",
                            "Exceeded MaxStartups", "Not allowed at this time",
-                           // All that OpenSSH 9.6 says when it is turned away.
+                           // All that OpenSSH 9.6 prints when it is turned away.
                            "Connection closed by ",
-                           // What the kernel says for seconds after a link has come back.
+                           // What the kernel reports for seconds after a link has come back.
                            "No route to host"})
     if (has(sign)) return true;
   return false;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Nanoseconds kFirstPause = std::chrono::milliseconds(250);
 constexpr const char* kSshKeepsBytes = "33554432";
-constexpr Nanoseconds kLongestPause = std::chrono::seconds(2);
+constexpr Nanoseconds kMaxRetryPause = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -97,7 +97,7 @@ std::optional<Nanoseconds> SshLauncher::do_retry_pause(const std::string& reason
                                                        Nanoseconds since) const {
   if (!is_transient(reason)) return std::nullopt;
   const Nanoseconds pause =
-      std::min<Nanoseconds>(kFirstPause * (1 << std::min(attempt, 8)), kLongestPause);
+      std::min<Nanoseconds>(kFirstPause * (1 << std::min(attempt, 8)), kMaxRetryPause);
   if (since + pause > std::chrono::seconds(longest_connect_s())) return std::nullopt;
   return pause;
 }

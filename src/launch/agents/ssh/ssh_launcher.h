@@ -6,7 +6,7 @@
 
 namespace assay::launch {
 
-/// Agents on hosts that the system's OpenSSH reaches, as the user's ssh_config says. The programs
+/// Agents on hosts that the system's OpenSSH reaches, as set in the user's ssh_config. The programs
 /// are copied once per content into a cache on the host; what a round leaves is fetched from there.
 class SshLauncher : public Launcher {
  public:

@@ -1,4 +1,4 @@
-#include "agent/reach.h"
+#include "agent/connectivity.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -38,7 +38,7 @@ Address any_address(int family, int port) {
   return out;
 }
 
-/// An empty address when the text is none.
+/// An empty address when the text is not a numeric address.
 Address peer_address(const Peer& peer) {
   Address out;
   sockaddr_in four{};
@@ -57,7 +57,7 @@ Address peer_address(const Peer& peer) {
   return out;
 }
 
-std::string words(int error) {
+std::string error_text(int error) {
   if (error == ECONNREFUSED) return "refused";
   if (error == ETIMEDOUT) return "timed out";
   return std::generic_category().message(error);
@@ -68,7 +68,7 @@ int try_to_listen(int family, int port, Listening& out) {
   if (!fd) return errno;
   const int on = 1;
   const int off = 0;
-  // As frameworks do: connections of an earlier job that are still closing are no obstacle.
+  // As frameworks do: connections of an earlier job that are still closing do not matter.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   const Address any = any_address(family, port);
@@ -92,7 +92,7 @@ Listening listen_on(int port) {
   int error = try_to_listen(AF_INET6, port, out);
   // A machine without IPv6 has only the other.
   if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) error = try_to_listen(AF_INET, port, out);
-  if (error != 0) out.problem = words(error);
+  if (error != 0) out.problem = error_text(error);
   return out;
 }
 
@@ -110,10 +110,10 @@ std::vector<Reached> connect_to(const std::vector<Peer>& peers, Nanoseconds limi
     if (to.length == 0)
       result.problem = "'" + peer.address + "' is not an address";
     else if (!fd)
-      result.problem = words(errno);
+      result.problem = error_text(errno);
     else if (::connect(fd.get(), to.get(), to.length) != 0) {
       pending = errno == EINPROGRESS;
-      result.problem = pending ? "timed out" : words(errno);
+      result.problem = pending ? "timed out" : error_text(errno);
     }
     waiting.push_back({pending ? fd.get() : -1, POLLOUT, 0});
     sockets.push_back(std::move(fd));
@@ -134,7 +134,7 @@ std::vector<Reached> connect_to(const std::vector<Peer>& peers, Nanoseconds limi
       int error = 0;
       socklen_t length = sizeof error;
       ::getsockopt(waiting[i].fd, SOL_SOCKET, SO_ERROR, &error, &length);
-      results[i].problem = error == 0 ? "" : words(error);
+      results[i].problem = error == 0 ? "" : error_text(error);
       waiting[i].fd = -1;
     }
   }

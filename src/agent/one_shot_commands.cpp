@@ -1,4 +1,4 @@
-#include "agent/side_jobs.h"
+#include "agent/one_shot_commands.h"
 
 #include <cstdio>
 
@@ -14,24 +14,24 @@ namespace {
 
 constexpr int kBetweenAttempts_ms = 100;
 
-std::vector<std::string> words_of(const Json& command) {
-  std::vector<std::string> words;
+std::vector<std::string> arguments_of(const Json& command) {
+  std::vector<std::string> arguments;
   if (command.is_array())
-    for (const Json& word : command)
-      if (word.is_string()) words.push_back(word.get<std::string>());
-  return words;
+    for (const Json& argument : command)
+      if (argument.is_string()) arguments.push_back(argument.get<std::string>());
+  return arguments;
 }
 
-int run_inheriting(const std::vector<std::string>& words) {
+int run_inheriting(const std::vector<std::string>& arguments) {
   try {
-    Child child = spawn({.argv = words,
+    Child child = spawn({.argv = arguments,
                          .in = Stream::inherit(),
                          .out = Stream::inherit(),
                          .err = Stream::inherit(),
                          .group = Group::shared});
     return child.wait().code.value_or(128);
   } catch (const SpawnError&) {
-    fmt::print(stderr, "{} is not installed on this node\n", words[0]);
+    fmt::print(stderr, "{} is not installed on this node\n", arguments[0]);
     return 127;
   }
 }
@@ -42,9 +42,9 @@ int run_until_one_succeeds(const Json& commands) {
   int code = 0;
   if (!commands.is_array()) throw Error(ErrorKind::usage, "not a list of commands");
   for (const Json& command : commands) {
-    const std::vector<std::string> words = words_of(command);
-    if (words.empty()) continue;
-    code = run_inheriting(words);
+    const std::vector<std::string> arguments = arguments_of(command);
+    if (arguments.empty()) continue;
+    code = run_inheriting(arguments);
     if (code == 0) return 0;
   }
   return code;
@@ -65,8 +65,8 @@ bool clean_up(const std::vector<std::string>& command, std::int64_t deadline_ns)
 void run_cleanups(const std::vector<std::string>& commands) {
   const std::int64_t deadline = mono_now_ns() + kCleanupLimit.count();
   for (const std::string& text : commands)
-    if (const auto words = words_of(parse_json_or_null(text)); !words.empty())
-      (void)clean_up(words, deadline);
+    if (const auto arguments = arguments_of(parse_json_or_null(text)); !arguments.empty())
+      (void)clean_up(arguments, deadline);
 }
 
 }  // namespace assay::agent

@@ -34,7 +34,7 @@ struct Peer {
 
 struct Reached {
   int node = 0;
-  std::string problem;  ///< "refused", "timed out", the system's words; empty: connected
+  std::string problem;  ///< "refused", "timed out", the system's message; empty: connected
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
