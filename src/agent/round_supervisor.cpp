@@ -13,6 +13,7 @@
 #include "agent/node_files.h"
 #include "agent/one_shot_commands.h"
 #include "agent/self_usage.h"
+#include "core/env_names.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
