@@ -313,6 +313,17 @@ TEST(RoundMachineBefore, NobodyIsSilentBeforeTheWorkWasSent) {
   EXPECT_THAT(machine.tick(101 * kSecond).drop, IsEmpty());
 }
 
+TEST(RoundMachineBefore, RanksThatAreToWindDownBeforeTheyStartGetTheGraceFromTheirStart) {
+  RoundMachine::Setup setup{"r", {"alpha"}, 1, {}, true};
+  setup.limits.grace = 10s;
+  RoundMachine machine(setup);
+  machine.wind_down(0);
+  EXPECT_FALSE(machine.over());
+  machine.begin(5 * kSecond);
+  EXPECT_THAT(machine.tick(14 * kSecond).stop, IsEmpty());
+  EXPECT_EQ(machine.tick(15 * kSecond).stop.size(), 1U);
+}
+
 TEST_F(IndependentRanksTest, GoOnWithoutTheOneThatIsLost) {
   start_ranks();
   EXPECT_THAT(machine_.lost(ns(3), 0, "ssh ended").stop, IsEmpty());
