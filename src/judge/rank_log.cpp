@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "judge/log_audit.h"
 #include "judge/timeline.h"
 
 namespace assay::judge {
@@ -100,12 +101,14 @@ struct RankLogReader::Impl {
   Stamp previous;
   bool any_stamp = false;
   ClockWatch clocks;
+  LogAuditor auditor;
   bool foreign_clocks;  // the log may hold events of other machines
 
   Impl(const plan::CasePlan& p, RankLog& l, std::size_t limit)
       : plan(p),
         log(l),
         step_limit(std::max<std::size_t>(limit, 16)),
+        auditor(l, p),
         foreign_clocks(p.launch == plan::LaunchMode::head && p.nodes > 1) {
     for (const plan::OutputMetric& metric : plan.metrics) {
       try {
@@ -308,12 +311,21 @@ void RankLogReader::on_hole() {
   impl_->break_next = true;
 }
 
+void RankLogReader::use(const Arrivals* arrivals) {
+  impl_->auditor.use(arrivals);
+}
+
+void RankLogReader::on_part_end(std::uint64_t lines) {
+  impl_->auditor.on_part_end(lines);
+}
+
 void RankLogReader::on_event(const Event& event) {
   Impl& self = *impl_;
   const Stamp at{self.foreign_clocks ? kNoTime : sane(event.mono_us, kMaxMono_us),
                  sane(event.time_ms, kMaxWall_ms)};
   ++self.log.events;
   self.stamp(at);
+  self.auditor.see(event, at);
   switch (event.kind) {
     case EventKind::init_start:
       if (!self.log.init_start.known()) self.log.init_start = at;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "judge/arrivals.h"
 #include "judge/evidence.h"
 #include "plan/plan.h"
 
@@ -19,12 +20,16 @@ class RankLogReader {
   RankLogReader(const RankLogReader&) = delete;
   RankLogReader& operator=(const RankLogReader&) = delete;
 
+  /// When the agent had how much of the log; lives longer than this.
+  void use(const Arrivals* arrivals);
   void on_event(const perflog::Event& event);
   /// A line of ordinary output; looked at for the plan's output metrics.
   void on_text(std::string_view line);
   [[nodiscard]] bool wants_text() const noexcept;
   /// Reports that lines are missing between those read and those that follow (a rotated log).
   void on_hole();
+  /// A part of the log has been read: line numbers of what follows count on from `lines`.
+  void on_part_end(std::uint64_t lines);
 
  private:
   struct Impl;
