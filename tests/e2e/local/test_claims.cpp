@@ -49,6 +49,10 @@ log("TRAIN_END")
           finding["rule"].get<std::string>() + ": " + finding["reason"].get<std::string>() + "\n";
     return text;
   }
+  [[nodiscard]] fs::path log_of(std::size_t rank) const {
+    const Json ranks = result()["cases"][0]["rounds"][0]["ranks"];
+    return latest() / ranks[rank]["log"].get<std::string>();
+  }
   [[nodiscard]] std::string validity() const { return result()["cases"][0]["validity"]; }
 };
 
@@ -62,7 +66,7 @@ TEST_F(Claims, AnHonestTrainingIsMeasured) {
 
 TEST_F(Claims, AReplayedLogIsNotValid) {
   (void)assay({"run", training(60, "t").string()});
-  fs::copy_file(latest() / "probe/round1/node0_noderank0/rank0.out.log", folder_ / "old.log");
+  fs::copy_file(log_of(0), folder_ / "old.log");
   const fs::path suite = script_suite("cat " + (folder_ / "old.log").string() + "; sleep 2\n");
   EXPECT_NE(assay({"run", suite.string()}).status.code, 0);
   EXPECT_EQ(validity(), "INVALID");
@@ -91,7 +95,7 @@ TEST_F(Claims, ARankThatLeavesInTheMiddleIsNotValid) {
 
 TEST_F(Claims, ALogThatIsCutIsNotValid) {
   (void)assay({"run", training(60, "t").string()});
-  const fs::path log = latest() / "probe/round1/node0_noderank0/rank1.out.log";
+  const fs::path log = log_of(1);
   std::string text = read_file(log);
   text.resize(text.rfind('\n', text.size() / 2) + 1);
   write_file_atomic(log, text);

@@ -151,7 +151,7 @@ TEST(Experiment, GivesALostWorkersTrialToAnotherAndNamesTheLoss) {
 }
 
 TEST(Experiment, GivesUpOnATrialThatCostsWorkerAfterWorker) {
-  Driver d(small_settings());
+  Driver d(small_settings(4));
   for (int w = 0; w < 3; ++w) {
     d.join(w, w);
     EXPECT_EQ(d.last(w).trial, 0);
@@ -346,9 +346,9 @@ TEST(Experiment, AWorkerMayHoldTheNextTrialWhileItEndsTheLast) {
 
 TEST(Experiment, OfTheSameRankReplacesTheOlderWorker) {
   Driver d(small_settings());
-  d.join(0, 7);
+  d.join(0, 1);
   const std::int64_t id = d.last(0).trial;
-  d.join(1, 7);
+  d.join(1, 1);
   EXPECT_TRUE(d.closed.contains(0));
   EXPECT_EQ(d.last(1).trial, id);
 }

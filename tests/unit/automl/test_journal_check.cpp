@@ -177,16 +177,18 @@ TEST_F(Journal, HasClocksThatAgree) {
 }
 
 TEST_F(Journal, SurvivesForeignTypes) {
-  for (const char* kind : {"proposed", "started", "epoch", "ended", "worker"})
-    for (const auto& [key, value] : Json(first(kind)).items()) {
+  const std::vector<Json> whole = events_;
+  for (const char* kind : {"proposed", "started", "epoch", "ended", "worker"}) {
+    const Json event = first(kind);
+    for (const auto& [key, value] : event.items()) {
       if (key == "event") continue;
-      const std::vector<Json> whole = events_;
       for (const Json& odd : {Json(), Json("x"), Json::array({1}), Json(-1e300)}) {
         first(kind)[key] = odd;
         (void)check();
         events_ = whole;
       }
     }
+  }
 }
 
 }  // namespace
