@@ -53,6 +53,8 @@ std::string render_markdown(const judge::RunResult& result) {
   std::string out =
       fmt::format("# {}: {}\n\nRun `{}`\n\n{}", markdown_text(result.suite),
                   to_text(result.validity), result.run_id, markdown_table(console_summary(result)));
+  if (!result.findings.empty())
+    out += "\n## The run as a whole\n\n" + finding_lines(result.findings);
   for (const judge::CaseResult& case_result : result.cases) {
     std::string found = finding_lines(case_result.findings);
     for (const judge::RoundResult& round : case_result.rounds)
