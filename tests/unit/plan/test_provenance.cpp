@@ -56,7 +56,7 @@ TEST(ConfigUse, TheOptionsOfAWorkloadsProgramAreApplied) {
   EXPECT_EQ(make_plan(suite, catalog).cases.at(0).config_use, ConfigUse::applied);
   catalog.workloads.at(0).command = {"train"};
   EXPECT_THAT(error_of([&] { return make_plan(suite, catalog); }),
-              HasSubstr("conf/workloads/train.yaml:1: config.amp has no way to the program of the "
+              HasSubstr("conf/workloads/train.yaml:1: config.batch has no way to the program of the "
                         "workload 'train'"));
 }
 
@@ -141,7 +141,7 @@ TEST(RuleChanges, AreRecordedWithTheStandardBoundAndTheOrigin) {
           .cases.at(0);
   ASSERT_EQ(c.rule_changes->size(), 2U);
   EXPECT_EQ(catalog::difference_text(c.rule_changes->at(0)),
-            "min-steps: at least 5 instead of at least 10 (s.yaml:2)");
+            "min-steps: at least 5 steps instead of at least 10 steps (s.yaml:2)");
   EXPECT_TRUE(c.rule_changes->at(0).relaxed());
   EXPECT_FALSE(c.rule_changes->at(1).in_force);
   EXPECT_EQ(c.rule_changes->at(1).origin, "s.yaml:5");
