@@ -12,6 +12,7 @@
 #include "page/table.h"
 #include "page/template.h"
 #include "report/chart.h"
+#include "report/html_configuration.h"
 #include "report/html_parts.h"
 #include "report/present.h"
 #include "report/report_assets.h"
@@ -279,8 +280,14 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
                {"name", result.name},
                {"subtitle", case_subtitle(result)},
                {"chip", chip(result.validity)},
+<<<<<<< HEAD
                {"content", findings(merged_findings(result)) + cards_of(result) +
                                rounds(result, number, max_points) + statistics(result)}});
+=======
+               {"content", rules_notice(result) + findings(result) + cards_of(result) +
+                               rounds(result, number, max_points) + statistics(result) +
+                               configuration(result) + rules_in_force(result)}});
+>>>>>>> 82206bafd5c0538a50af3011b1001de8e7e833b6
 }
 
 }  // namespace assay::report::html
