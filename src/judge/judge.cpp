@@ -1,12 +1,5 @@
 #include "judge/judge.h"
 
-<<<<<<< HEAD
-#include <filesystem>
-
-=======
-#include "core/error.h"
-#include "core/files.h"
->>>>>>> 82206bafd5c0538a50af3011b1001de8e7e833b6
 #include "core/json.h"
 #include "judge/ais_results.h"
 #include "judge/load.h"

@@ -280,14 +280,10 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
                {"name", result.name},
                {"subtitle", case_subtitle(result)},
                {"chip", chip(result.validity)},
-<<<<<<< HEAD
-               {"content", findings(merged_findings(result)) + cards_of(result) +
-                               rounds(result, number, max_points) + statistics(result)}});
-=======
-               {"content", rules_notice(result) + findings(result) + cards_of(result) +
-                               rounds(result, number, max_points) + statistics(result) +
-                               configuration(result) + rules_in_force(result)}});
->>>>>>> 82206bafd5c0538a50af3011b1001de8e7e833b6
+               {"content", rules_notice(result) + findings(merged_findings(result)) +
+                               cards_of(result) + rounds(result, number, max_points) +
+                               statistics(result) + configuration(result) +
+                               rules_in_force(result)}});
 }
 
 }  // namespace assay::report::html
