@@ -1,11 +1,10 @@
 #include "judge/judge.h"
 
-#include <filesystem>
-
 #include "core/json.h"
 #include "judge/ais_results.h"
 #include "judge/integrity.h"
 #include "judge/load.h"
+#include "judge/provenance.h"
 #include "judge/round.h"
 #include "judge/rules.h"
 #include "judge/run_findings.h"
@@ -13,26 +12,6 @@
 #include "judge/scaling.h"
 
 namespace assay::judge {
-
-namespace {
-
-Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
-  Json out = Json::object();
-  out["run_id"] = plan.run_id;
-  out["created"] = plan.created;
-  out["assay_version"] = plan.assay_version;
-  out["suite_file"] = std::filesystem::path(plan.suite_file).filename().string();
-  out["suite_sha256"] = plan.suite_sha256;
-  out["overrides"] = plan.overrides;
-  out["vendor"] = plan.vendor;
-  out["launcher"] = plan.cluster.launcher();
-  out["telemetry_interval_s"] = seconds(plan.telemetry.interval);
-  if (!plan.submission.empty()) out["submission"] = plan.submission;
-  out["journal_lines_skipped"] = skipped;
-  return out;
-}
-
-}  // namespace
 
 RunResult judge_run(const store::RunDir& run) {
   const plan::Plan& plan = run.plan();
@@ -65,6 +44,7 @@ RunResult judge_run(const store::RunDir& run) {
       rounds.push_back(judge_round(case_plan, evidence));
     }
     result.cases.push_back(summarize_case(case_plan, std::move(rounds)));
+    add_configuration(plan, case_plan, result.cases.back());
   }
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   for (const CaseResult& one : result.cases) result.validity = worst(result.validity, one.validity);

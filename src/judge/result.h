@@ -8,11 +8,13 @@
 #include "automl/score.h"
 #include "automl/worker_timeline.h"
 #include "catalog/rule.h"
+#include "catalog/rule_difference.h"
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
 #include "core/round_status.h"
 #include "core/subprocess.h"
+#include "plan/effective_settings.h"
 
 namespace assay::judge {
 
@@ -166,6 +168,13 @@ struct CaseResult {
   std::vector<RoundResult> rounds;
   std::vector<Summary> summary;
   std::string headline;  ///< the metric that represents the case in tables ("p_whole"), or ""
+  std::vector<plan::Setting> configuration{};  ///< effective, with the origin of each value
+  std::vector<catalog::Rule> rules{};          ///< in force
+  /// How the suite changed the rules; nothing: not recorded.
+  std::optional<std::vector<catalog::RuleDifference>> rule_changes{};
+
+  /// Whether a rule was relaxed: a verdict must not be shown without saying so.
+  [[nodiscard]] bool relaxed() const;
 };
 
 /// What the seal of a run shows (docs/evidence.md says what that proves).

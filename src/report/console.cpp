@@ -81,6 +81,7 @@ class Console {
          paint("2", plain(result.run_id)));
     line("");
     table(result);
+    rules(result);
     scaling(result);
     findings("the run as a whole", merged_findings(result));
     for (const CaseResult& case_result : result.cases)
@@ -132,6 +133,19 @@ class Console {
     std::size_t n = 0;
     for (const std::string& part : page::wrap(text, width_ > indent ? width_ - indent : 1))
       line((n++ == 0 ? first : rest) + part);
+  }
+
+  // What the numbers and verdicts of the table are to be read with.
+  void rules(const judge::RunResult& result) {
+    const std::string legend = spread_legend(result);
+    if (!legend.empty()) paragraph(own(legend), "", "");
+    const auto changed = changed_rules(result);
+    if (!changed.empty()) line("");
+    for (const ChangedRule& rule : changed) {
+      const std::string where = rule.cases.empty() ? std::string() : ": " + join(rule.cases, ", ");
+      paragraph(plain(rule.text + where), rule.relaxed ? "relaxed   " : "stricter  ",
+                std::string(10, ' '));
+    }
   }
 
   void scaling(const judge::RunResult& result) {
@@ -186,7 +200,7 @@ class Console {
     add(counts[0], "valid");
     add(counts[1], "invalid");
     add(counts[2], "incomplete");
-    const std::string verdict(judge::to_string(result.validity));
+    const std::string verdict = verdict_words(result);
     return paint(verdict_color(result.validity), verdict) + (text.empty() ? "" : "  " + text);
   }
 

@@ -55,8 +55,12 @@ std::string verdict_sentence(const RunResult& result) {
     ++counts[static_cast<std::size_t>(case_result.validity)];
   const std::size_t all = result.cases.size();
   if (all == 0) return "No case was run.";
-  if (counts[0] == all)
-    return all == 1 ? "The case is valid." : fmt::format("All {} cases are valid.", all);
+  if (counts[0] == all) {
+    const bool relaxed = std::ranges::any_of(result.cases, &CaseResult::relaxed);
+    const char* how = relaxed ? " under relaxed rules" : "";
+    return all == 1 ? fmt::format("The case is valid{}.", how)
+                    : fmt::format("All {} cases are valid{}.", all, how);
+  }
   std::string text;
   const auto add = [&](std::size_t count, std::string_view word) {
     if (count == 0) return;

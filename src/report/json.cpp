@@ -130,6 +130,36 @@ Json summary_to_json(const std::vector<Summary>& summaries) {
   return json;
 }
 
+Json setting_to_json(const plan::Setting& setting) {
+  Json json = {{"key", setting.key}, {"value", setting.value}};
+  put_text(json, "origin", setting.origin);
+  put_text(json, "use", setting.use);
+  return json;
+}
+
+Json rule_to_json(const catalog::Rule& rule) {
+  Json json = {{"rule", rule.id},
+               {"scope", to_text(rule.scope)},
+               {"fact", rule.fact},
+               {"required", rule.required},
+               {"severity", to_text(rule.severity)}};
+  put_number(json, "min", rule.min);
+  put_number(json, "max", rule.max);
+  put_text(json, "origin", rule.origin);
+  return json;
+}
+
+Json change_to_json(const catalog::RuleDifference& difference) {
+  Json json = {{"rule", difference.standard.id},
+               {"relaxed", difference.relaxed()},
+               {"text", catalog::difference_text(difference)},
+               {"standard", rule_to_json(difference.standard)},
+               {"in_force", nullptr}};
+  if (difference.in_force) json["in_force"] = rule_to_json(*difference.in_force);
+  put_text(json, "origin", difference.origin);
+  return json;
+}
+
 Json case_to_json(const CaseResult& result) {
   Json json = {{"name", result.name},
                {"model", result.model},
@@ -144,6 +174,14 @@ Json case_to_json(const CaseResult& result) {
                {"summary", summary_to_json(result.summary)},
                {"rounds", Json::array()}};
   for (const RoundResult& round : result.rounds) json["rounds"].push_back(round_to_json(round));
+  for (const plan::Setting& setting : result.configuration)
+    json["configuration"].push_back(setting_to_json(setting));
+  for (const catalog::Rule& rule : result.rules) json["rules"].push_back(rule_to_json(rule));
+  if (result.rule_changes) {
+    json["rule_changes"] = Json::array();
+    for (const catalog::RuleDifference& difference : *result.rule_changes)
+      json["rule_changes"].push_back(change_to_json(difference));
+  }
   return json;
 }
 
