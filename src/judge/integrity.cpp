@@ -97,9 +97,11 @@ std::map<std::string, std::vector<FileRecord>> grown_files(const evidence::Chain
 
 // The heads that the controller saw must lie on the chain, in their order, and its last must be the
 // chain's last.
-std::string heads_problem(const RecordedChain& recorded, const evidence::ChainCheck& chain) {
+std::string heads_problem(const RecordedChain& recorded, const evidence::ChainCheck& chain,
+                          const std::string& first_head) {
   auto link = chain.links.begin();
   for (const std::string& head : recorded.seen) {
+    if (head == first_head) continue;  // nothing was written by then
     link = std::ranges::find(link, chain.links.end(), head, &evidence::Link::head);
     if (link == chain.links.end())
       return "a head that came while the round ran is not on the chain: it was written anew";
@@ -128,18 +130,25 @@ class RoundCheck {
     for (const RecordedChain& chain : integrity.recorded.chains)
       if (!chain.last.empty()) check_chain(chain, grown);  // else the node was lost
     if (needs_chains_) require_chains();
-    for (const FileRecord& file : integrity.recorded.files)
-      if (!evidence::is_sound(file))
-        problems_.add(&RoundIntegrity::changed, layout::kJournal.data(),
+    for (const FileRecord& file : integrity.recorded.files) {
+      if (!evidence::is_sound(file)) {
+        problems_.add(&RoundIntegrity::changed, std::string(layout::kJournal),
                       "lists a file with a name or hash that cannot be: '" +
                           ellipsize(printable(file.name), 80) + "'");
-      else if (is_read(place(file.name)))
-        listed_.push_back(&file);
+        continue;
+      }
+      if (!is_read(place(file.name))) continue;
+      const auto [known, is_new] = listed_.emplace(file.name, &file);
+      if (!is_new && !(*known->second == file))
+        problems_.add(&RoundIntegrity::changed, place(file.name), "is listed twice, differently");
+    }
     integrity.files = listed_.size();
-    run_parallel(listed_.size(), static_cast<int>(threads), {},
+    std::vector<const FileRecord*> files;
+    for (const auto& [name, file] : listed_) files.push_back(file);
+    run_parallel(files.size(), static_cast<int>(threads), {},
                  [&](std::size_t i, const std::stop_token& /*stop*/) {
-                   const auto records = grown.find(listed_[i]->name);
-                   check_file(*listed_[i],
+                   const auto records = grown.find(files[i]->name);
+                   check_file(*files[i],
                               records == grown.end() ? std::vector<FileRecord>() : records->second);
                  });
     find_unlisted(folder_, kMaxDepth);
@@ -181,7 +190,10 @@ class RoundCheck {
     if (!chain.ok())
       problems_.add(&RoundIntegrity::broken, fmt::format("{}:{}", place(file), chain.bad_line),
                     chain.problem);
-    else if (const std::string problem = heads_problem(recorded, chain); !problem.empty())
+    else if (const std::string problem = heads_problem(
+                 recorded, chain,
+                 evidence::first_head(evidence_.integrity.recorded.id, recorded.node));
+             !problem.empty())
       problems_.add(&RoundIntegrity::broken, place(file), problem);
     for (auto& [name, records] : grown_files(chain))
       grown[folder + "/" + name] = std::move(records);
@@ -225,7 +237,7 @@ class RoundCheck {
       }
       const std::string name = entry.path().lexically_relative(folder_).generic_string();
       if (!is_read(place(name))) continue;
-      if (std::ranges::none_of(listed_, [&](const FileRecord* file) { return file->name == name; }))
+      if (!listed_.contains(name))
         problems_.add(&RoundIntegrity::unlisted, place(name), "nobody recorded such a file");
     }
   }
@@ -234,7 +246,7 @@ class RoundCheck {
   fs::path folder_;
   RoundEvidence& evidence_;
   bool needs_chains_;
-  std::vector<const FileRecord*> listed_;
+  std::map<std::string, const FileRecord*> listed_;  // that the judge reads, by name
   Problems problems_;
 };
 
