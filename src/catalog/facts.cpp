@@ -7,7 +7,7 @@ namespace assay::catalog {
 
 std::span<const FactInfo> known_facts() {
   using enum RuleScope;
-  static constexpr std::array<FactInfo, 39> kFacts{{
+  static constexpr std::array<FactInfo, 44> kFacts{{
       {"ranks_failed", "ranks", "ranks that did not end with exit code 0"},
       {"ranks_lost", "ranks", "ranks whose end was not seen"},
       {"ranks_missing", "ranks", "planned ranks that were never started"},
@@ -23,6 +23,11 @@ std::span<const FactInfo> known_facts() {
       {"metrics_not_offered", "nodes",
        "nodes whose metrics Prometheus could not read, though asked for"},
       {"unreadable_files", "1", "evidence that exists and cannot be read", round, true},
+      {"evidence_files", "1", "files of the round that were listed when they were written"},
+      {"evidence_missing", "1", "listed files that are gone or cannot be read", round, true},
+      {"evidence_changed", "1", "listed files that are not what they were", round, true},
+      {"evidence_unlisted", "1", "files that the judge reads and nobody listed", round, true},
+      {"evidence_chain_broken", "1", "contradictions of the nodes' chains of hashes", round, true},
       {"nonfinite_losses", "1", "losses that are NaN or infinite", round, true},
       {"train_restarts", "1", "times that training began again within a rank", round, true},
       {"converged", "1", "1 when the case's target was met, else 0; only with a target"},

@@ -24,6 +24,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
     compute_automl(round);
     compute_ais(round);
     compute_facts(round);
+    compute_integrity(round);
   }
 
   RoundResult result = std::move(round.result);

@@ -50,6 +50,8 @@ void compute_resources(RoundContext& round);
 void compute_automl(RoundContext& round);
 /// The results that a workload reported with set_result, and the record that ais-bench makes of it.
 void compute_ais(RoundContext& round);
+/// What was listed and chained against what is there.
+void compute_integrity(RoundContext& round);
 /// What rules ask for besides: ranks, logs, clocks.
 void compute_facts(RoundContext& round);
 

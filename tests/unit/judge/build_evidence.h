@@ -34,7 +34,8 @@ struct ConstantRate {
 [[nodiscard]] RankEvidence constant_rank(int rank, const ConstantRate& how = {});
 
 [[nodiscard]] plan::CasePlan case_plan(int nodes = 1, int procs = 1, int repeats = 1);
-/// A completed round of these ranks on one node, without telemetry (telemetry switched off).
+/// A completed round of these ranks on one node, without telemetry (telemetry switched off); its
+/// files are listed, and as they were.
 [[nodiscard]] RoundEvidence round_of(std::vector<RankEvidence> ranks);
 
 /// Adds one telemetry row; the source is created when it is new.
