@@ -7,7 +7,7 @@ namespace assay::catalog {
 
 std::span<const FactInfo> known_facts() {
   using enum RuleScope;
-  static constexpr std::array<FactInfo, 52> kFacts{{
+  static constexpr std::array<FactInfo, 58> kFacts{{
       {"ranks_failed", "ranks", "ranks that did not end with exit code 0"},
       {"ranks_lost", "ranks", "ranks whose end was not seen"},
       {"ranks_missing", "ranks", "planned ranks that were never started"},
@@ -23,6 +23,11 @@ std::span<const FactInfo> known_facts() {
       {"metrics_not_offered", "nodes",
        "nodes whose metrics Prometheus could not read, though asked for"},
       {"unreadable_files", "1", "evidence that exists and cannot be read", round, true},
+      {"evidence_files", "1", "files of the round that were listed when they were written"},
+      {"evidence_missing", "1", "listed files that are gone or cannot be read", round, true},
+      {"evidence_changed", "1", "listed files that are not what they were", round, true},
+      {"evidence_unlisted", "1", "files that the judge reads and nobody listed", round, true},
+      {"evidence_chain_broken", "1", "contradictions of the nodes' chains of hashes", round, true},
       {"nonfinite_losses", "1", "losses that are NaN or infinite", round, true},
       {"train_restarts", "1", "times that training began again within a rank", round, true},
       {"train_unended", "ranks", "ranks with exit code 0 and TRAIN_START, but no TRAIN_END"},
@@ -74,6 +79,11 @@ std::span<const FactInfo> known_facts() {
       {"ais_unreadable_lines", "lines", "lines of set_result.jsonl that are not results"},
       {"ais_not_measured", "1", "fields of train_result_info that have a placeholder"},
       {"cv", "ratio", "coefficient of variation of the headline metric; needs 3 completed rounds",
+       whole_case},
+      {"ci95_half", "ratio",
+       "half of the 95 % confidence interval of the headline metric's mean, relative to it; needs "
+       "3 "
+       "completed rounds",
        whole_case},
       {"rounds_completed", "rounds", "rounds that completed", whole_case},
       {"rounds_completed_ratio", "ratio", "completed rounds / planned rounds", whole_case},

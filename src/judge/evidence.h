@@ -14,6 +14,7 @@
 #include "automl/score.h"
 #include "core/subprocess.h"
 #include "core/time.h"
+#include "evidence/file_record.h"
 #include "judge/result.h"
 #include "perflog/event.h"
 #include "perflog/finished.h"
@@ -209,6 +210,30 @@ struct AisJobEvidence {
   std::optional<aisbench::Results> results{};  ///< only when they are complete
 };
 
+/// What the journal recorded about the evidence of a round (docs/evidence.md).
+struct RecordedChain {
+  int node = 0;
+  std::string host;
+  std::vector<std::string> seen;  ///< heads that came while the round ran, in their order
+  std::string last;               ///< the head when the node had ended; empty: it never told
+};
+struct RecordedEvidence {
+  bool listed = false;                      ///< the controller listed the round's files
+  std::string id;                           ///< of this attempt at the round: chains begin with it
+  std::vector<evidence::FileRecord> files;  ///< names are relative to the round's folder
+  std::vector<RecordedChain> chains;        ///< by node
+};
+
+/// The files of a round against what was recorded; each problem is "place: what is wrong".
+struct RoundIntegrity {
+  RecordedEvidence recorded;
+  std::size_t files = 0;  ///< listed files that the judge reads
+  std::vector<std::string> missing;
+  std::vector<std::string> changed;
+  std::vector<std::string> unlisted;
+  std::vector<std::string> broken;  ///< chains, and files that a chain contradicts
+};
+
 /// Everything that is known about one round, as plain data.
 struct RoundEvidence {
   int round = 1;
@@ -227,7 +252,8 @@ struct RoundEvidence {
   std::optional<automl::JournalCheck> automl_check{};  ///< of its journal, or of that it is missing
   std::optional<AisEvidence> ais{};                    ///< of a workload that uses set_result
   std::optional<AisJobEvidence> ais_job{};  ///< of a job whose results ais-bench's rules describe
-  std::vector<std::string> problems;        ///< evidence that could not be read, for people
+  RoundIntegrity integrity{};
+  std::vector<std::string> problems;  ///< evidence that could not be read, for people
 };
 
 }  // namespace assay::judge

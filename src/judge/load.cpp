@@ -70,6 +70,28 @@ NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host)
   return *round.nodes.insert(at, std::move(node));
 }
 
+// Names in a node's list are relative to its folder. Nothing in it is trusted: what cannot be a
+// record becomes one that fits no file.
+void add_list(RoundEvidence& round, const Json& event, const std::string& folder) {
+  const auto files = event.find("files");
+  if (files == event.end() || !files->is_array()) return;
+  for (const Json& file : *files) {
+    const auto count = [&](const char* key) {
+      return static_cast<std::uint64_t>(
+          std::max<std::int64_t>(0, integer_at(file, key).value_or(0)));
+    };
+    round.integrity.recorded.files.push_back(
+        {folder + text_at(file, "name"), count("bytes"), count("lines"), text_at(file, "sha256")});
+  }
+}
+
+RecordedChain& chain_of(RoundEvidence& round, int node, const std::string& host) {
+  std::vector<RecordedChain>& chains = round.integrity.recorded.chains;
+  const auto at = std::ranges::lower_bound(chains, node, {}, &RecordedChain::node);
+  if (at != chains.end() && at->node == node) return *at;
+  return *chains.insert(at, {node, host, {}, {}});
+}
+
 // Notes how far the node's wall clock is behind that of the controller, which saw the message.
 void compare_clocks(RoundEvidence& round, const Json& event) {
   const auto seen = integer_at(event, "seen_wall_ns");
@@ -128,6 +150,14 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     node.agent_cpu_s = real(event, "agent_cpu_s");
     node.killed_leftovers = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
+    add_list(round, event, layout::node_folder(node.host, node.node) + "/");
+    chain_of(round, node.node, node.host).last = text_at(event, "head");
+  } else if (kind == "chain") {
+    const NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
+    chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
+  } else if (kind == "round_files") {
+    add_list(round, event, "");
+    round.integrity.recorded.listed = true;
   } else if (kind == "caches") {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     const auto done = event.find("done");
@@ -252,6 +282,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       // A round without a round_end was interrupted.
       round.status = RoundStatus::interrupted;
       round.start = instant(event);
+      round.integrity.recorded.id = text_at(event, "id");
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
         for (const Json& node : *nodes)
           if (node.is_object()) node_of(round, small(node, "node", 0), text_at(node, "host"));

@@ -58,6 +58,8 @@ void compute_automl(RoundContext& round);
 void compute_ais(RoundContext& round);
 /// Whether the ranks' logs are whole and fit together; after compute_steps.
 void compute_completeness(RoundContext& round);
+/// What was listed and chained against what is there.
+void compute_integrity(RoundContext& round);
 /// What rules ask for besides: ranks, logs, clocks.
 void compute_facts(RoundContext& round);
 

@@ -39,7 +39,8 @@ void audit(RankLog& log);
 void move_times(RankLog& log, double from_s, double by_s);
 
 [[nodiscard]] plan::CasePlan case_plan(int nodes = 1, int procs = 1, int repeats = 1);
-/// A completed round of these ranks on one node, without telemetry (telemetry switched off).
+/// A completed round of these ranks on one node, without telemetry (telemetry switched off); its
+/// files are listed, and as they were.
 [[nodiscard]] RoundEvidence round_of(std::vector<RankEvidence> ranks);
 
 /// Adds one telemetry row; the source is created when it is new.

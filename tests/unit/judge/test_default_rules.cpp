@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/catalog.h"
+#include "core/files.h"
 #include "judge/rules.h"
 #include "unit/judge/build_evidence.h"
 
@@ -142,6 +143,11 @@ const std::map<std::string, Break>& faults() {
          s.round.ranks[1].ended_by = EndedBy::lost;
        }},
       {"all-ranks-started", [](auto& s) { s.plan.procs = 3; }},
+      {"evidence-listed", [](auto& s) { s.round.integrity = {}; }},
+      {"evidence-there", [](auto& s) { s.round.integrity.missing = {"x: is gone"}; }},
+      {"evidence-unchanged", [](auto& s) { s.round.integrity.changed = {"x: is shorter"}; }},
+      {"evidence-known", [](auto& s) { s.round.integrity.unlisted = {"x: nobody knows it"}; }},
+      {"evidence-chained", [](auto& s) { s.round.integrity.broken = {"x:3: does not fit"}; }},
       {"evidence-readable", [](auto& s) { s.round.problems = {"x: cannot be read"}; }},
       {"logs-present",
        [](auto& s) {
@@ -302,6 +308,29 @@ TEST(DefaultRules, EachOfARoundHasAFaultThatItFinds) {
     }
   }
   EXPECT_THAT(rules, IsEmpty());
+}
+
+TEST(DefaultRules, AreRequiredWhereTheirFactIsAlwaysKnown) {
+  const std::string text = read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/rules.md");
+  const auto always = [&](const std::string& fact) {
+    const auto row = text.find("\n| `" + fact + "` |");
+    return row != std::string::npos &&
+           text.substr(row + 1, text.find('\n', row + 1) - row).find("| always |") !=
+               std::string::npos;
+  };
+  for (const catalog::Rule& r : default_rules())
+    if (always(r.fact)) {
+      EXPECT_TRUE(r.required) << r.id;
+    }
+}
+
+TEST(DefaultRules, StateTheirAspect) {
+  const std::string text = read_file(std::string(ASSAY_SOURCE_DIR) + "/conf/rules/default.yaml");
+  std::size_t stated = 0;
+  for (auto at = text.find("\n    aspect: "); at != std::string::npos;
+       at = text.find("\n    aspect: ", at + 1))
+    ++stated;
+  EXPECT_EQ(stated, default_rules().size());
 }
 
 TEST(DefaultRules, GiveAnExperimentItsScore) {
