@@ -61,7 +61,7 @@ class JournalReader {
   }
 
   void finish(bool ended) {
-    if (first_) missing("all of it");
+    if (first_) missing("everything");
     if (!ended || first_) return;
     if (!ended_) missing("its end");
     for (std::size_t id = 0; id < trials_.size(); ++id)

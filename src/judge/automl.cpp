@@ -79,12 +79,16 @@ void compare_times(const RoundContext& round, automl::JournalCheck::Problems& wr
 std::string check_experiment(RoundContext& round) {
   if (!round.evidence.automl_check) return "measured";
   const automl::JournalCheck& check = *round.evidence.automl_check;
+  const auto told = [](const automl::JournalCheck::Problems& problems) {
+    return problems.first +
+           (problems.count > 1 ? fmt::format(", and {} more", problems.count - 1) : "");
+  };
   round.fact("automl_journal_missing", static_cast<double>(check.missing.count),
-             check.missing.first);
+             told(check.missing));
   automl::JournalCheck::Problems wrong = check.wrong;
   const bool logged = compare_with_logs(round, wrong);
   compare_times(round, wrong);
-  round.fact("automl_reports_wrong", static_cast<double>(wrong.count), wrong.first);
+  round.fact("automl_reports_wrong", static_cast<double>(wrong.count), told(wrong));
   return logged && wrong.count == 0 ? "measured" : "claimed";
 }
 

@@ -105,7 +105,7 @@ TEST_F(Journal, EveryLineButClocksIsMissed) {
 
 TEST_F(Journal, ThatIsGoneIsMissing) {
   events_.clear();
-  EXPECT_EQ(check().missing.first, "all of it");
+  EXPECT_EQ(check().missing.first, "everything");
 }
 
 TEST_F(Journal, ThatBreaksOffLacksItsEnd) {
