@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/catalog.h"
+#include "catalog/rule_difference.h"
 #include "config/yaml.h"
 #include "error_of.h"
 #include "temporary_folder.h"
@@ -57,6 +58,8 @@ TEST(Rules, MinAboveMaxIsRefused) {
 TEST(Rules, JsonRoundTripIsExact) {
   auto rules = two_rules();
   rules[0].required = true;
+  rules[0].absent = "nobody counted";
+  rules[0].aspect = Aspect::completeness;
   rules[0].reason = "only {value}";
   rules[1].max = 0.1 + 0.2;
   const Json json = to_json(rules);
@@ -64,6 +67,12 @@ TEST(Rules, JsonRoundTripIsExact) {
   EXPECT_EQ(to_json(back), json);
   EXPECT_EQ(back.at(1).max, 0.1 + 0.2);
   EXPECT_FALSE(back.at(1).min.has_value());
+}
+
+TEST(Rules, APlanOfVersion01HasNoAspects) {
+  Json json = to_json(two_rules());
+  for (Json& rule : json) rule.erase("aspect");
+  EXPECT_EQ(rules_from_json(json, "x").at(0).aspect, Aspect::result);
 }
 
 TEST(Rules, DamagedJsonIsAnErrorAtThePlace) {
@@ -84,17 +93,23 @@ class RuleFile : public ::testing::Test {
 TEST_F(RuleFile, ReadsEveryKey) {
   const auto rules = load(
       "rules:\n"
-      "  - {id: a, scope: case, fact: cv, max: 0.1, required: yes, severity: warning,\n"
+      "  - {id: a, aspect: plausibility, scope: case, fact: cv, max: 0.1, required: yes,\n"
+      "     absent: 'no spread', severity: warning,\n"
       "     reason: 'spread {value} above {max}', advice: repeat}\n");
   ASSERT_EQ(rules.size(), 1U);
   EXPECT_EQ(rules[0].scope, RuleScope::whole_case);
   EXPECT_TRUE(rules[0].required);
+  EXPECT_EQ(rules[0].absent, "no spread");
+  EXPECT_EQ(rules[0].aspect, Aspect::plausibility);
   EXPECT_EQ(rules[0].origin, "conf/rules/r.yaml:2");
 }
 
 TEST_F(RuleFile, RefusesRulesThatCannotWork) {
   EXPECT_THAT(error_of([&] { return load("rules: [{id: a, fact: x, reason: r}]"); }),
               HasSubstr("could never be violated"));
+  EXPECT_THAT(
+      error_of([&] { return load("rules: [{id: a, fact: x, min: 1, absent: n, reason: r}]"); }),
+      HasSubstr("'absent' is the reason of a rule that is required"));
   EXPECT_THAT(error_of([&] { return load("rules: [{id: a, fact: x, min: 1, reason: '{valu}'}]"); }),
               HasSubstr("unknown placeholder {valu} (did you mean 'value'?)"));
   EXPECT_THAT(
@@ -106,6 +121,43 @@ TEST_F(RuleFile, RefusesRulesThatCannotWork) {
   EXPECT_THAT(
       error_of([&] { return load("rules: [{id: a, fact: x, min: 1, reason: r, sevrity: note}]"); }),
       HasSubstr("did you mean 'severity'?"));
+}
+
+std::vector<RuleDifference> differences(const std::string& yaml) {
+  const auto wanted = changes(yaml);
+  return rule_differences(two_rules(), resolve_rules(two_rules(), wanted), wanted);
+}
+
+TEST(RuleDifferences, SayWhatIsInForceInsteadOfWhat) {
+  EXPECT_TRUE(differences("{}").empty());
+  EXPECT_TRUE(differences("spread: {max: 0.05}").empty());
+  EXPECT_EQ(difference_text(differences("spread: {max: 0.2}").at(0)),
+            "spread: at most 20 % instead of at most 5 % (s.yaml:1)");
+  EXPECT_EQ(difference_text(differences("spread: off").at(0)),
+            "spread: off instead of at most 5 % (s.yaml:1)");
+  EXPECT_EQ(difference_text(differences("min-steps: {severity: warning}").at(0)),
+            "min-steps: warning instead of invalid (s.yaml:1)");
+}
+
+TEST(RuleDifferences, KnowWhatRelaxes) {
+  const auto relaxed = [](const std::string& yaml) { return differences(yaml).at(0).relaxed(); };
+  EXPECT_TRUE(relaxed("spread: off"));
+  EXPECT_TRUE(relaxed("spread: {max: 0.2}"));
+  EXPECT_TRUE(relaxed("min-steps: {min: 5}"));
+  EXPECT_TRUE(relaxed("min-steps: {severity: note}"));
+  EXPECT_TRUE(relaxed("min-steps: {min: 100, severity: warning}"));
+  EXPECT_FALSE(relaxed("spread: {max: 0.01}"));
+  EXPECT_FALSE(relaxed("min-steps: {min: 100, required: true}"));
+}
+
+TEST(RuleDifferences, JsonRoundTripIsExact) {
+  auto all = differences("{spread: off, min-steps: {min: 5}}");
+  const Json json = to_json(all);
+  EXPECT_EQ(to_json(rule_differences_from_json(json, "plan.json")), json);
+  EXPECT_THAT(error_of([] {
+                return rule_differences_from_json(Json::array({Json::object()}), "plan.json");
+              }),
+              HasSubstr("plan.json: not a list of changed rules"));
 }
 
 }  // namespace
