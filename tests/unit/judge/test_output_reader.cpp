@@ -1,4 +1,5 @@
 #include <chrono>
+#include <random>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -146,6 +147,22 @@ TEST(LongOutputLines, KeepAMatchAcrossWindows) {
                           "rate=" + std::string(OutputReader::kOverlap / 2, ' ') + "1234567890 " +
                           std::string(OutputReader::kWindow, ' ');
   EXPECT_THAT(find_output(output("rate= *([0-9]+)"), log, 4096).kept(), ElementsAre(1234567890));
+}
+
+TEST(OutputLines, GiveTheSameHoweverTheyAreCut) {
+  using std::string_view_literals::operator""sv;
+  constexpr std::string_view kBytes = "a=123 45,.k\r\b\b\n\x1b[2KmAD]0;\a\0\xe2\x96\x88 a="sv;
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::string log;
+    for (int i = 0; i < 400; ++i) log += kBytes[random() % kBytes.size()];
+    const OutputValues whole = find_output(output("a=([0-9,.k]+)"), log);
+    for (const std::size_t piece : {1, 3, 64}) {
+      const OutputValues cut = find_output(output("a=([0-9,.k]+)"), log, piece);
+      ASSERT_EQ(cut.kept(), whole.kept()) << ::testing::PrintToString(log);
+      ASSERT_EQ(cut.unreadable(), whole.unreadable()) << ::testing::PrintToString(log);
+    }
+  }
 }
 
 // A gigabyte of this would take minutes if a line were searched again for every backspace.
