@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
   assay::app::add_push(app, action);
   assay::app::add_serve(app, action);
   assay::app::add_judge_evidence(app, action);
+  assay::app::add_key(app, action);
   assay::app::add_version(app, action);
   try {
     if (argc > 1) require_known_command(app, argv[1]);

@@ -192,7 +192,7 @@ void Agent::begin_round(RoundRequest request) {
   if (round_) return send(Refusal{"a round is already running"});
   offer_metrics(request.metrics);
   round_ = std::make_unique<RoundSupervisor>(
-      loop_, std::move(request), [this](const Report& report) { send(report); },
+      loop_, node_, std::move(request), [this](const Report& report) { send(report); },
       [this] {
         // Not from inside the supervisor's own call.
         asio::post(loop_, [this] {

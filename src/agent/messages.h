@@ -12,6 +12,7 @@
 #include "core/round_status.h"
 #include "core/subprocess.h"
 #include "core/time.h"
+#include "evidence/file_record.h"
 #include "probe/check.h"
 #include "probe/listing.h"
 #include "telemetry/device_source.h"
@@ -162,6 +163,7 @@ struct Heartbeat {
   std::optional<double> mem_used_bytes{};
   std::optional<double> power_w{};
   std::optional<double> device_util{};
+  std::string head;  ///< of the node's chain (evidence/chain.h)
   Instant at;
 
   template <class Self, class F>
@@ -178,6 +180,7 @@ struct Heartbeat {
     field.optional("mem_used_bytes", self.mem_used_bytes);
     field.optional("power_w", self.power_w);
     field.optional("device_util", self.device_util);
+    field.optional("head", self.head);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }
@@ -234,6 +237,10 @@ struct RoundEnd {
   std::uint64_t agent_rss_bytes = 0;
   int killed_leftovers = 0;
   std::vector<Dropped> dropped;
+  /// All files of the node's folder that the judge reads, as they were written; the chain's own
+  /// among them. Nothing: the round could not be started.
+  std::optional<std::vector<evidence::FileRecord>> files;
+  std::string head;  ///< the chain's last
   Instant at;
 
   template <class Self, class F>
@@ -243,6 +250,8 @@ struct RoundEnd {
     field("agent_rss_bytes", self.agent_rss_bytes);
     field("killed_leftovers", self.killed_leftovers);
     field("dropped", self.dropped);
+    field.optional("files", self.files);
+    field.optional("head", self.head);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }

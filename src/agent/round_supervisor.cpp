@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
+#include <utility>
 
 #include <asio/post.hpp>
 #include <signal.h>
@@ -18,6 +20,7 @@
 #include "core/files.h"
 #include "core/host.h"
 #include "core/process_tree.h"
+#include "core/run_layout.h"
 
 namespace assay::agent {
 
@@ -51,9 +54,10 @@ void add_shipped_libraries(const std::vector<std::string>& argv, std::vector<std
 
 }  // namespace
 
-RoundSupervisor::RoundSupervisor(asio::io_context& loop, RoundRequest request, Send send,
+RoundSupervisor::RoundSupervisor(asio::io_context& loop, int node, RoundRequest request, Send send,
                                  std::function<void()> done)
     : loop_(loop),
+      node_(node),
       request_(std::move(request)),
       send_(std::move(send)),
       done_(std::move(done)),
@@ -72,6 +76,8 @@ void RoundSupervisor::start() {
       write_file_atomic(request_.directory / name, content);
     for (const RankRequest& rank : request_.ranks)
       ranks_.push_back(std::make_unique<RankProcess>(loop_, rank, request_));
+    evidence_.emplace(request_.directory, request_.id, node_);
+    list_given_files();
   } catch (const Error& error) {
     send_(StartFailed{"environment", {}, error.message(), error.where(), error.advice()});
     ranks_.clear();
@@ -254,10 +260,11 @@ void RoundSupervisor::close() {
     // Zombies that were adopted from the ranks.
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    recorder_.reset();
-    phase_ = Phase::ended;
     RoundEnd end;
     end.id = request_.id;
+    if (evidence_) list_files(end);
+    recorder_.reset();
+    phase_ = Phase::ended;
     end.agent_cpu_s = self_cpu_s() - cpu_before_s_;
     end.agent_rss_bytes = peak_resident_bytes();
     end.killed_leftovers = killed_leftovers_;
@@ -314,6 +321,35 @@ void RoundSupervisor::report_log_errors() {
   }
 }
 
+std::vector<evidence::FileRecord> RoundSupervisor::written_files() const {
+  std::vector<evidence::FileRecord> files;
+  for (const auto& rank : ranks_)
+    for (evidence::FileRecord& file : rank->log().files()) files.push_back(std::move(file));
+  if (recorder_)
+    if (auto table = recorder_->table()) files.push_back(std::move(*table));
+  return files;
+}
+
+// As the ranks get them: what becomes of them shows in the list at the end.
+void RoundSupervisor::list_given_files() {
+  std::vector<evidence::FileRecord> files;
+  for (const auto& [name, content] : request_.files) {
+    const layout::RunFile* file = layout::find_run_file(layout::FilePlace::node, name);
+    if (file == nullptr || !file->judged) continue;
+    evidence::FileHash hash;
+    hash.append(content);
+    files.push_back(hash.record(name));
+  }
+  (void)evidence_->add(now(), files);  // where the disk is full, the heartbeats say so
+}
+
+void RoundSupervisor::list_files(RoundEnd& end) {
+  std::vector<std::string> problems;
+  end.files = evidence_->finish(now(), written_files(), problems);
+  end.head = evidence_->head();
+  for (const std::string& problem : problems) send_gap(std::string(layout::kEvidence), 0, problem);
+}
+
 void RoundSupervisor::send_gap(const std::string& source, double gap_seconds,
                                const std::string& reason) {
   send_(Gap{source, gap_seconds, reason, now()});
@@ -349,6 +385,10 @@ void RoundSupervisor::send_heartbeat() {
     beat.power_w = snapshot.power_w;
     beat.device_util = snapshot.device_util;
   }
+  const int error = evidence_->add(beat.at, written_files());
+  if (error != 0 && !std::exchange(chain_error_reported_, true))
+    send_gap(std::string(layout::kEvidence), 0, std::strerror(error));
+  beat.head = evidence_->head();
   send_(beat);
 }
 

@@ -9,6 +9,7 @@
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "agent/evidence_log.h"
 #include "agent/messages.h"
 #include "agent/metrics.h"
 #include "agent/rank_process.h"
@@ -22,7 +23,7 @@ namespace assay::agent {
 class RoundSupervisor {
  public:
   using Send = std::function<void(const Report& report)>;
-  RoundSupervisor(asio::io_context& loop, RoundRequest request, Send send,
+  RoundSupervisor(asio::io_context& loop, int node, RoundRequest request, Send send,
                   std::function<void()> done);
   ~RoundSupervisor();
   RoundSupervisor(const RoundSupervisor&) = delete;
@@ -50,6 +51,10 @@ class RoundSupervisor {
   void send_heartbeat();
   void report_exit(const RankProcess& rank);
   void report_log_errors();
+  /// What was hashed as it was written.
+  [[nodiscard]] std::vector<evidence::FileRecord> written_files() const;
+  void list_given_files();
+  void list_files(RoundEnd& end);
   void kill_everything();
   void look_for_leftovers();
   void close();
@@ -59,11 +64,13 @@ class RoundSupervisor {
   void send_gap(const std::string& source, double seconds, const std::string& reason);
 
   asio::io_context& loop_;
+  int node_;
   RoundRequest request_;
   Send send_;
   std::function<void()> done_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   std::unique_ptr<telemetry::Recorder> recorder_;
+  std::optional<EvidenceLog> evidence_;
   asio::steady_timer timer_;
   Phase phase_ = Phase::running;
   std::int64_t started_ns_ = 0;
@@ -75,6 +82,7 @@ class RoundSupervisor {
   int killed_leftovers_ = 0;
   bool leftovers_signalled_ = false;
   bool log_error_reported_ = false;
+  bool chain_error_reported_ = false;
 };
 
 }  // namespace assay::agent

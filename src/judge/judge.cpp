@@ -1,9 +1,5 @@
 #include "judge/judge.h"
 
-#include <filesystem>
-
-#include "core/error.h"
-#include "core/files.h"
 #include "core/json.h"
 #include "judge/ais_results.h"
 #include "judge/load.h"

@@ -12,6 +12,9 @@
 #include "core/host.h"
 #include "core/time.h"
 #include "core/version.h"
+#include "launch/round_files.h"
+#include "launch/run_on_thread.h"
+#include "launch/seal_run.h"
 
 namespace assay::launch {
 
@@ -23,7 +26,8 @@ Json run_start(const plan::Plan& plan) {
   Json start{{"run", plan.run_id},
              {"host", host_name()},
              {"pid", ::getpid()},
-             {"assay", version_string()}};
+             {"assay", version_string()},
+             {"evidence", evidence::kVersion}};
   if (const char* job = std::getenv("SLURM_JOB_ID")) start["job"] = job;
   return start;
 }
@@ -64,7 +68,10 @@ int reopen_failed_rounds(const store::RunDir& run) {
   int reopened = 0;
   for (const auto& [round, status] : finished_rounds(store::Journal::read(run.journal_file()))) {
     if (status == RoundStatus::completed) continue;
-    if (!journal) journal.emplace(run.journal_file());
+    if (!journal) {
+      break_seal(run);
+      journal.emplace(run.journal_file());
+    }
     journal->append("round_reopened",
                     {{"case", round.first}, {"round", round.second}, {"status", to_text(status)}});
     ++reopened;
@@ -115,6 +122,7 @@ void RunLoop::interrupt() {
 asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   const bool resumed = std::filesystem::exists(run_.journal_file());
   if (resumed) finished_ = finished_rounds(store::Journal::read(run_.journal_file()));
+  break_seal(run_);
   journal_ = std::make_unique<store::Journal>(run_.journal_file());
   journal_->append(resumed ? "run_resume" : "run_start", run_start(run_.plan()));
   backend_ = make_backend_({loop, run_, *journal_, observer_});
@@ -137,6 +145,7 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
                                             : RunStatus::failed;
   journal_->append("run_end", {{"status", to_text(status)}});
   journal_->sync();
+  seal_run(run_, observer_);
   co_return status;
 }
 
@@ -163,6 +172,13 @@ asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, 
   co_await backend_->prepare_round(task);
   observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
   const RoundOutcome outcome = co_await backend_->run_round(task);
+  const auto list = [&] {
+    return list_round_files(run_.round_dir(plan_case.name, number), outcome.listed);
+  };
+  const RoundFiles files = co_await run_on_thread(list);
+  Json listing{{"case", plan_case.name}, {"round", number}};
+  listing.update(fields_to_json(files));
+  journal_->append("round_files", listing);
   journal_->append("round_end", {{"case", plan_case.name},
                                  {"round", number},
                                  {"status", to_text(outcome.status)},

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "telemetry/device_sampler.h"
@@ -54,6 +55,10 @@ class Recorder::Impl {
   void stop(std::function<void()> done);
   [[nodiscard]] Snapshot latest() const;
   void visit_rows(const Visit& visit) const;
+  [[nodiscard]] std::optional<evidence::FileRecord> table() const {
+    if (!table_) return std::nullopt;
+    return table_->record();
+  }
   [[nodiscard]] std::vector<int> sampler_pids() const;
 
  private:
@@ -89,7 +94,7 @@ class Recorder::Impl {
   std::optional<Rapl> rapl_;
   std::optional<Ipmi> ipmi_;
   std::optional<DeviceSampler> devices_;
-  LogFile table_;
+  std::optional<LogFile> table_;
   std::optional<MonitorLogs> logs_;
 
   std::string buffer_;
@@ -115,7 +120,8 @@ void Recorder::Impl::start() {
                 fmt::format("the telemetry interval {} is out of range", duration_text(interval)),
                 {}, "use 0.1 s to 60 s");
   make_directories(config_.directory);
-  table_ = LogFile(config_.directory / "telemetry.csv", table_header() + "\n");
+  table_.emplace(config_.directory / layout::kTelemetry, table_header() + "\n",
+                 LogFile::Hashed::yes);
   std::string device_log;
   for (const DeviceSource& source : config_.sources) {
     if (source.mode == DeviceSource::Mode::none || !device_log.empty()) continue;
@@ -230,11 +236,11 @@ void Recorder::Impl::on_ipmi(double watts, const Instant& when) {
 
 void Recorder::Impl::flush() {
   if (buffer_.empty()) return;
-  const int error = table_.append(buffer_);
+  const int error = table_->append(buffer_);
   buffer_.clear();
   if (error != 0) {
     table_failed_ = true;
-    write_failed(table_, error);
+    write_failed(*table_, error);
   } else if (std::exchange(table_failed_, false)) {
     write_recovered(mono_now_ns());
   }
@@ -327,7 +333,7 @@ void Recorder::Impl::stop(std::function<void()> done) {
   if (write_failing_since_ns_ != 0 && table_failed_)
     gap({now(), "node", static_cast<double>(mono_now_ns() - write_failing_since_ns_) / 1e9,
          "telemetry.csv could not be written until the end"});
-  table_.close();
+  table_->close();
   logs_.reset();
   await_end(std::move(done), mono_now_ns() + kSecond, false);
 }
@@ -369,6 +375,9 @@ Snapshot Recorder::latest() const {
 }
 void Recorder::visit_rows(const Visit& visit) const {
   impl_->visit_rows(visit);
+}
+std::optional<evidence::FileRecord> Recorder::table() const {
+  return impl_->table();
 }
 std::vector<int> Recorder::sampler_pids() const {
   return impl_->sampler_pids();

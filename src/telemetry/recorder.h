@@ -11,6 +11,7 @@
 #include <asio/io_context.hpp>
 
 #include "core/time.h"
+#include "evidence/file_record.h"
 #include "telemetry/columns.h"
 #include "telemetry/device_source.h"
 
@@ -71,6 +72,8 @@ class Recorder {
   /// left out, and so is what a stopped recorder knew.
   using Visit = std::function<void(std::string_view source, const Values&)>;
   void visit_rows(const Visit& visit) const;
+  /// What telemetry.csv holds, hashed as it was written; nothing before start().
+  [[nodiscard]] std::optional<evidence::FileRecord> table() const;
   /// Pids of the sampler processes; the agent leaves them alone when it kills a round.
   [[nodiscard]] std::vector<int> sampler_pids() const;
 

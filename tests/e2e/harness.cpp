@@ -23,6 +23,7 @@ const std::string kAssay = std::string(ASSAY_BIN_DIR) + "/assay";
 void AssayTest::SetUp() {
   // The build folder may be outside the source tree.
   ::setenv("ASSAY_CONF", (std::string(ASSAY_SOURCE_DIR) + "/conf").c_str(), 1);
+  ::setenv("ASSAY_KEYS", (folder_ / "keys").c_str(), 1);
 }
 
 void AssayTest::TearDown() {

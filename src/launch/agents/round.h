@@ -37,6 +37,7 @@ class Round {
   asio::awaitable<void> choose_port();
   asio::awaitable<void> drop_caches();
   asio::awaitable<void> collect_evidence();
+  asio::awaitable<void> check_received(int node);
   [[nodiscard]] agent::RoundRequest request_for(int node);
   void journal_start();
   void send_work();
