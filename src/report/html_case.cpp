@@ -275,16 +275,16 @@ Html round_charts(const RoundResult& round, std::size_t max_points) {
 }
 
 Html case_section(const CaseResult& result, std::size_t number, std::size_t max_points) {
-  return fill(assets::kCase,
-              {{"id", fmt::format("case-{}", number)},
-               {"heading", fmt::format("h-{}", number)},
-               {"name", result.name},
-               {"subtitle", case_subtitle(result)},
-               {"chip", chip(result.validity)},
-               {"content", rules_notice(result) + findings(merged_findings(result)) +
-                               cards_of(result) + rounds(result, number, max_points) +
-                               statistics(result) + configuration(result) +
-                               rules_in_force(result)}});
+  return fill(
+      assets::kCase,
+      {{"id", fmt::format("case-{}", number)},
+       {"heading", fmt::format("h-{}", number)},
+       {"name", result.name},
+       {"subtitle", case_subtitle(result)},
+       {"chip", chip(result.validity)},
+       {"content", rules_notice(result) + findings(merged_findings(result)) + cards_of(result) +
+                       rounds(result, number, max_points) + statistics(result) +
+                       configuration(result) + rules_in_force(result)}});
 }
 
 }  // namespace assay::report::html
