@@ -7,7 +7,7 @@ namespace assay::catalog {
 
 std::span<const FactInfo> known_facts() {
   using enum RuleScope;
-  static constexpr std::array<FactInfo, 44> kFacts{{
+  static constexpr auto kFacts = std::to_array<FactInfo>({
       {"ranks_failed", "ranks", "ranks that did not end with exit code 0"},
       {"ranks_lost", "ranks", "ranks whose end was not seen"},
       {"ranks_missing", "ranks", "planned ranks that were never started"},
@@ -32,6 +32,9 @@ std::span<const FactInfo> known_facts() {
       {"train_restarts", "1", "times that training began again within a rank", round, true},
       {"converged", "1", "1 when the case's target was met, else 0; only with a target"},
       {"output_metrics_missing", "1", "output metrics of the case that matched nothing"},
+      {"output_metrics_hidden", "1",
+       "output metrics whose name is that of a metric that Assay measured"},
+      {"output_unreadable", "1", "matches of output metrics that are not numbers", round, true},
       {"reported_mismatch", "ratio",
        "difference of the throughput in the log from the one that FINISHED reports"},
       {"throttled_s", "s", "device-seconds slowed by heat, power or hardware during training",
@@ -48,6 +51,8 @@ std::span<const FactInfo> known_facts() {
        round, true},
       {"killed_leftovers", "processes", "processes that outlived their rank and were killed", round,
        true},
+      {"failed_attempts", "1", "attempts at the round that failed and were run again by --failed",
+       round, true},
       {"caches_kept", "nodes",
        "nodes whose page cache could not be dropped, where it was asked for"},
       {"automl_measured", "1", "1 when an experiment has measured an accuracy, else 0"},
@@ -69,7 +74,7 @@ std::span<const FactInfo> known_facts() {
        whole_case},
       {"rounds_completed", "rounds", "rounds that completed", whole_case},
       {"rounds_completed_ratio", "ratio", "completed rounds / planned rounds", whole_case},
-  }};
+  });
   return kFacts;
 }
 

@@ -14,21 +14,13 @@
 #include "core/subprocess.h"
 #include "core/time.h"
 #include "evidence/file_record.h"
+#include "judge/output_values.h"
 #include "judge/result.h"
-#include "perflog/event.h"
+#include "judge/stamp.h"
 #include "perflog/finished.h"
 #include "telemetry/table.h"
 
 namespace assay::judge {
-
-inline constexpr std::int64_t kNoTime = perflog::Event::kMissing;
-
-/// When a rank logged something, on the clocks that its line carries (kNoTime where it does not).
-struct Stamp {
-  std::int64_t mono_us = kNoTime;
-  std::int64_t wall_ms = kNoTime;
-  [[nodiscard]] bool known() const noexcept { return mono_us != kNoTime || wall_ms != kNoTime; }
-};
 
 /// One STEP_END, or `count` of them merged into one in very long logs.
 struct Step {
@@ -105,8 +97,8 @@ struct RankLog {
   std::optional<perflog::FinishedSummary> finished;             ///< the first FINISHED
   std::vector<std::pair<std::string, double>> finished_values;  ///< its numbers and booleans
   double clock_jump_s = 0;  ///< largest disagreement of wall and monotonic time, or step back
-  std::vector<std::string> last_lines;       ///< the end of the log of a rank that did not end well
-  std::vector<std::vector<double>> outputs;  ///< matches of the plan's output metrics, by metric
+  std::vector<std::string> last_lines;  ///< the end of the log of a rank that did not end well
+  std::vector<OutputValues> outputs;    ///< matches of the plan's output metrics, by metric
 };
 
 struct RankEvidence {
@@ -196,6 +188,7 @@ struct RoundEvidence {
   int round = 1;
   RoundStatus status = RoundStatus::not_run;
   std::string reason;
+  std::vector<std::string> earlier_failures{};  ///< how attempts ended that `--failed` ran again
   std::optional<Instant> start;  ///< round_start and round_end, on the controller's clocks
   std::optional<Instant> end;
   bool one_clock = true;  ///< controller and ranks share a machine, hence CLOCK_MONOTONIC

@@ -217,17 +217,24 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
   RankLogReader reader(plan, rank.log, step_limit);
   perflog::Parser::OnText on_text;
   if (reader.wants_text())
-    on_text = [&](std::string_view line, std::uint64_t) { reader.on_text(line); };
+    on_text = [&](std::string_view text, std::uint64_t line, bool ends) {
+      reader.on_text(text, line, ends);
+    };
+  perflog::Parser parser([&](const perflog::Event& event) { reader.on_event(event); }, on_text);
+  // A log is cut into parts anywhere, also inside of lines and numbers.
   for (const fs::path& part : parts) {
-    if (part != parts.front() && rank.dropped_bytes > 0) reader.on_hole();
-    const perflog::ParseStats stats = perflog::parse_file(
-        part, [&](const perflog::Event& event) { reader.on_event(event); }, on_text);
-    rank.log.bytes += stats.bytes;
-    if (rank.log.malformed_lines == 0) rank.log.first_malformed = stats.first_malformed;
-    rank.log.malformed_lines += stats.malformed;
-    // Only the newest part ends where the rank's output ended.
-    rank.log.truncated = stats.truncated_tail;
+    if (part != parts.front() && rank.dropped_bytes > 0) {
+      parser.cut();
+      reader.on_hole();
+    }
+    perflog::feed_file(part, parser);
   }
+  parser.finish();
+  const perflog::ParseStats& stats = parser.stats();
+  rank.log.bytes = stats.bytes;
+  rank.log.first_malformed = stats.first_malformed;
+  rank.log.malformed_lines = stats.malformed;
+  rank.log.truncated = stats.truncated_tail;
   if (!parts.empty() && (!rank.exit || !rank.exit->ok()))
     rank.log.last_lines = last_output_lines(parts.back());
 }
@@ -250,6 +257,7 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
 RoundJournal::RoundJournal(const std::vector<Json>& events) {
   ClockOffsets offsets;
   std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
+  std::map<std::pair<std::string, int>, std::vector<std::string>> reopened;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
     const std::string kind = text_at(event, "event");
@@ -270,6 +278,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       round.status = RoundStatus::interrupted;
       round.start = instant(event);
       round.integrity.recorded.id = text_at(event, "id");
+      round.earlier_failures = reopened[key];
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
         for (const Json& node : *nodes)
           if (node.is_object()) node_of(round, small(node, "node", 0), text_at(node, "host"));
@@ -277,6 +286,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       offsets_of[key] = offsets;
       continue;
     }
+    if (kind == "round_reopened") reopened[key].push_back(text_at(event, "status"));
     const auto at = rounds_.find(key);
     if (at != rounds_.end()) add_event(at->second, kind, event);
   }

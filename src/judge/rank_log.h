@@ -20,8 +20,8 @@ class RankLogReader {
   RankLogReader& operator=(const RankLogReader&) = delete;
 
   void on_event(const perflog::Event& event);
-  /// A line of ordinary output; looked at for the plan's output metrics.
-  void on_text(std::string_view line);
+  /// Ordinary output, as perflog::Parser::OnText; looked at for the plan's output metrics.
+  void on_text(std::string_view text, std::uint64_t line, bool ends);
   [[nodiscard]] bool wants_text() const noexcept;
   /// Reports that lines are missing between those read and those that follow (a rotated log).
   void on_hole();

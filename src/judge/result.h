@@ -96,7 +96,7 @@ struct Phase {
 
 struct Point {
   double t_s = 0;
-  double value = 0;
+  double value = 0;  ///< NaN: nothing was measured here, and a line is broken
 };
 
 /// Evidence over time, for charts; thinned to a bounded number of points. Not part of result.json.

@@ -40,8 +40,10 @@ inline constexpr std::size_t kSeriesNodes = 16;
 
 /// Windows, e2e, init, train, launch times; phases.
 void compute_times(RoundContext& round);
-/// Samples, tokens, throughputs, flops, quality, target, losses, output metrics.
+/// Samples, tokens, throughputs, flops, quality, target, losses.
 void compute_training(RoundContext& round);
+/// The suite's output metrics, and their curves where the log has times.
+void compute_outputs(RoundContext& round);
 /// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
 void compute_steps(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.

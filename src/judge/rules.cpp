@@ -19,6 +19,17 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
       text.replace(at, token.size(), value);
       at += value.size();
     }
+    // {value:step|steps}: the number with the noun that fits it.
+    const std::string counted = "{" + std::string(name) + ":";
+    for (auto at = text.find(counted); at != std::string::npos; at = text.find(counted, at)) {
+      const auto bar = text.find('|', at);
+      const auto close = text.find('}', at);
+      if (bar == std::string::npos || close == std::string::npos || bar > close) break;
+      const auto begin = value == "1" ? at + counted.size() : bar + 1;
+      const auto noun = text.substr(begin, (value == "1" ? bar : close) - begin);
+      text.replace(at, close + 1 - at, value + " " + noun);
+      at += value.size();
+    }
   };
   replace("value", format_number(fact.value));
   replace("min", rule.min ? format_number(*rule.min) : "–");

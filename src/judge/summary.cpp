@@ -140,7 +140,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
     if (const auto fact = facts.find(name); fact != facts.end()) return fact->second;
     if (const Summary* summary = find(result.summary, name))
-      return Fact{summary->median, fmt::format("median of {} rounds", summary->n)};
+      return Fact{summary->median, "median of " + assay::counted(summary->n, "round")};
     return std::nullopt;
   };
   result.findings = apply_rules(plan.rules, catalog::RuleScope::whole_case, lookup, "",

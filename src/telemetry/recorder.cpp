@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/run_layout.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "telemetry/device_sampler.h"
 #include "telemetry/ipmi.h"
@@ -164,7 +165,7 @@ void Recorder::Impl::on_deadline() {
     deadline_ns_ += missed * interval;
     const double lost = static_cast<double>(missed * interval) / 1e9;
     gap({when, "node", lost,
-         fmt::format("{} samples missed: this machine did not run the sampler in time", missed)});
+         counted(missed, "sample") + " missed: this machine did not run the sampler in time"});
   }
   sample();
   devices_->tick();

@@ -13,6 +13,7 @@
 #include "agent/messages.h"
 #include "core/address.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "launch/agents/cluster_checks.h"
 #include "launch/agents/fleet.h"
 #include "probe/listing.h"
@@ -87,7 +88,7 @@ class Preflight {
   }
 
   asio::awaitable<void> start() {
-    stage_ = fmt::format("starting the agents of {} hosts", fleet_.size());
+    stage_ = "starting the agents of " + counted(fleet_.size(), "host");
     const std::map<int, std::string> missing = co_await fleet_.try_connect();
     if (launcher_.traits().chooses_hosts &&
         missing.size() == static_cast<std::size_t>(fleet_.size()))

@@ -164,6 +164,14 @@ const std::map<std::string, Break>& faults() {
        [](auto& s) {
          for (auto& rank : s.round.ranks) rank.log.outputs = {{}};
        }},
+      {"output-metrics-readable",
+       [](auto& s) { s.round.ranks[0].log.outputs[0].add_unreadable(3, "1,5"); }},
+      {"output-metrics-shown",
+       [](auto& s) {
+         s.plan.metrics.push_back({"p_whole", "x", "1", Better::higher, "last", "mean"});
+         for (auto& rank : s.round.ranks) rank.log.outputs.push_back({7});
+       }},
+      {"first-attempt", [](auto& s) { s.round.earlier_failures = {"failed"}; }},
       {"min-steps",
        [](auto& s) {
          for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.steps = 9});

@@ -37,6 +37,15 @@ TEST(Rule, FillsItsReasonAndAdvice) {
   EXPECT_EQ(outcome(r, Fact{3, ""})[0].reason, "only 3 of 10");
 }
 
+TEST(Rule, GivesNumbersTheNounThatFits) {
+  auto r = rule("b", "steps", 10, std::nullopt);
+  r.reason = "only {value:step is|steps are} there, at least {min:step|steps} ({detail})";
+  EXPECT_EQ(outcome(r, Fact{1, ""})[0].reason, "only 1 step is there, at least 10 steps");
+  EXPECT_EQ(outcome(r, Fact{0, "x"})[0].reason, "only 0 steps are there, at least 10 steps (x)");
+  r.min = 1;
+  EXPECT_EQ(outcome(r, Fact{0, ""})[0].reason, "only 0 steps are there, at least 1 step");
+}
+
 TEST(Rule, OnAnUnknownFactIsPassedOverUnlessRequired) {
   auto r = rule("b", "steps", 10, std::nullopt);
   EXPECT_THAT(outcome(r, std::nullopt), IsEmpty());
