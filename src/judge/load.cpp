@@ -14,6 +14,7 @@
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "judge/arrivals.h"
 #include "judge/clock_alignment.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
@@ -136,6 +137,10 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));
+    if (const auto bytes = integer_at(event, "log_bytes"); bytes && *bytes >= 0)
+      rank.output_bytes = static_cast<std::uint64_t>(*bytes);
+    if (const auto steps = integer_at(event, "steps"); steps && *steps >= 0)
+      rank.seen_steps = static_cast<std::uint64_t>(*steps);
     ExitStatus exit;
     if (const auto code = integer_at(event, "code")) exit.code = static_cast<int>(*code);
     if (const auto signal = integer_at(event, "signal")) exit.signal = static_cast<int>(*signal);
@@ -214,7 +219,11 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
               std::size_t step_limit) {
   const std::vector<fs::path> parts = store::rank_logs(node_dir, rank.rank);
   rank.log.found = !parts.empty();
+  Arrivals arrivals;
+  // The chain counts the bytes of each part of a log that was rotated.
+  if (parts.size() == 1) arrivals = read_arrivals(node_dir, layout::rank_log(rank.rank));
   RankLogReader reader(plan, rank.log, step_limit);
+  reader.use(&arrivals);
   perflog::Parser::OnText on_text;
   if (reader.wants_text())
     on_text = [&](std::string_view text, std::uint64_t line, bool ends) {
@@ -230,6 +239,7 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
     perflog::feed_file(part, parser);
   }
   parser.finish();
+  reader.on_end();
   const perflog::ParseStats& stats = parser.stats();
   rank.log.bytes = stats.bytes;
   rank.log.first_malformed = stats.first_malformed;
@@ -244,7 +254,10 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
                      const std::function<void(const std::string&, const std::string&)>& problem) {
   const fs::path file = run.round_dir(plan.name, evidence.round) / layout::kExperimentJournal;
   try {
-    const std::vector<Json> events = automl::ExperimentJournal::read(file);
+    std::size_t skipped = 0;
+    const std::vector<Json> events = automl::ExperimentJournal::read(file, &skipped);
+    evidence.automl_check = automl::check_journal(events, skipped, *plan.automl,
+                                                  evidence.status == RoundStatus::completed);
     if (!events.empty())
       evidence.automl = Experiment{automl::record_of(events), automl::timeline_of(events)};
   } catch (const std::exception&) {

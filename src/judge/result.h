@@ -65,9 +65,10 @@ struct EvidenceState {
 
 struct Metric {
   MetricInfo info;
-  double value = 0;    ///< always finite; a metric that cannot be computed is absent
-  std::string origin;  ///< "measured", "reported" (by the workload) or "estimated"
-  std::string note;    ///< how, when that is not obvious ("denominator: measured peak")
+  double value = 0;  ///< always finite; a metric that cannot be computed is absent
+  /// "measured", "estimated", "reported" (by the workload) or "claimed" (by ranks' clocks alone)
+  std::string origin;
+  std::string note;  ///< how, when that is not obvious ("denominator: measured peak")
 };
 
 struct RankResult {

@@ -90,6 +90,16 @@ using Break = std::function<void(Situation&)>;
 const std::map<std::string, Break>& faults() {
   static const std::map<std::string, Break> kFaults{
       {"automl-measured", [](auto& s) { s.round.automl = experiment(std::nullopt); }},
+      {"automl-journal",
+       [](auto& s) {
+         s.round.automl_check.emplace();
+         s.round.automl_check->missing.add("its end");
+       }},
+      {"automl-reports",
+       [](auto& s) {
+         s.round.automl_check.emplace();
+         s.round.automl_check->wrong.add("rank 99 of 2 workers");
+       }},
       {"automl-accuracy", [](auto& s) { s.round.automl = experiment(0.64); }},
       {"automl-precision", [](auto& s) { s.round.automl = experiment(0.9, "int8"); }},
       {"automl-run-time", [](auto& s) { s.round.automl = experiment(0.9, "fp32", 99); }},
@@ -159,6 +169,30 @@ const std::map<std::string, Break>& faults() {
        [](auto& s) {
          s.round.ranks[1].log = {};
          s.round.ranks[1].log.found = true;
+       }},
+      {"training-ended",
+       [](auto& s) {
+         s.round.ranks[1].log.train_end = {};
+         audit(s.round.ranks[1].log);
+       }},
+      {"equal-steps", [](auto& s) { s.round.ranks[1] = constant_rank(1, {.steps = 25}); }},
+      {"logs-whole", [](auto& s) { s.round.ranks[1].output_bytes = 100; }},
+      {"steps-logged",
+       [](auto& s) {
+         s.round.ranks[1].output_bytes = 0;
+         s.round.ranks[1].seen_steps = 101;
+       }},
+      {"times-within-run", [](auto& s) { move_times(s.round.ranks[1].log, 7, 3600); }},
+      {"rank-clocks-agree", [](auto& s) { s.round.ranks[1].log.audit.clocks_apart_s = 2; }},
+      {"times-checked", [](auto& s) { s.round.supervised = false; }},
+      {"no-repeated-events", [](auto& s) { s.round.ranks[1].log.audit.repeated = 1; }},
+      {"counters-rise", [](auto& s) { s.round.ranks[1].log.audit.counters_back = 1; }},
+      {"accuracy-in-range",
+       [](auto& s) { s.round.ranks[1].log.evaluations[0].values[0].second = 1.5; }},
+      {"plausible-peak", [](auto& s) { s.round.ranks[1].log.finished->peak_flops = 1e10; }},
+      {"devices-worked",
+       [](auto& s) {
+         for (int t = 0; t <= 13; ++t) add_row(s.round.nodes[0], t, "dev0", {{Column::util, 0}});
        }},
       {"output-metrics-found",
        [](auto& s) {
