@@ -228,19 +228,27 @@ std::vector<Rule> load_rules(const std::filesystem::path& path, const std::strin
   std::vector<Rule> rules;
   std::set<std::string> seen;
   for (const Node& item : top.at("rules").items()) {
-    const Mapping map(
-        item, "a rule",
-        {"id", "scope", "fact", "min", "max", "required", "severity", "reason", "advice"});
+    const Mapping map(item, "a rule",
+                      {"id", "aspect", "scope", "fact", "min", "max", "required", "absent",
+                       "severity", "reason", "advice"});
     Rule rule;
     rule.id = map.at("id").nonempty_text();
     if (!seen.insert(rule.id).second)
       map.at("id").fail("the rule '" + rule.id + "' exists twice in this file");
+    if (map.has("aspect"))
+      rule.aspect = *parse_enum<Aspect>(map.choice("aspect", enum_texts<Aspect>()));
     rule.scope = *parse_enum<RuleScope>(map.choice("scope", enum_texts<RuleScope>()));
     rule.fact = map.at("fact").nonempty_text();
     if (const Node* min = map.find("min")) rule.min = min->number();
     if (const Node* max = map.find("max")) rule.max = max->number();
     if (rule.min && rule.max && *rule.min > *rule.max) map.at("min").fail("min is above max");
     if (const Node* required = map.find("required")) rule.required = required->boolean();
+    if (const Node* absent = map.find("absent")) {
+      rule.absent = absent->nonempty_text();
+      if (!rule.required)
+        absent->fail("'absent' is the reason of a rule that is required",
+                     "set required: true, or leave it out");
+    }
     if (!rule.min && !rule.max && !rule.required)
       item.fail("the rule '" + rule.id + "' has no min, no max and is not required",
                 "such a rule could never be violated");

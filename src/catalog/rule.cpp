@@ -44,6 +44,8 @@ Json to_json(const std::vector<Rule>& rules) {
     if (rule.min) json["min"] = *rule.min;
     if (rule.max) json["max"] = *rule.max;
     json["required"] = rule.required;
+    if (!rule.absent.empty()) json["absent"] = rule.absent;
+    json["aspect"] = to_text(rule.aspect);
     json["severity"] = to_text(rule.severity);
     json["reason"] = rule.reason;
     json["advice"] = rule.advice;
@@ -64,6 +66,9 @@ std::vector<Rule> rules_from_json(const Json& json, const std::string& where) {
       if (item.contains("min")) rule.min = item.at("min").get<double>();
       if (item.contains("max")) rule.max = item.at("max").get<double>();
       rule.required = item.at("required").get<bool>();
+      if (item.contains("absent")) rule.absent = item.at("absent").get<std::string>();
+      // Plans of version 0.1 have no aspects.
+      if (item.contains("aspect")) rule.aspect = read_word<Aspect>(item, "aspect", where);
       rule.severity = read_word<Severity>(item, "severity", where);
       rule.reason = item.at("reason").get<std::string>();
       rule.advice = item.at("advice").get<std::string>();

@@ -29,6 +29,25 @@ constexpr auto enum_names(Severity /*severity*/) {
       {{invalid, "invalid"}, {incomplete, "incomplete"}, {warning, "warning"}, {note, "note"}});
 }
 
+/// What a rule asks about. The first three are the questions that the judge answers about the
+/// evidence of every round (judge::EvidenceState); the others are about what was measured.
+enum class Aspect {
+  completeness,  ///< is everything there that must be?
+  integrity,     ///< is it what was recorded when it was measured?
+  plausibility,  ///< can it be true?
+  machine,       ///< was the machine fit to be measured?
+  result,        ///< did it run, long enough, and learn?
+};
+
+constexpr auto enum_names(Aspect /*aspect*/) {
+  using enum Aspect;
+  return std::to_array<EnumName<Aspect>>({{completeness, "completeness"},
+                                          {integrity, "integrity"},
+                                          {plausibility, "plausibility"},
+                                          {machine, "machine"},
+                                          {result, "result"}});
+}
+
 /// A validity rule as data, from conf/rules/*.yaml with a case's overrides: a bound on a fact.
 /// A fact is one of known_facts(), or any metric of a round or case.
 struct Rule {
@@ -38,6 +57,8 @@ struct Rule {
   std::optional<double> min;           ///< violated when the fact is below it
   std::optional<double> max;           ///< violated when the fact is above it
   bool required = false;               ///< a fact that is not known violates the rule too
+  std::string absent{};                ///< the reason then; empty: a general one
+  Aspect aspect = Aspect::result;
   Severity severity = Severity::invalid;
   std::string reason;  ///< with {value}, {min}, {max}, {detail}
   std::string advice;

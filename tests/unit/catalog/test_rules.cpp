@@ -57,6 +57,8 @@ TEST(Rules, MinAboveMaxIsRefused) {
 TEST(Rules, JsonRoundTripIsExact) {
   auto rules = two_rules();
   rules[0].required = true;
+  rules[0].absent = "nobody counted";
+  rules[0].aspect = Aspect::completeness;
   rules[0].reason = "only {value}";
   rules[1].max = 0.1 + 0.2;
   const Json json = to_json(rules);
@@ -64,6 +66,12 @@ TEST(Rules, JsonRoundTripIsExact) {
   EXPECT_EQ(to_json(back), json);
   EXPECT_EQ(back.at(1).max, 0.1 + 0.2);
   EXPECT_FALSE(back.at(1).min.has_value());
+}
+
+TEST(Rules, APlanOfVersion01HasNoAspects) {
+  Json json = to_json(two_rules());
+  for (Json& rule : json) rule.erase("aspect");
+  EXPECT_EQ(rules_from_json(json, "x").at(0).aspect, Aspect::result);
 }
 
 TEST(Rules, DamagedJsonIsAnErrorAtThePlace) {
@@ -84,17 +92,23 @@ class RuleFile : public ::testing::Test {
 TEST_F(RuleFile, ReadsEveryKey) {
   const auto rules = load(
       "rules:\n"
-      "  - {id: a, scope: case, fact: cv, max: 0.1, required: yes, severity: warning,\n"
+      "  - {id: a, aspect: plausibility, scope: case, fact: cv, max: 0.1, required: yes,\n"
+      "     absent: 'no spread', severity: warning,\n"
       "     reason: 'spread {value} above {max}', advice: repeat}\n");
   ASSERT_EQ(rules.size(), 1U);
   EXPECT_EQ(rules[0].scope, RuleScope::whole_case);
   EXPECT_TRUE(rules[0].required);
+  EXPECT_EQ(rules[0].absent, "no spread");
+  EXPECT_EQ(rules[0].aspect, Aspect::plausibility);
   EXPECT_EQ(rules[0].origin, "conf/rules/r.yaml:2");
 }
 
 TEST_F(RuleFile, RefusesRulesThatCannotWork) {
   EXPECT_THAT(error_of([&] { return load("rules: [{id: a, fact: x, reason: r}]"); }),
               HasSubstr("could never be violated"));
+  EXPECT_THAT(
+      error_of([&] { return load("rules: [{id: a, fact: x, min: 1, absent: n, reason: r}]"); }),
+      HasSubstr("'absent' is the reason of a rule that is required"));
   EXPECT_THAT(error_of([&] { return load("rules: [{id: a, fact: x, min: 1, reason: '{valu}'}]"); }),
               HasSubstr("unknown placeholder {valu} (did you mean 'value'?)"));
   EXPECT_THAT(
