@@ -15,6 +15,7 @@
 #include "probe/check.h"
 #include "probe/listing.h"
 #include "telemetry/device_source.h"
+#include "telemetry/machine_use.h"
 
 namespace assay::agent {
 
@@ -234,6 +235,7 @@ struct RoundEnd {
   std::uint64_t agent_rss_bytes = 0;
   int killed_leftovers = 0;
   std::vector<Dropped> dropped;
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: no rank was to be started
   Instant at;
 
   template <class Self, class F>
@@ -243,6 +245,7 @@ struct RoundEnd {
     field("agent_rss_bytes", self.agent_rss_bytes);
     field("killed_leftovers", self.killed_leftovers);
     field("dropped", self.dropped);
+    field.optional("machine", self.machine);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }
@@ -386,6 +389,7 @@ struct RoundRequest {
   std::vector<telemetry::DeviceSource> sources;
   std::string case_name;  ///< with `round`, names the round to people
   int round = 0;
+  bool lists_processes = true;  ///< to name what else uses the machine; one agent a machine does
   std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
 
   template <class Self, class F>
@@ -405,6 +409,7 @@ struct RoundRequest {
     field("sources", self.sources);
     field.optional("case", self.case_name);
     field.optional("round", self.round);
+    field.optional("lists_processes", self.lists_processes);
     field.optional("metrics", self.metrics);
   }
 };
@@ -451,6 +456,7 @@ struct ProbeRequest {
     field("device_query", self.options.device_query);
     field("device_pattern", self.options.device_pattern);
     field("container_runtime", self.options.container_runtime);
+    field.optional("commands", self.options.commands);
     field("timeout_ns", self.options.timeout);
     field.optional("sources", self.sources);
   }

@@ -7,7 +7,7 @@ namespace assay::catalog {
 
 std::span<const FactInfo> known_facts() {
   using enum RuleScope;
-  static constexpr std::array<FactInfo, 38> kFacts{{
+  static constexpr std::array<FactInfo, 47> kFacts{{
       {"ranks_failed", "ranks", "ranks that did not end with exit code 0"},
       {"ranks_lost", "ranks", "ranks whose end was not seen"},
       {"ranks_missing", "ranks", "planned ranks that were never started"},
@@ -45,6 +45,25 @@ std::span<const FactInfo> known_facts() {
        true},
       {"caches_kept", "nodes",
        "nodes whose page cache could not be dropped, where it was asked for"},
+      {"machines_not_watched", "nodes",
+       "nodes whose agent did not tell what else used the machine"},
+      {"cpu_by_others", "ratio",
+       "share of a machine's CPU time that went to programs outside of the round", round, true},
+      {"load_before", "ratio", "tasks of others that wanted to run before the round, for each CPU",
+       round, true},
+      {"other_runs", "ratio",
+       "share of the round's time in which a round of another run was on the same machine", round,
+       true},
+      {"devices_shared", "devices",
+       "devices that processes outside of the round computed on beside those of the round", round,
+       true},
+      {"steal_share", "ratio", "share of a machine's CPU time that its hypervisor gave to others",
+       round, true},
+      {"memory_pressure", "ratio", "share of the round's time in which something waited for memory",
+       round, true},
+      {"swap_bps", "B/s", "moved to and from swap during the round", round, true},
+      {"cpu_throttled", "ratio", "share of the round's time in which heat slowed a processor",
+       round, true},
       {"automl_measured", "1", "1 when an experiment has measured an accuracy, else 0"},
       {"automl_missing_s", "s", "by how much an experiment was shorter than asked for"},
       {"automl_precision_bits", "bits", "of the numbers that an experiment trains with"},

@@ -21,6 +21,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
     compute_training(round);
     compute_steps(round);
     compute_resources(round);
+    compute_machines(round);
     compute_automl(round);
     compute_ais(round);
     compute_facts(round);

@@ -32,6 +32,9 @@ constexpr std::int64_t kFirstLook = kSecond;
 constexpr double kWorthNaming_s = 0.05;
 constexpr std::size_t kMostNamed = 5;
 constexpr int kGenerations = 4;
+constexpr std::size_t kMostOnADevice = 256;
+// It computes for others (MPS).
+constexpr std::string_view kDeviceService = "nvidia-cuda-mps";
 
 // They start processes for others, also those of the round, whose time they get to see.
 constexpr std::array<std::string_view, 5> kServices{"containerd-shim", "containerd", "dockerd",
@@ -82,6 +85,7 @@ MachineWatch::MachineWatch(Setup setup, std::int64_t mono_ns)
     allowed_[at] = true;
   }
   use_.ranks = setup_.ranks;
+  use_.listed = setup_.lists_processes;
   use_.own_elsewhere = setup_.ranks_elsewhere;
   use_.cpus = static_cast<int>(setup_.cpus.size());
   use_.boot_id =
@@ -182,6 +186,7 @@ bool MachineWatch::carries_round(pid_t pid) const {
 
 MachineWatch::Listing MachineWatch::list_processes() {
   const double own_before = setup_.own_s();
+  if (!setup_.lists_processes) return {.own_s = own_before};
   const std::vector<ProcessTimes> all = read_processes(setup_.root);
   std::unordered_map<pid_t, const ProcessTimes*> by_pid;
   for (const ProcessTimes& process : all) by_pid.emplace(process.pid, &process);
@@ -196,17 +201,21 @@ MachineWatch::Listing MachineWatch::list_processes() {
     for (int i = 0; i < kGenerations && starter == 0 && (up = parent_of(*up)) != nullptr; ++i)
       if (up->name == "assay") starter = up->pid;
   }
-  enum class Below { nothing, starter, other_agent, self };
+  struct Place {
+    bool below_self = false;
+    bool below_starter = false;
+    bool below_an_agent = false;
+  };
   const auto place_of = [&](const ProcessTimes& process) {
-    Below place = Below::nothing;
+    Place place;
     std::size_t steps = 0;  // a listing that is not of one moment might hold a circle
-    for (const ProcessTimes* at = &process; at != nullptr && ++steps < all.size() + 2;
-         at = parent_of(*at)) {
-      if (at->pid == setup_.self) return Below::self;
-      if (at->name == "assay-agent") place = std::max(place, Below::other_agent);
-      if (at->pid == starter) return std::max(place, Below::starter);
+    for (const ProcessTimes* at = &process; at != nullptr && steps <= all.size();
+         at = parent_of(*at), ++steps) {
+      place.below_self = place.below_self || at->pid == setup_.self;
+      place.below_starter = place.below_starter || (starter != 0 && at->pid == starter);
+      place.below_an_agent = place.below_an_agent || at->name == "assay-agent";
     }
-    return place == Below::other_agent ? Below::other_agent : Below::nothing;
+    return place;
   };
 
   Listing out;
@@ -224,16 +233,15 @@ MachineWatch::Listing MachineWatch::list_processes() {
       out.starter_s = process.own_s;
       continue;
     }
-    const Below place = place_of(process);
-    if (place == Below::self) {
+    const Place place = place_of(process);
+    if (place.below_self) {
       out.own_s += process.own_s + process.children_s;
       continue;
     }
-    // All of this run: its controller's other children.
-    if (starter != 0 && place == Below::starter) continue;
+    if (place.below_starter) continue;  // another agent of this run, or what is below it
     const bool young = newest_at_start_ != 0 && process.started >= newest_at_start_;
     if (young && carries_round(process.pid)) {
-      use_.own_elsewhere = use_.own_elsewhere || place != Below::other_agent;
+      use_.own_elsewhere = use_.own_elsewhere || !place.below_an_agent;
       continue;
     }
     foreign.push_back(process);
@@ -260,17 +268,6 @@ void MachineWatch::look(std::int64_t mono_ns) {
   const std::int64_t before = mono_now_ns();
   list_processes();
   next_look_ns_ = mono_ns + std::max(kBetweenLooks, kLooksCostAtMost * (mono_now_ns() - before));
-}
-
-std::string MachineWatch::user_name(uid_t uid) const {
-  // By hand: a static program has no name service.
-  std::vector<char> buffer;
-  std::string_view rest = ProcFile(setup_.root / "etc/passwd").read(buffer);
-  while (!rest.empty()) {
-    const auto fields = split(next_line(rest), ':');
-    if (fields.size() > 2 && fields[2] == std::to_string(uid)) return printable(fields[0]);
-  }
-  return fmt::format("uid {}", uid);
 }
 
 std::vector<MachineUse::Program> MachineWatch::worst_programs(double& named_s) const {
@@ -301,12 +298,39 @@ std::vector<MachineUse::Program> MachineWatch::worst_programs(double& named_s) c
   for (auto& [key, group] : groups) {
     if (group.program.cpu_s < kWorthNaming_s) continue;
     group.program.name = printable(key.first);
-    if (key.second) group.program.user = user_name(*key.second);
+    if (key.second) group.program.user = user_name(*key.second, setup_.root);
     out.push_back(std::move(group.program));
   }
   std::ranges::sort(out, std::greater<>(), &MachineUse::Program::cpu_s);
   if (out.size() > kMostNamed) out.resize(kMostNamed);
   return out;
+}
+
+void MachineWatch::device_processes(int device, const std::vector<int>& pids) {
+  auto& known = on_devices_[device];
+  std::vector<ProcessTimes> all;
+  for (const int pid : pids) {
+    if (known.contains(pid) || known.size() >= kMostOnADevice) continue;
+    if (all.empty()) all = read_processes(setup_.root);
+    const auto find = [&](pid_t wanted) {
+      const auto at = std::ranges::lower_bound(all, wanted, {}, &ProcessTimes::pid);
+      return at != all.end() && at->pid == wanted ? &*at : nullptr;
+    };
+    const ProcessTimes* process = find(pid);
+    if (process == nullptr || process->name.starts_with(kDeviceService)) continue;
+    bool own = carries_round(pid);
+    std::size_t steps = 0;
+    for (const ProcessTimes* at = process; at != nullptr && !own && ++steps <= all.size();
+         at = find(at->parent))
+      own = at->pid == setup_.self;
+    auto& entry = known[pid];
+    if (own) continue;
+    struct stat info {};
+    const fs::path folder = setup_.root / "proc" / std::to_string(pid);
+    const bool owned = ::stat(folder.c_str(), &info) == 0;
+    entry = MachineUse::DeviceUser{device, printable(process->name),
+                                   owned ? user_name(info.st_uid, setup_.root) : "unknown", pid};
+  }
 }
 
 MachineUse MachineWatch::finish(std::int64_t mono_ns) {
@@ -330,6 +354,13 @@ MachineUse MachineWatch::finish(std::int64_t mono_ns) {
       use_.throttled_s =
           std::max(use_.throttled_s.value_or(0), std::max(0.0, ms - before->second) / 1e3);
   use_.others = worst_programs(use_.named_s);
+  for (const auto& [device, processes] : on_devices_) {
+    const auto is_own = [](const auto& process) { return !process.second.has_value(); };
+    if (std::ranges::none_of(processes, is_own)) continue;
+    if (!use_.device_users) use_.device_users.emplace();
+    for (const auto& [pid, user] : processes)
+      if (user) use_.device_users->push_back(*user);
+  }
   return use_;
 }
 

@@ -27,6 +27,7 @@ class MachineWatch {
     std::string round_id;              ///< ASSAY_ROUND_ID of the round's processes
     int ranks = 0;                     ///< processes that the agent is about to start
     bool ranks_elsewhere = false;      ///< a daemon will run them (a container's): not our children
+    bool lists_processes = true;       ///< false: another agent on this machine does
     std::filesystem::path root = "/";  ///< holds proc/, sys/ and etc/; a fake one in tests
     pid_t self = 0;                    ///< the agent; 0: this process
     std::vector<int> cpus{};           ///< empty: those that this process may use
@@ -37,6 +38,8 @@ class MachineWatch {
   MachineWatch(Setup setup, std::int64_t mono_ns);
   /// Lists the processes when it is time to; to be called about once a second.
   void look(std::int64_t mono_ns);
+  /// What computes on a device just now. Pids of another namespace are nobody's.
+  void device_processes(int device, const std::vector<int>& pids);
   /// The last reading: when the last rank has ended.
   [[nodiscard]] MachineUse finish(std::int64_t mono_ns);
 
@@ -62,7 +65,6 @@ class MachineWatch {
   [[nodiscard]] bool carries_round(pid_t pid) const;
   void ask_for_owners();
   [[nodiscard]] std::vector<MachineUse::Program> worst_programs(double& named_s) const;
-  [[nodiscard]] std::string user_name(uid_t uid) const;
 
   Setup setup_;
   MachineUse use_;
@@ -78,6 +80,8 @@ class MachineWatch {
   std::map<std::string, double> first_throttling_;
   Listing first_listing_;
   ProgramLedger ledger_;
+  // By device; by pid: the process when it is not of the round.
+  std::map<int, std::map<int, std::optional<MachineUse::DeviceUser>>> on_devices_;
 };
 
 }  // namespace assay::telemetry

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/text.h"
 #include "telemetry/proc_text.h"
 
 namespace assay::telemetry {
@@ -67,6 +68,17 @@ std::vector<ProcessTimes> read_processes(const std::filesystem::path& root) {
   }
   std::ranges::sort(out, {}, &ProcessTimes::pid);
   return out;
+}
+
+std::string user_name(uid_t uid, const std::filesystem::path& root) {
+  const std::string text = read_file_or_empty(root / "etc/passwd");
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string line(next_line(rest));
+    const auto fields = split(line, ':');
+    if (fields.size() > 2 && fields[2] == std::to_string(uid)) return printable(fields[0]);
+  }
+  return "uid " + std::to_string(uid);
 }
 
 }  // namespace assay::telemetry

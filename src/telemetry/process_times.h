@@ -24,4 +24,7 @@ struct ProcessTimes {
 /// All processes that can be seen under `root`/proc, by pid. Those that end meanwhile are left out.
 [[nodiscard]] std::vector<ProcessTimes> read_processes(const std::filesystem::path& root = "/");
 
+/// The name of a user by `root`/etc/passwd, or "uid 1000": a static program has no name service.
+[[nodiscard]] std::string user_name(uid_t uid, const std::filesystem::path& root = "/");
+
 }  // namespace assay::telemetry

@@ -26,6 +26,7 @@ class ProgramLedger {
 
   /// By pid; a pid that was given away again has its newest process here, the earlier one in ended.
   [[nodiscard]] std::map<pid_t, Entry>& entries() noexcept { return entries_; }
+  [[nodiscard]] const std::map<pid_t, Entry>& entries() const noexcept { return entries_; }
   /// The largest of those that ended.
   [[nodiscard]] const std::vector<Entry>& ended() const noexcept { return ended_; }
 

@@ -37,6 +37,7 @@ class Round {
   asio::awaitable<void> choose_port();
   asio::awaitable<void> drop_caches();
   asio::awaitable<void> collect_evidence();
+  [[nodiscard]] bool is_first_of_its_machine(int node) const;
   [[nodiscard]] agent::RoundRequest request_for(int node);
   void journal_start();
   void send_work();
