@@ -28,6 +28,8 @@ endif()
 unset(OPENSSL_CRYPTO_LIBRARY CACHE)
 unset(OPENSSL_SSL_LIBRARY CACHE)
 find_package(OpenSSL ${needed} COMPONENTS Crypto SSL)
+# Of it the static agent takes SHA-256 alone.
+find_library(OPENSSL_CRYPTO_STATIC NAMES libcrypto.a)
 if(NOT OPENSSL_FOUND)
   message(STATUS "assay-train: no OpenSSL, so it cannot be the worker of an AutoML experiment")
 endif()

@@ -66,6 +66,7 @@ function(assay_program name)
   endif()
   # Sanitizer runtimes cannot be linked into a static program.
   if(NOT ASSAY_SANITIZE)
+    set_target_properties(${name} PROPERTIES ASSAY_STATIC "${ARG_STATIC}")
     target_link_options(${name} PRIVATE
       $<IF:$<BOOL:${ARG_STATIC}>,-static,-static-libstdc++;-static-libgcc>)
   endif()

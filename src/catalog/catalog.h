@@ -67,8 +67,9 @@ struct Workload {
   std::string launch = "per-rank";      ///< per-rank, per-node or head
   /// Defaults: those of its `options`, and over them its own. They give each key its type.
   config::Node config;
-  std::vector<std::string> fixed;         ///< config keys that nothing may change
-  std::vector<std::string> data_keys;     ///< config keys that are paths of data on every node
+  bool declares_options = false;       ///< its program does: it refuses keys that it does not know
+  std::vector<std::string> fixed;      ///< config keys that nothing may change
+  std::vector<std::string> data_keys;  ///< config keys that are paths of data on every node
   std::vector<ConfigOverride> overrides;  ///< in file order
   std::map<std::string, std::string> env;
   std::optional<TargetSetting> target;

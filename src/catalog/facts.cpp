@@ -7,7 +7,7 @@ namespace assay::catalog {
 
 std::span<const FactInfo> known_facts() {
   using enum RuleScope;
-  static constexpr std::array<FactInfo, 47> kFacts{{
+  static constexpr std::array<FactInfo, 48> kFacts{{
       {"ranks_failed", "ranks", "ranks that did not end with exit code 0"},
       {"ranks_lost", "ranks", "ranks whose end was not seen"},
       {"ranks_missing", "ranks", "planned ranks that were never started"},
@@ -75,6 +75,11 @@ std::span<const FactInfo> known_facts() {
       {"ais_unreadable_lines", "lines", "lines of set_result.jsonl that are not results"},
       {"ais_not_measured", "1", "fields of train_result_info that have a placeholder"},
       {"cv", "ratio", "coefficient of variation of the headline metric; needs 3 completed rounds",
+       whole_case},
+      {"ci95_half", "ratio",
+       "half of the 95 % confidence interval of the headline metric's mean, relative to it; needs "
+       "3 "
+       "completed rounds",
        whole_case},
       {"rounds_completed", "rounds", "rounds that completed", whole_case},
       {"rounds_completed_ratio", "ratio", "completed rounds / planned rounds", whole_case},

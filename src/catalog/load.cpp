@@ -195,6 +195,7 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
   if (workload.command.empty()) map.at("command").fail("the command is empty");
   workload.launch = map.choice("launch", launch_modes());
   workload.config = read_config(map, options);
+  workload.declares_options = map.has("options");
   std::vector<std::string> keys;
   for (const Entry& entry : workload.config.entries()) keys.push_back(entry.key);
   if (const Node* fixed = map.find("fixed")) {

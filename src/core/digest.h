@@ -1,8 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "core/hex.h"
 
 namespace assay {
 
@@ -31,8 +34,8 @@ class Digest {
 [[nodiscard]] std::string digest(Hash hash, std::string_view data);
 [[nodiscard]] std::string hmac(Hash hash, std::string_view key, std::string_view data);
 
-/// Lower-case hex digits.
-[[nodiscard]] std::string to_hex(std::string_view bytes);
 [[nodiscard]] std::string to_base64(std::string_view bytes);
+/// Nothing unless `text` is what to_base64 makes of some bytes.
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace assay

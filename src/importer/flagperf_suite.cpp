@@ -267,7 +267,7 @@ class SuiteWriter {
     // The LLM scripts write their progress to files of their own: silence does not mean a stall.
     emit_field(yaml, "limits", Json{{"stall", launch.prints_tokens ? "0s" : "1h"}});
     if (!item.config.empty()) {
-      yaml << YAML::Key << "config" << YAML::Value << YAML::BeginMap;
+      yaml << YAML::Key << "declared" << YAML::Value << YAML::BeginMap;
       for (const auto& [name, value] : item.config.items()) {
         yaml << YAML::Key;
         emit_text(yaml, name);

@@ -7,31 +7,13 @@
 #include "core/json.h"
 #include "judge/ais_results.h"
 #include "judge/load.h"
+#include "judge/provenance.h"
 #include "judge/round.h"
 #include "judge/rules.h"
+#include "judge/run_findings.h"
 #include "judge/scaling.h"
 
 namespace assay::judge {
-
-namespace {
-
-Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
-  Json out = Json::object();
-  out["run_id"] = plan.run_id;
-  out["created"] = plan.created;
-  out["assay_version"] = plan.assay_version;
-  out["suite_file"] = std::filesystem::path(plan.suite_file).filename().string();
-  out["suite_sha256"] = plan.suite_sha256;
-  out["overrides"] = plan.overrides;
-  out["vendor"] = plan.vendor;
-  out["launcher"] = plan.cluster.launcher();
-  out["telemetry_interval_s"] = seconds(plan.telemetry.interval);
-  if (!plan.submission.empty()) out["submission"] = plan.submission;
-  out["journal_lines_skipped"] = skipped;
-  return out;
-}
-
-}  // namespace
 
 RunResult judge_run(const store::RunDir& run) {
   const plan::Plan& plan = run.plan();
@@ -39,15 +21,16 @@ RunResult judge_run(const store::RunDir& run) {
   result.run_id = plan.run_id;
   result.suite = plan.suite;
 
-  std::size_t skipped = 0;
-  const RoundJournal journal(store::Journal::read(run.journal_file(), &skipped));
-  result.provenance = provenance_of(plan, skipped);
-  if (const std::string text = read_file_or_empty(run.system_file()); !text.empty()) {
-    Json system = parse_json_or_null(text);
-    if (system.is_object()) result.system = std::move(system);
-  }
+  const store::JournalReading records = store::Journal::read_all(run.journal_file());
+  const RoundJournal journal(records.events);
+  result.provenance = provenance_of(plan, records.unreadable.size());
+  const auto found = [&](std::vector<Finding> findings) {
+    for (Finding& finding : findings) result.findings.push_back(std::move(finding));
+  };
+  found(journal_findings(records));
+  found(read_system(run, journal.begun(), result.system));
 
-  result.validity = plan.cases.empty() ? Validity::incomplete : Validity::valid;
+  result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   for (const plan::CasePlan& case_plan : plan.cases) {
     std::vector<RoundResult> rounds;
     for (int number = 1; number <= case_plan.repeats; ++number) {
@@ -61,6 +44,7 @@ RunResult judge_run(const store::RunDir& run) {
       rounds.push_back(judge_round(case_plan, evidence));
     }
     result.cases.push_back(summarize_case(case_plan, std::move(rounds)));
+    add_configuration(plan, case_plan, result.cases.back());
     result.validity = worst(result.validity, result.cases.back().validity);
   }
   add_scaling(plan, result.cases);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -131,6 +132,10 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
                       (headline->info.name != "e2e_time" || headline->median >= kMinJudgedE2e_s);
   if (judged && headline->n >= kSpreadRounds && headline->cv)
     state(facts, "cv", *headline->cv,
+          fmt::format("{} over {} rounds", result.headline, headline->n));
+  if (headline != nullptr && headline->ci95_low && headline->ci95_high && headline->mean != 0)
+    state(facts, "ci95_half",
+          (*headline->ci95_high - *headline->ci95_low) / 2 / std::abs(headline->mean),
           fmt::format("{} over {} rounds", result.headline, headline->n));
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
     if (const auto fact = facts.find(name); fact != facts.end()) return fact->second;

@@ -49,6 +49,9 @@ Json to_json(const CasePlan& plan) {
             {"command", plan.command},     {"env", plan.env},
             {"workdir", plan.workdir},     {"data", plan.data},
             {"config", plan.config},       {"config_origin", plan.config_origin}};
+  if (plan.config_use != ConfigUse::none) json["config_use"] = to_text(plan.config_use);
+  if (!plan.declared.empty()) json["declared"] = plan.declared;
+  if (!plan.origin.empty()) json["origin"] = plan.origin;
   if (plan.rendezvous != CasePlan{}.rendezvous) json["rendezvous"] = plan.rendezvous;
   if (plan.container) json["container"] = to_json(*plan.container);
   if (!plan.data_paths.empty()) json["data_paths"] = plan.data_paths;
@@ -62,6 +65,7 @@ Json to_json(const CasePlan& plan) {
   if (plan.automl) json["automl"] = automl::to_json(*plan.automl);
   json["limits"] = to_json(plan.limits);
   json["rules"] = catalog::to_json(plan.rules);
+  if (plan.rule_changes) json["rule_changes"] = catalog::to_json(*plan.rule_changes);
   if (!plan.headline.empty()) json["headline"] = plan.headline;
   return json;
 }
@@ -135,6 +139,9 @@ CasePlan read_case(const JsonReader& fields) {
   if (fields.has("drop_caches")) plan.drop_caches = fields.boolean("drop_caches");
   plan.config = fields.object("config");
   plan.config_origin = fields.text_map("config_origin");
+  if (fields.has("config_use")) plan.config_use = fields.choice<ConfigUse>("config_use");
+  if (fields.has("declared")) plan.declared = fields.object("declared");
+  if (fields.has("origin")) plan.origin = fields.text_map("origin");
   for (const Json& item : fields.array("metrics")) {
     const JsonReader metric(item, fields.where() + ": metrics", kPlanAdvice);
     plan.metrics.push_back({metric.text("name"), metric.text("match"), metric.text("unit"),
@@ -153,6 +160,9 @@ CasePlan read_case(const JsonReader& fields) {
     plan.automl = automl::settings_from_json(fields.object("automl"), fields.where() + ": automl");
   plan.limits = read_limits(fields.fields("limits"));
   plan.rules = catalog::rules_from_json(fields.array("rules"), fields.where() + ": rules");
+  if (fields.has("rule_changes"))
+    plan.rule_changes = catalog::rule_differences_from_json(fields.array("rule_changes"),
+                                                            fields.where() + ": rule_changes");
   plan.headline = fields.text_or_empty("headline");
   return plan;
 }

@@ -9,6 +9,8 @@
 #include "core/version.h"
 #include "plan/case_key.h"
 #include "plan/command.h"
+#include "plan/config_use.h"
+#include "plan/origins.h"
 #include "plan/overrides.h"
 
 namespace assay::plan {
@@ -86,12 +88,15 @@ void merge_workload_config(const Workload& workload, const SuiteCase& wanted,
 }
 
 void take_own_config(const SuiteCase& wanted, CasePlan& plan) {
-  if (wanted.config.is_null()) return;
-  for (const Entry& entry : wanted.config.entries()) {
-    if (entry.value.is_null()) continue;
-    plan.config[entry.key] = entry.value.json();
-    plan.config_origin[entry.key] = entry.value.origin();
-  }
+  if (!wanted.config.is_null())
+    for (const Entry& entry : wanted.config.entries()) {
+      if (entry.value.is_null()) continue;
+      plan.config[entry.key] = entry.value.json();
+      plan.config_origin[entry.key] = entry.value.origin();
+    }
+  if (!wanted.declared.is_null())
+    for (const Entry& entry : wanted.declared.entries())
+      if (!entry.value.is_null()) plan.declared[entry.key] = entry.value.json();
 }
 
 // What the ranks of an AutoML experiment run, whatever the case is called.
@@ -144,8 +149,9 @@ void resolve_peak(const SuiteCase& wanted, const Vendor& vendor, CasePlan& plan)
     return;
   }
   const catalog::Hardware* hardware = vendor.find_hardware(plan.hardware);
-  const auto precision = plan.config.find("precision");
-  if (hardware == nullptr || precision == plan.config.end() || !precision->is_string()) return;
+  const Json& said = plan.config.contains("precision") ? plan.config : plan.declared;
+  const auto precision = said.find("precision");
+  if (hardware == nullptr || precision == said.end() || !precision->is_string()) return;
   const auto peak = hardware->peak_flops.find(to_lower(precision->get<std::string>()));
   if (peak == hardware->peak_flops.end()) return;
   plan.peak_flops = peak->second;
@@ -322,12 +328,16 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   catalog::overlay(limits, suite.defaults.limits);
   catalog::overlay(limits, wanted.limits);
   plan.limits = resolve_limits(limits);
+  const std::vector<catalog::Rule> standard = catalog::resolve_rules(catalog.rules, workload.rules);
   std::vector<catalog::RuleChange> changes = workload.rules;
   changes.insert(changes.end(), suite.defaults.rules.begin(), suite.defaults.rules.end());
   changes.insert(changes.end(), wanted.rules.begin(), wanted.rules.end());
   plan.rules = catalog::resolve_rules(catalog.rules, changes);
+  plan.rule_changes = catalog::rule_differences(standard, plan.rules, changes);
   resolve_automl(wanted, plan);
   check_judged(workload, plan);
+  resolve_config_use(wanted, found, suite.cluster, plan);
+  plan.origin = origins_of(wanted, suite, found, options, plan);
   return plan;
 }
 

@@ -178,8 +178,23 @@ class Applier {
       const bool inherited = workloads_[i] != nullptr && has(&workloads_[i]->config);
       if (own || inherited) out.push_back(i);
     }
+    if (out.empty()) refuse_declared(selected, key, value);
     if (out.empty()) config::require_known(value, "config key", key, {known.begin(), known.end()});
     return out;
+  }
+
+  // A command that reads the value from a file of its own would not see another one.
+  void refuse_declared(const std::vector<std::size_t>& selected, const std::string& key,
+                       const Node& value) const {
+    for (const std::size_t i : selected) {
+      const Node* declared = cases_[i].find("declared");
+      const Node* said = declared == nullptr ? nullptr : declared->find(key);
+      if (said == nullptr) continue;
+      value.fail("config." + key + " has no way to the command of the case '" + names_[i] +
+                     "', which reads it from files of its own (declared at " + said->where() + ")",
+                 "change it in those files; or let the command read config.json, whose path is "
+                 "{config}");
+    }
   }
 
   Node root_;

@@ -7,6 +7,7 @@
 
 #include "automl/experiment_settings.h"
 #include "catalog/rule.h"
+#include "catalog/rule_difference.h"
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
@@ -67,6 +68,19 @@ struct Container {
   Nanoseconds timeout = std::chrono::minutes(30);  ///< for pulling or loading
 };
 
+/// What becomes of a case's `config`.
+enum class ConfigUse {
+  none,     ///< it has none
+  applied,  ///< the program is Assay's own: it takes every key, and refuses others
+  offered,  ///< the command is told where config.json is; whether it reads it is its own affair
+};
+
+constexpr auto enum_names(ConfigUse /*use*/) {
+  using enum ConfigUse;
+  return std::to_array<EnumName<ConfigUse>>(
+      {{none, "none"}, {applied, "applied"}, {offered, "offered"}});
+}
+
 /// One case: what is run, how often, and how it is judged. Everything is resolved; nothing in it
 /// refers to conf/ any more.
 struct CasePlan {
@@ -88,6 +102,12 @@ struct CasePlan {
   bool drop_caches = false;             ///< the page cache of every node, before each round
   Json config = Json::object();         ///< written as config.json for the ranks
   std::map<std::string, std::string> config_origin;  ///< key → "file:line" that decided it
+  ConfigUse config_use = ConfigUse::none;
+  /// Settings that the command takes from files of its own: recorded, never handed to it.
+  Json declared = Json::object();
+  /// Who decided the other values, by their keys in a suite ("limits.time", "env.A"): "file:line",
+  /// "--set …", "--repeat 3", a file of conf/, or "built in". Empty in plans of version 0.1.
+  std::map<std::string, std::string> origin;
   std::vector<OutputMetric> metrics;
   std::optional<Target> target;
   std::optional<double> peak_flops;  ///< of one device, FLOP/s: MFU's denominator
@@ -98,7 +118,9 @@ struct CasePlan {
   std::optional<automl::ExperimentSettings> automl;
   Limits limits;
   std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides
-  std::string headline;              ///< metric that stands for the case; empty: by rank
+  /// How the suite changed them; nothing in plans that were made before this was recorded.
+  std::optional<std::vector<catalog::RuleDifference>> rule_changes;
+  std::string headline;  ///< metric that stands for the case; empty: by rank
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
   [[nodiscard]] bool meets_by(std::string_view flavor) const noexcept;

@@ -42,7 +42,9 @@ void render_config(std::string& out, const CasePlan& plan) {
     value_width = std::max(value_width, code_points(dump_line(value)));
   }
   value_width = std::min<std::size_t>(value_width, 40);
-  out += "  config\n";
+  out += plan.config_use == ConfigUse::offered
+             ? "  config (config.json; whether the command reads it is its own affair)\n"
+             : "  config\n";
   for (const auto& [key, value] : plan.config.items()) {
     const auto origin = plan.config_origin.find(key);
     out += fmt::format("    {:<{}} = {:<{}}  # {}\n", key, key_width, dump_line(value), value_width,
@@ -99,6 +101,8 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
   for (const auto& [name, value] : plan.env)
     line(out, "env", fmt::format("{}={}", name, shell_quote(value)));
   render_config(out, plan);
+  for (const auto& [key, value] : plan.declared.items())
+    line(out, "declared", fmt::format("{} = {}", key, dump_line(value)));
   for (const OutputMetric& metric : plan.metrics)
     line(out, "metric",
          fmt::format("{} [{}] from /{}/, {} of a rank, {} over ranks, {} is better", metric.name,
@@ -119,6 +123,9 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
                    plan.limits.stall.count() == 0 ? "off" : duration_text(plan.limits.stall),
                    duration_text(plan.limits.grace),
                    format_bytes(static_cast<double>(plan.limits.output_bytes))));
+  if (plan.rule_changes)
+    for (const catalog::RuleDifference& difference : *plan.rule_changes)
+      line(out, difference.relaxed() ? "relaxed" : "changed", difference_text(difference));
   for (const catalog::Rule& rule : plan.rules)
     if (const std::string text = rule_text(rule); !common.contains(text)) line(out, "rule", text);
 }

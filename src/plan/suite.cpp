@@ -72,6 +72,17 @@ Node read_config(const Node& node) {
   return node;
 }
 
+Node read_declared(const Node& node, const Mapping& map) {
+  if (!map.has("command"))
+    node.fail("'declared' is for a case with a command of its own",
+              "the workload's settings are under 'config'");
+  for (const Entry& entry : node.entries())
+    if (entry.value.is_override())
+      entry.value.fail("'" + entry.key + "' is declared: it says what the command's own files hold",
+                       "change it where the command reads it, and then in the suite");
+  return read_config(node);
+}
+
 // One flavor, or a list of them.
 std::vector<std::string> read_rendezvous(const Node& node) {
   if (node.is_scalar()) return {config::choice(node, rendezvous_names())};
@@ -213,6 +224,7 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
   if (const Node* container = map.find("container")) out.container = read_container(*container);
   out.data = map.text_or("data", "");
   if (const Node* config = map.find("config")) out.config = read_config(*config);
+  if (const Node* declared = map.find("declared")) out.declared = read_declared(*declared, map);
   if (const Node* env = map.find("env")) out.env = read_env(*env);
   out.workdir = map.text_or("workdir", "");
   if (const Node* metrics = map.find("metrics"))
@@ -292,17 +304,17 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
           "address", "user", "port", "identity", "jump"}},
         {"telemetry", {"interval", "enabled", "prometheus"}},
         {"telemetry.prometheus", {"listen"}},
-        {"submission", {"org", "division", "status", "platform"}},
+        {"submission", {"org", "division", "status", "platform", "benchmark"}},
         {"container",
          {"runtime", "image", "runtime_options", "options", "mounts", "shm_size", "user", "pull",
           "load", "timeout"}},
         {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps", "drop_caches"}},
         {"limits", catalog::limit_keys()},
-        {"case", {"case",       "name",         "model",       "framework", "hardware",
-                  "nodes",      "procs",        "repeats",     "command",   "shell",
-                  "launch",     "rendezvous",   "automl",      "container", "data",
-                  "config",     "env",          "workdir",     "metrics",   "target",
-                  "peak_flops", "warmup_steps", "drop_caches", "limits",    "rules"}},
+        {"case", {"case",    "name",      "model",   "framework",  "hardware",     "nodes",
+                  "procs",   "repeats",   "command", "shell",      "launch",       "rendezvous",
+                  "automl",  "container", "data",    "config",     "declared",     "env",
+                  "workdir", "metrics",   "target",  "peak_flops", "warmup_steps", "drop_caches",
+                  "limits",  "rules"}},
         {"automl", {"start",      "classes",     "data",     "precision",    "space",
                     "hyper",      "epochs",      "patience", "max_duration", "min_duration",
                     "max_trials", "trial_limit", "silence",  "attempts",     "seed",

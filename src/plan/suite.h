@@ -29,8 +29,9 @@ struct SuiteCase {
   std::vector<std::string> rendezvous;  ///< empty: torchrun
   std::optional<Container> container;
   std::string data;
-  config::Node config;  ///< a mapping, or null
-  config::Node env;     ///< a mapping of text, or null
+  config::Node config;    ///< a mapping, or null
+  config::Node declared;  ///< the same
+  config::Node env;       ///< a mapping of text, or null
   std::string workdir;
   std::vector<OutputMetric> metrics;
   std::optional<catalog::TargetSetting> target;

@@ -1,13 +1,12 @@
 #include "push/evidence.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/run_layout.h"
+#include "core/secrets.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -51,19 +50,6 @@ void add_judged(const fs::path& folder, const fs::path& run, int depth,
     if (is_judged(file, run)) found.push_back(file);
   if (depth == 0) return;
   for (const fs::path& inner : folders_in(folder)) add_judged(inner, run, depth - 1, found);
-}
-
-bool names_a_secret(std::string_view variable) {
-  static constexpr std::array<std::string_view, 6> kWords{"TOKEN",  "SECRET",     "PASSWORD",
-                                                          "PASSWD", "CREDENTIAL", "CREDENTIALS"};
-  static constexpr std::array<std::string_view, 3> kKeys{"ACCESS_KEY", "API_KEY", "PRIVATE_KEY"};
-  std::string upper(variable);
-  std::ranges::transform(upper, upper.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  for (const std::string_view word : split(std::string_view(upper), '_'))
-    if (std::ranges::find(kWords, word) != kWords.end()) return true;
-  return std::ranges::any_of(
-      kKeys, [&](std::string_view key) { return upper.find(key) != std::string::npos; });
 }
 
 }  // namespace

@@ -81,8 +81,11 @@ class Console {
          paint("2", plain(result.run_id)));
     line("");
     table(result);
+    rules(result);
     scaling(result);
-    for (const CaseResult& case_result : result.cases) findings(case_result);
+    findings("the run as a whole", merged_findings(result));
+    for (const CaseResult& case_result : result.cases)
+      findings(case_result.name, merged_findings(case_result));
     line("");
     line(verdict_line(result));
     if (!style_.report.empty()) line("Report: " + plain(style_.report));
@@ -132,6 +135,19 @@ class Console {
       line((n++ == 0 ? first : rest) + part);
   }
 
+  // What the numbers and verdicts of the table are to be read with.
+  void rules(const judge::RunResult& result) {
+    const std::string legend = spread_legend(result);
+    if (!legend.empty()) paragraph(own(legend), "", "");
+    const auto changed = changed_rules(result);
+    if (!changed.empty()) line("");
+    for (const ChangedRule& rule : changed) {
+      const std::string where = rule.cases.empty() ? std::string() : ": " + join(rule.cases, ", ");
+      paragraph(plain(rule.text + where), rule.relaxed ? "relaxed   " : "stricter  ",
+                std::string(10, ' '));
+    }
+  }
+
   void scaling(const judge::RunResult& result) {
     bool first = true;
     for (const CaseResult& case_result : result.cases) {
@@ -145,11 +161,10 @@ class Console {
     }
   }
 
-  void findings(const CaseResult& case_result) {
-    const auto merged = merged_findings(case_result);
+  void findings(const std::string& title, const std::vector<MergedFinding>& merged) {
     if (merged.empty()) return;
     line("");
-    line(paint("1", cut_middle(plain(case_result.name), width_, own("…"))));
+    line(paint("1", cut_middle(plain(title), width_, own("…"))));
     for (std::size_t i = 0; i < merged.size(); ++i) {
       if (i == kConsoleFindings) {
         line(own(fmt::format("  … and {} more in the report", merged.size() - i)));
@@ -185,7 +200,7 @@ class Console {
     add(counts[0], "valid");
     add(counts[1], "invalid");
     add(counts[2], "incomplete");
-    const std::string verdict(judge::to_string(result.validity));
+    const std::string verdict = verdict_words(result);
     return paint(verdict_color(result.validity), verdict) + (text.empty() ? "" : "  " + text);
   }
 

@@ -26,6 +26,7 @@ void put_text(Json& object, const char* key, const std::string& text) {
 Json finding_to_json(const Finding& finding) {
   Json json = {{"rule", finding.rule},
                {"severity", to_text(finding.severity)},
+               {"aspect", to_text(finding.aspect)},
                {"reason", finding.reason},
                {"advice", finding.advice}};
   put_text(json, "where", finding.where);
@@ -37,6 +38,15 @@ Json findings_to_json(const std::vector<Finding>& findings) {
   Json json = Json::array();
   for (const Finding& finding : findings) json.push_back(finding_to_json(finding));
   return json;
+}
+
+Json evidence_to_json(const judge::EvidenceState& evidence) {
+  const auto aspect = [](const judge::AspectState& state) {
+    return Json{{"state", to_text(state.state)}, {"text", state.text}};
+  };
+  return {{"completeness", aspect(evidence.completeness)},
+          {"integrity", aspect(evidence.integrity)},
+          {"plausibility", aspect(evidence.plausibility)}};
 }
 
 Json metrics_to_json(const std::vector<Metric>& metrics) {
@@ -84,6 +94,7 @@ Json round_to_json(const RoundResult& round) {
                {"started", round.started},
                {"ended", round.ended},
                {"metrics", metrics_to_json(round.metrics)},
+               {"evidence", evidence_to_json(round.evidence)},
                {"findings", findings_to_json(round.findings)},
                {"phases", Json::array()},
                {"ranks", Json::array()}};
@@ -119,6 +130,36 @@ Json summary_to_json(const std::vector<Summary>& summaries) {
   return json;
 }
 
+Json setting_to_json(const plan::Setting& setting) {
+  Json json = {{"key", setting.key}, {"value", setting.value}};
+  put_text(json, "origin", setting.origin);
+  put_text(json, "use", setting.use);
+  return json;
+}
+
+Json rule_to_json(const catalog::Rule& rule) {
+  Json json = {{"rule", rule.id},
+               {"scope", to_text(rule.scope)},
+               {"fact", rule.fact},
+               {"required", rule.required},
+               {"severity", to_text(rule.severity)}};
+  put_number(json, "min", rule.min);
+  put_number(json, "max", rule.max);
+  put_text(json, "origin", rule.origin);
+  return json;
+}
+
+Json change_to_json(const catalog::RuleDifference& difference) {
+  Json json = {{"rule", difference.standard.id},
+               {"relaxed", difference.relaxed()},
+               {"text", catalog::difference_text(difference)},
+               {"standard", rule_to_json(difference.standard)},
+               {"in_force", nullptr}};
+  if (difference.in_force) json["in_force"] = rule_to_json(*difference.in_force);
+  put_text(json, "origin", difference.origin);
+  return json;
+}
+
 Json case_to_json(const CaseResult& result) {
   Json json = {{"name", result.name},
                {"model", result.model},
@@ -133,6 +174,14 @@ Json case_to_json(const CaseResult& result) {
                {"summary", summary_to_json(result.summary)},
                {"rounds", Json::array()}};
   for (const RoundResult& round : result.rounds) json["rounds"].push_back(round_to_json(round));
+  for (const plan::Setting& setting : result.configuration)
+    json["configuration"].push_back(setting_to_json(setting));
+  for (const catalog::Rule& rule : result.rules) json["rules"].push_back(rule_to_json(rule));
+  if (result.rule_changes) {
+    json["rule_changes"] = Json::array();
+    for (const catalog::RuleDifference& difference : *result.rule_changes)
+      json["rule_changes"].push_back(change_to_json(difference));
+  }
   return json;
 }
 
@@ -143,9 +192,14 @@ Json result_to_json(const RunResult& result) {
                {"run_id", result.run_id},
                {"suite", result.suite},
                {"validity", judge::to_string(result.validity)},
+               {"findings", findings_to_json(result.findings)},
+               {"seal", {{"state", to_text(result.seal.state)}, {"text", result.seal.text}}},
                {"cases", Json::array()},
                {"system", result.system},
                {"provenance", result.provenance}};
+  put_text(json["seal"], "public_key", result.seal.public_key);
+  put_text(json["seal"], "fingerprint", result.seal.fingerprint);
+  put_text(json["seal"], "signed_at", result.seal.signed_at);
   for (const CaseResult& case_result : result.cases)
     json["cases"].push_back(case_to_json(case_result));
   return json;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "report/present.h"
 #include "report/summary_table.h"
 
 namespace assay::report {
@@ -51,8 +52,18 @@ std::string finding_lines(const std::vector<judge::Finding>& findings) {
 
 std::string render_markdown(const judge::RunResult& result) {
   std::string out =
-      fmt::format("# {}: {}\n\nRun `{}`\n\n{}", markdown_text(result.suite),
-                  to_text(result.validity), result.run_id, markdown_table(console_summary(result)));
+      fmt::format("# {}: {}\n\nRun `{}`\n\n{}", markdown_text(result.suite), verdict_words(result),
+                  result.run_id, markdown_table(console_summary(result)));
+  if (const std::string legend = spread_legend(result); !legend.empty())
+    out += "\n" + markdown_text(legend) + "\n";
+  const auto changed = changed_rules(result);
+  if (!changed.empty()) out += "\n## Rules\n\n";
+  for (const ChangedRule& rule : changed)
+    out += fmt::format("- **{}**: {}{}\n", rule.relaxed ? "relaxed" : "stricter",
+                       markdown_text(rule.text),
+                       rule.cases.empty() ? "" : ": " + markdown_text(join(rule.cases, ", ")));
+  if (!result.findings.empty())
+    out += "\n## The run as a whole\n\n" + finding_lines(result.findings);
   for (const judge::CaseResult& case_result : result.cases) {
     std::string found = finding_lines(case_result.findings);
     for (const judge::RoundResult& round : case_result.rounds)

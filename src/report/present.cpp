@@ -140,6 +140,50 @@ std::optional<Spread> spread_of(const judge::Summary& summary) {
   return std::nullopt;
 }
 
+std::string spread_legend(const judge::RunResult& result) {
+  bool interval = false;
+  bool variation = false;
+  for (const judge::CaseResult& case_result : result.cases) {
+    const judge::Summary* summary = find_summary(case_result, case_result.headline);
+    const auto spread = summary == nullptr ? std::nullopt : spread_of(*summary);
+    if (spread) (spread->confidence ? interval : variation) = true;
+  }
+  if (!interval && !variation) return {};
+  std::string text = "±: ";
+  if (interval) text += "half of the 95 % confidence interval of the mean";
+  if (interval && variation) text += "; of two rounds, ";
+  if (variation) text += "the coefficient of variation";
+  return text;
+}
+
+std::string verdict_words(const judge::CaseResult& result) {
+  const bool said = result.validity == judge::Validity::valid && result.relaxed();
+  return std::string(judge::to_string(result.validity)) + (said ? " under relaxed rules" : "");
+}
+
+std::string verdict_words(const judge::RunResult& result) {
+  const bool said = result.validity == judge::Validity::valid &&
+                    std::ranges::any_of(result.cases, &judge::CaseResult::relaxed);
+  return std::string(judge::to_string(result.validity)) + (said ? " under relaxed rules" : "");
+}
+
+std::vector<ChangedRule> changed_rules(const judge::RunResult& result) {
+  std::vector<ChangedRule> out;
+  for (const judge::CaseResult& case_result : result.cases) {
+    if (!case_result.rule_changes) continue;
+    for (const catalog::RuleDifference& difference : *case_result.rule_changes) {
+      const std::string text = catalog::difference_text(difference);
+      auto same = std::ranges::find(out, text, &ChangedRule::text);
+      if (same == out.end()) same = out.insert(out.end(), {text, difference.relaxed(), {}});
+      same->cases.push_back(case_result.name);
+    }
+  }
+  for (ChangedRule& rule : out)
+    if (rule.cases.size() == result.cases.size()) rule.cases.clear();
+  std::ranges::stable_partition(out, &ChangedRule::relaxed);
+  return out;
+}
+
 int completed_rounds(const judge::CaseResult& result) {
   return static_cast<int>(
       std::ranges::count(result.rounds, RoundStatus::completed, &judge::RoundResult::status));

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "judge/result.h"
 
@@ -51,6 +52,22 @@ struct Spread {
   bool confidence = false;  ///< half of the 95 % confidence interval; else the variation
 };
 [[nodiscard]] std::optional<Spread> spread_of(const judge::Summary& summary);
+
+/// What `±` stands for in a table of these cases; empty: there is none.
+[[nodiscard]] std::string spread_legend(const judge::RunResult& result);
+
+/// "VALID", or "VALID under relaxed rules".
+[[nodiscard]] std::string verdict_words(const judge::CaseResult& result);
+[[nodiscard]] std::string verdict_words(const judge::RunResult& result);
+
+/// A rule that a suite changed, and the cases that are judged so.
+struct ChangedRule {
+  std::string text;  ///< "repeat-spread: at most 20 % instead of at most 5 % (quick.yaml:12)"
+  bool relaxed = false;
+  std::vector<std::string> cases;  ///< empty: all
+};
+/// Those that were relaxed first.
+[[nodiscard]] std::vector<ChangedRule> changed_rules(const judge::RunResult& result);
 
 /// Rounds that completed.
 [[nodiscard]] int completed_rounds(const judge::CaseResult& result);

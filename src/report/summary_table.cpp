@@ -87,13 +87,16 @@ const SummaryColumn kEnergy{
       return summary == nullptr ? "–" : show(summary->median, summary->info.unit).text();
     },
     [](const CaseResult& case_result) { return find_summary(case_result, "energy_j") != nullptr; }};
-const SummaryColumn kVerdict{{.title = "Verdict"}, [](const CaseResult& case_result, std::size_t) {
-                               Cell cell =
-                                   shown_as(std::string(judge::to_string(case_result.validity)),
-                                            html::chip(case_result.validity));
-                               cell.color = verdict_color(case_result.validity);
-                               return cell;
-                             }};
+const SummaryColumn kVerdict{
+    {.title = "Verdict"}, [](const CaseResult& case_result, std::size_t) {
+      const bool relaxed = case_result.validity == Validity::valid && case_result.relaxed();
+      Cell cell = shown_as(
+          std::string(judge::to_string(case_result.validity)) + (relaxed ? " (relaxed)" : ""),
+          html::chip(case_result.validity) +
+              (relaxed ? Html("<span class=\"sub\">relaxed rules</span>") : Html()));
+      cell.color = verdict_color(case_result.validity);
+      return cell;
+    }};
 
 page::Table table_of(const RunResult& result, std::initializer_list<const SummaryColumn*> columns) {
   page::Table table;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/catalog.h"
+#include "catalog/rule_difference.h"
 #include "config/yaml.h"
 #include "error_of.h"
 #include "temporary_folder.h"
@@ -120,6 +121,43 @@ TEST_F(RuleFile, RefusesRulesThatCannotWork) {
   EXPECT_THAT(
       error_of([&] { return load("rules: [{id: a, fact: x, min: 1, reason: r, sevrity: note}]"); }),
       HasSubstr("did you mean 'severity'?"));
+}
+
+std::vector<RuleDifference> differences(const std::string& yaml) {
+  const auto wanted = changes(yaml);
+  return rule_differences(two_rules(), resolve_rules(two_rules(), wanted), wanted);
+}
+
+TEST(RuleDifferences, SayWhatIsInForceInsteadOfWhat) {
+  EXPECT_TRUE(differences("{}").empty());
+  EXPECT_TRUE(differences("spread: {max: 0.05}").empty());
+  EXPECT_EQ(difference_text(differences("spread: {max: 0.2}").at(0)),
+            "spread: at most 20 % instead of at most 5 % (s.yaml:1)");
+  EXPECT_EQ(difference_text(differences("spread: off").at(0)),
+            "spread: off instead of at most 5 % (s.yaml:1)");
+  EXPECT_EQ(difference_text(differences("min-steps: {severity: warning}").at(0)),
+            "min-steps: warning instead of invalid (s.yaml:1)");
+}
+
+TEST(RuleDifferences, KnowWhatRelaxes) {
+  const auto relaxed = [](const std::string& yaml) { return differences(yaml).at(0).relaxed(); };
+  EXPECT_TRUE(relaxed("spread: off"));
+  EXPECT_TRUE(relaxed("spread: {max: 0.2}"));
+  EXPECT_TRUE(relaxed("min-steps: {min: 5}"));
+  EXPECT_TRUE(relaxed("min-steps: {severity: note}"));
+  EXPECT_TRUE(relaxed("min-steps: {min: 100, severity: warning}"));
+  EXPECT_FALSE(relaxed("spread: {max: 0.01}"));
+  EXPECT_FALSE(relaxed("min-steps: {min: 100, required: true}"));
+}
+
+TEST(RuleDifferences, JsonRoundTripIsExact) {
+  auto all = differences("{spread: off, min-steps: {min: 5}}");
+  const Json json = to_json(all);
+  EXPECT_EQ(to_json(rule_differences_from_json(json, "plan.json")), json);
+  EXPECT_THAT(error_of([] {
+                return rule_differences_from_json(Json::array({Json::object()}), "plan.json");
+              }),
+              HasSubstr("plan.json: not a list of changed rules"));
 }
 
 }  // namespace

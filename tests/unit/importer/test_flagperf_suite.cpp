@@ -58,7 +58,7 @@ TEST(FlagPerfSuite, IsAcceptedByAssaysSuiteReader) {
   EXPECT_EQ(resnet.name, "resnet50:pytorch_1.8:A100:1:2:2");
   EXPECT_EQ(resnet.repeats, 2);
   EXPECT_EQ(resnet.data, "/raid/dataset/ImageNet_1k_2012/");
-  EXPECT_EQ(resnet.config.json(),
+  EXPECT_EQ(resnet.declared.json(),
             Json::parse(R"({"lr": 0.1, "train_batch_size": 32, "eval_batch_size": 32})"));
 }
 
@@ -172,7 +172,7 @@ TEST(FlagPerfSuite, TensorflowGetsItsOwnEnvironment) {
   EXPECT_EQ(item.launch, "per-node");
   EXPECT_EQ(env_of(item).at("FLAGPERF_NODE_RANK"), "{node_rank}");
   EXPECT_EQ(env_of(item).at("FLAGPERF_HOSTS_PORTS"), "2222");
-  EXPECT_EQ(item.config.json().at("model").at("optimizer").at("momentum"), 0.9);
+  EXPECT_EQ(item.declared.json().at("model").at("optimizer").at("momentum"), 0.9);
 }
 
 TEST(FlagPerfSuite, MindsporeRunsItsShellScript) {
@@ -231,7 +231,7 @@ TEST(FlagPerfSuite, TextThatLooksLikeSomethingElseStaysText) {
                  "g = 1e-5\nh = 3.0\ni = None\nj = {'on': [1, 'off']}\nk = float('inf')\n");
   const plan::Suite suite = suite_of(checkout);
   EXPECT_EQ(suite.cases.at(0).data, "yes: [no] # \"x\"");
-  EXPECT_EQ(suite.cases.at(0).config.json(),
+  EXPECT_EQ(suite.cases.at(0).declared.json(),
             Json::parse(R"({"a": "1e5", "b": "true", "c": "null", "d": "- x",
                             "e": "é\n\t\"q\"", "f": "012", "g": 1e-5, "h": 3.0, "i": null,
                             "j": {"on": [1, "off"]}, "k": "inf"})"));

@@ -148,6 +148,22 @@ TEST(RepeatSpread, OfAShortPlainCommandIsNotJudgedByItsDuration) {
   EXPECT_EQ(summarize_case(plan, rounds).validity, Validity::valid);
 }
 
+TEST(IntervalWidth, OfFewRoundsIsSaidBesideTheVerdict) {
+  auto plan = case_plan(1, 1, 3);
+  auto width = rule("interval-width", "ci95_half", std::nullopt, 0.2);
+  width.scope = catalog::RuleScope::whole_case;
+  width.severity = Severity::note;
+  plan.rules = {width};
+  // A coefficient of variation of 10 %: within 20 %, but ± 25 % for the mean of three.
+  const CaseResult wide =
+      summarize_case(plan, {round_with(1, 90), round_with(2, 100), round_with(3, 110)});
+  ASSERT_NE(finding(wide.findings, "interval-width"), nullptr);
+  EXPECT_EQ(wide.validity, Validity::valid);
+  const CaseResult narrow =
+      summarize_case(plan, {round_with(1, 99), round_with(2, 100), round_with(3, 101)});
+  EXPECT_EQ(finding(narrow.findings, "interval-width"), nullptr);
+}
+
 TEST(CaseRules, SeeTheMedianOfAMetric) {
   auto plan = case_plan(1, 1, 3);
   auto bound = rule("fast-enough", "p_whole", 99, std::nullopt);

@@ -143,10 +143,10 @@ TEST(MakePlan, UnknownWorkloadVendorAndFramework) {
 
 TEST(MakePlan, OwnCommandTakesNothingFromAWorkload) {
   const CasePlan c = plan(
-                         "cases: [{case: train:other:cpu:1:1:1, command: 'run {rank}', "
+                         "cases: [{case: train:other:cpu:1:1:1, command: 'run {rank} {config}', "
                          "config: {anything: 1, gone: ~}, env: {A: '{bindir}/x', B: '{rank}'}}]")
                          .cases.at(0);
-  EXPECT_THAT(c.command, ElementsAre("run", "{rank}"));
+  EXPECT_THAT(c.command, ElementsAre("run", "{rank}", "{config}"));
   EXPECT_EQ(dump_line(c.config), R"({"anything":1})");
   EXPECT_EQ(c.env.at("A"), "/opt/assay/bin/x");
   EXPECT_EQ(c.env.at("B"), "{rank}");

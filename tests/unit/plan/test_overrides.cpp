@@ -20,7 +20,7 @@ constexpr const char* kSuite =
     "  - train:native:cpu:1:1:3\n"
     "  - case: train:libtorch_2.1:cpu:1:2:3\n"
     "    limits: {time: 5m}\n"
-    "  - {name: mine, command: x, config: {batch: 1}}\n"
+    "  - {name: mine, command: [x, '{config}'], config: {batch: 1}}\n"
     "  - {name: bare, command: x}\n";
 
 Plan with(const std::string& set) {

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+
+#include "judge/result.h"
+#include "plan/plan.h"
+
+namespace assay::judge {
+
+/// Versions, hashes and overrides of a run: result.json's `provenance`. `skipped`: lines of the
+/// journal that could not be read.
+[[nodiscard]] Json provenance_of(const plan::Plan& plan, std::size_t skipped);
+
+/// The effective configuration of a case and the rules in force, each with its origin.
+void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, CaseResult& result);
+
+}  // namespace assay::judge
