@@ -32,14 +32,24 @@ void ProgramLedger::observe(std::span<const ProcessTimes> processes) {
         known != entries_.end() && is_known(known->second, process))
       known->second.present = true;
 
-  // What ended since: its parent's time of children holds all of its life.
+  // What ended since: the time of children of its nearest ancestor that lives holds all of its
+  // life.
   std::map<pid_t, double> counted_already;
+  for (const auto& [pid, entry] : entries_) {
+    if (entry.present) continue;
+    auto ancestor = entries_.find(entry.last.parent);
+    for (std::size_t steps = 0;
+         ancestor != entries_.end() && !ancestor->second.present && steps < entries_.size();
+         ++steps)
+      ancestor = entries_.find(ancestor->second.last.parent);
+    if (ancestor != entries_.end())
+      counted_already[ancestor->first] += entry.last.own_s + entry.last.children_s;
+  }
   for (auto it = entries_.begin(); it != entries_.end();) {
     if (it->second.present) {
       ++it;
       continue;
     }
-    counted_already[it->second.last.parent] += it->second.last.own_s + it->second.last.children_s;
     end(std::move(it->second));
     it = entries_.erase(it);
   }
@@ -53,7 +63,9 @@ void ProgramLedger::observe(std::span<const ProcessTimes> processes) {
       entry.used_s += std::max(0.0, process.own_s - entry.last.own_s);
       const auto ended = counted_already.find(process.pid);
       const double known = ended == counted_already.end() ? 0 : ended->second;
-      entry.used_s += std::max(0.0, process.children_s - entry.last.children_s - known);
+      // The first process waits for orphans of all kinds, whose earlier life nobody knows.
+      if (process.pid != 1)
+        entry.used_s += std::max(0.0, process.children_s - entry.last.children_s - known);
     }
     entry.last = process;
   }

@@ -52,6 +52,20 @@ TEST(ProgramLedger, DoesNotBlameAParentForTheEarlierLifeOfAChildThatEnded) {
   EXPECT_EQ(used(ledger, 10), 0.5);
 }
 
+TEST(ProgramLedger, DoesNotBlameAGrandparentEither) {
+  ProgramLedger ledger;
+  ledger.observe(std::vector{process(10, 1, 1), process(11, 10, 5), process(12, 11, 3600)});
+  ledger.observe(std::vector{process(10, 1, 1, 3605.25)});
+  EXPECT_EQ(used(ledger, 10), 0.25);
+}
+
+TEST(ProgramLedger, DoesNotBlameTheFirstProcessForOrphans) {
+  ProgramLedger ledger;
+  ledger.observe(std::vector{process(1, 0, 1, 50)});
+  ledger.observe(std::vector{process(1, 0, 1.5, 900)});
+  EXPECT_EQ(used(ledger, 1), 0.5);
+}
+
 TEST(ProgramLedger, KeepsWhatAProcessUsedThatEnded) {
   ProgramLedger ledger;
   ledger.observe(std::vector{process(11, 10, 1)});
