@@ -23,13 +23,15 @@ std::string run(const std::string& name) {
 
 std::vector<std::string> ours(const RunningRounds& rounds) {
   std::vector<std::string> out;
-  for (const auto& other : rounds.finish(mono_now_ns()).value())
+  const auto others = rounds.finish(mono_now_ns());
+  for (const auto& other : others.value())
     if (other.run.starts_with(run(""))) out.push_back(other.run);
   return out;
 }
 
 double seconds_with(const RunningRounds& rounds, const std::string& name) {
-  for (const auto& other : rounds.finish(mono_now_ns()).value())
+  const auto others = rounds.finish(mono_now_ns());
+  for (const auto& other : others.value())
     if (other.run == name) return other.seconds;
   return -1;
 }
