@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/guardian.h"
 #include "agent/node_files.h"
 #include "agent/one_shot_commands.h"
 #include "core/error.h"
@@ -78,7 +79,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (command == "--node" && argc == 3) {
-      if (const auto node = node_number(argv[2])) return serve(*node);
+      if (const auto node = node_number(argv[2]))
+        return assay::agent::run_guarded([&] { return serve(*node); });
     }
   } catch (const assay::Error& error) {
     fmt::print(stderr, "assay-agent: {}\n", error.what());

@@ -19,6 +19,7 @@
 #include "judge/result.h"
 #include "judge/stamp.h"
 #include "perflog/finished.h"
+#include "telemetry/machine_use.h"
 #include "telemetry/table.h"
 
 namespace assay::judge {
@@ -169,8 +170,9 @@ struct NodeEvidence {
   std::optional<double> clock_measured_s{};
   double clock_uncertainty_s = 0;  ///< of clock_measured_s
   std::uint64_t killed_leftovers = 0;
-  std::optional<bool> caches_dropped{};  ///< nothing: not asked for
-  std::string caches_how{};              ///< or why not
+  std::optional<bool> caches_dropped{};            ///< nothing: not asked for
+  std::string caches_how{};                        ///< or why not
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not tell
 };
 
 /// A hole that the agent itself reported.

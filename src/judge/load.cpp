@@ -11,6 +11,7 @@
 #include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/json_fields.h"
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
@@ -124,6 +125,18 @@ AisJobEvidence ais_job(const Json& event) {
   return job;
 }
 
+std::optional<telemetry::MachineUse> machine_use(RoundEvidence& round, int node, const Json& end) {
+  const auto machine = end.find("machine");
+  if (machine == end.end()) return std::nullopt;
+  try {
+    return fields_from_json<telemetry::MachineUse>(*machine, "machine");
+  } catch (const Error& error) {
+    round.problems.push_back(
+        fmt::format("{}: node_end of node {}: {}", layout::kJournal, node, error.what()));
+    return std::nullopt;
+  }
+}
+
 void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
   compare_clocks(round, event);
   if (kind == "rank_start") {
@@ -158,6 +171,7 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   } else if (kind == "round_files") {
     add_list(round, event, "");
     round.integrity.recorded.listed = true;
+    node.machine = machine_use(round, node.node, event);
   } else if (kind == "caches") {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     const auto done = event.find("done");

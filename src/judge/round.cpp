@@ -23,6 +23,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
     compute_steps(round);
     compute_resources(round);
     compute_outputs(round);  // what was measured goes before what is printed
+    compute_machines(round);
     compute_automl(round);
     compute_ais(round);
     compute_completeness(round);

@@ -54,6 +54,8 @@ void compute_outputs(RoundContext& round);
 void compute_steps(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
+/// What else used the machines, and whether they were fit to measure on.
+void compute_machines(RoundContext& round);
 /// The score of an AutoML experiment, and what its rules ask for.
 void compute_automl(RoundContext& round);
 /// The results that a workload reported with set_result, and the record that ais-bench makes of it.

@@ -214,7 +214,13 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
             {"ended", progress.ended},
             {"nodes", std::move(nodes)}};
   if (!progress.automl.is_null()) live["automl"] = progress.automl;
-  write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+  // For onlookers alone: a full disk is no reason to end a run.
+  try {
+    write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+  } catch (const Error&) {
+    std::error_code ignored;
+    std::filesystem::remove(run_.live_file(), ignored);  // better nothing than what is over
+  }
 }
 
 }  // namespace assay::launch

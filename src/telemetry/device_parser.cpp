@@ -15,6 +15,7 @@ namespace assay::telemetry {
 namespace {
 
 constexpr int kMaxDevices = 4096;
+constexpr std::size_t kMaxPids = 256;
 constexpr double kPercent = 0.01;
 
 struct Unit {
@@ -96,6 +97,7 @@ void reset(DeviceReading& out) {
   out.mono_ns = 0;
   out.values = {};
   out.error.clear();
+  out.pids.clear();
 }
 
 std::string_view take(std::string_view& rest, char separator) {
@@ -262,6 +264,13 @@ DeviceParser::Line DeviceParser::parse_assay(std::string_view line, DeviceReadin
       out.mono_ns = *mono;
     } else if (key == "error") {
       out.error = value;
+    } else if (key == "pids") {
+      std::string_view rest = value;
+      while (!rest.empty() && out.pids.size() < kMaxPids) {
+        const auto pid = whole<int>(take(rest, ','));
+        if (!pid || *pid <= 0) return Line::nonsense;
+        out.pids.push_back(*pid);
+      }
     } else if (const auto column = parse_column(key)) {
       double number = 0;
       const auto [end, ec] = std::from_chars(value.data(), value.data() + value.size(), number);
