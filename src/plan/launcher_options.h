@@ -11,9 +11,16 @@
 
 namespace assay::plan {
 
-/// The launchers: a new one is a type here, and what launch/ makes of it. Each has kName,
+/// The launchers: a new one is a type here. Each has kName,
 /// kDescription, keys(), traits(), fields() and, unless it has no options, read().
 using LauncherOptions = std::variant<LocalOptions, SshOptions, SlurmOptions, ModelArtsOptions>;
+
+/// Whether the launcher starts agents, or submits jobs of a service, which its options say with
+/// kSubmitsJobs.
+template <class Options>
+inline constexpr bool kStartsAgents = !requires {
+  Options::kSubmitsJobs;
+};
 
 struct LauncherInfo {
   std::string name;

@@ -109,4 +109,15 @@ asio::awaitable<void> ModelArtsBackend::close() {
   co_return;
 }
 
+template <>
+std::unique_ptr<Backend> backend_for(const plan::ModelArtsOptions& options,
+                                     const BackendContext& context) {
+  return std::make_unique<ModelArtsBackend>(context, options);
+}
+
+template <>
+Json describe_jobs(const plan::ModelArtsOptions& /*options*/, const plan::Plan& plan) {
+  return describe_cloud_execution(plan);
+}
+
 }  // namespace assay::launch

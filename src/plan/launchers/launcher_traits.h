@@ -16,8 +16,7 @@ struct LauncherTraits {
 
   bool operator==(const LauncherTraits&) const = default;
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     field("starts_agents", self.starts_agents);
     field("one_machine", self.one_machine);
     field("one_clock", self.one_clock);

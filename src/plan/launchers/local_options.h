@@ -21,8 +21,7 @@ struct LocalOptions {
   }
   bool operator==(const LocalOptions&) const = default;
 
-  template <class Self, class F>
-  static void fields(Self& /*self*/, F&& /*field*/) {}
+  static void fields(auto& /*self*/, auto&& /*field*/) {}
 };
 
 }  // namespace assay::plan

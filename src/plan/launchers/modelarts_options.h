@@ -35,6 +35,7 @@ struct CloudVolume {
 /// `credentials` is the path of a file.
 struct ModelArtsOptions {
   static constexpr const char* kName = "modelarts";
+  static constexpr bool kSubmitsJobs = true;
   static constexpr const char* kDescription =
       "jobs of ModelArts on Huawei Cloud; the service starts what they run";
   /// It cannot do without options.
@@ -70,7 +71,7 @@ struct ModelArtsOptions {
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static ModelArtsOptions read(const config::Node& node);
   [[nodiscard]] LauncherTraits traits() const {
-    return {.starts_agents = false, .chooses_hosts = true};
+    return {.starts_agents = !kSubmitsJobs, .chooses_hosts = true};
   }
   /// What a case must be here, and what it gets: one command an instance, and the results that
   /// ais-bench jobs leave as metrics. Throws Error of kind config at `node`.

@@ -42,8 +42,7 @@ struct SlurmOptions {
     f("gres", self.gres);
     f("time", self.time);
   }
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     each_plain(self, [&](const char* key, auto& text) { field.optional(key, text); });
     field.optional("exclusive", self.exclusive);
     field.optional("shared", self.shared);

@@ -20,8 +20,7 @@ struct SshAccess {
 
   bool operator==(const SshAccess&) const = default;
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     field.optional("address", self.address);
     field.optional("user", self.user);
     field.optional("port", self.port);
@@ -48,8 +47,7 @@ struct SshOptions : SshAccess {
   [[nodiscard]] LauncherTraits traits() const { return {}; }
   bool operator==(const SshOptions&) const = default;
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     SshAccess::fields(self, field);
     field.optional("config", self.config);
     field.optional("known_hosts", self.known_hosts);

@@ -15,7 +15,7 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "launch/agents/process.h"
+#include "launch/agents/launch_command.h"
 
 namespace assay::launch {
 
@@ -119,6 +119,13 @@ asio::awaitable<std::string> SlurmLauncher::do_explain_end(agent::Hello hello) c
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));
   }
   co_return "";
+}
+
+template <>
+std::unique_ptr<Launcher> launcher_for(const plan::SlurmOptions& options,
+                                       const plan::Cluster& cluster,
+                                       const std::filesystem::path& bindir) {
+  return std::make_unique<SlurmLauncher>(cluster, options, bindir);
 }
 
 }  // namespace assay::launch

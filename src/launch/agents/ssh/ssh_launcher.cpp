@@ -107,4 +107,11 @@ Nanoseconds SshLauncher::do_start_limit() const {
   return std::chrono::seconds(longest_connect_s() + 20) + std::chrono::seconds(bundle_.size >> 20);
 }
 
+template <>
+std::unique_ptr<Launcher> launcher_for(const plan::SshOptions& options,
+                                       const plan::Cluster& cluster,
+                                       const std::filesystem::path& bindir) {
+  return std::make_unique<SshLauncher>(cluster, options, bindir);
+}
+
 }  // namespace assay::launch
