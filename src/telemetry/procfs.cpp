@@ -1,11 +1,9 @@
 #include "telemetry/procfs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "telemetry/values.h"
