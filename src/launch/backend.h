@@ -50,14 +50,6 @@ class Backend {
   virtual asio::awaitable<void> close() = 0;
 };
 
-/// The backend of a launcher that submits jobs, and what it would submit, for people and without
-/// asking the service. Each such launcher defines both for its own options, in its own folder.
-template <class Options>
-[[nodiscard]] std::unique_ptr<Backend> backend_for(const Options& options,
-                                                   const BackendContext& context);
-template <class Options>
-[[nodiscard]] Json describe_jobs(const Options& options, const plan::Plan& plan);
-
 using MakeBackend = std::function<std::unique_ptr<Backend>(const BackendContext&)>;
 
 }  // namespace assay::launch

@@ -11,16 +11,11 @@
 
 namespace assay::plan {
 
-/// The launchers: a new one is a type here. Each has kName,
-/// kDescription, keys(), traits(), fields() and, unless it has no options, read().
+/// The launchers: a new one is a type here. Each has kName, kDescription, keys(), traits(),
+/// fields() and, unless it has no options, read(); and, defined in its folder of launch/,
+/// make_launcher() when it starts agents, or make_backend() and describe_jobs() when it submits
+/// jobs.
 using LauncherOptions = std::variant<LocalOptions, SshOptions, SlurmOptions, ModelArtsOptions>;
-
-/// Whether the launcher starts agents, or submits jobs of a service, which its options say with
-/// kSubmitsJobs.
-template <class Options>
-inline constexpr bool kStartsAgents = !requires {
-  Options::kSubmitsJobs;
-};
 
 struct LauncherInfo {
   std::string name;

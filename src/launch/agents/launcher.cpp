@@ -13,9 +13,9 @@ std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
     throw Error(ErrorKind::environment, "assay-agent is missing", agent.string(),
                 "it is built and installed beside assay; build again");
   return std::visit(
-      [&]<class Options>(const Options& options) -> std::unique_ptr<Launcher> {
-        if constexpr (plan::kStartsAgents<Options>)
-          return launcher_for(options, cluster, bindir);
+      [&]([[maybe_unused]] const auto& options) -> std::unique_ptr<Launcher> {
+        if constexpr (requires { options.make_launcher(cluster, bindir); })
+          return options.make_launcher(cluster, bindir);
         else
           throw Error(ErrorKind::usage,
                       "the launcher '" + cluster.launcher() +

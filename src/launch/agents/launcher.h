@@ -138,13 +138,6 @@ class Launcher {
   plan::LauncherTraits traits_;
 };
 
-/// Makes the launcher of these options. Each launcher that starts agents defines it for its own
-/// options, in its own folder: one that does not is found by the linker.
-template <class Options>
-[[nodiscard]] std::unique_ptr<Launcher> launcher_for(const Options& options,
-                                                     const plan::Cluster& cluster,
-                                                     const std::filesystem::path& bindir);
-
 /// `bindir` holds assay-agent. Throws Error of kind environment when it does not, and of kind usage
 /// when the cluster's launcher starts no agents.
 [[nodiscard]] std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,

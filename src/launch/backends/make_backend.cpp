@@ -10,11 +10,11 @@ std::unique_ptr<Backend> make_backend(const BackendContext& context,
                                       const std::filesystem::path& bindir) {
   const plan::Cluster& cluster = context.run.plan().cluster;
   return std::visit(
-      [&]<class Options>(const Options& options) -> std::unique_ptr<Backend> {
-        if constexpr (plan::kStartsAgents<Options>)
-          return std::make_unique<AgentBackend>(context, make_launcher(cluster, bindir));
+      [&]([[maybe_unused]] const auto& options) -> std::unique_ptr<Backend> {
+        if constexpr (requires { options.make_backend(context); })
+          return options.make_backend(context);
         else
-          return backend_for(options, context);
+          return std::make_unique<AgentBackend>(context, make_launcher(cluster, bindir));
       },
       cluster.options);
 }
@@ -22,14 +22,14 @@ std::unique_ptr<Backend> make_backend(const BackendContext& context,
 DryRun describe_run(const plan::Plan& plan, const std::filesystem::path& bindir,
                     const std::filesystem::path& run_path) {
   return std::visit(
-      [&]<class Options>(const Options& options) -> DryRun {
-        if constexpr (plan::kStartsAgents<Options>) {
+      [&]([[maybe_unused]] const auto& options) -> DryRun {
+        if constexpr (requires { options.describe_jobs(plan); }) {
+          Json jobs = options.describe_jobs(plan);
+          return {jobs, dump_pretty(jobs)};
+        } else {
           const auto launcher = make_launcher(plan.cluster, bindir);
           Json execution = describe_execution(plan, *launcher, run_path);
           return {execution, render_execution(execution)};
-        } else {
-          Json jobs = describe_jobs(options, plan);
-          return {jobs, dump_pretty(jobs)};
         }
       },
       plan.cluster.options);

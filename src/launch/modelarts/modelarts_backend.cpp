@@ -109,15 +109,13 @@ asio::awaitable<void> ModelArtsBackend::close() {
   co_return;
 }
 
-template <>
-std::unique_ptr<Backend> backend_for(const plan::ModelArtsOptions& options,
-                                     const BackendContext& context) {
-  return std::make_unique<ModelArtsBackend>(context, options);
-}
-
-template <>
-Json describe_jobs(const plan::ModelArtsOptions& /*options*/, const plan::Plan& plan) {
-  return describe_cloud_execution(plan);
-}
-
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Backend> assay::plan::ModelArtsOptions::make_backend(
+    const launch::BackendContext& context) const {
+  return std::make_unique<launch::ModelArtsBackend>(context, *this);
+}
+
+assay::Json assay::plan::ModelArtsOptions::describe_jobs(const Plan& plan) const {
+  return launch::describe_cloud_execution(plan);
+}

@@ -1,8 +1,21 @@
 #pragma once
 
+#include <filesystem>
+#include <memory>
+
 #include "core/json_fields.h"
 
+// What launch/ makes of the options, which it defines.
+namespace assay::launch {
+class Backend;
+struct BackendContext;
+class Launcher;
+}  // namespace assay::launch
+
 namespace assay::plan {
+
+struct Cluster;
+struct Plan;
 
 /// What a launcher can do, as data: nothing outside the place that makes a launcher asks for its
 /// name. Recorded in the plan.

@@ -19,6 +19,8 @@ struct LocalOptions {
   [[nodiscard]] LauncherTraits traits() const {
     return {.one_machine = true, .one_clock = true, .shares_files = true};
   }
+  [[nodiscard]] std::unique_ptr<launch::Launcher> make_launcher(
+      const Cluster& cluster, const std::filesystem::path& bindir) const;
   bool operator==(const LocalOptions&) const = default;
 
   static void fields(auto& /*self*/, auto&& /*field*/) {}

@@ -35,7 +35,6 @@ struct CloudVolume {
 /// `credentials` is the path of a file.
 struct ModelArtsOptions {
   static constexpr const char* kName = "modelarts";
-  static constexpr bool kSubmitsJobs = true;
   static constexpr const char* kDescription =
       "jobs of ModelArts on Huawei Cloud; the service starts what they run";
   /// It cannot do without options.
@@ -71,8 +70,12 @@ struct ModelArtsOptions {
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static ModelArtsOptions read(const config::Node& node);
   [[nodiscard]] LauncherTraits traits() const {
-    return {.starts_agents = !kSubmitsJobs, .chooses_hosts = true};
+    return {.starts_agents = false, .chooses_hosts = true};
   }
+  [[nodiscard]] std::unique_ptr<launch::Backend> make_backend(
+      const launch::BackendContext& context) const;
+  /// What it would submit, for people and without asking the service.
+  [[nodiscard]] Json describe_jobs(const Plan& plan) const;
   /// What a case must be here, and what it gets: one command an instance, and the results that
   /// ais-bench jobs leave as metrics. Throws Error of kind config at `node`.
   void adapt(const config::Node& node, CasePlan& plan) const;

@@ -45,6 +45,8 @@ struct SshOptions : SshAccess {
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static SshOptions read(const config::Node& node);
   [[nodiscard]] LauncherTraits traits() const { return {}; }
+  [[nodiscard]] std::unique_ptr<launch::Launcher> make_launcher(
+      const Cluster& cluster, const std::filesystem::path& bindir) const;
   bool operator==(const SshOptions&) const = default;
 
   static void fields(auto& self, auto&& field) {

@@ -27,11 +27,9 @@ std::vector<std::string> LocalLauncher::do_agent_command(
   return argv;
 }
 
-template <>
-std::unique_ptr<Launcher> launcher_for(const plan::LocalOptions& /*options*/,
-                                       const plan::Cluster& cluster,
-                                       const std::filesystem::path& bindir) {
-  return std::make_unique<LocalLauncher>(cluster, bindir / "assay-agent");
-}
-
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Launcher> assay::plan::LocalOptions::make_launcher(
+    const Cluster& cluster, const std::filesystem::path& bindir) const {
+  return std::make_unique<launch::LocalLauncher>(cluster, bindir / "assay-agent");
+}

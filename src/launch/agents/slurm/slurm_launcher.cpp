@@ -121,11 +121,9 @@ asio::awaitable<std::string> SlurmLauncher::do_explain_end(agent::Hello hello) c
   co_return "";
 }
 
-template <>
-std::unique_ptr<Launcher> launcher_for(const plan::SlurmOptions& options,
-                                       const plan::Cluster& cluster,
-                                       const std::filesystem::path& bindir) {
-  return std::make_unique<SlurmLauncher>(cluster, options, bindir);
-}
-
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Launcher> assay::plan::SlurmOptions::make_launcher(
+    const Cluster& cluster, const std::filesystem::path& bindir) const {
+  return std::make_unique<launch::SlurmLauncher>(cluster, *this, bindir);
+}

@@ -107,11 +107,9 @@ Nanoseconds SshLauncher::do_start_limit() const {
   return std::chrono::seconds(longest_connect_s() + 20) + std::chrono::seconds(bundle_.size >> 20);
 }
 
-template <>
-std::unique_ptr<Launcher> launcher_for(const plan::SshOptions& options,
-                                       const plan::Cluster& cluster,
-                                       const std::filesystem::path& bindir) {
-  return std::make_unique<SshLauncher>(cluster, options, bindir);
-}
-
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Launcher> assay::plan::SshOptions::make_launcher(
+    const Cluster& cluster, const std::filesystem::path& bindir) const {
+  return std::make_unique<launch::SshLauncher>(cluster, *this, bindir);
+}
