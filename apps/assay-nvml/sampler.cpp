@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -81,9 +81,9 @@ std::vector<unsigned> choose_devices(const Nvml& nvml, const std::string& list) 
   for (const std::string_view part : split(list, ',')) {
     const std::string_view word = trim(part);
     unsigned index = count;
-    const auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), index);
-    if (ec != std::errc{} || end != word.data() + word.size()) {
-      index = count;
+    if (const auto number = parse_number<unsigned>(word)) {
+      index = *number;
+    } else {
       for (unsigned i = 0; i < count && word.starts_with("GPU-"); ++i)
         if (nvml.info(i).uuid == word) index = i;
     }

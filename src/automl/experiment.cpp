@@ -7,7 +7,6 @@
 
 #include "automl/event_text.h"
 #include "automl/hash.h"
-#include "core/units.h"
 
 namespace assay::automl {
 

@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "telemetry/proc_text.h"

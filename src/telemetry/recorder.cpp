@@ -1,7 +1,6 @@
 #include "telemetry/recorder.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 
