@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "evidence/key_store.h"
-#include "page/columns.h"
 #include "page/table.h"
+#include "page/text_width.h"
 
 namespace assay::app {
 

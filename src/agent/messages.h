@@ -241,7 +241,7 @@ struct RoundEnd {
   /// All files of the node's folder that the judge reads, as they were written; the chain's own
   /// among them. Nothing: the round could not be started.
   std::optional<std::vector<evidence::FileRecord>> files;
-  std::string head;  ///< the chain's last
+  std::string head;                                ///< the chain's last
   std::optional<telemetry::MachineUse> machine{};  ///< nothing: no rank was to be started
   Instant at;
 

@@ -138,7 +138,7 @@ struct RankLog {
   std::vector<std::pair<std::string, double>> finished_values;  ///< its numbers and booleans
   double clock_jump_s = 0;  ///< largest disagreement of wall and monotonic time, or step back
   LogAudit audit;
-  std::vector<TrialLog> trials;  ///< of an AutoML worker
+  std::vector<TrialLog> trials;         ///< of an AutoML worker
   std::vector<std::string> last_lines;  ///< the end of the log of a rank that did not end well
   std::vector<OutputValues> outputs;    ///< matches of the plan's output metrics, by metric
 };
