@@ -8,7 +8,6 @@
 #include "core/text.h"
 #include "evidence/key_store.h"
 #include "page/table.h"
-#include "page/text_width.h"
 
 namespace assay::app {
 
