@@ -165,13 +165,13 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
     add_list(round, event, layout::node_folder(node.host, node.node) + "/");
     chain_of(round, node.node, node.host).last = text_at(event, "head");
+    node.machine = machine_use(round, node.node, event);
   } else if (kind == "chain") {
     const NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
   } else if (kind == "round_files") {
     add_list(round, event, "");
     round.integrity.recorded.listed = true;
-    node.machine = machine_use(round, node.node, event);
   } else if (kind == "caches") {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     const auto done = event.find("done");
