@@ -1,13 +1,12 @@
 #include "judge/judge.h"
 
-#include "core/error.h"
-#include "core/files.h"
 #include "core/json.h"
 #include "judge/ais_results.h"
 #include "judge/load.h"
 #include "judge/provenance.h"
 #include "judge/round.h"
 #include "judge/rules.h"
+#include "judge/run_findings.h"
 #include "judge/scaling.h"
 
 namespace assay::judge {
@@ -18,15 +17,16 @@ RunResult judge_run(const store::RunDir& run) {
   result.run_id = plan.run_id;
   result.suite = plan.suite;
 
-  std::size_t skipped = 0;
-  const RoundJournal journal(store::Journal::read(run.journal_file(), &skipped));
-  result.provenance = provenance_of(plan, skipped);
-  if (const std::string text = read_file_or_empty(run.system_file()); !text.empty()) {
-    Json system = parse_json_or_null(text);
-    if (system.is_object()) result.system = std::move(system);
-  }
+  const store::JournalReading records = store::Journal::read_all(run.journal_file());
+  const RoundJournal journal(records.events);
+  result.provenance = provenance_of(plan, records.unreadable.size());
+  const auto found = [&](std::vector<Finding> findings) {
+    for (Finding& finding : findings) result.findings.push_back(std::move(finding));
+  };
+  found(journal_findings(records));
+  found(read_system(run, journal.begun(), result.system));
 
-  result.validity = plan.cases.empty() ? Validity::incomplete : Validity::valid;
+  result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   for (const plan::CasePlan& case_plan : plan.cases) {
     std::vector<RoundResult> rounds;
     for (int number = 1; number <= case_plan.repeats; ++number) {

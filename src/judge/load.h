@@ -15,6 +15,8 @@ namespace assay::judge {
 class RoundJournal {
  public:
   explicit RoundJournal(const std::vector<Json>& events);
+  /// Whether any round was started.
+  [[nodiscard]] bool begun() const noexcept { return !rounds_.empty(); }
   /// The journal's part of the evidence: status, ranks, nodes, gaps; no logs and no telemetry.
   [[nodiscard]] RoundEvidence round(const std::string& case_name, int round) const;
 

@@ -27,6 +27,7 @@ constexpr auto enum_names(Validity /*validity*/) {
 }
 [[nodiscard]] std::string_view to_string(Validity validity) noexcept;  ///< "VALID" …
 
+using catalog::Aspect;
 using catalog::Severity;
 
 /// What a rule found, and what to do about it.
@@ -37,6 +38,29 @@ struct Finding {
   std::string advice;
   std::string where;                 ///< "round 2, rank 3 on node1", or empty
   std::vector<std::string> quote{};  ///< the last lines of the failed rank's log, safe to show
+  Aspect aspect = Aspect::result;
+};
+
+/// How good the evidence is in one respect.
+enum class Soundness { ok, flawed, unknown };
+
+constexpr auto enum_names(Soundness /*soundness*/) {
+  using enum Soundness;
+  return std::to_array<EnumName<Soundness>>({{ok, "ok"}, {flawed, "flawed"}, {unknown, "unknown"}});
+}
+
+struct AspectState {
+  Soundness state = Soundness::unknown;
+  std::string text{};  ///< one sentence without a full stop: what was found, or what was checked
+};
+
+/// The three questions about the evidence of a round, answered by the rules of these aspects: a
+/// rule of at least severity warning that was violated makes it flawed (of integrity, any), and
+/// what no rule could ask is unknown.
+struct EvidenceState {
+  AspectState completeness;
+  AspectState integrity;
+  AspectState plausibility;
 };
 
 struct Metric {
@@ -106,6 +130,7 @@ struct RoundResult {
   std::vector<RankResult> ranks;
   std::vector<Metric> metrics;  ///< in the order of the catalog
   std::vector<Finding> findings;
+  EvidenceState evidence{};
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;
   std::vector<Series> series;
@@ -152,11 +177,22 @@ struct CaseResult {
   [[nodiscard]] bool relaxed() const;
 };
 
+/// What the seal of a run shows (docs/evidence.md says what that proves).
+struct RunSeal {
+  Soundness state = Soundness::unknown;  ///< unknown: there is none
+  std::string text{};                    ///< one sentence without a full stop
+  std::string public_key{};              ///< of who signed; empty unless the signature fits
+  std::string fingerprint{};             ///< of that key
+  std::string signed_at{};               ///< ISO, UTC, by the signer's clock
+};
+
 struct RunResult {
   static constexpr int kSchemaVersion = 1;
   std::string run_id;
   std::string suite;
   Validity validity = Validity::incomplete;
+  std::vector<Finding> findings;  ///< about the run as a whole: its seal, its journal, its machine
+  RunSeal seal;
   std::vector<CaseResult> cases;
   Json system = Json::object();      ///< system.json: nodes and their hardware
   Json provenance = Json::object();  ///< versions, hashes, overrides

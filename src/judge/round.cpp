@@ -29,17 +29,18 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
   RoundResult result = std::move(round.result);
   result.findings = status_findings(plan, evidence, result);
   const std::string where = fmt::format("round {}", evidence.round);
+  const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
+    if (const auto fact = round.facts.find(name); fact != round.facts.end()) return fact->second;
+    if (const Metric* metric = round.metrics.find(name)) return Fact{metric->value, metric->note};
+    return std::nullopt;
+  };
   if (evidence.status != RoundStatus::not_run) {
-    const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
-      if (const auto fact = round.facts.find(name); fact != round.facts.end()) return fact->second;
-      if (const Metric* metric = round.metrics.find(name)) return Fact{metric->value, metric->note};
-      return std::nullopt;
-    };
     const bool completed = evidence.status == RoundStatus::completed;
     for (Finding& finding :
          apply_rules(plan.rules, catalog::RuleScope::round, lookup, where, !completed))
       result.findings.push_back(std::move(finding));
   }
+  result.evidence = evidence_state(plan.rules, lookup, result.findings, evidence.status);
   if (result.reason.empty() && !result.findings.empty() &&
       evidence.status != RoundStatus::completed)
     result.reason = result.findings.front().reason;

@@ -1,6 +1,9 @@
 #include "judge/rules.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "catalog/facts.h"
 #include "core/units.h"
@@ -29,6 +32,42 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
   return text;
 }
 
+bool known(const std::optional<Fact>& fact) {
+  return fact && std::isfinite(fact->value);
+}
+
+std::string absence(const catalog::Rule& rule) {
+  return rule.absent.empty() ? "'" + rule.fact + "' is required and there is no evidence for it"
+                             : rule.absent;
+}
+
+AspectState aspect_state(Aspect aspect, std::string_view fine,
+                         const std::vector<catalog::Rule>& rules, const FactLookup& lookup,
+                         const std::vector<Finding>& findings) {
+  int asked = 0;
+  std::string absent;
+  const Finding* worst_one = nullptr;
+  for (const catalog::Rule& rule : rules) {
+    if (rule.scope != catalog::RuleScope::round || rule.aspect != aspect) continue;
+    const auto found = std::ranges::find(findings, rule.id, &Finding::rule);
+    if (!known(lookup(rule.fact))) {
+      if (rule.required && absent.empty()) absent = absence(rule);
+      continue;
+    }
+    ++asked;
+    // Whoever relaxes a rule of integrity gets another verdict, not intact evidence.
+    if (found == findings.end() ||
+        (found->severity < Severity::warning && aspect != Aspect::integrity))
+      continue;
+    if (worst_one == nullptr || found->severity > worst_one->severity) worst_one = &*found;
+  }
+  if (worst_one != nullptr) return {Soundness::flawed, worst_one->reason};
+  if (!absent.empty()) return {Soundness::unknown, absent};
+  if (asked == 0) return {Soundness::unknown, "no rule could be applied"};
+  return {Soundness::ok,
+          fmt::format("{} ({} {})", fine, asked, asked == 1 ? "rule holds" : "rules hold")};
+}
+
 }  // namespace
 
 std::vector<Finding> apply_rules(const std::vector<catalog::Rule>& rules, catalog::RuleScope scope,
@@ -40,14 +79,17 @@ std::vector<Finding> apply_rules(const std::vector<catalog::Rule>& rules, catalo
     const catalog::FactInfo* info = catalog::find_fact(rule.fact);
     if (only_diagnostic && (info == nullptr || !info->diagnostic)) continue;
     const std::optional<Fact> fact = lookup(rule.fact);
-    if (!fact || !std::isfinite(fact->value)) {
+    if (!known(fact)) {
       if (rule.required)
-        findings.push_back({rule.id, rule.severity,
-                            "'" + rule.fact + "' is required and there is no evidence for it",
+        findings.push_back({rule.id,
+                            rule.severity,
+                            absence(rule),
                             rule.advice.empty()
                                 ? "let the workload report it, or drop this requirement"
                                 : fill(rule.advice, rule, {0, "unknown"}),
-                            where});
+                            where,
+                            {},
+                            rule.aspect});
       continue;
     }
     const bool below = rule.min && fact->value < *rule.min;
@@ -57,10 +99,30 @@ std::vector<Finding> apply_rules(const std::vector<catalog::Rule>& rules, catalo
         rule.reason.empty()
             ? rule.fact + " is {value}, " + (below ? "below {min}" : "above {max}") + " ({detail})"
             : rule.reason;
-    findings.push_back({rule.id, rule.severity, fill(std::move(reason), rule, *fact),
-                        fill(rule.advice, rule, *fact), where});
+    findings.push_back({rule.id,
+                        rule.severity,
+                        fill(std::move(reason), rule, *fact),
+                        fill(rule.advice, rule, *fact),
+                        where,
+                        {},
+                        rule.aspect});
   }
   return findings;
+}
+
+EvidenceState evidence_state(const std::vector<catalog::Rule>& rules, const FactLookup& lookup,
+                             const std::vector<Finding>& findings, RoundStatus status) {
+  if (status == RoundStatus::not_run) {
+    const AspectState unknown{Soundness::unknown, "the round was not run"};
+    return {unknown, unknown, unknown};
+  }
+  EvidenceState state{
+      aspect_state(Aspect::completeness, "everything is there", rules, lookup, findings),
+      aspect_state(Aspect::integrity, "as it was recorded", rules, lookup, findings),
+      aspect_state(Aspect::plausibility, "nothing contradicts itself", rules, lookup, findings)};
+  if (status != RoundStatus::completed && state.completeness.state != Soundness::flawed)
+    state.completeness = {Soundness::flawed, "the round did not complete"};
+  return state;
 }
 
 Validity verdict(const std::vector<Finding>& findings) {

@@ -19,6 +19,13 @@ using FactLookup = std::function<std::optional<Fact>(const std::string& name)>;
                                                catalog::RuleScope scope, const FactLookup& lookup,
                                                const std::string& where, bool only_diagnostic);
 
+/// How good the evidence of a round is, from the rules of scope round that were applied to it and
+/// what they found. `status`: a round that did not complete is not complete evidence.
+[[nodiscard]] EvidenceState evidence_state(const std::vector<catalog::Rule>& rules,
+                                           const FactLookup& lookup,
+                                           const std::vector<Finding>& findings,
+                                           RoundStatus status);
+
 /// invalid when a finding is, else incomplete when one is, else valid.
 [[nodiscard]] Validity verdict(const std::vector<Finding>& findings);
 

@@ -189,9 +189,11 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
                           "go on with 'assay run --resume'", ""});
       break;
   }
-  for (Finding& finding : findings)
+  for (Finding& finding : findings) {
+    if (finding.severity == Severity::incomplete) finding.aspect = Aspect::completeness;
     finding.where = fmt::format("round {}", evidence.round) +
                     (finding.where.empty() ? "" : ", " + finding.where);
+  }
   return findings;
 }
 

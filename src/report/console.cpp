@@ -83,7 +83,9 @@ class Console {
     table(result);
     rules(result);
     scaling(result);
-    for (const CaseResult& case_result : result.cases) findings(case_result);
+    findings("the run as a whole", merged_findings(result));
+    for (const CaseResult& case_result : result.cases)
+      findings(case_result.name, merged_findings(case_result));
     line("");
     line(verdict_line(result));
     if (!style_.report.empty()) line("Report: " + plain(style_.report));
@@ -159,11 +161,10 @@ class Console {
     }
   }
 
-  void findings(const CaseResult& case_result) {
-    const auto merged = merged_findings(case_result);
+  void findings(const std::string& title, const std::vector<MergedFinding>& merged) {
     if (merged.empty()) return;
     line("");
-    line(paint("1", cut_middle(plain(case_result.name), width_, own("…"))));
+    line(paint("1", cut_middle(plain(title), width_, own("…"))));
     for (std::size_t i = 0; i < merged.size(); ++i) {
       if (i == kConsoleFindings) {
         line(own(fmt::format("  … and {} more in the report", merged.size() - i)));

@@ -22,6 +22,12 @@ std::string unsaid(const std::string& where, const std::string& reason) {
 
 }  // namespace
 
+std::vector<MergedFinding> merged_findings(const judge::RunResult& result) {
+  judge::CaseResult whole;
+  whole.findings = result.findings;
+  return merged_findings(whole);
+}
+
 std::vector<MergedFinding> merged_findings(const judge::CaseResult& result) {
   std::vector<MergedFinding> merged;
   const auto add = [&](const judge::Finding& finding, const std::string& where) {

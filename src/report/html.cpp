@@ -10,6 +10,7 @@
 #include "report/chart.h"
 #include "report/html_case.h"
 #include "report/html_page.h"
+#include "report/html_parts.h"
 #include "report/html_system.h"
 #include "report/mllog.h"
 #include "report/present.h"
@@ -72,6 +73,23 @@ std::string verdict_sentence(const RunResult& result) {
   return fmt::format("Of {} case{}, {}.", all, all == 1 ? "" : "s", text);
 }
 
+// The run can be worse than each of its cases: its seal, its journal.
+std::string run_sentence(const RunResult& result) {
+  const auto same = [&](const CaseResult& one) { return one.validity == result.validity; };
+  if (result.validity == judge::Validity::valid || std::ranges::any_of(result.cases, same) ||
+      result.findings.empty())
+    return "";
+  return fmt::format(" The run as a whole is {}.", html::css_class(result.validity));
+}
+
+Html seal_line(const judge::RunSeal& seal) {
+  if (seal.text.empty()) return {};
+  Html line = Html::text(seal.text);
+  if (!seal.fingerprint.empty())
+    line += page::markup(", signed by <code>{}</code>", seal.fingerprint);
+  return line;
+}
+
 Html header(const RunResult& result) {
   std::string started;
   std::string ended;
@@ -95,9 +113,10 @@ Html header(const RunResult& result) {
                               result.cases.size() == 1 ? "" : "s", rounds, rounds == 1 ? "" : "s"));
   facts += html::fact("Machine", html::machine_line(result.system));
   facts += html::fact("Assay", html::version_of(result.provenance));
+  facts += html::fact("Evidence", seal_line(result.seal));
   return html::masthead({.brand = "Assay report",
                          .title = result.suite.empty() ? "run" : result.suite,
-                         .sentence = verdict_sentence(result),
+                         .sentence = verdict_sentence(result) + run_sentence(result),
                          .facts = facts},
                         result.validity, result.run_id);
 }
@@ -126,12 +145,14 @@ std::string render_html(const RunResult& result) {
   Html cases;
   for (std::size_t i = 0; i < result.cases.size(); ++i)
     cases += html::case_section(result.cases[i], i + 1, points);
-  const Html body = page::fill(assets::kReport, {{"masthead", header(result)},
-                                                 {"summary", summary(result)},
-                                                 {"cases", cases},
-                                                 {"system", html::json_tree(result.system)},
-                                                 {"provenance", html::json_tree(result.provenance)},
-                                                 {"files", other_files()}});
+  const Html body =
+      page::fill(assets::kReport, {{"masthead", header(result)},
+                                   {"findings", html::findings(merged_findings(result))},
+                                   {"summary", summary(result)},
+                                   {"cases", cases},
+                                   {"system", html::json_tree(result.system)},
+                                   {"provenance", html::json_tree(result.provenance)},
+                                   {"files", other_files()}});
   return html::page(fmt::format("{}: {}", result.suite.empty() ? result.run_id : result.suite,
                                 judge::to_string(result.validity)),
                     body);

@@ -149,6 +149,22 @@ Html metric_rows(const RoundResult& round) {
                  page::scrolling(page::to_html(table)));
 }
 
+// Completeness, integrity and plausibility of the round's evidence, each a badge with its reason.
+Html evidence_badges(const judge::EvidenceState& evidence) {
+  Html out;
+  const auto badge = [&](std::string_view name, const judge::AspectState& state) {
+    const std::string_view mark = state.state == judge::Soundness::ok       ? "✓"
+                                  : state.state == judge::Soundness::flawed ? "✗"
+                                                                            : "?";
+    out += markup("<li class=\"{}\" title=\"{}\">{} {} <b>{}</b></li>", to_text(state.state),
+                  state.text, mark, name, to_text(state.state));
+  };
+  badge("completeness", evidence.completeness);
+  badge("integrity", evidence.integrity);
+  badge("plausibility", evidence.plausibility);
+  return markup("<ul class=\"soundness\" aria-label=\"Evidence\">{}</ul>\n", out);
+}
+
 Html round_panel(const RoundResult& round, std::size_t max_points) {
   return fill(assets::kRound,
               {{"chip", chip(round.validity)},
@@ -157,6 +173,7 @@ Html round_panel(const RoundResult& round, std::size_t max_points) {
                {"reason", round.status == RoundStatus::completed ? "" : round.reason},
                {"started", round.started},
                {"ended", round.ended},
+               {"evidence", evidence_badges(round.evidence)},
                {"phases", phase_list(round)},
                {"charts", round_charts(round, max_points)},
                {"ranks", rank_table(round, kMaxRankRows)},
@@ -263,9 +280,14 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
                {"name", result.name},
                {"subtitle", case_subtitle(result)},
                {"chip", chip(result.validity)},
+<<<<<<< HEAD
                {"content", rules_notice(result) + findings(result) + cards_of(result) +
                                rounds(result, number, max_points) + statistics(result) +
                                configuration(result) + rules_in_force(result)}});
+=======
+               {"content", findings(merged_findings(result)) + cards_of(result) +
+                               rounds(result, number, max_points) + statistics(result)}});
+>>>>>>> origin/main
 }
 
 }  // namespace assay::report::html

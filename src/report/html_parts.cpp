@@ -10,7 +10,6 @@
 #include "core/units.h"
 #include "page/table.h"
 #include "page/template.h"
-#include "report/findings.h"
 #include "report/present.h"
 #include "report/report_assets.h"
 
@@ -208,8 +207,7 @@ Html sparkbars(const judge::CaseResult& result) {
       label, static_cast<double>(shown) * (width + 3), bars);
 }
 
-Html findings(const judge::CaseResult& result) {
-  const auto merged = merged_findings(result);
+Html findings(std::span<const MergedFinding> merged) {
   Html urgent;
   Html minor;
   std::size_t minor_count = 0;

@@ -8,6 +8,7 @@
 #include "core/metric.h"
 #include "judge/result.h"
 #include "page/markup.h"
+#include "report/findings.h"
 
 namespace assay::report::html {
 
@@ -52,8 +53,8 @@ struct KeyValue {
 /// Bars of the headline metric, one per round.
 [[nodiscard]] page::Html sparkbars(const judge::CaseResult& result);
 
-/// "Findings" with advice, the worst first; empty when there are none.
-[[nodiscard]] page::Html findings(const judge::CaseResult& result);
+/// Findings with advice, the worst first; empty when there are none.
+[[nodiscard]] page::Html findings(std::span<const MergedFinding> merged);
 
 /// The table of a round's ranks: those with a problem first; at most `limit` rows, the rest is
 /// pointed at.

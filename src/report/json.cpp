@@ -26,6 +26,7 @@ void put_text(Json& object, const char* key, const std::string& text) {
 Json finding_to_json(const Finding& finding) {
   Json json = {{"rule", finding.rule},
                {"severity", to_text(finding.severity)},
+               {"aspect", to_text(finding.aspect)},
                {"reason", finding.reason},
                {"advice", finding.advice}};
   put_text(json, "where", finding.where);
@@ -37,6 +38,15 @@ Json findings_to_json(const std::vector<Finding>& findings) {
   Json json = Json::array();
   for (const Finding& finding : findings) json.push_back(finding_to_json(finding));
   return json;
+}
+
+Json evidence_to_json(const judge::EvidenceState& evidence) {
+  const auto aspect = [](const judge::AspectState& state) {
+    return Json{{"state", to_text(state.state)}, {"text", state.text}};
+  };
+  return {{"completeness", aspect(evidence.completeness)},
+          {"integrity", aspect(evidence.integrity)},
+          {"plausibility", aspect(evidence.plausibility)}};
 }
 
 Json metrics_to_json(const std::vector<Metric>& metrics) {
@@ -84,6 +94,7 @@ Json round_to_json(const RoundResult& round) {
                {"started", round.started},
                {"ended", round.ended},
                {"metrics", metrics_to_json(round.metrics)},
+               {"evidence", evidence_to_json(round.evidence)},
                {"findings", findings_to_json(round.findings)},
                {"phases", Json::array()},
                {"ranks", Json::array()}};
@@ -181,9 +192,14 @@ Json result_to_json(const RunResult& result) {
                {"run_id", result.run_id},
                {"suite", result.suite},
                {"validity", judge::to_string(result.validity)},
+               {"findings", findings_to_json(result.findings)},
+               {"seal", {{"state", to_text(result.seal.state)}, {"text", result.seal.text}}},
                {"cases", Json::array()},
                {"system", result.system},
                {"provenance", result.provenance}};
+  put_text(json["seal"], "public_key", result.seal.public_key);
+  put_text(json["seal"], "fingerprint", result.seal.fingerprint);
+  put_text(json["seal"], "signed_at", result.seal.signed_at);
   for (const CaseResult& case_result : result.cases)
     json["cases"].push_back(case_to_json(case_result));
   return json;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "judge/rules.h"
 #include "page/markup.h"
 #include "report/present.h"
 
@@ -115,6 +116,16 @@ void add_case(std::string& out, Counts& counts, const CaseResult& case_result) {
   out += "    </testcase>\n";
 }
 
+// So can a run be worse than its cases (its seal, its journal).
+void add_run(std::string& out, Counts& counts, const judge::RunResult& result) {
+  const Validity validity = judge::verdict(result.findings);
+  if (validity == Validity::valid) return;
+  counts.add(validity);
+  out += "    <testcase classname=\"run\" name=\"run\" time=\"0.000\">\n";
+  add_problem(out, validity, problem_of(result.findings, validity, ""));
+  out += "    </testcase>\n";
+}
+
 }  // namespace
 
 std::string render_junit(const judge::RunResult& result) {
@@ -128,6 +139,7 @@ std::string render_junit(const judge::RunResult& result) {
     }
     add_case(body, counts, case_result);
   }
+  add_run(body, counts, result);
   const std::string name = result.suite.empty() ? result.run_id : result.suite;
   const std::string totals =
       fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\"",

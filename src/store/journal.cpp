@@ -50,20 +50,30 @@ void Journal::sync() {
     throw system_error(ErrorKind::environment, "cannot sync the journal", path_.string(), errno);
 }
 
-std::vector<Json> Journal::read(const std::filesystem::path& path, std::size_t* skipped) {
-  std::vector<Json> events;
-  std::size_t bad = 0;
+JournalReading Journal::read_all(const std::filesystem::path& path) {
+  JournalReading reading;
   const std::string content = read_file(path);
+  std::size_t number = 0;
+  bool after_unreadable = false;
   for (const std::string_view line : split(content, '\n')) {
+    ++number;
     if (trim(line).empty()) continue;
     Json event = parse_json_or_null(line);
-    if (event.is_object() && event.contains("event") && event["event"].is_string())
-      events.push_back(std::move(event));
+    const bool whole = event.is_object() && event.contains("event") && event["event"].is_string();
+    if (whole && after_unreadable && event["event"] == "run_resume")
+      reading.unreadable.back().torn = true;
+    after_unreadable = !whole;
+    if (whole)
+      reading.events.push_back(std::move(event));
     else
-      ++bad;
+      reading.unreadable.push_back({number, false});
   }
-  if (skipped != nullptr) *skipped = bad;
-  return events;
+  if (after_unreadable && !content.ends_with('\n')) reading.unreadable.back().torn = true;
+  return reading;
+}
+
+std::vector<Json> Journal::read(const std::filesystem::path& path) {
+  return read_all(path).events;
 }
 
 }  // namespace assay::store

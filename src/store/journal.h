@@ -9,6 +9,19 @@
 
 namespace assay::store {
 
+/// A line of a journal that is not one of its records.
+struct UnreadableLine {
+  std::size_t line = 0;  ///< counted from 1
+  /// The writer was killed or lost power while it wrote: the file ends inside the line, or a
+  /// resumed run went on after it.
+  bool torn = false;
+};
+
+struct JournalReading {
+  std::vector<Json> events;
+  std::vector<UnreadableLine> unreadable;
+};
+
 /// The append-only history of a run, one JSON object a line (docs/run-directory.md lists the
 /// events). Every line is one write(2), so that a crash can tear only the last one.
 class Journal {
@@ -22,9 +35,10 @@ class Journal {
   /// Makes everything appended so far survive a power loss.
   void sync();
 
-  /// All whole lines; a torn or unreadable line is skipped and counted in `skipped`.
-  [[nodiscard]] static std::vector<Json> read(const std::filesystem::path& path,
-                                              std::size_t* skipped = nullptr);
+  /// All whole lines, and which are not.
+  [[nodiscard]] static JournalReading read_all(const std::filesystem::path& path);
+  /// The same without those that are not.
+  [[nodiscard]] static std::vector<Json> read(const std::filesystem::path& path);
 
  private:
   std::filesystem::path path_;

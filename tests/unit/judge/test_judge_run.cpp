@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace testing;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // A run directory on disk, written as the launcher and the agent write it.
@@ -65,6 +66,11 @@ class JudgeRun : public ::testing::Test {
               "\"agent_rss_bytes\": 1, \"killed_leftovers\": 0");
     event("round_end", 13.2, key(round) + ", \"status\": \"" + status + "\", \"reason\": \"\"");
   }
+  // What else every run has when it has ended.
+  void end_run() const {
+    std::ofstream(dir() / "system.json") << R"({"nodes": [{"host": "node0"}]})";
+    event("run_end", 14, "\"status\": \"completed\"");
+  }
   static std::string key(int round) {
     return "\"case\": \"case\", \"round\": " + std::to_string(round);
   }
@@ -103,7 +109,9 @@ TEST_F(JudgeRun, ReadsWhatALauncherWrote) {
     write_log(round, 1);
     end_round(round);
   }
+  end_run();
   const RunResult result = judge();
+  EXPECT_THAT(result.findings, IsEmpty());
   EXPECT_EQ(result.validity, Validity::valid);
   EXPECT_EQ(result.run_id, plan_.run_id);
   ASSERT_THAT(result.cases, SizeIs(1));
@@ -217,6 +225,27 @@ TEST_F(JudgeRun, SurvivesATornJournalAndForeignTypesInIt) {
   journal("[1, 2]\nnull\n{\"event\": \"round_e");
   const RunResult result = judge();
   EXPECT_EQ(result.cases[0].rounds[0].status, RoundStatus::completed);
+  ASSERT_NE(finding(result.findings, "journal-readable"), nullptr);
+  EXPECT_THAT(finding(result.findings, "journal-readable")->reason,
+              HasSubstr("2 lines of journal.jsonl cannot be read, the first is line 10"));
+  ASSERT_NE(finding(result.findings, "journal-torn"), nullptr);
+  EXPECT_EQ(finding(result.findings, "journal-torn")->severity, Severity::note);
+}
+
+TEST_F(JudgeRun, IsIncompleteAndSaysWhyWhileItGoesOn) {
+  plan_.cases[0].repeats = 1;
+  create();
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1);
+  end_round(1);
+  std::ofstream(dir() / "system.json") << R"({"nodes": []})";
+  const RunResult result = judge();
+  EXPECT_EQ(result.cases[0].validity, Validity::valid) << "the round is complete";
+  EXPECT_EQ(result.validity, Validity::incomplete);
+  ASSERT_THAT(result.findings, SizeIs(1)) << "and nothing else is wrong";
+  EXPECT_EQ(result.findings[0].rule, "run-ended");
+  EXPECT_THAT(result.findings[0].reason, HasSubstr("still goes on"));
 }
 
 TEST_F(JudgeRun, ReadsTheRotatedPartsOfALogInOrder) {
@@ -253,8 +282,23 @@ TEST_F(JudgeRun, ShowsTheSystemWhenItIsKnown) {
   EXPECT_TRUE(judge_run(store::RunDir::open(dir())).system.empty());
   std::ofstream(dir() / "system.json") << R"({"nodes": [{"host": "node0"}]})";
   EXPECT_EQ(judge().system["nodes"][0]["host"], "node0");
+}
+
+TEST_F(JudgeRun, SaysThatTheSystemIsDamagedOrMissing) {
+  create();
+  start_round(1);
+  const auto said = [&] {
+    const RunResult result = judge();
+    EXPECT_TRUE(result.system.empty());
+    const Finding* problem = finding(result.findings, "system-known");
+    return problem == nullptr ? "" : problem->reason;
+  };
+  EXPECT_THAT(said(), HasSubstr("system.json is missing"));
   std::ofstream(dir() / "system.json", std::ios::trunc) << "{\"nodes\": [";
-  EXPECT_TRUE(judge().system.empty());
+  EXPECT_THAT(said(), HasSubstr("system.json is damaged"));
+  fs::remove(dir() / "system.json");
+  fs::create_directory(dir() / "system.json");
+  EXPECT_THAT(said(), HasSubstr("system.json cannot be read"));
 }
 
 TEST_F(JudgeRun, ReadsTelemetryOfTheNode) {

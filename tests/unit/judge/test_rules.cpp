@@ -62,6 +62,55 @@ TEST(Rule, SeverityDecidesTheVerdict) {
   EXPECT_EQ(of(Severity::note), Validity::valid);
 }
 
+class State : public ::testing::Test {
+ protected:
+  static catalog::Rule asks(Aspect aspect, const std::string& id, const std::string& fact) {
+    catalog::Rule r = rule(id, fact, std::nullopt, 0);
+    r.aspect = aspect;
+    r.severity = Severity::invalid;
+    return r;
+  }
+  [[nodiscard]] EvidenceState of(const std::map<std::string, double>& facts,
+                                 RoundStatus status = RoundStatus::completed) const {
+    const FactLookup lookup = [&](const std::string& name) -> std::optional<Fact> {
+      const auto at = facts.find(name);
+      return at == facts.end() ? std::nullopt : std::optional(Fact{at->second, ""});
+    };
+    return evidence_state(rules, lookup,
+                          apply_rules(rules, catalog::RuleScope::round, lookup, "", false), status);
+  }
+  std::vector<catalog::Rule> rules{asks(Aspect::completeness, "there", "logs_missing"),
+                                   asks(Aspect::integrity, "same", "malformed_lines"),
+                                   asks(Aspect::plausibility, "true", "nonfinite_losses")};
+};
+
+TEST_F(State, FollowsFromTheRulesOfItsAspect) {
+  const EvidenceState state = of({{"logs_missing", 0}, {"malformed_lines", 2}});
+  EXPECT_EQ(state.completeness.state, Soundness::ok);
+  EXPECT_EQ(state.integrity.state, Soundness::flawed);
+  EXPECT_THAT(state.integrity.text, HasSubstr("malformed_lines 2"));
+  EXPECT_EQ(state.plausibility.state, Soundness::unknown) << "its fact is not known";
+}
+
+TEST_F(State, IsUnknownWhereARequiredFactIsNot) {
+  rules[1].required = true;
+  rules[1].absent = "nothing was recorded";
+  EXPECT_EQ(of({}).integrity.state, Soundness::unknown);
+  EXPECT_EQ(of({}).integrity.text, "nothing was recorded");
+}
+
+TEST_F(State, OfIntegrityIsFlawedEvenWhereTheSuiteMadeItANote) {
+  for (catalog::Rule& r : rules) r.severity = Severity::note;
+  const EvidenceState state = of({{"logs_missing", 1}, {"malformed_lines", 1}});
+  EXPECT_EQ(state.completeness.state, Soundness::ok);
+  EXPECT_EQ(state.integrity.state, Soundness::flawed);
+}
+
+TEST_F(State, OfARoundThatDidNotCompleteIsNotComplete) {
+  EXPECT_EQ(of({{"logs_missing", 0}}, RoundStatus::failed).completeness.state, Soundness::flawed);
+  EXPECT_EQ(of({}, RoundStatus::not_run).completeness.text, "the round was not run");
+}
+
 TEST(Worst, IsInvalidThenIncomplete) {
   EXPECT_EQ(worst(Validity::valid, Validity::incomplete), Validity::incomplete);
   EXPECT_EQ(worst(Validity::invalid, Validity::incomplete), Validity::invalid);

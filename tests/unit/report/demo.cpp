@@ -280,6 +280,13 @@ Json demo_system() {
 
 }  // namespace
 
+judge::EvidenceState sound_evidence() {
+  using enum judge::Soundness;
+  return {{ok, "everything is there (12 rules hold)"},
+          {ok, "as it was recorded (4 rules hold)"},
+          {ok, "nothing contradicts itself (5 rules hold)"}};
+}
+
 RunResult demo_result() {
   RunResult run;
   run.run_id = "run20261115T101500Z-3f2a";
@@ -290,6 +297,20 @@ RunResult demo_result() {
   run.cases[3].findings = {
       {"stragglers", Severity::warning, "rank 37 on node5 is 24 % slower than the median rank",
        "compare clocks and temperatures of node5 with the others", "rank 37 on node5"}};
+  run.findings = {{"system-known",
+                   Severity::incomplete,
+                   "system.json is damaged: it is no JSON object",
+                   "restore the file from a copy, or run the suite again",
+                   "",
+                   {},
+                   judge::Aspect::completeness}};
+  for (CaseResult& one : run.cases)
+    for (RoundResult& round : one.rounds) {
+      round.evidence = sound_evidence();
+      if (round.status == RoundStatus::completed) continue;
+      round.evidence.completeness = {judge::Soundness::flawed, "the round did not complete"};
+      round.evidence.plausibility = {judge::Soundness::unknown, "no rule could be applied"};
+    }
   run.system = demo_system();
   run.provenance = {
       {"assay", "0.1.0+3f2a9c0d1e2f"},
@@ -315,6 +336,7 @@ RunResult small_result() {
   round.validity = Validity::valid;
   round.started = "2026-11-15T10:15:00.250Z";
   round.ended = "2026-11-15T10:15:12.750Z";
+  round.evidence = sound_evidence();
   round.ranks = ranks(1, 1, 1, "null", 0.01);
   round.metrics = {metric("p_whole", 24576, "samples/s", Better::higher),
                    metric("e2e_time", 12.5, "s", Better::lower),
@@ -322,6 +344,9 @@ RunResult small_result() {
   round.phases = {{"init", 0, 0.5}, {"train", 0.5, 10.5}, {"evaluate", 10.5, 12.5}};
   one.rounds = {round};
   add_summary(one);
+  run.seal = {judge::Soundness::ok, "sealed, and unchanged since then",
+              "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+              "SHA256:Zmh6rfhivXdsj8GLjp+OIAiXFIVu4jOzkCpZHQ1fKSU", "2026-11-15T10:15:13.000Z"};
   run.cases = {one};
   run.system = {{"host", "localhost"}, {"kernel", "6.1.0"}};
   run.provenance = {{"assay", "0.1.0"}};

@@ -18,7 +18,7 @@ TEST(Junit, MatchesTheGoldenFile) {
 
 TEST(Junit, CountsFailuresErrorsAndSkips) {
   EXPECT_THAT(render_junit(demo_result()),
-              HasSubstr("tests=\"10\" failures=\"1\" errors=\"1\" skipped=\"1\""));
+              HasSubstr("tests=\"11\" failures=\"1\" errors=\"2\" skipped=\"1\""));
 }
 
 TEST(Junit, FailureSaysWhatToDo) {
@@ -36,6 +36,14 @@ TEST(Junit, CaseThatIsWorseThanItsRoundsFails) {
   EXPECT_THAT(render_junit(run),
               AllOf(HasSubstr("tests=\"2\" failures=\"1\""), HasSubstr("name=\"case\""),
                     HasSubstr("message=\"the rounds differ by 31 %\"")));
+}
+
+TEST(Junit, RunThatIsWorseThanItsCasesFails) {
+  judge::RunResult run = small_result();
+  run.findings = {{"system-known", judge::Severity::incomplete, "system.json is damaged", "", ""}};
+  EXPECT_THAT(render_junit(run),
+              AllOf(HasSubstr("tests=\"2\" failures=\"0\" errors=\"1\""), HasSubstr("name=\"run\""),
+                    HasSubstr("message=\"system.json is damaged\"")));
 }
 
 TEST(Junit, HostileTextIsWellFormedXml) {

@@ -34,11 +34,27 @@ TEST(Journal, ATornLastLineIsSkippedAndDoesNotSwallowTheNext) {
   Journal(path).append("one", Json::object());
   std::ofstream(path, std::ios::app) << R"({"event": "tor)";
   Journal(path).append("two", Json::object());
-  std::size_t skipped = 0;
-  const std::vector<Json> events = Journal::read(path, &skipped);
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[1]["event"], "two");
-  EXPECT_EQ(skipped, 1u);
+  const JournalReading reading = Journal::read_all(path);
+  ASSERT_EQ(reading.events.size(), 2u);
+  EXPECT_EQ(reading.events[1]["event"], "two");
+  ASSERT_EQ(reading.unreadable.size(), 1u);
+  EXPECT_EQ(reading.unreadable[0].line, 2u);
+}
+
+TEST(Journal, ALineIsTornWhereTheFileEndsOrAResumedRunWentOn) {
+  const testing::TemporaryFolder folder;
+  const auto torn = [&](const std::string& text) {
+    std::vector<bool> out;
+    for (const UnreadableLine& line : Journal::read_all(folder.write("j", text)).unreadable)
+      out.push_back(line.torn);
+    return out;
+  };
+  using Torn = std::vector<bool>;
+  EXPECT_EQ(torn("{\"event\":\"a\"}\n{\"eve"), Torn{true});
+  EXPECT_EQ(torn("{\"event\":\"a\"}\n{\"eve\n"), Torn{false}) << "somebody ended the line";
+  EXPECT_EQ(torn("{\"eve\n{\"event\":\"run_resume\"}\n"), Torn{true});
+  EXPECT_EQ(torn("{\"eve\n{\"event\":\"round_end\"}\n"), Torn{false});
+  EXPECT_EQ(torn("x\n{\"eve\n{\"event\":\"run_resume\"}\n"), (Torn{false, true}));
 }
 
 TEST(RunDir, IsFoundAgainByItsFolderByLatestAndByAFileInside) {
