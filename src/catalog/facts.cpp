@@ -7,7 +7,7 @@ namespace assay::catalog {
 
 std::span<const FactInfo> known_facts() {
   using enum RuleScope;
-  static constexpr std::array<FactInfo, 39> kFacts{{
+  static constexpr std::array<FactInfo, 41> kFacts{{
       {"ranks_failed", "ranks", "ranks that did not end with exit code 0"},
       {"ranks_lost", "ranks", "ranks whose end was not seen"},
       {"ranks_missing", "ranks", "planned ranks that were never started"},
@@ -56,6 +56,11 @@ std::span<const FactInfo> known_facts() {
       {"ais_unreadable_lines", "lines", "lines of set_result.jsonl that are not results"},
       {"ais_not_measured", "1", "fields of train_result_info that have a placeholder"},
       {"cv", "ratio", "coefficient of variation of the headline metric; needs 3 completed rounds",
+       whole_case},
+      {"program_changes", "1",
+       "times that a node ran another program or image than in the case's first round", whole_case},
+      {"code_changes", "1",
+       "times that a source file or the code folder of a node was not that of the first round",
        whole_case},
       {"ci95_half", "ratio",
        "half of the 95 % confidence interval of the headline metric's mean, relative to it; needs "

@@ -44,6 +44,8 @@ void compute_times(RoundContext& round);
 void compute_training(RoundContext& round);
 /// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
 void compute_steps(RoundContext& round);
+/// The evaluations with what was trained before each.
+void compute_evaluations(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
 /// The score of an AutoML experiment, and what its rules ask for.
