@@ -31,8 +31,11 @@ namespace workload = assay::workload;
 // machine whose cores are not all free (input threads, other ranks, other users) they take the time
 // of those that still work: steps of BERT-tiny took up to twice as long. It reads the limit when it
 // is loaded, before main, so the program starts itself again, once; the process stays the same.
+// Where there is a CUDA device these threads have little to do, and loading libtorch again would
+// cost half a second.
 void limit_spinning(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  if (torch::cuda::is_available()) return;
   if (::setenv("GOMP_SPINCOUNT", "1000", 0) == 0) ::execv("/proc/self/exe", argv);
   // It could not be started again: slower, but right.
 }

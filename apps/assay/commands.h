@@ -26,6 +26,7 @@ void add_push(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 /// Hidden: the process in which `assay serve` judges.
 void add_judge_evidence(CLI::App& app, Action& action);
+void add_key(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 
 }  // namespace assay::app

@@ -156,7 +156,8 @@ def python_rate(make, batch, compiled):
 def assay_rate(name, batch, folder):
     config = {"device": "cuda", "precision": "bf16", "batch_size": batch, "eval_batch_size": 8,
               "max_steps": arguments.steps + 8, "epochs": 0, "repeat_batch": True,
-              "learning_rate": 1e-4, "warmup_steps": 0, "eval_every": 1000000}
+              "learning_rate": 1e-4, "warmup_steps": 0, "eval_every": 1000000,
+              "cudnn_trials": "always"}
     if name == "resnet50":
         config.update({"data": "glyphs", "glyph_size": 224, "classes": 1000, "loader_threads": 8,
                        "train_size": batch, "eval_size": 8})

@@ -12,10 +12,12 @@
 #include "core/round_status.h"
 #include "core/subprocess.h"
 #include "core/time.h"
+#include "evidence/file_record.h"
 #include "probe/check.h"
 #include "probe/execution.h"
 #include "probe/listing.h"
 #include "telemetry/device_source.h"
+#include "telemetry/machine_use.h"
 
 namespace assay::agent {
 
@@ -163,6 +165,7 @@ struct Heartbeat {
   std::optional<double> mem_used_bytes{};
   std::optional<double> power_w{};
   std::optional<double> device_util{};
+  std::string head;  ///< of the node's chain (evidence/chain.h)
   Instant at;
 
   template <class Self, class F>
@@ -179,6 +182,7 @@ struct Heartbeat {
     field.optional("mem_used_bytes", self.mem_used_bytes);
     field.optional("power_w", self.power_w);
     field.optional("device_util", self.device_util);
+    field.optional("head", self.head);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }
@@ -235,6 +239,11 @@ struct RoundEnd {
   std::uint64_t agent_rss_bytes = 0;
   int killed_leftovers = 0;
   std::vector<Dropped> dropped;
+  /// All files of the node's folder that the judge reads, as they were written; the chain's own
+  /// among them. Nothing: the round could not be started.
+  std::optional<std::vector<evidence::FileRecord>> files;
+  std::string head;                                ///< the chain's last
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: no rank was to be started
   Instant at;
 
   template <class Self, class F>
@@ -244,6 +253,9 @@ struct RoundEnd {
     field("agent_rss_bytes", self.agent_rss_bytes);
     field("killed_leftovers", self.killed_leftovers);
     field("dropped", self.dropped);
+    field.optional("files", self.files);
+    field.optional("head", self.head);
+    field.optional("machine", self.machine);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }
@@ -398,6 +410,7 @@ struct RoundRequest {
   std::vector<telemetry::DeviceSource> sources;
   std::string case_name;  ///< with `round`, names the round to people
   int round = 0;
+  bool lists_processes = true;  ///< to name what else uses the machine; one agent a machine does
   std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
 
   template <class Self, class F>
@@ -417,6 +430,7 @@ struct RoundRequest {
     field("sources", self.sources);
     field.optional("case", self.case_name);
     field.optional("round", self.round);
+    field.optional("lists_processes", self.lists_processes);
     field.optional("metrics", self.metrics);
   }
 };
@@ -463,6 +477,7 @@ struct ProbeRequest {
     field("device_query", self.options.device_query);
     field("device_pattern", self.options.device_pattern);
     field("container_runtime", self.options.container_runtime);
+    field.optional("commands", self.options.commands);
     field("timeout_ns", self.options.timeout);
     field.optional("sources", self.sources);
   }

@@ -10,7 +10,7 @@
 
 namespace assay::agent {
 
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 /// The longest protocol line, newline included. Slurm's srun passes lines up to 1,022 bytes whole;
 /// longer ones from several nodes arrive torn and mixed.

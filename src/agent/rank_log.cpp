@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -43,27 +44,40 @@ void RankLog::append(std::string_view bytes) {
 }
 
 void RankLog::rotate() {
-  const char* suffix = head_done_ ? ".1" : ".head";
+  const std::filesystem::path part = path_.string() + (head_done_ ? ".1" : ".head");
   std::error_code ec;
-  std::filesystem::rename(path_, path_.string() + suffix, ec);
+  std::filesystem::rename(path_, part, ec);
+  if (ec) return begin_again();
+  std::erase_if(rotated_, [&](const auto& file) { return file.name == part.filename(); });
+  if (head_done_) dropped_ += std::exchange(in_previous_, 0);
   UniqueFd next = create(path_);
-  if (ec || !next) {
-    // Start over in the same file: the limit holds, and the loss is counted.
-    if (file_) {
-      if (::ftruncate(file_.get(), 0) == 0) ::lseek(file_.get(), 0, SEEK_SET);
-    }
-    dropped_ += in_file_;
-    in_file_ = 0;
-    head_done_ = true;
-    return;
+  if (!next) {
+    std::filesystem::rename(part, path_, ec);
+    return begin_again();
   }
-  if (head_done_) {
-    dropped_ += in_previous_;
-    in_previous_ = in_file_;
-  }
+  rotated_.push_back(hash_.record(part.filename().string()));
+  if (head_done_) in_previous_ = in_file_;
   head_done_ = true;
   file_ = std::move(next);
+  hash_ = {};
   in_file_ = 0;
+}
+
+// In the same file: the limit holds, and the loss is counted.
+void RankLog::begin_again() {
+  if (::ftruncate(file_.get(), 0) == 0) {
+    ::lseek(file_.get(), 0, SEEK_SET);
+    hash_ = {};
+  }
+  dropped_ += in_file_;
+  in_file_ = 0;
+  head_done_ = true;
+}
+
+std::vector<evidence::FileRecord> RankLog::files() const {
+  std::vector<evidence::FileRecord> out = rotated_;
+  out.push_back(hash_.record(path_.filename().string()));
+  return out;
 }
 
 void RankLog::write(std::string_view bytes) {
@@ -76,6 +90,7 @@ void RankLog::write(std::string_view bytes) {
       dropped_ += bytes.size();
       return;
     }
+    hash_.append(bytes.substr(0, static_cast<std::size_t>(n)));
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
 }

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/files.h"
+#include "evidence/file_record.h"
 
 namespace assay::agent {
 
@@ -21,11 +23,14 @@ class RankLog {
 
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_; }
   [[nodiscard]] std::uint64_t dropped_bytes() const noexcept { return dropped_; }
+  /// What is in the files now, hashed as it was written: the oldest part first.
+  [[nodiscard]] std::vector<evidence::FileRecord> files() const;
   /// Why bytes could not be written ("No space left on device"), or empty.
   [[nodiscard]] const std::string& write_error() const noexcept { return write_error_; }
 
  private:
   void rotate();
+  void begin_again();
   void write(std::string_view bytes);
 
   std::filesystem::path path_;
@@ -34,6 +39,8 @@ class RankLog {
   bool head_done_ = false;
   std::uint64_t in_file_ = 0;      // bytes in the current file
   std::uint64_t in_previous_ = 0;  // bytes in ….1
+  evidence::FileHash hash_;        // of what reached the current file
+  std::vector<evidence::FileRecord> rotated_;
   std::uint64_t received_ = 0;
   std::uint64_t dropped_ = 0;
   std::string write_error_;

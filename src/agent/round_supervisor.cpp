@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
+#include <utility>
 
 #include <asio/post.hpp>
 #include <signal.h>
@@ -18,6 +20,7 @@
 #include "core/files.h"
 #include "core/host.h"
 #include "core/process_tree.h"
+#include "core/run_layout.h"
 
 namespace assay::agent {
 
@@ -51,9 +54,10 @@ void add_shipped_libraries(const std::vector<std::string>& argv, std::vector<std
 
 }  // namespace
 
-RoundSupervisor::RoundSupervisor(asio::io_context& loop, RoundRequest request, Send send,
+RoundSupervisor::RoundSupervisor(asio::io_context& loop, int node, RoundRequest request, Send send,
                                  std::function<void()> done)
     : loop_(loop),
+      node_(node),
       request_(std::move(request)),
       send_(std::move(send)),
       done_(std::move(done)),
@@ -72,12 +76,15 @@ void RoundSupervisor::start() {
       write_file_atomic(request_.directory / name, content);
     for (const RankRequest& rank : request_.ranks)
       ranks_.push_back(std::make_unique<RankProcess>(loop_, rank, request_));
+    evidence_.emplace(request_.directory, request_.id, node_);
+    list_given_files();
   } catch (const Error& error) {
     send_(StartFailed{"environment", {}, error.message(), error.where(), error.advice()});
     ranks_.clear();
     close();
     return;
   }
+  watch_machine();
   start_telemetry();
   start_ranks();
   schedule_tick();
@@ -89,6 +96,9 @@ void RoundSupervisor::start_telemetry() {
   config.directory = request_.directory;
   config.interval = request_.telemetry_interval;
   config.sources = request_.sources;
+  config.on_device_processes = [this](int device, const std::vector<int>& pids) {
+    watch_->device_processes(device, pids);
+  };
   recorder_ = std::make_unique<telemetry::Recorder>(
       loop_, std::move(config),
       [this](const telemetry::Gap& gap) { send_gap(gap.source, gap.seconds, gap.reason); });
@@ -98,6 +108,21 @@ void RoundSupervisor::start_telemetry() {
     send_gap("node", 0, error.what());
     recorder_.reset();
   }
+}
+
+void RoundSupervisor::watch_machine() {
+  telemetry::MachineWatch::Setup setup;
+  setup.round_id = request_.id;
+  setup.ranks = static_cast<int>(request_.ranks.size());
+  setup.lists_processes = request_.lists_processes;
+  // Docker's containers are children of a daemon; other runtimes are ours.
+  setup.ranks_elsewhere = std::ranges::any_of(request_.ranks, [](const RankRequest& rank) {
+    return !rank.cleanup.empty() &&
+           std::filesystem::path(rank.cleanup.front()).filename() == "docker";
+  });
+  watch_.emplace(std::move(setup), mono_now_ns());
+  if (request_.lists_processes)
+    rounds_here_.emplace(loop_, request_.id.substr(0, request_.id.find('/')));
 }
 
 void RoundSupervisor::start_ranks() {
@@ -145,6 +170,7 @@ void RoundSupervisor::tick() {
   if (phase_ == Phase::leftovers) look_for_leftovers();
   if (phase_ == Phase::closing || phase_ == Phase::ended) return;
   if (ticks_ % kTicksPerHeartbeat == 0) send_heartbeat();
+  if (phase_ == Phase::running) watch_->look(mono);
   report_log_errors();
   schedule_tick();
 }
@@ -154,6 +180,9 @@ void RoundSupervisor::children_changed() {
   for (const auto& rank : ranks_)
     if (rank->reap()) report_exit(*rank);
   if (any_running()) return;
+  machine_use_ = watch_->finish(mono_now_ns());
+  if (rounds_here_) machine_use_->other_runs = rounds_here_->finish(mono_now_ns());
+  rounds_here_.reset();
   phase_ = Phase::leftovers;
   leftovers_since_ns_ = mono_now_ns();
   look_for_leftovers();
@@ -254,13 +283,15 @@ void RoundSupervisor::close() {
     // Zombies that were adopted from the ranks.
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    recorder_.reset();
-    phase_ = Phase::ended;
     RoundEnd end;
     end.id = request_.id;
+    if (evidence_) list_files(end);
+    recorder_.reset();
+    phase_ = Phase::ended;
     end.agent_cpu_s = self_cpu_s() - cpu_before_s_;
     end.agent_rss_bytes = peak_resident_bytes();
     end.killed_leftovers = killed_leftovers_;
+    end.machine = machine_use_;
     for (const auto& rank : ranks_)
       if (rank->log().dropped_bytes() > 0)
         end.dropped.push_back({rank->rank(), rank->log().dropped_bytes()});
@@ -314,6 +345,35 @@ void RoundSupervisor::report_log_errors() {
   }
 }
 
+std::vector<evidence::FileRecord> RoundSupervisor::written_files() const {
+  std::vector<evidence::FileRecord> files;
+  for (const auto& rank : ranks_)
+    for (evidence::FileRecord& file : rank->log().files()) files.push_back(std::move(file));
+  if (recorder_)
+    if (auto table = recorder_->table()) files.push_back(std::move(*table));
+  return files;
+}
+
+// As the ranks get them: what becomes of them shows in the list at the end.
+void RoundSupervisor::list_given_files() {
+  std::vector<evidence::FileRecord> files;
+  for (const auto& [name, content] : request_.files) {
+    const layout::RunFile* file = layout::find_run_file(layout::FilePlace::node, name);
+    if (file == nullptr || !file->judged) continue;
+    evidence::FileHash hash;
+    hash.append(content);
+    files.push_back(hash.record(name));
+  }
+  (void)evidence_->add(now(), files);  // where the disk is full, the heartbeats say so
+}
+
+void RoundSupervisor::list_files(RoundEnd& end) {
+  std::vector<std::string> problems;
+  end.files = evidence_->finish(now(), written_files(), problems);
+  end.head = evidence_->head();
+  for (const std::string& problem : problems) send_gap(std::string(layout::kEvidence), 0, problem);
+}
+
 void RoundSupervisor::send_gap(const std::string& source, double gap_seconds,
                                const std::string& reason) {
   send_(Gap{source, gap_seconds, reason, now()});
@@ -349,6 +409,10 @@ void RoundSupervisor::send_heartbeat() {
     beat.power_w = snapshot.power_w;
     beat.device_util = snapshot.device_util;
   }
+  const int error = evidence_->add(beat.at, written_files());
+  if (error != 0 && !std::exchange(chain_error_reported_, true))
+    send_gap(std::string(layout::kEvidence), 0, std::strerror(error));
+  beat.head = evidence_->head();
   send_(beat);
 }
 

@@ -9,9 +9,12 @@
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "agent/evidence_log.h"
 #include "agent/messages.h"
 #include "agent/metrics.h"
 #include "agent/rank_process.h"
+#include "agent/running_rounds.h"
+#include "telemetry/machine_watch.h"
 #include "telemetry/recorder.h"
 
 namespace assay::agent {
@@ -22,7 +25,7 @@ namespace assay::agent {
 class RoundSupervisor {
  public:
   using Send = std::function<void(const Report& report)>;
-  RoundSupervisor(asio::io_context& loop, RoundRequest request, Send send,
+  RoundSupervisor(asio::io_context& loop, int node, RoundRequest request, Send send,
                   std::function<void()> done);
   ~RoundSupervisor();
   RoundSupervisor(const RoundSupervisor&) = delete;
@@ -43,6 +46,7 @@ class RoundSupervisor {
   enum class Phase { running, stopping, leftovers, closing, ended };
 
   void start_telemetry();
+  void watch_machine();
   void start_ranks();
   void schedule_tick();
   void tick();
@@ -50,6 +54,10 @@ class RoundSupervisor {
   void send_heartbeat();
   void report_exit(const RankProcess& rank);
   void report_log_errors();
+  /// What was hashed as it was written.
+  [[nodiscard]] std::vector<evidence::FileRecord> written_files() const;
+  void list_given_files();
+  void list_files(RoundEnd& end);
   void kill_everything();
   void look_for_leftovers();
   void close();
@@ -59,11 +67,16 @@ class RoundSupervisor {
   void send_gap(const std::string& source, double seconds, const std::string& reason);
 
   asio::io_context& loop_;
+  int node_;
   RoundRequest request_;
   Send send_;
   std::function<void()> done_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   std::unique_ptr<telemetry::Recorder> recorder_;
+  std::optional<EvidenceLog> evidence_;
+  std::optional<telemetry::MachineWatch> watch_;
+  std::optional<RunningRounds> rounds_here_;
+  std::optional<telemetry::MachineUse> machine_use_;  // when the last rank has ended
   asio::steady_timer timer_;
   Phase phase_ = Phase::running;
   std::int64_t started_ns_ = 0;
@@ -75,6 +88,7 @@ class RoundSupervisor {
   int killed_leftovers_ = 0;
   bool leftovers_signalled_ = false;
   bool log_error_reported_ = false;
+  bool chain_error_reported_ = false;
 };
 
 }  // namespace assay::agent

@@ -33,6 +33,7 @@ std::span<const RunFile> run_files() {
       {kPlan, run, evidence, true},
       {kJournal, run, evidence, true},
       {kSystem, run, evidence, true},
+      {kSeal, run, evidence, true},
       {kLive, run, control},
       {kLock, run, control},
       {kControllerLog, run, control},
@@ -42,9 +43,7 @@ std::span<const RunFile> run_files() {
       {kResultsCsv, run, derived},
       {kRanksCsv, run, derived},
       {kJunit, run, derived},
-      {kReportText, run, derived},
-      {kReportMarkdown, run, derived},
-      {kReportHtml, run, derived},
+      {"report.<format>", run, derived},
       {kMllog, run, derived},
       {kSucceeded, run, derived},
       {kFailed, run, derived},
@@ -65,6 +64,7 @@ std::span<const RunFile> run_files() {
       {"rank<r>.out.log.head", node, evidence, true},
       {"rank<r>.out.log.1", node, evidence, true},
       {kTelemetry, node, evidence, true},
+      {kEvidence, node, evidence, true},
       {"set_result.jsonl", node, evidence, true},
       {"agent.log", node, evidence},
       {"<vendor>_monitor.log", node, evidence},
@@ -89,9 +89,13 @@ const RunFile* find_run_file(std::string_view path) noexcept {
       path.remove_prefix(third + 1);
     }
   }
+  return find_run_file(place, path);
+}
+
+const RunFile* find_run_file(FilePlace place, std::string_view name) noexcept {
   const auto files = run_files();
   const auto found = std::ranges::find_if(files, [&](const RunFile& file) {
-    return file.place == place && name_matches(file.name, path);
+    return file.place == place && name_matches(file.name, name);
   });
   return found == files.end() ? nullptr : &*found;
 }

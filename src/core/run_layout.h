@@ -45,6 +45,7 @@ struct RunFile {
 inline constexpr std::string_view kPlan = "plan.json";
 inline constexpr std::string_view kJournal = "journal.jsonl";
 inline constexpr std::string_view kSystem = "system.json";
+inline constexpr std::string_view kSeal = "seal.json";
 inline constexpr std::string_view kLive = "live.json";
 inline constexpr std::string_view kLock = "lock";
 inline constexpr std::string_view kJob = "job.json";  ///< of a detached run; of a round in a cloud
@@ -53,7 +54,6 @@ inline constexpr std::string_view kPush = "push.json";
 inline constexpr std::string_view kResult = "result.json";
 inline constexpr std::string_view kReportHtml = "report.html";
 inline constexpr std::string_view kReportText = "report.txt";
-inline constexpr std::string_view kReportMarkdown = "report.md";
 inline constexpr std::string_view kResultsCsv = "results.csv";
 inline constexpr std::string_view kRanksCsv = "ranks.csv";
 inline constexpr std::string_view kJunit = "junit.xml";
@@ -69,11 +69,15 @@ inline constexpr std::string_view kWeights = "automl/weights/";
 inline constexpr std::string_view kTrainResult = "train_result_info.json";
 inline constexpr std::string_view kAisResult = "ais_result.json";
 inline constexpr std::string_view kTelemetry = "telemetry.csv";
+inline constexpr std::string_view kEvidence = "evidence.jsonl";
 
 [[nodiscard]] std::span<const RunFile> run_files();
 
 /// What a file is, by its path relative to the run directory; nullptr: not one of Assay's files.
 [[nodiscard]] const RunFile* find_run_file(std::string_view path) noexcept;
+
+/// The same for a name in a place, such as "rank0.out.log" in a node's folder.
+[[nodiscard]] const RunFile* find_run_file(FilePlace place, std::string_view name) noexcept;
 
 /// Whether `name` is a file or folder of the run directory itself, so that no case may have it.
 [[nodiscard]] bool is_taken(std::string_view name) noexcept;

@@ -12,6 +12,12 @@
 
 namespace assay::evidence {
 
+/// `evidence` of the journal's run_start and run_resume: what a run leaves from there on. 1: every
+/// round_start that follows is of a round with lists (docs/evidence.md says which), and a run that
+/// ended has a seal; where one is missing, it was lost or taken away. Without it the run is of an
+/// earlier Assay that left neither, and nothing about integrity can be said.
+inline constexpr int kVersion = 1;
+
 /// A file, or the first `bytes` bytes of one.
 struct FileRecord {
   /// Relative to the folder that the list is about, with '/': "rank0.out.log", "results/a.json".

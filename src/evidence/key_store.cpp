@@ -39,13 +39,15 @@ KeyStore KeyStore::of_user() {
     const char* value = std::getenv(variable);
     return value == nullptr ? fs::path() : fs::path(value);
   };
+  if (const fs::path keys = folder("ASSAY_KEYS"); !keys.empty())
+    return KeyStore(fs::absolute(keys));
   // A relative path there is to be ignored, says the specification.
   fs::path config = folder("XDG_CONFIG_HOME");
   if (!config.is_absolute()) {
     config = folder("HOME");
     if (!config.is_absolute())
       throw Error(ErrorKind::environment, "there is no place for keys", {},
-                  "set XDG_CONFIG_HOME or HOME");
+                  "set HOME, XDG_CONFIG_HOME or ASSAY_KEYS");
     config /= ".config";
   }
   return KeyStore(config / "assay" / "keys");

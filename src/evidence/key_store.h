@@ -15,8 +15,8 @@ namespace assay::evidence {
 class KeyStore {
  public:
   explicit KeyStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  /// $XDG_CONFIG_HOME/assay/keys, or ~/.config/assay/keys. Throws Error of kind environment where
-  /// neither is set.
+  /// $ASSAY_KEYS, $XDG_CONFIG_HOME/assay/keys or ~/.config/assay/keys. Throws Error of kind
+  /// environment where none is set.
   [[nodiscard]] static KeyStore of_user();
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }

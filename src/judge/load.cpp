@@ -12,9 +12,11 @@
 #include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/json_fields.h"
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "judge/arrivals.h"
 #include "judge/clock_alignment.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
@@ -78,6 +80,28 @@ NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host)
   return *round.nodes.insert(at, std::move(node));
 }
 
+// Names in a node's list are relative to its folder. Nothing in it is trusted: what cannot be a
+// record becomes one that fits no file.
+void add_list(RoundEvidence& round, const Json& event, const std::string& folder) {
+  const auto files = event.find("files");
+  if (files == event.end() || !files->is_array()) return;
+  for (const Json& file : *files) {
+    const auto count = [&](const char* key) {
+      return static_cast<std::uint64_t>(
+          std::max<std::int64_t>(0, integer_at(file, key).value_or(0)));
+    };
+    round.integrity.recorded.files.push_back(
+        {folder + text_at(file, "name"), count("bytes"), count("lines"), text_at(file, "sha256")});
+  }
+}
+
+RecordedChain& chain_of(RoundEvidence& round, int node, const std::string& host) {
+  std::vector<RecordedChain>& chains = round.integrity.recorded.chains;
+  const auto at = std::ranges::lower_bound(chains, node, {}, &RecordedChain::node);
+  if (at != chains.end() && at->node == node) return *at;
+  return *chains.insert(at, {node, host, {}, {}});
+}
+
 // Notes how far the node's wall clock is behind that of the controller, which saw the message.
 void compare_clocks(RoundEvidence& round, const Json& event) {
   const auto seen = integer_at(event, "seen_wall_ns");
@@ -124,6 +148,18 @@ AisJobEvidence ais_job(const Json& event) {
   return job;
 }
 
+std::optional<telemetry::MachineUse> machine_use(RoundEvidence& round, int node, const Json& end) {
+  const auto machine = end.find("machine");
+  if (machine == end.end()) return std::nullopt;
+  try {
+    return fields_from_json<telemetry::MachineUse>(*machine, "machine");
+  } catch (const Error& error) {
+    round.problems.push_back(
+        fmt::format("{}: node_end of node {}: {}", layout::kJournal, node, error.what()));
+    return std::nullopt;
+  }
+}
+
 void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
   compare_clocks(round, event);
   if (kind == "rank_start") {
@@ -153,6 +189,10 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));
+    if (const auto bytes = integer_at(event, "log_bytes"); bytes && *bytes >= 0)
+      rank.output_bytes = static_cast<std::uint64_t>(*bytes);
+    if (const auto steps = integer_at(event, "steps"); steps && *steps >= 0)
+      rank.seen_steps = static_cast<std::uint64_t>(*steps);
     ExitStatus exit;
     if (const auto code = integer_at(event, "code")) exit.code = static_cast<int>(*code);
     if (const auto signal = integer_at(event, "signal")) exit.signal = static_cast<int>(*signal);
@@ -162,6 +202,15 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     node.agent_cpu_s = real(event, "agent_cpu_s");
     node.killed_leftovers = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
+    add_list(round, event, layout::node_folder(node.host, node.node) + "/");
+    chain_of(round, node.node, node.host).last = text_at(event, "head");
+  } else if (kind == "chain") {
+    const NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
+    chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
+  } else if (kind == "round_files") {
+    add_list(round, event, "");
+    round.integrity.recorded.listed = true;
+    node.machine = machine_use(round, node.node, event);
   } else if (kind == "caches") {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     const auto done = event.find("done");
@@ -228,20 +277,32 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
               std::size_t step_limit) {
   const std::vector<fs::path> parts = store::rank_logs(node_dir, rank.rank);
   rank.log.found = !parts.empty();
+  Arrivals arrivals;
+  // The chain counts the bytes of each part of a log that was rotated.
+  if (parts.size() == 1) arrivals = read_arrivals(node_dir, layout::rank_log(rank.rank));
   RankLogReader reader(plan, rank.log, step_limit);
+  reader.use(&arrivals);
   perflog::Parser::OnText on_text;
   if (reader.wants_text())
-    on_text = [&](std::string_view line, std::uint64_t) { reader.on_text(line); };
+    on_text = [&](std::string_view text, std::uint64_t line, bool ends) {
+      reader.on_text(text, line, ends);
+    };
+  perflog::Parser parser([&](const perflog::Event& event) { reader.on_event(event); }, on_text);
+  // A log is cut into parts anywhere, also inside of lines and numbers.
   for (const fs::path& part : parts) {
-    if (part != parts.front() && rank.dropped_bytes > 0) reader.on_hole();
-    const perflog::ParseStats stats = perflog::parse_file(
-        part, [&](const perflog::Event& event) { reader.on_event(event); }, on_text);
-    rank.log.bytes += stats.bytes;
-    if (rank.log.malformed_lines == 0) rank.log.first_malformed = stats.first_malformed;
-    rank.log.malformed_lines += stats.malformed;
-    // Only the newest part ends where the rank's output ended.
-    rank.log.truncated = stats.truncated_tail;
+    if (part != parts.front() && rank.dropped_bytes > 0) {
+      parser.cut();
+      reader.on_hole();
+    }
+    perflog::feed_file(part, parser);
   }
+  parser.finish();
+  reader.on_end();
+  const perflog::ParseStats& stats = parser.stats();
+  rank.log.bytes = stats.bytes;
+  rank.log.first_malformed = stats.first_malformed;
+  rank.log.malformed_lines = stats.malformed;
+  rank.log.truncated = stats.truncated_tail;
   if (!parts.empty() && (!rank.exit || !rank.exit->ok()))
     rank.log.last_lines = last_output_lines(parts.back());
 }
@@ -251,7 +312,10 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
                      const std::function<void(const std::string&, const std::string&)>& problem) {
   const fs::path file = run.round_dir(plan.name, evidence.round) / layout::kExperimentJournal;
   try {
-    const std::vector<Json> events = automl::ExperimentJournal::read(file);
+    std::size_t skipped = 0;
+    const std::vector<Json> events = automl::ExperimentJournal::read(file, &skipped);
+    evidence.automl_check = automl::check_journal(events, skipped, *plan.automl,
+                                                  evidence.status == RoundStatus::completed);
     if (!events.empty())
       evidence.automl = Experiment{automl::record_of(events), automl::timeline_of(events)};
   } catch (const std::exception&) {
@@ -264,6 +328,7 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
 RoundJournal::RoundJournal(const std::vector<Json>& events) {
   ClockOffsets offsets;
   std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
+  std::map<std::pair<std::string, int>, std::vector<std::string>> reopened;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
     const std::string kind = text_at(event, "event");
@@ -283,6 +348,8 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       // A round without a round_end was interrupted.
       round.status = RoundStatus::interrupted;
       round.start = instant(event);
+      round.integrity.recorded.id = text_at(event, "id");
+      round.earlier_failures = reopened[key];
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
         for (const Json& node : *nodes)
           if (node.is_object()) node_of(round, small(node, "node", 0), text_at(node, "host"));
@@ -290,6 +357,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       offsets_of[key] = offsets;
       continue;
     }
+    if (kind == "round_reopened") reopened[key].push_back(text_at(event, "status"));
     const auto at = rounds_.find(key);
     if (at != rounds_.end()) add_event(at->second, kind, event);
   }

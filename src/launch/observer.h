@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "agent/messages.h"
@@ -15,6 +16,8 @@ struct RoundOutcome {
   RoundStatus status = RoundStatus::completed;
   std::string reason{};  ///< names the culprit; empty when completed
   std::string advice{};
+  /// The folders of nodes whose agents listed their files themselves, in the round's folder.
+  std::set<std::string> listed{};
 };
 
 /// What is known of a running round, for progress and the live view.

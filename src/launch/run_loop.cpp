@@ -1,6 +1,7 @@
 #include "launch/run_loop.h"
 
 #include <cstdlib>
+#include <optional>
 
 #include <asio/co_spawn.hpp>
 #include <asio/signal_set.hpp>
@@ -11,6 +12,9 @@
 #include "core/host.h"
 #include "core/time.h"
 #include "core/version.h"
+#include "launch/round_files.h"
+#include "launch/run_on_thread.h"
+#include "launch/seal_run.h"
 
 namespace assay::launch {
 
@@ -22,24 +26,26 @@ Json run_start(const plan::Plan& plan) {
   Json start{{"run", plan.run_id},
              {"host", host_name()},
              {"pid", ::getpid()},
-             {"assay", version_string()}};
+             {"assay", version_string()},
+             {"evidence", evidence::kVersion}};
   if (const char* job = std::getenv("SLURM_JOB_ID")) start["job"] = job;
   return start;
 }
 
-/// system.json: what ran, started by which launcher, and what the nodes are.
-void write_system(const store::RunDir& run, Json nodes) {
+/// system.json: what ran, started by which launcher, what the nodes are, and what was declared
+/// about them (null: nothing).
+void write_system(const store::RunDir& run, Json nodes, const Json& declared) {
   const BuildInfo& build = build_info();
-  write_file_atomic(run.system_file(),
-                    dump_pretty({{"assay",
-                                  {{"version", build.version},
-                                   {"revision", build.revision},
-                                   {"dirty", build.dirty},
-                                   {"compiler", build.compiler},
-                                   {"build_type", build.build_type}}},
-                                 {"launcher", run.plan().cluster.launcher()},
-                                 {"nodes", std::move(nodes)}}),
-                    /*sync=*/false);
+  Json system{{"assay",
+               {{"version", build.version},
+                {"revision", build.revision},
+                {"dirty", build.dirty},
+                {"compiler", build.compiler},
+                {"build_type", build.build_type}}},
+              {"launcher", run.plan().cluster.launcher()},
+              {"nodes", std::move(nodes)}};
+  if (!declared.is_null()) system["declared"] = declared;
+  write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
 }
 
 }  // namespace
@@ -49,12 +55,30 @@ std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
   std::map<std::pair<std::string, int>, RoundStatus> finished;
   for (const Json& event : journal) {
     const std::pair key(event.value("case", ""), event.value("round", 0));
-    if (event["event"] == "round_start") finished.erase(key);
+    if (event["event"] == "round_start" || event["event"] == "round_reopened") finished.erase(key);
     if (event["event"] != "round_end") continue;
     const auto status = parse_enum<RoundStatus>(event.value("status", ""));
     if (status && is_result(*status)) finished[key] = *status;
   }
   return finished;
+}
+
+int reopen_failed_rounds(const store::RunDir& run) {
+  const store::RunLock lock(run.path());
+  std::optional<store::Journal> journal;
+  int reopened = 0;
+  for (const auto& [round, status] : finished_rounds(store::Journal::read(run.journal_file()))) {
+    if (status == RoundStatus::completed) continue;
+    if (!journal) {
+      break_seal(run);
+      journal.emplace(run.journal_file());
+    }
+    journal->append("round_reopened",
+                    {{"case", round.first}, {"round", round.second}, {"status", to_text(status)}});
+    ++reopened;
+  }
+  if (journal) journal->sync();
+  return reopened;
 }
 
 RunLoop::RunLoop(store::RunDir run, Observer& observer, MakeBackend make_backend)
@@ -99,12 +123,13 @@ void RunLoop::interrupt() {
 asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   const bool resumed = std::filesystem::exists(run_.journal_file());
   if (resumed) finished_ = finished_rounds(store::Journal::read(run_.journal_file()));
+  break_seal(run_);
   journal_ = std::make_unique<store::Journal>(run_.journal_file());
   journal_->append(resumed ? "run_resume" : "run_start", run_start(run_.plan()));
   backend_ = make_backend_({loop, run_, *journal_, observer_});
   co_await backend_->prepare();
   if (!std::filesystem::exists(run_.system_file()))
-    write_system(run_, co_await backend_->describe());
+    write_system(run_, co_await backend_->describe(), declared_);
   for (const plan::CasePlan& plan_case : run_.plan().cases) {
     bool startable = true;
     for (int number = 1; number <= plan_case.repeats; ++number, ++rounds_done_) {
@@ -121,6 +146,7 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
                                             : RunStatus::failed;
   journal_->append("run_end", {{"status", to_text(status)}});
   journal_->sync();
+  seal_run(run_, observer_);
   co_return status;
 }
 
@@ -147,6 +173,13 @@ asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, 
   co_await backend_->prepare_round(task);
   observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
   const RoundOutcome outcome = co_await backend_->run_round(task);
+  const auto list = [&] {
+    return list_round_files(run_.round_dir(plan_case.name, number), outcome.listed);
+  };
+  const RoundFiles files = co_await run_on_thread(list);
+  Json listing{{"case", plan_case.name}, {"round", number}};
+  listing.update(fields_to_json(files));
+  journal_->append("round_files", listing);
   journal_->append("round_end", {{"case", plan_case.name},
                                  {"round", number},
                                  {"status", to_text(outcome.status)},
@@ -181,7 +214,13 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
             {"ended", progress.ended},
             {"nodes", std::move(nodes)}};
   if (!progress.automl.is_null()) live["automl"] = progress.automl;
-  write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+  // For onlookers alone: a full disk is no reason to end a run.
+  try {
+    write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+  } catch (const Error&) {
+    std::error_code ignored;
+    std::filesystem::remove(run_.live_file(), ignored);  // better nothing than what is over
+  }
 }
 
 }  // namespace assay::launch

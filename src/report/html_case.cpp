@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "catalog/metrics.h"
+#include "core/text.h"
 #include "page/table.h"
 #include "page/template.h"
 #include "report/chart.h"
@@ -43,7 +44,7 @@ std::string_view status_words(RoundStatus status) {
 }
 
 std::string below_card(const Summary& summary) {
-  const std::string rounds = fmt::format("{} round{}", summary.n, summary.n == 1 ? "" : "s");
+  const std::string rounds = counted(summary.n, "round");
   const auto spread = spread_of(summary);
   return spread ? fmt::format("± {} · {}", show_percent(spread->ratio), rounds) : rounds;
 }
@@ -274,20 +275,16 @@ Html round_charts(const RoundResult& round, std::size_t max_points) {
 }
 
 Html case_section(const CaseResult& result, std::size_t number, std::size_t max_points) {
-  return fill(assets::kCase,
-              {{"id", fmt::format("case-{}", number)},
-               {"heading", fmt::format("h-{}", number)},
-               {"name", result.name},
-               {"subtitle", case_subtitle(result)},
-               {"chip", chip(result.validity)},
-<<<<<<< HEAD
-               {"content", rules_notice(result) + findings(result) + cards_of(result) +
-                               rounds(result, number, max_points) + statistics(result) +
-                               configuration(result) + rules_in_force(result)}});
-=======
-               {"content", findings(merged_findings(result)) + cards_of(result) +
-                               rounds(result, number, max_points) + statistics(result)}});
->>>>>>> origin/main
+  return fill(
+      assets::kCase,
+      {{"id", fmt::format("case-{}", number)},
+       {"heading", fmt::format("h-{}", number)},
+       {"name", result.name},
+       {"subtitle", case_subtitle(result)},
+       {"chip", chip(result.validity)},
+       {"content", rules_notice(result) + findings(merged_findings(result)) + cards_of(result) +
+                       rounds(result, number, max_points) + statistics(result) +
+                       configuration(result) + rules_in_force(result)}});
 }
 
 }  // namespace assay::report::html

@@ -52,7 +52,6 @@ std::string finding_lines(const std::vector<judge::Finding>& findings) {
 
 std::string render_markdown(const judge::RunResult& result) {
   std::string out =
-<<<<<<< HEAD
       fmt::format("# {}: {}\n\nRun `{}`\n\n{}", markdown_text(result.suite), verdict_words(result),
                   result.run_id, markdown_table(console_summary(result)));
   if (const std::string legend = spread_legend(result); !legend.empty())
@@ -63,12 +62,8 @@ std::string render_markdown(const judge::RunResult& result) {
     out += fmt::format("- **{}**: {}{}\n", rule.relaxed ? "relaxed" : "stricter",
                        markdown_text(rule.text),
                        rule.cases.empty() ? "" : ": " + markdown_text(join(rule.cases, ", ")));
-=======
-      fmt::format("# {}: {}\n\nRun `{}`\n\n{}", markdown_text(result.suite),
-                  to_text(result.validity), result.run_id, markdown_table(console_summary(result)));
   if (!result.findings.empty())
     out += "\n## The run as a whole\n\n" + finding_lines(result.findings);
->>>>>>> origin/main
   for (const judge::CaseResult& case_result : result.cases) {
     std::string found = finding_lines(case_result.findings);
     for (const judge::RoundResult& round : case_result.rounds)

@@ -34,13 +34,17 @@ Written write_some(int fd, std::string_view data) noexcept {
 
 }  // namespace
 
-LogFile::LogFile(const std::filesystem::path& path, std::string_view header)
+LogFile::LogFile(const std::filesystem::path& path, std::string_view header, Hashed hashed)
     : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)),
       name_(path.filename().string()) {
   struct stat info {};
   if (!fd_ || ::fstat(fd_.get(), &info) != 0)
     throw system_error(ErrorKind::environment, "cannot open the file", path.string(), errno);
   good_size_ = info.st_size;
+  if (hashed == Hashed::yes) {
+    hash_.emplace();
+    if (info.st_size > 0) hash_->append(read_file(path));
+  }
   char last = '\n';
   if (info.st_size > 0 && ::pread(fd_.get(), &last, 1, info.st_size - 1) == 1) torn_ = last != '\n';
   if (info.st_size > 0 || header.empty()) return;
@@ -56,13 +60,19 @@ int LogFile::append(std::string_view lines) noexcept {
     const Written done = write_some(fd_.get(), part);
     if (done.error != 0) {
       if (done.bytes > 0) torn_ = ::ftruncate(fd_.get(), good_size_) != 0;
+      if (torn_) written(part.substr(0, done.bytes));
       return done.error;
     }
-    good_size_ += static_cast<std::int64_t>(part.size());
+    written(part);
     if (!part.empty()) torn_ = false;
   }
   header_.clear();
   return 0;
+}
+
+void LogFile::written(std::string_view bytes) noexcept {
+  good_size_ += static_cast<std::int64_t>(bytes.size());
+  if (hash_) hash_->append(bytes);
 }
 
 }  // namespace assay::telemetry

@@ -1,7 +1,6 @@
 #include "telemetry/recorder.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 
@@ -11,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/run_layout.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "telemetry/device_sampler.h"
 #include "telemetry/ipmi.h"
@@ -53,6 +54,10 @@ class Recorder::Impl {
   void stop(std::function<void()> done);
   [[nodiscard]] Snapshot latest() const;
   void visit_rows(const Visit& visit) const;
+  [[nodiscard]] std::optional<evidence::FileRecord> table() const {
+    if (!table_) return std::nullopt;
+    return table_->record();
+  }
   [[nodiscard]] std::vector<int> sampler_pids() const;
 
  private:
@@ -88,7 +93,7 @@ class Recorder::Impl {
   std::optional<Rapl> rapl_;
   std::optional<Ipmi> ipmi_;
   std::optional<DeviceSampler> devices_;
-  LogFile table_;
+  std::optional<LogFile> table_;
   std::optional<MonitorLogs> logs_;
 
   std::string buffer_;
@@ -114,7 +119,8 @@ void Recorder::Impl::start() {
                 fmt::format("the telemetry interval {} is out of range", duration_text(interval)),
                 {}, "use 0.1 s to 60 s");
   make_directories(config_.directory);
-  table_ = LogFile(config_.directory / "telemetry.csv", table_header() + "\n");
+  table_.emplace(config_.directory / layout::kTelemetry, table_header() + "\n",
+                 LogFile::Hashed::yes);
   std::string device_log;
   for (const DeviceSource& source : config_.sources) {
     if (source.mode == DeviceSource::Mode::none || !device_log.empty()) continue;
@@ -158,7 +164,7 @@ void Recorder::Impl::on_deadline() {
     deadline_ns_ += missed * interval;
     const double lost = static_cast<double>(missed * interval) / 1e9;
     gap({when, "node", lost,
-         fmt::format("{} samples missed: this machine did not run the sampler in time", missed)});
+         counted(missed, "sample") + " missed: this machine did not run the sampler in time"});
   }
   sample();
   devices_->tick();
@@ -213,6 +219,8 @@ void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when
   if (index >= seen_.size()) seen_.resize(index + 1);
   seen_[index] = Device{reading.values, when.mono_ns};
   device_news_ = true;
+  if (!reading.pids.empty() && config_.on_device_processes)
+    config_.on_device_processes(reading.index, reading.pids);
   name_.clear();
   fmt::format_to(std::back_inserter(name_), FMT_COMPILE("dev{}"), index);
   append_row(buffer_, when, name_, reading.values);
@@ -229,11 +237,11 @@ void Recorder::Impl::on_ipmi(double watts, const Instant& when) {
 
 void Recorder::Impl::flush() {
   if (buffer_.empty()) return;
-  const int error = table_.append(buffer_);
+  const int error = table_->append(buffer_);
   buffer_.clear();
   if (error != 0) {
     table_failed_ = true;
-    write_failed(table_, error);
+    write_failed(*table_, error);
   } else if (std::exchange(table_failed_, false)) {
     write_recovered(mono_now_ns());
   }
@@ -326,7 +334,7 @@ void Recorder::Impl::stop(std::function<void()> done) {
   if (write_failing_since_ns_ != 0 && table_failed_)
     gap({now(), "node", static_cast<double>(mono_now_ns() - write_failing_since_ns_) / 1e9,
          "telemetry.csv could not be written until the end"});
-  table_.close();
+  table_->close();
   logs_.reset();
   await_end(std::move(done), mono_now_ns() + kSecond, false);
 }
@@ -368,6 +376,9 @@ Snapshot Recorder::latest() const {
 }
 void Recorder::visit_rows(const Visit& visit) const {
   impl_->visit_rows(visit);
+}
+std::optional<evidence::FileRecord> Recorder::table() const {
+  return impl_->table();
 }
 std::vector<int> Recorder::sampler_pids() const {
   return impl_->sampler_pids();

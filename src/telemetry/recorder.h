@@ -11,6 +11,7 @@
 #include <asio/io_context.hpp>
 
 #include "core/time.h"
+#include "evidence/file_record.h"
 #include "telemetry/columns.h"
 #include "telemetry/device_source.h"
 
@@ -28,6 +29,8 @@ struct RecorderConfig {
   std::filesystem::path root = "/";  ///< holds proc/, sys/ and dev/; a fake one in tests
   /// A sampler that is silent for this long, or for three intervals if that is more, is killed.
   Nanoseconds stall_limit = std::chrono::seconds(5);
+  /// Called with the processes that compute on a device, where its sampler tells. May be empty.
+  std::function<void(int device, const std::vector<int>& pids)> on_device_processes;
   /// Stamps the samples of this machine; a test lets its wall clock step.
   std::function<Instant()> clock = now;
 };
@@ -71,6 +74,8 @@ class Recorder {
   /// left out, and so is what a stopped recorder knew.
   using Visit = std::function<void(std::string_view source, const Values&)>;
   void visit_rows(const Visit& visit) const;
+  /// What telemetry.csv holds, hashed as it was written; nothing before start().
+  [[nodiscard]] std::optional<evidence::FileRecord> table() const;
   /// Pids of the sampler processes; the agent leaves them alone when it kills a round.
   [[nodiscard]] std::vector<int> sampler_pids() const;
 

@@ -266,6 +266,7 @@ TrialRunner::Outcome TrialRunner::run(const automl::Trial& trial, const Callback
   const TrialSettings read = read_trial(trial);
   const Settings& settings = read.training;
   prepare_device(device_, settings.precision, threads_, place_);
+  if (settings.cudnn_trials == CudnnTrials::always) try_cudnn_algorithms();
   if (settings.deterministic) be_deterministic();
   Training training(*this, trial, callbacks, settings, begin_ns, outcome);
   const auto fail = [&](std::string reason) {

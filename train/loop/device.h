@@ -18,6 +18,9 @@ namespace assay::train {
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
                    const workload::Place& place);
 
+/// From now on the first computation of a shape times cuDNN's algorithms and keeps the fastest.
+void try_cudnn_algorithms();
+
 /// From now on the same computation gives the same bits on the same machine: only algorithms that
 /// add in a fixed order, and none chosen by its speed. Before the first computation on the device.
 void be_deterministic();

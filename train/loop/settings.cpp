@@ -152,6 +152,13 @@ void read_computing(Settings& s, Options& options) {
   s.cuda_graph = options.flag("cuda_graph", true,
                               "on one CUDA device: forward and backward are one CUDA graph after "
                               "three plain steps");
+  const std::string trials = options.choice(
+      "cudnn_trials", "auto", {"auto", "always", "never"},
+      "on CUDA: time convolution algorithms, which takes seconds, instead of taking those that "
+      "cuDNN predicts; auto does so after the first steps of a training of ten minutes or more");
+  s.cudnn_trials = trials == "auto"     ? CudnnTrials::automatic
+                   : trials == "always" ? CudnnTrials::always
+                                        : CudnnTrials::never;
   s.deterministic = options.flag("deterministic", false,
                                  "the same bits from the same settings on the same machine, also "
                                  "on CUDA, where the fastest algorithms add in any order");

@@ -3,7 +3,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "train/base/torch.h"
 #include "train/optim/optimizer.h"
@@ -19,6 +18,9 @@ struct Settings;
 
 enum class Precision { fp32, tf32, bf16, fp16 };
 [[nodiscard]] std::string to_string(Precision precision);
+
+/// When the fastest of cuDNN's convolution algorithms are found by timing them.
+enum class CudnnTrials { automatic, always, never };
 
 /// Makes a task with the settings of its own that it has read.
 using MakeTask = std::function<std::unique_ptr<Task>(const Settings& settings,
@@ -56,6 +58,7 @@ struct Settings {
   Precision precision = Precision::fp32;
   bool channels_last = true;
   bool cuda_graph = true;  ///< on one rank
+  CudnnTrials cudnn_trials = CudnnTrials::automatic;
   bool deterministic = false;
 
   std::string checkpoint;  ///< a folder; empty: none

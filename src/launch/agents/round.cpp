@@ -6,9 +6,12 @@
 #include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include "core/run_layout.h"
 #include "core/secrets.h"
 #include "core/time.h"
 #include "launch/agents/collect.h"
+#include "launch/round_files.h"
+#include "launch/run_on_thread.h"
 #include "rendezvous/container.h"
 
 namespace assay::launch {
@@ -151,9 +154,18 @@ asio::awaitable<void> Round::identify() {
 void Round::journal_start() {
   Json list = Json::array();
   for (int node = 0; node < nodes(); ++node) list.push_back({{"node", node}, {"host", host(node)}});
-  journal("round_start", -1, {{"nodes", list}, {"master_port", placement_.master_port}});
+  journal("round_start", -1,
+          {{"id", id_}, {"nodes", list}, {"master_port", placement_.master_port}});
   for (const auto& [node, drop] : cache_drops_) journal("caches", node, drop);
   for (const auto& [node, what] : executed_) journal("executed", node, what);
+}
+
+// A thousand agents on one machine need not all list its processes.
+bool Round::is_first_of_its_machine(int node) const {
+  const std::string& boot = fleet_.identity(node).boot_id;
+  for (int other = 0; other < node && !boot.empty(); ++other)
+    if (fleet_.identity(other).boot_id == boot) return false;
+  return true;
 }
 
 agent::RoundRequest Round::request_for(int node) {
@@ -187,6 +199,7 @@ agent::RoundRequest Round::request_for(int node) {
   }
   request.case_name = plan_case.name;
   request.round = task_.number;
+  request.lists_processes = is_first_of_its_machine(node);
   request.metrics = plan_.telemetry.prometheus;
   return request;
 }
@@ -241,7 +254,10 @@ asio::awaitable<RoundOutcome> Round::run() {
   // Agents that end may take a while to close their connection: another round must not get them.
   for (const int node : machine_.leaving()) fleet_.drop(node);
   for (int node = 0; node < nodes() && !scheduler.empty(); ++node) fleet_.drop(node);
-  co_return machine_.outcome(scheduler);
+  RoundOutcome outcome = machine_.outcome(scheduler);
+  for (int node = 0; node < nodes(); ++node)
+    if (machine_.files(node)) outcome.listed.insert(layout::node_folder(host(node), node));
+  co_return outcome;
 }
 
 asio::awaitable<void> Round::collect_evidence() {
@@ -260,11 +276,27 @@ asio::awaitable<void> Round::collect_evidence() {
   for (const Collected& result : results) {
     journal("collected", result.node,
             {{"files", result.files}, {"bytes", result.bytes}, {"seconds", result.seconds}});
-    if (result.problem.empty()) continue;
+    if (result.problem.empty()) {
+      co_await check_received(result.node);
+      continue;
+    }
     const std::string reason =
         "the logs of " + host(result.node) + " could not be fetched: " + result.problem;
     journal("gap", result.node, {{"source", "logs"}, {"seconds", 0}, {"reason", reason}});
     machine_.not_collected(reason);
+  }
+}
+
+// The transfer has its own checksums: what differs here was changed on the node.
+asio::awaitable<void> Round::check_received(int node) {
+  if (!machine_.files(node)) co_return;
+  const std::filesystem::path folder = place_of(node).local();
+  const auto& files = *machine_.files(node);
+  const auto look = [&] { return misfits(folder, files); };
+  const std::vector<std::string> problems = co_await run_on_thread(look);
+  for (const std::string& problem : problems) {
+    const Json fields{{"source", layout::kEvidence}, {"seconds", 0}, {"reason", problem}};
+    journal("gap", node, fields);
   }
 }
 

@@ -17,6 +17,8 @@ namespace {
 constexpr std::int64_t kSilenceLimit = 15'000'000'000;
 // After a stop an agent needs its grace, a look for leftovers and the end of telemetry.
 constexpr std::int64_t kStopMargin = 20'000'000'000;
+// What a node had written by then cannot be changed later without a trace in the journal.
+constexpr std::int64_t kHeadEvery = 10'000'000'000;
 constexpr Nanoseconds kStartFailedGrace = std::chrono::seconds(1);
 
 std::string process_state_text(const std::string& state) {
@@ -85,10 +87,7 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
     actions.journal.push_back({event, node, journal_fields(message)});
   };
   std::visit(
-      Overloaded{[&](const agent::Heartbeat& beat) {
-                   from.idle_s = beat.idle_s;
-                   progress_.heartbeats[node] = beat;
-                 },
+      Overloaded{[&](const agent::Heartbeat& beat) { on_heartbeat(now_ns, node, beat, actions); },
                  [&](const agent::RankStart& start) {
                    ++progress_.started;
                    from.living.insert(start.rank);
@@ -115,11 +114,27 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                  [&](const agent::RoundEnd& end) {
                    if (end.id != setup_.id) return;
                    from.ended = true;
+                   from.files = end.files;
                    journal("node_end", end);
                  },
                  [](const auto& /*answer to an earlier request*/) {}},
       report);
   return actions;
+}
+
+void RoundMachine::on_heartbeat(std::int64_t now_ns, int node, const agent::Heartbeat& beat,
+                                Actions& actions) {
+  Node& from = node_at(node);
+  from.idle_s = beat.idle_s;
+  progress_.heartbeats[node] = beat;
+  if (beat.id != setup_.id || beat.head.empty() || beat.head == from.head) return;
+  if (!from.head.empty() && now_ns - from.head_ns < kHeadEvery) return;
+  from.head = beat.head;
+  from.head_ns = now_ns;
+  actions.journal.push_back(
+      {"chain",
+       node,
+       {{"head", beat.head}, {"mono_ns", beat.at.mono_ns}, {"wall_ns", beat.at.wall_ns}}});
 }
 
 void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::RankExit& exit) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/messages.h"
+#include "evidence/file_record.h"
 #include "launch/observer.h"
 #include "plan/plan.h"
 
@@ -68,6 +69,10 @@ class RoundMachine {
   /// Whether every node has ended or is lost, or the round ended before it began.
   [[nodiscard]] bool over() const;
   [[nodiscard]] bool is_lost(int node) const { return node_at(node).lost; }
+  /// What the node's agent says that its folder holds; nothing: it did not come to say so.
+  [[nodiscard]] const std::optional<std::vector<evidence::FileRecord>>& files(int node) const {
+    return node_at(node).files;
+  }
   /// Nodes whose agent was asked to end by something other than this controller.
   [[nodiscard]] std::vector<int> leaving() const;
   /// Whether ranks ended in a way that a scheduler may explain.
@@ -92,10 +97,14 @@ class RoundMachine {
     std::int64_t heard_ns = 0;
     double idle_s = 0;
     std::set<int> living;  // ranks that were started and have not ended
+    std::optional<std::vector<evidence::FileRecord>> files;
+    std::string head;  // as it was journaled last
+    std::int64_t head_ns = 0;
 
     [[nodiscard]] bool done() const noexcept { return ended || lost; }
   };
 
+  void on_heartbeat(std::int64_t now_ns, int node, const agent::Heartbeat& beat, Actions& actions);
   void on_rank_exit(std::int64_t now_ns, int node, const agent::RankExit& exit);
   void on_limit(std::int64_t now_ns, int node, const agent::LimitReached& limit, Actions& actions);
   void on_start_failed(std::int64_t now_ns, int node, const agent::StartFailed& failure,

@@ -43,6 +43,10 @@ TEST_F(Ssh, FourHostsRunWithoutAnythingInstalledAndTheirLogsComeBack) {
       latest() / "null:native:cpu:4:2:1/round1" / (SshDaemon::host(3) + "_noderank2");
   for (const char* file : {"rank4.out.log", "rank5.out.log", "telemetry.csv", "cpu_monitor.log"})
     EXPECT_TRUE(fs::exists(node / file)) << file;
+  // Lists and chains were made on the hosts.
+  const CommandResult checked =
+      run_command({"python3", ASSAY_SOURCE_DIR "/docs/evidence.py", latest().string()});
+  EXPECT_EQ(checked.status.code, 0) << checked.out << checked.err;
   // What was collected does not stay there; the programs do, for the next run.
   EXPECT_FALSE(fs::exists(sshd_.cache() / SshDaemon::host(3) / "runs/" / latest().filename()));
   std::vector<std::string> kept;

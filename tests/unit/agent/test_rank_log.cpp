@@ -1,4 +1,8 @@
+#include <csignal>
+#include <map>
+
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "agent/rank_log.h"
 #include "core/error.h"
@@ -51,6 +55,57 @@ TEST(RankLog, GoesOnAndCountsWhenTheDiskIsFull) {
   log.append("lost");
   EXPECT_EQ(log.dropped_bytes(), 4u);
   EXPECT_EQ(log.write_error(), "No space left on device");
+}
+
+// Every file that there is, with what it holds: as the judge and a person with sha256sum see it.
+void expect_files_as_they_are(const RankLog& log, const std::filesystem::path& folder) {
+  std::map<std::string, evidence::FileRecord> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    found[name] = *evidence::measure_file(entry.path(), name);
+  }
+  std::map<std::string, evidence::FileRecord> listed;
+  for (const evidence::FileRecord& file : log.files()) listed[file.name] = file;
+  EXPECT_EQ(listed, found);
+}
+
+TEST(RankLog, KnowsTheHashesOfItsFilesAtEveryMoment) {
+  const testing::TemporaryFolder folder;
+  RankLog log(folder.path() / "r", 800);
+  expect_files_as_they_are(log, folder.path());
+  const std::string flood = numbered_lines(0, 300);
+  for (std::size_t i = 0; i < flood.size(); i += 61) {
+    log.append(std::string_view(flood).substr(i, 61));
+    expect_files_as_they_are(log, folder.path());
+  }
+  EXPECT_EQ(log.files().size(), 3U);
+}
+
+TEST(RankLog, HashesOnlyWhatReachedTheFile) {
+  const testing::TemporaryFolder folder;
+  RankLog log(folder.path() / "r", 0);
+  // A size limit stands in for a full disk.
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{10, old.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  log.append("1234\n6789\n1234\n");
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  EXPECT_EQ(log.dropped_bytes(), 5U);
+  expect_files_as_they_are(log, folder.path());
+  log.append("more\n");
+  expect_files_as_they_are(log, folder.path());
+}
+
+TEST(RankLog, KnowsItsFilesWhenItCannotRotate) {
+  const testing::TemporaryFolder folder;
+  RankLog log(folder.path() / "r", 80);
+  std::filesystem::create_directories(folder.path() / "r.head" / "x");  // in the way
+  log.append(numbered_lines(0, 7));
+  EXPECT_GT(log.dropped_bytes(), 0U);
+  std::filesystem::remove_all(folder.path() / "r.head");
+  expect_files_as_they_are(log, folder.path());
 }
 
 TEST(RankLog, SaysWhichFileCannotBeCreated) {

@@ -1,4 +1,5 @@
 #include <asio/signal_set.hpp>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -35,7 +36,7 @@ class Rounds : public ::testing::Test {
     asio::io_context loop(1);
     asio::signal_set children(loop, SIGCHLD);
     RoundSupervisor supervisor(
-        loop, round, [&](const Report& report) { messages_.push_back(to_json(report)); },
+        loop, 0, round, [&](const Report& report) { messages_.push_back(to_json(report)); },
         [&] { loop.stop(); });
     std::function<void()> wait = [&] {
       children.async_wait([&](const asio::error_code& ec, int) {
@@ -66,6 +67,54 @@ TEST_F(Rounds, EveryRankGetsItsEnvironmentAndLog) {
   EXPECT_EQ(first("rank_exit")["code"], 0);
   EXPECT_EQ(first("rank_exit")["ended_by"], "itself");
   EXPECT_FALSE(first("round_end").is_null());
+}
+
+// The list holds what is there, and the chain ends with the head that the controller gets.
+TEST_F(Rounds, ListsTheFilesThatItLeaves) {
+  RoundRequest round =
+      request("echo rank $RANK; echo told >> node/set_result.jsonl; touch node/other", 2);
+  round.workdir = folder_.path();
+  round.files["config.json"] = "{}\n";
+  round.telemetry_interval = 100ms;
+  run(round);
+  const RoundEnd end = fields_from_json<RoundEnd>(first("round_end"), "round_end");
+  ASSERT_TRUE(end.files);
+  std::vector<std::string> names;
+  for (const evidence::FileRecord& file : *end.files) {
+    names.push_back(file.name);
+    EXPECT_EQ(evidence::measure_file(round.directory / file.name, file.name), file);
+  }
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("config.json", "rank0.out.log",
+                                                     "rank1.out.log", "set_result.jsonl",
+                                                     "telemetry.csv", "evidence.jsonl"));
+  const evidence::ChainCheck chain =
+      evidence::verify_chain(read_file(round.directory / "evidence.jsonl"), round.id, 0);
+  EXPECT_TRUE(chain.ok()) << chain.problem;
+  EXPECT_EQ(chain.head, end.head);
+  ASSERT_GE(chain.links.size(), 2U);
+  EXPECT_EQ(chain.links.front().files.at(0).name, "config.json");
+  EXPECT_LE(first("rank_start")["mono_ns"], chain.links.back().at.mono_ns);
+}
+
+TEST_F(Rounds, HeartbeatsCarryTheHeadOfTheChainByThen) {
+  const RoundRequest round = request("echo one; sleep 1.5; echo two");
+  run(round);
+  const std::string head = first("heartbeat").value("head", "");
+  const evidence::ChainCheck chain =
+      evidence::verify_chain(read_file(round.directory / "evidence.jsonl"), round.id, 0);
+  ASSERT_TRUE(chain.ok());
+  const auto at = std::ranges::find(chain.links, head, &evidence::Link::head);
+  ASSERT_NE(at, chain.links.end());
+  EXPECT_EQ(at->files.back().sha256, sha256("one\n"));
+  EXPECT_EQ(chain.links.back().files.back().sha256, sha256("one\ntwo\n"));
+}
+
+TEST_F(Rounds, BeginsTheChainAnewWhereAnotherLies) {
+  const RoundRequest round = request("true");
+  folder_.write("node/evidence.jsonl", "of an earlier attempt\n");
+  run(round);
+  EXPECT_TRUE(
+      evidence::verify_chain(read_file(round.directory / "evidence.jsonl"), round.id, 0).ok());
 }
 
 TEST_F(Rounds, ARankThatCannotBeStartedIsNamedAndTheOthersEnd) {

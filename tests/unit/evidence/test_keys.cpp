@@ -90,6 +90,20 @@ TEST(KeyStore, MakesTheUsersKeyAtTheFirstUse) {
   EXPECT_EQ(std::distance(fs::directory_iterator(store.folder()), fs::directory_iterator()), 1);
 }
 
+TEST(KeyStore, OfTheUserIsWhereTheEnvironmentSays) {
+  const auto folder = [](const char* keys, const char* config, const char* home) {
+    for (const auto& [name, value] :
+         {std::pair{"ASSAY_KEYS", keys}, {"XDG_CONFIG_HOME", config}, {"HOME", home}})
+      value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
+    return KeyStore::of_user().folder().string();
+  };
+  EXPECT_EQ(folder("/k", "/c", "/h"), "/k");
+  EXPECT_EQ(folder(nullptr, "/c", "/h"), "/c/assay/keys");
+  EXPECT_EQ(folder("", "", "/h"), "/h/.config/assay/keys");
+  EXPECT_EQ(folder(nullptr, "relative", "/h"), "/h/.config/assay/keys");
+  EXPECT_THROW(folder(nullptr, nullptr, nullptr), Error);
+}
+
 TEST(KeyStore, GivesAllWhoMakeAKeyAtOnceTheSame) {
   const TemporaryFolder folder;
   const KeyStore store(folder.path() / "keys");

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "judge/judge.h"
 #include "judge/load.h"
+#include "sealed_run.h"
 #include "store/run_dir.h"
 #include "temporary_folder.h"
 #include "unit/judge/build_evidence.h"
@@ -66,11 +67,6 @@ class JudgeRun : public ::testing::Test {
               "\"agent_rss_bytes\": 1, \"killed_leftovers\": 0");
     event("round_end", 13.2, key(round) + ", \"status\": \"" + status + "\", \"reason\": \"\"");
   }
-  // What else every run has when it has ended.
-  void end_run() const {
-    std::ofstream(dir() / "system.json") << R"({"nodes": [{"host": "node0"}]})";
-    event("run_end", 14, "\"status\": \"completed\"");
-  }
   static std::string key(int round) {
     return "\"case\": \"case\", \"round\": " + std::to_string(round);
   }
@@ -109,7 +105,7 @@ TEST_F(JudgeRun, ReadsWhatALauncherWrote) {
     write_log(round, 1);
     end_round(round);
   }
-  end_run();
+  assay::testing::seal_by_hand(dir());
   const RunResult result = judge();
   EXPECT_THAT(result.findings, IsEmpty());
   EXPECT_EQ(result.validity, Validity::valid);
@@ -202,6 +198,27 @@ TEST_F(JudgeRun, TakesTheLastStartOfAResumedRound) {
   EXPECT_EQ(result.validity, Validity::incomplete);
 }
 
+TEST_F(JudgeRun, SaysThatARoundWasRunAgainAfterItFailed) {
+  create();
+  start_round(1, -1000);
+  event("round_end", -900, key(1) + R"(, "status": "failed", "reason": "rank 0")");
+  event("round_reopened", -800, key(1) + R"(, "status": "failed")");
+  RoundEvidence before =
+      RoundJournal(store::Journal::read(dir() / "journal.jsonl")).round("case", 1);
+  EXPECT_EQ(before.status, RoundStatus::failed) << "until it has begun";
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1);
+  end_round(1);
+  const RoundEvidence after =
+      RoundJournal(store::Journal::read(dir() / "journal.jsonl")).round("case", 1);
+  EXPECT_EQ(after.status, RoundStatus::completed);
+  EXPECT_EQ(after.earlier_failures, std::vector<std::string>{"failed"});
+  Facts facts;
+  (void)judge_round(case_plan(1, 2), after, &facts);
+  EXPECT_EQ(facts.at("failed_attempts").value, 1);
+}
+
 TEST_F(JudgeRun, OfARoundWithoutEndIsInterrupted) {
   create();
   start_round(1);
@@ -261,7 +278,7 @@ TEST_F(JudgeRun, ReadsTheRotatedPartsOfALogInOrder) {
   end_round(1);
   const RoundResult round = judge().cases[0].rounds[0];
   EXPECT_EQ(round.ranks[0].steps, 100);
-  EXPECT_NEAR(*metric(round, "samples"), (99 + 100) * 32, 1e-6);
+  EXPECT_NEAR(*metric(round, "samples"), (100 + 100) * 32, 1e-6);
   EXPECT_NEAR(*metric(round, "train_time"), 10, 1e-6);
 }
 

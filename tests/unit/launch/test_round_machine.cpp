@@ -111,6 +111,43 @@ TEST_F(RoundMachineTest, JournalsWhatAgentsReportWithoutTheRoundsId) {
   EXPECT_FALSE(ended.journal[0].fields.contains("id"));
 }
 
+TEST_F(RoundMachineTest, JournalsTheHeadsOfChainsAtMostEveryTenSeconds) {
+  std::vector<std::string> journaled;
+  const auto hear = [&](double at_s, int node, const std::string& head,
+                        const std::string& id = "r") {
+    agent::Heartbeat beat;
+    beat.id = id;
+    beat.head = head;
+    beat.at = {7, 8};
+    for (const RoundMachine::JournalEntry& entry : report(at_s, node, beat).journal) {
+      EXPECT_EQ(entry.event, "chain");
+      EXPECT_EQ(entry.fields["wall_ns"], 8) << "the agent's stamp: the journal adds its own";
+      journaled.push_back(std::to_string(entry.node) + entry.fields["head"].get<std::string>());
+    }
+  };
+  hear(1, 0, "a", "an earlier round");
+  hear(1, 0, "");
+  hear(1, 0, "a");
+  hear(2, 0, "b");
+  hear(2, 1, "x");
+  hear(11, 0, "c");
+  hear(30, 0, "c");
+  EXPECT_THAT(journaled, ElementsAre("0a", "1x", "0c"));
+}
+
+TEST_F(RoundMachineTest, KeepsWhatAnAgentSaysOfItsFiles) {
+  EXPECT_FALSE(machine_.files(0));
+  agent::RoundEnd ended;
+  ended.id = "r";
+  ended.files = {{"rank0.out.log", 3, 1, std::string(64, 'a')}};
+  ended.head = std::string(64, 'b');
+  const auto actions = report(1, 0, ended);
+  ASSERT_TRUE(machine_.files(0));
+  EXPECT_EQ(machine_.files(0)->at(0).name, "rank0.out.log");
+  EXPECT_EQ(actions.journal.at(0).fields["files"][0]["bytes"], 3);
+  EXPECT_EQ(actions.journal.at(0).fields["head"], ended.head);
+}
+
 TEST_F(RoundMachineTest, IgnoresTheEndOfAnotherRound) {
   (void)end(1, 0, "an earlier round");
   (void)end(1, 1, "an earlier round");

@@ -1,5 +1,6 @@
 #include <csignal>
 #include <deque>
+#include <fstream>
 
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
@@ -9,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "evidence/seal.h"
 #include "launch/run_loop.h"
 #include "temporary_folder.h"
 
@@ -24,8 +26,9 @@ class QuietObserver : public Observer {
   void round_progress(const plan::CasePlan&, int, const RoundProgress&) override {}
   void round_ended(const plan::CasePlan&, int, const RoundOutcome&) override {}
   void waiting(const std::string&) override {}
-  void warning(const std::string&) override {}
+  void warning(const std::string& text) override { warnings.push_back(text); }
   void stopping(int) override {}
+  std::vector<std::string> warnings;
 };
 
 /// What a backend is asked for, and what it answers.
@@ -77,6 +80,7 @@ class ScriptedBackend : public Backend {
 class RunLoopTest : public ::testing::Test {
  protected:
   RunLoopTest() {
+    ::setenv("ASSAY_KEYS", (folder_.path() / "keys").c_str(), 1);
     plan_.run_id = "run1";
     for (const char* name : {"a", "b"}) {
       plan::CasePlan& plan_case = plan_.cases.emplace_back();
@@ -89,8 +93,7 @@ class RunLoopTest : public ::testing::Test {
     const store::RunDir run = std::filesystem::exists(folder_.path() / "run1")
                                   ? store::RunDir::open(folder_.path() / "run1")
                                   : store::RunDir::create(folder_.path(), plan_);
-    QuietObserver observer;
-    return RunLoop(run, observer,
+    return RunLoop(run, observer_,
                    [this](const BackendContext& context) {
                      return std::make_unique<ScriptedBackend>(context, script_);
                    })
@@ -105,9 +108,17 @@ class RunLoopTest : public ::testing::Test {
     return out;
   }
 
+  [[nodiscard]] evidence::SealCheck seal() const {
+    const std::filesystem::path run = folder_.path() / "run1";
+    return evidence::verify_seal(
+        read_file_or_empty(run / "seal.json"), "run1",
+        [&](const std::string& name) { return evidence::measure_file(run / name, name); });
+  }
+
   testing::TemporaryFolder folder_;
   plan::Plan plan_;
   Script script_;
+  QuietObserver observer_;
 };
 
 TEST_F(RunLoopTest, RunsEveryRoundOfEveryCaseInOrder) {
@@ -117,6 +128,64 @@ TEST_F(RunLoopTest, RunsEveryRoundOfEveryCaseInOrder) {
   EXPECT_THAT(journal("round_end"),
               ElementsAre("a1 completed", "a2 completed", "b1 completed", "b2 completed"));
   EXPECT_THAT(journal("run_end"), ElementsAre("0 completed"));
+}
+
+TEST_F(RunLoopTest, ListsTheFilesOfARoundThatNoAgentListed) {
+  plan_.cases.resize(1);
+  plan_.cases[0].repeats = 1;
+  script_.during_round = [&](const RoundTask&) {
+    folder_.write("run1/a/round1/automl/journal.jsonl", "{}\n");
+    folder_.write("run1/a/round1/h_noderank0/rank0.out.log", "listed by its agent\n");
+    folder_.write("run1/a/round1/i_noderank1/rank1.out.log", "of an agent that was lost\n");
+  };
+  RoundOutcome outcome;
+  outcome.listed = {"h_noderank0"};
+  script_.outcomes = {outcome};
+  (void)execute();
+  std::vector<std::string> names;
+  for (const Json& event : store::Journal::read(folder_.path() / "run1" / "journal.jsonl")) {
+    if (event["event"] == "run_start") {
+      EXPECT_EQ(event["evidence"], evidence::kVersion);
+    }
+    if (event["event"] == "round_files")
+      for (const Json& file : event["files"]) names.push_back(file["name"]);
+  }
+  EXPECT_THAT(names, ElementsAre("automl/journal.jsonl", "i_noderank1/rank1.out.log"));
+}
+
+TEST_F(RunLoopTest, SealsTheRunAtItsEnd) {
+  script_.during_round = [&](const RoundTask&) {
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "run1" / "seal.json"));
+  };
+  (void)execute();
+  const evidence::SealCheck first = seal();
+  EXPECT_TRUE(first.fits()) << first.problem;
+  EXPECT_EQ(first.signature, evidence::SignatureState::valid);
+  EXPECT_EQ(first.seal->files.size(), 3U);
+  EXPECT_THAT(observer_.warnings, ElementsAre());
+  std::ofstream(folder_.path() / "run1" / "journal.jsonl", std::ios::app) << "{}\n";
+  EXPECT_FALSE(seal().fits());
+}
+
+TEST_F(RunLoopTest, SealsAnInterruptedRunAndAgainWhenItIsResumed) {
+  script_.outcomes = {{RoundStatus::interrupted, "stopped by the user"}};
+  script_.during_round = [](const RoundTask&) { std::raise(SIGINT); };
+  EXPECT_EQ(execute(), RunStatus::interrupted);
+  EXPECT_TRUE(seal().fits());
+  script_.during_round = [&](const RoundTask&) {
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "run1" / "seal.json"));
+  };
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_TRUE(seal().fits());
+}
+
+TEST_F(RunLoopTest, SaysThatItCannotSignAndSealsAllTheSame) {
+  ::setenv("ASSAY_KEYS", "/dev/null/keys", 1);
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_TRUE(seal().fits());
+  EXPECT_EQ(seal().signature, evidence::SignatureState::unsigned_);
+  ASSERT_EQ(observer_.warnings.size(), 1U);
+  EXPECT_THAT(observer_.warnings[0], HasSubstr("the run is not signed: "));
 }
 
 TEST_F(RunLoopTest, WritesWhatTheNodesAreOnce) {
@@ -157,6 +226,22 @@ TEST_F(RunLoopTest, ResumingRunsOnlyWhatHasNoResult) {
   script_.calls.clear();
   EXPECT_EQ(execute(), RunStatus::failed);  // a 2 failed, and that stays
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "b 1", "close"));
+}
+
+TEST_F(RunLoopTest, ReopenedRoundsAreRunAgainWheneverItIsResumed) {
+  script_.outcomes = {{RoundStatus::completed},
+                      {RoundStatus::failed, "x"},
+                      {RoundStatus::timed_out, "y"},
+                      {RoundStatus::stalled, "z"}};
+  (void)execute();
+  const store::RunDir run = store::RunDir::open(folder_.path() / "run1");
+  EXPECT_EQ(reopen_failed_rounds(run), 3);
+  EXPECT_EQ(reopen_failed_rounds(run), 0) << "they are open";
+  EXPECT_THAT(journal("round_reopened"), ElementsAre("a2 failed", "b1 timed_out", "b2 stalled"));
+  script_.calls.clear();
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "a 2", "b 1", "b 2", "close"));
+  EXPECT_EQ(reopen_failed_rounds(run), 0);
 }
 
 TEST_F(RunLoopTest, AnInterruptEndsTheRunAfterTheRoundThatItReaches) {

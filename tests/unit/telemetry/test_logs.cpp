@@ -114,6 +114,27 @@ TEST(LogFile, AFailedAppendLeavesWholeLinesAndLaterOnesWork) {
   EXPECT_THAT(lines_of(folder.path() / "x"), ElementsAre("head", "aaaa", "cccc"));
 }
 
+// Whatever failed, and whatever was there before: the record is what the file holds.
+TEST(LogFile, KnowsTheHashOfWhatItHolds) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("x", "an earlier process\ntor");
+  LogFile file(path, "head\n", LogFile::Hashed::yes);
+  EXPECT_EQ(file.record(), evidence::measure_file(path, "x"));
+  ASSERT_EQ(file.append("aaaa\n"), 0);
+  EXPECT_EQ(file.record(), evidence::measure_file(path, "x"));
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{30, old.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_EQ(file.append("bbbbbbbbbb\n"), EFBIG);
+  EXPECT_EQ(file.record(), evidence::measure_file(path, "x"));
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  EXPECT_EQ(file.append("cccc\n"), 0);
+  file.close();
+  EXPECT_EQ(file.record(), evidence::measure_file(path, "x"));
+}
+
 TEST(LogFile, AFolderThatIsNotThereIsAnEnvironmentError) {
   try {
     LogFile file("/nonexistent/x");

@@ -1,0 +1,32 @@
+#include "train/loop/parameter_update.h"
+
+#include <algorithm>
+
+namespace assay::train {
+
+ScheduleOptions schedule_over(const Settings& settings, std::int64_t total_steps,
+                              std::int64_t per_epoch) {
+  ScheduleOptions schedule = settings.schedule;
+  schedule.total_steps = total_steps;
+  if (schedule.warmup_steps == 0 && settings.warmup_epochs > 0)
+    schedule.warmup_steps = std::min<std::int64_t>(
+        total_steps / 2,
+        static_cast<std::int64_t>(settings.warmup_epochs * static_cast<double>(per_epoch)));
+  return schedule;
+}
+
+bool Update::apply(double rate) {
+  torch::Tensor factor;
+  if (settings_.precision == Precision::fp16) {
+    const double scale = scaler_.scale();
+    const torch::Tensor norm = gradient_norm(parameters_);
+    if (!scaler_.update(norm.item<double>())) return false;
+    factor = clip_factor(norm, settings_.clip_norm, 1 / scale);
+  } else if (settings_.clip_norm > 0) {
+    factor = clip_factor(gradient_norm(parameters_), settings_.clip_norm, 1);
+  }
+  optimizer_.step(rate, factor);
+  return true;
+}
+
+}  // namespace assay::train
