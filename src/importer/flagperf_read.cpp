@@ -326,7 +326,7 @@ std::vector<Entry> chosen_cases(const std::vector<Entry>& all,
                       "; or a key of your own, model:framework:hardware:nodes:procs:repeats=DATA");
     }
     out.push_back({Value::of_text(key), equals == std::string::npos
-                                            ? Value::none()
+                                            ? Value{}
                                             : Value::of_text(text.substr(equals + 1))});
   }
   return out;

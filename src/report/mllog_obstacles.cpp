@@ -83,7 +83,8 @@ std::vector<std::string> mllog_obstacles(const judge::CaseResult& result,
     out.push_back(fmt::format(
         "MLPerf has no benchmark '{}'{}: no ruleset accepts the log; where the case is one of its "
         "benchmarks, name it with submission.benchmark",
-        benchmark, did_you_mean(benchmark, {kBenchmarks.begin(), kBenchmarks.end()})));
+        benchmark,
+        did_you_mean(benchmark, std::vector<std::string>(kBenchmarks.begin(), kBenchmarks.end()))));
   if (!mllog_train_samples(round, context))
     out.emplace_back(
         "the samples of an epoch are not known, hence no epoch_num: say train_samples in the "

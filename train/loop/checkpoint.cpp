@@ -7,10 +7,10 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace assay::train {
