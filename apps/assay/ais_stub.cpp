@@ -14,7 +14,6 @@
 #include "core/host.h"
 #include "core/run_layout.h"
 #include "core/subprocess.h"
-#include "core/text.h"
 #include "core/time.h"
 #include "execute.h"
 #include "importer/modelarts_package.h"
@@ -139,7 +138,7 @@ int AisStub::run() {
                     "the one that Assay provides is found");
   int code = 0;
   try {
-    code = execute(run, [&] { attach_system(run); });
+    code = execute(run, declared_system());
   } catch (const Error& e) {
     copy_logs(run);
     log("ERROR", e.message());
@@ -154,21 +153,17 @@ int AisStub::run() {
   return code;
 }
 
-// Adds what the package declares about the machine to what Assay observed.
-void AisStub::attach_system(const store::RunDir& run) const {
-  if (package_.system_json.empty()) return;
+Json AisStub::declared_system() const {
+  if (package_.system_json.empty()) return nullptr;
   constexpr std::uintmax_t kMaxBytes = 64 << 10;
-  Json system = parse_json_or_null(read_file_or_empty(run.system_file()));
-  const Json declared = fs::file_size(package_.system_json) > kMaxBytes
-                            ? Json()
-                            : parse_json_or_null(read_file(package_.system_json));
+  Json declared = fs::file_size(package_.system_json) > kMaxBytes
+                      ? Json()
+                      : parse_json_or_null(read_file(package_.system_json));
   if (!declared.is_object()) {
     log("WARN", package_.system_json.string() + " is left out: no JSON object of at most 64 KiB");
-    return;
+    return nullptr;
   }
-  if (!system.is_object()) return;
-  system["declared"] = declared;
-  write_file_atomic(run.system_file(), dump_pretty(system));
+  return declared;
 }
 
 // Where users of ais-bench look for them.

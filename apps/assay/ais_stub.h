@@ -38,7 +38,8 @@ class AisStub {
   [[nodiscard]] const std::filesystem::path& run_dir() const noexcept { return run_dir_; }
 
  private:
-  void attach_system(const store::RunDir& run) const;
+  /// What the package declares about the machine; null: nothing that can be used.
+  [[nodiscard]] Json declared_system() const;
   void copy_logs(const store::RunDir& run) const;
   void log_outcome(const store::RunDir& run) const;
 

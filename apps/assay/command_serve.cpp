@@ -1,6 +1,5 @@
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 
@@ -25,6 +24,7 @@ struct ServeArguments {
   std::string data = "tester";
   std::string certificate;
   std::string key;
+  std::string keys;
   bool public_read = false;
   std::size_t connections = 64;
   std::string read_timeout = "60s";
@@ -74,6 +74,7 @@ int serve_until_stopped(const ServeArguments& given) {
   options.data = given.data;
   options.certificate = given.certificate;
   options.key = given.key;
+  options.keys = given.keys;
   options.public_read = given.public_read;
   options.connections = given.connections;
   options.read_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -143,6 +144,8 @@ void add_serve(CLI::App& app, Action& action) {
   option("--data", given->data, "DIR", "Folder for tests, tokens and the audit log");
   option("--tls-certificate", given->certificate, "FILE", "Certificate with its chain, PEM");
   option("--tls-key", given->key, "FILE", "Its private key, PEM");
+  option("--keys", given->keys, "DIR",
+         "Folder of keys that the tester knows by name; else 'keys' in its folder");
   command->add_flag("--public-read", given->public_read, "Let anyone read, without a token");
   option("--connections", given->connections, "N", "At the same time");
   option("--read-timeout", given->read_timeout, "DURATION", "For a request to arrive as a whole");

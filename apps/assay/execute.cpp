@@ -9,25 +9,26 @@
 #include "launch/backends/make_backend.h"
 #include "launch/run_loop.h"
 #include "outcome.h"
-#include "progress.h"
+#include "progress_display.h"
 #include "terminal.h"
 
 namespace assay::app {
 
-int execute(const store::RunDir& run, const std::function<void()>& before_judging) {
+int execute(const store::RunDir& run, Json declared) {
   say("run " + run.path().string() + "\n");
   try {
     Progress progress(terminal());
-    launch::RunLoop(run, progress, [](const launch::BackendContext& context) {
+    launch::RunLoop loop(run, progress, [](const launch::BackendContext& context) {
       return launch::make_backend(context, program_folder());
-    }).execute();
+    });
+    loop.declare(std::move(declared));
+    loop.execute();
   } catch (const Error&) {
     // What was measured before it is not lost.
     if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())
       (void)conclude(run);
     throw;
   }
-  if (before_judging) before_judging();
   return conclude(run);
 }
 

@@ -7,7 +7,6 @@
 
 #include "automl/event_text.h"
 #include "automl/hash.h"
-#include "core/units.h"
 
 namespace assay::automl {
 
@@ -21,7 +20,8 @@ constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 53) - 1;
 
 }  // namespace
 
-Experiment::Experiment(ExperimentSettings settings) : settings_(std::move(settings)) {}
+Experiment::Experiment(ExperimentSettings settings)
+    : settings_(std::move(settings)), checks_(settings_) {}
 
 void Experiment::record(double now_s, Json event, Actions& actions) {
   if (closed_) return;  // what workers do after the end is not part of it
@@ -193,6 +193,7 @@ void Experiment::hand_out(double now_s, int worker, std::int64_t id, Actions& ac
   message.seed = combine(settings_.seed, static_cast<std::uint64_t>(id)) & kSeedMask;
   message.keep_weights = settings_.inherit;
   message.data = settings_.data;
+  trial.reports = {.epochs = message.epochs, .batch_size = planned.hyper.batch_size};
   record(now_s,
          {{"event", "started"},
           {"trial", id},

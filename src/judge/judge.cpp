@@ -2,11 +2,13 @@
 
 #include "core/json.h"
 #include "judge/ais_results.h"
+#include "judge/integrity.h"
 #include "judge/load.h"
 #include "judge/provenance.h"
 #include "judge/round.h"
 #include "judge/rules.h"
 #include "judge/run_findings.h"
+#include "judge/run_seal.h"
 #include "judge/scaling.h"
 
 namespace assay::judge {
@@ -25,15 +27,18 @@ RunResult judge_run(const store::RunDir& run) {
   };
   found(journal_findings(records));
   found(read_system(run, journal.begun(), result.system));
+  result.seal = check_seal(run, has_ended(records), result.findings);
 
-  result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   for (const plan::CasePlan& case_plan : plan.cases) {
     std::vector<RoundResult> rounds;
     for (int number = 1; number <= case_plan.repeats; ++number) {
       RoundEvidence evidence = journal.round(case_plan.name, number);
       evidence.one_clock = plan.cluster.traits.one_clock;
+      evidence.supervised = plan.cluster.traits.starts_agents;
       evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
       evidence.telemetry_enabled = plan.telemetry.enabled;
+      check_integrity(run, case_plan, evidence);
+      found(unasked_findings(case_plan, evidence));
       load_files(run, case_plan, evidence);
       load_ais_results(run, case_plan, evidence);
       if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
@@ -41,8 +46,9 @@ RunResult judge_run(const store::RunDir& run) {
     }
     result.cases.push_back(summarize_case(case_plan, std::move(rounds)));
     add_configuration(plan, case_plan, result.cases.back());
-    result.validity = worst(result.validity, result.cases.back().validity);
   }
+  result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
+  for (const CaseResult& one : result.cases) result.validity = worst(result.validity, one.validity);
   add_scaling(plan, result.cases);
   return result;
 }

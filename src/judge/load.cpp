@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -11,9 +12,11 @@
 #include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/json_fields.h"
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "judge/arrivals.h"
 #include "judge/clock_alignment.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
@@ -46,6 +49,14 @@ std::optional<Instant> instant(const Json& event) {
   return Instant{*mono, *wall};
 }
 
+// When a service says that it happened, on its own clock.
+std::optional<Instant> service_time(const Json& event) {
+  constexpr std::int64_t kMax_ms = std::numeric_limits<std::int64_t>::max() / 1'000'000;
+  const auto ms = integer_at(event, "service_ms");
+  if (!ms || *ms <= 0 || *ms > kMax_ms) return std::nullopt;
+  return Instant{*ms * 1'000'000, *ms * 1'000'000};
+}
+
 RankEvidence& rank_of(RoundEvidence& round, const Json& event) {
   const int number = small(event, "rank", 0);
   const auto at = std::ranges::lower_bound(round.ranks, number, {}, &RankEvidence::rank);
@@ -67,6 +78,28 @@ NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host)
   node.node = number;
   node.host = host;
   return *round.nodes.insert(at, std::move(node));
+}
+
+// Names in a node's list are relative to its folder. Nothing in it is trusted: what cannot be a
+// record becomes one that fits no file.
+void add_list(RoundEvidence& round, const Json& event, const std::string& folder) {
+  const auto files = event.find("files");
+  if (files == event.end() || !files->is_array()) return;
+  for (const Json& file : *files) {
+    const auto count = [&](const char* key) {
+      return static_cast<std::uint64_t>(
+          std::max<std::int64_t>(0, integer_at(file, key).value_or(0)));
+    };
+    round.integrity.recorded.files.push_back(
+        {folder + text_at(file, "name"), count("bytes"), count("lines"), text_at(file, "sha256")});
+  }
+}
+
+RecordedChain& chain_of(RoundEvidence& round, int node, const std::string& host) {
+  std::vector<RecordedChain>& chains = round.integrity.recorded.chains;
+  const auto at = std::ranges::lower_bound(chains, node, {}, &RecordedChain::node);
+  if (at != chains.end() && at->node == node) return *at;
+  return *chains.insert(at, {node, host, {}, {}});
 }
 
 // Notes how far the node's wall clock is behind that of the controller, which saw the message.
@@ -97,8 +130,34 @@ AisJobEvidence ais_job(const Json& event) {
   job.prepare = {job.total.start_ns, time("created_ns", 1)};
   if (const auto start = time("started_ms", 1'000'000))
     job.proc = {start, *start + time("duration_ms", 1'000'000).value_or(0)};
+  // The job was created at one moment that both clocks tell: the record has one clock. A second is
+  // what the request itself may take.
+  const auto created = time("service_created_ms", 1'000'000);
+  constexpr std::int64_t kSame_ns = 1'000'000'000;
+  constexpr std::int64_t kSensible_ns =
+      400'000 * kSame_ns;  // days; beyond it one is no time at all
+  if (created && job.prepare.end_ns && job.proc.start_ns) {
+    const std::int64_t ahead = *job.prepare.end_ns - *created;
+    if (std::abs(ahead) > kSame_ns && std::abs(ahead) < kSensible_ns) {
+      job.moved_ns = ahead;
+      *job.proc.start_ns += ahead;
+      *job.proc.end_ns += ahead;
+    }
+  }
   job.device_util_percent = real(event, "device_util_percent");
   return job;
+}
+
+std::optional<telemetry::MachineUse> machine_use(RoundEvidence& round, int node, const Json& end) {
+  const auto machine = end.find("machine");
+  if (machine == end.end()) return std::nullopt;
+  try {
+    return fields_from_json<telemetry::MachineUse>(*machine, "machine");
+  } catch (const Error& error) {
+    round.problems.push_back(
+        fmt::format("{}: node_end of node {}: {}", layout::kJournal, node, error.what()));
+    return std::nullopt;
+  }
 }
 
 void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
@@ -107,13 +166,33 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     RankEvidence& rank = rank_of(round, event);
     rank.host = text_at(event, "host");
     rank.start = instant(event);
+    if (event.contains("late_s")) {
+      rank.learned = rank.start;
+      rank.learned_late_s = real(event, "late_s").value_or(0);
+    }
+    if (const auto start = service_time(event)) {
+      rank.start = start;
+      rank.by_service = true;
+    }
     node_of(round, rank.node, rank.host);
   } else if (kind == "rank_exit") {
     RankEvidence& rank = rank_of(round, event);
     rank.end = instant(event);
+    rank.end_late_s = real(event, "late_s").value_or(0);
+    if (const auto end = service_time(event))
+      rank.end = end;
+    else if (rank.by_service) {
+      // Two clocks make no duration.
+      rank.start = rank.learned;
+      rank.by_service = false;
+    }
     rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));
+    if (const auto bytes = integer_at(event, "log_bytes"); bytes && *bytes >= 0)
+      rank.output_bytes = static_cast<std::uint64_t>(*bytes);
+    if (const auto steps = integer_at(event, "steps"); steps && *steps >= 0)
+      rank.seen_steps = static_cast<std::uint64_t>(*steps);
     ExitStatus exit;
     if (const auto code = integer_at(event, "code")) exit.code = static_cast<int>(*code);
     if (const auto signal = integer_at(event, "signal")) exit.signal = static_cast<int>(*signal);
@@ -123,6 +202,15 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     node.agent_cpu_s = real(event, "agent_cpu_s");
     node.killed_leftovers = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
+    add_list(round, event, layout::node_folder(node.host, node.node) + "/");
+    chain_of(round, node.node, node.host).last = text_at(event, "head");
+    node.machine = machine_use(round, node.node, event);
+  } else if (kind == "chain") {
+    const NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
+    chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
+  } else if (kind == "round_files") {
+    add_list(round, event, "");
+    round.integrity.recorded.listed = true;
   } else if (kind == "caches") {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     const auto done = event.find("done");
@@ -131,6 +219,11 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   } else if (kind == "gap") {
     round.gaps.push_back({small(event, "node", 0), text_at(event, "source"),
                           real(event, "seconds").value_or(0), text_at(event, "reason")});
+  } else if (kind == "executed") {
+    Json what = event;
+    for (const char* key : {"event", "case", "round", "wall_ns", "mono_ns", "seen_wall_ns"})
+      what.erase(key);
+    round.executed.push_back(std::move(what));
   } else if (kind == "job_ended") {
     round.ais_job = ais_job(event);
   } else if (kind == "round_end") {
@@ -184,7 +277,11 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
               std::size_t step_limit) {
   const std::vector<fs::path> parts = store::rank_logs(node_dir, rank.rank);
   rank.log.found = !parts.empty();
+  Arrivals arrivals;
+  // The chain counts the bytes of each part of a log that was rotated.
+  if (parts.size() == 1) arrivals = read_arrivals(node_dir, layout::rank_log(rank.rank));
   RankLogReader reader(plan, rank.log, step_limit);
+  reader.use(&arrivals);
   perflog::Parser::OnText on_text;
   if (reader.wants_text())
     on_text = [&](std::string_view text, std::uint64_t line, bool ends) {
@@ -200,6 +297,7 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
     perflog::feed_file(part, parser);
   }
   parser.finish();
+  reader.on_end();
   const perflog::ParseStats& stats = parser.stats();
   rank.log.bytes = stats.bytes;
   rank.log.first_malformed = stats.first_malformed;
@@ -214,7 +312,10 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
                      const std::function<void(const std::string&, const std::string&)>& problem) {
   const fs::path file = run.round_dir(plan.name, evidence.round) / layout::kExperimentJournal;
   try {
-    const std::vector<Json> events = automl::ExperimentJournal::read(file);
+    std::size_t skipped = 0;
+    const std::vector<Json> events = automl::ExperimentJournal::read(file, &skipped);
+    evidence.automl_check = automl::check_journal(events, skipped, *plan.automl,
+                                                  evidence.status == RoundStatus::completed);
     if (!events.empty())
       evidence.automl = Experiment{automl::record_of(events), automl::timeline_of(events)};
   } catch (const std::exception&) {
@@ -247,6 +348,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       // A round without a round_end was interrupted.
       round.status = RoundStatus::interrupted;
       round.start = instant(event);
+      round.integrity.recorded.id = text_at(event, "id");
       round.earlier_failures = reopened[key];
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
         for (const Json& node : *nodes)

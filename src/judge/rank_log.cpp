@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/text.h"
+#include "judge/log_audit.h"
 #include "judge/output_reader.h"
 #include "judge/timeline.h"
 
@@ -89,6 +90,7 @@ struct RankLogReader::Impl {
   Stamp previous;
   bool any_stamp = false;
   ClockWatch clocks;
+  LogAuditor auditor;
   bool foreign_clocks;  // the log may hold events of other machines
 
   Impl(const plan::CasePlan& p, RankLog& l, std::size_t limit)
@@ -96,6 +98,7 @@ struct RankLogReader::Impl {
         log(l),
         step_limit(std::max<std::size_t>(limit, 16)),
         outputs(p.metrics, l.outputs),
+        auditor(l, p),
         foreign_clocks(p.launch == plan::LaunchMode::head && p.nodes > 1) {}
 
   void stamp(const Stamp& at) {
@@ -289,12 +292,21 @@ void RankLogReader::on_hole() {
   impl_->outputs.hole();
 }
 
+void RankLogReader::use(const Arrivals* arrivals) {
+  impl_->auditor.use(arrivals);
+}
+
+void RankLogReader::on_end() {
+  impl_->auditor.on_end();
+}
+
 void RankLogReader::on_event(const Event& event) {
   Impl& self = *impl_;
   const Stamp at{self.foreign_clocks ? kNoTime : sane(event.mono_us, kMaxMono_us),
                  sane(event.time_ms, kMaxWall_ms)};
   ++self.log.events;
   self.stamp(at);
+  self.auditor.see(event, at);
   switch (event.kind) {
     case EventKind::init_start:
       if (!self.log.init_start.known()) self.log.init_start = at;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -41,6 +42,20 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
   }
   replace("detail", fact.detail);
   return text;
+}
+
+// Two bounds on one fact, a note and then more, are one finding: the worse.
+void keep_the_worst(std::vector<Finding>& findings, const std::vector<catalog::Rule>& rules) {
+  const auto fact_of = [&](const Finding& finding) -> const std::string& {
+    return std::ranges::find(rules, finding.rule, &catalog::Rule::id)->fact;
+  };
+  std::map<std::string, Severity> worst;
+  for (const Finding& finding : findings) {
+    const auto known = worst.try_emplace(fact_of(finding), finding.severity).first;
+    known->second = std::max(known->second, finding.severity);
+  }
+  std::erase_if(findings,
+                [&](const Finding& finding) { return finding.severity < worst[fact_of(finding)]; });
 }
 
 bool known(const std::optional<Fact>& fact) {
@@ -118,6 +133,7 @@ std::vector<Finding> apply_rules(const std::vector<catalog::Rule>& rules, catalo
                         {},
                         rule.aspect});
   }
+  keep_the_worst(findings, rules);
   return findings;
 }
 

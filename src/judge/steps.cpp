@@ -64,10 +64,10 @@ void add_step_metrics(RoundContext& round, StepTimes& all, std::uint32_t merged)
   static constexpr double kPercents[] = {0, 50, 90, 99, 100};
   static constexpr const char* kNames[] = {"step_time_min", "step_time_p50", "step_time_p90",
                                            "step_time_p99", "step_time_max"};
-  round.metrics.add("step_time_mean", all.mean());
+  round.metrics.add("step_time_mean", all.mean(), round.clock_origin);
   const auto values = stats::percentiles(std::move(all.per_step), kPercents);
   for (std::size_t i = 0; i < values.size(); ++i)
-    round.metrics.add(kNames[i], values[i], "measured", note);
+    round.metrics.add(kNames[i], values[i], round.clock_origin, note);
 }
 
 // Ranks that reduce their gradients together all take as long as the slowest; they differ in

@@ -7,6 +7,7 @@
 
 #include "catalog/metrics.h"
 #include "core/text.h"
+#include "judge/provenance.h"
 #include "judge/round.h"
 #include "judge/rules.h"
 #include "stats/descriptive.h"
@@ -100,6 +101,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   std::vector<const Metric*> order;
   std::map<std::string, std::vector<double>> values;
   std::map<std::string, bool> mixed;
+  std::map<std::string, bool> claimed;
   for (const RoundResult& round : result.rounds) {
     if (round.status != RoundStatus::completed) continue;
     ++completed;
@@ -113,11 +115,13 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
                                     return m->info.name;
                                   }))->origin != metric.origin;
       list.push_back(metric.value);
+      claimed[metric.info.name] = claimed[metric.info.name] || metric.origin == "claimed";
     }
   }
   for (const Metric* metric : order) {
     Summary summary = summarize(*metric, values[metric->info.name], completed, plan.repeats);
-    if (mixed[metric->info.name]) summary.origin = "estimated";
+    if (mixed[metric->info.name])
+      summary.origin = claimed[metric->info.name] ? "claimed" : "estimated";
     result.summary.push_back(std::move(summary));
   }
   result.headline = choose_headline(plan, result.summary);
@@ -127,6 +131,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   state(facts, "rounds_completed", completed, counted);
   if (plan.repeats > 0)
     state(facts, "rounds_completed_ratio", static_cast<double>(completed) / plan.repeats, counted);
+  state_changes(result.rounds, facts);
   const Summary* headline = find(result.summary, result.headline);
   const bool judged = headline != nullptr &&
                       (headline->info.name != "e2e_time" || headline->median >= kMinJudgedE2e_s);

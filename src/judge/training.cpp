@@ -70,6 +70,17 @@ const perflog::FinishedSummary* finished_of(const RoundContext& round) {
   return nullptr;
 }
 
+// A number of the first FINISHED.
+std::optional<double> finished_number(const RoundContext& round, std::string_view name) {
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (!rank.log.finished) continue;
+    for (const auto& [key, value] : rank.log.finished_values)
+      if (key == name) return value;
+    break;
+  }
+  return std::nullopt;
+}
+
 // Time that ranks spent in evaluation; nothing when an evaluation does not say how long it took.
 std::optional<double> compute_eval_time(RoundContext& round) {
   std::optional<double> slowest;
@@ -84,7 +95,7 @@ std::optional<double> compute_eval_time(RoundContext& round) {
     slowest = std::max(slowest.value_or(0), seconds);
   }
   if (untimed) return std::nullopt;
-  round.metrics.add("eval_time", slowest);
+  round.metrics.add("eval_time", slowest, round.clock_origin);
   return slowest.value_or(0);
 }
 
@@ -154,17 +165,24 @@ void compute_reported(RoundContext& round) {
   const std::string note =
       finished->rate_unit.empty() ? "by FINISHED" : "by FINISHED, in " + finished->rate_unit;
   const std::string whole = tokens ? "tokens_per_s" : "p_whole";
-  const auto measured = round.metrics.get(whole);
-  if (measured && finished->p_whole && *finished->p_whole > 0)
-    round.fact("reported_mismatch", std::abs(*measured / *finished->p_whole - 1),
-               fmt::format("{} is {:.4g} by the log and {:.4g} by FINISHED", whole, *measured,
-                           *finished->p_whole));
+  std::optional<Amount> mismatch;
+  const auto compare = [&](const std::string& name, std::optional<double> reported) {
+    const auto measured = round.metrics.get(name);
+    if (!measured || !reported || *reported <= 0) return;
+    const double off = std::abs(*measured / *reported - 1);
+    if (!mismatch || off > mismatch->value)
+      mismatch = Amount{off, fmt::format("{} is {:.4g} by the log and {:.4g} by FINISHED", name,
+                                         *measured, *reported)};
+  };
+  compare(whole, finished->p_whole);
+  compare("samples", finished_number(round, "num_trained_samples"));
+  if (mismatch) round.fact("reported_mismatch", mismatch->value, mismatch->note);
   round.metrics.add(whole, finished->p_whole, "reported", note);
   if (tokens && finished->p_whole)
     round.metrics.add("tokens_per_s_per_device", *finished->p_whole / round.plan.world_size(),
                       "reported", note);
-  // A measured p_whole beside a reported p_core would invite comparing different things.
-  if (!tokens && !measured) {
+  // What could not be measured (no data_s, evaluations without times) is shown as reported.
+  if (!tokens) {
     round.metrics.add("p_train", finished->p_train, "reported", note);
     round.metrics.add("p_core", finished->p_core, "reported", note);
   }

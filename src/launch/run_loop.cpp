@@ -32,19 +32,20 @@ Json run_start(const plan::Plan& plan) {
   return start;
 }
 
-/// system.json: what ran, started by which launcher, and what the nodes are.
-void write_system(const store::RunDir& run, Json nodes) {
+/// system.json: what ran, started by which launcher, what the nodes are, and what was declared
+/// about them (null: nothing).
+void write_system(const store::RunDir& run, Json nodes, const Json& declared) {
   const BuildInfo& build = build_info();
-  write_file_atomic(run.system_file(),
-                    dump_pretty({{"assay",
-                                  {{"version", build.version},
-                                   {"revision", build.revision},
-                                   {"dirty", build.dirty},
-                                   {"compiler", build.compiler},
-                                   {"build_type", build.build_type}}},
-                                 {"launcher", run.plan().cluster.launcher()},
-                                 {"nodes", std::move(nodes)}}),
-                    /*sync=*/false);
+  Json system{{"assay",
+               {{"version", build.version},
+                {"revision", build.revision},
+                {"dirty", build.dirty},
+                {"compiler", build.compiler},
+                {"build_type", build.build_type}}},
+              {"launcher", run.plan().cluster.launcher()},
+              {"nodes", std::move(nodes)}};
+  if (!declared.is_null()) system["declared"] = declared;
+  write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
 }
 
 }  // namespace
@@ -128,7 +129,7 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   backend_ = make_backend_({loop, run_, *journal_, observer_});
   co_await backend_->prepare();
   if (!std::filesystem::exists(run_.system_file()))
-    write_system(run_, co_await backend_->describe());
+    write_system(run_, co_await backend_->describe(), declared_);
   for (const plan::CasePlan& plan_case : run_.plan().cases) {
     bool startable = true;
     for (int number = 1; number <= plan_case.repeats; ++number, ++rounds_done_) {
@@ -213,7 +214,13 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
             {"ended", progress.ended},
             {"nodes", std::move(nodes)}};
   if (!progress.automl.is_null()) live["automl"] = progress.automl;
-  write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+  // For onlookers alone: a full disk is no reason to end a run.
+  try {
+    write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+  } catch (const Error&) {
+    std::error_code ignored;
+    std::filesystem::remove(run_.live_file(), ignored);  // better nothing than what is over
+  }
 }
 
 }  // namespace assay::launch

@@ -24,6 +24,9 @@ class RunLoop {
   /// by then stays, and the run can be resumed.
   RunStatus execute();
 
+  /// What somebody says about the machines: `declared` in system.json beside what was found there.
+  void declare(Json about) { declared_ = std::move(about); }
+
  private:
   asio::awaitable<RunStatus> execute_rounds(asio::io_context& loop);
   /// Gives whether a further round of the case can be started.
@@ -33,6 +36,7 @@ class RunLoop {
   void interrupt();
 
   store::RunDir run_;
+  Json declared_;
   Observer& observer_;
   MakeBackend make_backend_;
   std::unique_ptr<store::Journal> journal_;

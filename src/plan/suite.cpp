@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "catalog/metrics.h"
 #include "config/mapping.h"
 #include "config/yaml.h"
 #include "core/address.h"
@@ -50,6 +51,10 @@ OutputMetric read_metric(const Entry& entry) {
   metric.name = entry.key;
   if (trim(entry.key).empty() || entry.key.find_first_of(" \t\n,\"") != std::string::npos)
     entry.value.fail("the name of a metric must be one word, got '" + printable(entry.key) + "'");
+  const catalog::KnownMetric* own = catalog::find_known_metric(entry.key);
+  if (own != nullptr && !own->by_workload)
+    entry.value.fail("'" + entry.key + "' is a metric that Assay computes itself",
+                     "choose another name, such as " + entry.key + "_printed");
   metric.pattern = read_pattern(map.at("match"));
   metric.unit = map.text_or("unit", "");
   metric.better = *parse_enum<Better>(map.choice("better", {"neither", "higher", "lower"}));

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "catalog/metrics.h"
-#include "core/units.h"
 #include "page/template.h"
 #include "report/axis.h"
 #include "report/present.h"

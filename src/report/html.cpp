@@ -123,13 +123,11 @@ Html header(const RunResult& result) {
 
 // The files that every run has besides report.html.
 Html other_files() {
-  Html names;
-  for (const layout::RunFile& file : layout::run_files())
-    for (const Format& format : formats())
-      if (format.always && format.files.front() == file.name && file.name != layout::kReportHtml &&
-          file.place == layout::FilePlace::run)
-        names += page::markup("{}<code>{}</code>{}", names.empty() ? "" : ", ", file.name,
-                              file.name == layout::kResult ? " (everything, with a schema)" : "");
+  Html names = page::markup("<code>{}</code> (everything, with a schema)", layout::kResult);
+  for (const Format& format : formats())
+    if (const std::string_view name = format.files.front();
+        format.always && name != layout::kReportHtml && name != layout::kResult)
+      names += page::markup(", <code>{}</code>", name);
   return names;
 }
 

@@ -1,7 +1,6 @@
 #include "report/summary_table.h"
 
 #include <algorithm>
-#include <span>
 
 #include <fmt/format.h>
 

@@ -11,7 +11,9 @@
 #include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "evidence/key_store.h"
 #include "serve/claim.h"
+#include "serve/evidence_state.h"
 #include "serve/log.h"
 
 namespace assay::serve {
@@ -60,8 +62,8 @@ Json reason(const std::string& message) {
 
 }  // namespace
 
-Judgements::Judgements(Records& records, Uploads& uploads, JudgeOptions options)
-    : records_(records), uploads_(uploads), options_(std::move(options)) {
+Judgements::Judgements(Records& records, Uploads& uploads, JudgeOptions options, fs::path keys)
+    : records_(records), uploads_(uploads), options_(std::move(options)), keys_(std::move(keys)) {
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
@@ -170,10 +172,13 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
   }
   const std::string text = read_file(file);
   const Json recomputed = claim_of(text, "result.json");
-  const std::vector<Difference> found = differences(manifest.claim, recomputed);
-  if (!found.empty()) {
-    Json reasons = Json::array();
-    for (const Difference& difference : found) reasons.push_back(to_json(difference));
+  const Json result = parse_json(text, "result.json");
+  Json reasons = Json::array();
+  for (const std::string& fault : integrity_faults(result))
+    reasons.push_back(reason("the evidence is not what was recorded: " + fault));
+  for (const Difference& difference : differences(manifest.claim, recomputed))
+    reasons.push_back(to_json(difference));
+  if (!reasons.empty()) {
     refuse(std::move(test), std::move(reasons));
     return;
   }
@@ -187,7 +192,11 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
                  {"verdict", test.verdict},
                  {"identical", claimed_hash != manifest.claim.end() &&
                                    *claimed_hash == recomputed["result_sha256"]},
-                 {"metrics", metrics_of(parse_json(text, "result.json"))}};
+                 {"evidence", evidence_summary(result,
+                                               [&](const std::string& key) {
+                                                 return evidence::KeyStore(keys_).name_of(key);
+                                               })},
+                 {"metrics", metrics_of(result)}};
   keep(work / layout::kReportHtml, uploads_.folder(test.id) / "report.html");
   keep(file, uploads_.folder(test.id) / "result.json");
   records_.finish(test);

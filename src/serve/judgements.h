@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -18,14 +19,16 @@
 namespace assay::serve {
 
 /// Judges tests one after the other in a thread of its own, and stores the result.
-/// A test is accepted when the recomputed result is the claimed one. A test that the judge could
+/// A test is accepted when the recomputed result is the claimed one, and nothing shows that its
+/// evidence was changed. A test that the judge could
 /// not decide because of this machine stays as it is.
 class Judgements {
  public:
   /// Nothing: the test has ended, see its record. Else why it has not.
   using Done = std::function<void(const std::optional<Refusal>&)>;
 
-  Judgements(Records& records, Uploads& uploads, JudgeOptions options);
+  /// `keys`: folder of the evidence::KeyStore with the keys that the tester knows by name.
+  Judgements(Records& records, Uploads& uploads, JudgeOptions options, std::filesystem::path keys);
   Judgements(const Judgements&) = delete;
   Judgements& operator=(const Judgements&) = delete;
   ~Judgements();
@@ -46,6 +49,7 @@ class Judgements {
   Records& records_;
   Uploads& uploads_;
   JudgeOptions options_;
+  std::filesystem::path keys_;
   std::mutex lock_;
   std::condition_variable_any changed_;
   bool stopped_ = false;

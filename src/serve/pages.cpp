@@ -112,6 +112,43 @@ Html reasons_section(const Json& reasons) {
   return section("Why it was refused", tests_table(table));
 }
 
+std::string signer_text(const Json& seal) {
+  const std::string fingerprint = text_at(seal, "fingerprint");
+  if (fingerprint.empty()) return "nobody";
+  const std::string name = text_at(seal, "signer");
+  return name.empty() ? fingerprint + ", a key that this tester does not know"
+                      : fmt::format("{}, known here as {}", fingerprint, name);
+}
+
+// What was checked, by whom it is signed, and what that proves and what it cannot.
+Html evidence_section(const Json& evidence) {
+  const Json& seal = member_at(evidence, "seal");
+  const bool sealed = text_at(seal, "state") == "ok";
+  page::Table table{{{"Round"}, {"Completeness"}, {"Integrity"}, {"Plausibility"}}};
+  for (const Json& round : list_at(evidence, "rounds")) {
+    page::Row& row = table.rows.emplace_back();
+    row.cells.emplace_back(fmt::format("{}, round {}", text_at(round, "case"),
+                                       integer_at(round, "round").value_or(0)));
+    for (const char* aspect : {"completeness", "integrity", "plausibility"})
+      row.cells.emplace_back(markup("{}<span class=\"sub\">{}</span>",
+                                    text_at(member_at(round, aspect), "state"),
+                                    text_at(member_at(round, aspect), "text")));
+  }
+  std::string words =
+      sealed ? "The files are those that were recorded while the run went on, and whoever holds "
+               "this key sealed them at its end: nothing was changed since. It does not prove that "
+               "the machine told the truth: who controls it, and the key, can measure something "
+               "else or make all of it up."
+             : "The run is not sealed: the numbers follow from the files, but nothing can show "
+               "whether these were changed after they were measured.";
+  return section(
+      "Evidence",
+      markup("<p>{}</p><p>Seal: {}. Signed by: {}{}.</p>", words, text_at(seal, "text"),
+             signer_text(seal),
+             text_at(seal, "signed_at").empty() ? "" : ", " + text_at(seal, "signed_at")) +
+          page::scrolling(tests_table(table)));
+}
+
 Html facts_of(const TestRecord& test) {
   using report::html::code;
   using report::html::fact;
@@ -130,7 +167,7 @@ std::string sentence_of(const TestRecord& test) {
     case TestStatus::uploading:
       return "The evidence is being sent.";
     case TestStatus::refused:
-      return "Refused: what was claimed does not follow from the evidence.";
+      return "Refused: the evidence was changed, or what was claimed does not follow from it.";
     case TestStatus::accepted:
       break;
   }
@@ -193,6 +230,8 @@ HttpResponse test_page(const TestRecord& test) {
   if (const auto metrics = test.answer.find("metrics");
       accepted && metrics != test.answer.end() && metrics->is_object())
     for (const auto& [name, values] : metrics->items()) sections += metrics_section(name, values);
+  if (const Json& evidence = member_at(test.answer, "evidence"); accepted && evidence.is_object())
+    sections += evidence_section(evidence);
   if (test.status == TestStatus::refused)
     sections += reasons_section(test.answer.value("reasons", Json::array()));
   if (test.ais.is_object() && !test.ais.empty())

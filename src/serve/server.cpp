@@ -100,7 +100,8 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
     say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
         "' makes one");
 
-  Judgements judgements(records, uploads, options.judge);
+  Judgements judgements(records, uploads, options.judge,
+                        options.keys.empty() ? options.data / "keys" : options.keys);
   std::unique_ptr<HttpServer> server;
   std::atomic<bool> ending = false;
   Api api(records, uploads, judgements, options.limits, options.public_read,

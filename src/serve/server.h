@@ -18,6 +18,7 @@ struct ServeOptions {
   std::uint16_t port = 8480;          ///< 0: a free one
   std::filesystem::path certificate;  ///< PEM; empty: no TLS
   std::filesystem::path key;
+  std::filesystem::path keys;  ///< with trusted/NAME.pub (assay key); empty: `data`/keys
   bool public_read = false;
   std::size_t connections = 64;
   std::chrono::milliseconds read_timeout{60'000};  ///< for a whole request

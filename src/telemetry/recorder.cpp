@@ -1,7 +1,6 @@
 #include "telemetry/recorder.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 
@@ -220,6 +219,8 @@ void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when
   if (index >= seen_.size()) seen_.resize(index + 1);
   seen_[index] = Device{reading.values, when.mono_ns};
   device_news_ = true;
+  if (!reading.pids.empty() && config_.on_device_processes)
+    config_.on_device_processes(reading.index, reading.pids);
   name_.clear();
   fmt::format_to(std::back_inserter(name_), FMT_COMPILE("dev{}"), index);
   append_row(buffer_, when, name_, reading.values);

@@ -303,11 +303,6 @@ std::int64_t Loader<Batch>::batches_per_epoch() const noexcept {
 }
 
 template <class Batch>
-std::int64_t Loader<Batch>::samples_per_epoch() const noexcept {
-  return state_->shards().samples();
-}
-
-template <class Batch>
 const LoaderOptions& Loader<Batch>::options() const noexcept {
   return state_->options();
 }

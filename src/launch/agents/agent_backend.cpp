@@ -14,7 +14,7 @@
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "launch/agents/clock_offset.h"
-#include "launch/agents/process.h"
+#include "launch/agents/launch_command.h"
 #include "launch/round_folder.h"
 #include "launch/run_on_thread.h"
 #include "rendezvous/container.h"

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "judge/judge.h"
 #include "judge/load.h"
+#include "sealed_run.h"
 #include "store/run_dir.h"
 #include "temporary_folder.h"
 #include "unit/judge/build_evidence.h"
@@ -66,11 +67,6 @@ class JudgeRun : public ::testing::Test {
               "\"agent_rss_bytes\": 1, \"killed_leftovers\": 0");
     event("round_end", 13.2, key(round) + ", \"status\": \"" + status + "\", \"reason\": \"\"");
   }
-  // What else every run has when it has ended.
-  void end_run() const {
-    std::ofstream(dir() / "system.json") << R"({"nodes": [{"host": "node0"}]})";
-    event("run_end", 14, "\"status\": \"completed\"");
-  }
   static std::string key(int round) {
     return "\"case\": \"case\", \"round\": " + std::to_string(round);
   }
@@ -109,7 +105,7 @@ TEST_F(JudgeRun, ReadsWhatALauncherWrote) {
     write_log(round, 1);
     end_round(round);
   }
-  end_run();
+  assay::testing::seal_by_hand(dir());
   const RunResult result = judge();
   EXPECT_THAT(result.findings, IsEmpty());
   EXPECT_EQ(result.validity, Validity::valid);

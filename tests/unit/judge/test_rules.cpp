@@ -26,6 +26,26 @@ TEST(Rule, FiresBelowItsMinimumAndAboveItsMaximum) {
   EXPECT_EQ(outcome(bounded, Fact{21, ""}).size(), 1U);
 }
 
+TEST(Rule, OfTwoBoundsOnOneFactOnlyTheWorseIsAFinding) {
+  auto seen = rule("seen", "steps", std::nullopt, 10);
+  seen.severity = Severity::note;
+  const auto too_much = rule("too-much", "steps", std::nullopt, 20);
+  const auto found = [&](double value) {
+    std::vector<std::string> ids;
+    for (const Finding& finding : apply_rules(
+             {seen, too_much}, catalog::RuleScope::round,
+             [&](const std::string&) {
+               return Fact{value, ""};
+             },
+             "round 1", false))
+      ids.push_back(finding.rule);
+    return ids;
+  };
+  EXPECT_THAT(found(10), IsEmpty());
+  EXPECT_EQ(found(15), std::vector<std::string>{"seen"});
+  EXPECT_EQ(found(25), std::vector<std::string>{"too-much"});
+}
+
 TEST(Rule, FillsItsReasonAndAdvice) {
   auto r = rule("b", "steps", 10, std::nullopt);
   r.reason = "only {value} of {min} ({detail})";

@@ -195,5 +195,27 @@ TEST(Metrics, OfACommandWithoutPerfLogAreItsTimesOnly) {
   EXPECT_FALSE(metric(round, "train_time"));
 }
 
+TEST(ReportedThroughput, StandsInForWhatTheLogDoesNotGive) {
+  RankEvidence rank = constant_rank(0);  // samples, but no data_s
+  rank.log.finished = perflog::FinishedSummary{};
+  rank.log.finished->p_core = 1983;
+  rank.log.finished->rate_unit = "images/s";
+  const RoundResult round = judge_round(case_plan(), round_of({rank}));
+  EXPECT_EQ(origin(round, "p_whole"), "measured");
+  EXPECT_EQ(*metric(round, "p_core"), 1983);
+  EXPECT_EQ(origin(round, "p_core"), "reported");
+}
+
+TEST(ReportedMismatch, ComparesSamplesToo) {
+  RankEvidence rank = constant_rank(0);  // 100 · 32
+  rank.log.finished = perflog::FinishedSummary{};
+  rank.log.finished_values = {{"num_trained_samples", 1600}};
+  Facts facts;
+  (void)judge_round(case_plan(), round_of({rank}), &facts);
+  EXPECT_NEAR(facts.at("reported_mismatch").value, 1, 1e-9);
+  EXPECT_EQ(facts.at("reported_mismatch").detail,
+            "samples is 3200 by the log and 1600 by FINISHED");
+}
+
 }  // namespace
 }  // namespace assay::judge

@@ -182,6 +182,16 @@ TEST(SuiteErrors, MetricPatternsAreCompiled) {
   EXPECT_THAT(with("'((x{1,1000}){1,1000}){1,1000}'"), HasSubstr("not a regular expression"));
 }
 
+TEST(SuiteErrors, MetricsAreNotNamedLikeAssaysOwn) {
+  const auto with = [](const std::string& name) {
+    return suite_error("cases:\n  - {name: x, command: y, metrics: {" + name +
+                       ": {match: '([0-9]+)'}}}\n");
+  };
+  EXPECT_THAT(with("p_whole"), StartsWith("s.yaml:2:"));
+  EXPECT_THAT(with("p_whole"), HasSubstr("'p_whole' is a metric that Assay computes itself"));
+  EXPECT_EQ(with("accuracy"), "no error");  // workloads report it
+}
+
 TEST(SuiteErrors, WordsForSshCannotBeOptions) {
   for (const char* cluster :
        {"{hosts: ['-oProxyCommand=evil']}", "{hosts: ['a b']}", "{ssh: {user: -x}}",

@@ -30,6 +30,7 @@ TEST(Evidence, IsWhatTheJudgeReadsAndNothingElse) {
   const store::RunDir run = store::RunDir::create(folder.path(), plan_with_case());
   for (const char* name : {"journal.jsonl",
                            "system.json",
+                           "seal.json",
                            "live.json",
                            "job.json",
                            "controller.log",
@@ -42,6 +43,7 @@ TEST(Evidence, IsWhatTheJudgeReadsAndNothingElse) {
                            "fit/round1/h_noderank0/rank0.out.log",
                            "fit/round1/h_noderank0/rank0.out.log.head",
                            "fit/round1/h_noderank0/telemetry.csv",
+                           "fit/round1/h_noderank0/evidence.jsonl",
                            "fit/round1/h_noderank0/cpu_monitor.log",
                            "fit/round1/h_noderank0/hccl.json",
                            "fit/round1/automl/journal.jsonl",
@@ -64,8 +66,9 @@ TEST(Evidence, IsWhatTheJudgeReadsAndNothingElse) {
   }
   EXPECT_THAT(
       paths,
-      ElementsAre("plan.json", "journal.jsonl", "system.json", "fit/round1/automl/journal.jsonl",
-                  "fit/round1/h_noderank0/config.json", "fit/round1/h_noderank0/rank0.out.log",
+      ElementsAre("plan.json", "journal.jsonl", "system.json", "seal.json",
+                  "fit/round1/automl/journal.jsonl", "fit/round1/h_noderank0/config.json",
+                  "fit/round1/h_noderank0/evidence.jsonl", "fit/round1/h_noderank0/rank0.out.log",
                   "fit/round1/h_noderank0/rank0.out.log.head",
                   "fit/round1/h_noderank0/telemetry.csv", "fit/round2/results/0/a.json"));
 }

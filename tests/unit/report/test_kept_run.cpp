@@ -50,6 +50,14 @@ TEST(KeptRun, HasTheSameNumbersAsWhenItWasMade) {
   EXPECT_THAT(differences, IsEmpty());
 }
 
+TEST(KeptRun, SaysThatNothingShowsWhetherItWasChanged) {
+  const judge::RunResult now = judge::judge_run(store::RunDir::open(kKept / "run"));
+  ASSERT_EQ(now.findings.size(), 1U);
+  EXPECT_EQ(now.findings[0].rule, "run-sealed");
+  EXPECT_EQ(now.findings[0].severity, judge::Severity::incomplete);
+  EXPECT_EQ(now.seal.state, judge::Soundness::unknown);
+}
+
 TEST(KeptRun, IsNotEmpty) {
   const Json kept = parse_json(read_file(kKept / "result.json"), "result.json");
   const Json& metrics = kept["cases"][1]["rounds"][0]["metrics"];

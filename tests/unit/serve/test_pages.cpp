@@ -27,7 +27,11 @@ TestRecord test_of(TestStatus status) {
   test.verdict = "VALID";
   if (status == TestStatus::accepted)
     test.answer = {
-        {"metrics", {{"quick", {{"p_whole", {{"value", 1200}, {"unit", "samples/s"}}}}}}}};
+        {"metrics", {{"quick", {{"p_whole", {{"value", 1200}, {"unit", "samples/s"}}}}}}},
+        {"evidence",
+         {{"seal",
+           {{"state", "ok"}, {"text", "sealed"}, {"fingerprint", "SHA256:x"}, {"signer", "lab"}}},
+          {"rounds", Json::array()}}}};
   if (status == TestStatus::refused)
     test.answer = {{"reasons",
                     {{{"message", "the evidence is not whole"}},
@@ -42,7 +46,18 @@ TestRecord hostile_test(TestStatus status) {
   test.system = {{kEvil, {{"host", kEvil}, {"list", {kEvil, kEvil}}}}};
   test.ais = test.system;
   if (status == TestStatus::accepted)
-    test.answer = {{"metrics", {{kEvil, {{kEvil, {{"value", 1}, {"unit", kEvil}}}}}}}};
+    test.answer = {{"metrics", {{kEvil, {{kEvil, {{"value", 1}, {"unit", kEvil}}}}}}},
+                   {"evidence",
+                    {{"seal",
+                      {{"state", kEvil},
+                       {"text", kEvil},
+                       {"fingerprint", kEvil},
+                       {"signer", kEvil},
+                       {"signed_at", kEvil}}},
+                     {"rounds",
+                      {{{"case", kEvil},
+                        {"round", kEvil},
+                        {"integrity", {{"state", kEvil}, {"text", kEvil}}}}}}}}};
   if (status == TestStatus::refused)
     test.answer = {
         {"reasons",

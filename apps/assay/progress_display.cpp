@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "progress_display.h"
 
 #include <algorithm>
 

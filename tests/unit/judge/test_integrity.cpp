@@ -1,0 +1,346 @@
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/catalog.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "evidence/chain.h"
+#include "judge/judge.h"
+#include "sealed_run.h"
+#include "store/run_dir.h"
+#include "temporary_folder.h"
+#include "unit/judge/build_evidence.h"
+
+namespace assay::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing;
+using assay::testing::seal_by_hand;
+using assay::testing::test_key;
+using assay::testing::write_seal;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kRoundId = "run1/case/1/1";
+
+// A run of one rank on one node, recorded as the agent and the controller do: the log grows in ten
+// steps, each a link of the chain, and the controller sees every fourth head.
+class Integrity : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    plan::Plan plan;
+    plan.run_id = "run1";
+    plan.suite = "suite";
+    plan.telemetry.enabled = false;
+    plan.cases = {case_plan(1, 1, 1)};
+    plan.cases[0].rules = catalog::load_rules(
+        std::string(ASSAY_SOURCE_DIR) + "/conf/rules/default.yaml", "conf/rules/default.yaml");
+    store::RunDir::create(folder_.path(), plan);
+    record_round(1, kRoundId);
+    event("run_end", 14, {{"status", "completed"}});
+    write_file_atomic(run_ / "system.json", R"({"nodes": [{"host": "node0"}]})");
+    write_seal(run_, &test_key());
+  }
+
+  void event(const std::string& kind, double t, Json fields) const {
+    fields["mono_ns"] = moment(t).mono_ns;
+    fields["wall_ns"] = moment(t).wall_ns;
+    store::Journal(run_ / "journal.jsonl").append(kind, fields);
+  }
+
+  void record_round(int round, const std::string& id) const {
+    const auto about = [&](Json fields) {
+      fields.update({{"case", "case"}, {"round", round}});
+      return fields;
+    };
+    event("round_start", -0.1,
+          about({{"id", id}, {"nodes", Json::array({{{"node", 0}, {"host", "node0"}}})}}));
+    const Json rank{{"rank", 0}, {"local_rank", 0}, {"node", 0}, {"host", "node0"}};
+    event("rank_start", 0, about(rank));
+    const fs::path node = run_ / "case" / layout::round_folder(round) / "node0_noderank0";
+    fs::create_directories(node);
+    evidence::Chain chain(id, 0);
+    evidence::FileHash log;
+    std::ofstream log_file(node / "rank0.out.log");
+    std::ofstream chain_file(node / "evidence.jsonl");
+    for (int part = 0; part < 10; ++part) {
+      std::string text;
+      if (part == 0) text += line("TRAIN_START", 2, "");
+      for (int i = part * 10 + 1; i <= (part + 1) * 10; ++i)
+        text += line("STEP_END", 2 + i * 0.1,
+                     fmt::format(R"(, "step": {}, "value": {{"samples": 10}})", i));
+      if (part == 9) text += line("TRAIN_END", 12, "");
+      log.append(text);
+      log_file << text;
+      chain_file << chain.append(moment(3 + part), {log.record("rank0.out.log")});
+      if (part % 4 == 0)
+        event("chain", 3 + part, about({{"node", 0}, {"host", "node0"}, {"head", chain.head()}}));
+    }
+    log_file.close();
+    chain_file.close();
+    Json exit = rank;
+    exit.update({{"code", 0}, {"ended_by", "itself"}, {"dropped_bytes", 0}});
+    event("rank_exit", 13, about(exit));
+    Json files = Json::array();
+    for (const char* name : {"rank0.out.log", "evidence.jsonl"})
+      files.push_back(fields_to_json(*evidence::measure_file(node / name, name)));
+    event("node_end", 13.1,
+          about({{"node", 0},
+                 {"host", "node0"},
+                 {"killed_leftovers", 0},
+                 {"files", files},
+                 {"head", chain.head()}}));
+    // What the controller wrote itself.
+    const fs::path experiment = node.parent_path() / "automl/journal.jsonl";
+    fs::create_directories(experiment.parent_path());
+    std::ofstream(experiment) << "{\"event\":\"experiment\"}\n{\"event\":\"end\"}\n";
+    event("round_files", 13.2,
+          about({{"files", Json::array({fields_to_json(
+                               *evidence::measure_file(experiment, "automl/journal.jsonl"))})}}));
+    event("round_end", 13.2, about({{"status", "completed"}, {"reason", ""}}));
+  }
+
+  static std::string line(const std::string& name, double t, const std::string& value) {
+    return fmt::format(
+        "[PerfLog] {{\"event\": \"{}\"{}, \"metadata\": {{\"time_ms\": {}, \"mono_us\": {}, "
+        "\"rank\": 0}}}}\n",
+        name, value, stamp(t).wall_ms, stamp(t).mono_us);
+  }
+
+  [[nodiscard]] fs::path log() const { return run_ / "case/round1/node0_noderank0/rank0.out.log"; }
+  [[nodiscard]] fs::path chain() const { return log().parent_path() / "evidence.jsonl"; }
+
+  template <class F>
+  static void edit(const fs::path& file, const F& change) {
+    std::string text = read_file(file);
+    change(text);
+    write_file_atomic(file, text);
+  }
+  static void replace(const fs::path& file, const std::string& from, const std::string& to) {
+    edit(file, [&](std::string& text) {
+      ASSERT_NE(text.find(from), std::string::npos);
+      text.replace(text.find(from), from.size(), to);
+    });
+  }
+  [[nodiscard]] RunResult judge() const { return judge_run(store::RunDir::open(run_)); }
+  [[nodiscard]] RoundResult round() const { return judge().cases[0].rounds[0]; }
+  // The reason of a round's finding, or what else was found.
+  [[nodiscard]] std::string reason(const std::string& rule) const {
+    return said(round().findings, rule);
+  }
+  [[nodiscard]] std::string run_reason(const std::string& rule) const {
+    return said(judge().findings, rule);
+  }
+  static std::string said(const std::vector<Finding>& findings, const std::string& rule) {
+    std::string others = "no such finding, but:";
+    for (const Finding& one : findings) {
+      if (one.rule == rule) return one.reason;
+      others += " " + one.rule;
+    }
+    return others;
+  }
+
+  assay::testing::TemporaryFolder folder_;
+  const fs::path run_ = folder_.path() / "run1";
+};
+
+TEST_F(Integrity, OfEvidenceAsItWasRecordedIsOk) {
+  const RunResult result = judge();
+  EXPECT_EQ(result.validity, Validity::valid);
+  EXPECT_THAT(result.findings, IsEmpty());
+  EXPECT_EQ(result.seal.state, Soundness::ok);
+  EXPECT_EQ(result.seal.fingerprint, evidence::fingerprint(test_key().public_key()));
+  EXPECT_EQ(result.cases[0].rounds[0].evidence.integrity.state, Soundness::ok);
+}
+
+TEST_F(Integrity, OfALogThatWasCutInHalfAtALineEndIsFlawed) {
+  edit(log(), [](std::string& text) { text.resize(text.find('\n', text.size() / 2) + 1); });
+  const RoundResult result = round();
+  EXPECT_EQ(result.validity, Validity::invalid);
+  EXPECT_EQ(result.evidence.integrity.state, Soundness::flawed);
+  EXPECT_THAT(reason("evidence-unchanged"),
+              ::testing::ContainsRegex("rank0.out.log: [0-9]+ bytes in 52 lines are there, [0-9]+ "
+                                       "bytes in 102 lines were recorded"));
+}
+
+TEST_F(Integrity, NamesTheStretchInWhichALogWasChanged) {
+  replace(log(), R"("step": 25, "value": {"samples": 10})",
+          R"("step": 25, "value": {"samples": 99})");
+  EXPECT_EQ(round().validity, Validity::invalid);
+  EXPECT_THAT(reason("evidence-unchanged"),
+              ::testing::ContainsRegex("between byte [0-9]+ and byte"));
+}
+
+TEST_F(Integrity, MissesALogThatIsGone) {
+  fs::remove(log());
+  EXPECT_EQ(round().evidence.completeness.state, Soundness::flawed);
+  EXPECT_THAT(reason("evidence-there"), HasSubstr("rank0.out.log: is gone"));
+}
+
+TEST_F(Integrity, MissesAnExperimentsJournalAndLinesOfIt) {
+  const fs::path journal = run_ / "case/round1/automl/journal.jsonl";
+  edit(journal, [](std::string& text) { text.resize(text.find('\n') + 1); });
+  EXPECT_THAT(reason("evidence-unchanged"),
+              HasSubstr("automl/journal.jsonl: 23 bytes in 1 line are there, 39 bytes in 2 lines "
+                        "were recorded"));
+  fs::remove(journal);
+  EXPECT_THAT(reason("evidence-there"), HasSubstr("automl/journal.jsonl: is gone"));
+}
+
+TEST_F(Integrity, OfALogThatWasBegunAgainAtItsLimitIsOk) {
+  // Between two links the log got another name, and grew beyond what it was before.
+  const std::string old_part = "old old old\n";
+  const std::string new_part = "a new part that is longer than the old one\n";
+  const fs::path node = log().parent_path();
+  write_file_atomic(node / "rank0.out.log.head", old_part);
+  write_file_atomic(log(), new_part);
+  evidence::Chain chain(kRoundId, 0);
+  evidence::FileHash before;
+  before.append("old ");
+  const auto file = [&](const char* name) { return *evidence::measure_file(node / name, name); };
+  std::string links = chain.append(moment(3), {before.record("rank0.out.log")});
+  links += chain.append(moment(4), {file("rank0.out.log.head"), file("rank0.out.log")});
+  write_file_atomic(this->chain(), links);
+  Json files = Json::array();
+  for (const char* name : {"rank0.out.log.head", "rank0.out.log", "evidence.jsonl"})
+    files.push_back(fields_to_json(file(name)));
+  edit(run_ / "journal.jsonl", [&](std::string& text) {
+    std::string out;
+    for (const std::string_view line : split(std::string_view(text), '\n')) {
+      Json event = parse_json_or_null(line);
+      if (!event.is_object() || event["event"] == "chain") continue;
+      if (event["event"] == "node_end") event.update({{"files", files}, {"head", chain.head()}});
+      out += dump_line(event) + "\n";
+    }
+    text = out;
+  });
+  EXPECT_EQ(round().evidence.integrity.state, Soundness::ok) << round().evidence.integrity.text;
+}
+
+TEST_F(Integrity, KnowsALogThatNobodyRecorded) {
+  fs::copy_file(log(), log().parent_path() / "rank1.out.log");
+  EXPECT_EQ(round().validity, Validity::invalid);
+  EXPECT_THAT(reason("evidence-known"), HasSubstr("rank1.out.log: nobody recorded such a file"));
+}
+
+TEST_F(Integrity, RefusesTheFilesOfAnotherRound) {
+  const fs::path other = run_.parent_path() / "other";
+  fs::copy(run_, other, fs::copy_options::recursive);
+  record_round(2, "run1/case/2/1");
+  fs::remove_all(run_ / "case/round1");
+  fs::rename(run_ / "case/round2", run_ / "case/round1");
+  EXPECT_EQ(round().validity, Validity::invalid);
+  EXPECT_THAT(reason("evidence-chained"), HasSubstr("evidence.jsonl:1:"));
+}
+
+TEST_F(Integrity, SeesThatAChainWasCut) {
+  edit(chain(), [](std::string& text) { text.resize(text.rfind('\n', text.size() - 2) + 1); });
+  EXPECT_THAT(reason("evidence-chained"),
+              HasSubstr("the chain ends after 9 links at another head"));
+}
+
+TEST_F(Integrity, SeesThatAChainWasWrittenAnewUnlessTheWholeJournalWas) {
+  // The list and the last head are made to fit, but heads that came while the round ran are not.
+  replace(log(), R"("samples": 10)", R"("samples": 99)");
+  evidence::Chain anew(kRoundId, 0);
+  write_file_atomic(chain(),
+                    anew.append(moment(12), {*evidence::measure_file(log(), "rank0.out.log")}));
+  edit(run_ / "journal.jsonl", [&](std::string& text) {
+    std::string out;
+    for (const std::string_view line : split(std::string_view(text), '\n')) {
+      Json event = parse_json_or_null(line);
+      if (event.is_object() && event["event"] == "node_end") {
+        event["files"] = Json::array();
+        for (const fs::path& file : {log(), chain()})
+          event["files"].push_back(
+              fields_to_json(*evidence::measure_file(file, file.filename().string())));
+        event["head"] = anew.head();
+      }
+      if (event.is_object()) out += dump_line(event) + "\n";
+    }
+    text = out;
+  });
+  EXPECT_THAT(reason("evidence-chained"), HasSubstr("a head that came while the round ran"));
+  EXPECT_THAT(run_reason("seal-fits"), HasSubstr("journal.jsonl is not what was sealed"));
+}
+
+TEST_F(Integrity, OfARoundWithoutListsIsUnknownAndIncomplete) {
+  edit(run_ / "journal.jsonl", [&](std::string& text) {
+    std::string out;
+    for (const std::string_view line : split(std::string_view(text), '\n')) {
+      Json event = parse_json_or_null(line);
+      if (!event.is_object() || event["event"] == "round_files" || event["event"] == "chain")
+        continue;
+      for (const char* key : {"files", "head", "id"}) event.erase(key);
+      out += dump_line(event) + "\n";
+    }
+    text = out;
+  });
+  fs::remove(run_ / "seal.json");
+  fs::remove(chain());
+  EXPECT_EQ(round().evidence.integrity.state, Soundness::unknown);
+  EXPECT_EQ(judge().validity, Validity::incomplete);
+  EXPECT_THAT(reason("evidence-listed"), HasSubstr("nothing can show whether they were changed"));
+  EXPECT_THAT(run_reason("run-sealed"), HasSubstr("there is no seal.json"));
+}
+
+TEST_F(Integrity, IsAskedForEvenWhereTheSuiteSwitchedTheRulesOff) {
+  edit(run_ / "plan.json", [](std::string& text) {
+    Json plan = parse_json(text, "plan.json");
+    plan["cases"][0]["rules"] = Json::array();
+    text = dump_pretty(plan);
+  });
+  write_seal(run_, &test_key());
+  ASSERT_EQ(judge().validity, Validity::valid);
+  replace(log(), R"("samples": 10)", R"("samples": 99)");
+  EXPECT_EQ(judge().validity, Validity::invalid);
+  EXPECT_THAT(run_reason("evidence-unasked"), HasSubstr("evidence_changed"));
+}
+
+TEST_F(Integrity, OfARunNamesTheFileThatIsNotWhatWasSealed) {
+  replace(run_ / "plan.json", "\"suite\"", "\"Suite\"");
+  write_seal(run_, &test_key());  // of a plan that says another suite; then the plan is put back
+  replace(run_ / "plan.json", "\"Suite\"", "\"suite\"");
+  EXPECT_EQ(judge().validity, Validity::invalid);
+  EXPECT_THAT(run_reason("seal-fits"), HasSubstr("plan.json is not what was sealed"));
+}
+
+TEST_F(Integrity, IsFlawedWhereTheSealWasMadeToFitWithoutTheKey) {
+  replace(run_ / "system.json", "node0", "node9");
+  const std::string old_seal = read_file(run_ / "seal.json");
+  write_seal(run_, nullptr);
+  EXPECT_THAT(run_reason("seal-signed"), HasSubstr("anybody can have written it"));
+  EXPECT_EQ(judge().validity, Validity::incomplete);
+
+  const Json sealed = parse_json(old_seal, "seal.json");
+  edit(run_ / "seal.json", [&](std::string& text) {
+    Json forged = parse_json(text, "seal.json");
+    forged["public_key"] = sealed["public_key"];
+    forged["signature"] = sealed["signature"];
+    text = dump_pretty(forged);
+  });
+  EXPECT_THAT(run_reason("seal-signature"), HasSubstr("does not fit"));
+  EXPECT_EQ(judge().validity, Validity::invalid);
+  EXPECT_EQ(judge().seal.fingerprint, "") << "nobody is named for it";
+}
+
+TEST_F(Integrity, SaysWhenTheSealIsDamagedOrOfAnotherRun) {
+  write_file_atomic(run_ / "seal.json", "{\"schema\": 1");
+  EXPECT_THAT(run_reason("seal-readable"), HasSubstr("seal.json is damaged"));
+  EXPECT_EQ(judge().validity, Validity::incomplete);
+}
+
+TEST_F(Integrity, IsMadeWholeByTheHelperForHandMadeRuns) {
+  fs::remove(run_ / "seal.json");
+  record_round(1, "again");
+  seal_by_hand(run_);
+  EXPECT_EQ(judge().validity, Validity::valid);
+}
+
+}  // namespace
+}  // namespace assay::judge
