@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "error_of.h"
 #include "importer/flagperf.h"
 #include "plan/suite.h"
 #include "unit/importer/checkout.h"
@@ -16,6 +17,7 @@
 namespace assay::importer {
 namespace {
 
+using assay::testing::error_of;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
