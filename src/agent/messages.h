@@ -14,8 +14,10 @@
 #include "core/time.h"
 #include "evidence/file_record.h"
 #include "probe/check.h"
+#include "probe/execution.h"
 #include "probe/listing.h"
 #include "telemetry/device_source.h"
+#include "telemetry/machine_use.h"
 
 namespace assay::agent {
 
@@ -240,7 +242,8 @@ struct RoundEnd {
   /// All files of the node's folder that the judge reads, as they were written; the chain's own
   /// among them. Nothing: the round could not be started.
   std::optional<std::vector<evidence::FileRecord>> files;
-  std::string head;  ///< the chain's last
+  std::string head;                                ///< the chain's last
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: no rank was to be started
   Instant at;
 
   template <class Self, class F>
@@ -252,6 +255,7 @@ struct RoundEnd {
     field("dropped", self.dropped);
     field.optional("files", self.files);
     field.optional("head", self.head);
+    field.optional("machine", self.machine);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }
@@ -319,6 +323,17 @@ struct Connections {
   }
 };
 
+/// What the ranks of the node would execute.
+struct Executions {
+  static constexpr const char* kType = "execution";
+  probe::Execution execution;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("execution", self.execution);
+  }
+};
+
 struct CachesDropped {
   static constexpr const char* kType = "caches";
   bool done = false;
@@ -355,7 +370,7 @@ struct Refusal {
 
 using Report = std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat, Gap,
                             Unkillable, RoundEnd, SystemReport, Checks, ClockReading, DataListings,
-                            ListeningOn, Connections, CachesDropped, FreePort, Refusal>;
+                            ListeningOn, Connections, Executions, CachesDropped, FreePort, Refusal>;
 
 // Requests: controller → agent.
 
@@ -395,6 +410,7 @@ struct RoundRequest {
   std::vector<telemetry::DeviceSource> sources;
   std::string case_name;  ///< with `round`, names the round to people
   int round = 0;
+  bool lists_processes = true;  ///< to name what else uses the machine; one agent a machine does
   std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
 
   template <class Self, class F>
@@ -414,6 +430,7 @@ struct RoundRequest {
     field("sources", self.sources);
     field.optional("case", self.case_name);
     field.optional("round", self.round);
+    field.optional("lists_processes", self.lists_processes);
     field.optional("metrics", self.metrics);
   }
 };
@@ -460,6 +477,7 @@ struct ProbeRequest {
     field("device_query", self.options.device_query);
     field("device_pattern", self.options.device_pattern);
     field("container_runtime", self.options.container_runtime);
+    field.optional("commands", self.options.commands);
     field("timeout_ns", self.options.timeout);
     field.optional("sources", self.sources);
   }
@@ -508,6 +526,18 @@ struct ConnectRequest {
   }
 };
 
+/// What would be executed? Asked before a round, outside of what is measured.
+struct IdentifyRequest {
+  static constexpr const char* kType = "identify";
+  using Answer = Executions;
+  probe::ExecutionQuery query;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("query", self.query);
+  }
+};
+
 struct DropCachesRequest {
   static constexpr const char* kType = "drop_caches";
   using Answer = CachesDropped;
@@ -552,8 +582,8 @@ struct Bye {
 };
 
 using Request = std::variant<RoundRequest, StopRequest, DescribeRequest, ProbeRequest, ClockRequest,
-                             ListDataRequest, ListenRequest, ConnectRequest, DropCachesRequest,
-                             FreePortRequest, ForgetRequest, Ping, Bye>;
+                             ListDataRequest, ListenRequest, ConnectRequest, IdentifyRequest,
+                             DropCachesRequest, FreePortRequest, ForgetRequest, Ping, Bye>;
 
 [[nodiscard]] Json to_json(const Report& report);
 [[nodiscard]] Json to_json(const Request& request);

@@ -7,7 +7,6 @@
 
 #include "automl/event_text.h"
 #include "automl/hash.h"
-#include "core/units.h"
 
 namespace assay::automl {
 
@@ -253,7 +252,10 @@ Experiment::Actions Experiment::tick(double now_s) {
 void Experiment::check_end(double now_s, Actions& actions) {
   if (ended() || running_ > 0 || !waiting_.empty()) return;
   if (static_cast<std::int64_t>(trials_.size()) >= settings_.max_trials)
-    conclude(now_s, "trials", fmt::format("all {} trials are done", trials_.size()), actions);
+    conclude(now_s, "trials",
+             trials_.size() == 1 ? std::string("the only trial is done")
+                                 : fmt::format("all {} trials are done", trials_.size()),
+             actions);
   else if (!exhausted_.empty())
     conclude(now_s, trials_.empty() ? "failed" : "exhausted", exhausted_, actions);
 }

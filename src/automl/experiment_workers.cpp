@@ -8,6 +8,7 @@
 
 #include "automl/event_text.h"
 #include "automl/experiment.h"
+#include "core/text.h"
 
 namespace assay::automl {
 
@@ -104,7 +105,8 @@ void Experiment::give_back(double now_s, std::int64_t id, const std::string& rea
     end_attempt(now_s, id, measured ? "ok" : "failed", "time limit of the trial", true, actions);
   } else if (trial.attempt >= settings_.attempts) {
     end_attempt(now_s, id, "failed",
-                fmt::format("{} workers were lost with it, the last: {}", trial.attempt, reason),
+                fmt::format("{} lost with it, the last: {}",
+                            counted(trial.attempt, "worker was", "workers were"), reason),
                 true, actions);
   } else {
     end_attempt(now_s, id, "lost", reason, false, actions);

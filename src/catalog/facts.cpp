@@ -7,7 +7,7 @@ namespace assay::catalog {
 
 std::span<const FactInfo> known_facts() {
   using enum RuleScope;
-  static constexpr std::array<FactInfo, 58> kFacts{{
+  static constexpr auto kFacts = std::to_array<FactInfo>({
       {"ranks_failed", "ranks", "ranks that did not end with exit code 0"},
       {"ranks_lost", "ranks", "ranks whose end was not seen"},
       {"ranks_missing", "ranks", "planned ranks that were never started"},
@@ -47,6 +47,9 @@ std::span<const FactInfo> known_facts() {
        "largest utilization of any device in a training that counts its operations"},
       {"converged", "1", "1 when the case's target was met, else 0; only with a target"},
       {"output_metrics_missing", "1", "output metrics of the case that matched nothing"},
+      {"output_metrics_hidden", "1",
+       "output metrics whose name is that of a metric that Assay measured"},
+      {"output_unreadable", "1", "matches of output metrics that are not numbers", round, true},
       {"reported_mismatch", "ratio",
        "difference of throughput and samples in the log from those that FINISHED reports"},
       {"throttled_s", "s", "device-seconds slowed by heat, power or hardware during training",
@@ -63,8 +66,29 @@ std::span<const FactInfo> known_facts() {
        round, true},
       {"killed_leftovers", "processes", "processes that outlived their rank and were killed", round,
        true},
+      {"failed_attempts", "1", "attempts at the round that failed and were run again by --failed",
+       round, true},
       {"caches_kept", "nodes",
        "nodes whose page cache could not be dropped, where it was asked for"},
+      {"machines_not_watched", "nodes",
+       "nodes whose agent did not tell what else used the machine"},
+      {"cpu_by_others", "ratio",
+       "share of a machine's CPU time that went to programs outside of the round", round, true},
+      {"load_before", "ratio", "tasks of others that wanted to run before the round, for each CPU",
+       round, true},
+      {"other_runs", "ratio",
+       "share of the round's time in which a round of another run was on the same machine", round,
+       true},
+      {"devices_shared", "devices",
+       "devices that processes outside of the round computed on beside those of the round", round,
+       true},
+      {"steal_share", "ratio", "share of a machine's CPU time that its hypervisor gave to others",
+       round, true},
+      {"memory_pressure", "ratio", "share of the round's time in which something waited for memory",
+       round, true},
+      {"swap_bps", "B/s", "moved to and from swap during the round", round, true},
+      {"cpu_throttled", "ratio", "share of the round's time in which heat slowed a processor",
+       round, true},
       {"automl_measured", "1", "1 when an experiment has measured an accuracy, else 0"},
       {"automl_journal_missing", "1", "what an experiment's journal must hold and does not"},
       {"automl_reports_wrong", "1",
@@ -80,6 +104,11 @@ std::span<const FactInfo> known_facts() {
       {"ais_not_measured", "1", "fields of train_result_info that have a placeholder"},
       {"cv", "ratio", "coefficient of variation of the headline metric; needs 3 completed rounds",
        whole_case},
+      {"program_changes", "1",
+       "times that a node ran another program or image than in the case's first round", whole_case},
+      {"code_changes", "1",
+       "times that a source file or the code folder of a node was not that of the first round",
+       whole_case},
       {"ci95_half", "ratio",
        "half of the 95 % confidence interval of the headline metric's mean, relative to it; needs "
        "3 "
@@ -87,7 +116,7 @@ std::span<const FactInfo> known_facts() {
        whole_case},
       {"rounds_completed", "rounds", "rounds that completed", whole_case},
       {"rounds_completed_ratio", "ratio", "completed rounds / planned rounds", whole_case},
-  }};
+  });
   return kFacts;
 }
 

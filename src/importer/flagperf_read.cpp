@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "importer/flagperf.h"
 #include "importer/flagperf_layout.h"
@@ -26,13 +27,6 @@ using Kind = Value::Kind;
 
 constexpr std::string_view kClusterConf = "run_benchmarks/config/cluster_conf.py";
 constexpr std::string_view kTestConf = "run_benchmarks/config/test_conf.py";
-
-std::optional<int> to_int(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// Reads settings of one module by name and type; what is missing or odd is named by place.
 class Settings {
@@ -93,7 +87,7 @@ class Settings {
     const Setting* setting = find(name);
     if (setting == nullptr || setting->value.kind == Kind::none) return std::nullopt;
     const auto number = setting->value.kind == Kind::integer || setting->value.is_text()
-                            ? to_int(trim(display(setting->value)))
+                            ? parse_number<int>(trim(display(setting->value)))
                             : std::nullopt;
     if (!number || *number < 1 || *number > 65535) wrong(*setting, "a port from 1 to 65535");
     return number;
@@ -189,7 +183,7 @@ FlagPerfCase parse_key(const Entry& entry) {
   const char* const names[] = {"nodes", "procs", "repeats"};
   constexpr int kMax[] = {100'000, 4096, 1000};  // what a suite accepts
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto number = to_int(trim(fields[i + 3]));
+    const auto number = parse_number<int>(trim(fields[i + 3]));
     if (!number || *number < 1 || *number > kMax[i]) {
       out.skipped = fmt::format("{} must be a whole number from 1 to {}, got '{}'", names[i],
                                 kMax[i], printable(fields[i + 3]));
@@ -289,6 +283,55 @@ std::string read_vendor_file(const Layout& layout, FlagPerfCase& item,
   return {};
 }
 
+/// A vendor of --vendor, which must have a folder.
+std::string checked_vendor(const fs::path& training, const std::string& wanted) {
+  std::vector<std::string> known;
+  std::error_code ec;
+  for (fs::directory_iterator at(training, ec); !ec && at != fs::directory_iterator();
+       at.increment(ec)) {
+    const std::string name = at->path().filename().string();
+    std::error_code ignored;
+    if (at->is_directory(ignored) && name != "benchmarks" && name != "run_benchmarks" &&
+        !name.starts_with('.') && name != "utils")
+      known.push_back(name);
+  }
+  std::ranges::sort(known);
+  if (std::ranges::find(known, wanted) == known.end())
+    throw Error(ErrorKind::config,
+                fmt::format("no vendor '{}'{}", printable(wanted), did_you_mean(wanted, known)),
+                "--vendor", "vendors of the checkout: " + join(known, ", "));
+  return wanted;
+}
+
+/// CASES, or what --cases chooses: globs take from CASES, a whole key stands for itself.
+std::vector<Entry> chosen_cases(const std::vector<Entry>& all,
+                                const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return all;
+  std::vector<Entry> out;
+  for (const std::string& text : wanted) {
+    const auto equals = text.find('=');
+    const std::string key = text.substr(0, equals);
+    const std::size_t before = out.size();
+    for (const Entry& entry : all)
+      if (equals == std::string::npos && entry.key.is_text() &&
+          ::fnmatch(key.c_str(), entry.key.text.c_str(), 0) == 0)
+        out.push_back(entry);
+    if (out.size() > before) continue;
+    if (std::ranges::count(key, ':') < 5 || key.find_first_of("*?[") != std::string::npos) {
+      std::vector<std::string> keys;
+      for (const Entry& entry : all) keys.push_back(display(entry.key));
+      throw Error(ErrorKind::config, fmt::format("no case matches '{}'", printable(text)),
+                  "--cases",
+                  "cases: " + join(keys, ", ") +
+                      "; or a key of your own, model:framework:hardware:nodes:procs:repeats=DATA");
+    }
+    out.push_back({Value::of_text(key), equals == std::string::npos
+                                            ? Value{}
+                                            : Value::of_text(text.substr(equals + 1))});
+  }
+  return out;
+}
+
 }  // namespace
 
 fs::path find_training(const fs::path& dir) {
@@ -307,16 +350,21 @@ fs::path find_training(const fs::path& dir) {
               dir.string(), "give the root of the checkout, or its training folder");
 }
 
-FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagnostics) {
+FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagnostics,
+                             const ImportOptions& options) {
   FlagPerfConfig out;
   out.training = find_training(dir);
   out.cluster = read_flagperf_cluster(out.training / kClusterConf, diagnostics);
 
   const Settings settings(out.training / kTestConf, diagnostics);
-  const Setting& vendor = settings.need("VENDOR", "VENDOR = \"nvidia\"");
-  out.test.vendor = trim(settings.text_or_empty("VENDOR"));
-  if (out.test.vendor.empty() || out.test.vendor.find('/') != std::string::npos)
-    settings.wrong(vendor, "the name of a vendor");
+  if (options.vendor.empty()) {
+    const Setting& vendor = settings.need("VENDOR", "VENDOR = \"nvidia\"");
+    out.test.vendor = trim(settings.text_or_empty("VENDOR"));
+    if (out.test.vendor.empty() || out.test.vendor.find('/') != std::string::npos)
+      settings.wrong(vendor, "the name of a vendor");
+  } else {
+    out.test.vendor = checked_vendor(out.training, options.vendor);
+  }
   out.test.container_options = settings.text_or_empty("ACCE_CONTAINER_OPT");
   out.test.visible_devices_env = trim(settings.text_or_empty("ACCE_VISIBLE_DEVICE_ENV_NAME"));
   out.test.pip_source = settings.text_or_empty("PIP_SOURCE");
@@ -332,7 +380,7 @@ FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagn
   if (cases.value.kind != Kind::dict) settings.wrong(cases, "a dict of case key and data path");
   const Layout layout{out.training, out.test.vendor};
   std::set<std::string> keys;
-  for (const Entry& entry : cases.value.entries) {
+  for (const Entry& entry : chosen_cases(cases.value.entries, options.cases)) {
     FlagPerfCase item = parse_key(entry);
     const std::string suite_key = fmt::format("{}:{}:{}:{}:{}:{}", item.model, item.framework,
                                               item.hardware, item.nodes, item.procs, item.repeats);

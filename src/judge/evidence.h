@@ -15,21 +15,14 @@
 #include "core/subprocess.h"
 #include "core/time.h"
 #include "evidence/file_record.h"
+#include "judge/output_values.h"
 #include "judge/result.h"
-#include "perflog/event.h"
+#include "judge/stamp.h"
 #include "perflog/finished.h"
+#include "telemetry/machine_use.h"
 #include "telemetry/table.h"
 
 namespace assay::judge {
-
-inline constexpr std::int64_t kNoTime = perflog::Event::kMissing;
-
-/// When a rank logged something, on the clocks that its line carries (kNoTime where it does not).
-struct Stamp {
-  std::int64_t mono_us = kNoTime;
-  std::int64_t wall_ms = kNoTime;
-  [[nodiscard]] bool known() const noexcept { return mono_us != kNoTime || wall_ms != kNoTime; }
-};
 
 /// One STEP_END, or `count` of them merged into one in very long logs.
 struct Step {
@@ -145,9 +138,9 @@ struct RankLog {
   std::vector<std::pair<std::string, double>> finished_values;  ///< its numbers and booleans
   double clock_jump_s = 0;  ///< largest disagreement of wall and monotonic time, or step back
   LogAudit audit;
-  std::vector<TrialLog> trials;              ///< of an AutoML worker
-  std::vector<std::string> last_lines;       ///< the end of the log of a rank that did not end well
-  std::vector<std::vector<double>> outputs;  ///< matches of the plan's output metrics, by metric
+  std::vector<TrialLog> trials;         ///< of an AutoML worker
+  std::vector<std::string> last_lines;  ///< the end of the log of a rank that did not end well
+  std::vector<OutputValues> outputs;    ///< matches of the plan's output metrics, by metric
 };
 
 struct RankEvidence {
@@ -159,6 +152,13 @@ struct RankEvidence {
   std::optional<Instant> end;
   std::optional<ExitStatus> exit;
   std::optional<EndedBy> ended_by;  ///< nothing: there is no rank_exit
+  /// Of a job that a service ran, nobody saw exec or exit. `start` and `end` are then on the
+  /// service's clock, both of their readings the same; or, where it does not tell them, when the
+  /// controller learned of them, on its own clocks.
+  bool by_service = false;
+  std::optional<Instant> learned{};  ///< of the start, on the controller's clocks
+  double learned_late_s = 0;         ///< it may have been so much earlier
+  double end_late_s = 0;             ///< and the end, where it is the controller's
   std::uint64_t dropped_bytes = 0;
   std::optional<std::uint64_t> output_bytes{};  ///< that the agent had received when it ended
   std::optional<std::uint64_t> seen_steps{};    ///< STEP_ENDs in them
@@ -177,8 +177,9 @@ struct NodeEvidence {
   std::optional<double> clock_measured_s{};
   double clock_uncertainty_s = 0;  ///< of clock_measured_s
   std::uint64_t killed_leftovers = 0;
-  std::optional<bool> caches_dropped{};  ///< nothing: not asked for
-  std::string caches_how{};              ///< or why not
+  std::optional<bool> caches_dropped{};            ///< nothing: not asked for
+  std::string caches_how{};                        ///< or why not
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not tell
 };
 
 /// A hole that the agent itself reported.
@@ -203,9 +204,10 @@ struct AisEvidence {
 
 /// A round's job in a cloud, as its service saw it, and what ais-bench's rules make of its files.
 struct AisJobEvidence {
-  aisbench::Phase prepare;  ///< the upload, until the job was created
-  aisbench::Phase proc;     ///< the job, by the service's clock
-  aisbench::Phase total;    ///< from the upload to the results
+  aisbench::Phase prepare;    ///< the upload, until the job was created
+  aisbench::Phase proc;       ///< the job, by the service, moved to the controller's clock
+  std::int64_t moved_ns = 0;  ///< by so much; 0: the clocks agreed within a second
+  aisbench::Phase total;      ///< from the upload to the results
   std::optional<double> device_util_percent;
   std::optional<aisbench::Results> results{};  ///< only when they are complete
 };
@@ -239,6 +241,7 @@ struct RoundEvidence {
   int round = 1;
   RoundStatus status = RoundStatus::not_run;
   std::string reason;
+  std::vector<std::string> earlier_failures{};  ///< how attempts ended that `--failed` ran again
   std::optional<Instant> start;  ///< round_start and round_end, on the controller's clocks
   std::optional<Instant> end;
   bool one_clock = true;   ///< controller and ranks share a machine, hence CLOCK_MONOTONIC
@@ -248,7 +251,8 @@ struct RoundEvidence {
   std::vector<RankEvidence> ranks;  ///< by rank
   std::vector<NodeEvidence> nodes;  ///< by node
   std::vector<GapEvidence> gaps;
-  std::optional<Experiment> automl{};                  ///< of an AutoML case
+  Json executed = Json::array();       ///< what each node ran: the journal's `executed` records
+  std::optional<Experiment> automl{};  ///< of an AutoML case
   std::optional<automl::JournalCheck> automl_check{};  ///< of its journal, or of that it is missing
   std::optional<AisEvidence> ais{};                    ///< of a workload that uses set_result
   std::optional<AisJobEvidence> ais_job{};  ///< of a job whose results ais-bench's rules describe

@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/json_fields.h"
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
@@ -45,6 +47,14 @@ std::optional<Instant> instant(const Json& event) {
   const auto wall = integer_at(event, "wall_ns");
   if (!mono || !wall) return std::nullopt;
   return Instant{*mono, *wall};
+}
+
+// When a service says that it happened, on its own clock.
+std::optional<Instant> service_time(const Json& event) {
+  constexpr std::int64_t kMax_ms = std::numeric_limits<std::int64_t>::max() / 1'000'000;
+  const auto ms = integer_at(event, "service_ms");
+  if (!ms || *ms <= 0 || *ms > kMax_ms) return std::nullopt;
+  return Instant{*ms * 1'000'000, *ms * 1'000'000};
 }
 
 RankEvidence& rank_of(RoundEvidence& round, const Json& event) {
@@ -120,8 +130,34 @@ AisJobEvidence ais_job(const Json& event) {
   job.prepare = {job.total.start_ns, time("created_ns", 1)};
   if (const auto start = time("started_ms", 1'000'000))
     job.proc = {start, *start + time("duration_ms", 1'000'000).value_or(0)};
+  // The job was created at one moment that both clocks tell: the record has one clock. A second is
+  // what the request itself may take.
+  const auto created = time("service_created_ms", 1'000'000);
+  constexpr std::int64_t kSame_ns = 1'000'000'000;
+  constexpr std::int64_t kSensible_ns =
+      400'000 * kSame_ns;  // days; beyond it one is no time at all
+  if (created && job.prepare.end_ns && job.proc.start_ns) {
+    const std::int64_t ahead = *job.prepare.end_ns - *created;
+    if (std::abs(ahead) > kSame_ns && std::abs(ahead) < kSensible_ns) {
+      job.moved_ns = ahead;
+      *job.proc.start_ns += ahead;
+      *job.proc.end_ns += ahead;
+    }
+  }
   job.device_util_percent = real(event, "device_util_percent");
   return job;
+}
+
+std::optional<telemetry::MachineUse> machine_use(RoundEvidence& round, int node, const Json& end) {
+  const auto machine = end.find("machine");
+  if (machine == end.end()) return std::nullopt;
+  try {
+    return fields_from_json<telemetry::MachineUse>(*machine, "machine");
+  } catch (const Error& error) {
+    round.problems.push_back(
+        fmt::format("{}: node_end of node {}: {}", layout::kJournal, node, error.what()));
+    return std::nullopt;
+  }
 }
 
 void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
@@ -130,10 +166,26 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     RankEvidence& rank = rank_of(round, event);
     rank.host = text_at(event, "host");
     rank.start = instant(event);
+    if (event.contains("late_s")) {
+      rank.learned = rank.start;
+      rank.learned_late_s = real(event, "late_s").value_or(0);
+    }
+    if (const auto start = service_time(event)) {
+      rank.start = start;
+      rank.by_service = true;
+    }
     node_of(round, rank.node, rank.host);
   } else if (kind == "rank_exit") {
     RankEvidence& rank = rank_of(round, event);
     rank.end = instant(event);
+    rank.end_late_s = real(event, "late_s").value_or(0);
+    if (const auto end = service_time(event))
+      rank.end = end;
+    else if (rank.by_service) {
+      // Two clocks make no duration.
+      rank.start = rank.learned;
+      rank.by_service = false;
+    }
     rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));
@@ -152,6 +204,7 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
     add_list(round, event, layout::node_folder(node.host, node.node) + "/");
     chain_of(round, node.node, node.host).last = text_at(event, "head");
+    node.machine = machine_use(round, node.node, event);
   } else if (kind == "chain") {
     const NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
@@ -166,6 +219,11 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   } else if (kind == "gap") {
     round.gaps.push_back({small(event, "node", 0), text_at(event, "source"),
                           real(event, "seconds").value_or(0), text_at(event, "reason")});
+  } else if (kind == "executed") {
+    Json what = event;
+    for (const char* key : {"event", "case", "round", "wall_ns", "mono_ns", "seen_wall_ns"})
+      what.erase(key);
+    round.executed.push_back(std::move(what));
   } else if (kind == "job_ended") {
     round.ais_job = ais_job(event);
   } else if (kind == "round_end") {
@@ -226,18 +284,25 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
   reader.use(&arrivals);
   perflog::Parser::OnText on_text;
   if (reader.wants_text())
-    on_text = [&](std::string_view line, std::uint64_t) { reader.on_text(line); };
+    on_text = [&](std::string_view text, std::uint64_t line, bool ends) {
+      reader.on_text(text, line, ends);
+    };
+  perflog::Parser parser([&](const perflog::Event& event) { reader.on_event(event); }, on_text);
+  // A log is cut into parts anywhere, also inside of lines and numbers.
   for (const fs::path& part : parts) {
-    if (part != parts.front() && rank.dropped_bytes > 0) reader.on_hole();
-    const perflog::ParseStats stats = perflog::parse_file(
-        part, [&](const perflog::Event& event) { reader.on_event(event); }, on_text);
-    rank.log.bytes += stats.bytes;
-    reader.on_part_end(stats.lines);
-    if (rank.log.malformed_lines == 0) rank.log.first_malformed = stats.first_malformed;
-    rank.log.malformed_lines += stats.malformed;
-    // Only the newest part ends where the rank's output ended.
-    rank.log.truncated = stats.truncated_tail;
+    if (part != parts.front() && rank.dropped_bytes > 0) {
+      parser.cut();
+      reader.on_hole();
+    }
+    perflog::feed_file(part, parser);
   }
+  parser.finish();
+  reader.on_end();
+  const perflog::ParseStats& stats = parser.stats();
+  rank.log.bytes = stats.bytes;
+  rank.log.first_malformed = stats.first_malformed;
+  rank.log.malformed_lines = stats.malformed;
+  rank.log.truncated = stats.truncated_tail;
   if (!parts.empty() && (!rank.exit || !rank.exit->ok()))
     rank.log.last_lines = last_output_lines(parts.back());
 }
@@ -263,6 +328,7 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
 RoundJournal::RoundJournal(const std::vector<Json>& events) {
   ClockOffsets offsets;
   std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
+  std::map<std::pair<std::string, int>, std::vector<std::string>> reopened;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
     const std::string kind = text_at(event, "event");
@@ -283,6 +349,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       round.status = RoundStatus::interrupted;
       round.start = instant(event);
       round.integrity.recorded.id = text_at(event, "id");
+      round.earlier_failures = reopened[key];
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
         for (const Json& node : *nodes)
           if (node.is_object()) node_of(round, small(node, "node", 0), text_at(node, "host"));
@@ -290,6 +357,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       offsets_of[key] = offsets;
       continue;
     }
+    if (kind == "round_reopened") reopened[key].push_back(text_at(event, "status"));
     const auto at = rounds_.find(key);
     if (at != rounds_.end()) add_event(at->second, kind, event);
   }

@@ -45,7 +45,7 @@ LogAuditor::LogAuditor(RankLog& log, const plan::CasePlan& plan)
       one_writer_(plan.launch == plan::LaunchMode::per_rank) {}
 
 LoggedEvent LogAuditor::place(const perflog::Event& event, const Stamp& at) const {
-  return {at, lines_before_ + event.line, std::string(event.name)};
+  return {at, event.line, std::string(event.name)};
 }
 
 void LogAuditor::see(const perflog::Event& event, const Stamp& at) {
@@ -95,7 +95,7 @@ void LogAuditor::see_times(const perflog::Event& event, const Stamp& at) {
 }
 
 void LogAuditor::see_arrival(const perflog::Event& event, const Stamp& at) {
-  if (arrivals_ == nullptr || lines_before_ > 0) return;
+  if (arrivals_ == nullptr) return;
   const Arrivals::Seen* seen = arrivals_->line(event.line);
   if (seen == nullptr) return;
   const auto worse = [&](double ahead, double& largest, LoggedEvent& worst) {
@@ -159,8 +159,7 @@ void LogAuditor::see_trial(const perflog::Event& event) {
     }
 }
 
-void LogAuditor::on_part_end(std::uint64_t lines) {
-  lines_before_ += lines;
+void LogAuditor::on_end() {
   if (readings_ < 2) return;
   const std::size_t kept = std::min<std::size_t>(readings_, kReadings);
   // A process that is not scheduled between its two readings gives a single odd pair.

@@ -24,9 +24,8 @@ class LogAuditor {
   void use(const Arrivals* arrivals) noexcept { arrivals_ = arrivals; }
   /// `at`: the event's stamp as the judge takes it.
   void see(const perflog::Event& event, const Stamp& at);
-  /// A part of the log is over: line numbers of the next count on from `lines`, and what can only
-  /// be said at the end (LogAudit::clocks_apart_s) is said of what was read so far.
-  void on_part_end(std::uint64_t lines);
+  /// The log is over: says what can only be said at the end (LogAudit::clocks_apart_s).
+  void on_end();
 
  private:
   static constexpr std::size_t kReadings = 16;
@@ -43,7 +42,6 @@ class LogAuditor {
   const plan::CasePlan& plan_;
   const Arrivals* arrivals_ = nullptr;
   bool one_writer_;
-  std::uint64_t lines_before_ = 0;  // in earlier parts
   std::int64_t last_step_ = kNoTime;
   double last_trained_ = 0;
   std::int64_t latest_us_ = kNoTime;

@@ -23,13 +23,13 @@ class RankLogReader {
   /// When the agent had how much of the log; lives longer than this.
   void use(const Arrivals* arrivals);
   void on_event(const perflog::Event& event);
-  /// A line of ordinary output; looked at for the plan's output metrics.
-  void on_text(std::string_view line);
+  /// Ordinary output, as perflog::Parser::OnText; looked at for the plan's output metrics.
+  void on_text(std::string_view text, std::uint64_t line, bool ends);
   [[nodiscard]] bool wants_text() const noexcept;
   /// Reports that lines are missing between those read and those that follow (a rotated log).
   void on_hole();
-  /// A part of the log has been read: line numbers of what follows count on from `lines`.
-  void on_part_end(std::uint64_t lines);
+  /// The log has been read to its end.
+  void on_end();
 
  private:
   struct Impl;

@@ -46,12 +46,18 @@ inline constexpr std::size_t kSeriesNodes = 16;
 void compute_plausibility(RoundContext& round);
 /// Windows, e2e, init, train, launch times; phases.
 void compute_times(RoundContext& round);
-/// Samples, tokens, throughputs, flops, quality, target, losses, output metrics.
+/// Samples, tokens, throughputs, flops, quality, target, losses.
 void compute_training(RoundContext& round);
+/// The suite's output metrics, and their curves where the log has times.
+void compute_outputs(RoundContext& round);
 /// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
 void compute_steps(RoundContext& round);
+/// The evaluations with what was trained before each.
+void compute_evaluations(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
+/// What else used the machines, and whether they were fit to measure on.
+void compute_machines(RoundContext& round);
 /// The score of an AutoML experiment, and what its rules ask for.
 void compute_automl(RoundContext& round);
 /// The results that a workload reported with set_result, and the record that ais-bench makes of it.

@@ -7,6 +7,7 @@
 
 #include "catalog/metrics.h"
 #include "core/text.h"
+#include "judge/provenance.h"
 #include "judge/round.h"
 #include "judge/rules.h"
 #include "stats/descriptive.h"
@@ -130,6 +131,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   state(facts, "rounds_completed", completed, counted);
   if (plan.repeats > 0)
     state(facts, "rounds_completed_ratio", static_cast<double>(completed) / plan.repeats, counted);
+  state_changes(result.rounds, facts);
   const Summary* headline = find(result.summary, result.headline);
   const bool judged = headline != nullptr &&
                       (headline->info.name != "e2e_time" || headline->median >= kMinJudgedE2e_s);
@@ -143,7 +145,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
     if (const auto fact = facts.find(name); fact != facts.end()) return fact->second;
     if (const Summary* summary = find(result.summary, name))
-      return Fact{summary->median, fmt::format("median of {} rounds", summary->n)};
+      return Fact{summary->median, "median of " + assay::counted(summary->n, "round")};
     return std::nullopt;
   };
   result.findings = apply_rules(plan.rules, catalog::RuleScope::whole_case, lookup, "",

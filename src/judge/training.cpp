@@ -145,14 +145,15 @@ void compute_throughput(RoundContext& round) {
   if (!flops_known || flops <= 0) return;
   round.metrics.add("achieved_flops", flops / train, round.train_origin, round.train_note);
   if (round.plan.peak_flops && *round.plan.peak_flops > 0)
-    round.metrics.add("mfu", flops / (train * round.plan.world_size() * *round.plan.peak_flops),
-                      round.train_origin,
-                      both(fmt::format("denominator: {} devices of {:.4g} FLOP/s{}",
-                                       round.plan.world_size(), *round.plan.peak_flops,
-                                       round.plan.peak_flops_origin.empty()
-                                           ? ""
-                                           : " (" + round.plan.peak_flops_origin + ")"),
-                           round.train_note));
+    round.metrics.add(
+        "mfu", flops / (train * round.plan.world_size() * *round.plan.peak_flops),
+        round.train_origin,
+        both(fmt::format("denominator: {} of {:.4g} FLOP/s{}",
+                         counted(round.plan.world_size(), "device"), *round.plan.peak_flops,
+                         round.plan.peak_flops_origin.empty()
+                             ? ""
+                             : " (" + round.plan.peak_flops_origin + ")"),
+             round.train_note));
 }
 
 // The workload's own figures: they replace what could not be measured, and are compared with the
@@ -209,39 +210,6 @@ void compute_losses(RoundContext& round) {
   }
 }
 
-std::optional<double> reduce(std::string_view how, const std::vector<double>& values) {
-  if (values.empty()) return std::nullopt;
-  if (how == "last") return values.back();
-  if (how == "first") return values.front();
-  if (how == "min") return *std::ranges::min_element(values);
-  if (how == "max") return *std::ranges::max_element(values);
-  if (how == "median") return stats::median(values);
-  const auto mean = stats::mean(values);
-  if (how == "sum" && mean) return *mean * static_cast<double>(values.size());
-  return mean;
-}
-
-void compute_outputs(RoundContext& round) {
-  std::vector<std::string> missing;
-  for (std::size_t i = 0; i < round.plan.metrics.size(); ++i) {
-    const plan::OutputMetric& metric = round.plan.metrics[i];
-    std::vector<double> ranks;
-    for (const RankEvidence& rank : round.evidence.ranks)
-      if (i < rank.log.outputs.size())
-        if (const auto value = reduce(metric.reduce, rank.log.outputs[i])) ranks.push_back(*value);
-    const auto value = reduce(metric.across, ranks);
-    if (!value) missing.push_back(metric.name);
-    round.metrics.add_named(
-        {metric.name, metric.unit, metric.better, "from output: " + metric.pattern}, value,
-        "reported",
-        ranks.size() > 1 ? fmt::format("{} of each rank's matches, {} over {} ranks", metric.reduce,
-                                       metric.across, ranks.size())
-                         : fmt::format("{} of the matches", metric.reduce));
-  }
-  if (!round.plan.metrics.empty())
-    round.fact("output_metrics_missing", static_cast<double>(missing.size()), join(missing, ", "));
-}
-
 }  // namespace
 
 void compute_training(RoundContext& round) {
@@ -249,7 +217,6 @@ void compute_training(RoundContext& round) {
   compute_reported(round);
   compute_losses(round);
   compute_quality(round);
-  compute_outputs(round);
 }
 
 }  // namespace assay::judge

@@ -30,9 +30,13 @@ std::string read_pattern(const Node& node) {
   std::string text = node.nonempty_text();
   try {
     const Pattern pattern(text);
-    if (pattern.groups() != 1)
+    const std::size_t named = (pattern.group("value") ? 1 : 0) + (pattern.group("step") ? 1 : 0);
+    const bool by_name = pattern.group("value") && pattern.groups() == named;
+    if (!by_name && (pattern.groups() != 1 || named != 0))
       node.fail(
-          "the pattern needs exactly one group in ( ), it has " + std::to_string(pattern.groups()),
+          "the pattern needs exactly one group in ( ), or the groups (?P<value> ) and "
+          "(?P<step> ); it has " +
+              counted(pattern.groups(), "group"),
           "put ( ) around the number, and (?: ) around other groups");
   } catch (const PatternError& e) {
     node.fail("not a regular expression (RE2): " + std::string(e.what()),
@@ -54,8 +58,13 @@ OutputMetric read_metric(const Entry& entry) {
   metric.pattern = read_pattern(map.at("match"));
   metric.unit = map.text_or("unit", "");
   metric.better = *parse_enum<Better>(map.choice("better", {"neither", "higher", "lower"}));
-  metric.reduce = map.choice("reduce", {"last", "mean", "median", "min", "max"});
-  metric.across = map.choice("across", {"mean", "sum", "min", "max"});
+  metric.reduce = map.choice("reduce", {"last", "first", "mean", "median", "min", "max", "sum"});
+  metric.across = map.choice("across", {"mean", "sum", "min", "max", "rank0"});
+  metric.kind = *parse_enum<OutputKind>(map.choice("kind", {"number", "speed"}));
+  const bool per_second = metric.unit.size() > 2 && metric.unit.ends_with("/s");
+  if (metric.kind == OutputKind::speed && !per_second)
+    entry.value.fail("a speed has a unit such as it/s, got '" + printable(metric.unit) + "'",
+                     "unit: it/s, with what the progress bar prints in place of it");
   return metric;
 }
 
@@ -327,7 +336,7 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
         {"automl.hyper", automl::hyper_names()},
         {"automl.limits", {"parameters", "operations", "activations", "layers"}},
         {"automl.patience", {"epochs", "min_delta"}},
-        {"metric", {"match", "unit", "better", "reduce", "across"}},
+        {"metric", {"match", "unit", "better", "reduce", "across", "kind"}},
         {"target", catalog::target_keys()},
         {"rule", catalog::rule_change_keys()}};
     for (const LauncherInfo& launcher : launcher_catalog()) {

@@ -204,15 +204,14 @@ class Editor {
 
 class Mutations : public AssayTest {
  protected:
-  void SetUp() override {
-    AssayTest::SetUp();
-    const std::string training =
+  void add_training() {
+    add_run(
         "telemetry: {interval: 100ms}\n"
         "cases:\n"
         "  - case: null:native:cpu:1:3:2\n"
-        "    config: {steps: 60, step_ms: 12.0}\n";
-    add_run(training);
-    add_run(training);
+        "    config: {steps: 60, step_ms: 12.0}\n");
+  }
+  void add_others() {
     write("told.sh", std::string("u=") + ASSAY_BIN_DIR +
                          "/ais/ais_utils\n"
                          "echo 'speed 12.5 img/s'\n"
@@ -230,7 +229,7 @@ class Mutations : public AssayTest {
         (folder_ / "told.sh").string() +
         "]\n"
         "    env: {ASSAY_SET_RESULT: '{outdir}/set_result.jsonl'}\n"
-        "    metrics: [{name: speed, match: 'speed ([0-9.]+)'}]\n");
+        "    metrics: {speed: {match: 'speed ([0-9.]+)'}}\n");
     // A log that is begun again at its limit, many times between two links.
     add_run(
         "telemetry: {enabled: false}\n"
@@ -281,6 +280,10 @@ class Mutations : public AssayTest {
 };
 
 TEST_F(Mutations, ThatChangeANumberAreFlaggedAndNoneCrashes) {
+  add_training();
+  add_training();
+  add_others();
+  ASSERT_FALSE(HasFatalFailure());
   for (const RunResult& original : originals_) {
     EXPECT_EQ(original.seal.state, judge::Soundness::ok) << original.seal.text;
     for (const judge::CaseResult& one : original.cases)
@@ -336,6 +339,8 @@ TEST_F(Mutations, ThatChangeANumberAreFlaggedAndNoneCrashes) {
 
 // Who knows the format makes list and chain fit again, but cannot sign for somebody else.
 TEST_F(Mutations, ThatAreMadeToFitAgainFailAtTheSignature) {
+  add_training();
+  ASSERT_FALSE(HasFatalFailure());
   const RunResult& original = originals_.front();
   Editor editor(7, runs_);
   for (int n = 0; n < 8; ++n) {

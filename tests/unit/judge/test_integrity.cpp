@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 constexpr const char* kRoundId = "run1/case/1/1";
 
 // A run of one rank on one node, recorded as the agent and the controller do: the log grows in ten
-// steps, each a link of the chain, and the controller sees every third head.
+// steps, each a link of the chain, and the controller sees every fourth head.
 class Integrity : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -78,7 +78,7 @@ class Integrity : public ::testing::Test {
       log.append(text);
       log_file << text;
       chain_file << chain.append(moment(3 + part), {log.record("rank0.out.log")});
-      if (part % 3 == 0)
+      if (part % 4 == 0)
         event("chain", 3 + part, about({{"node", 0}, {"host", "node0"}, {"head", chain.head()}}));
     }
     log_file.close();
@@ -203,9 +203,9 @@ TEST_F(Integrity, OfALogThatWasBegunAgainAtItsLimitIsOk) {
   evidence::FileHash before;
   before.append("old ");
   const auto file = [&](const char* name) { return *evidence::measure_file(node / name, name); };
-  write_file_atomic(this->chain(), chain.append(moment(3), {before.record("rank0.out.log")}) +
-                                       chain.append(moment(4), {file("rank0.out.log.head"),
-                                                                file("rank0.out.log")}));
+  std::string links = chain.append(moment(3), {before.record("rank0.out.log")});
+  links += chain.append(moment(4), {file("rank0.out.log.head"), file("rank0.out.log")});
+  write_file_atomic(this->chain(), links);
   Json files = Json::array();
   for (const char* name : {"rank0.out.log.head", "rank0.out.log", "evidence.jsonl"})
     files.push_back(fields_to_json(file(name)));

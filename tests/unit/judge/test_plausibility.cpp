@@ -189,7 +189,7 @@ class Audit : public ::testing::Test {
     perflog::Parser parser([&](const perflog::Event& e) { reader.on_event(e); });
     parser.feed(text_);
     parser.finish();
-    reader.on_part_end(parser.stats().lines);
+    reader.on_end();
     return log.audit;
   }
   plan::CasePlan plan_ = case_plan();
