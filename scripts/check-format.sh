@@ -3,9 +3,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Another version formats some constructs differently.
-if ! clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
-  echo "skipped: clang-format 14 is not installed"
+format=$(command -v clang-format-14 || command -v clang-format || true)
+if [ -z "$format" ] || ! "$format" --version | grep -q 'version 14\.'; then
+  echo "needs package clang-format-14"
   exit 77
 fi
 find apps src train tests bench \( -name '*.cpp' -o -name '*.h' -o -name '*.c' \) -print0 |
-  xargs -0 clang-format --dry-run --Werror
+  xargs -0 "$format" --dry-run --Werror

@@ -9,7 +9,10 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
        libre2-dev libboost-dev libspdlog-dev)
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
-test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil clang-format)
+test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil)
+# What results are compared with, and the one version of clang-format that counts. Not every release
+# has them.
+compare=(python3-torch python3-torchvision clang-format-14)
 # Real daemons that the end-to-end tests start for themselves; never left running. Without PMIx's
 # library (libpmix-bin brings it, under every name) Slurm 23.11 refuses batch jobs: "invalid account".
 cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podman runc busybox-static
@@ -21,7 +24,7 @@ for group in "${@:-build}"; do
   case "$group" in
     build) wanted+=("${build[@]}") ;;
     train) wanted+=("${train[@]}") ;;
-    test) wanted+=("${test[@]}") ;;
+    test) wanted+=("${test[@]}" "${compare[@]}") ;;
     cluster) wanted+=("${cluster[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     *) echo "install-deps.sh: unknown group '$group' (build, train, test, cluster, lint)" >&2; exit 2 ;;
@@ -34,7 +37,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
 fi
 
 # Assay builds without these; what then cannot be run says so.
-optional() { case " ${train[*]} ${cluster[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
+optional() { case " ${train[*]} ${compare[*]} ${cluster[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
 

@@ -4,6 +4,7 @@
 
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "needs.h"
 #include "temporary_folder.h"
 
 namespace assay::testing {
@@ -48,7 +49,7 @@ void expect_sound_page(const std::string& page, const std::string& links) {
   const TemporaryFolder folder;
   const auto path = folder.write("page.html", page);
   const auto result = run_command({"python3", "-c", kLint, path, links});
-  if (result.not_found) GTEST_SKIP() << "python3 is not installed";
+  if (result.not_found) GTEST_SKIP() << needs::package("python3");
   EXPECT_TRUE(result.status.ok()) << result.out << result.err;
 }
 

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "e2e/ssh_hosts.h"
+#include "needs.h"
 
 namespace assay::e2e {
 
@@ -37,10 +38,9 @@ bool is_stale(int number) {
 }  // namespace
 
 NetNamespaces::NetNamespaces(int hosts) : hosts_(hosts) {
-  if (::getuid() != 0 || !find_program("ip")) {
-    missing_ = "network namespaces need root and iproute2";
-    return;
-  }
+  if (::getuid() != 0) missing_ = needs::root("to make network namespaces");
+  if (!find_program("ip")) missing_ = needs::package("iproute2");
+  if (!missing_.empty()) return;
   // Making the bridge claims its number, and so the subnet, from other tests that run now.
   for (int i = 0; i < kNumbers && number_ < 0; ++i) {
     const int candidate = (::getpid() + i) % kNumbers;
@@ -53,7 +53,7 @@ NetNamespaces::NetNamespaces(int hosts) : hosts_(hosts) {
     if (!made && i == 0 && !fs::exists("/sys/class/net/" + bridge(candidate))) break;
   }
   if (number_ < 0) {
-    missing_ = "network namespaces are not allowed here";
+    missing_ = needs::system("network namespaces are not allowed");
     return;
   }
   bool ok = ip({"link", "set", bridge(number_), "alias", std::to_string(::getpid())}) &&
@@ -69,7 +69,7 @@ NetNamespaces::NetNamespaces(int hosts) : hosts_(hosts) {
          ip({"-n", name(host), "addr", "add", address(host) + "/24", "dev", "eth0"}) &&
          ip({"-n", name(host), "link", "set", "eth0", "up"});
   }
-  if (!ok) missing_ = "network namespaces cannot be made here";
+  if (!ok) missing_ = needs::system("network namespaces cannot be made");
 }
 
 NetNamespaces::~NetNamespaces() {
@@ -151,8 +151,9 @@ NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts)
   }
   for (int host = 1; host <= hosts && missing_.empty(); ++host)
     if (!eventually([&] { return takes_connections(net_.address(host), kPort); }))
-      missing_ = "the sshd of a namespace does not start: " +
-                 read_file_or_empty(folder_ / ("sshd" + std::to_string(host) + ".log"));
+      missing_ =
+          needs::repair("the sshd of a namespace: " +
+                        read_file_or_empty(folder_ / ("sshd" + std::to_string(host) + ".log")));
 }
 
 NamespaceHosts::~NamespaceHosts() {

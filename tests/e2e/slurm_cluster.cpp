@@ -11,6 +11,7 @@
 #include "core/host.h"
 #include "core/process.h"
 #include "core/text.h"
+#include "needs.h"
 
 namespace assay::e2e {
 
@@ -48,8 +49,8 @@ std::string configuration(const fs::path& folder, int nodes, int port) {
 
 SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder / "slurm") {
   for (const char* program : {"/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"})
-    if (!fs::exists(program)) missing_ = std::string(program) + " is not installed";
-  if (::getuid() != 0) missing_ = "several slurmd on one machine need root";
+    if (!fs::exists(program)) missing_ = needs::package("munge slurm-wlm");
+  if (::getuid() != 0) missing_ = needs::root("to start several slurmd");
   if (!missing_.empty()) return;
   fs::create_directories(folder_ / "state");
   for (int i = 1; i <= nodes; ++i)
@@ -66,7 +67,8 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder /
   start("munged", {"/usr/sbin/munged", "--foreground", "--force", "--key-file=" + in("munge.key"),
                    "--socket=" + in("munge.sock"), "--pid-file=" + in("munge.pid"),
                    "--log-file=" + in("munge.log"), "--seed-file=" + in("munge.seed")});
-  if (!eventually([&] { return fs::exists(folder_ / "munge.sock"); })) missing_ = "munged";
+  if (!eventually([&] { return fs::exists(folder_ / "munge.sock"); }))
+    missing_ = needs::repair("munged: " + read_file_or_empty(folder_ / "munge.log"));
   start("slurmctld", {"/usr/sbin/slurmctld", "-D"});
   for (int i = 1; i <= nodes; ++i) {
     const std::string name = "n" + std::to_string(i);
@@ -81,7 +83,7 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder /
         return ready == nodes;
       },
       std::chrono::seconds(30));
-  if (!idle) broken_ = "Slurm does not start: " + read_file_or_empty(folder_ / "slurmctld.log");
+  if (!idle) broken_ = needs::repair("Slurm: " + read_file_or_empty(folder_ / "slurmctld.log"));
 }
 
 SlurmCluster::~SlurmCluster() {

@@ -12,6 +12,7 @@
 
 #include "core/files.h"
 #include "core/process.h"
+#include "needs.h"
 
 namespace assay::e2e {
 
@@ -45,7 +46,7 @@ constexpr const char* kSshd = "/usr/sbin/sshd";
 
 std::string missing_for_ssh() {
   const bool there = fs::exists(kSshd) && find_program("ssh") && find_program("ssh-keygen");
-  return there ? "" : "openssh-server is not installed";
+  return there ? "" : needs::package("openssh-client openssh-server");
 }
 
 UniqueFd connect_to(const std::string& address, int port) {
@@ -122,7 +123,7 @@ SshDaemon::SshDaemon(const fs::path& folder) : folder_(folder / "sshd") {
   known.close();
   pid_ = start_sshd(folder_, folder_ / "sshd.log");
   if (!eventually([this] { return takes_connections("127.0.0.1", port_); }))
-    missing_ = "sshd does not start: " + read_file_or_empty(folder_ / "sshd.log");
+    missing_ = needs::repair("sshd: " + read_file_or_empty(folder_ / "sshd.log"));
 }
 
 SshDaemon::~SshDaemon() {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "train/models/convolution.h"
 #include "train/models/dense.h"
 #include "train/models/norm_act.h"
 
@@ -128,7 +129,8 @@ torch::Tensor GraphModelImpl::run(const Step& step, const torch::Tensor& x,
   const Layer& layer = graph_.layers()[step.layer];
   switch (layer.kind) {
     case LayerKind::conv:
-      return convs_[step.layer]->forward(x);
+      return convolution(x, convs_[step.layer]->weight, convs_[step.layer]->bias, layer.stride,
+                         layer.padding);
     case LayerKind::batch_norm:
       return norm_act(*norms_[step.layer], x, second, step.relu);
     case LayerKind::dense:

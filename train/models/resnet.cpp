@@ -1,6 +1,7 @@
 #include "train/models/resnet.h"
 
 #include "core/error.h"
+#include "train/models/convolution.h"
 #include "train/models/dense.h"
 #include "train/models/norm_act.h"
 #if defined(ASSAY_TRAIN_KERNELS)
@@ -12,12 +13,17 @@ namespace {
 
 constexpr std::int64_t kBottleneckExpansion = 4;
 
-torch::nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
-                              std::int64_t stride) {
+torch::nn::Conv2d make_convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
+                                   std::int64_t stride) {
   torch::nn::Conv2d conv(
       torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
   torch::nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
   return conv;
+}
+
+torch::Tensor convolved(const torch::nn::Conv2d& conv, const torch::Tensor& x) {
+  const torch::Tensor& weight = conv->weight;
+  return convolution(x, weight, {}, conv->options.stride()->front(), weight.size(2) / 2);
 }
 
 }  // namespace
@@ -68,16 +74,16 @@ ResidualBlockImpl::ResidualBlockImpl(const ResNetOptions& options, std::int64_t 
   std::int64_t out = width;
   if (options.bottleneck) {
     out = width * kBottleneckExpansion;
-    conv1_ = register_module("conv1", convolution(in, width, 1, 1));
+    conv1_ = register_module("conv1", make_convolution(in, width, 1, 1));
     bn1_ = register_module("bn1", torch::nn::BatchNorm2d(width));
-    conv2_ = register_module("conv2", convolution(width, width, 3, stride));
+    conv2_ = register_module("conv2", make_convolution(width, width, 3, stride));
     bn2_ = register_module("bn2", torch::nn::BatchNorm2d(width));
-    conv3_ = register_module("conv3", convolution(width, out, 1, 1));
+    conv3_ = register_module("conv3", make_convolution(width, out, 1, 1));
     bn3_ = register_module("bn3", torch::nn::BatchNorm2d(out));
   } else {
-    conv1_ = register_module("conv1", convolution(in, width, 3, stride));
+    conv1_ = register_module("conv1", make_convolution(in, width, 3, stride));
     bn1_ = register_module("bn1", torch::nn::BatchNorm2d(width));
-    conv2_ = register_module("conv2", convolution(width, width, 3, 1));
+    conv2_ = register_module("conv2", make_convolution(width, width, 3, 1));
     bn2_ = register_module("bn2", torch::nn::BatchNorm2d(width));
   }
   if (stride == 1 && in == out) return;
@@ -85,14 +91,14 @@ ResidualBlockImpl::ResidualBlockImpl(const ResNetOptions& options, std::int64_t 
     new_channels_ = out - in;
     return;
   }
-  downsample_conv_ = convolution(in, out, 1, stride);
+  downsample_conv_ = make_convolution(in, out, 1, stride);
   downsample_norm_ = torch::nn::BatchNorm2d(out);
   register_module("downsample", torch::nn::Sequential(downsample_conv_, downsample_norm_));
 }
 
 torch::Tensor ResidualBlockImpl::shortcut(const torch::Tensor& x) {
   if (!downsample_conv_.is_empty())
-    return norm_act(*downsample_norm_, downsample_conv_->forward(x), {}, false);
+    return norm_act(*downsample_norm_, convolved(downsample_conv_, x), {}, false);
   if (new_channels_ == 0) return x;
   constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
   const torch::Tensor sparse = x.slice(2, 0, kAll, stride_).slice(3, 0, kAll, stride_);
@@ -101,17 +107,17 @@ torch::Tensor ResidualBlockImpl::shortcut(const torch::Tensor& x) {
 }
 
 Fork ResidualBlockImpl::forward(const Fork& x) {
-  torch::Tensor y = norm_act(*bn1_, conv1_->forward(x.main));
-  if (bn3_.is_empty()) return norm_act_fork(*bn2_, conv2_->forward(y), shortcut(x.skip));
-  y = norm_act(*bn2_, conv2_->forward(y));
-  return norm_act_fork(*bn3_, conv3_->forward(y), shortcut(x.skip));
+  torch::Tensor y = norm_act(*bn1_, convolved(conv1_, x.main));
+  if (bn3_.is_empty()) return norm_act_fork(*bn2_, convolved(conv2_, y), shortcut(x.skip));
+  y = norm_act(*bn2_, convolved(conv2_, y));
+  return norm_act_fork(*bn3_, convolved(conv3_, y), shortcut(x.skip));
 }
 
 ResNetImpl::ResNetImpl(const ResNetOptions& options) : options_(options) {
   const std::int64_t stem = options.widths.at(0);
-  conv1_ =
-      register_module("conv1", options.small_images ? convolution(options.channels, stem, 3, 1)
-                                                    : convolution(options.channels, stem, 7, 2));
+  conv1_ = register_module("conv1", options.small_images
+                                        ? make_convolution(options.channels, stem, 3, 1)
+                                        : make_convolution(options.channels, stem, 7, 2));
   bn1_ = register_module("bn1", torch::nn::BatchNorm2d(stem));
   const std::int64_t expansion = options.bottleneck ? kBottleneckExpansion : 1;
   std::int64_t in = stem;
@@ -133,7 +139,7 @@ torch::Tensor ResNetImpl::stem(const torch::Tensor& x) {
 #if defined(ASSAY_TRAIN_KERNELS)
   if (is_training() && cuda_stem_fits(*conv1_, x)) return cuda_stem(*conv1_, x);
 #endif
-  return conv1_->forward(x);
+  return convolved(conv1_, x);
 }
 
 torch::Tensor ResNetImpl::forward(torch::Tensor x) {

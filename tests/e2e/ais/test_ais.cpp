@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "e2e/ais/ais_package.h"
+#include "needs.h"
 
 namespace assay::e2e {
 namespace {
@@ -301,7 +302,7 @@ TEST_F(Ais, StopEndsThePackagesRun) {
 
 TEST_F(Ais, TheExampleTrains) {
   if (!fs::exists(fs::path(ASSAY_BIN_DIR) / "assay-train"))
-    GTEST_SKIP() << "assay-train was not built";
+    GTEST_SKIP() << needs::package("libtorch-dev");
   fs::copy(fs::path(ASSAY_SOURCE_DIR) / "examples/ais-resnet20", folder_ / "pkg",
            fs::copy_options::recursive);
   ::setenv("TRAIN_SIZE", "320", 1);

@@ -11,6 +11,7 @@
 #include "core/subprocess.h"
 #include "e2e/cloud/emulator_process.h"
 #include "error_of.h"
+#include "needs.h"
 
 namespace assay::cloud {
 namespace {
@@ -144,7 +145,7 @@ TEST_F(Client, HidesSecretsInItsErrors) {
 class Tls : public Client {
  protected:
   void SetUp() override {
-    if (!find_program("openssl")) GTEST_SKIP() << "openssl is not installed";
+    if (!find_program("openssl")) GTEST_SKIP() << needs::package("openssl");
     const std::string key = (folder_ / "key.pem").string();
     certificate_ = (folder_ / "cert.pem").string();
     CommandOptions limit;

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "e2e/harness.h"
+#include "needs.h"
 
 namespace assay::e2e {
 
@@ -25,7 +26,7 @@ class Containers : public AssayTest {
   void SetUp() override {
     AssayTest::SetUp();
     if (!find_program("podman") || !find_program("runc") || !fs::exists("/bin/busybox"))
-      GTEST_SKIP() << "podman, runc or busybox-static is not installed";
+      GTEST_SKIP() << needs::package("podman runc busybox-static");
     const fs::path root = folder_ / "image";
     fs::create_directories(root / "bin");
     fs::copy_file("/bin/busybox", root / "bin/busybox");
@@ -37,7 +38,7 @@ class Containers : public AssayTest {
         !podman({"run", "--rm", "--network=host", "--ulimit", "nofile=1024:1024", "--ulimit",
                  "nproc=512:512", "localhost/assay-test:1", "/bin/echo", "works"})
              .status.ok())
-      GTEST_SKIP() << "podman cannot run a container here";
+      GTEST_SKIP() << needs::system("podman cannot run a container");
   }
   void TearDown() override {
     AssayTest::TearDown();

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "e2e/harness.h"
+#include "needs.h"
 
 namespace assay::e2e {
 
@@ -271,7 +272,7 @@ class OnItsOwnDisk : public Faults {
     fs::create_directory(disk_);
     if (::mount("assay-test", disk_.c_str(), "tmpfs", flags, options) != 0) {
       disk_.clear();
-      GTEST_SKIP() << "cannot mount a tmpfs here";
+      GTEST_SKIP() << needs::root("to mount a tmpfs");
     }
   }
   void TearDown() override {

@@ -19,6 +19,7 @@
 #include "core/time.h"
 #include "e2e/harness.h"
 #include "http/client.h"
+#include "needs.h"
 #include "telemetry/table.h"
 
 namespace assay::e2e {
@@ -164,8 +165,7 @@ constexpr const char* kTrainer =
     "done\n";
 
 TEST_F(PrometheusTest, RecordsWhatTheRunMeasuresAndFeedsEveryPanelOfTheDashboard) {
-  if (!on_path("prometheus") || !on_path("promtool"))
-    GTEST_SKIP() << "there is no prometheus here: scripts/install-deps.sh cluster";
+  if (!on_path("prometheus") || !on_path("promtool")) GTEST_SKIP() << needs::package("prometheus");
   // Two devices, so that there is power on any machine.
   write("nvml.txt", "devices 2\n* util 35\n0 power 57120\n1 power 60000\n* energy 1000 2000\n");
   ::setenv("ASSAY_NVML_LIBRARY", ASSAY_BIN_DIR "/libfake_nvml.so", 1);

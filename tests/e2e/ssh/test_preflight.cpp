@@ -15,6 +15,7 @@
 #include "core/text.h"
 #include "e2e/net_namespaces.h"
 #include "e2e/ssh_hosts.h"
+#include "needs.h"
 
 namespace assay::e2e {
 
@@ -231,7 +232,7 @@ class DropCaches : public AssayTest {};
 
 TEST_F(DropCaches, BeforeARoundAreRecordedForTheNode) {
   if (::getuid() != 0 || ::access("/proc/sys/vm/drop_caches", W_OK) != 0)
-    GTEST_SKIP() << "only root can drop caches";
+    GTEST_SKIP() << needs::root("to drop caches");
   const fs::path file = write("suite.yaml",
                               "name: s\ncases:\n  - {case: 'null:native:cpu:1:1:1', drop_caches: "
                               "true, config: {steps: 60}}\n");

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "e2e/ssh_hosts.h"
+#include "needs.h"
 
 namespace assay::e2e {
 
@@ -72,7 +73,7 @@ class SshFaults : public SshTest {
     const fs::path folder = sshd_.cache() / SshDaemon::host(2);
     fs::create_directories(folder);
     if (::mount("assay-test", folder.c_str(), "tmpfs", 0, ("size=" + size).c_str()) != 0)
-      GTEST_SKIP() << "cannot mount a tmpfs here";
+      GTEST_SKIP() << needs::root("to mount a tmpfs");
     disk_ = folder;
   }
 

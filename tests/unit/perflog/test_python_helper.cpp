@@ -4,6 +4,7 @@
 #include "collect.h"
 #include "core/subprocess.h"
 #include "core/time.h"
+#include "needs.h"
 
 namespace assay::perflog {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 
 TEST(PythonHelper, WritesWhatTheParserReads) {
-  if (!find_program("python3")) GTEST_SKIP() << "no python3";
+  if (!find_program("python3")) GTEST_SKIP() << needs::package("python3");
   const std::string program = R"(
 import math, perflog
 log = perflog.PerfLog()

@@ -5,6 +5,7 @@
 #include "core/subprocess.h"
 #include "demo.h"
 #include "golden.h"
+#include "needs.h"
 #include "report/json.h"
 #include "temporary_folder.h"
 
@@ -15,11 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::string kCheck = R"(
-import json, sys
-try:
-    import jsonschema
-except ImportError:
-    sys.exit(77)
+import json, jsonschema, sys
 schema = json.load(open(sys.argv[1]))
 jsonschema.Draft7Validator.check_schema(schema)
 errors = list(jsonschema.Draft7Validator(schema).iter_errors(json.load(open(sys.argv[2]))))
@@ -30,12 +27,14 @@ sys.exit(1 if errors else 0)
 
 // 0: conforms, 1: does not, 77: cannot be checked here.
 int check_schema(const std::string& json, std::string& problems) {
+  static const std::string python = needs::python_with("jsonschema");
+  if (python.empty()) return 77;
   const testing::TemporaryFolder folder;
   const auto path = folder.write("result.json", json);
   const auto result =
-      run_command({"python3", "-c", kCheck, ASSAY_SOURCE_DIR "/docs/result.schema.json", path});
+      run_command({python, "-c", kCheck, ASSAY_SOURCE_DIR "/docs/result.schema.json", path});
   problems = result.out + result.err;
-  return result.not_found ? 77 : result.status.code.value_or(1);
+  return result.status.code.value_or(1);
 }
 
 TEST(Json, MatchesTheGoldenFile) {
@@ -84,7 +83,7 @@ TEST(Json, NumbersThatAreNotFiniteAreLeftOut) {
   const std::string text = render_json(run);
   EXPECT_THAT(text, Not(HasSubstr(": null")));
   std::string problems;
-  if (check_schema(text, problems) == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
+  if (check_schema(text, problems) == 77) GTEST_SKIP() << needs::package("python3-jsonschema");
   EXPECT_EQ(check_schema(text, problems), 0) << problems;
 }
 
@@ -98,7 +97,7 @@ TEST(Json, ConformsToTheSchema) {
   for (const judge::RunResult& run : {demo_result(), small_result(), wide_result(8)}) {
     std::string problems;
     const int status = check_schema(render_json(run), problems);
-    if (status == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
+    if (status == 77) GTEST_SKIP() << needs::package("python3-jsonschema");
     EXPECT_EQ(status, 0) << problems;
   }
 }
@@ -112,7 +111,7 @@ TEST(Json, SchemaRejectsWhatIsNotAResult) {
     json[Json::json_pointer(pointer)] = 1;
     std::string problems;
     const int status = check_schema(dump_pretty(json), problems);
-    if (status == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
+    if (status == 77) GTEST_SKIP() << needs::package("python3-jsonschema");
     EXPECT_EQ(status, 1) << pointer;
   }
 }
@@ -122,7 +121,7 @@ TEST(Json, SchemaRejectsAMissingField) {
   json["cases"][0]["rounds"][0].erase("status");
   std::string problems;
   const int status = check_schema(dump_pretty(json), problems);
-  if (status == 77) GTEST_SKIP() << "python3-jsonschema is not installed";
+  if (status == 77) GTEST_SKIP() << needs::package("python3-jsonschema");
   EXPECT_EQ(status, 1);
   EXPECT_THAT(problems, HasSubstr("cases/0/rounds/0 'status'"));
 }

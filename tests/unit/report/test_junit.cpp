@@ -3,6 +3,7 @@
 #include "core/subprocess.h"
 #include "demo.h"
 #include "golden.h"
+#include "needs.h"
 #include "report/junit.h"
 #include "temporary_folder.h"
 
@@ -55,7 +56,7 @@ TEST(Junit, HostileTextIsWellFormedXml) {
   const auto path = folder.write("junit.xml", render_junit(run));
   const auto result = run_command(
       {"python3", "-c", "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])", path});
-  if (result.not_found) GTEST_SKIP() << "python3 is not installed";
+  if (result.not_found) GTEST_SKIP() << needs::package("python3");
   EXPECT_TRUE(result.status.ok()) << result.err;
 }
 

@@ -1,6 +1,7 @@
 // Our kernels against the plain computation in double precision, values and gradients.
 #include <gtest/gtest.h>
 
+#include "needs.h"
 #include "train/models/bert.h"
 #include "train/models/cuda_dense.h"
 #include "train/models/cuda_loss.h"
@@ -36,7 +37,7 @@ double distance(const Tensor& a, const Tensor& reference) {
 class Cuda : public testing::TestWithParam<torch::ScalarType> {
  protected:
   void SetUp() override {
-    if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+    if (!torch::cuda::is_available()) GTEST_SKIP() << needs::gpu();
     torch::manual_seed(1);
     at::globalContext().setAllowTF32CuBLAS(false);
     at::globalContext().setAllowTF32CuDNN(false);

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/subprocess.h"
+#include "needs.h"
 #include "temporary_folder.h"
 #include "train/models/bert.h"
 #include "train/models/resnet.h"
@@ -14,18 +15,13 @@
 namespace assay::train {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
-CommandResult python(const std::string& script, const std::vector<std::string>& arguments) {
-  std::vector<std::string> argv{kPython, "-c", script};
+CommandResult run_python(const std::string& python, const std::string& script,
+                         const std::vector<std::string>& arguments) {
+  std::vector<std::string> argv{python, "-c", script};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   CommandOptions options;
   options.timeout = std::chrono::seconds(100);
   return run_command(argv, options);
-}
-
-bool has_modules(const std::string& modules) {
-  return python("import " + modules, {}).status.ok();
 }
 
 // Tensors as raw float32 files in `folder`, named as in the module.
@@ -81,7 +77,8 @@ model.fc.weight.grad.numpy().tofile(os.path.join(folder, "g_fc"))
 class PythonResNetTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(PythonResNetTest, GivesTorchvisionsOutputsAndGradients) {
-  if (!has_modules("numpy, torch, torchvision")) GTEST_SKIP() << "no torchvision in " << kPython;
+  const std::string python = needs::python_with("numpy, torch, torchvision");
+  if (python.empty()) GTEST_SKIP() << needs::package("python3-torch python3-torchvision");
   torch::manual_seed(7);
   const assay::testing::TemporaryFolder folder;
   ResNet model(ResNetOptions::imagenet(GetParam()));
@@ -91,7 +88,7 @@ TEST_P(PythonResNetTest, GivesTorchvisionsOutputsAndGradients) {
   const torch::Tensor x = torch::randn({2, 3, 64, 64});
   write(folder.path(), "x", x);
   const CommandResult result =
-      python(kResNetScript, {folder.path().string(), std::to_string(GetParam())});
+      run_python(python, kResNetScript, {folder.path().string(), std::to_string(GetParam())});
   ASSERT_TRUE(result.status.ok()) << result.err;
 
   model->eval();
@@ -161,7 +158,8 @@ words.grad.numpy().tofile(os.path.join(folder, "g_words"))
 )";
 
 TEST(PythonBertTest, GivesTheOutputsAndGradientsOfPyTorchsEncoderLayers) {
-  if (!has_modules("numpy, torch")) GTEST_SKIP() << "no torch in " << kPython;
+  const std::string python = needs::python_with("numpy, torch");
+  if (python.empty()) GTEST_SKIP() << needs::package("python3-torch");
   torch::manual_seed(8);
   const assay::testing::TemporaryFolder folder;
   BertOptions options = BertOptions::named("tiny");
@@ -183,7 +181,7 @@ TEST(PythonBertTest, GivesTheOutputsAndGradientsOfPyTorchsEncoderLayers) {
   write(folder.path(), "segs", input.segments);
   write(folder.path(), "picked", input.picked);
   write(folder.path(), "lengths", lengths);
-  const CommandResult result = python(kBertScript, {folder.path().string()});
+  const CommandResult result = run_python(python, kBertScript, {folder.path().string()});
   ASSERT_TRUE(result.status.ok()) << result.err;
 
   const BertOutput output = model->forward(input);

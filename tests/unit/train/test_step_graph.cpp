@@ -1,6 +1,7 @@
 // Steps as CUDA graphs against the same steps run plainly.
 #include <gtest/gtest.h>
 
+#include "needs.h"
 #include "train/loop/device.h"
 #include "train/loop/step_graph.h"
 #include "train/models/bert.h"
@@ -12,7 +13,7 @@ namespace {
 class StepGraphs : public testing::Test {
  protected:
   void SetUp() override {
-    if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+    if (!torch::cuda::is_available()) GTEST_SKIP() << needs::gpu();
     prepare_device(device_, Precision::fp32, 1, workload::Place{});
   }
   torch::Device device_{torch::kCUDA, 0};

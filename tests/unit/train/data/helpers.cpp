@@ -9,6 +9,7 @@
 #include <jpeglib.h>
 
 #include "core/text.h"
+#include "needs.h"
 #include "train/data/random.h"
 
 namespace assay::train::data::testing {
@@ -98,13 +99,21 @@ std::unique_ptr<Reader<ImageBatch>> CountingSource::make_reader() const {
   return std::make_unique<CountingReader>(before_);
 }
 
+namespace {
+
+const std::string& python_with_pillow() {
+  static const std::string python = needs::python_with("PIL");
+  return python;
+}
+
+}  // namespace
+
 bool have_pillow() {
-  static const bool have = std::system("/usr/bin/python3 -c 'import PIL' 2>/dev/null") == 0;
-  return have;
+  return !python_with_pillow().empty();
 }
 
 void run_python(const std::string& script, const std::vector<std::string>& arguments) {
-  std::vector<std::string> command{"timeout", "50", "/usr/bin/python3", "-c", script};
+  std::vector<std::string> command{"timeout", "50", python_with_pillow(), "-c", script};
   command.insert(command.end(), arguments.begin(), arguments.end());
   if (std::system(shell_join(command).c_str()) != 0) throw std::runtime_error("Python failed");
 }

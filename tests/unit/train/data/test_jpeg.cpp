@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/files.h"
+#include "needs.h"
 #include "temporary_folder.h"
 #include "train/data/image_set.h"
 #include "train/data/jpeg.h"
@@ -185,7 +186,7 @@ TEST(Crop, TheCentreIsThatOfResizingTo256AndCutting224) {
 }
 
 TEST(JpegSample, EvaluationIsTorchvisionsResizeAndCentreCrop) {
-  if (!testing::have_pillow()) GTEST_SKIP() << "Pillow is not installed";
+  if (!testing::have_pillow()) GTEST_SKIP() << needs::package("python3-pil");
   const assay::testing::TemporaryFolder folder;
   const std::string script =
       "import sys\n"

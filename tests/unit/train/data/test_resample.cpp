@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "needs.h"
 #include "temporary_folder.h"
 #include "train/data/random.h"
 #include "train/data/resample.h"
@@ -87,7 +88,7 @@ TEST(Resample, TheSameSizeIsACopy) {
 }
 
 TEST(Resample, IsPillowsWithinOne) {
-  if (!testing::have_pillow()) GTEST_SKIP() << "Pillow is not installed";
+  if (!testing::have_pillow()) GTEST_SKIP() << needs::package("python3-pil");
   const assay::testing::TemporaryFolder folder;
   struct Case {
     std::int64_t width, height;
