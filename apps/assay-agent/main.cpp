@@ -1,7 +1,6 @@
 // The supervisor that the controller starts on every node. It speaks JSON lines on stdin and
 // stdout (docs/dev/agent-protocol.md); it is not meant to be started by hand.
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -12,11 +11,13 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/guardian.h"
 #include "agent/node_files.h"
 #include "agent/one_shot_commands.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/json.h"
+#include "core/parse_number.h"
 #include "core/process_tree.h"
 #include "core/version.h"
 
@@ -39,10 +40,7 @@ std::optional<int> node_number(std::string_view text) {
     const char* id = std::getenv("SLURM_NODEID");
     text = id == nullptr ? "" : id;
   }
-  int node = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), node);
-  if (ec != std::errc{} || end != text.data() + text.size() || node < 0) return std::nullopt;
-  return node;
+  return assay::parse_number<int>(text, 0);
 }
 
 int serve(int node) {
@@ -78,7 +76,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (command == "--node" && argc == 3) {
-      if (const auto node = node_number(argv[2])) return serve(*node);
+      if (const auto node = node_number(argv[2]))
+        return assay::agent::run_guarded([&] { return serve(*node); });
     }
   } catch (const assay::Error& error) {
     fmt::print(stderr, "assay-agent: {}\n", error.what());

@@ -29,7 +29,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     if (workload.empty() && !options_yaml) throw CLI::RequiredError("WORKLOAD");
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : assay::exit_code(assay::ErrorKind::usage);
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return assay::workload::report(
+        {assay::ErrorKind::usage, error.what(), {}, "see 'assay-micro --help'"});
   }
   try {
     const std::vector<assay::workload::Workload> known = assay::micro::workloads();

@@ -39,7 +39,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : assay::exit_code(assay::ErrorKind::usage);
+    if (e.get_exit_code() == 0) return app.exit(e);
+    fmt::print(stderr, "assay-nvml: {}\n  see 'assay-nvml --help'\n", e.what());
+    return assay::exit_code(assay::ErrorKind::usage);
   }
   end_with_parent();
   try {

@@ -1,5 +1,6 @@
 #include "nvml.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -28,6 +29,10 @@ struct MemoryV2 {
   unsigned long long reserved;
   unsigned long long free;
   unsigned long long used;
+};
+struct Process {  // of the first version, which every driver has
+  unsigned pid;
+  unsigned long long used_memory;
 };
 
 namespace {
@@ -85,6 +90,7 @@ class Nvml::Library {
     load(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
     if (reasons == nullptr) load(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
     load(ecc, "nvmlDeviceGetTotalEccErrors");
+    load(processes, "nvmlDeviceGetComputeRunningProcesses");
     if (init == nullptr || get_count == nullptr || get_handle == nullptr)
       throw no_nvml(fmt::format("{} is not NVML, or too old", library_path()));
     if (const Return rc = init(); rc != kSuccess)
@@ -120,6 +126,7 @@ class Nvml::Library {
   Return (*clock)(Device, unsigned, unsigned*) = nullptr;
   Return (*reasons)(Device, unsigned long long*) = nullptr;
   Return (*ecc)(Device, unsigned, unsigned, unsigned long long*) = nullptr;
+  Return (*processes)(Device, unsigned*, Process*) = nullptr;
 
  private:
   template <class Function>
@@ -184,6 +191,20 @@ Sample Nvml::sample(unsigned index) const {
   if (ask(lib.ecc, kUncorrected, kVolatile, &wide)) out.ecc_errors = wide;
   if (answers == 0 || first_error == kGpuIsLost)
     out.lost = first_error == kSuccess ? kNotSupported : first_error;
+  return out;
+}
+
+std::vector<unsigned> Nvml::processes(unsigned index) const {
+  std::array<Process, 64> found{};
+  auto count = static_cast<unsigned>(found.size());
+  Device device = nullptr;
+  const Library& lib = *library_;
+  if (lib.processes == nullptr || lib.get_handle(index, &device) != kSuccess ||
+      lib.processes(device, &count, found.data()) != kSuccess)
+    return {};
+  std::vector<unsigned> out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, found.size()); ++i)
+    out.push_back(found[i].pid);
   return out;
 }
 

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace assay::nvml {
 
@@ -20,7 +19,8 @@ struct Sample {
   std::optional<unsigned> mem_clock_mhz;
   std::optional<std::uint64_t> throttle_reasons;  ///< NVML's bit mask
   std::optional<std::uint64_t> ecc_errors;        ///< uncorrected, since the last reboot
-  std::optional<int> lost;  ///< the error code, when the device does not answer at all
+  std::vector<unsigned> pids{};  ///< of processes that compute on it, where they were asked for
+  std::optional<int> lost;       ///< the error code, when the device does not answer at all
 };
 
 struct DeviceInfo {
@@ -42,6 +42,8 @@ class Nvml {
 
   [[nodiscard]] unsigned count() const;
   [[nodiscard]] Sample sample(unsigned index) const;
+  /// Processes that compute on the device, a bounded number of them; none where NVML does not tell.
+  [[nodiscard]] std::vector<unsigned> processes(unsigned index) const;
   [[nodiscard]] DeviceInfo info(unsigned index) const;
   [[nodiscard]] std::string driver_version() const;
 

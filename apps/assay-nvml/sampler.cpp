@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -18,6 +18,9 @@ namespace assay::nvml {
 namespace {
 
 constexpr std::uint64_t kThrottle = 0x08 | 0x20 | 0x40 | 0x80;  // hardware, heat (2), power brake
+
+// A process that computes stays for longer; ranks take a moment to begin.
+constexpr std::int64_t kBetweenProcesses = 5'000'000'000;
 
 // False when the reader is gone.
 bool write_out(std::string_view text) {
@@ -63,6 +66,7 @@ std::string format_line(unsigned index, std::int64_t mono_ns, const Sample& samp
     fmt::format_to(to, " throttle={} reasons=0x{:x}",
                    (*sample.throttle_reasons & kThrottle) != 0 ? 1 : 0, *sample.throttle_reasons);
   add("ecc_errors", sample.ecc_errors);
+  if (!sample.pids.empty()) fmt::format_to(to, " pids={}", fmt::join(sample.pids, ","));
   if (sample.lost) fmt::format_to(to, " error=nvml_{}", *sample.lost);
   return line + "\n";
 }
@@ -77,9 +81,9 @@ std::vector<unsigned> choose_devices(const Nvml& nvml, const std::string& list) 
   for (const std::string_view part : split(list, ',')) {
     const std::string_view word = trim(part);
     unsigned index = count;
-    const auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), index);
-    if (ec != std::errc{} || end != word.data() + word.size()) {
-      index = count;
+    if (const auto number = parse_number<unsigned>(word)) {
+      index = *number;
+    } else {
       for (unsigned i = 0; i < count && word.starts_with("GPU-"); ++i)
         if (nvml.info(i).uuid == word) index = i;
     }
@@ -95,12 +99,17 @@ void print_samples(const Nvml& nvml, const std::vector<unsigned>& devices, int i
                    bool once) {
   const std::int64_t interval = std::int64_t{interval_ms} * 1'000'000;
   std::int64_t deadline = mono_now_ns();
+  std::int64_t ask_for_processes = deadline;
   std::string text;
   for (;;) {
     text.clear();
+    const bool with_processes = mono_now_ns() >= ask_for_processes;
+    if (with_processes) ask_for_processes = mono_now_ns() + kBetweenProcesses;
     for (const unsigned device : devices) {
       const std::int64_t at = mono_now_ns();
-      text += format_line(device, at, nvml.sample(device));
+      Sample sample = nvml.sample(device);
+      if (with_processes && !sample.lost) sample.pids = nvml.processes(device);
+      text += format_line(device, at, sample);
     }
     if (!write_out(text) || once) return;
     deadline += interval;

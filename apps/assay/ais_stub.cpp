@@ -14,7 +14,6 @@
 #include "core/host.h"
 #include "core/run_layout.h"
 #include "core/subprocess.h"
-#include "core/text.h"
 #include "core/time.h"
 #include "execute.h"
 #include "importer/modelarts_package.h"

@@ -40,8 +40,8 @@ SuiteHosts suite_hosts(const std::string& name, const std::string& case_name,
   }
   if (static_cast<std::size_t>(found->nodes) > out.hosts.size())
     throw Error(ErrorKind::config,
-                fmt::format("the case '{}' needs {} nodes, but the cluster has {}", found->name,
-                            found->nodes, out.hosts.size()),
+                fmt::format("the case '{}' needs {}, but the cluster has {}", found->name,
+                            counted(found->nodes, "node"), out.hosts.size()),
                 suite.file, "add hosts to 'cluster'");
   out.hosts.resize(static_cast<std::size_t>(found->nodes));
   out.procs = found->procs;

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
+#include "core/text.h"
 #include "launch/modelarts/stop_job.h"
 #include "push.h"
 #include "push/client.h"
@@ -111,8 +112,8 @@ int pack(aisbench::PackOptions options) {
   options.ais_utils = program_folder() / "ais/ais_utils.py";
   const aisbench::PackReport report = aisbench::pack_package(options);
   for (const std::string& note : report.notes) fmt::print("{}\n", note);
-  fmt::print("{}: {} files, {} bytes, sha256 {}\n", options.output.string(), report.files,
-             report.bytes, report.sha256);
+  fmt::print("{}: {}, {} bytes, sha256 {}\n", options.output.string(),
+             counted(report.files, "file"), report.bytes, report.sha256);
   return 0;
 }
 

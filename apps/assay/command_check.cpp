@@ -62,9 +62,9 @@ int check(const CheckOptions& options) {
     fmt::print("{}", dump_pretty({{"suite", plan.suite}, {"nodes", launch::to_json(nodes)}}));
   } else {
     const Terminal screen = terminal();
-    fmt::print("{}  suite {}: {} case{}, ready to run\n\n{}",
+    fmt::print("{}  suite {}: {}, ready to run\n\n{}",
                launch::level_text(probe::Level::pass, screen.color), plan.suite_file,
-               plan.cases.size(), plan.cases.size() == 1 ? "" : "s",
+               counted(plan.cases.size(), "case"),
                launch::render_checks(nodes, {screen.color, screen.width}));
   }
   const bool fit = std::ranges::all_of(nodes, [](const launch::NodeChecks& node) {

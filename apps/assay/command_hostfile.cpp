@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,8 +59,8 @@ int run(const HostfileOptions& options) {
     hosts = rendezvous::parse_hostfile(read_given_file(options.check), options.check, form);
     int slots = 0;
     for (const HostSlots& host : hosts) slots += host.slots;
-    fmt::print("{}: valid: form {}, {} host{}, {} slots\n", options.check, options.form,
-               hosts.size(), hosts.size() == 1 ? "" : "s", slots);
+    fmt::print("{}: valid: form {}, {}, {}\n", options.check, options.form,
+               counted(hosts.size(), "host"), counted(slots, "slot"));
     return 0;
   }
   if (!options.convert.empty())
@@ -79,8 +78,7 @@ int run(const HostfileOptions& options) {
     fmt::print("{}", text);
   } else {
     write_file_atomic(options.out, text);
-    fmt::print("{}: form {}, {} host{}\n", options.out, options.form, hosts.size(),
-               hosts.size() == 1 ? "" : "s");
+    fmt::print("{}: form {}, {}\n", options.out, options.form, counted(hosts.size(), "host"));
   }
   return 0;
 }

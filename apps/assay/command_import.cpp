@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "importer/aah.h"
 #include "importer/flagperf.h"
 #include "importer/modelarts_package.h"
@@ -42,8 +43,8 @@ int import_flagperf(const ImportOptions& options) {
     fmt::print("{}", result.suite_yaml);
   } else {
     write_file_atomic(options.out, result.suite_yaml);
-    fmt::print("{}: {} case{} imported, {} left out\n", options.out, result.imported.size(),
-               result.imported.size() == 1 ? "" : "s", result.skipped.size());
+    fmt::print("{}: {} imported, {} left out\n", options.out,
+               counted(result.imported.size(), "case"), result.skipped.size());
   }
   return 0;
 }
@@ -55,8 +56,7 @@ int import_nodes(const ImportOptions& options) {
     fmt::print("{}", result.cluster_yaml);
   } else {
     write_file_atomic(options.out, result.cluster_yaml);
-    fmt::print("{}: {} node{} of {}\n", options.out, result.nodes.size(),
-               result.nodes.size() == 1 ? "" : "s", result.format);
+    fmt::print("{}: {} of {}\n", options.out, counted(result.nodes.size(), "node"), result.format);
   }
   return 0;
 }

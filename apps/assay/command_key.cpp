@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "evidence/key_store.h"
-#include "page/columns.h"
 #include "page/table.h"
 
 namespace assay::app {

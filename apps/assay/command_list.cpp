@@ -7,8 +7,8 @@
 #include "catalog/metrics.h"
 #include "commands.h"
 #include "core/text.h"
-#include "page/columns.h"
 #include "page/table.h"
+#include "page/text_width.h"
 #include "plan/launcher_options.h"
 #include "terminal.h"
 

@@ -2,7 +2,6 @@
 #include <array>
 #include <cerrno>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <fcntl.h>

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "report/prometheus.h"
 
 namespace assay::app {
@@ -34,8 +35,8 @@ int run(const PrometheusOptions& options) {
                                                    suite.name, targets, suite.telemetry.interval));
   write_file_atomic(folder / "grafana-dashboard.json",
                     report::grafana_dashboard(suite.name).dump(2) + "\n");
-  fmt::print("{}: {} target{}\n{}\n", (folder / "prometheus.yml").string(),
-             targets.addresses.size(), targets.addresses.size() == 1 ? "" : "s",
+  fmt::print("{}: {}\n{}\n", (folder / "prometheus.yml").string(),
+             counted(targets.addresses.size(), "target"),
              (folder / "grafana-dashboard.json").string());
   if (!targets.problem.empty())
     fmt::print(stderr, "warning: {}; listen on 0.0.0.0 to be read from elsewhere\n",

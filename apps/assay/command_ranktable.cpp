@@ -49,9 +49,8 @@ struct RanktableOptions {
 
 std::string summary(const RankTable& table, TableForm form) {
   const std::size_t devices = table.device_count();
-  return fmt::format("form {}, {} server{}, {} device{}, {}", to_text(form), table.servers.size(),
-                     table.servers.size() == 1 ? "" : "s", devices, devices == 1 ? "" : "s",
-                     table.completed ? "completed" : "initializing");
+  return fmt::format("form {}, {}, {}, {}", to_text(form), counted(table.servers.size(), "server"),
+                     counted(devices, "device"), table.completed ? "completed" : "initializing");
 }
 
 void print_findings(const TableReading& reading, const std::string& file) {
@@ -88,8 +87,7 @@ int check(const RanktableOptions& options) {
     const auto count = std::ranges::count_if(reading.findings, [](const Finding& finding) {
       return finding.severity != Finding::Severity::note;
     });
-    throw Error(ErrorKind::config,
-                fmt::format("not a valid rank table: {} violation{}", count, count == 1 ? "" : "s"),
+    throw Error(ErrorKind::config, "not a valid rank table: " + counted(count, "violation"),
                 options.check, "docs/rendezvous.md has the rules");
   }
   if (!options.form.empty() && options.form != to_text(reading.form))
@@ -150,8 +148,7 @@ void deal_out(const RanktableOptions& options, std::vector<ServerSpec>& servers)
   if (each == 0 || each * servers.size() != total)
     throw Error(
         ErrorKind::usage,
-        fmt::format("{} device IPs for {} host{}{}", total, servers.size(),
-                    servers.size() == 1 ? "" : "s",
+        fmt::format("{} for {}{}", counted(total, "device IP"), counted(servers.size(), "host"),
                     options.devices > 0 ? fmt::format(" with {} devices each", options.devices)
                                         : std::string()),
         "--device-ips", "give the IPs of every host, one host after the other");
@@ -161,10 +158,10 @@ void deal_out(const RanktableOptions& options, std::vector<ServerSpec>& servers)
 
 void read_hccn_files(const RanktableOptions& options, std::vector<ServerSpec>& servers) {
   if (options.hccn_conf.size() != servers.size())
-    throw Error(ErrorKind::usage,
-                fmt::format("{} files for {} host{}", options.hccn_conf.size(), servers.size(),
-                            servers.size() == 1 ? "" : "s"),
-                "--hccn-conf", "give the /etc/hccn.conf of every host, in the order of the hosts");
+    throw Error(
+        ErrorKind::usage,
+        counted(options.hccn_conf.size(), "file") + " for " + counted(servers.size(), "host"),
+        "--hccn-conf", "give the /etc/hccn.conf of every host, in the order of the hosts");
   for (std::size_t i = 0; i < servers.size(); ++i) {
     const std::string& file = options.hccn_conf[i];
     servers[i].device_ips = rendezvous::device_list(

@@ -5,13 +5,16 @@
 
 #include "commands.h"
 #include "core/host.h"
+#include "core/text.h"
 #include "detach.h"
 #include "execute.h"
 #include "launch/backends/make_backend.h"
+#include "launch/run_loop.h"
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
 #include "push/client.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -23,6 +26,7 @@ struct RunOptions {
   PlanRequest plan;
   std::string out = "results";
   std::string resume;
+  bool failed = false;  // of the resumed run, run failed rounds again
   std::string format = "text";
   bool dry_run = false;
   bool detach = false;
@@ -45,6 +49,8 @@ int run(const RunOptions& options) {
   const store::RunDir run = options.resume.empty()
                                 ? store::RunDir::create(options.out, make_plan(options.plan))
                                 : store::RunDir::open(options.resume);
+  if (options.failed)
+    say(counted(launch::reopen_failed_rounds(run), "failed round") + " to run again\n");
   if (options.detach) return detach(run);
   // Whether the tester would let us in shows before hours of training, not after them.
   if (!options.push.url.empty()) (void)push::find_token(options.push.token_file);
@@ -78,10 +84,16 @@ void add_run(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1000));
   command->add_option("--out", options->out, "Folder for the runs (default: results)")
       ->type_name("DIR");
-  auto* resume = command
-                     ->add_option("--resume", options->resume,
-                                  "Go on with a run that was interrupted; finished rounds stay")
-                     ->type_name("RUN");
+  auto* resume =
+      command
+          ->add_option(
+              "--resume", options->resume,
+              "Go on with a run that was interrupted; finished rounds stay, failed ones too")
+          ->type_name("RUN");
+  command
+      ->add_flag("--failed", options->failed,
+                 "With --resume: run rounds again that failed, timed out or stalled")
+      ->needs(resume);
   auto* dry_run =
       command->add_flag("--dry-run", options->dry_run, "Print the whole plan and run nothing");
   command
@@ -110,6 +122,7 @@ void add_run(CLI::App& app, Action& action) {
       "  assay run suite.yaml --only 'matmul*'      some of its cases\n"
       "  assay run suite.yaml --set config.size=256 --set telemetry.interval=0.5s\n"
       "  assay run --resume results/latest          go on after an interruption\n"
+      "  assay run --resume results/latest --failed and run failed rounds again\n"
       "  assay run slurm-4-nodes --detach           submit it; assay top, stop and report find it\n"
       "\n"
       "Ctrl-C once stops the ranks gently and keeps what was measured; twice kills them at once.");

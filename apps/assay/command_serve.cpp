@@ -1,6 +1,5 @@
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 

@@ -74,12 +74,12 @@ std::string render_trials(const store::RunDir& run, const Json& live) {
   const automl::ExperimentRecord record = automl::record_of(automl::ExperimentJournal::read(
       run.round_dir(live.value("case", ""), live.value("round", 1)) / layout::kExperimentJournal));
   std::string text = fmt::format(
-      "\n  experiment {} of {}: {} trials done, {} failed, {} running; {} workers, {} idle\n"
+      "\n  experiment {} of {}: {} done, {} failed, {} running; {}, {} idle\n"
       "  best accuracy {}  score {:.4g}, {:.4g} operations/s\n\n",
       format_duration(from_seconds(now.value("elapsed_s", 0.0))),
-      format_duration(from_seconds(now.value("max_duration_s", 0.0))), now.value("ok", 0),
-      now.value("failed", 0), now.value("running", 0), now.value("workers", 0),
-      now.value("idle", 0),
+      format_duration(from_seconds(now.value("max_duration_s", 0.0))),
+      counted(now.value("ok", 0), "trial"), now.value("failed", 0), now.value("running", 0),
+      counted(now.value("workers", 0), "worker"), now.value("idle", 0),
       percent_of(record.best ? record.trials[static_cast<std::size_t>(*record.best)].accuracy
                              : std::nullopt),
       record.final.score, record.final.ops);

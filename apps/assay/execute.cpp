@@ -9,7 +9,7 @@
 #include "launch/backends/make_backend.h"
 #include "launch/run_loop.h"
 #include "outcome.h"
-#include "progress.h"
+#include "progress_display.h"
 #include "terminal.h"
 
 namespace assay::app {

@@ -1,6 +1,10 @@
+#include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,6 +28,35 @@ constexpr const char* kExamples =
 int fail(const assay::Error& error) {
   fmt::print(stderr, "assay: error: {}\n", error.what());
   return assay::exit_code(error.kind());
+}
+
+// CLI11's message, in the form of all other errors.
+assay::Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  std::string message = error.what();
+  if (message.size() > 1 && std::isupper(static_cast<unsigned char>(message[0])) != 0 &&
+      std::isupper(static_cast<unsigned char>(message[1])) == 0)
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  std::string command = "assay";
+  for (const CLI::App* used = &app; !used->get_subcommands().empty();) {
+    used = used->get_subcommands().front();
+    command += " " + used->get_name();
+  }
+  return {assay::ErrorKind::usage, assay::printable(message), {}, "see '" + command + " --help'"};
+}
+
+// What was printed may still be in a buffer: a full disk shows now. A reader that went away wanted
+// no more.
+int close_output(int code) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  // What failed before has left no reason: another byte finds it.
+  std::clearerr(stdout);
+  errno = EIO;
+  if (std::fputc('\n', stdout) != EOF) (void)std::fflush(stdout);
+  if (errno == EPIPE) return code;
+  const int full =
+      fail(assay::system_error(assay::ErrorKind::environment, "cannot write", "stdout", errno));
+  return code == 0 ? full : code;
 }
 
 // CLI11 reports only that a subcommand is missing.
@@ -71,14 +104,19 @@ int main(int argc, char** argv) {
   try {
     if (argc > 1) require_known_command(app, argv[1]);
     app.parse(argc, argv);
-    return action ? action() : 0;
+    return close_output(action ? action() : 0);
   } catch (const CLI::Success& done) {
-    return app.exit(done);  // --help and --version
+    return close_output(app.exit(done));  // --help and --version
   } catch (const CLI::ParseError& error) {
-    app.exit(error);
-    return assay::exit_code(assay::ErrorKind::usage);
+    return fail(usage_error(app, error));
   } catch (const assay::Error& error) {
     return fail(error);
+  } catch (const std::system_error& error) {
+    // Thrown by fmt::print.
+    if (std::ferror(stdout) != 0)
+      return fail(assay::system_error(assay::ErrorKind::environment, "cannot write", "stdout",
+                                      error.code().value()));
+    return fail({assay::ErrorKind::internal, error.what()});
   } catch (const std::bad_alloc&) {
     return fail({assay::ErrorKind::environment, "out of memory"});
   } catch (const std::exception& error) {

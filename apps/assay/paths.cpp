@@ -16,14 +16,23 @@ namespace assay::app {
 namespace fs = std::filesystem;
 
 fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
-  if (fs::is_regular_file(name)) return name;
+  std::error_code ec;
+  const fs::file_status given = fs::status(name, ec);
+  if (fs::is_regular_file(given)) return name;
   const fs::path suites = conf_dir / "suites";
   if (name.find('/') == std::string::npos) {
     fs::path named = suites / (name.ends_with(".yaml") ? name : name + ".yaml");
-    if (fs::is_regular_file(named)) return named;
+    if (fs::is_regular_file(named, ec)) return named;
   }
+  if (fs::exists(given))
+    throw Error(ErrorKind::usage,
+                fs::is_directory(given) ? "is a folder, not a suite"
+                                        : "not a regular file: a suite is read more than once",
+                name,
+                fs::is_directory(given)
+                    ? "give the suite's file, such as " + (fs::path(name) / "suite.yaml").string()
+                    : "write it to a file first");
   std::vector<std::string> known;
-  std::error_code ec;
   for (const fs::directory_entry& entry : fs::directory_iterator(suites, ec))
     if (entry.path().extension() == ".yaml") known.push_back(entry.path().stem().string());
   std::ranges::sort(known);

@@ -35,9 +35,14 @@ Terminal terminal() {
   t.interactive = variable("TERM") != "dumb";
   t.color = t.interactive && variable("NO_COLOR").empty();
   t.unicode = utf8_locale();
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) t.width = size.ws_col;
+  t.width = terminal_width(t.width);
   return t;
+}
+
+std::size_t terminal_width(std::size_t fallback) {
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : fallback;
 }
 
 void say(std::string_view text) {

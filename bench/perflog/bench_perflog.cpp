@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "judge/rank_log.h"
 #include "perflog/parser.h"
 #include "perflog/progress.h"
 #include "perflog/writer.h"
@@ -87,6 +88,33 @@ std::string plain_text(std::size_t bytes) {
     text += "2026-11-15 10:15:00 [INFO] [trainer.py:123] iteration " + std::to_string(i) +
             " | loss: 2.5123 | tokens/s: 123456.7 | grad norm: 0.25\n";
   return text;
+}
+
+std::string progress_bar(std::size_t bytes) {
+  std::string text;
+  for (int i = 1; text.size() < bytes; ++i)
+    text += "\r 45%|████▌     | " + std::to_string(i) +
+            "/100000 [05:10<02:12, \x1b[32m44.50it/s\x1b[0m, loss=0.7123]";
+  return text;
+}
+
+// With output metrics: every line is searched for both.
+void find_numbers(benchmark::State& state, const std::string& text) {
+  assay::plan::CasePlan plan;
+  plan.metrics = {{"loss", "loss[:=] *([0-9.]+)", "1"}, {"speed", "([0-9.]+)it/s", "it/s"}};
+  for (auto _ : state) {
+    assay::judge::RankLog log;
+    assay::judge::RankLogReader reader(plan, log);
+    perflog::Parser parser([&](const perflog::Event& event) { reader.on_event(event); },
+                           [&](std::string_view part, std::uint64_t line, bool ends) {
+                             reader.on_text(part, line, ends);
+                           });
+    for (std::size_t at = 0; at < text.size(); at += std::size_t{256} << 10)
+      parser.feed(std::string_view(text).substr(at, std::size_t{256} << 10));
+    parser.finish();
+    benchmark::DoNotOptimize(log.outputs[0].count());
+  }
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * text.size()));
 }
 
 void parse(benchmark::State& state, const std::string& text) {
@@ -163,6 +191,9 @@ int main(int argc, char** argv) {
   add("parse/changing", parse, changing);
   add("parse/foreign", parse, foreign);
   add("parse/plain", parse, plain);
+  const std::string bar = progress_bar(size);
+  add("outputs/plain", find_numbers, plain);
+  add("outputs/bar", find_numbers, bar);
   add("progress/strict", follow, strict);
   add("progress/plain", follow, plain);
   benchmark::Initialize(&argc, argv);

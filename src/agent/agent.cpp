@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/device_idle.h"
+#include "agent/guardian.h"
 #include "agent/identity.h"
 #include "agent/metrics.h"
 #include "agent/node_files.h"
@@ -53,6 +54,7 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
       }),
       metrics_(loop, [this] { return metrics_page(); }) {
   signals_.add(SIGHUP);
+  signals_.add(guardian_gone_signal());
   // A process that a rank leaves behind must not keep the controller's connection open.
   for (const int fd : {input_fd, output_fd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::signal(SIGPIPE, SIG_IGN);
@@ -83,6 +85,10 @@ void Agent::wait_for_signals() {
     if (ec || finished_) return;
     if (signal == SIGCHLD) {
       if (round_) round_->children_changed();
+    } else if (signal == guardian_gone_signal()) {
+      // Somebody killed the agent, and this is the half of it that is left.
+      kill_descendants();
+      ::_exit(128 + SIGKILL);
     } else {
       end_soon("asked to end by a signal");
     }

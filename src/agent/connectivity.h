@@ -24,8 +24,7 @@ struct Peer {
   std::string address;  ///< numeric
   int port = 0;
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     field("node", self.node);
     field("address", self.address);
     field("port", self.port);
@@ -36,8 +35,7 @@ struct Reached {
   int node = 0;
   std::string problem;  ///< "refused", "timed out", the system's message; empty: connected
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     field("node", self.node);
     field("problem", self.problem);
   }

@@ -52,7 +52,7 @@ probe::Check judge_idle(const std::vector<DeviceReading>& readings) {
     return {"idle", probe::Level::warn, "cannot tell whether the devices are idle",
             "run the vendor's tool by hand; 'samples' of conf/vendors names it"};
   if (busy.empty())
-    return {"idle", probe::Level::pass, fmt::format("{} devices, all idle", newest.size()), ""};
+    return {"idle", probe::Level::pass, counted(newest.size(), "device") + ", all idle", ""};
   return {"idle", probe::Level::warn, join(busy, "; "),
           "these devices are in use: stop what uses them, or wait"};
 }

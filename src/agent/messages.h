@@ -16,6 +16,7 @@
 #include "probe/check.h"
 #include "probe/listing.h"
 #include "telemetry/device_source.h"
+#include "telemetry/machine_use.h"
 
 namespace assay::agent {
 
@@ -240,7 +241,8 @@ struct RoundEnd {
   /// All files of the node's folder that the judge reads, as they were written; the chain's own
   /// among them. Nothing: the round could not be started.
   std::optional<std::vector<evidence::FileRecord>> files;
-  std::string head;  ///< the chain's last
+  std::string head;                                ///< the chain's last
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: no rank was to be started
   Instant at;
 
   template <class Self, class F>
@@ -252,6 +254,7 @@ struct RoundEnd {
     field("dropped", self.dropped);
     field.optional("files", self.files);
     field.optional("head", self.head);
+    field.optional("machine", self.machine);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }
@@ -395,6 +398,7 @@ struct RoundRequest {
   std::vector<telemetry::DeviceSource> sources;
   std::string case_name;  ///< with `round`, names the round to people
   int round = 0;
+  bool lists_processes = true;  ///< to name what else uses the machine; one agent a machine does
   std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
 
   template <class Self, class F>
@@ -414,6 +418,7 @@ struct RoundRequest {
     field("sources", self.sources);
     field.optional("case", self.case_name);
     field.optional("round", self.round);
+    field.optional("lists_processes", self.lists_processes);
     field.optional("metrics", self.metrics);
   }
 };
@@ -460,6 +465,7 @@ struct ProbeRequest {
     field("device_query", self.options.device_query);
     field("device_pattern", self.options.device_pattern);
     field("container_runtime", self.options.container_runtime);
+    field.optional("commands", self.options.commands);
     field("timeout_ns", self.options.timeout);
     field.optional("sources", self.sources);
   }

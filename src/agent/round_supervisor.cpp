@@ -84,6 +84,7 @@ void RoundSupervisor::start() {
     close();
     return;
   }
+  watch_machine();
   start_telemetry();
   start_ranks();
   schedule_tick();
@@ -95,6 +96,9 @@ void RoundSupervisor::start_telemetry() {
   config.directory = request_.directory;
   config.interval = request_.telemetry_interval;
   config.sources = request_.sources;
+  config.on_device_processes = [this](int device, const std::vector<int>& pids) {
+    watch_->device_processes(device, pids);
+  };
   recorder_ = std::make_unique<telemetry::Recorder>(
       loop_, std::move(config),
       [this](const telemetry::Gap& gap) { send_gap(gap.source, gap.seconds, gap.reason); });
@@ -104,6 +108,21 @@ void RoundSupervisor::start_telemetry() {
     send_gap("node", 0, error.what());
     recorder_.reset();
   }
+}
+
+void RoundSupervisor::watch_machine() {
+  telemetry::MachineWatch::Setup setup;
+  setup.round_id = request_.id;
+  setup.ranks = static_cast<int>(request_.ranks.size());
+  setup.lists_processes = request_.lists_processes;
+  // Docker's containers are children of a daemon; other runtimes are ours.
+  setup.ranks_elsewhere = std::ranges::any_of(request_.ranks, [](const RankRequest& rank) {
+    return !rank.cleanup.empty() &&
+           std::filesystem::path(rank.cleanup.front()).filename() == "docker";
+  });
+  watch_.emplace(std::move(setup), mono_now_ns());
+  if (request_.lists_processes)
+    rounds_here_.emplace(loop_, request_.id.substr(0, request_.id.find('/')));
 }
 
 void RoundSupervisor::start_ranks() {
@@ -151,6 +170,7 @@ void RoundSupervisor::tick() {
   if (phase_ == Phase::leftovers) look_for_leftovers();
   if (phase_ == Phase::closing || phase_ == Phase::ended) return;
   if (ticks_ % kTicksPerHeartbeat == 0) send_heartbeat();
+  if (phase_ == Phase::running) watch_->look(mono);
   report_log_errors();
   schedule_tick();
 }
@@ -160,6 +180,9 @@ void RoundSupervisor::children_changed() {
   for (const auto& rank : ranks_)
     if (rank->reap()) report_exit(*rank);
   if (any_running()) return;
+  machine_use_ = watch_->finish(mono_now_ns());
+  if (rounds_here_) machine_use_->other_runs = rounds_here_->finish(mono_now_ns());
+  rounds_here_.reset();
   phase_ = Phase::leftovers;
   leftovers_since_ns_ = mono_now_ns();
   look_for_leftovers();
@@ -268,6 +291,7 @@ void RoundSupervisor::close() {
     end.agent_cpu_s = self_cpu_s() - cpu_before_s_;
     end.agent_rss_bytes = peak_resident_bytes();
     end.killed_leftovers = killed_leftovers_;
+    end.machine = machine_use_;
     for (const auto& rank : ranks_)
       if (rank->log().dropped_bytes() > 0)
         end.dropped.push_back({rank->rank(), rank->log().dropped_bytes()});

@@ -13,6 +13,8 @@
 #include "agent/messages.h"
 #include "agent/metrics.h"
 #include "agent/rank_process.h"
+#include "agent/running_rounds.h"
+#include "telemetry/machine_watch.h"
 #include "telemetry/recorder.h"
 
 namespace assay::agent {
@@ -44,6 +46,7 @@ class RoundSupervisor {
   enum class Phase { running, stopping, leftovers, closing, ended };
 
   void start_telemetry();
+  void watch_machine();
   void start_ranks();
   void schedule_tick();
   void tick();
@@ -71,6 +74,9 @@ class RoundSupervisor {
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   std::unique_ptr<telemetry::Recorder> recorder_;
   std::optional<EvidenceLog> evidence_;
+  std::optional<telemetry::MachineWatch> watch_;
+  std::optional<RunningRounds> rounds_here_;
+  std::optional<telemetry::MachineUse> machine_use_;  // when the last rank has ended
   asio::steady_timer timer_;
   Phase phase_ = Phase::running;
   std::int64_t started_ns_ = 0;

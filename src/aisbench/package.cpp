@@ -1,14 +1,13 @@
 #include "aisbench/package.h"
 
-#include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <ctime>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/pattern.h"
 #include "core/text.h"
 
@@ -125,12 +124,11 @@ TestInfo read_test_info(const Json& config, const std::string& where) {
                        info.tester_ip);
   std::string port;
   if (text({"testerserverport", "testerport", "serverport", "port"}, port)) {
-    const auto [end, error] =
-        std::from_chars(port.data(), port.data() + port.size(), info.tester_port);
-    if (error != std::errc{} || end != port.data() + port.size() || info.tester_port < 1 ||
-        info.tester_port > 65535)
+    const auto number = parse_number<int>(port, 1, 65535);
+    if (!number)
       throw Error(ErrorKind::config, "the tester's port is from 1 to 65535, not '" + port + "'",
                   where);
+    info.tester_port = *number;
   }
   info.has_tester = url || ip;
   return info;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <ctime>
 #include <map>
@@ -13,6 +12,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/json_access.h"
+#include "core/parse_number.h"
 #include "core/pattern.h"
 #include "core/text.h"
 
@@ -30,10 +30,7 @@ std::string shown(std::string_view text) {
 std::optional<double> whole_number(std::string_view text) {
   text = trim(text);
   if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<double>(text);
 }
 
 std::optional<double> finite(const SetResultCalls& reported, std::string_view key,
@@ -173,10 +170,7 @@ std::optional<std::int64_t> parse_time(std::string_view text,
       R"(^\s*([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})[ T]([0-9]{1,2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?\s*$)");
   if (const auto match = kTime.search(text)) {
     const auto part = [&](std::size_t i) {
-      int value = 0;
-      const std::string_view digits = (*match)[i].value_or("");
-      std::from_chars(digits.data(), digits.data() + digits.size(), value);
-      return value;
+      return parse_number<int>((*match)[i].value_or("")).value_or(0);
     };
     std::tm local{};
     local.tm_year = part(1) - 1900;

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::aisbench {
@@ -53,10 +54,8 @@ class Reader {
       problems_.push_back(name + " is empty");
       return std::nullopt;
     }
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() ||
-        !std::isfinite(static_cast<double>(value))) {
+    const auto value = parse_number<Number>(text);
+    if (!value || !std::isfinite(static_cast<double>(*value))) {
       problems_.push_back(
           fmt::format("{} is not a finite number: '{}'", name, ellipsize(printable(text), 40)));
       return std::nullopt;

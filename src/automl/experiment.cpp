@@ -7,7 +7,6 @@
 
 #include "automl/event_text.h"
 #include "automl/hash.h"
-#include "core/units.h"
 
 namespace assay::automl {
 
@@ -21,7 +20,8 @@ constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 53) - 1;
 
 }  // namespace
 
-Experiment::Experiment(ExperimentSettings settings) : settings_(std::move(settings)) {}
+Experiment::Experiment(ExperimentSettings settings)
+    : settings_(std::move(settings)), checks_(settings_) {}
 
 void Experiment::record(double now_s, Json event, Actions& actions) {
   if (closed_) return;  // what workers do after the end is not part of it
@@ -193,6 +193,7 @@ void Experiment::hand_out(double now_s, int worker, std::int64_t id, Actions& ac
   message.seed = combine(settings_.seed, static_cast<std::uint64_t>(id)) & kSeedMask;
   message.keep_weights = settings_.inherit;
   message.data = settings_.data;
+  trial.reports = {.epochs = message.epochs, .batch_size = planned.hyper.batch_size};
   record(now_s,
          {{"event", "started"},
           {"trial", id},
@@ -251,7 +252,10 @@ Experiment::Actions Experiment::tick(double now_s) {
 void Experiment::check_end(double now_s, Actions& actions) {
   if (ended() || running_ > 0 || !waiting_.empty()) return;
   if (static_cast<std::int64_t>(trials_.size()) >= settings_.max_trials)
-    conclude(now_s, "trials", fmt::format("all {} trials are done", trials_.size()), actions);
+    conclude(now_s, "trials",
+             trials_.size() == 1 ? std::string("the only trial is done")
+                                 : fmt::format("all {} trials are done", trials_.size()),
+             actions);
   else if (!exhausted_.empty())
     conclude(now_s, trials_.empty() ? "failed" : "exhausted", exhausted_, actions);
 }

@@ -9,6 +9,7 @@
 
 #include "automl/experiment_settings.h"
 #include "automl/planner.h"
+#include "automl/report_check.h"
 #include "automl/worker_protocol.h"
 
 namespace assay::automl {
@@ -50,7 +51,9 @@ class Experiment {
   // `worker` is the number of its connection. A worker replaces an earlier one of its rank.
   [[nodiscard]] Actions joined(double now_s, int worker, const Hello& hello);
   [[nodiscard]] Actions left(double now_s, int worker, const std::string& reason);
-  /// Any message but Hello. Fetch and Weights only show that the worker is alive.
+  /// Any message but Hello. Fetch and Weights only show that the worker is alive. A worker whose
+  /// report cannot be (ReportCheck) is named in the journal and sent away; so is one that joins
+  /// with a rank that there is not.
   [[nodiscard]] Actions received(double now_s, int worker, const WorkerMessage& message);
   /// The worker sent a result of `trial` that cannot be one (NaN), or the trial cannot be sent.
   [[nodiscard]] Actions failed(double now_s, int worker, std::int64_t trial,
@@ -101,6 +104,7 @@ class Experiment {
     int epochs = 0;
     std::int64_t trained = 0;
     std::int64_t validated = 0;
+    ReportCheck::Attempt reports{};
   };
   struct Worker {
     Hello hello;
@@ -120,6 +124,7 @@ class Experiment {
                    bool final, Actions& actions, const Done* done = nullptr);
   void give_back(double now_s, std::int64_t id, const std::string& reason, Actions& actions);
   void remove(double now_s, int worker, const std::string& reason, Actions& actions);
+  void refuse(double now_s, int worker, const std::string& why, Actions& actions);
   void conclude(double now_s, const std::string& reason, const std::string& detail,
                 Actions& actions);
   void check_end(double now_s, Actions& actions);
@@ -127,6 +132,7 @@ class Experiment {
   void record(double now_s, Json event, Actions& actions);
 
   ExperimentSettings settings_;
+  ReportCheck checks_;
   std::vector<Trial> trials_;
   std::map<int, Worker> workers_;
   std::deque<std::int64_t> waiting_;  // those that were lost first

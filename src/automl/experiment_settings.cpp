@@ -6,6 +6,7 @@
 #include "automl/start_models.h"
 #include "automl/trained_graph.h"
 #include "core/error.h"
+#include "core/json_fields.h"
 #include "core/text.h"
 
 namespace assay::automl {
@@ -31,6 +32,10 @@ std::vector<Point> corners(const Space& space) {
 }
 
 }  // namespace
+
+static void decode_json(const Json& json, Hyper& to, const std::string& where) {
+  to = hyper_from_json(json, where);
+}
 
 Json ExperimentSettings::default_space() {
   return {{"batch_size", {{"type", "choice"}, {"options", {32, 64, 128}}}},
@@ -107,69 +112,15 @@ void check(const ExperimentSettings& settings, const std::string& where) {
   }
 }
 
-Json to_json(const ExperimentSettings& s) {
-  Json json{{"start", s.start},         {"classes", s.classes}, {"data", s.data},
-            {"precision", s.precision}, {"space", s.space},     {"hyper", to_json(s.hyper)},
-            {"epochs", s.epochs}};
-  if (s.patience)
-    json["patience"] = {{"epochs", s.patience->epochs}, {"min_delta", s.patience->min_delta}};
-  json["max_duration_ns"] = s.max_duration.count();
-  json["min_duration_ns"] = s.min_duration.count();
-  json["max_trials"] = s.max_trials;
-  json["trial_limit_ns"] = s.trial_limit.count();
-  json["attempts"] = s.attempts;
-  json["silence_ns"] = s.silence.count();
-  json["seed"] = s.seed;
-  json["limits"] = {{"parameters", s.limits.parameters},
-                    {"operations", s.limits.forward_operations},
-                    {"activations", s.limits.activations},
-                    {"layers", s.limits.layers}};
-  json["candidates"] = s.candidates;
-  json["inherit"] = s.inherit;
-  json["weights_bytes"] = s.weights_bytes;
-  json["address"] = s.address;
-  json["workers"] = s.workers;
-  return json;
+Json to_json(const ExperimentSettings& settings) {
+  return fields_to_json(settings);
 }
 
 ExperimentSettings settings_from_json(const Json& json, const std::string& where) {
-  ExperimentSettings s;
-  try {
-    s.start = json.at("start");
-    s.classes = json.at("classes").get<int>();
-    s.data = json.at("data");
-    s.precision = json.at("precision").get<std::string>();
-    s.space = json.at("space");
-    s.hyper = hyper_from_json(json.at("hyper"), where + ": hyper");
-    s.epochs = json.at("epochs").get<std::vector<int>>();
-    if (json.contains("patience"))
-      s.patience = Patience{json["patience"].at("epochs").get<int>(),
-                            json["patience"].at("min_delta").get<double>()};
-    s.max_duration = Nanoseconds(json.at("max_duration_ns").get<std::int64_t>());
-    s.min_duration = Nanoseconds(json.at("min_duration_ns").get<std::int64_t>());
-    s.max_trials = json.at("max_trials").get<std::int64_t>();
-    s.trial_limit = Nanoseconds(json.at("trial_limit_ns").get<std::int64_t>());
-    s.attempts = json.at("attempts").get<int>();
-    s.silence = Nanoseconds(json.at("silence_ns").get<std::int64_t>());
-    s.seed = json.at("seed").get<std::uint64_t>();
-    const Json& limits = json.at("limits");
-    s.limits.parameters = limits.at("parameters").get<std::int64_t>();
-    s.limits.forward_operations = limits.at("operations").get<std::int64_t>();
-    s.limits.activations = limits.at("activations").get<std::int64_t>();
-    s.limits.layers = limits.at("layers").get<int>();
-    s.candidates = json.at("candidates").get<int>();
-    s.inherit = json.at("inherit").get<bool>();
-    s.weights_bytes = json.at("weights_bytes").get<std::uint64_t>();
-    s.address = json.at("address").get<std::string>();
-    s.workers = json.at("workers").get<int>();
-  } catch (const Json::exception& error) {
-    throw Error(ErrorKind::config,
-                std::string("the experiment's settings cannot be read: ") + error.what(), where,
-                "they are what Assay has written; they are not meant to be edited");
-  }
-  if (s.epochs.empty() || s.workers < 1 || s.attempts < 1)
+  auto settings = fields_from_json<ExperimentSettings>(json, where);
+  if (settings.epochs.empty() || settings.workers < 1 || settings.attempts < 1)
     throw Error(ErrorKind::config, "the experiment's settings make no sense", where);
-  return s;
+  return settings;
 }
 
 }  // namespace assay::automl

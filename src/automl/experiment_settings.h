@@ -39,6 +39,30 @@ struct ExperimentSettings {
   std::string address;  ///< of the coordinator, as workers reach it; empty: found out
   int workers = 1;      ///< planned: the length of a round
 
+  static void fields(auto& self, auto&& field) {
+    field("start", self.start);
+    field("classes", self.classes);
+    field("data", self.data);
+    field("precision", self.precision);
+    field("space", self.space);
+    field("hyper", self.hyper);
+    field("epochs", self.epochs);
+    field.optional("patience", self.patience);
+    field("max_duration_ns", self.max_duration);
+    field("min_duration_ns", self.min_duration);
+    field("max_trials", self.max_trials);
+    field("trial_limit_ns", self.trial_limit);
+    field("attempts", self.attempts);
+    field("silence_ns", self.silence);
+    field("seed", self.seed);
+    field("limits", self.limits);
+    field("candidates", self.candidates);
+    field("inherit", self.inherit);
+    field("weights_bytes", self.weights_bytes);
+    field("address", self.address);
+    field("workers", self.workers);
+  }
+
   [[nodiscard]] static Json default_space();
   [[nodiscard]] Graph start_graph(const std::string& where = {}) const;
   [[nodiscard]] int epochs_of_round(std::int64_t round) const;

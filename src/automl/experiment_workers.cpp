@@ -8,6 +8,7 @@
 
 #include "automl/event_text.h"
 #include "automl/experiment.h"
+#include "core/text.h"
 
 namespace assay::automl {
 
@@ -21,6 +22,16 @@ constexpr std::size_t kTrialsAtOnce = 2;
 
 Experiment::Actions Experiment::joined(double now_s, int worker, const Hello& hello) {
   Actions actions;
+  if (const std::string why = checks_.rank(hello.rank); !why.empty()) {
+    record(now_s,
+           {{"event", "refused"},
+            {"rank", hello.rank},
+            {"host", event_text(hello.host)},
+            {"reason", why}},
+           actions);
+    actions.close.push_back({worker, why});
+    return actions;
+  }
   for (const auto& [other, state] : workers_) {
     if (state.hello.rank != hello.rank) continue;
     actions.close.push_back({other, "another worker of the same rank came"});
@@ -70,6 +81,20 @@ void Experiment::remove(double now_s, int worker, const std::string& reason, Act
          actions);
 }
 
+void Experiment::refuse(double now_s, int worker, const std::string& why, Actions& actions) {
+  const Hello& hello = workers_.at(worker).hello;
+  record(now_s,
+         {{"event", "refused"},
+          {"rank", hello.rank},
+          {"host", event_text(hello.host)},
+          {"reason", why}},
+         actions);
+  const std::string reason = "it reported what cannot be: " + why;
+  actions.close.push_back({worker, reason});
+  remove(now_s, worker, reason, actions);
+  dispatch(now_s, actions);
+}
+
 // The trial of a worker that is gone: for another one, unless it has cost too many already.
 void Experiment::give_back(double now_s, std::int64_t id, const std::string& reason,
                            Actions& actions) {
@@ -80,7 +105,8 @@ void Experiment::give_back(double now_s, std::int64_t id, const std::string& rea
     end_attempt(now_s, id, measured ? "ok" : "failed", "time limit of the trial", true, actions);
   } else if (trial.attempt >= settings_.attempts) {
     end_attempt(now_s, id, "failed",
-                fmt::format("{} workers were lost with it, the last: {}", trial.attempt, reason),
+                fmt::format("{} lost with it, the last: {}",
+                            counted(trial.attempt, "worker was", "workers were"), reason),
                 true, actions);
   } else {
     end_attempt(now_s, id, "lost", reason, false, actions);
@@ -162,6 +188,9 @@ Experiment::Actions Experiment::received(double now_s, int worker, const WorkerM
 void Experiment::on_epoch(double now_s, int worker, const Epoch& epoch, Actions& actions) {
   Trial* trial = held(worker, epoch.trial);
   if (trial == nullptr) return;  // of a trial that was given up
+  if (const std::string why = checks_.epoch(trial->reports, epoch, now_s - trial->started_s);
+      !why.empty())
+    return refuse(now_s, worker, why, actions);
   trial->epochs = epoch.epoch;
   trial->trained = std::max(trial->trained, epoch.trained);
   trial->validated = std::max(trial->validated, epoch.validated);
@@ -183,6 +212,9 @@ void Experiment::on_epoch(double now_s, int worker, const Epoch& epoch, Actions&
 void Experiment::on_done(double now_s, int worker, const Done& done, Actions& actions) {
   Trial* trial = held(worker, done.trial);
   if (trial == nullptr) return;
+  if (const std::string why = checks_.done(trial->reports, done, now_s - trial->started_s);
+      !why.empty())
+    return refuse(now_s, worker, why, actions);
   Worker& state = workers_.at(worker);
   trial->trained = std::max(trial->trained, done.trained);
   trial->validated = std::max(trial->validated, done.validated);

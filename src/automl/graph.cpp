@@ -23,7 +23,7 @@ namespace {
 constexpr int kMaxDimension = 1 << 24;
 
 std::string layer_name(int id, const Layer& layer) {
-  return fmt::format("layer {} ({})", id, aiperf_name(layer.kind));
+  return fmt::format("layer {} ({})", id, to_text(layer.kind));
 }
 
 int window_outputs(int size, const Layer& layer) {
@@ -137,34 +137,6 @@ std::uint64_t attribute_hash(const Layer& layer) {
 }
 
 }  // namespace
-
-std::string_view aiperf_name(LayerKind kind) noexcept {
-  switch (kind) {
-    case LayerKind::conv:
-      return "StubConv2d";
-    case LayerKind::batch_norm:
-      return "StubBatchNormalization2d";
-    case LayerKind::relu:
-      return "StubReLU";
-    case LayerKind::max_pool:
-      return "StubPooling2d";
-    case LayerKind::global_avg_pool:
-      return "StubGlobalPooling2d";
-    case LayerKind::dense:
-      return "StubDense";
-    case LayerKind::add:
-      return "StubAdd";
-    case LayerKind::concat:
-      return "StubConcatenate";
-    case LayerKind::dropout:
-      return "StubDropout2d";
-    case LayerKind::flatten:
-      return "StubFlatten";
-    case LayerKind::softmax:
-      return "StubSoftmax";
-  }
-  return "?";
-}
 
 std::int64_t parameters(const Layer& layer) noexcept {
   const std::int64_t in = layer.in;

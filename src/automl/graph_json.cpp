@@ -12,10 +12,6 @@ namespace assay::automl {
 
 namespace {
 
-constexpr std::array all_kinds{LayerKind::conv,     LayerKind::batch_norm,      LayerKind::relu,
-                               LayerKind::max_pool, LayerKind::global_avg_pool, LayerKind::dense,
-                               LayerKind::add,      LayerKind::concat,          LayerKind::dropout,
-                               LayerKind::flatten,  LayerKind::softmax};
 constexpr std::array<std::pair<HistoryEntry::Kind, const char*>, 4> operation_names{{
     {HistoryEntry::Kind::deeper, "to_deeper_model"},
     {HistoryEntry::Kind::wider, "to_wider_model"},
@@ -29,7 +25,7 @@ Json shape_json(const Shape& shape) {
 }
 
 Json layer_json(const Layer& layer) {
-  Json json = Json::array({aiperf_name(layer.kind)});
+  Json json = Json::array({to_text(layer.kind)});
   if (layer.has_two_inputs()) {
     json.push_back(Json::array({layer.inputs[0], layer.inputs[1]}));
   } else {
@@ -139,13 +135,9 @@ class Reader {
     if (json.size() < 3 || !json[0].is_string()) fail("[type, input, output, …] expected", at);
     Layer layer;
     const auto type = json[0].get<std::string>();
-    bool known = false;
-    for (const LayerKind kind : all_kinds) {
-      if (aiperf_name(kind) != type) continue;
-      layer.kind = kind;
-      known = true;
-    }
-    if (!known) fail("unknown layer type '" + type + "'", at);
+    const auto kind = parse_enum<LayerKind>(type);
+    if (!kind) fail("unknown layer type '" + type + "'", at);
+    layer.kind = *kind;
     if (layer.has_two_inputs()) {
       array(json[1], at + " input", 2);
       layer.inputs = {integer(json[1][0], at), integer(json[1][1], at)};

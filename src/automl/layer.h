@@ -2,7 +2,8 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
+
+#include "core/enum_names.h"
 
 namespace assay::automl {
 
@@ -19,6 +20,24 @@ enum class LayerKind : std::uint8_t {
   flatten,
   softmax,
 };
+
+/// As in AIPerf's graph files.
+constexpr auto enum_names(LayerKind) {
+  using enum LayerKind;
+  return std::to_array<EnumName<LayerKind>>({
+      {conv, "StubConv2d"},
+      {batch_norm, "StubBatchNormalization2d"},
+      {relu, "StubReLU"},
+      {max_pool, "StubPooling2d"},
+      {global_avg_pool, "StubGlobalPooling2d"},
+      {dense, "StubDense"},
+      {add, "StubAdd"},
+      {concat, "StubConcatenate"},
+      {dropout, "StubDropout2d"},
+      {flatten, "StubFlatten"},
+      {softmax, "StubSoftmax"},
+  });
+}
 
 /// A tensor without its batch dimension: height × width × channels, or a flat vector of `channels`.
 struct Shape {
@@ -51,9 +70,6 @@ struct Layer {
   }
   friend bool operator==(const Layer&, const Layer&) = default;
 };
-
-/// The name of the kind in AIPerf's graph files ("StubConv2d").
-[[nodiscard]] std::string_view aiperf_name(LayerKind kind) noexcept;
 
 [[nodiscard]] inline Layer conv_layer(int input, int output, int in, int filters, int kernel,
                                       int stride = 1) {

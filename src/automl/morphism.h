@@ -57,6 +57,13 @@ struct Limits {
   std::int64_t forward_operations = INT64_MAX;  ///< exact_operations, one sample
   std::int64_t activations = INT64_MAX;         ///< Graph::activations, one sample
   int layers = 1000;
+
+  static void fields(auto& self, auto&& field) {
+    field("parameters", self.parameters);
+    field("operations", self.forward_operations);
+    field("activations", self.activations);
+    field("layers", self.layers);
+  }
 };
 [[nodiscard]] bool within(const Graph& graph, const Limits& limits);
 

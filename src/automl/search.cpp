@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "stats/descriptive.h"
 #include "stats/normal.h"
 
@@ -217,9 +218,9 @@ Proposal Search::wander(Random& random) {
       }
     }
   }
-  throw wrong(fmt::format("no new architecture was found within the limits after {} trials",
-                          trials_.size()),
-              "raise the limits of parameters, operations, activations or layers");
+  throw wrong(
+      "no new architecture was found within the limits after " + counted(trials_.size(), "trial"),
+      "raise the limits of parameters, operations, activations or layers");
 }
 
 Search::Trial& Search::pending(std::int64_t id) {

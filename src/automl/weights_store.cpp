@@ -1,13 +1,14 @@
 #include "automl/weights_store.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/parse_number.h"
 
 namespace assay::automl {
 
@@ -19,13 +20,11 @@ WeightsStore::WeightsStore(fs::path directory, std::uint64_t limit)
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(directory_, ec)) {
     const std::string stem = entry.path().stem().string();
-    std::int64_t trial = -1;
-    const auto [end, problem] = std::from_chars(stem.data(), stem.data() + stem.size(), trial);
     if (entry.path().extension() == ".part") {
       fs::remove(entry.path(), ec);  // its sender is gone
-    } else if (problem == std::errc() && end == stem.data() + stem.size()) {
-      sizes_[trial] = entry.file_size(ec);
-      used_ += sizes_[trial];
+    } else if (const auto trial = parse_number<std::int64_t>(stem)) {
+      sizes_[*trial] = entry.file_size(ec);
+      used_ += sizes_[*trial];
     }
   }
 }

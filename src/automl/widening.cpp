@@ -1,6 +1,5 @@
 #include "automl/widening.h"
 
-#include <numeric>
 #include <utility>
 
 namespace assay::automl {

@@ -1,9 +1,11 @@
 #include "automl/worker_protocol.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <initializer_list>
+#include <concepts>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,30 +19,154 @@ namespace {
 
 constexpr std::int64_t kMaxInteger = std::int64_t{1} << 53;  // what JSON numbers hold exactly
 constexpr int kMaxEpochs = 1'000'000;
+constexpr double kMaxSeconds = 1e12;
 constexpr std::size_t kMaxText = 64 << 10;
 
-// Reads the fields of one JSON object; every error names the field.
-class Fields {
+// The fields of every message, once for both directions: the key, the member and, for a number, its
+// range. All of them are required.
+template <class M, class Message>
+concept Of = std::same_as<std::remove_const_t<M>, Message>;
+
+void fields(Of<Hyper> auto& m, auto&& field) {
+  field("batch_size", m.batch_size, 1, 1 << 24);
+  field("learning_rate", m.learning_rate, 0, 1e6);
+  field("weight_decay", m.weight_decay, 0, 10);
+  field("label_smoothing", m.label_smoothing, 0, 0.999);
+  field("kernel_size", m.kernel_size, 0, 99);
+  field("dropout", m.dropout, 0, 0.99);
+}
+void fields(Of<Patience> auto& m, auto&& field) {
+  field("epochs", m.epochs, 0, kMaxEpochs);
+  field("min_delta", m.min_delta, 0, 1e6);
+}
+void fields(Of<Hello> auto& m, auto&& field) {
+  field("protocol", m.protocol, 0, 1'000'000);
+  field("token", m.token);
+  field("rank", m.rank, 0, std::numeric_limits<int>::max());
+  field("host", m.host);
+  field("device", m.device);
+}
+void fields(Of<Fetch> auto& m, auto&& field) {
+  field("trial", m.trial, 0, kMaxInteger);
+}
+void fields(Of<Epoch> auto& m, auto&& field) {
+  field("trial", m.trial, 0, kMaxInteger);
+  field("epoch", m.epoch, 1, kMaxEpochs);
+  field("accuracy", m.accuracy, 0, 1);
+  field("loss", m.loss, 0, std::numeric_limits<double>::max());
+  field("trained", m.trained, 0, kMaxInteger);
+  field("validated", m.validated, 0, kMaxInteger);
+  field("at_s", m.at_s, 0, kMaxSeconds);
+}
+void fields(Of<Weights> auto& m, auto&& field) {
+  field("trial", m.trial, 0, kMaxInteger);
+  field("bytes", m.bytes, 0, kMaxWeights);
+}
+void fields(Of<Done> auto& m, auto&& field) {
+  field("trial", m.trial, 0, kMaxInteger);
+  field.choice("status", m.ok, "ok", "failed");
+  field("reason", m.reason);
+  field("accuracy", m.accuracy, 0, 1);
+  field("epochs", m.epochs, 0, kMaxEpochs);
+  field("trained", m.trained, 0, kMaxInteger);
+  field("validated", m.validated, 0, kMaxInteger);
+  field("seconds", m.seconds, 0, kMaxSeconds);
+  field("setup_s", m.setup_s, 0, kMaxSeconds);
+  field("wait_s", m.wait_s, 0, kMaxSeconds);
+}
+void fields(Of<Parent> auto& m, auto&& field) {
+  field("trial", m.trial, 0, kMaxInteger);
+  field("graph", m.graph);
+  field("operations", m.operations);
+}
+void fields(Of<Trial> auto& m, auto&& field) {
+  field("trial", m.trial, 0, kMaxInteger);
+  field("attempt", m.attempt, 1, 1'000'000);
+  field("graph", m.graph);
+  field("parent", m.parent);
+  field("hyper", m.hyper);
+  field("epochs", m.epochs, 1, kMaxEpochs);
+  field("patience", m.patience);
+  field("seed", m.seed, 0, kMaxInteger);
+  field("keep_weights", m.keep_weights);
+  field("data", m.data);
+}
+void fields(Of<Drop> auto& m, auto&& field) {
+  field("trial", m.trial, 0, kMaxInteger);
+}
+void fields(Of<Refuse> auto& m, auto&& field) {
+  field("reason", m.reason);
+}
+template <class M>
+requires(std::is_empty_v<M>) void fields(M& /*message*/, auto&& /*field*/) {}
+
+// The types in the order of the variants.
+constexpr std::array<std::string_view, std::variant_size_v<WorkerMessage>> kWorkerTypes{
+    "hello", "ready", "fetch", "epoch", "weights", "done", "alive"};
+constexpr std::array<std::string_view, std::variant_size_v<CoordinatorMessage>> kCoordinatorTypes{
+    "trial", "weights", "drop", "stop", "refuse"};
+
+// Writes a message as text: a Json of the whole would hold copies of a trial's graphs.
+class FieldWriter {
  public:
-  Fields(const Json& json, std::string name, ErrorKind kind, const std::string& where)
+  explicit FieldWriter(std::string& out) : out_(out) {}
+
+  void operator()(const char* key, const auto& value, auto /*least*/, auto /*most*/) {
+    put(key, dump_line(value));
+  }
+  void operator()(const char* key, const Json& value) { put(key, dump_line(value)); }
+  void operator()(const char* key, const std::vector<Operation>& operations) {
+    Json list = Json::array();
+    for (const Operation& operation : operations) list.push_back(to_json(operation));
+    put(key, dump_line(list));
+  }
+  template <class M>
+  void operator()(const char* key, const M& message) requires requires {
+    fields(message, *this);
+  }
+  { put(key, object(message)); }
+  void operator()(const char* key, const std::optional<Parent>& parent) {
+    put(key, parent ? object(*parent) : "null");
+  }
+  void choice(const char* key, bool value, const char* yes, const char* no) {
+    (*this)(key, Json(value ? yes : no));
+  }
+
+ private:
+  static std::string object(const auto& message) {
+    std::string out;
+    fields(message, FieldWriter(out));
+    return "{" + out + "}";
+  }
+  void put(const char* key, const std::string& value) {
+    out_ += fmt::format(R"({}"{}":{})", out_.empty() ? "" : ",", key, value);
+  }
+
+  std::string& out_;
+};
+
+// Reads the fields of one JSON object; every error names the field.
+class FieldReader {
+ public:
+  FieldReader(const Json& json, std::string name, ErrorKind kind, const std::string& where)
       : json_(json), name_(std::move(name)), kind_(kind), where_(where) {
     if (!json.is_object()) fail("is not a JSON object");
   }
 
-  // Everything that is there has been asked for.
-  void only(std::initializer_list<std::string_view> known) const {
+  template <class M>
+  M read(std::string_view also_known = {}) {
+    M message;
+    fields(message, *this);
     for (const auto& item : json_.items())
-      if (std::find(known.begin(), known.end(), item.key()) == known.end())
+      if (item.key() != also_known && std::ranges::find(known_, item.key()) == known_.end())
         fail(fmt::format("has an unknown field '{}'", ellipsize(printable(item.key()), 60)));
+    if constexpr (std::same_as<M, Hyper>)
+      if (const int size = message.kernel_size; size != 0 && (size < 3 || size % 2 == 0))
+        fail(fmt::format("'kernel_size' must be 0 or an odd number from 3, not {}", size));
+    return message;
   }
 
-  [[nodiscard]] const Json& at(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) fail(fmt::format("has no '{}'", key));
-    return *found;
-  }
-
-  [[nodiscard]] std::int64_t integer(const char* key, std::int64_t least, std::int64_t most) const {
+  void operator()(const char* key, std::integral auto& to, std::int64_t least, std::int64_t most) {
     const Json& value = at(key);
     // A number above INT64_MAX is unsigned in the JSON library and would wrap.
     const bool fits = value.is_number_integer() &&
@@ -49,48 +175,69 @@ class Fields {
     if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
       fail(fmt::format("'{}' must be a whole number from {} to {}, not {}", key, least, most,
                        shown(value)));
-    return value.get<std::int64_t>();
+    value.get_to(to);
   }
-  [[nodiscard]] int small(const char* key, int least, int most) const {
-    return static_cast<int>(integer(key, least, most));
-  }
-  [[nodiscard]] double number(const char* key, double least, double most) const {
+  void operator()(const char* key, double& to, double least, double most) {
     const Json& value = at(key);
-    const double number = value.is_number() ? value.get<double>() : std::nan("");
-    if (!(number >= least && number <= most))
+    to = value.is_number() ? value.get<double>() : std::nan("");
+    if (!(to >= least && to <= most))
       fail(fmt::format("'{}' must be a number from {} to {}, not {}", key, least, most,
                        shown(value)));
-    return number;
   }
-  [[nodiscard]] std::string text(const char* key) const {
+  void operator()(const char* key, std::string& to) {
     const Json& value = at(key);
     if (!value.is_string() || value.get_ref<const std::string&>().size() > kMaxText)
       fail(fmt::format("'{}' must be a text of at most {} bytes", key, kMaxText));
-    return value.get<std::string>();
+    value.get_to(to);
   }
-  [[nodiscard]] bool flag(const char* key) const {
+  void operator()(const char* key, bool& to) {
     const Json& value = at(key);
     if (!value.is_boolean())
       fail(fmt::format("'{}' must be true or false, not {}", key, shown(value)));
-    return value.get<bool>();
+    value.get_to(to);
   }
-  [[nodiscard]] std::int64_t trial(const char* key = "trial") const {
-    return integer(key, 0, kMaxInteger);
+  void choice(const char* key, bool& to, const char* yes, const char* no) {
+    std::string text;
+    (*this)(key, text);
+    to = text == yes;
+    if (!to && text != no)
+      fail(fmt::format("'{}' must be {} or {}, not '{}'", key, yes, no,
+                       ellipsize(printable(text), 60)));
   }
-  [[nodiscard]] const Json& object(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_object())
-      fail(fmt::format("'{}' must be a JSON object, not {}", key, shown(value)));
-    return value;
+  void operator()(const char* key, Json& to) {
+    to = at(key);
+    if (!to.is_object()) fail(fmt::format("'{}' must be a JSON object, not {}", key, shown(to)));
   }
-  [[nodiscard]] Fields inner(const char* key) const {
-    return {at(key), fmt::format("{} '{}'", name_, key), kind_, where_};
+  void operator()(const char* key, std::vector<Operation>& to) {
+    const Json& list = at(key);
+    if (!list.is_array()) fail(fmt::format("'{}' must be a list", key));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      try {
+        to.push_back(operation_from_json(list[i], {}));
+      } catch (const Error& error) {
+        fail(fmt::format("{}[{}]: {}", key, i, error.message()));
+      }
+    }
+  }
+  template <class M>
+  void operator()(const char* key, M& to) requires requires {
+    fields(to, *this);
+  }
+  { to = FieldReader(at(key), fmt::format("{} '{}'", name_, key), kind_, where_).read<M>(); }
+  void operator()(const char* key, std::optional<Parent>& to) {
+    if (!at(key).is_null()) (*this)(key, to.emplace());
+  }
+
+ private:
+  const Json& at(const char* key) {
+    known_.emplace_back(key);
+    const auto found = json_.find(key);
+    if (found == json_.end()) fail(fmt::format("has no '{}'", key));
+    return *found;
   }
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(kind_, fmt::format("{}: {}", name_, what), where_);
   }
-
- private:
   [[nodiscard]] static std::string shown(const Json& value) {
     return ellipsize(printable(dump_line(value)), 60);
   }
@@ -99,190 +246,56 @@ class Fields {
   std::string name_;
   ErrorKind kind_;
   std::string where_;
+  std::vector<std::string_view> known_;
 };
 
-Hyper read_hyper(const Fields& fields) {
-  fields.only(
-      {"batch_size", "learning_rate", "weight_decay", "label_smoothing", "kernel_size", "dropout"});
-  Hyper hyper;
-  hyper.batch_size = fields.integer("batch_size", 1, 1 << 24);
-  hyper.learning_rate = fields.number("learning_rate", 0, 1e6);
-  hyper.weight_decay = fields.number("weight_decay", 0, 10);
-  hyper.label_smoothing = fields.number("label_smoothing", 0, 0.999);
-  hyper.kernel_size = fields.small("kernel_size", 0, 99);
-  if (hyper.kernel_size != 0 && (hyper.kernel_size < 3 || hyper.kernel_size % 2 == 0))
-    fields.fail(
-        fmt::format("'kernel_size' must be 0 or an odd number from 3, not {}", hyper.kernel_size));
-  hyper.dropout = fields.number("dropout", 0, 0.99);
-  return hyper;
-}
-
-Json parse_object(std::string_view line, const std::string& where) {
-  Json json = parse_json_or_null(line);
-  if (!json.is_object() || !json.contains("type") || !json["type"].is_string())
-    throw Error(ErrorKind::round_failed,
-                fmt::format("a line is not a message: {}", ellipsize(printable(line), 80)), where,
-                "both sides have to be of the same version of Assay");
-  return json;
-}
-
-[[noreturn]] void reject_type(const std::string& type, const std::string& where) {
-  throw Error(ErrorKind::round_failed,
-              fmt::format("a message of the unknown type '{}'", ellipsize(printable(type), 60)),
-              where, "both sides have to be of the same version of Assay");
-}
-
-std::string finish(std::string line) {
-  line += '\n';
+template <class Message>
+std::string encode_as(const Message& message, const auto& types) {
+  std::string line = fmt::format(R"("type":"{}")", types[message.index()]);
+  std::visit([&](const auto& m) { fields(m, FieldWriter(line)); }, message);
+  line = "{" + line + "}\n";
   if (line.size() > kMaxLine)
     throw Error(ErrorKind::internal,
                 fmt::format("a message of {} bytes is too long for one line", line.size()));
   return line;
 }
 
-Weights read_weights(const Fields& fields) {
-  fields.only({"type", "trial", "bytes"});
-  return {fields.trial(), fields.integer("bytes", 0, kMaxWeights)};
-}
-
-Trial read_trial(const Fields& fields) {
-  fields.only({"type", "trial", "attempt", "graph", "parent", "hyper", "epochs", "patience", "seed",
-               "keep_weights", "data"});
-  Trial trial;
-  trial.trial = fields.trial();
-  trial.attempt = fields.small("attempt", 1, 1'000'000);
-  trial.graph = fields.object("graph");
-  if (!fields.at("parent").is_null()) {
-    const Fields parent = fields.inner("parent");
-    parent.only({"trial", "graph", "operations"});
-    trial.parent.emplace();
-    trial.parent->trial = parent.trial();
-    trial.parent->graph = parent.object("graph");
-    const Json& operations = parent.at("operations");
-    if (!operations.is_array()) parent.fail("'operations' must be a list");
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      try {
-        trial.parent->operations.push_back(operation_from_json(operations[i], {}));
-      } catch (const Error& error) {
-        parent.fail(fmt::format("operations[{}]: {}", i, error.message()));
-      }
-    }
-  }
-  trial.hyper = read_hyper(fields.inner("hyper"));
-  trial.epochs = fields.small("epochs", 1, kMaxEpochs);
-  const Fields patience = fields.inner("patience");
-  patience.only({"epochs", "min_delta"});
-  trial.patience.epochs = patience.small("epochs", 0, kMaxEpochs);
-  trial.patience.min_delta = patience.number("min_delta", 0, 1e6);
-  trial.seed = static_cast<std::uint64_t>(fields.integer("seed", 0, kMaxInteger));
-  trial.keep_weights = fields.flag("keep_weights");
-  trial.data = fields.object("data");
-  return trial;
-}
-
-Epoch read_epoch(const Fields& fields) {
-  fields.only({"type", "trial", "epoch", "accuracy", "loss", "trained", "validated", "at_s"});
-  Epoch epoch;
-  epoch.trial = fields.trial();
-  epoch.epoch = fields.small("epoch", 1, kMaxEpochs);
-  epoch.accuracy = fields.number("accuracy", 0, 1);
-  epoch.loss = fields.number("loss", 0, std::numeric_limits<double>::max());
-  epoch.trained = fields.integer("trained", 0, kMaxInteger);
-  epoch.validated = fields.integer("validated", 0, kMaxInteger);
-  epoch.at_s = fields.number("at_s", 0, 1e12);
-  return epoch;
-}
-
-Done read_done(const Fields& fields) {
-  fields.only({"type", "trial", "status", "reason", "accuracy", "epochs", "trained", "validated",
-               "seconds", "setup_s", "wait_s"});
-  Done done;
-  done.trial = fields.trial();
-  const std::string status = fields.text("status");
-  if (status != "ok" && status != "failed")
-    fields.fail(
-        fmt::format("'status' must be ok or failed, not '{}'", ellipsize(printable(status), 60)));
-  done.ok = status == "ok";
-  done.reason = fields.text("reason");
-  done.accuracy = fields.number("accuracy", 0, 1);
-  done.epochs = fields.small("epochs", 0, kMaxEpochs);
-  done.trained = fields.integer("trained", 0, kMaxInteger);
-  done.validated = fields.integer("validated", 0, kMaxInteger);
-  done.seconds = fields.number("seconds", 0, 1e12);
-  done.setup_s = fields.number("setup_s", 0, 1e12);
-  done.wait_s = fields.number("wait_s", 0, 1e12);
-  return done;
-}
-
-Json json_of(const Hello& m) {
-  return {{"type", "hello"}, {"protocol", m.protocol}, {"token", m.token},
-          {"rank", m.rank},  {"host", m.host},         {"device", m.device}};
-}
-Json json_of(const Ready&) {
-  return {{"type", "ready"}};
-}
-Json json_of(const Fetch& m) {
-  return {{"type", "fetch"}, {"trial", m.trial}};
-}
-Json json_of(const Epoch& m) {
-  return {{"type", "epoch"},          {"trial", m.trial}, {"epoch", m.epoch},
-          {"accuracy", m.accuracy},   {"loss", m.loss},   {"trained", m.trained},
-          {"validated", m.validated}, {"at_s", m.at_s}};
-}
-Json json_of(const Weights& m) {
-  return {{"type", "weights"}, {"trial", m.trial}, {"bytes", m.bytes}};
-}
-Json json_of(const Done& m) {
-  return {{"type", "done"},       {"trial", m.trial},         {"status", m.ok ? "ok" : "failed"},
-          {"reason", m.reason},   {"accuracy", m.accuracy},   {"epochs", m.epochs},
-          {"trained", m.trained}, {"validated", m.validated}, {"seconds", m.seconds},
-          {"setup_s", m.setup_s}, {"wait_s", m.wait_s}};
-}
-Json json_of(const Alive&) {
-  return {{"type", "alive"}};
-}
-// Written piece by piece: a Json of the whole would hold copies of both graphs.
-std::string text_of(const Trial& m) {
-  std::string parent = "null";
-  if (m.parent) {
-    Json operations = Json::array();
-    for (const Operation& operation : m.parent->operations)
-      operations.push_back(to_json(operation));
-    parent = fmt::format(R"({{"trial":{},"graph":{},"operations":{}}})", m.parent->trial,
-                         dump_line(m.parent->graph), dump_line(operations));
-  }
-  const Json patience{{"epochs", m.patience.epochs}, {"min_delta", m.patience.min_delta}};
-  return fmt::format(
-      R"({{"type":"trial","trial":{},"attempt":{},"graph":{},"parent":{},"hyper":{},"epochs":{},)"
-      R"("patience":{},"seed":{},"keep_weights":{},"data":{}}})",
-      m.trial, m.attempt, dump_line(m.graph), parent, dump_line(to_json(m.hyper)), m.epochs,
-      dump_line(patience), m.seed, m.keep_weights, dump_line(m.data));
-}
-Json json_of(const Drop& m) {
-  return {{"type", "drop"}, {"trial", m.trial}};
-}
-Json json_of(const Stop&) {
-  return {{"type", "stop"}};
-}
-Json json_of(const Refuse& m) {
-  return {{"type", "refuse"}, {"reason", m.reason}};
-}
-
 template <class Message>
-std::string text_of(const Message& m) {
-  return dump_line(json_of(m));
+Message decode_as(std::string_view line, const auto& types, const std::string& where) {
+  const std::string advice = "both sides have to be of the same version of Assay";
+  const Json json = parse_json_or_null(line);
+  if (!json.is_object() || !json.contains("type") || !json["type"].is_string())
+    throw Error(ErrorKind::round_failed,
+                fmt::format("a line is not a message: {}", ellipsize(printable(line), 80)), where,
+                advice);
+  const std::string type = json["type"];
+  std::optional<Message> out;
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    const auto read = [&]<class M>(std::type_identity<M>) {
+      out = FieldReader(json, type, ErrorKind::round_failed, where).read<M>("type");
+    };
+    ((type == types[i] ? read(std::type_identity<std::variant_alternative_t<i, Message>>())
+                       : void()),
+     ...);
+  }
+  (std::make_index_sequence<std::variant_size_v<Message>>());
+  if (!out)
+    throw Error(ErrorKind::round_failed,
+                fmt::format("a message of the unknown type '{}'", ellipsize(printable(type), 60)),
+                where, advice);
+  return std::move(*out);
 }
 
 }  // namespace
 
 Hyper hyper_from_json(const Json& json, const std::string& where) {
-  return read_hyper(Fields(json, "hyper-parameters", ErrorKind::config, where));
+  return FieldReader(json, "hyper-parameters", ErrorKind::config, where).read<Hyper>();
 }
 
 Json to_json(const Hyper& hyper) {
-  return {{"batch_size", hyper.batch_size},     {"learning_rate", hyper.learning_rate},
-          {"weight_decay", hyper.weight_decay}, {"label_smoothing", hyper.label_smoothing},
-          {"kernel_size", hyper.kernel_size},   {"dropout", hyper.dropout}};
+  Json out = Json::object();
+  fields(hyper, [&](const char* key, auto value, auto...) { out[key] = value; });
+  return out;
 }
 
 Patience patience_of_round(int round) {
@@ -299,56 +312,18 @@ bool EarlyStop::tell(double loss) {
 }
 
 std::string encode(const WorkerMessage& message) {
-  return finish(std::visit([](const auto& m) { return text_of(m); }, message));
+  return encode_as(message, kWorkerTypes);
 }
 std::string encode(const CoordinatorMessage& message) {
-  return finish(std::visit([](const auto& m) { return text_of(m); }, message));
+  return encode_as(message, kCoordinatorTypes);
 }
 
 WorkerMessage decode_worker_message(std::string_view line, const std::string& where) {
-  const Json json = parse_object(line, where);
-  const std::string type = json["type"];
-  const Fields fields(json, type, ErrorKind::round_failed, where);
-  if (type == "hello") {
-    fields.only({"type", "protocol", "token", "rank", "host", "device"});
-    return Hello{fields.small("protocol", 0, 1'000'000), fields.text("token"),
-                 fields.small("rank", 0, std::numeric_limits<int>::max()), fields.text("host"),
-                 fields.text("device")};
-  }
-  if (type == "ready" || type == "alive") {
-    fields.only({"type"});
-    if (type == "ready") return Ready{};
-    return Alive{};
-  }
-  if (type == "fetch") {
-    fields.only({"type", "trial"});
-    return Fetch{fields.trial()};
-  }
-  if (type == "epoch") return read_epoch(fields);
-  if (type == "weights") return read_weights(fields);
-  if (type == "done") return read_done(fields);
-  reject_type(type, where);
+  return decode_as<WorkerMessage>(line, kWorkerTypes, where);
 }
 
 CoordinatorMessage decode_coordinator_message(std::string_view line, const std::string& where) {
-  const Json json = parse_object(line, where);
-  const std::string type = json["type"];
-  const Fields fields(json, type, ErrorKind::round_failed, where);
-  if (type == "trial") return read_trial(fields);
-  if (type == "weights") return read_weights(fields);
-  if (type == "drop") {
-    fields.only({"type", "trial"});
-    return Drop{fields.trial()};
-  }
-  if (type == "stop") {
-    fields.only({"type"});
-    return Stop{};
-  }
-  if (type == "refuse") {
-    fields.only({"type", "reason"});
-    return Refuse{fields.text("reason")};
-  }
-  reject_type(type, where);
+  return decode_as<CoordinatorMessage>(line, kCoordinatorTypes, where);
 }
 
 void Framing::feed(std::string_view bytes) {

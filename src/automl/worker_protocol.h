@@ -47,6 +47,11 @@ struct Hyper {
 struct Patience {
   int epochs = 6;
   double min_delta = 0.001;
+
+  static void fields(auto& self, auto&& field) {
+    field("epochs", self.epochs);
+    field("min_delta", self.min_delta);
+  }
   friend bool operator==(const Patience&, const Patience&) = default;
 };
 /// AIPerf's patience in round r (from 0): min(6 + 2r, 20) epochs.

@@ -17,13 +17,19 @@ void check_rule_text(const std::string& text, const Rule& rule) {
   static const std::vector<std::string> kPlaceholders{"value", "min", "max", "detail"};
   for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
     const auto close = text.find('}', at);
-    const std::string name =
+    const std::string inside =
         close == std::string::npos ? text.substr(at + 1) : text.substr(at + 1, close - at - 1);
+    const auto colon = inside.find(':');
+    const std::string name = inside.substr(0, colon);
+    if (colon != std::string::npos && (name == "detail" || std::ranges::count(inside, '|') != 1))
+      throw Error(ErrorKind::config,
+                  "rule '" + rule.id + "': '{" + inside + "}' is not a number with its noun",
+                  rule.origin, "write {value:step|steps}");
     if (std::ranges::find(kPlaceholders, name) == kPlaceholders.end())
       throw Error(ErrorKind::config,
                   "rule '" + rule.id + "': unknown placeholder {" + name + "}" +
                       did_you_mean(name, kPlaceholders),
-                  rule.origin, "known: {value}, {min}, {max}, {detail}");
+                  rule.origin, "known: {value}, {value:one|many}, {min}, {max}, {detail}");
   }
 }
 

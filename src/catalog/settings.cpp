@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/text.h"
-
 namespace assay::catalog {
 
 using config::Mapping;

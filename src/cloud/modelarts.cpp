@@ -74,67 +74,54 @@ JobPhase phase_from_v2(std::string_view text) noexcept {
   return JobPhase::unknown;
 }
 
+namespace {
+
+struct OldStatus {
+  std::string_view name;
+  JobPhase phase;
+};
+
+// By number.
+constexpr std::array<OldStatus, 23> kOldStatuses{{
+    {"UNKNOWN", JobPhase::unknown},
+    {"INIT", JobPhase::waiting},
+    {"IMAGE_CREATING", JobPhase::waiting},
+    {"IMAGE_FAILED", JobPhase::failed},
+    {"SUBMIT_TRYING", JobPhase::waiting},
+    {"SUBMIT_FAILED", JobPhase::failed},
+    {"DELETE_FAILED", JobPhase::failed},
+    {"WAITING", JobPhase::waiting},
+    {"RUNNING", JobPhase::running},
+    {"KILLING", JobPhase::stopping},
+    {"COMPLETED", JobPhase::completed},
+    {"FAILED", JobPhase::failed},
+    {"KILLED", JobPhase::stopped},
+    {"CANCELED", JobPhase::stopped},
+    {"LOST", JobPhase::failed},
+    {"SCALING", JobPhase::running},
+    {"SUBMIT_MODEL_FAILED", JobPhase::failed},
+    {"DEPLOY_SERVICE_FAILED", JobPhase::failed},
+    {"CHECK_INIT", JobPhase::waiting},
+    {"CHECK_RUNNING", JobPhase::waiting},
+    {"CHECK_RUNNING_COMPLETED", JobPhase::waiting},
+    {"CHECK_FAILED", JobPhase::failed},
+    {"22", JobPhase::failed},
+}};
+
+bool is_old_status(int status) noexcept {
+  return status >= 0 && static_cast<std::size_t>(status) < kOldStatuses.size();
+}
+
+}  // namespace
+
 JobPhase phase_from_v1(int status) noexcept {
-  switch (status) {
-    case 1:
-    case 2:
-    case 4:
-    case 7:
-    case 18:
-    case 19:
-    case 20:
-      return JobPhase::waiting;
-    case 8:
-    case 15:
-      return JobPhase::running;
-    case 9:
-      return JobPhase::stopping;
-    case 10:
-      return JobPhase::completed;
-    case 12:
-    case 13:
-      return JobPhase::stopped;
-    case 3:
-    case 5:
-    case 6:
-    case 11:
-    case 14:
-    case 16:
-    case 17:
-    case 21:
-    case 22:
-      return JobPhase::failed;
-    default:
-      return JobPhase::unknown;
-  }
+  return is_old_status(status) ? kOldStatuses[static_cast<std::size_t>(status)].phase
+                               : JobPhase::unknown;
 }
 
 std::string v1_status_name(int status) {
-  constexpr std::array<std::string_view, 22> names = {"UNKNOWN",
-                                                      "INIT",
-                                                      "IMAGE_CREATING",
-                                                      "IMAGE_FAILED",
-                                                      "SUBMIT_TRYING",
-                                                      "SUBMIT_FAILED",
-                                                      "DELETE_FAILED",
-                                                      "WAITING",
-                                                      "RUNNING",
-                                                      "KILLING",
-                                                      "COMPLETED",
-                                                      "FAILED",
-                                                      "KILLED",
-                                                      "CANCELED",
-                                                      "LOST",
-                                                      "SCALING",
-                                                      "SUBMIT_MODEL_FAILED",
-                                                      "DEPLOY_SERVICE_FAILED",
-                                                      "CHECK_INIT",
-                                                      "CHECK_RUNNING",
-                                                      "CHECK_RUNNING_COMPLETED",
-                                                      "CHECK_FAILED"};
-  if (status < 0 || status >= static_cast<int>(names.size()))
-    return fmt::format("JOBSTAT_{}", status);
-  return fmt::format("JOBSTAT_{}", names[static_cast<std::size_t>(status)]);
+  if (!is_old_status(status)) return fmt::format("JOBSTAT_{}", status);
+  return fmt::format("JOBSTAT_{}", kOldStatuses[static_cast<std::size_t>(status)].name);
 }
 
 void check(const TrainingJobSpec& spec) {

@@ -1,7 +1,6 @@
 #include "cloud/obs.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
@@ -13,6 +12,7 @@
 #include "core/address.h"
 #include "core/digest.h"
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/time.h"
 
 namespace assay::cloud {
@@ -20,9 +20,7 @@ namespace assay::cloud {
 namespace {
 
 std::uint64_t to_number(std::string_view text) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return parse_number<std::uint64_t>(text).value_or(0);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "cloud/etag.h"
-#include "cloud/md5_lanes.h"
 #include "cloud/obs.h"
+#include "cloud/part_hashes.h"
 #include "cloud/service_error.h"
 #include "core/digest.h"
 #include "core/error.h"
@@ -154,7 +154,7 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
     const auto count = static_cast<std::size_t>((size + part - 1) / part);
     std::vector<std::string> etags(count);
     std::atomic<bool> comparable = true;
-    // Hashing runs beside the transfer: eight parts at once cost little more than one.
+    // Hashing runs beside the transfer.
     std::stop_source hashing;
     auto hashes = std::async(std::launch::async, [&, token = hashing.get_token()] {
       return md5_of_parts(path, size, part, token);

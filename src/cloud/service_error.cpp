@@ -1,7 +1,6 @@
 #include "cloud/service_error.h"
 
 #include <array>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <pugixml.hpp>

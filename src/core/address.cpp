@@ -1,9 +1,8 @@
 #include "core/address.h"
 
-#include <charconv>
-#include <system_error>
-
 #include <arpa/inet.h>
+
+#include "core/parse_number.h"
 
 namespace assay {
 
@@ -23,11 +22,9 @@ std::optional<Endpoint> parse_endpoint(const std::string& text) {
   if (bracketed) endpoint.address = endpoint.address.substr(1, endpoint.address.size() - 2);
   // Without brackets the last group of an IPv6 address would be taken for the port.
   if (bracketed != (endpoint.address.find(':') != std::string::npos)) return std::nullopt;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, endpoint.port);
-  if (error != std::errc() || stop != end || endpoint.port < 0 || endpoint.port > 65535)
-    return std::nullopt;
-  if (!is_ip_address(endpoint.address)) return std::nullopt;
+  const auto port = parse_number<int>(std::string_view(text).substr(colon + 1), 0, 65535);
+  if (!port || !is_ip_address(endpoint.address)) return std::nullopt;
+  endpoint.port = *port;
   return endpoint;
 }
 

@@ -1,7 +1,6 @@
 #include "core/json_access.h"
 
-#include <charconv>
-
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay {
@@ -66,16 +65,8 @@ std::int64_t integer_at(const Json& json, const char* key, std::int64_t fallback
 }
 
 std::int64_t any_integer_at(const Json& json, const char* key, std::int64_t fallback) {
-  const std::string text = text_at(json, key);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (!text.empty() && error == std::errc{} && end == text.data() + text.size()) return value;
+  if (const auto value = parse_number<std::int64_t>(text_at(json, key))) return *value;
   return integer_at(json, key, fallback);
-}
-
-bool flag_at(const Json& json, const char* key, bool fallback) {
-  const Json& value = member_at(json, key);
-  return value.is_boolean() ? value.get<bool>() : fallback;
 }
 
 JsonReader::JsonReader(const Json& json, std::string where, std::string advice, ErrorKind kind)
@@ -131,10 +122,6 @@ std::map<std::string, std::string> JsonReader::text_map(const char* key) const {
 double JsonReader::number(const char* key) const {
   if (!at(key).is_number()) wrong(key, "a number");
   return at(key).get<double>();
-}
-
-std::optional<double> JsonReader::number_if(const char* key) const {
-  return has(key) ? std::optional(number(key)) : std::nullopt;
 }
 
 bool JsonReader::boolean(const char* key) const {

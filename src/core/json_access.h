@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,7 +38,6 @@ namespace assay {
 /// The integer, even when it is written as text ("3043").
 [[nodiscard]] std::int64_t any_integer_at(const Json& json, const char* key,
                                           std::int64_t fallback = 0);
-[[nodiscard]] bool flag_at(const Json& json, const char* key, bool fallback = false);
 
 /// Strict: the fields of an object that Assay has written. Each failure is an Error that names the
 /// field and where its object lies ("plan.json: cases[1]: limits"). The value must outlive this.
@@ -59,8 +56,6 @@ class JsonReader {
   [[nodiscard]] std::vector<std::string> texts(const char* key) const;
   [[nodiscard]] std::map<std::string, std::string> text_map(const char* key) const;
   [[nodiscard]] double number(const char* key) const;
-  /// Nothing when it is missing.
-  [[nodiscard]] std::optional<double> number_if(const char* key) const;
   [[nodiscard]] bool boolean(const char* key) const;
   template <std::integral T = int>
   [[nodiscard]] T integer(const char* key) const {
@@ -87,12 +82,6 @@ class JsonReader {
     const Json& items = array(key);
     for (std::size_t i = 0; i < items.size(); ++i)
       read(inside(items[i], std::string(key) + "[" + std::to_string(i) + "]"));
-  }
-  /// Calls `read(name, JsonReader)` for every member of an object.
-  template <class Read>
-  void each_member(const char* key, Read read) const {
-    for (const auto& [name, value] : object(key).items())
-      read(name, inside(value, std::string(key) + "." + name));
   }
 
   /// "'nodes' should be a whole number".

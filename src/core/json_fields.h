@@ -22,8 +22,7 @@ namespace assay {
 ///     struct RankStart {
 ///       int rank = 0;
 ///       std::string host{};
-///       template <class Self, class F>
-///       static void fields(Self& self, F&& field) {
+///       static void fields(auto& self, auto&& field) {
 ///         field("rank", self.rank);
 ///         field.optional("host", self.host);
 ///       }

@@ -1,5 +1,8 @@
 #include "core/pattern.h"
 
+#include <array>
+#include <span>
+
 #include <re2/re2.h>
 
 namespace assay {
@@ -31,8 +34,11 @@ std::string reason_of(const RE2& regex) {
 
 // The first match at or after `from`; empty when there is none.
 Pattern::Groups match_from(const RE2& regex, std::string_view text, std::size_t from) {
-  std::vector<re2::StringPiece> parts(static_cast<std::size_t>(regex.NumberOfCapturingGroups()) +
-                                      1);
+  // Most text does not match: nothing is allocated for it.
+  const auto count = static_cast<std::size_t>(regex.NumberOfCapturingGroups()) + 1;
+  std::array<re2::StringPiece, 8> few;
+  std::vector<re2::StringPiece> many(count > few.size() ? count : 0);
+  const std::span<re2::StringPiece> parts(many.empty() ? few.data() : many.data(), count);
   if (!regex.Match({text.data(), text.size()}, from, text.size(), RE2::UNANCHORED, parts.data(),
                    static_cast<int>(parts.size())))
     return {};
@@ -54,13 +60,19 @@ std::size_t Pattern::groups() const {
   return static_cast<std::size_t>(compiled_->regex.NumberOfCapturingGroups());
 }
 
+std::optional<std::size_t> Pattern::group(const std::string& name) const {
+  const auto& named = compiled_->regex.NamedCapturingGroups();
+  const auto at = named.find(name);
+  return at == named.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at->second));
+}
+
 bool Pattern::found_in(std::string_view text) const {
   return compiled_->regex.Match({text.data(), text.size()}, 0, text.size(), RE2::UNANCHORED,
                                 nullptr, 0);
 }
 
-std::optional<Pattern::Groups> Pattern::search(std::string_view text) const {
-  Groups groups = match_from(compiled_->regex, text, 0);
+std::optional<Pattern::Groups> Pattern::search(std::string_view text, std::size_t from) const {
+  Groups groups = match_from(compiled_->regex, text, from);
   return groups.empty() ? std::nullopt : std::optional(std::move(groups));
 }
 

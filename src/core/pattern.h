@@ -31,10 +31,13 @@ class Pattern {
 
   /// How many groups in ( ) it has.
   [[nodiscard]] std::size_t groups() const;
+  /// The number of the group (?P<name> ), for Groups; nothing when there is none.
+  [[nodiscard]] std::optional<std::size_t> group(const std::string& name) const;
   /// Whether `text` contains a match.
   [[nodiscard]] bool found_in(std::string_view text) const;
-  /// The first match in `text`.
-  [[nodiscard]] std::optional<Groups> search(std::string_view text) const;
+  /// The first match in `text` that begins at `from` or later. What is before `from` is context:
+  /// ^ is the beginning of `text`.
+  [[nodiscard]] std::optional<Groups> search(std::string_view text, std::size_t from = 0) const;
   /// All matches that do not overlap, in order.
   [[nodiscard]] std::vector<Groups> search_all(std::string_view text) const;
 

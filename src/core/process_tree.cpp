@@ -1,7 +1,6 @@
 #include "core/process_tree.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include "core/env_names.h"
 #include "core/files.h"
+#include "core/parse_number.h"
 
 namespace assay {
 
@@ -25,10 +25,7 @@ std::vector<pid_t> all_pids() {
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
   if (!proc) return pids;
   while (const dirent* entry = ::readdir(proc.get())) {
-    const std::string_view name(entry->d_name);
-    pid_t pid = 0;
-    const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (ec == std::errc{} && end == name.data() + name.size()) pids.push_back(pid);
+    if (const auto pid = parse_number<pid_t>(entry->d_name)) pids.push_back(*pid);
   }
   return pids;
 }

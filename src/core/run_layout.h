@@ -54,7 +54,6 @@ inline constexpr std::string_view kPush = "push.json";
 inline constexpr std::string_view kResult = "result.json";
 inline constexpr std::string_view kReportHtml = "report.html";
 inline constexpr std::string_view kReportText = "report.txt";
-inline constexpr std::string_view kReportMarkdown = "report.md";
 inline constexpr std::string_view kResultsCsv = "results.csv";
 inline constexpr std::string_view kRanksCsv = "ranks.csv";
 inline constexpr std::string_view kJunit = "junit.xml";

@@ -26,6 +26,15 @@ std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        std::span<const std::string> candidates);
 
+/// "1 step", "3 steps"; `many` where the plural is not `one` with an "s".
+template <std::integral Number>
+[[nodiscard]] std::string counted(Number n, std::string_view one, std::string_view many = {}) {
+  std::string text = std::to_string(n) + ' ';
+  if (n == 1 || many.empty()) text += one;
+  if (n != 1) text += many.empty() ? "s" : many;
+  return text;
+}
+
 /// One word of a POSIX shell command line: unchanged if harmless, else in single quotes.
 [[nodiscard]] std::string shell_quote(std::string_view word);
 [[nodiscard]] std::string shell_join(std::span<const std::string> argv);

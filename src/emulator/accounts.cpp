@@ -1,6 +1,5 @@
 #include "emulator/accounts.h"
 
-#include <charconv>
 #include <cmath>
 #include <random>
 
@@ -8,6 +7,7 @@
 
 #include "cloud/signature.h"
 #include "core/digest.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "http/date.h"
 
@@ -164,9 +164,7 @@ std::optional<ServerResponse> Accounts::refuse_obs(const ServerRequest& request,
   std::string given;
   std::string text;
   if (const auto expires = request.parameter("Expires")) {
-    std::int64_t seconds = 0;
-    std::from_chars(expires->data(), expires->data() + expires->size(), seconds);
-    if (seconds < clock() / 1'000'000'000)
+    if (parse_number<std::int64_t>(*expires).value_or(0) < clock() / 1'000'000'000)
       return obs_error(403, "AccessDenied", "Request has expired");
     access_key = request.parameter("AccessKeyId").value_or("");
     given = request.parameter("Signature").value_or("");

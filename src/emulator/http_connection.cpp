@@ -1,9 +1,10 @@
 #include "emulator/http_connection.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::emulator {
@@ -34,38 +36,24 @@ std::filesystem::path spool_name(const std::filesystem::path& folder) {
 }
 
 std::string_view reason(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 206:
-      return "Partial Content";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 409:
-      return "Conflict";
-    case 411:
-      return "Length Required";
-    case 416:
-      return "Range Not Satisfiable";
-    case 429:
-      return "Too Many Requests";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Status";
-  }
+  static constexpr auto kReasons = std::to_array<std::pair<int, std::string_view>>({
+      {200, "OK"},
+      {201, "Created"},
+      {202, "Accepted"},
+      {204, "No Content"},
+      {206, "Partial Content"},
+      {400, "Bad Request"},
+      {401, "Unauthorized"},
+      {403, "Forbidden"},
+      {404, "Not Found"},
+      {409, "Conflict"},
+      {411, "Length Required"},
+      {416, "Range Not Satisfiable"},
+      {429, "Too Many Requests"},
+      {503, "Service Unavailable"},
+  });
+  const auto found = std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
+  return found == kReasons.end() ? "Status" : found->second;
 }
 
 /// False when the text is not an HTTP/1.1 head.
@@ -146,8 +134,7 @@ class Connection {
   template <class Take>
   asio::awaitable<void> for_each_piece(ServerRequest& request, Take take) {
     const std::string length = request.header("content-length");
-    std::uint64_t left = 0;
-    std::from_chars(length.data(), length.data() + length.size(), left);
+    std::uint64_t left = parse_number<std::uint64_t>(length).value_or(0);
     request.body_size = left;
     if (left > 0 && to_lower(request.header("expect")) == "100-continue")
       co_await asio::async_write(socket_, asio::buffer(kContinue), asio::use_awaitable);

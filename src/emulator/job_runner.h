@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,22 @@ namespace assay::emulator {
 
 /// The state of a job, as its runner sees it. A `lost` job was taken away (preempted).
 enum class JobStage { pending, running, stopping, completed, failed, stopped, lost };
+
+/// What ModelArts calls a stage: the number of v1's JOBSTAT_*, and the phase of v2.
+struct StageName {
+  int v1;
+  std::string_view v2;
+};
+[[nodiscard]] constexpr StageName stage_name(JobStage stage) noexcept {
+  constexpr std::array<StageName, 7> kNames{{{7, "Pending"},
+                                             {8, "Running"},
+                                             {9, "Terminating"},
+                                             {10, "Completed"},
+                                             {11, "Failed"},
+                                             {12, "Terminated"},
+                                             {14, "Abnormal"}}};
+  return kNames[static_cast<std::size_t>(stage)];
+}
 
 /// How the processes of one instance ended.
 struct TaskEnd {

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "core/json_access.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "emulator/modelarts_service.h"
@@ -11,27 +11,6 @@
 namespace assay::emulator {
 
 namespace {
-
-/// JOBSTAT_* numbers.
-int status_number(JobStage stage) {
-  switch (stage) {
-    case JobStage::pending:
-      return 7;
-    case JobStage::running:
-      return 8;
-    case JobStage::completed:
-      return 10;
-    case JobStage::failed:
-      return 11;
-    case JobStage::stopping:
-      return 9;
-    case JobStage::lost:
-      return 14;
-    case JobStage::stopped:
-      break;
-  }
-  return 12;
-}
 
 ServerResponse failed(int status, const std::string& code, const std::string& message) {
   return json_reply(status,
@@ -48,9 +27,7 @@ std::vector<T> page_of(const std::vector<T>& all, const ServerRequest& request) 
 }
 
 int as_int(std::string_view text) {
-  int value = -1;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return parse_number<int>(text).value_or(-1);
 }
 
 }  // namespace
@@ -190,7 +167,7 @@ Json ModelArtsService::describe(const OldJob& job, const OldVersion& version) {
   out["version_id"] = version.id;
   out["version_name"] = version.name;
   out["resource_id"] = job.resource_id;
-  out["status"] = status_number(progress.stage);
+  out["status"] = stage_name(progress.stage).v1;
   out["create_time"] = version.created_ms;
   if (progress.started_ns != 0) out["start_time"] = progress.started_ns / 1'000'000;
   out["duration"] = progress.started_ns == 0 ? 0 : (end - progress.started_ns) / 1'000'000;

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <random>
 
 #include <fmt/format.h>
 
 #include "core/json_access.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "emulator/modelarts_service.h"
@@ -23,26 +23,6 @@ std::string make_uuid() {
     for (int i = 0; i < digits; ++i) out += fmt::format("{:x}", device() & 15U);
   }
   return out;
-}
-
-std::string phase_name(JobStage stage) {
-  switch (stage) {
-    case JobStage::pending:
-      return "Pending";
-    case JobStage::running:
-      return "Running";
-    case JobStage::completed:
-      return "Completed";
-    case JobStage::failed:
-      return "Failed";
-    case JobStage::stopping:
-      return "Terminating";
-    case JobStage::lost:
-      return "Abnormal";
-    case JobStage::stopped:
-      break;
-  }
-  return "Terminated";
 }
 
 bool good_name(const std::string& name) {
@@ -223,12 +203,12 @@ Json ModelArtsService::describe(const Job& job) {
   const std::int64_t end = progress.ended_ns != 0 ? progress.ended_ns : wall_now_ns();
   Json tasks = Json::array();
   for (int i = 0; i < job.nodes; ++i) tasks.push_back(fmt::format("worker-{}", i));
-  const std::string phase = phase_name(progress.stage);
+  const std::string_view phase = stage_name(progress.stage).v2;
   out["status"] = {
       {"phase", phase},
-      {"secondary_phase", phase == "Pending"    ? "Queuing"
-                          : phase == "Abnormal" ? "Lost"
-                                                : phase},
+      {"secondary_phase", progress.stage == JobStage::pending ? "Queuing"
+                          : progress.stage == JobStage::lost  ? "Lost"
+                                                              : phase},
       {"duration", progress.started_ns == 0 ? 0 : (end - progress.started_ns) / 1'000'000},
       {"start_time", progress.started_ns / 1'000'000},
       {"node_count_metrics", nullptr},
@@ -317,7 +297,8 @@ ServerResponse ModelArtsService::events(const ServerRequest& request, const Job&
   add(job.created_ms, "[Job] Training job created.");
   if (progress.started_ns != 0) add(progress.started_ns / 1'000'000, "[Job] Training job running.");
   if (progress.ended_ns != 0)
-    add(progress.ended_ns / 1'000'000, "[Job] Training job " + phase_name(progress.stage) + ".");
+    add(progress.ended_ns / 1'000'000,
+        fmt::format("[Job] Training job {}.", stage_name(progress.stage).v2));
   const int offset = request.number("offset", 0);
   const int limit = std::clamp(request.number("limit", 50), 1, 100);
   Json page = Json::array();
@@ -336,10 +317,9 @@ ServerResponse ModelArtsService::task_operation(const ServerRequest& request, co
   const bool metrics = path[2] == "metrics" && path.size() == 4;
   const bool logs = path[2] == "tasks" && path.size() == 6 && path[4] == "logs";
   if (!metrics && !logs) return modelarts_error(404, "APIGW.0101", "The API does not exist");
-  const std::string task(path[3]);
-  int index = -1;
-  if (task.starts_with("worker-"))
-    std::from_chars(task.data() + 7, task.data() + task.size(), index);
+  const std::string_view task = path[3];
+  const int index =
+      task.starts_with("worker-") ? parse_number<int>(task.substr(7)).value_or(-1) : -1;
   if (index < 0 || index >= job.nodes)
     return modelarts_error(400, "ModelArts.2788", "There is no such task.");
   const bool started = runner_->progress(job.id).started_ns != 0;

@@ -1,12 +1,12 @@
 #include "emulator/obs_store.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "core/digest.h"
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/time.h"
 #include "emulator/accounts.h"
 #include "emulator/xml_reply.h"
@@ -16,9 +16,7 @@ namespace assay::emulator {
 namespace {
 
 int number(const std::optional<std::string>& text, int fallback) {
-  int value = fallback;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), value);
-  return value;
+  return parse_number<int>(text.value_or("")).value_or(fallback);
 }
 
 std::map<std::string, std::string> metadata_of(const ServerRequest& request) {
@@ -40,8 +38,7 @@ std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos || size == 0) return std::nullopt;
   const auto value = [](std::string_view digits, std::uint64_t fallback) {
-    std::from_chars(digits.data(), digits.data() + digits.size(), fallback);
-    return fallback;
+    return parse_number<std::uint64_t>(digits).value_or(fallback);
   };
   if (dash == 0) {
     const std::uint64_t tail = std::min(value(text.substr(1), 0), size);

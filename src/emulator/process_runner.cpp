@@ -1,7 +1,6 @@
 #include "emulator/process_runner.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 #include "emulator/streaming_server.h"
 
 #include <atomic>
-#include <charconv>
 #include <csignal>
 #include <thread>
 
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "emulator/http_connection.h"
 
 namespace assay::emulator {
@@ -25,9 +25,7 @@ std::optional<std::string> ServerRequest::parameter(std::string_view name) const
 }
 
 int ServerRequest::number(std::string_view name, int fallback) const {
-  if (const auto text = parameter(name))
-    std::from_chars(text->data(), text->data() + text->size(), fallback);
-  return fallback;
+  return parse_number<int>(parameter(name).value_or("")).value_or(fallback);
 }
 
 struct HttpServer::State {

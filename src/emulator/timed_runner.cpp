@@ -1,7 +1,5 @@
 #include "emulator/timed_runner.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace assay::emulator {

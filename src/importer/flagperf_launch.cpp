@@ -1,7 +1,6 @@
 #include "importer/flagperf_launch.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "importer/flagperf.h"
 #include "importer/flagperf_layout.h"
@@ -26,13 +26,6 @@ using Kind = Value::Kind;
 
 constexpr std::string_view kClusterConf = "run_benchmarks/config/cluster_conf.py";
 constexpr std::string_view kTestConf = "run_benchmarks/config/test_conf.py";
-
-std::optional<int> to_int(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// Reads settings of one module by name and type; what is missing or odd is named by place.
 class Settings {
@@ -93,7 +86,7 @@ class Settings {
     const Setting* setting = find(name);
     if (setting == nullptr || setting->value.kind == Kind::none) return std::nullopt;
     const auto number = setting->value.kind == Kind::integer || setting->value.is_text()
-                            ? to_int(trim(display(setting->value)))
+                            ? parse_number<int>(trim(display(setting->value)))
                             : std::nullopt;
     if (!number || *number < 1 || *number > 65535) wrong(*setting, "a port from 1 to 65535");
     return number;
@@ -189,7 +182,7 @@ FlagPerfCase parse_key(const Entry& entry) {
   const char* const names[] = {"nodes", "procs", "repeats"};
   constexpr int kMax[] = {100'000, 4096, 1000};  // what a suite accepts
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto number = to_int(trim(fields[i + 3]));
+    const auto number = parse_number<int>(trim(fields[i + 3]));
     if (!number || *number < 1 || *number > kMax[i]) {
       out.skipped = fmt::format("{} must be a whole number from 1 to {}, got '{}'", names[i],
                                 kMax[i], printable(fields[i + 3]));

@@ -7,7 +7,6 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include "core/error.h"

@@ -1,7 +1,6 @@
 #include "importer/nodes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "core/address.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "importer/flagperf.h"
@@ -24,11 +24,7 @@ using YamlEntry = config::Entry;
 using config::Node;
 
 std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 0)
-    return std::nullopt;
-  return value;
+  return parse_number<int>(text, 0);
 }
 
 /// Tabs between the tokens of JSON become spaces: YAML, which knows places, does not take them.

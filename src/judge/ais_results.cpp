@@ -119,7 +119,7 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
     if (plan.metrics[i].name == "throughput_ratio" || plan.metrics[i].name == "accuracy")
       for (RankEvidence& rank : evidence.ranks) {
         rank.log.outputs.resize(std::max(rank.log.outputs.size(), plan.metrics.size()));
-        rank.log.outputs[i].clear();
+        rank.log.outputs[i] = {};
       }
   if (evidence.status != RoundStatus::completed) return;
   const aisbench::Results results =
@@ -130,9 +130,9 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
   if (!results.complete()) return;
   if (evidence.ais_job) evidence.ais_job->results = results;
   for (std::size_t i = 0; i < plan.metrics.size(); ++i) {
-    std::vector<double>& values = evidence.ranks.front().log.outputs[i];
-    if (plan.metrics[i].name == "throughput_ratio") values.push_back(results.throughput);
-    if (plan.metrics[i].name == "accuracy") values.push_back(results.accuracy);
+    OutputValues& values = evidence.ranks.front().log.outputs[i];
+    if (plan.metrics[i].name == "throughput_ratio") values.add(results.throughput);
+    if (plan.metrics[i].name == "accuracy") values.add(results.accuracy);
   }
 }
 

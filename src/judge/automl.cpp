@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -30,9 +31,67 @@ void add_series(RoundContext& round, const automl::ExperimentRecord& record) {
     if (!series->points.empty()) round.result.series.push_back(std::move(*series));
 }
 
+// What workers reported against what they logged. False where a worker left no log to compare with.
+bool compare_with_logs(const RoundContext& round, automl::JournalCheck::Problems& wrong) {
+  bool all = true;
+  for (const auto& [who, reported] : round.evidence.automl_check->reported) {
+    const auto& [rank, trial] = who;
+    const auto at = std::ranges::find(round.evidence.ranks, rank, &RankEvidence::rank);
+    if (at == round.evidence.ranks.end() || at->log.events == 0 || at->dropped_bytes > 0) {
+      all = false;
+      continue;
+    }
+    double samples = 0;
+    std::vector<double> accuracy;
+    for (const TrialLog& logged : at->log.trials) {
+      if (logged.trial != trial) continue;
+      samples += logged.samples;
+      accuracy.insert(accuracy.end(), logged.accuracy.begin(), logged.accuracy.end());
+    }
+    if (reported.trained > samples + 0.5)
+      wrong.add(fmt::format("trial {}: worker {} reported {} samples and logged {} in {}", trial,
+                            rank, format_number(reported.trained), format_number(samples),
+                            at->log_path));
+    for (const double value : reported.accuracy)
+      if (std::ranges::none_of(accuracy, [&](double a) { return std::abs(a - value) < 1e-6; }))
+        wrong.add(fmt::format("trial {}: worker {} reported an accuracy of {} that is not in {}",
+                              trial, rank, format_number(value), at->log_path));
+  }
+  return all;
+}
+
+// The experiment's clocks against the controller's.
+void compare_times(const RoundContext& round, automl::JournalCheck::Problems& wrong) {
+  const RoundEvidence& evidence = round.evidence;
+  const bool resumed = evidence.automl && evidence.automl->record.resumed > 0;
+  if (!evidence.start || !evidence.end || !evidence.automl || resumed) return;
+  const double elapsed = evidence.automl->record.elapsed_s;
+  const double mono = static_cast<double>(evidence.end->mono_ns - evidence.start->mono_ns) * 1e-9;
+  const double wall = static_cast<double>(evidence.end->wall_ns - evidence.start->wall_ns) * 1e-9;
+  if (elapsed > mono + 1)
+    wrong.add(fmt::format("an experiment of {:.3f} s in a round of {:.3f} s", elapsed, mono));
+  const double apart = evidence.automl_check->clocks_apart_s;
+  if (apart > 1 + 1e-3 * mono + std::abs(wall - mono))
+    wrong.add(fmt::format("at_s and wall_ns of its events go {:.3f} s apart", apart));
+}
+
+// Gives the origin of what rests on the workers' reports.
+std::string check_experiment(RoundContext& round) {
+  if (!round.evidence.automl_check) return "measured";
+  const automl::JournalCheck& check = *round.evidence.automl_check;
+  round.fact("automl_journal_missing", static_cast<double>(check.missing.count),
+             check.missing.first);
+  automl::JournalCheck::Problems wrong = check.wrong;
+  const bool logged = compare_with_logs(round, wrong);
+  compare_times(round, wrong);
+  round.fact("automl_reports_wrong", static_cast<double>(wrong.count), wrong.first);
+  return logged && wrong.count == 0 ? "measured" : "claimed";
+}
+
 }  // namespace
 
 void compute_automl(RoundContext& round) {
+  const std::string origin = check_experiment(round);
   if (!round.evidence.automl) return;
   const automl::ExperimentRecord& record = round.evidence.automl->record;
   const automl::ScorePoint& last = record.final;
@@ -52,16 +111,15 @@ void compute_automl(RoundContext& round) {
   round.metrics.add("automl_wait", record.wait_share);
   if (record.best) {
     const automl::TrialRecord& best = record.trials[static_cast<std::size_t>(*record.best)];
-    round.metrics.add("automl_accuracy", best.accuracy, "measured",
-                      fmt::format("trial {}", best.id));
-    round.metrics.add("automl_error", last.error);
-    round.metrics.add("automl_score", last.score, "measured", "AIPerf's count of operations");
-    round.metrics.add("automl_score_exact", last.score_exact, "measured",
+    round.metrics.add("automl_accuracy", best.accuracy, origin, fmt::format("trial {}", best.id));
+    round.metrics.add("automl_error", last.error, origin);
+    round.metrics.add("automl_score", last.score, origin, "AIPerf's count of operations");
+    round.metrics.add("automl_score_exact", last.score_exact, origin,
                       "operations that were executed");
   }
   if (last.operations > 0) {
-    round.metrics.add("automl_ops", last.ops, "measured", "AIPerf's count of operations");
-    round.metrics.add("automl_ops_exact", last.ops_exact);
+    round.metrics.add("automl_ops", last.ops, origin, "AIPerf's count of operations");
+    round.metrics.add("automl_ops_exact", last.ops_exact, origin);
   }
   if (const auto asked = record.settings.find("min_duration_ns");
       asked != record.settings.end() && asked->is_number()) {

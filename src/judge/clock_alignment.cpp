@@ -23,6 +23,11 @@ void shift(RankEvidence& rank, std::int64_t by_ns) {
   for (Stamp* stamp : {&log.first_event, &log.last_event, &log.init_start, &log.init_end,
                        &log.train_start, &log.train_end})
     shift(*stamp, by_ms);
+  LogAudit& audit = log.audit;
+  for (LoggedEvent* event :
+       {&audit.mono_first, &audit.mono_last, &audit.wall_first, &audit.wall_last,
+        &audit.first_repeated, &audit.first_back, &audit.mono_ahead, &audit.wall_ahead})
+    shift(event->at, by_ms);
   for (StepTrack& track : log.tracks)
     for (Step& step : track.steps) shift(step.at, by_ms);
   for (Evaluation& evaluation : log.evaluations) shift(evaluation.at, by_ms);

@@ -10,25 +10,19 @@
 #include "aisbench/record.h"
 #include "aisbench/reported_results.h"
 #include "aisbench/results.h"
+#include "automl/journal_check.h"
 #include "automl/score.h"
 #include "core/subprocess.h"
 #include "core/time.h"
 #include "evidence/file_record.h"
+#include "judge/output_values.h"
 #include "judge/result.h"
-#include "perflog/event.h"
+#include "judge/stamp.h"
 #include "perflog/finished.h"
+#include "telemetry/machine_use.h"
 #include "telemetry/table.h"
 
 namespace assay::judge {
-
-inline constexpr std::int64_t kNoTime = perflog::Event::kMissing;
-
-/// When a rank logged something, on the clocks that its line carries (kNoTime where it does not).
-struct Stamp {
-  std::int64_t mono_us = kNoTime;
-  std::int64_t wall_ms = kNoTime;
-  [[nodiscard]] bool known() const noexcept { return mono_us != kNoTime || wall_ms != kNoTime; }
-};
 
 /// One STEP_END, or `count` of them merged into one in very long logs.
 struct Step {
@@ -71,6 +65,44 @@ struct Total {
   }
 };
 
+/// One event of a log: what a finding about it names.
+struct LoggedEvent {
+  Stamp at;
+  std::uint64_t line = 0;  ///< 1-based, in the parts that were kept of the log; 0: there is none
+  std::string name{};      ///< "TRAIN_END"
+};
+
+/// What a log says that can be held against the agent's clocks and against itself (log_audit.h).
+struct LogAudit {
+  std::uint64_t step_ends = 0;  ///< all of them, also those outside of the training
+  std::uint64_t train_starts = 0;
+  std::uint64_t train_ends = 0;
+  bool training_open = false;  ///< the last of both was a TRAIN_START
+  LoggedEvent mono_first;      ///< the smallest mono_us
+  LoggedEvent mono_last;
+  LoggedEvent wall_first;  ///< the smallest wall_ms
+  LoggedEvent wall_last;
+  /// By how much wall and monotonic clock went apart between the beginning and the end of the log.
+  std::optional<double> clocks_apart_s;
+  double clocks_allowed_s = 0;  ///< of it, what a process that is not scheduled explains
+  std::uint64_t repeated = 0;   ///< STEP_ENDs that are equal to one before, times included
+  LoggedEvent first_repeated;
+  std::uint64_t counters_back = 0;  ///< step numbers and num_trained_samples that fell
+  LoggedEvent first_back;
+  /// Beyond the moment at which the agent had the line already (arrivals.h), the worst; seconds.
+  double mono_ahead_s = 0;
+  double wall_ahead_s = 0;
+  LoggedEvent mono_ahead;
+  LoggedEvent wall_ahead;
+};
+
+/// What a worker of an AutoML experiment logged of one trial.
+struct TrialLog {
+  std::int64_t trial = 0;
+  double samples = 0;            ///< of complete epochs, all attempts
+  std::vector<double> accuracy;  ///< of each evaluation
+};
+
 /// The content of one rank's log, in compact form. Built by RankLogReader, or by hand in tests.
 struct RankLog {
   bool found = false;
@@ -105,8 +137,10 @@ struct RankLog {
   std::optional<perflog::FinishedSummary> finished;             ///< the first FINISHED
   std::vector<std::pair<std::string, double>> finished_values;  ///< its numbers and booleans
   double clock_jump_s = 0;  ///< largest disagreement of wall and monotonic time, or step back
-  std::vector<std::string> last_lines;       ///< the end of the log of a rank that did not end well
-  std::vector<std::vector<double>> outputs;  ///< matches of the plan's output metrics, by metric
+  LogAudit audit;
+  std::vector<TrialLog> trials;         ///< of an AutoML worker
+  std::vector<std::string> last_lines;  ///< the end of the log of a rank that did not end well
+  std::vector<OutputValues> outputs;    ///< matches of the plan's output metrics, by metric
 };
 
 struct RankEvidence {
@@ -119,7 +153,9 @@ struct RankEvidence {
   std::optional<ExitStatus> exit;
   std::optional<EndedBy> ended_by;  ///< nothing: there is no rank_exit
   std::uint64_t dropped_bytes = 0;
-  std::string log_path;  ///< relative to the run directory
+  std::optional<std::uint64_t> output_bytes{};  ///< that the agent had received when it ended
+  std::optional<std::uint64_t> seen_steps{};    ///< STEP_ENDs in them
+  std::string log_path;                         ///< relative to the run directory
   RankLog log;
 };
 
@@ -134,8 +170,9 @@ struct NodeEvidence {
   std::optional<double> clock_measured_s{};
   double clock_uncertainty_s = 0;  ///< of clock_measured_s
   std::uint64_t killed_leftovers = 0;
-  std::optional<bool> caches_dropped{};  ///< nothing: not asked for
-  std::string caches_how{};              ///< or why not
+  std::optional<bool> caches_dropped{};            ///< nothing: not asked for
+  std::string caches_how{};                        ///< or why not
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not tell
 };
 
 /// A hole that the agent itself reported.
@@ -196,16 +233,19 @@ struct RoundEvidence {
   int round = 1;
   RoundStatus status = RoundStatus::not_run;
   std::string reason;
+  std::vector<std::string> earlier_failures{};  ///< how attempts ended that `--failed` ran again
   std::optional<Instant> start;  ///< round_start and round_end, on the controller's clocks
   std::optional<Instant> end;
-  bool one_clock = true;  ///< controller and ranks share a machine, hence CLOCK_MONOTONIC
+  bool one_clock = true;   ///< controller and ranks share a machine, hence CLOCK_MONOTONIC
+  bool supervised = true;  ///< agents started the ranks and saw them end, on the nodes' clocks
   double telemetry_interval_s = 1;
   bool telemetry_enabled = true;
   std::vector<RankEvidence> ranks;  ///< by rank
   std::vector<NodeEvidence> nodes;  ///< by node
   std::vector<GapEvidence> gaps;
-  std::optional<Experiment> automl{};       ///< of an AutoML case
-  std::optional<AisEvidence> ais{};         ///< of a workload that uses set_result
+  std::optional<Experiment> automl{};                  ///< of an AutoML case
+  std::optional<automl::JournalCheck> automl_check{};  ///< of its journal, or of that it is missing
+  std::optional<AisEvidence> ais{};                    ///< of a workload that uses set_result
   std::optional<AisJobEvidence> ais_job{};  ///< of a job whose results ais-bench's rules describe
   RoundIntegrity integrity{};
   std::vector<std::string> problems;  ///< evidence that could not be read, for people

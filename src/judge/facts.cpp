@@ -177,6 +177,8 @@ void compute_facts(RoundContext& round) {
   }
   round.fact("killed_leftovers", leftovers, hosts.empty() ? "" : "on " + join(hosts, ", "));
   if (round.plan.drop_caches) note_caches(round);
+  round.fact("failed_attempts", static_cast<double>(evidence.earlier_failures.size()),
+             join(evidence.earlier_failures, ", "));
 }
 
 }  // namespace assay::judge

@@ -34,6 +34,7 @@ RunResult judge_run(const store::RunDir& run) {
     for (int number = 1; number <= case_plan.repeats; ++number) {
       RoundEvidence evidence = journal.round(case_plan.name, number);
       evidence.one_clock = plan.cluster.traits.one_clock;
+      evidence.supervised = plan.cluster.traits.starts_agents;
       evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
       evidence.telemetry_enabled = plan.telemetry.enabled;
       check_integrity(run, case_plan, evidence);

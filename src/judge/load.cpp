@@ -11,9 +11,11 @@
 #include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/json_fields.h"
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "judge/arrivals.h"
 #include "judge/clock_alignment.h"
 #include "judge/rank_log.h"
 #include "perflog/parser.h"
@@ -123,6 +125,18 @@ AisJobEvidence ais_job(const Json& event) {
   return job;
 }
 
+std::optional<telemetry::MachineUse> machine_use(RoundEvidence& round, int node, const Json& end) {
+  const auto machine = end.find("machine");
+  if (machine == end.end()) return std::nullopt;
+  try {
+    return fields_from_json<telemetry::MachineUse>(*machine, "machine");
+  } catch (const Error& error) {
+    round.problems.push_back(
+        fmt::format("{}: node_end of node {}: {}", layout::kJournal, node, error.what()));
+    return std::nullopt;
+  }
+}
+
 void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
   compare_clocks(round, event);
   if (kind == "rank_start") {
@@ -136,6 +150,10 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));
+    if (const auto bytes = integer_at(event, "log_bytes"); bytes && *bytes >= 0)
+      rank.output_bytes = static_cast<std::uint64_t>(*bytes);
+    if (const auto steps = integer_at(event, "steps"); steps && *steps >= 0)
+      rank.seen_steps = static_cast<std::uint64_t>(*steps);
     ExitStatus exit;
     if (const auto code = integer_at(event, "code")) exit.code = static_cast<int>(*code);
     if (const auto signal = integer_at(event, "signal")) exit.signal = static_cast<int>(*signal);
@@ -153,6 +171,7 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   } else if (kind == "round_files") {
     add_list(round, event, "");
     round.integrity.recorded.listed = true;
+    node.machine = machine_use(round, node.node, event);
   } else if (kind == "caches") {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     const auto done = event.find("done");
@@ -214,20 +233,32 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
               std::size_t step_limit) {
   const std::vector<fs::path> parts = store::rank_logs(node_dir, rank.rank);
   rank.log.found = !parts.empty();
+  Arrivals arrivals;
+  // The chain counts the bytes of each part of a log that was rotated.
+  if (parts.size() == 1) arrivals = read_arrivals(node_dir, layout::rank_log(rank.rank));
   RankLogReader reader(plan, rank.log, step_limit);
+  reader.use(&arrivals);
   perflog::Parser::OnText on_text;
   if (reader.wants_text())
-    on_text = [&](std::string_view line, std::uint64_t) { reader.on_text(line); };
+    on_text = [&](std::string_view text, std::uint64_t line, bool ends) {
+      reader.on_text(text, line, ends);
+    };
+  perflog::Parser parser([&](const perflog::Event& event) { reader.on_event(event); }, on_text);
+  // A log is cut into parts anywhere, also inside of lines and numbers.
   for (const fs::path& part : parts) {
-    if (part != parts.front() && rank.dropped_bytes > 0) reader.on_hole();
-    const perflog::ParseStats stats = perflog::parse_file(
-        part, [&](const perflog::Event& event) { reader.on_event(event); }, on_text);
-    rank.log.bytes += stats.bytes;
-    if (rank.log.malformed_lines == 0) rank.log.first_malformed = stats.first_malformed;
-    rank.log.malformed_lines += stats.malformed;
-    // Only the newest part ends where the rank's output ended.
-    rank.log.truncated = stats.truncated_tail;
+    if (part != parts.front() && rank.dropped_bytes > 0) {
+      parser.cut();
+      reader.on_hole();
+    }
+    perflog::feed_file(part, parser);
   }
+  parser.finish();
+  reader.on_end();
+  const perflog::ParseStats& stats = parser.stats();
+  rank.log.bytes = stats.bytes;
+  rank.log.first_malformed = stats.first_malformed;
+  rank.log.malformed_lines = stats.malformed;
+  rank.log.truncated = stats.truncated_tail;
   if (!parts.empty() && (!rank.exit || !rank.exit->ok()))
     rank.log.last_lines = last_output_lines(parts.back());
 }
@@ -237,7 +268,10 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
                      const std::function<void(const std::string&, const std::string&)>& problem) {
   const fs::path file = run.round_dir(plan.name, evidence.round) / layout::kExperimentJournal;
   try {
-    const std::vector<Json> events = automl::ExperimentJournal::read(file);
+    std::size_t skipped = 0;
+    const std::vector<Json> events = automl::ExperimentJournal::read(file, &skipped);
+    evidence.automl_check = automl::check_journal(events, skipped, *plan.automl,
+                                                  evidence.status == RoundStatus::completed);
     if (!events.empty())
       evidence.automl = Experiment{automl::record_of(events), automl::timeline_of(events)};
   } catch (const std::exception&) {
@@ -250,6 +284,7 @@ void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, Round
 RoundJournal::RoundJournal(const std::vector<Json>& events) {
   ClockOffsets offsets;
   std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
+  std::map<std::pair<std::string, int>, std::vector<std::string>> reopened;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
     const std::string kind = text_at(event, "event");
@@ -270,6 +305,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       round.status = RoundStatus::interrupted;
       round.start = instant(event);
       round.integrity.recorded.id = text_at(event, "id");
+      round.earlier_failures = reopened[key];
       if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
         for (const Json& node : *nodes)
           if (node.is_object()) node_of(round, small(node, "node", 0), text_at(node, "host"));
@@ -277,6 +313,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       offsets_of[key] = offsets;
       continue;
     }
+    if (kind == "round_reopened") reopened[key].push_back(text_at(event, "status"));
     const auto at = rounds_.find(key);
     if (at != rounds_.end()) add_event(at->second, kind, event);
   }

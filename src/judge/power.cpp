@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "telemetry/power.h"
 
 namespace assay::judge {
@@ -36,10 +37,6 @@ std::vector<Sample> power_from_energy(const std::vector<Sample>& energy) {
     if (dt > 0) power.push_back({energy[i].t, (energy[i].value - energy[i - 1].value) / dt});
   }
   return power;
-}
-
-std::string plural(std::size_t n, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
 }  // namespace
@@ -102,9 +99,8 @@ NodePower node_power(const std::vector<SourceRows>& sources) {
     result.what = "whole node (ipmi)";
     return result;
   }
-  if (packages > 0) result.what = plural(packages, "processor package", "processor packages");
-  if (devices > 0)
-    result.what += (packages > 0 ? " and " : "") + plural(devices, "device", "devices");
+  if (packages > 0) result.what = counted(packages, "processor package");
+  if (devices > 0) result.what += (packages > 0 ? " and " : "") + counted(devices, "device");
   return result;
 }
 

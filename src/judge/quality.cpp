@@ -163,11 +163,8 @@ void compute_quality(RoundContext& round) {
       if (looks_like_quality(key) || (target && is_target_metric(key, target->metric)))
         add_quality(round, final_name(key), key, value, "reported", "by the last EVALUATE");
 
-  if (!target) {
-    if (finished != nullptr && finished->converged)
-      round.metrics.add("converged", *finished->converged ? 1 : 0, "reported", "by FINISHED");
-    return;
-  }
+  // What FINISHED calls converged means nothing where nothing was to be reached.
+  if (!target) return;
   std::string detail;
   std::string origin = "measured";
   const std::string goal =
@@ -186,7 +183,7 @@ void compute_quality(RoundContext& round) {
   round.fact("converged", met ? 1 : 0, detail);
   if (reached_at && round.train && !round.train_from_first_step &&
       *reached_at >= round.train->start)
-    round.metrics.add("time_to_target", *reached_at - round.train->start, "measured", goal);
+    round.metrics.add("time_to_target", *reached_at - round.train->start, round.clock_origin, goal);
 }
 
 }  // namespace assay::judge

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/error.h"
-#include "core/pattern.h"
 #include "core/text.h"
+#include "judge/log_audit.h"
+#include "judge/output_reader.h"
 #include "judge/timeline.h"
 
 namespace assay::judge {
@@ -18,7 +18,6 @@ using perflog::EventKind;
 using perflog::Field;
 
 constexpr std::size_t kMaxEvaluations = 1 << 16;
-constexpr std::size_t kMaxMatches = 1 << 22;
 constexpr std::size_t kMaxTracks = 1024;
 
 // Times that would not fit into 64 bits of nanoseconds are ignored.
@@ -26,15 +25,6 @@ constexpr std::int64_t kMaxMono_us = std::int64_t{1} << 52;
 constexpr std::int64_t kMaxWall_ms = std::int64_t{1} << 42;
 std::int64_t sane(std::int64_t value, std::int64_t limit) {
   return value >= 0 && value < limit ? value : kNoTime;
-}
-
-std::optional<double> parse_number(std::string_view matched) {
-  std::string text(matched);
-  std::erase(text, ',');
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !trim(end).empty() || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 std::optional<double> number_of(const Event& event, std::string_view key) {
@@ -91,7 +81,7 @@ struct RankLogReader::Impl {
   const plan::CasePlan& plan;
   RankLog& log;
   std::size_t step_limit;
-  std::vector<Pattern> patterns;  // one an output metric
+  OutputReader outputs;
   std::vector<Writer> writers;
   int train_starts = 0;
   int train_ends = 0;
@@ -100,25 +90,16 @@ struct RankLogReader::Impl {
   Stamp previous;
   bool any_stamp = false;
   ClockWatch clocks;
+  LogAuditor auditor;
   bool foreign_clocks;  // the log may hold events of other machines
 
   Impl(const plan::CasePlan& p, RankLog& l, std::size_t limit)
       : plan(p),
         log(l),
         step_limit(std::max<std::size_t>(limit, 16)),
-        foreign_clocks(p.launch == plan::LaunchMode::head && p.nodes > 1) {
-    for (const plan::OutputMetric& metric : plan.metrics) {
-      try {
-        patterns.emplace_back(metric.pattern);
-      } catch (const PatternError& e) {
-        throw Error(ErrorKind::config,
-                    "metric '" + metric.name + "': '" + metric.pattern +
-                        "' is not a regular expression: " + e.what(),
-                    "plan.json", "correct `match` of this metric in the suite");
-      }
-    }
-    log.outputs.resize(plan.metrics.size());
-  }
+        outputs(p.metrics, l.outputs),
+        auditor(l, p),
+        foreign_clocks(p.launch == plan::LaunchMode::head && p.nodes > 1) {}
 
   void stamp(const Stamp& at) {
     if (!at.known()) return;
@@ -128,6 +109,7 @@ struct RankLogReader::Impl {
     watch_clock(at);
     any_stamp = true;
     previous = at;
+    outputs.passed(at);
   }
 
   void watch_clock(const Stamp& at) {
@@ -203,6 +185,7 @@ struct RankLogReader::Impl {
   }
 
   void step_end(const Event& event, const Stamp& at) {
+    outputs.passed_step(event.step);
     if (train_ends > 0 && train_ends >= train_starts) return;
     const std::size_t index = track_for(event.step);
     StepTrack& track = log.tracks[index];
@@ -301,11 +284,20 @@ RankLogReader::RankLogReader(const plan::CasePlan& plan, RankLog& log, std::size
 RankLogReader::~RankLogReader() = default;
 
 bool RankLogReader::wants_text() const noexcept {
-  return !impl_->patterns.empty();
+  return impl_->outputs.wanted();
 }
 
 void RankLogReader::on_hole() {
   impl_->break_next = true;
+  impl_->outputs.hole();
+}
+
+void RankLogReader::use(const Arrivals* arrivals) {
+  impl_->auditor.use(arrivals);
+}
+
+void RankLogReader::on_end() {
+  impl_->auditor.on_end();
 }
 
 void RankLogReader::on_event(const Event& event) {
@@ -314,6 +306,7 @@ void RankLogReader::on_event(const Event& event) {
                  sane(event.time_ms, kMaxWall_ms)};
   ++self.log.events;
   self.stamp(at);
+  self.auditor.see(event, at);
   switch (event.kind) {
     case EventKind::init_start:
       if (!self.log.init_start.known()) self.log.init_start = at;
@@ -345,14 +338,8 @@ void RankLogReader::on_event(const Event& event) {
   }
 }
 
-void RankLogReader::on_text(std::string_view line) {
-  for (std::size_t i = 0; i < impl_->patterns.size(); ++i) {
-    const auto match = impl_->patterns[i].search(line);
-    if (!match) continue;
-    const auto value = parse_number((*match)[match->size() > 1 ? 1 : 0].value_or(""));
-    if (value && impl_->log.outputs[i].size() < kMaxMatches)
-      impl_->log.outputs[i].push_back(*value);
-  }
+void RankLogReader::on_text(std::string_view text, std::uint64_t line, bool ends) {
+  impl_->outputs.read(text, line, ends);
 }
 
 std::string rank_list(std::vector<int> ranks) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "judge/arrivals.h"
 #include "judge/evidence.h"
 #include "plan/plan.h"
 
@@ -19,12 +20,16 @@ class RankLogReader {
   RankLogReader(const RankLogReader&) = delete;
   RankLogReader& operator=(const RankLogReader&) = delete;
 
+  /// When the agent had how much of the log; lives longer than this.
+  void use(const Arrivals* arrivals);
   void on_event(const perflog::Event& event);
-  /// A line of ordinary output; looked at for the plan's output metrics.
-  void on_text(std::string_view line);
+  /// Ordinary output, as perflog::Parser::OnText; looked at for the plan's output metrics.
+  void on_text(std::string_view text, std::uint64_t line, bool ends);
   [[nodiscard]] bool wants_text() const noexcept;
   /// Reports that lines are missing between those read and those that follow (a rotated log).
   void on_hole();
+  /// The log has been read to its end.
+  void on_end();
 
  private:
   struct Impl;

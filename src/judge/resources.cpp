@@ -167,6 +167,31 @@ void compute_utilization(RoundContext& round, const Sources& sources) {
   round.metrics.add("device_mem_peak_bytes", device_memory_peak);
 }
 
+// A training that counts its operations had some device work on them.
+void compute_device_work(RoundContext& round, const Sources& sources) {
+  constexpr std::size_t kEnough = 5;
+  const auto device = round.plan.config.find("device");
+  const bool on_cpu = device != round.plan.config.end() && *device == "cpu";
+  double flops = 0;
+  for (const RankEvidence& rank : round.evidence.ranks) flops += rank.log.flops.sum;
+  if (!round.train || on_cpu || flops <= 0) return;
+  std::optional<double> busiest;
+  std::size_t fewest = 0;
+  for (const auto& node : sources)
+    for (const SourceRows& source : node) {
+      if (!source.is_device()) continue;
+      std::size_t rows = 0;
+      for (const Sample& sample : source.column(Column::util)) {
+        if (sample.t < round.train->start || sample.t > round.train->end) continue;
+        ++rows;
+        busiest = std::max(busiest.value_or(0), sample.value);
+      }
+      if (rows > 0) fewest = fewest == 0 ? rows : std::min(fewest, rows);
+    }
+  if (busiest && fewest >= kEnough)
+    round.fact("busiest_device_util", *busiest, fmt::format("in {} samples", fewest));
+}
+
 void compute_device_health(RoundContext& round, const Sources& sources) {
   const RoundEvidence& evidence = round.evidence;
   const std::optional<Window> window = round.train ? round.train : round.alive;
@@ -256,6 +281,7 @@ void compute_resources(RoundContext& round) {
     sources.push_back(source_rows(round.timeline, node));
   compute_energy(round, sources);
   compute_utilization(round, sources);
+  compute_device_work(round, sources);
   compute_device_health(round, sources);
   compute_gaps(round, sources);
   double cpu = 0;

@@ -65,9 +65,10 @@ struct EvidenceState {
 
 struct Metric {
   MetricInfo info;
-  double value = 0;    ///< always finite; a metric that cannot be computed is absent
-  std::string origin;  ///< "measured", "reported" (by the workload) or "estimated"
-  std::string note;    ///< how, when that is not obvious ("denominator: measured peak")
+  double value = 0;  ///< always finite; a metric that cannot be computed is absent
+  /// "measured", "estimated", "reported" (by the workload) or "claimed" (by ranks' clocks alone)
+  std::string origin;
+  std::string note;  ///< how, when that is not obvious ("denominator: measured peak")
 };
 
 struct RankResult {
@@ -96,7 +97,7 @@ struct Phase {
 
 struct Point {
   double t_s = 0;
-  double value = 0;
+  double value = 0;  ///< NaN: nothing was measured here, and a line is broken
 };
 
 /// Evidence over time, for charts; thinned to a bounded number of points. Not part of result.json.

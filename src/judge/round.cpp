@@ -17,12 +17,16 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
   if (evidence.start) round.result.started = iso_utc(evidence.start->wall_ns, true);
   if (evidence.end) round.result.ended = iso_utc(evidence.end->wall_ns, true);
   if (evidence.status != RoundStatus::not_run) {
+    compute_plausibility(round);
     compute_times(round);
     compute_training(round);
     compute_steps(round);
     compute_resources(round);
+    compute_outputs(round);  // what was measured goes before what is printed
+    compute_machines(round);
     compute_automl(round);
     compute_ais(round);
+    compute_completeness(round);
     compute_facts(round);
     compute_integrity(round);
   }

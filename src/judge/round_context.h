@@ -22,7 +22,10 @@ struct RoundContext {
   RoundResult result;
   std::optional<Window> alive;  ///< first exec to last exit (or the last thing known of a rank)
   std::optional<Window> train;
-  std::string train_origin = "measured";
+  /// Of numbers that rest on ranks' clocks: "measured" where these were held against the agents',
+  /// else "claimed". Set by compute_plausibility.
+  std::string clock_origin = "measured";
+  std::string train_origin = "measured";  ///< or "estimated", or "claimed" like clock_origin
   std::string train_note;
   bool train_from_first_step = false;  ///< the window begins at the end of the first step
 
@@ -38,18 +41,27 @@ struct RoundContext {
 inline constexpr std::size_t kSeriesPoints = 600;
 inline constexpr std::size_t kSeriesNodes = 16;
 
+/// Whether the times that ranks log, and the qualities, can be. Comes first: it says what the
+/// origin of numbers is that are taken from ranks' clocks.
+void compute_plausibility(RoundContext& round);
 /// Windows, e2e, init, train, launch times; phases.
 void compute_times(RoundContext& round);
-/// Samples, tokens, throughputs, flops, quality, target, losses, output metrics.
+/// Samples, tokens, throughputs, flops, quality, target, losses.
 void compute_training(RoundContext& round);
+/// The suite's output metrics, and their curves where the log has times.
+void compute_outputs(RoundContext& round);
 /// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
 void compute_steps(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
+/// What else used the machines, and whether they were fit to measure on.
+void compute_machines(RoundContext& round);
 /// The score of an AutoML experiment, and what its rules ask for.
 void compute_automl(RoundContext& round);
 /// The results that a workload reported with set_result, and the record that ais-bench makes of it.
 void compute_ais(RoundContext& round);
+/// Whether the ranks' logs are whole and fit together; after compute_steps.
+void compute_completeness(RoundContext& round);
 /// What was listed and chained against what is there.
 void compute_integrity(RoundContext& round);
 /// What rules ask for besides: ranks, logs, clocks.

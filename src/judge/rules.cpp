@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,17 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
       text.replace(at, token.size(), value);
       at += value.size();
     }
+    // {value:step|steps}: the number with the noun that fits it.
+    const std::string counted = "{" + std::string(name) + ":";
+    for (auto at = text.find(counted); at != std::string::npos; at = text.find(counted, at)) {
+      const auto bar = text.find('|', at);
+      const auto close = text.find('}', at);
+      if (bar == std::string::npos || close == std::string::npos || bar > close) break;
+      const auto begin = value == "1" ? at + counted.size() : bar + 1;
+      const auto noun = text.substr(begin, (value == "1" ? bar : close) - begin);
+      text.replace(at, close + 1 - at, value + " " + noun);
+      at += value.size();
+    }
   };
   replace("value", format_number(fact.value));
   replace("min", rule.min ? format_number(*rule.min) : "–");
@@ -30,6 +42,20 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
   }
   replace("detail", fact.detail);
   return text;
+}
+
+// Two bounds on one fact, a note and then more, are one finding: the worse.
+void keep_the_worst(std::vector<Finding>& findings, const std::vector<catalog::Rule>& rules) {
+  const auto fact_of = [&](const Finding& finding) -> const std::string& {
+    return std::ranges::find(rules, finding.rule, &catalog::Rule::id)->fact;
+  };
+  std::map<std::string, Severity> worst;
+  for (const Finding& finding : findings) {
+    const auto known = worst.try_emplace(fact_of(finding), finding.severity).first;
+    known->second = std::max(known->second, finding.severity);
+  }
+  std::erase_if(findings,
+                [&](const Finding& finding) { return finding.severity < worst[fact_of(finding)]; });
 }
 
 bool known(const std::optional<Fact>& fact) {
@@ -107,6 +133,7 @@ std::vector<Finding> apply_rules(const std::vector<catalog::Rule>& rules, catalo
                         {},
                         rule.aspect});
   }
+  keep_the_worst(findings, rules);
   return findings;
 }
 

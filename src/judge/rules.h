@@ -14,7 +14,8 @@ namespace assay::judge {
 using FactLookup = std::function<std::optional<Fact>(const std::string& name)>;
 
 /// The findings of the rules of one scope. A rule whose fact is not known is skipped unless it
-/// is required. With `only_diagnostic`, rules that would only repeat a failure are passed over too.
+/// is required; of several that one fact violates, only the worst are findings. With
+/// `only_diagnostic`, rules that would only repeat a failure are passed over too.
 [[nodiscard]] std::vector<Finding> apply_rules(const std::vector<catalog::Rule>& rules,
                                                catalog::RuleScope scope, const FactLookup& lookup,
                                                const std::string& where, bool only_diagnostic);

@@ -59,8 +59,9 @@ void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
     summary.n = std::min(own->n, reference.n);
     summary.median = (own->median / ranks_of(cases[i])) / (reference.median / ranks_of(smaller));
     summary.mean = summary.min = summary.max = summary.median;
-    summary.note = fmt::format("{} ranks against the {} of '{}', medians of {}", ranks_of(cases[i]),
-                               ranks_of(smaller), smaller.name, own->info.name);
+    summary.note =
+        fmt::format("{} against the {} of '{}', medians of {}", counted(ranks_of(cases[i]), "rank"),
+                    ranks_of(smaller), smaller.name, own->info.name);
     if (const std::string keys = differences(plan.cases[i].config, plan.cases[base].config);
         !keys.empty())
       summary.note += "; the configurations differ in " + keys;

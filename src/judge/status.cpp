@@ -21,6 +21,9 @@ std::string see(const RankEvidence& rank) {
   return rank.log_path.empty() ? std::string() : "see " + rank.log_path;
 }
 
+// Such a round is a result: without --failed it stays.
+constexpr const char* kRunAgain = "; 'assay run --resume RUN --failed' runs the round again";
+
 // The usual cause of such an end.
 std::string hint(const ExitStatus& exit) {
   if (exit.code == 127) return "the command or a library of it was not found";
@@ -90,7 +93,7 @@ Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std:
   finding.reason += fmt::format("; {} had to be ended", list(ranks));
   if (ranks.size() > 1 && at != result.ranks.end() && at->steps > 0)
     finding.reason += fmt::format(", least far was {} at step {}", name_of(*behind), at->steps);
-  finding.advice += "; " + see(*behind);
+  finding.advice += "; " + see(*behind) + kRunAgain;
   finding.quote = behind->log.last_lines;
   finding.where = name_of(*behind);
   return finding;
@@ -101,7 +104,7 @@ Finding failed(const RoundEvidence& evidence) {
   const RankEvidence* first = first_failure(evidence);
   if (first == nullptr) {
     if (finding.reason.empty()) finding.reason = "the round failed";
-    finding.advice = "look at the ranks' logs in the round's folder";
+    finding.advice = std::string("look at the ranks' logs in the round's folder") + kRunAgain;
     return finding;
   }
   finding.where = name_of(*first);
@@ -121,6 +124,7 @@ Finding failed(const RoundEvidence& evidence) {
   }
   finding.quote = first->log.last_lines;
   if (const std::string log = see(*first); !log.empty()) finding.advice += "; " + log;
+  finding.advice += kRunAgain;
   return finding;
 }
 
@@ -162,14 +166,16 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
       findings.push_back(ended_for(
           evidence, result, "round-timed-out", EndedBy::time_limit,
           or_else(reason, "the round did not end within " + duration_text(plan.limits.time)),
-          "raise limits.time if the round is meant to take longer"));
+          "raise limits.time in the suite and start a new run if a round is meant to take longer"));
       break;
     case RoundStatus::stalled:
       findings.push_back(ended_for(
           evidence, result, "round-stalled", EndedBy::stall,
           or_else(reason, "no step and no output for " + duration_text(plan.limits.stall)),
           "a deadlock in communication is the usual cause: a rank that died, a blocked port, a "
-          "wrong interface; raise limits.stall if a step may take that long"));
+          "wrong interface; raise limits.stall in the suite and start a new run if a step may take "
+          "that "
+          "long"));
       break;
     case RoundStatus::interrupted:
       findings.push_back({"round-interrupted", Severity::incomplete,
@@ -177,9 +183,11 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
                           "go on with 'assay run --resume'", ""});
       break;
     case RoundStatus::launch_failed:
-      findings.push_back({"launch-failed", Severity::incomplete,
-                          or_else(reason, "no rank could be started"),
-                          "'assay check' shows what the machines lack for this suite", ""});
+      findings.push_back(
+          {"launch-failed", Severity::incomplete, or_else(reason, "no rank could be started"),
+           "'assay check' shows what the machines lack for this suite; then go on with "
+           "'assay run --resume'",
+           ""});
       break;
     case RoundStatus::lost:
       findings.push_back(lost(evidence));

@@ -64,10 +64,10 @@ void add_step_metrics(RoundContext& round, StepTimes& all, std::uint32_t merged)
   static constexpr double kPercents[] = {0, 50, 90, 99, 100};
   static constexpr const char* kNames[] = {"step_time_min", "step_time_p50", "step_time_p90",
                                            "step_time_p99", "step_time_max"};
-  round.metrics.add("step_time_mean", all.mean());
+  round.metrics.add("step_time_mean", all.mean(), round.clock_origin);
   const auto values = stats::percentiles(std::move(all.per_step), kPercents);
   for (std::size_t i = 0; i < values.size(); ++i)
-    round.metrics.add(kNames[i], values[i], "measured", note);
+    round.metrics.add(kNames[i], values[i], round.clock_origin, note);
 }
 
 // Ranks that reduce their gradients together all take as long as the slowest; they differ in
@@ -131,56 +131,152 @@ void add_stragglers(RoundContext& round) {
   add_node_imbalance(round, time);
 }
 
-// The ranks whose steps together hold every sample once.
-std::vector<const RankEvidence*> sample_sources(const RoundContext& round) {
-  std::vector<const RankEvidence*> sources;
-  for (const RankEvidence& rank : round.evidence.ranks)
-    if (rank.log.samples.known) sources.push_back(&rank);
+// The ranks whose steps together hold every sample once, by their place in the evidence.
+std::vector<std::size_t> sample_sources(const RoundContext& round) {
+  const std::vector<RankEvidence>& ranks = round.evidence.ranks;
+  std::vector<std::size_t> sources;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    if (ranks[i].log.samples.known) sources.push_back(i);
   if (!sources.empty()) return sources;
-  for (const RankEvidence& rank : round.evidence.ranks)
-    if (rank.log.global_samples.known || rank.log.trained_last) return {&rank};
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    if (ranks[i].log.global_samples.known || ranks[i].log.trained_last) return {i};
   return {};
 }
 
-void add_throughput_series(RoundContext& round) {
-  if (!round.train) return;
+// The evaluations of the ranks, by their place in the evidence. Where only some ranks log theirs,
+// the others were waiting for them.
+struct RoundEvaluations {
+  std::vector<EvaluationWindows> own;
+  const EvaluationWindows* reference = nullptr;  // of the first rank that has some
+
+  explicit RoundEvaluations(const RoundContext& round) : own(round.evidence.ranks.size()) {
+    for (std::size_t i = 0; round.train && i < own.size(); ++i) {
+      const RankEvidence& rank = round.evidence.ranks[i];
+      if (rank.log.evaluations.empty()) continue;
+      own[i] = evaluation_windows(round.timeline, rank, *round.train);
+      if (reference == nullptr) reference = &own[i];
+    }
+  }
+  [[nodiscard]] const EvaluationWindows& of(const RoundContext& round, std::size_t i) const {
+    const bool waiting = round.evidence.ranks[i].log.evaluations.empty() && reference != nullptr;
+    return waiting ? *reference : own[i];
+  }
+};
+
+// Samples and time without evaluations, in equal stretches of the training.
+class ThroughputBuckets {
+ public:
+  ThroughputBuckets(const Window& train, std::size_t count)
+      : start_(train.start),
+        width_(train.length() / static_cast<double>(count)),
+        samples_(count, 0.0),
+        evaluated_(count, 0.0) {}
+
+  // Spreads the samples evenly over the time from `from` to `to` in which nothing was evaluated.
+  void add(double from, double to, double samples, const std::vector<Window>& evaluations) {
+    const double trained = to - from - within(evaluations, from, to);
+    if (!(trained > 0)) {
+      samples_[bucket(to)] += samples;
+      return;
+    }
+    for (std::size_t k = bucket(from); k <= bucket(to); ++k) {
+      const double a = std::max(from, left(k));
+      const double b = std::min(to, left(k) + width_);
+      if (b > a) samples_[k] += samples * (b - a - within(evaluations, a, b)) / trained;
+    }
+  }
+
+  void evaluate(const std::vector<Window>& evaluations) {
+    for (const Window& w : evaluations)
+      for (std::size_t k = bucket(w.start); k <= bucket(w.end); ++k)
+        evaluated_[k] +=
+            std::max(0.0, std::min(w.end, left(k) + width_) - std::max(w.start, left(k)));
+  }
+
+  // A stretch that was mostly evaluation has no throughput: the line is broken there.
+  void to(Series& series) const {
+    for (std::size_t k = 0; k < samples_.size(); ++k) {
+      const double trained = width_ - evaluated_[k];
+      const bool none = trained < 0.25 * width_;
+      series.points.push_back({left(k) + width_ / 2, none ? std::nan("") : samples_[k] / trained});
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t bucket(double t) const {
+    return static_cast<std::size_t>(
+        std::clamp((t - start_) / width_, 0.0, static_cast<double>(samples_.size() - 1)));
+  }
+  [[nodiscard]] double left(std::size_t k) const {
+    return start_ + width_ * static_cast<double>(k);
+  }
+  static double within(const std::vector<Window>& windows, double a, double b) {
+    double sum = 0;
+    auto w = std::ranges::lower_bound(windows, a, {}, &Window::end);
+    for (; w != windows.end() && w->start < b; ++w)
+      sum += std::max(0.0, std::min(b, w->end) - std::max(a, w->start));
+    return sum;
+  }
+
+  double start_;
+  double width_;
+  std::vector<double> samples_;
+  std::vector<double> evaluated_;
+};
+
+// An evaluation that does not say how long it took began after the step before it.
+std::vector<Window> all_windows(const EvaluationWindows& evaluations, const StepTrack& track,
+                                const RankClock& clock, double train_start) {
+  std::vector<Window> windows = evaluations.windows;
+  if (evaluations.untimed.empty()) return windows;
+  auto end = evaluations.untimed.begin();
+  double before = train_start;
+  for (const Step& step : track.steps) {
+    const auto t = clock.at(step.at);
+    if (!t) continue;
+    for (; end != evaluations.untimed.end() && *end < *t; ++end)
+      if (*end > before) windows.push_back({before, *end});
+    before = std::max(before, *t);
+  }
+  for (; end != evaluations.untimed.end(); ++end) windows.push_back({before, *end});
+  std::ranges::sort(windows, {}, &Window::start);
+  double covered = train_start;
+  for (Window& w : windows) {
+    w.start = std::max(w.start, covered);
+    w.end = std::max(w.end, w.start);
+    covered = w.end;
+  }
+  return windows;
+}
+
+void add_throughput_series(RoundContext& round, const RoundEvaluations& evaluations) {
+  if (!round.train || !(round.train->length() > 0)) return;
   const auto sources = sample_sources(round);
   std::size_t most = 0;
-  for (const RankEvidence* rank : sources)
-    for (const StepTrack& track : rank->log.tracks) most = std::max(most, track.steps.size());
+  for (const std::size_t i : sources)
+    for (const StepTrack& track : round.evidence.ranks[i].log.tracks)
+      most = std::max(most, track.steps.size());
   if (most < 2) return;
-  const std::size_t buckets = std::min<std::size_t>(most, kSeriesPoints / 2);
-  const double width = round.train->length() / static_cast<double>(buckets);
-  std::vector<double> samples(buckets, 0.0);
-  const auto bucket = [&](double t) {
-    return static_cast<std::size_t>(
-        std::clamp((t - round.train->start) / width, 0.0, static_cast<double>(buckets - 1)));
-  };
-  for (const RankEvidence* rank : sources) {
-    const RankClock clock = round.timeline.clock(*rank);
-    for (const StepTrack& track : rank->log.tracks) {
+  ThroughputBuckets buckets(*round.train, std::min<std::size_t>(most, kSeriesPoints / 2));
+  bool evaluated = false;
+  for (const std::size_t i : sources) {
+    const RankEvidence& rank = round.evidence.ranks[i];
+    const RankClock clock = round.timeline.clock(rank);
+    for (const StepTrack& track : rank.log.tracks) {
+      const auto windows = all_windows(evaluations.of(round, i), track, clock, round.train->start);
+      if (!evaluated) buckets.evaluate(windows);
+      evaluated = evaluated || !windows.empty();
       double from = round.train->start;
       for (const Step& step : track.steps) {
         const auto to = clock.at(step.at);
         if (!to) continue;
-        // A step's samples are spread evenly over the time it took.
-        if (*to <= from) {
-          samples[bucket(*to)] += step.samples;
-          continue;
-        }
-        for (std::size_t k = bucket(from); k <= bucket(*to); ++k) {
-          const double left = round.train->start + width * static_cast<double>(k);
-          const double part = std::min(*to, left + width) - std::max(from, left);
-          if (part > 0) samples[k] += step.samples * part / (*to - from);
-        }
-        from = *to;
+        buckets.add(std::min(from, *to), *to, step.samples, windows);
+        from = std::max(from, *to);
       }
     }
   }
   Series series = make_series("throughput", "all ranks");
-  for (std::size_t k = 0; k < buckets; ++k)
-    series.points.push_back(
-        {round.train->start + width * (static_cast<double>(k) + 0.5), samples[k] / width});
+  buckets.to(series);
   round.result.series.push_back(std::move(series));
 }
 
@@ -211,15 +307,7 @@ std::string ended_by_for_people(std::optional<EndedBy> ended_by) {
 
 void compute_steps(RoundContext& round) {
   const RoundEvidence& evidence = round.evidence;
-  // Where only some ranks log their evaluations, the others were waiting for them.
-  std::vector<EvaluationWindows> evaluations(evidence.ranks.size());
-  const EvaluationWindows* reference = nullptr;
-  for (std::size_t i = 0; round.train && i < evidence.ranks.size(); ++i) {
-    if (evidence.ranks[i].log.evaluations.empty()) continue;
-    evaluations[i] = evaluation_windows(round.timeline, evidence.ranks[i], *round.train);
-    if (reference == nullptr) reference = &evaluations[i];
-  }
-
+  const RoundEvaluations evaluations(round);
   StepTimes all;
   std::int64_t steps = 0;
   bool logged = false;
@@ -238,9 +326,8 @@ void compute_steps(RoundContext& round) {
     out.dropped_bytes = rank.dropped_bytes;
     out.samples = rank.log.samples.sum;
     StepTimes own;
-    const bool from_reference = rank.log.evaluations.empty() && reference != nullptr;
     for (const StepTrack& track : rank.log.tracks) {
-      measure(round, rank, track, from_reference ? *reference : evaluations[i], own);
+      measure(round, rank, track, evaluations.of(round, i), own);
       out.steps = std::max(out.steps, steps_of(track));
       logged = logged || track.logged > 0;
       merged = std::max(merged, track.merged);
@@ -256,7 +343,7 @@ void compute_steps(RoundContext& round) {
   if (logged) round.metrics.add("steps", static_cast<double>(steps));
   add_step_metrics(round, all, merged);
   add_stragglers(round);
-  add_throughput_series(round);
+  add_throughput_series(round, evaluations);
   add_loss_series(round);
 }
 

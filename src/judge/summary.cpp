@@ -100,6 +100,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   std::vector<const Metric*> order;
   std::map<std::string, std::vector<double>> values;
   std::map<std::string, bool> mixed;
+  std::map<std::string, bool> claimed;
   for (const RoundResult& round : result.rounds) {
     if (round.status != RoundStatus::completed) continue;
     ++completed;
@@ -113,11 +114,13 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
                                     return m->info.name;
                                   }))->origin != metric.origin;
       list.push_back(metric.value);
+      claimed[metric.info.name] = claimed[metric.info.name] || metric.origin == "claimed";
     }
   }
   for (const Metric* metric : order) {
     Summary summary = summarize(*metric, values[metric->info.name], completed, plan.repeats);
-    if (mixed[metric->info.name]) summary.origin = "estimated";
+    if (mixed[metric->info.name])
+      summary.origin = claimed[metric->info.name] ? "claimed" : "estimated";
     result.summary.push_back(std::move(summary));
   }
   result.headline = choose_headline(plan, result.summary);
@@ -140,7 +143,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
     if (const auto fact = facts.find(name); fact != facts.end()) return fact->second;
     if (const Summary* summary = find(result.summary, name))
-      return Fact{summary->median, fmt::format("median of {} rounds", summary->n)};
+      return Fact{summary->median, "median of " + assay::counted(summary->n, "round")};
     return std::nullopt;
   };
   result.findings = apply_rules(plan.rules, catalog::RuleScope::whole_case, lookup, "",

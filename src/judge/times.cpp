@@ -66,8 +66,8 @@ void compute_init(RoundContext& round) {
       end = std::max(end.value_or(*t), *t);
   }
   if (start && end && *end >= *start) {
-    round.metrics.add("init_time", *end - *start);
-  } else if (round.train && round.alive && round.train_origin == "measured" &&
+    round.metrics.add("init_time", *end - *start, round.clock_origin);
+  } else if (round.train && round.alive && round.train_note.empty() &&
              round.train->start >= round.alive->start) {
     round.metrics.add("init_time", round.train->start - round.alive->start, "estimated",
                       "from the first rank's exec to TRAIN_START: no INIT_START and INIT_END");
@@ -93,11 +93,12 @@ void compute_train(RoundContext& round) {
       if (last) widen(steps, *last);
     }
   }
+  round.train_origin = round.clock_origin;
   if (start && end) {
     round.train = Window{*start, *end};
   } else if (steps) {
     round.train = Window{start.value_or(steps->start), end.value_or(steps->end)};
-    round.train_origin = "estimated";
+    if (round.train_origin == "measured") round.train_origin = "estimated";
     round.train_note = start ? "from TRAIN_START to the last STEP_END: no TRAIN_END"
                        : end ? "from the first STEP_END to TRAIN_END: no TRAIN_START"
                              : "from the first to the last STEP_END: no TRAIN_START and TRAIN_END";

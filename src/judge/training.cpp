@@ -70,6 +70,17 @@ const perflog::FinishedSummary* finished_of(const RoundContext& round) {
   return nullptr;
 }
 
+// A number of the first FINISHED.
+std::optional<double> finished_number(const RoundContext& round, std::string_view name) {
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (!rank.log.finished) continue;
+    for (const auto& [key, value] : rank.log.finished_values)
+      if (key == name) return value;
+    break;
+  }
+  return std::nullopt;
+}
+
 // Time that ranks spent in evaluation; nothing when an evaluation does not say how long it took.
 std::optional<double> compute_eval_time(RoundContext& round) {
   std::optional<double> slowest;
@@ -84,7 +95,7 @@ std::optional<double> compute_eval_time(RoundContext& round) {
     slowest = std::max(slowest.value_or(0), seconds);
   }
   if (untimed) return std::nullopt;
-  round.metrics.add("eval_time", slowest);
+  round.metrics.add("eval_time", slowest, round.clock_origin);
   return slowest.value_or(0);
 }
 
@@ -134,14 +145,15 @@ void compute_throughput(RoundContext& round) {
   if (!flops_known || flops <= 0) return;
   round.metrics.add("achieved_flops", flops / train, round.train_origin, round.train_note);
   if (round.plan.peak_flops && *round.plan.peak_flops > 0)
-    round.metrics.add("mfu", flops / (train * round.plan.world_size() * *round.plan.peak_flops),
-                      round.train_origin,
-                      both(fmt::format("denominator: {} devices of {:.4g} FLOP/s{}",
-                                       round.plan.world_size(), *round.plan.peak_flops,
-                                       round.plan.peak_flops_origin.empty()
-                                           ? ""
-                                           : " (" + round.plan.peak_flops_origin + ")"),
-                           round.train_note));
+    round.metrics.add(
+        "mfu", flops / (train * round.plan.world_size() * *round.plan.peak_flops),
+        round.train_origin,
+        both(fmt::format("denominator: {} of {:.4g} FLOP/s{}",
+                         counted(round.plan.world_size(), "device"), *round.plan.peak_flops,
+                         round.plan.peak_flops_origin.empty()
+                             ? ""
+                             : " (" + round.plan.peak_flops_origin + ")"),
+             round.train_note));
 }
 
 // The workload's own figures: they replace what could not be measured, and are compared with the
@@ -153,17 +165,24 @@ void compute_reported(RoundContext& round) {
   const std::string note =
       finished->rate_unit.empty() ? "by FINISHED" : "by FINISHED, in " + finished->rate_unit;
   const std::string whole = tokens ? "tokens_per_s" : "p_whole";
-  const auto measured = round.metrics.get(whole);
-  if (measured && finished->p_whole && *finished->p_whole > 0)
-    round.fact("reported_mismatch", std::abs(*measured / *finished->p_whole - 1),
-               fmt::format("{} is {:.4g} by the log and {:.4g} by FINISHED", whole, *measured,
-                           *finished->p_whole));
+  std::optional<Amount> mismatch;
+  const auto compare = [&](const std::string& name, std::optional<double> reported) {
+    const auto measured = round.metrics.get(name);
+    if (!measured || !reported || *reported <= 0) return;
+    const double off = std::abs(*measured / *reported - 1);
+    if (!mismatch || off > mismatch->value)
+      mismatch = Amount{off, fmt::format("{} is {:.4g} by the log and {:.4g} by FINISHED", name,
+                                         *measured, *reported)};
+  };
+  compare(whole, finished->p_whole);
+  compare("samples", finished_number(round, "num_trained_samples"));
+  if (mismatch) round.fact("reported_mismatch", mismatch->value, mismatch->note);
   round.metrics.add(whole, finished->p_whole, "reported", note);
   if (tokens && finished->p_whole)
     round.metrics.add("tokens_per_s_per_device", *finished->p_whole / round.plan.world_size(),
                       "reported", note);
-  // A measured p_whole beside a reported p_core would invite comparing different things.
-  if (!tokens && !measured) {
+  // What could not be measured (no data_s, evaluations without times) is shown as reported.
+  if (!tokens) {
     round.metrics.add("p_train", finished->p_train, "reported", note);
     round.metrics.add("p_core", finished->p_core, "reported", note);
   }
@@ -191,39 +210,6 @@ void compute_losses(RoundContext& round) {
   }
 }
 
-std::optional<double> reduce(std::string_view how, const std::vector<double>& values) {
-  if (values.empty()) return std::nullopt;
-  if (how == "last") return values.back();
-  if (how == "first") return values.front();
-  if (how == "min") return *std::ranges::min_element(values);
-  if (how == "max") return *std::ranges::max_element(values);
-  if (how == "median") return stats::median(values);
-  const auto mean = stats::mean(values);
-  if (how == "sum" && mean) return *mean * static_cast<double>(values.size());
-  return mean;
-}
-
-void compute_outputs(RoundContext& round) {
-  std::vector<std::string> missing;
-  for (std::size_t i = 0; i < round.plan.metrics.size(); ++i) {
-    const plan::OutputMetric& metric = round.plan.metrics[i];
-    std::vector<double> ranks;
-    for (const RankEvidence& rank : round.evidence.ranks)
-      if (i < rank.log.outputs.size())
-        if (const auto value = reduce(metric.reduce, rank.log.outputs[i])) ranks.push_back(*value);
-    const auto value = reduce(metric.across, ranks);
-    if (!value) missing.push_back(metric.name);
-    round.metrics.add_named(
-        {metric.name, metric.unit, metric.better, "from output: " + metric.pattern}, value,
-        "reported",
-        ranks.size() > 1 ? fmt::format("{} of each rank's matches, {} over {} ranks", metric.reduce,
-                                       metric.across, ranks.size())
-                         : fmt::format("{} of the matches", metric.reduce));
-  }
-  if (!round.plan.metrics.empty())
-    round.fact("output_metrics_missing", static_cast<double>(missing.size()), join(missing, ", "));
-}
-
 }  // namespace
 
 void compute_training(RoundContext& round) {
@@ -231,7 +217,6 @@ void compute_training(RoundContext& round) {
   compute_reported(round);
   compute_losses(round);
   compute_quality(round);
-  compute_outputs(round);
 }
 
 }  // namespace assay::judge

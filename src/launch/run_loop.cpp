@@ -1,6 +1,7 @@
 #include "launch/run_loop.h"
 
 #include <cstdlib>
+#include <optional>
 
 #include <asio/co_spawn.hpp>
 #include <asio/signal_set.hpp>
@@ -54,12 +55,30 @@ std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
   std::map<std::pair<std::string, int>, RoundStatus> finished;
   for (const Json& event : journal) {
     const std::pair key(event.value("case", ""), event.value("round", 0));
-    if (event["event"] == "round_start") finished.erase(key);
+    if (event["event"] == "round_start" || event["event"] == "round_reopened") finished.erase(key);
     if (event["event"] != "round_end") continue;
     const auto status = parse_enum<RoundStatus>(event.value("status", ""));
     if (status && is_result(*status)) finished[key] = *status;
   }
   return finished;
+}
+
+int reopen_failed_rounds(const store::RunDir& run) {
+  const store::RunLock lock(run.path());
+  std::optional<store::Journal> journal;
+  int reopened = 0;
+  for (const auto& [round, status] : finished_rounds(store::Journal::read(run.journal_file()))) {
+    if (status == RoundStatus::completed) continue;
+    if (!journal) {
+      break_seal(run);
+      journal.emplace(run.journal_file());
+    }
+    journal->append("round_reopened",
+                    {{"case", round.first}, {"round", round.second}, {"status", to_text(status)}});
+    ++reopened;
+  }
+  if (journal) journal->sync();
+  return reopened;
 }
 
 RunLoop::RunLoop(store::RunDir run, Observer& observer, MakeBackend make_backend)
@@ -195,7 +214,13 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
             {"ended", progress.ended},
             {"nodes", std::move(nodes)}};
   if (!progress.automl.is_null()) live["automl"] = progress.automl;
-  write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+  // For onlookers alone: a full disk is no reason to end a run.
+  try {
+    write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);
+  } catch (const Error&) {
+    std::error_code ignored;
+    std::filesystem::remove(run_.live_file(), ignored);  // better nothing than what is over
+  }
 }
 
 }  // namespace assay::launch

@@ -49,8 +49,13 @@ class RunLoop {
   std::int64_t live_written_ns_ = 0;
 };
 
-/// The rounds that need no further run: (case, round) → status. A failed round is a result; an
-/// interrupted, lost or never started one is not.
+/// Marks the rounds of the run that failed, timed out or stalled as to be run again, in the
+/// journal, and gives how many those are: the next RunLoop runs them, whenever that is. Throws
+/// Error when the run is being executed, or the journal cannot be written.
+int reopen_failed_rounds(const store::RunDir& run);
+
+/// The rounds that need no further run: (case, round) → status. A failed round is a result, unless
+/// it was reopened; an interrupted, lost or never started one is not.
 [[nodiscard]] std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
     const std::vector<Json>& journal);
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/text.h"
-#include "page/columns.h"
+#include "page/text_width.h"
 
 namespace assay::page {
 

@@ -97,6 +97,16 @@ bool is_quality(std::string_view key) {
 
 }  // namespace
 
+bool is_share(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kShares{"acc", "accuracy", "auc",  "recall",
+                                                           "iou", "dice",     "ndcg", "map"};
+  const std::string lower = to_lower(name);
+  std::string_view word = std::string_view(lower).substr(lower.rfind('_') + 1);
+  while (!word.empty() && (word.back() == '@' || (word.back() >= '0' && word.back() <= '9')))
+    word.remove_suffix(1);
+  return std::find(kShares.begin(), kShares.end(), word) != kShares.end();
+}
+
 Better better_of_quality(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kLower{
       "loss", "ppl", "perplexity", "error", "err", "wer", "cer", "mae", "rmse"};

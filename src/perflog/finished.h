@@ -45,4 +45,8 @@ struct FinishedSummary {
 /// accuracies, scores and areas; neither when the name does not show it.
 [[nodiscard]] Better better_of_quality(std::string_view name);
 
+/// Whether a quality of that name is a share: an accuracy, recall, area under a curve. It lies
+/// between 0 and 1, or 0 and 100. Only where the name's last word says so ("eval_mlm_acc1").
+[[nodiscard]] bool is_share(std::string_view name);
+
 }  // namespace assay::perflog

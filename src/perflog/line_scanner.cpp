@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
 
+#include "core/utf8.h"
 #include "perflog/number.h"
 
 #if defined(__SSE2__)
@@ -65,30 +65,6 @@ std::optional<std::uint32_t> code_unit(std::string_view text, std::size_t at) no
     unit = unit * 16 + static_cast<std::uint32_t>(digit);
   }
   return unit;
-}
-
-std::size_t put_utf8(char* out, std::uint32_t code) noexcept {
-  const auto byte = [](std::uint32_t bits) { return static_cast<char>(bits); };
-  if (code < 0x80) {
-    out[0] = byte(code);
-    return 1;
-  }
-  if (code < 0x800) {
-    out[0] = byte(0xC0 | (code >> 6));
-    out[1] = byte(0x80 | (code & 0x3F));
-    return 2;
-  }
-  if (code < 0x10000) {
-    out[0] = byte(0xE0 | (code >> 12));
-    out[1] = byte(0x80 | ((code >> 6) & 0x3F));
-    out[2] = byte(0x80 | (code & 0x3F));
-    return 3;
-  }
-  out[0] = byte(0xF0 | (code >> 18));
-  out[1] = byte(0x80 | ((code >> 12) & 0x3F));
-  out[2] = byte(0x80 | ((code >> 6) & 0x3F));
-  out[3] = byte(0x80 | (code & 0x3F));
-  return 4;
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ struct Parser::Impl {
   std::string carry;      // the beginning of a line whose end has not come yet
   bool overlong = false;  // `carry` holds only the last bytes of a line longer than kMaxLine
   bool overlong_token = false;
-  bool at_tail = false;  // the line being parsed has no newline in the input
+  bool overlong_open = false;  // text of it was given, and not its end
+  bool cutting = false;        // the line being parsed is ended by cut()
+  bool at_tail = false;        // the line being parsed has no newline in the input
 
   void malformed() {
     if (at_tail) {
@@ -67,21 +69,29 @@ struct Parser::Impl {
         continue;
       }
       if (at_tail && detail::token_prefix_at_end(p, newline) >= 2) stats.truncated_tail = true;
-      if (on_text && newline - p <= static_cast<std::ptrdiff_t>(kMaxLine)) {
+      if (on_text) {
         std::string_view text(p, static_cast<std::size_t>(newline - p));
         if (text.ends_with('\r')) text.remove_suffix(1);
-        on_text(text, stats.lines);
+        on_text(text, stats.lines, /*ends=*/!cutting);
       }
       p = newline + 1;
     }
+  }
+
+  // What stands before, between and after the events of a line.
+  void text_beside(const char* from, const char* to) {
+    if (!on_text || from == to || (to - from == 1 && *from == '\r')) return;
+    on_text({from, static_cast<std::size_t>(to - from)}, stats.lines, /*ends=*/!cutting);
   }
 
   // `at` follows the line's first token. Gives the beginning of the next line.
   const char* perflog_line(const char* begin, const char* at, const char* limit) {
     const char* newline = nullptr;
     bool bad = false;
+    text_beside(begin, at - kToken.size());
     for (;;) {
       const char* const end = scanner.scan(at, limit, event);
+      const char* text_from = nullptr;
       // Most lines end with their object: no second pass to find the newline.
       if (newline == nullptr)
         newline = end != nullptr && *end == '\n' ? end : find_newline(end ? end : at, limit);
@@ -94,10 +104,12 @@ struct Parser::Impl {
         ++stats.events;
         on_event(event);
         at = end;
+        text_from = end;
       } else {
         bad = true;  // torn; a later writer's event may follow on the same line
       }
       const char* const token = find_token(at, newline);
+      if (text_from != nullptr) text_beside(text_from, token);
       if (token == newline) break;
       at = token + kToken.size();
     }
@@ -113,26 +125,54 @@ struct Parser::Impl {
     }
     if (!overlong) {
       overlong = true;
-      overlong_token =
-          find_token(carry.data(), carry.data() + carry.size()) != carry.data() + carry.size();
-      carry.erase(0, carry.size() - std::min(carry.size(), kToken.size() - 1));
+      const std::string line = std::exchange(carry, {});
+      keep_overlong(line);
     }
+    keep_overlong(bytes);
+  }
+
+  // Of an overlong line only the end stays, since a token may lie across the seam. What comes
+  // before the token is text.
+  void keep_overlong(std::string_view bytes) {
     if (overlong_token) return;
-    // A token may lie across the seam.
-    const std::size_t overlap = std::min(bytes.size(), kToken.size() - 1);
-    carry += bytes.substr(0, overlap);
-    const auto holds = [](std::string_view text) {
+    const auto token_in = [](std::string_view text) {
       const char* const end = text.data() + text.size();
-      return find_token(text.data(), end) != end;
+      return static_cast<std::size_t>(find_token(text.data(), end) - text.data());
     };
-    overlong_token = holds(carry) || holds(bytes);
-    if (bytes.size() >= kToken.size() - 1) carry = bytes.substr(bytes.size() - overlap);
-    if (carry.size() > kToken.size() - 1) carry.erase(0, carry.size() - (kToken.size() - 1));
+    constexpr std::size_t kSeam = kToken.size() - 1;
+    const std::string seam = carry + std::string(bytes.substr(0, kSeam));
+    if (const std::size_t at = token_in(seam); at != seam.size()) {
+      overlong_token = true;
+      overlong_text(std::string_view(seam).substr(0, at));
+    } else if (const std::size_t within = token_in(bytes); within != bytes.size()) {
+      overlong_token = true;
+      overlong_text(carry);
+      overlong_text(bytes.substr(0, within));
+    } else if (bytes.size() < kSeam) {
+      carry = seam;
+      const std::size_t over = carry.size() - std::min(carry.size(), kSeam);
+      overlong_text(std::string_view(carry).substr(0, over));
+      carry.erase(0, over);
+    } else {
+      overlong_text(carry);
+      overlong_text(bytes.substr(0, bytes.size() - kSeam));
+      carry = bytes.substr(bytes.size() - kSeam);
+    }
+    if (overlong_token) carry.clear();
+  }
+
+  void overlong_text(std::string_view text) {
+    if (!on_text || text.empty()) return;
+    on_text(text, stats.lines + 1, /*ends=*/false);
+    overlong_open = true;
   }
 
   void end_kept_line() {
     if (overlong) {
       ++stats.lines;
+      if (carry.ends_with('\r')) carry.pop_back();
+      if (on_text && (overlong_open || !overlong_token))
+        on_text(carry, stats.lines, /*ends=*/!cutting);
       if (overlong_token) malformed();
     } else {
       carry += '\n';
@@ -141,6 +181,7 @@ struct Parser::Impl {
     carry.clear();
     overlong = false;
     overlong_token = false;
+    overlong_open = false;
   }
 };
 
@@ -181,16 +222,23 @@ void Parser::finish() {
   self.at_tail = false;
 }
 
+void Parser::cut() {
+  Impl& self = *impl_;
+  const bool truncated = self.stats.truncated_tail;
+  self.cutting = true;
+  finish();
+  self.cutting = false;
+  self.stats.truncated_tail = truncated;  // the input does not end here
+}
+
 const ParseStats& Parser::stats() const noexcept {
   return impl_->stats;
 }
 
-ParseStats parse_file(const std::filesystem::path& path, const Parser::OnEvent& on_event,
-                      const Parser::OnText& on_text) {
+void feed_file(const std::filesystem::path& path, Parser& parser) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) throw system_error(ErrorKind::environment, "cannot open the log", path.string(), errno);
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  Parser parser(on_event, on_text);
   // read() and not mmap(): a log that is truncated meanwhile must not raise SIGBUS.
   std::vector<char> block(kBlock);
   for (;;) {
@@ -202,6 +250,12 @@ ParseStats parse_file(const std::filesystem::path& path, const Parser::OnEvent& 
     if (n == 0) break;
     parser.feed({block.data(), static_cast<std::size_t>(n)});
   }
+}
+
+ParseStats parse_file(const std::filesystem::path& path, const Parser::OnEvent& on_event,
+                      const Parser::OnText& on_text) {
+  Parser parser(on_event, on_text);
+  feed_file(path, parser);
   parser.finish();
   return parser.stats();
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <system_error>
 
@@ -96,16 +95,17 @@ void ProgressScanner::feed(std::string_view bytes) noexcept {
       p = find_object(p, end);
       continue;
     }
-    // Most of a line is plain characters of strings and numbers; only what is cut by the end of a
-    // piece, or wanted, goes through the buffer.
+    // Most of a line is plain characters of strings and numbers; only those of a key that may have
+    // a role, and of what has one, go through the buffer.
     if ((state_ == State::in_key || state_ == State::in_string) && !escaped_) {
       const char* const begin = p;
       while (p != end && *p != '"' && *p != '\\' && *p != '\n') ++p;
-      append(begin, p);
+      if (state_ == State::in_key ? depth_ == 1 || in_value_ : role_ == Role::event)
+        append(begin, p);
     } else if (state_ == State::in_scalar) {
       const char* const begin = p;
       while (p != end && is_plain(*p)) ++p;
-      append(begin, p);
+      if (role_ != Role::none) append(begin, p);
     } else if (*p == ' ' && state_ != State::in_string && state_ != State::in_key) {
       ++p;
     }
@@ -117,6 +117,10 @@ void ProgressScanner::feed(std::string_view bytes) noexcept {
       continue;
     }
     state_ = next(c);
+    if (state_ == State::colon && p != end && *p == ':') {
+      state_ = State::value;
+      ++p;
+    }
     // What made the line unreadable may itself begin a token.
     if (state_ == State::text && c == '[') matched_ = 1;
   }

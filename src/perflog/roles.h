@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace assay::perflog {
@@ -58,38 +59,33 @@ inline constexpr std::array kRoles{
     KeyRole{Place::top, "trial", Role::trial},
 };
 
-namespace detail {
-
-inline constexpr std::size_t kMaxKeyLength = 15;
-
-// The roles by place and length: what is left to compare is two keys or none, on the way of every
-// key of a line.
-struct RoleIndex {
-  std::array<KeyRole, kRoles.size()> roles = kRoles;
-  std::array<std::array<std::uint8_t, kMaxKeyLength + 2>, 4> first{};  ///< [place][length]
-
-  constexpr RoleIndex() {
-    const auto slot = [](const KeyRole& known) {
-      return static_cast<std::size_t>(known.place) * (kMaxKeyLength + 1) + known.key.size();
-    };
-    std::ranges::sort(roles, {}, slot);
-    for (std::size_t place = 0; place < first.size(); ++place)
-      for (std::size_t length = 0; length < kMaxKeyLength + 2; ++length)
-        first[place][length] =
-            static_cast<std::uint8_t>(std::ranges::count_if(roles, [&](const KeyRole& known) {
-              return slot(known) < place * (kMaxKeyLength + 1) + length;
-            }));
+/// The role of `key`, which is compared with keys of known length: this is on the way of every key
+/// of a line.
+template <Place place, std::size_t first = 0>
+[[nodiscard]] constexpr Role role_of(std::string_view key) noexcept {
+  if constexpr (first == kRoles.size()) {
+    return Role::none;
+  } else {
+    constexpr std::string_view known = kRoles[first].key;
+    if constexpr (kRoles[first].place == place)
+      if (key.size() == known.size() &&
+          std::char_traits<char>::compare(key.data(), known.data(), known.size()) == 0)
+        return kRoles[first].role;
+    return role_of<place, first + 1>(key);
   }
-};
-inline constexpr RoleIndex kRoleIndex;
-
-}  // namespace detail
+}
 
 [[nodiscard]] constexpr Role role_of(Place place, std::string_view key) noexcept {
-  if (key.size() > detail::kMaxKeyLength) return Role::none;
-  const auto& first = detail::kRoleIndex.first[static_cast<std::size_t>(place)];
-  for (std::size_t i = first[key.size()]; i < first[key.size() + 1]; ++i)
-    if (detail::kRoleIndex.roles[i].key == key) return detail::kRoleIndex.roles[i].role;
+  switch (place) {
+    case Place::top:
+      return role_of<Place::top>(key);
+    case Place::value:
+      return role_of<Place::value>(key);
+    case Place::metadata:
+      return role_of<Place::metadata>(key);
+    case Place::nested:
+      break;
+  }
   return Role::none;
 }
 static_assert(std::ranges::all_of(kRoles, [](const KeyRole& known) {

@@ -16,7 +16,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>

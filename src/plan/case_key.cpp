@@ -1,8 +1,8 @@
 #include "plan/case_key.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/parse_number.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 
@@ -14,14 +14,12 @@ constexpr const char* kGrammar =
     "a case key is model:framework:hardware:nodes:procs:repeats, as in matmul:native:cpu:1:2:3";
 
 int read_count(const config::Node& node, std::string_view field, const char* what, int max) {
-  int value = 0;
-  const char* end = field.data() + field.size();
-  const auto [stop, ec] = std::from_chars(field.data(), end, value);
-  if (ec != std::errc{} || stop != end || value < 1 || value > max || field[0] == '0')
+  const auto value = parse_number<int>(field, 1, max);
+  if (!value || field[0] == '0')
     node.fail(std::string(what) + " must be a whole number from 1 to " + std::to_string(max) +
                   ", got '" + printable(ellipsize(field, 40)) + "' in " + node.describe(),
               kGrammar);
-  return value;
+  return *value;
 }
 
 std::string read_word(const config::Node& node, std::string_view field, const char* what) {

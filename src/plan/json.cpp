@@ -9,9 +9,11 @@ namespace assay::plan {
 namespace {
 
 Json to_json(const OutputMetric& metric) {
-  return {{"name", metric.name},     {"match", metric.pattern},
-          {"unit", metric.unit},     {"better", std::string(to_text(metric.better))},
-          {"reduce", metric.reduce}, {"across", metric.across}};
+  Json json{{"name", metric.name},     {"match", metric.pattern},
+            {"unit", metric.unit},     {"better", std::string(to_text(metric.better))},
+            {"reduce", metric.reduce}, {"across", metric.across}};
+  if (metric.kind != OutputKind::number) json["kind"] = std::string(to_text(metric.kind));
+  return json;
 }
 
 Json to_json(const Target& target) {
@@ -144,9 +146,10 @@ CasePlan read_case(const JsonReader& fields) {
   if (fields.has("origin")) plan.origin = fields.text_map("origin");
   for (const Json& item : fields.array("metrics")) {
     const JsonReader metric(item, fields.where() + ": metrics", kPlanAdvice);
-    plan.metrics.push_back({metric.text("name"), metric.text("match"), metric.text("unit"),
-                            metric.choice<Better>("better"), metric.text("reduce"),
-                            metric.text("across")});
+    plan.metrics.push_back(
+        {metric.text("name"), metric.text("match"), metric.text("unit"),
+         metric.choice<Better>("better"), metric.text("reduce"), metric.text("across"),
+         metric.has("kind") ? metric.choice<OutputKind>("kind") : OutputKind::number});
   }
   if (fields.has("target")) {
     const JsonReader target = fields.fields("target");

@@ -11,8 +11,10 @@
 
 namespace assay::plan {
 
-/// The launchers: a new one is a type here, and what launch/ makes of it. Each has kName,
-/// kDescription, keys(), traits(), fields() and, unless it has no options, read().
+/// The launchers: a new one is a type here. Each has kName, kDescription, keys(), traits(),
+/// fields() and, unless it has no options, read(); and, defined in its folder of launch/,
+/// make_launcher() when it starts agents, or make_backend() and describe_jobs() when it submits
+/// jobs.
 using LauncherOptions = std::variant<LocalOptions, SshOptions, SlurmOptions, ModelArtsOptions>;
 
 struct LauncherInfo {

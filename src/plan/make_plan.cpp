@@ -161,9 +161,8 @@ void resolve_peak(const SuiteCase& wanted, const Vendor& vendor, CasePlan& plan)
 void check_placement(const SuiteCase& wanted, const Cluster& cluster) {
   if (cluster.hosts.empty()) return;
   if (static_cast<std::size_t>(wanted.nodes) > cluster.hosts.size())
-    wanted.node.fail("the case '" + wanted.name + "' needs " + std::to_string(wanted.nodes) +
-                         " nodes, but the cluster has " + std::to_string(cluster.hosts.size()) +
-                         (cluster.hosts.size() == 1 ? " host" : " hosts"),
+    wanted.node.fail("the case '" + wanted.name + "' needs " + counted(wanted.nodes, "node") +
+                         ", but the cluster has " + counted(cluster.hosts.size(), "host"),
                      "add hosts to 'cluster', or ask for fewer nodes");
   for (int i = 0; i < wanted.nodes; ++i) {
     const Host& host = cluster.hosts[static_cast<std::size_t>(i)];

@@ -30,14 +30,28 @@ constexpr auto enum_names(LaunchMode /*mode*/) {
       {{per_rank, "per-rank"}, {per_node, "per-node"}, {head, "head"}});
 }
 
+/// What an output metric's match says.
+enum class OutputKind {
+  number,
+  speed,  ///< of a progress bar, "1.50it/s" or "2.00s/it"; the metric's unit is "it/s"
+};
+
+constexpr auto enum_names(OutputKind /*kind*/) {
+  using enum OutputKind;
+  return std::to_array<EnumName<OutputKind>>({{number, "number"}, {speed, "speed"}});
+}
+
 /// A number read from the output of a command that does not emit PerfLog.
 struct OutputMetric {
   std::string name;
-  std::string pattern;  ///< regular expression (RE2) with one capture group
+  /// Regular expression (RE2) with one group, or with the groups `value` and `step`.
+  std::string pattern;
   std::string unit;
   Better better = Better::neither;
-  std::string reduce = "last";  ///< over the matches of one rank: last, mean, median, min, max
-  std::string across = "mean";  ///< over ranks: mean, sum, min, max
+  /// Over the matches of one rank: last, first, mean, median, min, max, sum.
+  std::string reduce = "last";
+  std::string across = "mean";  ///< over ranks: mean, sum, min, max, rank0
+  OutputKind kind = OutputKind::number;
 };
 
 /// Quality that a training round must reach: metric of EVALUATE or FINISHED, and its bound.

@@ -13,10 +13,6 @@ namespace assay::plan {
 
 namespace {
 
-std::string count(int n, const char* singular) {
-  return fmt::format("{} {}{}", n, singular, n == 1 ? "" : "s");
-}
-
 // "label   value" with the values of all lines under each other.
 void line(std::string& out, std::string_view label, std::string_view value) {
   out += fmt::format("  {:<12}{}\n", label, value);
@@ -67,10 +63,10 @@ void render_automl(std::string& out, const CasePlan& plan) {
   for (const int n : s.epochs) epochs.push_back(std::to_string(n));
   line(out, "trials",
        fmt::format("epochs {} by round of {}, patience {}, each at most {}, {}", join(epochs, "/"),
-                   count(s.workers, "trial"),
+                   counted(s.workers, "trial"),
                    !s.patience               ? "AIPerf's"
                    : s.patience->epochs == 0 ? "off"
-                                             : count(s.patience->epochs, "epoch"),
+                                             : counted(s.patience->epochs, "epoch"),
                    duration_text(s.trial_limit),
                    s.inherit ? "weights of the parent" : "weights of their own"));
   line(out, "trained on", dump_line(s.data));
@@ -82,10 +78,9 @@ void render_automl(std::string& out, const CasePlan& plan) {
 void render_case(std::string& out, const CasePlan& plan, const std::set<std::string>& common) {
   out += fmt::format("case {}\n", plan.name);
   line(out, "runs",
-       fmt::format("{} of {} ({} × {} per node), launched {}", count(plan.repeats, "round"),
-                   fmt::format("{} {}", plan.world_size(),
-                               plan.world_size() == 1 ? "process" : "processes"),
-                   count(plan.nodes, "node"), plan.procs, to_text(plan.launch)));
+       fmt::format("{} of {} ({} × {} per node), launched {}", counted(plan.repeats, "round"),
+                   counted(plan.world_size(), "process", "processes"), counted(plan.nodes, "node"),
+                   plan.procs, to_text(plan.launch)));
   line(out, "model",
        fmt::format("{}, framework {}, hardware {}", plan.model, plan.framework, plan.hardware));
   if (plan.rendezvous != std::vector<std::string>{"torchrun"})
@@ -105,9 +100,10 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
     line(out, "declared", fmt::format("{} = {}", key, dump_line(value)));
   for (const OutputMetric& metric : plan.metrics)
     line(out, "metric",
-         fmt::format("{} [{}] from /{}/, {} of a rank, {} over ranks, {} is better", metric.name,
-                     metric.unit, metric.pattern, metric.reduce, metric.across,
-                     to_text(metric.better)));
+         fmt::format("{} [{}] from /{}/, {}{} of a rank, {} over ranks, {} is better", metric.name,
+                     metric.unit, metric.pattern,
+                     metric.kind == OutputKind::speed ? "a speed, " : "", metric.reduce,
+                     metric.across, to_text(metric.better)));
   if (plan.target)
     line(out, "target",
          fmt::format("{} {} {}", plan.target->metric,
@@ -116,7 +112,7 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
     line(out, "peak",
          fmt::format("{:.4g} FLOP/s per device  # {}", *plan.peak_flops, plan.peak_flops_origin));
   if (plan.drop_caches) line(out, "caches", "dropped before every round");
-  if (plan.warmup_steps > 0) line(out, "warm-up", count(plan.warmup_steps, "step"));
+  if (plan.warmup_steps > 0) line(out, "warm-up", counted(plan.warmup_steps, "step"));
   line(out, "limits",
        fmt::format("time {}, stall {}, grace {}, output {} per rank",
                    duration_text(plan.limits.time),
@@ -132,7 +128,7 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
 
 std::string host_text(const Host& host) {
   std::vector<std::string> parts;
-  if (host.slots != 0) parts.push_back(count(host.slots, "slot"));
+  if (host.slots != 0) parts.push_back(counted(host.slots, "slot"));
   if (!host.server_id.empty()) parts.push_back("server " + host.server_id);
   if (!host.super_pod.empty()) parts.push_back("super-pod " + host.super_pod);
   if (!host.device_ips.empty()) parts.push_back("devices " + join(host.device_ips, " "));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "catalog/metrics.h"
 #include "config/mapping.h"
 #include "config/yaml.h"
 #include "core/address.h"
@@ -29,9 +30,13 @@ std::string read_pattern(const Node& node) {
   std::string text = node.nonempty_text();
   try {
     const Pattern pattern(text);
-    if (pattern.groups() != 1)
+    const std::size_t named = (pattern.group("value") ? 1 : 0) + (pattern.group("step") ? 1 : 0);
+    const bool by_name = pattern.group("value") && pattern.groups() == named;
+    if (!by_name && (pattern.groups() != 1 || named != 0))
       node.fail(
-          "the pattern needs exactly one group in ( ), it has " + std::to_string(pattern.groups()),
+          "the pattern needs exactly one group in ( ), or the groups (?P<value> ) and "
+          "(?P<step> ); it has " +
+              counted(pattern.groups(), "group"),
           "put ( ) around the number, and (?: ) around other groups");
   } catch (const PatternError& e) {
     node.fail("not a regular expression (RE2): " + std::string(e.what()),
@@ -46,11 +51,20 @@ OutputMetric read_metric(const Entry& entry) {
   metric.name = entry.key;
   if (trim(entry.key).empty() || entry.key.find_first_of(" \t\n,\"") != std::string::npos)
     entry.value.fail("the name of a metric must be one word, got '" + printable(entry.key) + "'");
+  const catalog::KnownMetric* own = catalog::find_known_metric(entry.key);
+  if (own != nullptr && !own->by_workload)
+    entry.value.fail("'" + entry.key + "' is a metric that Assay computes itself",
+                     "choose another name, such as " + entry.key + "_printed");
   metric.pattern = read_pattern(map.at("match"));
   metric.unit = map.text_or("unit", "");
   metric.better = *parse_enum<Better>(map.choice("better", {"neither", "higher", "lower"}));
-  metric.reduce = map.choice("reduce", {"last", "mean", "median", "min", "max"});
-  metric.across = map.choice("across", {"mean", "sum", "min", "max"});
+  metric.reduce = map.choice("reduce", {"last", "first", "mean", "median", "min", "max", "sum"});
+  metric.across = map.choice("across", {"mean", "sum", "min", "max", "rank0"});
+  metric.kind = *parse_enum<OutputKind>(map.choice("kind", {"number", "speed"}));
+  const bool per_second = metric.unit.size() > 2 && metric.unit.ends_with("/s");
+  if (metric.kind == OutputKind::speed && !per_second)
+    entry.value.fail("a speed has a unit such as it/s, got '" + printable(metric.unit) + "'",
+                     "unit: it/s, with what the progress bar prints in place of it");
   return metric;
 }
 
@@ -322,7 +336,7 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
         {"automl.hyper", automl::hyper_names()},
         {"automl.limits", {"parameters", "operations", "activations", "layers"}},
         {"automl.patience", {"epochs", "min_delta"}},
-        {"metric", {"match", "unit", "better", "reduce", "across"}},
+        {"metric", {"match", "unit", "better", "reduce", "across", "kind"}},
         {"target", catalog::target_keys()},
         {"rule", catalog::rule_change_keys()}};
     for (const LauncherInfo& launcher : launcher_catalog()) {

@@ -14,6 +14,7 @@ std::vector<Check> check_machine(const CheckOptions& options) {
   check_limits(options, out);
   check_devices(options, out);
   check_container(options, out);
+  check_commands(options, out);
   return out;
 }
 

@@ -50,6 +50,22 @@ struct ProcessLimits {
 /// The limits of this process.
 [[nodiscard]] ProcessLimits process_limits();
 
+/// What a case starts on this machine.
+struct CommandUse {
+  std::string case_name;
+  std::string program;  ///< argv[0]
+  std::string workdir;  ///< empty: where the agent is
+  std::string path;     ///< PATH of its environment; empty: this process's
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("case", self.case_name);
+    field("program", self.program);
+    field.optional("workdir", self.workdir);
+    field.optional("path", self.path);
+  }
+};
+
 struct CheckOptions {
   std::filesystem::path root = "/";     ///< where proc, sys, etc and dev are read
   std::filesystem::path out_dir = ".";  ///< need not exist; its nearest existing parent counts
@@ -62,7 +78,8 @@ struct CheckOptions {
   /// RE2 pattern; each line of the query's output that contains it is one device. Empty:
   /// each line that is not blank.
   std::string device_pattern;
-  std::string container_runtime;  ///< "podman", "docker", …; "any"; empty: not wanted
+  std::string container_runtime;       ///< "podman", "docker", …; "any"; empty: not wanted
+  std::vector<CommandUse> commands{};  ///< empty: not looked at
   Nanoseconds timeout = std::chrono::seconds(10);  ///< of each external command
   // Values that have no file below `root`; nothing: the kernel is asked.
   std::optional<ProcessLimits> limits;

@@ -68,8 +68,8 @@ void check_devices(const CheckOptions& options, std::vector<Check>& out) {
   if (!count)
     return add(Level::warn, fmt::format("'{}' is not a pattern", printable(options.device_pattern)),
                "correct it in the vendor's file in conf/vendors");
-  const std::string seen =
-      fmt::format("{} {} devices for {} ranks", *count, options.vendor, options.procs);
+  const std::string seen = fmt::format("{} for {}", counted(*count, options.vendor + " device"),
+                                       counted(options.procs, "rank"));
   if (*count >= options.procs) return add(Level::pass, seen, "");
   add(Level::fail, seen,
       *count == 0 ? "no device is visible: check the driver, and what the container may see"

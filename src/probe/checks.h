@@ -15,6 +15,8 @@ void check_processors(const CheckOptions& options,
 void check_clock(const CheckOptions& options, std::vector<Check>& out);
 void check_limits(const CheckOptions& options, std::vector<Check>& out);
 void check_devices(const CheckOptions& options, std::vector<Check>& out);
+void check_commands(const CheckOptions& options,
+                    std::vector<Check>& out);  // programs, working folders
 void check_container(const CheckOptions& options, std::vector<Check>& out);
 
 }  // namespace assay::probe

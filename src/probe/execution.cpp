@@ -136,9 +136,9 @@ FileIdentity FileHashes::identify(const fs::path& path, std::uint64_t limit) {
 
 bool is_source_name(const fs::path& path) {
   static constexpr std::array<std::string_view, 30> kEndings{
-      ".py",  ".pyx", ".sh",   ".bash", ".c",   ".cc",   ".cpp", ".cu",   ".cuh",   ".h",
+      ".py",  ".pyx", ".sh",   ".bash", ".c",    ".cc",  ".cpp", ".cu",    ".cuh",   ".h",
       ".hpp", ".so",  ".yaml", ".yml",  ".toml", ".cfg", ".ini", ".proto", ".ipynb", ".jl",
-      ".lua", ".rs",  ".go",   ".java", ".jar", ".js",   ".ts",  ".pl",   ".rb",    ".conf"};
+      ".lua", ".rs",  ".go",   ".java", ".jar",  ".js",  ".ts",  ".pl",    ".rb",    ".conf"};
   return std::ranges::find(kEndings, to_lower(path.extension().string())) != kEndings.end();
 }
 
@@ -186,14 +186,14 @@ FolderIdentity identify_folder(const fs::path& folder, FileHashes& hashes,
 
 bool matters(std::string_view variable) {
   static constexpr std::array<std::string_view, 47> kBeginnings{
-      "OMP_",     "GOMP_",   "KMP_",    "MKL_",     "OPENBLAS_", "BLIS_",   "TBB_",    "NUMEXPR_",
-      "ONEDNN_",  "DNNL_",   "CUDA_",   "NVIDIA_",  "CUBLAS",    "CUDNN_",  "NCCL_",   "TORCH",
-      "PYTORCH_", "ATEN_",   "XLA_",    "JAX_",     "TF_",       "HCCL_",   "ASCEND_", "NPU_",
-      "ROCR_",    "HIP_",    "HSA_",    "RCCL_",    "MIOPEN_",   "UCX_",    "FI_",     "OMPI_",
-      "I_MPI_",   "GLOO_",   "HOROVOD_", "MLU_",    "CNCL_",     "MUSA_",   "MCCL_",   "XPU_",
-      "BKCL_",    "IXCL_",   "PYTHON",  "LD_",      "MALLOC_",   "GLIBC_",  "DEEPSPEED_"};
-  return std::ranges::any_of(
-      kBeginnings, [&](std::string_view begin) { return variable.starts_with(begin); });
+      "OMP_",     "GOMP_", "KMP_",     "MKL_",    "OPENBLAS_", "BLIS_",  "TBB_",      "NUMEXPR_",
+      "ONEDNN_",  "DNNL_", "CUDA_",    "NVIDIA_", "CUBLAS",    "CUDNN_", "NCCL_",     "TORCH",
+      "PYTORCH_", "ATEN_", "XLA_",     "JAX_",    "TF_",       "HCCL_",  "ASCEND_",   "NPU_",
+      "ROCR_",    "HIP_",  "HSA_",     "RCCL_",   "MIOPEN_",   "UCX_",   "FI_",       "OMPI_",
+      "I_MPI_",   "GLOO_", "HOROVOD_", "MLU_",    "CNCL_",     "MUSA_",  "MCCL_",     "XPU_",
+      "BKCL_",    "IXCL_", "PYTHON",   "LD_",     "MALLOC_",   "GLIBC_", "DEEPSPEED_"};
+  return std::ranges::any_of(kBeginnings,
+                             [&](std::string_view begin) { return variable.starts_with(begin); });
 }
 
 Execution identify(const ExecutionQuery& query, FileHashes& hashes) {

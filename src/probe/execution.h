@@ -56,7 +56,8 @@ struct ExecutionQuery {
   std::map<std::string, std::string> env;  ///< that it is given beside this process's own
   std::string workdir;                     ///< empty: this process's
   std::vector<std::string> data;           ///< paths, relative to workdir
-  std::vector<std::string> image_query{};  ///< a command that prints its container's image; or empty
+  std::vector<std::string>
+      image_query{};  ///< a command that prints its container's image; or empty
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -108,8 +109,8 @@ class FileHashes {
 };
 
 struct FolderLimits {
-  std::uint64_t entries = 20'000;        ///< looked at
-  std::uint64_t bytes = 256ULL << 20;    ///< of source files
+  std::uint64_t entries = 20'000;      ///< looked at
+  std::uint64_t bytes = 256ULL << 20;  ///< of source files
   Nanoseconds time = std::chrono::seconds(5);
 };
 

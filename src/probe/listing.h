@@ -28,8 +28,7 @@ struct Listing {
   /// was cut by time does not.
   bool comparable = true;
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     field("path", self.path);
     field("problem", self.problem);
     field("hash", self.hash);

@@ -1,10 +1,10 @@
 #include "probe/readings.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::probe {
@@ -12,14 +12,6 @@ namespace assay::probe {
 namespace fs = std::filesystem;
 
 namespace {
-
-template <class T>
-std::optional<T> parse(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// Value of "key : value" lines, as in /proc/cpuinfo.
 std::optional<std::string> field(std::string_view line, std::string_view key) {
@@ -61,7 +53,7 @@ std::string line_of(const fs::path& path) {
 }
 
 std::optional<std::int64_t> number_of(const fs::path& path) {
-  return parse<std::int64_t>(line_of(path));
+  return parse_number<std::int64_t>(line_of(path));
 }
 
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -86,7 +78,7 @@ std::optional<std::uint64_t> meminfo(const fs::path& root, std::string_view want
     if (!value) continue;
     const bool kib = value->ends_with(" kB");
     const auto number =
-        parse<std::uint64_t>(trim(std::string_view(*value).substr(0, value->find(' '))));
+        parse_number<std::uint64_t>(trim(std::string_view(*value).substr(0, value->find(' '))));
     if (!number) return std::nullopt;
     return kib ? *number * 1024 : *number;
   }
@@ -97,8 +89,9 @@ std::optional<int> count_cpu_list(std::string_view list) {
   int total = 0;
   for (const auto part : split(trim(list), ',')) {
     const auto dash = part.find('-');
-    const auto first = parse<int>(part.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : parse<int>(part.substr(dash + 1));
+    const auto first = parse_number<int>(part.substr(0, dash));
+    const auto last =
+        dash == std::string_view::npos ? first : parse_number<int>(part.substr(dash + 1));
     if (!first || !last || *last < *first || *first < 0 || *last > 1'000'000) return std::nullopt;
     total += *last - *first + 1;
   }
@@ -151,8 +144,9 @@ std::optional<double> cgroup_cpus(const fs::path& root) {
   for (const fs::path& folder : cgroup_folders(root, "")) {
     const std::string text = line_of(folder / "cpu.max");
     const auto parts = split(text, ' ');
-    const auto quota = parse<double>(parts[0]);  // "max": not limited
-    const auto period = parts.size() > 1 ? parse<double>(parts[1]) : std::optional<double>(1e5);
+    const auto quota = parse_number<double>(parts[0]);  // "max": not limited
+    const auto period =
+        parts.size() > 1 ? parse_number<double>(parts[1]) : std::optional<double>(1e5);
     if (quota && period) take(*quota, *period);
   }
   for (const fs::path& folder : cgroup_folders(root, "cpu")) {

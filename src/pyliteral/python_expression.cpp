@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <limits>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -71,6 +69,9 @@ class Evaluator {
     if (is("for") || is("async")) throw Fault{here(), "a comprehension"};
     if (is(":=")) throw Fault{here(), "an assignment expression"};
     if (is("*") || is("**")) throw Fault{here(), "unpacking with a star"};
+    for (const std::string_view op : {"if", "and", "or", "not", "in", "is", "==", "!=", "<",
+                                      "<=", ">", ">=", "|", "^", "&", "<<", ">>", "~", "@"})
+      if (is(op)) throw Fault{here(), fmt::format("an expression with '{}'", op)};
     if (is("lambda")) throw Fault{here(), "a lambda"};
     if (is("await") || is("yield")) throw Fault{here(), fmt::format("{}", current().text)};
     throw Fault{here(), fmt::format("'{}' is not expected here", printable(current().text)), true};
@@ -97,79 +98,13 @@ class Evaluator {
 
   Value expression() {
     const Guard guard(level_, here());
-    Value value = disjunction();
-    if (!is("if")) return value;
-    ++pos_;
-    const bool condition = disjunction().truth();
-    expect("else");
-    Value other = expression();
-    return condition ? value : other;
-  }
-
-  Value disjunction() {
-    Value left = conjunction();
-    while (accept("or")) {
-      Value right = conjunction();
-      if (!left.truth()) left = std::move(right);
-    }
-    return left;
-  }
-
-  Value conjunction() {
-    Value left = inversion();
-    while (accept("and")) {
-      Value right = inversion();
-      if (left.truth()) left = std::move(right);
-    }
-    return left;
-  }
-
-  Value inversion() {
-    bool inverted = false;
-    bool any = false;
-    while (accept("not")) {
-      inverted = !inverted;
-      any = true;
-    }
-    Value value = comparison();
-    return any ? Value::boolean(value.truth() != inverted) : value;
-  }
-
-  Value comparison() {
-    Value left = arithmetic(0);
-    bool any = false;
-    bool result = true;
-    while (const auto op = comparison_operator()) {
-      const Place place = here();
-      Value right = arithmetic(0);
-      result = result && compare(*op, left, right, place, budget_);
-      left = std::move(right);
-      any = true;
-    }
-    return any ? Value::boolean(result) : left;
-  }
-
-  std::optional<std::string> comparison_operator() {
-    for (const std::string_view op : {"==", "!=", "<=", ">=", "<", ">", "in"})
-      if (accept(op)) return std::string(op);
-    if (accept("is")) return accept("not") ? "is not" : "is";
-    if (is("not") && pos_ + 1 < tokens_.size() && tokens_[pos_ + 1].is("in")) {
-      pos_ += 2;
-      return "not in";
-    }
-    return std::nullopt;
+    return arithmetic(0);
   }
 
   /// Left-associative binary operators, weakest first.
   Value arithmetic(std::size_t rank) {
-    static constexpr std::array<std::array<std::string_view, 5>, 6> kRanks{{
-        {"|"},
-        {"^"},
-        {"&"},
-        {"<<", ">>"},
-        {"+", "-"},
-        {"*", "/", "//", "%", "@"},
-    }};
+    static constexpr std::array<std::array<std::string_view, 4>, 2> kRanks{
+        {{"+", "-"}, {"*", "/", "//", "%"}}};
     if (rank == kRanks.size()) return unary();
     Value left = arithmetic(rank + 1);
     for (;;) {
@@ -197,16 +132,12 @@ class Evaluator {
     const Guard guard(level_, here());
     const Place place = here();
     std::vector<char> signs;
-    while (is("-") || is("+") || is("~")) signs.push_back(tokens_[pos_++].text.front());
+    while (is("-") || is("+")) signs.push_back(tokens_[pos_++].text.front());
     Value value = power();
     for (auto sign = signs.rbegin(); sign != signs.rend(); ++sign) {
       if (!value.is_number())
         throw Fault{place, fmt::format("'{}' before a {}", *sign, type_name(value)), true};
-      if (*sign == '~') {
-        if (value.kind == Kind::real) throw Fault{place, "'~' before a float", true};
-        value = Value::of_integer(
-            ~(value.kind == Kind::boolean ? std::int64_t{value.flag} : value.integer));
-      } else if (value.kind == Kind::real) {
+      if (value.kind == Kind::real) {
         if (*sign == '-') value.real = -value.real;
       } else {
         value = binary(*sign == '-' ? "-" : "+", Value::of_integer(0), value, place, budget_);
@@ -277,33 +208,32 @@ class Evaluator {
       callee += tokens_[pos_ + 1].text;
       pos_ += 2;
     }
-    static constexpr std::array<std::string_view, 8> kConstructors{
-        "dict", "list", "tuple", "set", "int", "float", "str", "bool"};
-    const bool known = std::ranges::find(kConstructors, callee) != kConstructors.end();
-    if (!known || names_.contains(callee))
+    if (callee != "dict" || names_.contains(callee))
       throw Fault{start, fmt::format("a function call, {}(…)", printable(callee))};
     expect("(");
-    std::vector<Value> arguments;
-    Value keywords = Value::container(Kind::dict);
+    Value out = Value::container(Kind::dict);
+    out.place = start;
     while (!is(")")) {
       if (at_end()) throw Fault{here(), "')' is missing", true};
       const bool keyword = current().kind == Token::Kind::name && pos_ + 1 < tokens_.size() &&
                            tokens_[pos_ + 1].is("=");
-      if (keyword) {
-        Value key = Value::of_text(std::string(current().text));
-        key.place = here();
-        pos_ += 2;
-        spend(keywords.entries.size() / 8);  // finding the key takes time too
-        set_item(keywords, std::move(key), expression(), start);
-      } else {
-        arguments.push_back(expression());
+      if (!keyword) {
+        Value other = expression();
+        if (other.kind != Kind::dict || !out.entries.empty())
+          throw Fault{start, "a call of dict(…) that is not a literal"};
+        out.entries = std::move(other.entries);
+        if (!is(")")) expect(",");
+        continue;
       }
+      Value key = Value::of_text(std::string(current().text));
+      key.place = here();
+      pos_ += 2;
+      spend(out.entries.size() / 8);  // finding the key takes time too
+      set_item(out, std::move(key), expression(), start);
       if (!is(")")) expect(",");
     }
     expect(")");
-    Value value = construct(callee, arguments, keywords, start);
-    value.place = start;
-    return value;
+    return out;
   }
 
   Value subscript(const Value& container) {
@@ -315,7 +245,7 @@ class Evaluator {
     expect("]");
     if (container.kind == Kind::dict) {
       for (const Entry& entry : container.entries)
-        if (equal(entry.key, key)) return charged(entry.value);
+        if (hash_text(entry.key) == hash_text(key)) return charged(entry.value);
       throw Fault{
           place,
           fmt::format("a key that is not in the dict, {}", ellipsize(printable(display(key)), 60)),
@@ -362,12 +292,11 @@ class Evaluator {
 
   Value strings() {
     const Token& first = current();
-    Value value = first.is_bytes ? Value::container(Kind::bytes) : Value::of_text({});
+    Value value = Value::of_text({});
     value.place = first.place;
     for (; !at_end() && current().kind == Token::Kind::string; ++pos_) {
       const Token& token = current();
       if (!token.problem.empty()) throw Fault{token.place, token.problem};
-      if (token.is_bytes != first.is_bytes) throw Fault{token.place, "bytes beside text", true};
       if (token.format.empty()) value.text += token.decoded;
       for (const FormatPart& part : token.format)
         value.text += part.is_expression ? formatted(part.text, token.place) : part.text;
@@ -390,7 +319,7 @@ class Evaluator {
   Value name(const Token& token) {
     if (token.text == "True" || token.text == "False" || token.text == "None") {
       ++pos_;
-      Value value = token.text == "None" ? Value::none() : Value::boolean(token.text == "True");
+      Value value = token.text == "None" ? Value{} : Value::boolean(token.text == "True");
       value.place = token.place;
       return charged(std::move(value));
     }
@@ -454,14 +383,8 @@ class Evaluator {
     out.place = start;
     if (accept("}")) return out;
     Value first = expression();
-    if (is(":")) return dict(std::move(out), std::move(first));
-    out.kind = Kind::set;
-    add_item(out, std::move(first), here());
-    items_until("}", out);
-    std::set<std::string> seen;
-    std::erase_if(out.items,
-                  [&](const Value& item) { return !seen.insert(hash_text(item)).second; });
-    return out;
+    if (!is(":")) throw Fault{start, "a set"};
+    return dict(std::move(out), std::move(first));
   }
 
   Value dict(Value out, Value key) {

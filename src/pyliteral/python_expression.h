@@ -52,22 +52,14 @@ struct Evaluated {
 /// on literals and names of literals. Throws Fault for anything else.
 [[nodiscard]] Evaluated evaluate(std::span<const Token> tokens, const Names& names, Budget& budget);
 
-/// `left op right` as Python computes it: + - * / // % ** and the bit operators.
+/// `left op right` as Python computes it: + - * / // % **.
 [[nodiscard]] Value binary(std::string_view op, const Value& left, const Value& right, Place place,
                            Budget& budget);
-
-/// `left op right` of == != < <= > >= in, not in, is, is not. Throws Fault.
-[[nodiscard]] bool compare(std::string_view op, const Value& left, const Value& right, Place place,
-                           Budget& budget);
-
-/// dict(…), list(…), int(…) and the like of literals. Throws Fault.
-[[nodiscard]] Value construct(const std::string& callee, const std::vector<Value>& arguments,
-                              const Value& keywords, Place place);
 
 /// How deep containers may nest.
 inline constexpr int kMaxValueDepth = 100;
 
-/// Appends to a list, tuple or set. Throws Fault.
+/// Appends to a list or tuple. Throws Fault.
 void add_item(Value& container, Value item, Place place);
 
 /// Sets container[key] of a dict or a list in place. Throws Fault.

@@ -1,7 +1,6 @@
 #include "pyliteral/python_literals.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <set>
 

@@ -44,14 +44,6 @@ std::optional<std::int64_t> integer_result(std::string_view op, std::int64_t a, 
     const bool adjust = a % b != 0 && ((a % b < 0) != (b < 0));
     return op == "//" ? a / b - (adjust ? 1 : 0) : a % b + (adjust ? b : 0);
   }
-  if (op == "&") return a & b;
-  if (op == "|") return a | b;
-  if (op == "^") return a ^ b;
-  if (op == "<<" && b >= 0 && b < 63) {
-    return __builtin_mul_overflow(a, std::int64_t{1} << b, &out) ? std::nullopt
-                                                                 : std::optional(out);
-  }
-  if (op == ">>" && b >= 0) return a >> std::min<std::int64_t>(b, 63);
   return std::nullopt;
 }
 
@@ -102,35 +94,6 @@ Value repeat(const Value& sequence, std::int64_t count, Place place, Budget& bud
   return out;
 }
 
-/// "%s" and "%d" with strings and integers; other conversions are not needed by settings.
-Value format_percent(const Value& pattern, const Value& argument, Place place, Budget& budget) {
-  const std::vector<Value> single{argument};
-  const std::vector<Value>& arguments = argument.kind == Kind::tuple ? argument.items : single;
-  std::string out;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < pattern.text.size(); ++i) {
-    if (pattern.text[i] != '%') {
-      out += pattern.text[i];
-      continue;
-    }
-    const char conversion = ++i < pattern.text.size() ? pattern.text[i] : '\0';
-    if (conversion == '%') {
-      out += '%';
-      continue;
-    }
-    const Value* value = next < arguments.size() ? &arguments[next++] : nullptr;
-    const bool integer = value != nullptr && (value->kind == Kind::integer);
-    const bool text = value != nullptr && value->is_text();
-    if (!((conversion == 's' && (text || integer)) ||
-          ((conversion == 'd' || conversion == 'i') && integer)))
-      throw Fault{place, "a % format beyond %s and %d"};
-    out += display(*value);
-    charge(budget, 1 + out.size() / 64, place);
-  }
-  if (next != arguments.size()) throw Fault{place, "a % format with other arguments than it names"};
-  return Value::of_text(std::move(out));
-}
-
 }  // namespace
 
 void charge(Budget& budget, std::size_t cost, Place place) {
@@ -140,33 +103,27 @@ void charge(Budget& budget, std::size_t cost, Place place) {
 
 Value binary(std::string_view op, const Value& left, const Value& right, Place place,
              Budget& budget) {
-  const bool same = left.kind == right.kind;
   if (left.is_number() && right.is_number()) return arithmetic(op, left, right, place);
-  if (op == "+" && same &&
-      (left.is_text() || left.kind == Kind::bytes || left.kind == Kind::list ||
-       left.kind == Kind::tuple)) {
+  const auto repeatable = [](const Value& value) {
+    return value.is_text() || value.kind == Kind::list || value.kind == Kind::tuple;
+  };
+  if (op == "+" && left.kind == right.kind && repeatable(left)) {
     charge(budget, weight(left) + weight(right), place);
     Value out = left;
     out.text += right.text;
     out.items.insert(out.items.end(), right.items.begin(), right.items.end());
     return out;
   }
-  const auto repeatable = [](const Value& value) {
-    return value.is_text() || value.kind == Kind::bytes || value.kind == Kind::list ||
-           value.kind == Kind::tuple;
-  };
   if (op == "*" && repeatable(left) && right.is_number() && right.kind != Kind::real)
     return repeat(left, integral(right), place, budget);
   if (op == "*" && repeatable(right) && left.is_number() && left.kind != Kind::real)
     return repeat(right, integral(left), place, budget);
-  if (op == "%" && left.is_text()) return format_percent(left, right, place, budget);
-  if (op == "|" && same && left.kind == Kind::dict) {
-    charge(budget, weight(left) * weight(right) / 16 + weight(left) + weight(right), place);
-    Value out = left;
-    for (const Entry& entry : right.entries) set_item(out, entry.key, entry.value, place);
-    return out;
-  }
   unsupported(op, left, right, place);
+}
+
+void add_item(Value& container, Value item, Place place) {
+  if (depth(item) + 1 > kMaxValueDepth) throw Fault{place, "values nested too deeply"};
+  container.items.push_back(std::move(item));
 }
 
 void set_item(Value& container, Value key, Value value, Place place) {
@@ -174,7 +131,7 @@ void set_item(Value& container, Value key, Value value, Place place) {
   if (container.kind == Kind::dict) {
     if (!hashable(key)) throw Fault{place, fmt::format("a {} as key", type_name(key)), true};
     for (Entry& entry : container.entries) {
-      if (!equal(entry.key, key)) continue;
+      if (hash_text(entry.key) != hash_text(key)) continue;
       entry.value = std::move(value);
       return;
     }

@@ -6,27 +6,19 @@
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
+
 namespace assay::pyliteral {
 
 namespace {
 
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
+bool valid_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
+  return true;
 }
 
 class Decoder {
@@ -50,8 +42,7 @@ class Decoder {
     }
     if (!out_.format.empty() && !out_.text.empty())
       out_.format.push_back({std::exchange(out_.text, {}), false});
-    if (out_.problem.empty() && !prefix_.bytes && !valid_utf8(in_))
-      out_.problem = "a string that is not valid UTF-8";
+    if (out_.problem.empty() && !valid_utf8(in_)) out_.problem = "a string that is not valid UTF-8";
     return std::move(out_);
   }
 
@@ -89,11 +80,11 @@ class Decoder {
       numeric(pos_ + 1, digits, 8);
     } else if (c == 'x') {
       numeric(pos_ + 2, 2, 16);
-    } else if (c == 'u' && !prefix_.bytes) {
+    } else if (c == 'u') {
       numeric(pos_ + 2, 4, 16);
-    } else if (c == 'U' && !prefix_.bytes) {
+    } else if (c == 'U') {
       numeric(pos_ + 2, 8, 16);
-    } else if (c == 'N' && !prefix_.bytes) {
+    } else if (c == 'N') {
       out_.problem = "a string with a \\N{…} escape";
     } else {  // Python keeps the backslash of an escape it does not know
       out_.text += '\\';
@@ -113,11 +104,8 @@ class Decoder {
       out_.problem = "a string with an escape that is not a character";
       return;
     }
-    if (prefix_.bytes) {
-      out_.text += static_cast<char>(code & 0xFF);
-    } else {
-      append_utf8(out_.text, code);
-    }
+    char bytes[4];
+    out_.text.append(bytes, put_utf8(bytes, code));
     pos_ = begin + digits;
   }
 
@@ -164,30 +152,6 @@ std::optional<Value> decode_integer(std::string_view digits, int base, std::stri
 
 DecodedString decode_string(std::string_view content, StringPrefix prefix) {
   return Decoder(content, prefix).run();
-}
-
-bool valid_utf8(std::string_view text) noexcept {
-  std::size_t i = 0;
-  const auto at = [&](std::size_t index) -> unsigned {
-    return index < text.size() ? static_cast<unsigned char>(text[index]) : 0U;
-  };
-  while (i < text.size()) {
-    const unsigned lead = at(i);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4) return false;
-    for (std::size_t k = 1; k < length; ++k)
-      if ((at(i + k) & 0xC0) != 0x80) return false;
-    if (lead == 0xE0 && at(i + 1) < 0xA0) return false;
-    if (lead == 0xED && at(i + 1) > 0x9F) return false;
-    if (lead == 0xF0 && at(i + 1) < 0x90) return false;
-    if (lead == 0xF4 && at(i + 1) > 0x8F) return false;
-    i += length;
-  }
-  return true;
 }
 
 std::optional<Value> decode_number(std::string_view text, std::string& note) {

@@ -162,11 +162,10 @@ class Tokenizer {
     const std::string_view content = source_.substr(body, pos_ - body);
     advance(quotes);
     Token token = make(Token::Kind::string, begin, start);
-    token.is_bytes = prefix.bytes;
     DecodedString decoded = decode_string(content, prefix);
     token.decoded = std::move(decoded.text);
     token.format = std::move(decoded.format);
-    token.problem = std::move(decoded.problem);
+    token.problem = prefix.bytes ? "bytes" : std::move(decoded.problem);
     out_.tokens.push_back(std::move(token));
   }
 

@@ -25,7 +25,6 @@ struct Token {
   int depth = 0;  ///< brackets around it; a bracket has the depth of what surrounds it
 
   // Set for strings only.
-  bool is_bytes = false;
   std::string decoded;             ///< escapes resolved
   std::vector<FormatPart> format;  ///< of an f-string with expressions; else empty
   std::string problem;             ///< why the string cannot be taken over; else empty
@@ -53,8 +52,5 @@ struct TokenStream {
 /// bad input: what is wrong is reported in `problems` and the rest of the file is still read.
 /// Brackets nested deeper than Python allows (200) end the reading.
 [[nodiscard]] TokenStream tokenize(std::string_view source);
-
-/// Whether `text` is well-formed UTF-8 without surrogates.
-[[nodiscard]] bool valid_utf8(std::string_view text) noexcept;
 
 }  // namespace assay::pyliteral

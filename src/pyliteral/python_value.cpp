@@ -1,6 +1,7 @@
 #include "pyliteral/python_value.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -8,44 +9,6 @@
 namespace assay::pyliteral {
 
 using Kind = Value::Kind;
-
-Value Value::none() {
-  return {};
-}
-
-Value Value::boolean(bool flag) {
-  Value out;
-  out.kind = Kind::boolean;
-  out.flag = flag;
-  return out;
-}
-
-Value Value::of_integer(std::int64_t integer) {
-  Value out;
-  out.kind = Kind::integer;
-  out.integer = integer;
-  return out;
-}
-
-Value Value::of_real(double real) {
-  Value out;
-  out.kind = Kind::real;
-  out.real = real;
-  return out;
-}
-
-Value Value::of_text(std::string text) {
-  Value out;
-  out.kind = Kind::text;
-  out.text = std::move(text);
-  return out;
-}
-
-Value Value::container(Kind kind) {
-  Value out;
-  out.kind = kind;
-  return out;
-}
 
 double Value::number() const noexcept {
   switch (kind) {
@@ -65,11 +28,9 @@ bool Value::truth() const noexcept {
     case Kind::none:
       return false;
     case Kind::text:
-    case Kind::bytes:
       return !text.empty();
     case Kind::list:
     case Kind::tuple:
-    case Kind::set:
       return !items.empty();
     case Kind::dict:
       return !entries.empty();
@@ -79,75 +40,13 @@ bool Value::truth() const noexcept {
 }
 
 std::string_view type_name(const Value& value) noexcept {
-  switch (value.kind) {
-    case Kind::none:
-      return "None";
-    case Kind::boolean:
-      return "bool";
-    case Kind::integer:
-      return "int";
-    case Kind::real:
-      return "float";
-    case Kind::text:
-      return "str";
-    case Kind::bytes:
-      return "bytes";
-    case Kind::list:
-      return "list";
-    case Kind::tuple:
-      return "tuple";
-    case Kind::set:
-      return "set";
-    case Kind::dict:
-      break;
-  }
-  return "dict";
+  constexpr std::array<std::string_view, 8> kNames{"None", "bool", "int",   "float",
+                                                   "str",  "list", "tuple", "dict"};
+  return kNames[static_cast<std::size_t>(value.kind)];
 }
 
 std::int64_t integral(const Value& value) noexcept {
   return value.kind == Kind::boolean ? (value.flag ? 1 : 0) : value.integer;
-}
-
-namespace {
-
-bool is_integral(const Value& value) noexcept {
-  return value.kind == Kind::boolean || value.kind == Kind::integer;
-}
-
-bool contains(const std::vector<Value>& items, const Value& wanted) noexcept {
-  return std::ranges::any_of(items, [&](const Value& item) { return equal(item, wanted); });
-}
-
-}  // namespace
-
-bool equal(const Value& a, const Value& b) noexcept {
-  if (a.is_number() && b.is_number()) {
-    if (is_integral(a) && is_integral(b)) return integral(a) == integral(b);
-    return a.number() == b.number();
-  }
-  if (a.kind != b.kind) return false;
-  switch (a.kind) {
-    case Kind::none:
-      return true;
-    case Kind::text:
-    case Kind::bytes:
-      return a.text == b.text;
-    case Kind::list:
-    case Kind::tuple:
-      return std::ranges::equal(a.items, b.items, equal);
-    case Kind::set:
-      return a.items.size() == b.items.size() &&
-             std::ranges::all_of(a.items, [&](const Value& v) { return contains(b.items, v); });
-    case Kind::dict:
-      return a.entries.size() == b.entries.size() &&
-             std::ranges::all_of(a.entries, [&](const Entry& wanted) {
-               return std::ranges::any_of(b.entries, [&](const Entry& entry) {
-                 return equal(entry.key, wanted.key) && equal(entry.value, wanted.value);
-               });
-             });
-    default:
-      return false;
-  }
 }
 
 std::string hash_text(const Value& value) {
@@ -165,8 +64,6 @@ std::string hash_text(const Value& value) {
     }
     case Kind::text:
       return "s" + value.text;
-    case Kind::bytes:
-      return "b" + value.text;
     default: {
       std::string out = "(";
       for (const Value& item : value.items) {
@@ -211,7 +108,6 @@ Json to_json(const Value& value) {
       if (std::isinf(value.real)) return value.real > 0 ? "inf" : "-inf";
       return value.real;
     case Kind::text:
-    case Kind::bytes:
       return value.text;
     case Kind::dict: {
       Json out = Json::object();

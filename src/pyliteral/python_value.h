@@ -19,23 +19,26 @@ struct Entry;
 
 /// The value of a Python literal. A plain value: copying copies everything below it.
 struct Value {
-  enum class Kind { none, boolean, integer, real, text, bytes, list, tuple, set, dict };
+  enum class Kind { none, boolean, integer, real, text, list, tuple, dict };
 
   Kind kind = Kind::none;
-  bool flag = false;           ///< boolean
-  std::int64_t integer = 0;    ///< integer
-  double real = 0;             ///< real; may be infinite
-  std::string text;            ///< text (UTF-8) or bytes
-  std::vector<Value> items;    ///< list, tuple, set
-  std::vector<Entry> entries;  ///< dict, in the order of first insertion
-  Place place;                 ///< of its first token
+  bool flag = false;             ///< boolean
+  std::int64_t integer = 0;      ///< integer
+  double real = 0;               ///< real; may be infinite
+  std::string text{};            ///< text (UTF-8)
+  std::vector<Value> items{};    ///< list, tuple
+  std::vector<Entry> entries{};  ///< dict, in the order of first insertion
+  Place place{};                 ///< of its first token
 
-  [[nodiscard]] static Value none();
-  [[nodiscard]] static Value boolean(bool flag);
-  [[nodiscard]] static Value of_integer(std::int64_t integer);
-  [[nodiscard]] static Value of_real(double real);
-  [[nodiscard]] static Value of_text(std::string text);
-  [[nodiscard]] static Value container(Kind kind);
+  [[nodiscard]] static Value boolean(bool flag) { return {.kind = Kind::boolean, .flag = flag}; }
+  [[nodiscard]] static Value of_integer(std::int64_t integer) {
+    return {.kind = Kind::integer, .integer = integer};
+  }
+  [[nodiscard]] static Value of_real(double real) { return {.kind = Kind::real, .real = real}; }
+  [[nodiscard]] static Value of_text(std::string text) {
+    return {.kind = Kind::text, .text = std::move(text)};
+  }
+  [[nodiscard]] static Value container(Kind kind) { return {.kind = kind}; }
 
   [[nodiscard]] bool is_text() const noexcept { return kind == Kind::text; }
   [[nodiscard]] bool is_container() const noexcept { return kind >= Kind::list; }
@@ -59,11 +62,8 @@ struct Entry {
 /// Python's int(value) of an integer or a bool.
 [[nodiscard]] std::int64_t integral(const Value& value) noexcept;
 
-/// Python's ==: 1 == 1.0 == True, containers element by element.
-[[nodiscard]] bool equal(const Value& a, const Value& b) noexcept;
-
-/// The same text for keys that are equal in Python, and different text for others. Only for
-/// hashable values (no list, set or dict inside).
+/// The same text for keys that are equal in Python (1, 1.0 and True), and different text for
+/// others. Only for hashable values (no list or dict inside).
 [[nodiscard]] std::string hash_text(const Value& value);
 [[nodiscard]] bool hashable(const Value& value) noexcept;
 
@@ -71,7 +71,7 @@ struct Entry {
 [[nodiscard]] std::size_t weight(const Value& value) noexcept;
 [[nodiscard]] int depth(const Value& value) noexcept;
 
-/// None → null, tuple and set → array, bytes → string, dict keys → strings ("1", "true");
+/// None → null, tuple → array, dict keys → strings ("1", "true");
 /// infinities and NaN → the strings "inf", "-inf", "nan", since JSON has no such numbers.
 [[nodiscard]] Json to_json(const Value& value);
 

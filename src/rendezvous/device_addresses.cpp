@@ -1,12 +1,12 @@
 #include "rendezvous/device_addresses.h"
 
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "core/address.h"
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 
@@ -17,12 +17,7 @@ namespace {
 constexpr int kMaxDeviceId = 4095;
 
 std::optional<int> device_id(std::string_view text) {
-  int id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || id < 0 ||
-      id > kMaxDeviceId)
-    return std::nullopt;
-  return id;
+  return parse_number<int>(text, 0, kMaxDeviceId);
 }
 
 }  // namespace

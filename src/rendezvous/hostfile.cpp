@@ -1,13 +1,12 @@
 #include "rendezvous/hostfile.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::rendezvous {
@@ -40,12 +39,7 @@ bool fits(std::string_view host, HostfileForm form) {
 }
 
 std::optional<int> slot_count(std::string_view text) {
-  int slots = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slots);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || slots < 1 ||
-      slots > kMaxSlots)
-    return std::nullopt;
-  return slots;
+  return parse_number<int>(text, 1, kMaxSlots);
 }
 
 int read_slots(std::string_view text, const std::string& where) {

@@ -1,7 +1,6 @@
 #include "rendezvous/rank_table.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <thread>
 

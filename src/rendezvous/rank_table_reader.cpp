@@ -1,10 +1,10 @@
 #include "rendezvous/rank_table_reader.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::rendezvous {
@@ -20,12 +20,7 @@ std::string shown(const Json& value) {
 }
 
 std::optional<int> decimal(std::string_view text, int max) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool digits = !text.empty() && text[0] >= '0' && text[0] <= '9';
-  if (!digits || error != std::errc{} || end != text.data() + text.size() || value > max)
-    return std::nullopt;
-  return value;
+  return text.starts_with('-') ? std::nullopt : parse_number<int>(text, 0, max);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "rendezvous/ranks.h"
 
-#include <fmt/format.h>
-
 #include "core/env_names.h"
 #include "core/error.h"
 #include "core/text.h"

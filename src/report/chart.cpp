@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "catalog/metrics.h"
-#include "core/units.h"
 #include "page/template.h"
 #include "report/axis.h"
 #include "report/present.h"
@@ -53,10 +51,14 @@ double gap_of(const std::vector<Point>& points) {
 std::string path_of(const std::vector<Point>& points, const Axis& x, const Axis& y) {
   std::string d;
   const double gap = gap_of(points);
+  const auto broken_before = [&](std::size_t i) {
+    return i == 0 || i == points.size() || !finite(points[i - 1]) || !finite(points[i]) ||
+           points[i].t_s - points[i - 1].t_s > gap;
+  };
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const bool starts = i == 0 || points[i].t_s - points[i - 1].t_s > gap;
-    const bool alone =
-        starts && (i + 1 == points.size() || points[i + 1].t_s - points[i].t_s > gap);
+    if (!finite(points[i])) continue;
+    const bool starts = broken_before(i);
+    const bool alone = starts && broken_before(i + 1);
     d += starts ? "M" : " ";
     d += coordinate(x.at(points[i].t_s) * kUnits) + "," +
          coordinate((1 - y.at(points[i].value)) * kUnits);
@@ -228,8 +230,12 @@ std::size_t lines_of(std::size_t series) {
 }
 
 std::vector<Point> thin(const std::vector<Point>& points, std::size_t max_points) {
+  // Of points without a value, one in a row breaks the line.
   std::vector<Point> clean;
-  std::ranges::copy_if(points, std::back_inserter(clean), finite);
+  for (const Point& point : points)
+    if (finite(point) || (std::isfinite(point.t_s) && !clean.empty() && finite(clean.back())))
+      clean.push_back(point);
+  if (!clean.empty() && !finite(clean.back())) clean.pop_back();
   if (clean.size() <= max_points || max_points < 4) {
     if (clean.size() > max_points) clean.resize(max_points);
     return clean;
@@ -241,11 +247,14 @@ std::vector<Point> thin(const std::vector<Point>& points, std::size_t max_points
     const std::size_t end = clean.size() * (i + 1) / stretches;
     std::size_t low = begin;
     std::size_t high = begin;
+    std::optional<std::size_t> broken;
     for (std::size_t k = begin; k < end; ++k) {
-      if (clean[k].value < clean[low].value) low = k;
-      if (clean[k].value > clean[high].value) high = k;
+      if (!finite(clean[k])) broken = k;
+      if (!(clean[k].value >= clean[low].value)) low = finite(clean[k]) ? k : low;
+      if (!(clean[k].value <= clean[high].value)) high = finite(clean[k]) ? k : high;
     }
-    std::vector<std::size_t> kept{begin, std::min(low, high), std::max(low, high), end - 1};
+    std::vector<std::size_t> kept{begin, low, high, broken.value_or(end - 1)};
+    std::ranges::sort(kept);
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
     for (const std::size_t k : kept)
       if (out.empty() || clean[k].t_s >= out.back().t_s) out.push_back(clean[k]);

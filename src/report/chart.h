@@ -57,7 +57,8 @@ struct ChartFrame {
 [[nodiscard]] page::Html render_chart(const Chart& chart);
 
 /// At most `max_points` points; every kept stretch contributes its first, lowest, highest and last
-/// point, so that spikes stay. Points that are not finite are left out.
+/// point, so that spikes stay. Points without a value (NaN) break the line; those without a time
+/// are left out.
 [[nodiscard]] std::vector<judge::Point> thin(const std::vector<judge::Point>& points,
                                              std::size_t max_points);
 

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "page/columns.h"
 #include "page/table.h"
+#include "page/text_width.h"
 #include "report/findings.h"
 #include "report/present.h"
 #include "report/summary_table.h"

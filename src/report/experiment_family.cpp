@@ -5,8 +5,6 @@
 #include <set>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "automl/lineage.h"
 #include "report/experiment_text.h"
 #include "report/html_parts.h"

@@ -32,52 +32,26 @@ constexpr double kTallest = 120;        // of a layer
 constexpr double kNetworkWidth = 1040;  // of the drawing, when it fits
 constexpr double kLabeled = 56;  // with more convolutions than this, names would cover each other
 
-std::string_view name_of(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::conv:
-      return "convolution";
-    case LayerKind::batch_norm:
-      return "batch norm";
-    case LayerKind::relu:
-      return "ReLU";
-    case LayerKind::max_pool:
-      return "max pooling";
-    case LayerKind::global_avg_pool:
-      return "global pooling";
-    case LayerKind::dense:
-      return "dense";
-    case LayerKind::add:
-      return "add";
-    case LayerKind::concat:
-      return "concat";
-    case LayerKind::dropout:
-      return "dropout";
-    case LayerKind::flatten:
-      return "flatten";
-    case LayerKind::softmax:
-      break;
-  }
-  return "softmax";
-}
+struct LayerLook {
+  std::string_view name;
+  std::string_view css_class;
+};
 
-std::string_view class_of(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::conv:
-      return "l-conv";
-    case LayerKind::batch_norm:
-      return "l-norm";
-    case LayerKind::dense:
-      return "l-dense";
-    case LayerKind::add:
-      return "l-add";
-    case LayerKind::concat:
-      return "l-concat";
-    case LayerKind::max_pool:
-    case LayerKind::global_avg_pool:
-      return "l-pool";
-    default:
-      return "l-plain";
-  }
+const LayerLook& look_of(LayerKind kind) {
+  static constexpr std::array<LayerLook, 11> kLooks{{
+      {"convolution", "l-conv"},
+      {"batch norm", "l-norm"},
+      {"ReLU", "l-plain"},
+      {"max pooling", "l-pool"},
+      {"global pooling", "l-pool"},
+      {"dense", "l-dense"},
+      {"add", "l-add"},
+      {"concat", "l-concat"},
+      {"dropout", "l-plain"},
+      {"flatten", "l-plain"},
+      {"softmax", "l-plain"},
+  }};
+  return kLooks.at(static_cast<std::size_t>(kind));
 }
 
 std::string shape_text(const Shape& shape) {
@@ -87,7 +61,7 @@ std::string shape_text(const Shape& shape) {
 
 std::string describe(const Graph& graph, int id) {
   const Layer& layer = graph.layers()[static_cast<std::size_t>(id)];
-  std::string out = fmt::format("{}: {}", id, name_of(layer.kind));
+  std::string out = fmt::format("{}: {}", id, look_of(layer.kind).name);
   if (layer.kind == LayerKind::conv || layer.kind == LayerKind::max_pool) {
     out += fmt::format(" {0}×{0}", layer.kernel);
     if (layer.stride != 1) out += fmt::format(", stride {}", layer.stride);
@@ -171,14 +145,14 @@ std::vector<Skip> skips_of(const Graph& graph, const Chain& chain) {
 Html arc(const Graph& graph, const Skip& skip, double from, double to, double base, double room,
          double longest) {
   const double height = 26 + (room - 34) * std::sqrt((to - from) / std::max(longest, 1.0));
-  std::string title = fmt::format("skip by {}", name_of(skip.join));
+  std::string title = fmt::format("skip by {}", look_of(skip.join).name);
   for (auto it = skip.layers.rbegin(); it != skip.layers.rend(); ++it)
     title += "; " + describe(graph, *it);
   const double top = base - height * 4 / 3;  // a cubic reaches three quarters of its handles
   Html out = markup(
       "<g class=\"skip {}\"><title>{}</title><path d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} "
       "{:.1f} {:.1f}\"/>",
-      class_of(skip.join), title, from, base, from + (to - from) * 0.12, top,
+      look_of(skip.join).css_class, title, from, base, from + (to - from) * 0.12, top,
       to - (to - from) * 0.12, top, to, base);
   if (!skip.layers.empty())
     out +=
@@ -217,7 +191,7 @@ Html drawing(const Graph& graph) {
     bars += markup(
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "rx=\"2\"><title>{}</title></rect>",
-        class_of(layer.kind), x, middle - height / 2, width, height, describe(graph, id));
+        look_of(layer.kind).css_class, x, middle - height / 2, width, height, describe(graph, id));
     if (labeled && (layer.kind == LayerKind::conv || layer.kind == LayerKind::dense)) {
       const std::string text = layer.kind == LayerKind::conv
                                    ? fmt::format("{0}×{0}, {1}", layer.kernel, layer.out)

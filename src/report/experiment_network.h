@@ -1,7 +1,7 @@
 #pragma once
 
 #include "page/markup.h"
-#include "report/experiment.h"
+#include "report/experiment_report.h"
 
 namespace assay::report::experiment {
 

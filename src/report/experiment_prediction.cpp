@@ -5,8 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "report/axis.h"
 #include "report/experiment_text.h"
 #include "report/html_parts.h"

@@ -1,7 +1,6 @@
 #include "report/experiment_workers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/run_layout.h"
+#include "core/text.h"
 #include "page/template.h"
 #include "report/chart.h"
 #include "report/html_case.h"
@@ -70,7 +71,7 @@ std::string verdict_sentence(const RunResult& result) {
   add(counts[1], "invalid");
   add(counts[2], "incomplete");
   add(counts[0], "valid");
-  return fmt::format("Of {} case{}, {}.", all, all == 1 ? "" : "s", text);
+  return fmt::format("Of {}, {}.", counted(all, "case"), text);
 }
 
 // The run can be worse than each of its cases: its seal, its journal.
@@ -108,9 +109,8 @@ Html header(const RunResult& result) {
   Html facts = html::fact("Run", html::code(result.run_id));
   facts += html::fact("Started", started.empty() ? Html() : html::time_element(started));
   facts += html::fact("Took", took);
-  facts += html::fact(
-      "Measured", fmt::format("{} case{}, {} round{}", result.cases.size(),
-                              result.cases.size() == 1 ? "" : "s", rounds, rounds == 1 ? "" : "s"));
+  facts += html::fact("Measured",
+                      counted(result.cases.size(), "case") + ", " + counted(rounds, "round"));
   facts += html::fact("Machine", html::machine_line(result.system));
   facts += html::fact("Assay", html::version_of(result.provenance));
   facts += html::fact("Evidence", seal_line(result.seal));
@@ -123,13 +123,11 @@ Html header(const RunResult& result) {
 
 // The files that every run has besides report.html.
 Html other_files() {
-  Html names;
-  for (const layout::RunFile& file : layout::run_files())
-    for (const Format& format : formats())
-      if (format.always && format.files.front() == file.name && file.name != layout::kReportHtml &&
-          file.place == layout::FilePlace::run)
-        names += page::markup("{}<code>{}</code>{}", names.empty() ? "" : ", ", file.name,
-                              file.name == layout::kResult ? " (everything, with a schema)" : "");
+  Html names = page::markup("<code>{}</code> (everything, with a schema)", layout::kResult);
+  for (const Format& format : formats())
+    if (const std::string_view name = format.files.front();
+        format.always && name != layout::kReportHtml && name != layout::kResult)
+      names += page::markup(", <code>{}</code>", name);
   return names;
 }
 

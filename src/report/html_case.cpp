@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "catalog/metrics.h"
+#include "core/text.h"
 #include "page/table.h"
 #include "page/template.h"
 #include "report/chart.h"
@@ -43,7 +44,7 @@ std::string_view status_words(RoundStatus status) {
 }
 
 std::string below_card(const Summary& summary) {
-  const std::string rounds = fmt::format("{} round{}", summary.n, summary.n == 1 ? "" : "s");
+  const std::string rounds = counted(summary.n, "round");
   const auto spread = spread_of(summary);
   return spread ? fmt::format("± {} · {}", show_percent(spread->ratio), rounds) : rounds;
 }

@@ -221,9 +221,7 @@ Html findings(std::span<const MergedFinding> merged) {
   };
   Html out;
   if (!urgent.empty()) out += list(urgent);
-  if (minor_count > 0)
-    out += details(fmt::format("{} note{}", minor_count, minor_count == 1 ? "" : "s"), list(minor),
-                   "notes");
+  if (minor_count > 0) out += details(counted(minor_count, "note"), list(minor), "notes");
   if (merged.size() > kHtmlFindings)
     out += remark(
         markup("{} more findings are in <code>result.json</code>.", merged.size() - kHtmlFindings));
@@ -242,7 +240,7 @@ Html rank_table(const judge::RoundResult& round, std::size_t limit) {
       std::ranges::count_if(ranks, [](const auto* rank) { return trouble(*rank) >= 3; });
   const auto slow =
       std::ranges::count_if(ranks, [](const auto* rank) { return trouble(*rank) == 2; });
-  std::string title = fmt::format("{} rank{}", ranks.size(), ranks.size() == 1 ? "" : "s");
+  std::string title = counted(ranks.size(), "rank");
   if (failed > 0) title += fmt::format(" · {} failed", failed);
   if (slow > 0) title += fmt::format(" · {} slow", slow);
   if (failed == 0) title += failed + slow == 0 ? " · all ended with exit 0" : "";

@@ -16,7 +16,7 @@
 #include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "core/text.h"
-#include "report/experiment.h"
+#include "report/experiment_report.h"
 
 namespace assay::report {
 

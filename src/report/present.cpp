@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "catalog/metrics.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace assay::report {
@@ -108,8 +109,7 @@ std::string case_subtitle(const judge::CaseResult& result) {
   add(result.model);
   add(result.framework);
   add(result.hardware);
-  add(fmt::format("{} node{} × {} process{}", result.nodes, result.nodes == 1 ? "" : "s",
-                  result.procs, result.procs == 1 ? "" : "es"));
+  add(counted(result.nodes, "node") + " × " + counted(result.procs, "process", "processes"));
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include "report/ais.h"
 #include "report/console.h"
 #include "report/csv.h"
-#include "report/experiment.h"
+#include "report/experiment_report.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/junit.h"
@@ -17,14 +17,14 @@ namespace assay::report {
 std::span<const Format> formats() {
   static const std::vector<Format> kFormats{
       {{layout::kReportHtml}, render_html},
+      {{layout::kResultsCsv}, render_csv},
+      {{layout::kRanksCsv}, render_ranks_csv},
+      {{layout::kJunit}, render_junit},
       {{layout::kReportText},
        [](const judge::RunResult& result) {
          return render_console(result, {.report = "report.html, beside this file"});
        }},
-      {{layout::kReportMarkdown}, render_markdown},
-      {{layout::kResultsCsv}, render_csv},
-      {{layout::kRanksCsv}, render_ranks_csv},
-      {{layout::kJunit}, render_junit},
+      {{"report.md"}, render_markdown},
       {{layout::kMllog}, nullptr, write_mllogs},
       {{layout::kSucceeded, layout::kFailed}, nullptr, write_experiments, false},
       {{layout::kTrainResult, layout::kAisResult}, nullptr, write_ais_records, false},

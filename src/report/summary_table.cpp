@@ -1,10 +1,10 @@
 #include "report/summary_table.h"
 
 #include <algorithm>
-#include <span>
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "report/html_parts.h"
 #include "report/present.h"
 
@@ -40,7 +40,7 @@ Cell spread_cell(const CaseResult& case_result, std::size_t) {
     const std::string text = "± " + show_percent(spread->ratio);
     return markup("{}<span class=\"sub\">{}</span>", text, spread->confidence ? "95 % CI" : "CV");
   }
-  return markup("–<span class=\"sub\">{} round{}</span>", summary->n, summary->n == 1 ? "" : "s");
+  return markup("–<span class=\"sub\">{}</span>", counted(summary->n, "round"));
 }
 
 Cell result_cell(const CaseResult& case_result, std::size_t) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/json_access.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "page/document.h"
 #include "page/table.h"
@@ -205,8 +206,8 @@ HttpResponse list_page(const Json& list, const http::Query& query) {
                : markup("<a href=\"/?status={}&amp;per_page={}&amp;page={}\">{}</a>",
                         http::percent_encode(status), per_page, to, text);
   };
-  const std::string sentence = fmt::format(
-      "{} test{}; results are recomputed here from the evidence.", total, total == 1 ? "" : "s");
+  const std::string sentence =
+      counted(total, "test") + "; results are recomputed here from the evidence.";
   return html_response(
       "Tests", fill(assets::kTests,
                     {{"masthead", report::html::plain_masthead(top("Tests", sentence))},

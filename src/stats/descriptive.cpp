@@ -101,19 +101,4 @@ std::optional<double> olympic_mean(std::span<const double> values) {
   return mean(kept);
 }
 
-std::vector<std::size_t> mad_outliers(std::span<const double> values, double limit) {
-  if (values.size() < 3) return {};
-  const auto center = median(values);
-  if (!center) return {};
-  std::vector<double> distance;
-  distance.reserve(values.size());
-  for (const double v : values) distance.push_back(std::abs(v - *center));
-  const auto mad = median(distance);
-  if (!mad) return {};
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (distance[i] > limit * 1.4826 * *mad) out.push_back(i);
-  return out;
-}
-
 }  // namespace assay::stats

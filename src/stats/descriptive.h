@@ -27,10 +27,4 @@ namespace assay::stats {
 /// Mean without one smallest and one largest value; n ≥ 3.
 [[nodiscard]] std::optional<double> olympic_mean(std::span<const double> values);
 
-/// Indices of values farther from the median than `limit` robust standard deviations
-/// (1.4826 × median absolute deviation). Empty for n < 3. When more than half of the values are
-/// equal, the MAD is 0 and every other value is an outlier.
-[[nodiscard]] std::vector<std::size_t> mad_outliers(std::span<const double> values,
-                                                    double limit = 3.5);
-
 }  // namespace assay::stats

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "telemetry/values.h"
 
@@ -15,6 +16,7 @@ namespace assay::telemetry {
 namespace {
 
 constexpr int kMaxDevices = 4096;
+constexpr std::size_t kMaxPids = 256;
 constexpr double kPercent = 0.01;
 
 struct Unit {
@@ -78,17 +80,12 @@ bool means_unknown(std::string_view text) {
   return false;
 }
 
-template <class T>
-std::optional<T> whole(std::string_view text, int base = 10) {
-  T value{};
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<std::uint64_t> hex(std::string_view text) {
   if (!text.starts_with("0x") && !text.starts_with("0X")) return std::nullopt;
-  return whole<std::uint64_t>(text.substr(2), 16);
+  std::uint64_t value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, ec] = std::from_chars(text.data() + 2, last, value, 16);
+  return ec == std::errc{} && end == last ? std::optional(value) : std::nullopt;
 }
 
 void reset(DeviceReading& out) {
@@ -96,6 +93,7 @@ void reset(DeviceReading& out) {
   out.mono_ns = 0;
   out.values = {};
   out.error.clear();
+  out.pids.clear();
 }
 
 std::string_view take(std::string_view& rest, char separator) {
@@ -184,7 +182,7 @@ bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceRe
   text = trim(text);
   if (field.skip) return true;
   if (field.index) {
-    const auto index = whole<int>(text);
+    const auto index = parse_number<int>(text);
     if (!index || *index < 0 || *index >= kMaxDevices) return false;
     out.index = *index;
     return true;
@@ -253,21 +251,26 @@ DeviceParser::Line DeviceParser::parse_assay(std::string_view line, DeviceReadin
     const std::string_view key = word.substr(0, equals);
     const std::string_view value = word.substr(equals + 1);
     if (key == "dev") {
-      const auto index = whole<int>(value);
+      const auto index = parse_number<int>(value);
       if (!index || *index < 0 || *index >= kMaxDevices) return Line::nonsense;
       out.index = *index;
     } else if (key == "mono_ns") {
-      const auto mono = whole<std::int64_t>(value);
+      const auto mono = parse_number<std::int64_t>(value);
       if (!mono) return Line::nonsense;
       out.mono_ns = *mono;
     } else if (key == "error") {
       out.error = value;
+    } else if (key == "pids") {
+      std::string_view rest = value;
+      while (!rest.empty() && out.pids.size() < kMaxPids) {
+        const auto pid = whole<int>(take(rest, ','));
+        if (!pid || *pid <= 0) return Line::nonsense;
+        out.pids.push_back(*pid);
+      }
     } else if (const auto column = parse_column(key)) {
-      double number = 0;
-      const auto [end, ec] = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (ec != std::errc{} || end != value.data() + value.size() || !std::isfinite(number))
-        return Line::nonsense;
-      out.values[*column] = number;
+      const auto number = parse_number<double>(value);
+      if (!number || !std::isfinite(*number)) return Line::nonsense;
+      out.values[*column] = *number;
     }
   }
   return out.index < 0 ? Line::nonsense : Line::reading;

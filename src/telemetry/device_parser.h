@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +16,8 @@ struct DeviceReading {
   int index = -1;            ///< -1: the sampler does not say; the position in its output counts
   std::int64_t mono_ns = 0;  ///< when it was measured, or 0: when the line came
   Values values;
-  std::string error;  ///< why this device could not be read, or ""
+  std::string error;      ///< why this device could not be read, or ""
+  std::vector<int> pids;  ///< of processes that compute on it, where the sampler tells
 };
 
 /// Reads the output of one device source. No allocation per line for the line formats.

@@ -333,7 +333,7 @@ void DeviceSampler::terminate() {
   if (nonsense_total_ > 0)
     hooks_.on_gap(
         {now(), sources_[std::min(current_, sources_.size() - 1)].vendor, 0,
-         fmt::format("{} lines not understood, the first: {}", nonsense_total_, first_nonsense_)});
+         counted(nonsense_total_, "line") + " not understood, the first: " + first_nonsense_});
   process_.terminate();
 }
 

@@ -1,12 +1,12 @@
 #include "telemetry/ipmi.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "telemetry/values.h"
 
@@ -35,10 +35,8 @@ std::optional<double> watts_in(std::string_view text) {
   while (begin > 0 &&
          ((text[begin - 1] >= '0' && text[begin - 1] <= '9') || text[begin - 1] == '.'))
     --begin;
-  double value = 0;
-  const auto [end, ec] = std::from_chars(text.data() + begin, text.data() + text.size(), value);
-  if (ec != std::errc{} || end != text.data() + text.size() || value <= 0) return std::nullopt;
-  return value;
+  const auto value = parse_number<double>(text.substr(begin));
+  return value && *value > 0 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
+#include "telemetry/proc_text.h"
 #include "telemetry/values.h"
 
 namespace assay::telemetry {
@@ -23,29 +22,6 @@ constexpr std::uint64_t kMaxCpu = 1 << 16;
 
 bool digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-std::string_view next_line(std::string_view& rest) {
-  const std::size_t end = rest.find('\n');
-  const std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return line;
-}
-
-std::string_view next_word(std::string_view& rest) {
-  std::size_t begin = 0;
-  while (begin < rest.size() && (rest[begin] == ' ' || rest[begin] == '\t')) ++begin;
-  std::size_t end = begin;
-  while (end < rest.size() && rest[end] != ' ' && rest[end] != '\t') ++end;
-  const std::string_view word = rest.substr(begin, end - begin);
-  rest.remove_prefix(end);
-  return word;
-}
-
-bool next_number(std::string_view& rest, std::uint64_t& out) {
-  const std::string_view word = next_word(rest);
-  const auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), out);
-  return ec == std::errc{} && end == word.data() + word.size();
 }
 
 bool all_digits(std::string_view text) {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::telemetry {
@@ -20,11 +20,7 @@ namespace {
 constexpr std::string_view kPrefix = "intel-rapl:";  // AMD processors use it too
 
 std::optional<std::uint64_t> parse_u64(std::string_view text) {
-  text = trim(text);
-  std::uint64_t value = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<std::uint64_t>(trim(text));
 }
 
 // The numbers of "intel-rapl:1:0"; nothing for other names ("intel-rapl-mmio:0" shows the same

@@ -1,7 +1,6 @@
 #include "telemetry/recorder.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 
@@ -12,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/run_layout.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "telemetry/device_sampler.h"
 #include "telemetry/ipmi.h"
@@ -164,7 +164,7 @@ void Recorder::Impl::on_deadline() {
     deadline_ns_ += missed * interval;
     const double lost = static_cast<double>(missed * interval) / 1e9;
     gap({when, "node", lost,
-         fmt::format("{} samples missed: this machine did not run the sampler in time", missed)});
+         counted(missed, "sample") + " missed: this machine did not run the sampler in time"});
   }
   sample();
   devices_->tick();
@@ -219,6 +219,8 @@ void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when
   if (index >= seen_.size()) seen_.resize(index + 1);
   seen_[index] = Device{reading.values, when.mono_ns};
   device_news_ = true;
+  if (!reading.pids.empty() && config_.on_device_processes)
+    config_.on_device_processes(reading.index, reading.pids);
   name_.clear();
   fmt::format_to(std::back_inserter(name_), FMT_COMPILE("dev{}"), index);
   append_row(buffer_, when, name_, reading.values);

@@ -29,6 +29,8 @@ struct RecorderConfig {
   std::filesystem::path root = "/";  ///< holds proc/, sys/ and dev/; a fake one in tests
   /// A sampler that is silent for this long, or for three intervals if that is more, is killed.
   Nanoseconds stall_limit = std::chrono::seconds(5);
+  /// Called with the processes that compute on a device, where its sampler tells. May be empty.
+  std::function<void(int device, const std::vector<int>& pids)> on_device_processes;
   /// Stamps the samples of this machine; a test lets its wall clock step.
   std::function<Instant()> clock = now;
 };

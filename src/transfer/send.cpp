@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 

@@ -1,11 +1,10 @@
 #include "workload/place.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <optional>
-#include <string_view>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::workload {
@@ -20,15 +19,13 @@ std::optional<std::string> variable(const char* name) {
 int number(const char* name, int fallback, int min, int max) {
   const std::optional<std::string> text = variable(name);
   if (!text) return fallback;
-  int value = 0;
-  const char* const last = text->data() + text->size();
-  const auto [end, error] = std::from_chars(text->data(), last, value);
-  if (error != std::errc() || end != last || value < min || value > max)
+  const auto value = parse_number<int>(*text, min, max);
+  if (!value)
     throw Error(ErrorKind::usage,
                 std::string(name) + " is not a whole number from " + std::to_string(min) + " to " +
                     std::to_string(max) + ": '" + ellipsize(printable(*text), 40) + "'",
                 "environment", "unset it for a single process, or let torchrun or assay set it");
-  return value;
+  return *value;
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ namespace assay::e2e {
 
 namespace fs = std::filesystem;
 
+inline const fs::path kShippedConf = fs::path(ASSAY_SOURCE_DIR) / "conf";
+
 /// A folder of its own for every test, with the built `assay` at hand.
 class AssayTest : public ::testing::Test {
  protected:
@@ -36,11 +38,16 @@ class AssayTest : public ::testing::Test {
   /// A suite with one case "probe" whose ranks run `script` with /bin/sh.
   fs::path script_suite(const std::string& script, const std::string& more = {}) const;
 
+  /// The configuration of the test: the shipped one, but for what no machine can promise that runs
+  /// several tests at once: that nothing else uses it.
+  [[nodiscard]] const fs::path& conf() const { return conf_.path(); }
+
   [[nodiscard]] fs::path latest() const { return fs::canonical(folder_ / "results/latest"); }
   [[nodiscard]] Json result() const;
   [[nodiscard]] static Json read_json(const fs::path& path);
 
   testing::TemporaryFolder temporary_;
+  testing::TemporaryFolder conf_;
   const fs::path folder_ = temporary_.path();
 
  private:
@@ -52,8 +59,8 @@ using testing::eventually;
 /// Living processes whose command line contains `text`, but not this test itself.
 [[nodiscard]] std::vector<pid_t> processes_with(const std::string& text);
 
-/// The agents that the assay process `pid` started.
-[[nodiscard]] std::vector<pid_t> agents_of(pid_t pid);
+/// The agents that the assay process `pid` started, or their guardians ("assay-guardian").
+[[nodiscard]] std::vector<pid_t> agents_of(pid_t pid, const std::string& half = "assay-agent");
 [[nodiscard]] bool alive(pid_t pid);
 /// Every process below `pid`.
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t pid);

@@ -12,6 +12,7 @@
 //   exit 25                       the process exits with status 1 at the 25th query
 //   garbage 25                    from the 25th query on, text is written to stdout instead
 //   * memory_v2 error 3           what the first version of the memory query gives is used
+//   0 pids 12 34                  processes that compute on device 0
 //
 // Values are NVML's units: util %, used and total bytes, power mW, energy mJ, temp C, sm and mem
 // MHz, reasons as a bit mask (0x…), ecc a count. Lines that begin with # are comments.
@@ -169,7 +170,12 @@ struct MemoryV2 {
   unsigned version;
   unsigned long long total, reserved, free, used;
 };
+struct Process {
+  unsigned pid;
+  unsigned long long used_memory;
+};
 
+constexpr int kInsufficientSize = 7;
 constexpr std::uint64_t kTotal = 40536ULL << 20;
 constexpr std::uint64_t kUsed = 15ULL << 20;
 
@@ -238,6 +244,15 @@ int nvmlDeviceGetMemoryInfo_v2(void* device, MemoryV2* out) {
   const int rc = query_into(device, "total", kTotal, &out->total);
   if (rc != kSuccess) return rc;
   return query_into(device, "used", kUsed, &out->used);
+}
+
+int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count, Process* out) {
+  const Values* values = find(index_of(device), "pids");
+  const std::size_t found = values == nullptr ? 0 : values->values.size();
+  if (found > *count) return kInsufficientSize;
+  for (std::size_t i = 0; i < found; ++i) out[i] = {static_cast<unsigned>(values->values[i]), 0};
+  *count = static_cast<unsigned>(found);
+  return kSuccess;
 }
 
 int nvmlDeviceGetPowerUsage(void* device, unsigned* out) {

@@ -37,15 +37,17 @@ void append(std::string& out, const Event& event) {
 
 std::string parse(std::string_view input, std::size_t piece) {
   std::string out;
+  bool begun = false;
   Parser parser(
       [&](const Event& event) {
         append(out, event);
         if (event.kind == EventKind::finished) static_cast<void>(summarize_finished(event));
       },
-      [&](std::string_view line, std::uint64_t number) {
-        out += std::to_string(number) + ":";
-        out += line;
-        out += '\n';
+      [&](std::string_view text, std::uint64_t number, bool ends) {
+        if (!begun) out += std::to_string(number) + ":";
+        begun = !ends;
+        out += text;
+        if (ends) out += '\n';
       });
   ProgressScanner progress;
   for (std::size_t at = 0; at < input.size(); at += piece) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "train/data/jpeg.h"
 #include "train/data/random.h"

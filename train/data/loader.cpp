@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "train/data/loader_state.h"
 
@@ -61,9 +62,9 @@ Shards::Shards(std::int64_t samples, const LoaderOptions& options) {
   if (samples < 1) wrong("the data set is empty");
   if (options.pass == Pass::train) {
     if (batch_size_ > samples / world)
-      wrong(fmt::format("a batch of {} on {} rank{} needs more than the {} training samples there "
+      wrong(fmt::format("a batch of {} on {} needs more than the {} training samples there "
                         "are",
-                        batch_size_, world, world == 1 ? "" : "s", samples),
+                        batch_size_, counted(world, "rank"), samples),
             samples < world ? "use fewer ranks or more data"
                             : fmt::format("use a batch of at most {} per rank", samples / world));
     batches_ = samples / (batch_size_ * world);
@@ -299,11 +300,6 @@ Loan<Batch> Loader<Batch>::next() {
 template <class Batch>
 std::int64_t Loader<Batch>::batches_per_epoch() const noexcept {
   return state_->shards().batches();
-}
-
-template <class Batch>
-std::int64_t Loader<Batch>::samples_per_epoch() const noexcept {
-  return state_->shards().samples();
 }
 
 template <class Batch>

@@ -105,8 +105,6 @@ class Loader {
 
   /// Batches of this rank: in training the same on all ranks, in evaluation they may differ by one.
   [[nodiscard]] std::int64_t batches_per_epoch() const noexcept;
-  /// Samples of this rank per epoch, after dropping the tail.
-  [[nodiscard]] std::int64_t samples_per_epoch() const noexcept;
   [[nodiscard]] const LoaderOptions& options() const noexcept;
   [[nodiscard]] const Source<Batch>& source() const noexcept;
 

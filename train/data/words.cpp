@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/utf8.h"
+
 namespace assay::train::data {
 
 namespace {
@@ -65,44 +67,23 @@ char32_t fold(char32_t c) {
 }
 
 void append(char32_t c, std::string& out) {
-  const auto put = [&](char32_t byte) { out += static_cast<char>(byte); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xC0 | c >> 6);
-    put(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    put(0xE0 | c >> 12);
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  } else {
-    put(0xF0 | c >> 18);
-    put(0x80 | (c >> 12 & 0x3F));
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  }
+  char bytes[4];
+  out.append(bytes, put_utf8(bytes, c));
 }
 
 }  // namespace
 
 char32_t next_code_point(std::string_view text, std::size_t& at) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  if (first < 0x80) {
+  const std::size_t size = utf8_length(text.substr(at));
+  if (size == 0) {
     ++at;
-    return first;
+    return replacement;
   }
-  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  char32_t c = first & (0xFFU >> (size + 1));
-  bool valid = first >= 0xC2 && first <= 0xF4 && at + size <= text.size();
-  for (std::size_t i = 1; valid && i < size; ++i) {
-    valid = (byte(at + i) & 0xC0) == 0x80;
-    c = c << 6 | (byte(at + i) & 0x3F);
-  }
-  constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  valid = valid && c >= least[size] && c <= 0x10FFFF && !between(c, 0xD800, 0xDFFF);
-  at += valid ? size : 1;
-  return valid ? c : replacement;
+  char32_t c = static_cast<unsigned char>(text[at]) & (size == 1 ? 0x7FU : 0xFFU >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i)
+    c = c << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3F);
+  at += size;
+  return c;
 }
 
 bool WordSplitter::next(std::string_view& word) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
 #include "train/loop/task.h"
 #include "train/optim/gradients.h"
 #include "train/optim/optimizer.h"

@@ -3,7 +3,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "train/base/torch.h"
 #include "train/optim/optimizer.h"

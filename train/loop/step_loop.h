@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "perflog/writer.h"
+#include "train/loop/parameter_update.h"
 #include "train/loop/settings.h"
 #include "train/loop/step_graph.h"
 #include "train/loop/step_log.h"
 #include "train/loop/task.h"
-#include "train/loop/update.h"
 #include "train/parallel/reducer.h"
 
 namespace assay::train {

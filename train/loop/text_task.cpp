@@ -1,7 +1,6 @@
 #include "train/loop/text_task.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "train/data/text_set.h"

@@ -14,7 +14,7 @@
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "launch/agents/clock_offset.h"
-#include "launch/agents/process.h"
+#include "launch/agents/launch_command.h"
 #include "launch/round_folder.h"
 #include "launch/run_on_thread.h"
 #include "rendezvous/container.h"
@@ -145,8 +145,8 @@ asio::awaitable<void> AgentBackend::provide_image(const plan::CasePlan& plan_cas
   const auto commands = rendezvous::image_commands(container);
   const std::string key = container.runtime + " " + container.image;
   if (commands.empty() || images_.contains(key)) co_return;
-  context_.observer.waiting("image " + container.image + " for " + std::to_string(plan_case.nodes) +
-                            (plan_case.nodes == 1 ? " node" : " nodes"));
+  context_.observer.waiting("image " + container.image + " for " +
+                            counted(plan_case.nodes, "node"));
   const auto executor = co_await asio::this_coro::executor;
   const std::vector<std::string> args{"--until", dump_line(Json(commands))};
   std::map<int, std::string> problems;

@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "launch/agents/process.h"
+#include "launch/agents/launch_command.h"
 
 namespace assay::launch {
 

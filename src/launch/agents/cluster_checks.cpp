@@ -219,8 +219,7 @@ std::map<int, Check> check_connections(const std::map<int, std::vector<agent::Re
     if (failed == 0)
       checks[node] = {
           "connect", Level::pass,
-          fmt::format("reaches {} other{} over TCP{}", reached.size(),
-                      reached.size() == 1 ? "" : "s",
+          fmt::format("reaches {} over TCP{}", counted(reached.size(), "other"),
                       results.size() > kAllPairs ? " (a ring and a star, not all pairs)" : ""),
           ""};
     else

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "core/units.h"
-#include "launch/agents/process.h"
+#include "launch/agents/launch_command.h"
 #include "transfer/stream.h"
 
 namespace assay::launch {

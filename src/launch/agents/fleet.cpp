@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "core/units.h"
-#include "launch/agents/process.h"
+#include "launch/agents/launch_command.h"
 
 namespace assay::launch {
 

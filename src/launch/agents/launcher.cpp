@@ -3,10 +3,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/overloaded.h"
-#include "launch/agents/local/local_launcher.h"
-#include "launch/agents/slurm/slurm_launcher.h"
-#include "launch/agents/ssh/ssh_launcher.h"
 
 namespace assay::launch {
 
@@ -16,23 +12,17 @@ std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
   if (!std::filesystem::exists(agent))
     throw Error(ErrorKind::environment, "assay-agent is missing", agent.string(),
                 "it is built and installed beside assay; build again");
-  using Made = std::unique_ptr<Launcher>;
-  return std::visit(Overloaded{[&](const plan::LocalOptions&) -> Made {
-                                 return std::make_unique<LocalLauncher>(cluster, agent);
-                               },
-                               [&](const plan::SshOptions& options) -> Made {
-                                 return std::make_unique<SshLauncher>(cluster, options, bindir);
-                               },
-                               [&](const plan::SlurmOptions& options) -> Made {
-                                 return std::make_unique<SlurmLauncher>(cluster, options, bindir);
-                               },
-                               [&](const auto&) -> Made {
-                                 throw Error(ErrorKind::usage,
-                                             "the launcher '" + cluster.launcher() +
-                                                 "' starts no agents: its nodes cannot be asked",
-                                             {}, "only 'assay run' works with this launcher");
-                               }},
-                    cluster.options);
+  return std::visit(
+      [&]([[maybe_unused]] const auto& options) -> std::unique_ptr<Launcher> {
+        if constexpr (requires { options.make_launcher(cluster, bindir); })
+          return options.make_launcher(cluster, bindir);
+        else
+          throw Error(ErrorKind::usage,
+                      "the launcher '" + cluster.launcher() +
+                          "' starts no agents: its nodes cannot be asked",
+                      {}, "only 'assay run' works with this launcher");
+      },
+      cluster.options);
 }
 
 std::filesystem::path at_home(const std::filesystem::path& path, const agent::Hello& hello) {

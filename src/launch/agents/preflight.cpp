@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <set>
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
@@ -13,9 +14,11 @@
 #include "agent/messages.h"
 #include "core/address.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "launch/agents/cluster_checks.h"
 #include "launch/agents/fleet.h"
 #include "probe/listing.h"
+#include "rendezvous/ranks.h"
 
 namespace assay::launch {
 
@@ -87,7 +90,7 @@ class Preflight {
   }
 
   asio::awaitable<void> start() {
-    stage_ = fmt::format("starting the agents of {} hosts", fleet_.size());
+    stage_ = "starting the agents of " + counted(fleet_.size(), "host");
     const std::map<int, std::string> missing = co_await fleet_.try_connect();
     if (launcher_.traits().chooses_hosts &&
         missing.size() == static_cast<std::size_t>(fleet_.size()))
@@ -227,6 +230,7 @@ class Preflight {
     probe::CheckOptions& options = request.options;
     options.out_dir = evidence_folder(node);
     options.vendor = plan_.vendor;
+    options.commands = commands_of(node);
     for (const plan::CasePlan& plan_case : plan_.cases)
       if (node < plan_case.nodes) options.procs = std::max(options.procs, plan_case.procs);
     if (plan_.vendor_data.contains("query") && plan_.vendor_data["query"].is_object()) {
@@ -239,6 +243,31 @@ class Preflight {
     for (const Json& source : plan_.vendor_data.value("samples", Json::array()))
       request.sources->push_back(telemetry::device_source_from_json(source, "plan.json"));
     return request;
+  }
+
+  // What the cases would start there, as their rounds would.
+  [[nodiscard]] std::vector<probe::CommandUse> commands_of(int node) const {
+    std::vector<probe::CommandUse> out;
+    for (const plan::CasePlan& plan_case : plan_.cases) {
+      if (node >= plan_case.nodes) continue;
+      rendezvous::Placement placement = rendezvous::place(plan_, plan_case, fleet_.hosts(), 1);
+      for (int other = 0; other < plan_case.nodes; ++other)
+        placement.bindirs.push_back(
+            fleet_.connected(other) ? launcher_.programs_dir(fleet_.identity(other)).string() : "");
+      const rendezvous::NodeCommands commands =
+          rendezvous::resolve_node(plan_, plan_case, placement, node, evidence_folder(node));
+      std::set<std::string> seen;
+      for (const rendezvous::RankCommand& rank : commands.ranks) {
+        if (!seen.insert(rank.argv.front()).second) continue;
+        const auto own = rank.env.find("PATH");
+        const auto common = commands.env.find("PATH");
+        out.push_back({plan_case.name, rank.argv.front(), plan_case.workdir,
+                       own != rank.env.end()          ? own->second
+                       : common != commands.env.end() ? common->second
+                                                      : ""});
+      }
+    }
+    return out;
   }
 
   // Where the node's agent would write in a round of the first case.

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "page/columns.h"
 #include "page/table.h"
+#include "page/text_width.h"
 
 namespace assay::launch {
 

@@ -124,6 +124,14 @@ void Round::journal_start() {
   for (const auto& [node, drop] : cache_drops_) journal("caches", node, drop);
 }
 
+// A thousand agents on one machine need not all list its processes.
+bool Round::is_first_of_its_machine(int node) const {
+  const std::string& boot = fleet_.identity(node).boot_id;
+  for (int other = 0; other < node && !boot.empty(); ++other)
+    if (fleet_.identity(other).boot_id == boot) return false;
+  return true;
+}
+
 agent::RoundRequest Round::request_for(int node) {
   const plan::CasePlan& plan_case = task_.plan_case;
   agent::RoundRequest request;
@@ -155,6 +163,7 @@ agent::RoundRequest Round::request_for(int node) {
   }
   request.case_name = plan_case.name;
   request.round = task_.number;
+  request.lists_processes = is_first_of_its_machine(node);
   request.metrics = plan_.telemetry.prometheus;
   return request;
 }

@@ -38,6 +38,7 @@ class Round {
   asio::awaitable<void> drop_caches();
   asio::awaitable<void> collect_evidence();
   asio::awaitable<void> check_received(int node);
+  [[nodiscard]] bool is_first_of_its_machine(int node) const;
   [[nodiscard]] agent::RoundRequest request_for(int node);
   void journal_start();
   void send_work();

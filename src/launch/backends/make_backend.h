@@ -8,7 +8,7 @@
 
 namespace assay::launch {
 
-/// The backend of the plan's launcher: the one place that knows them all. `bindir` holds
+/// The backend of the plan's launcher. `bindir` holds
 /// assay-agent and the built-in workloads. Throws Error of kind environment when they are missing.
 [[nodiscard]] std::unique_ptr<Backend> make_backend(const BackendContext& context,
                                                     const std::filesystem::path& bindir);

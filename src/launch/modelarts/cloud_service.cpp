@@ -1,7 +1,6 @@
 #include "launch/modelarts/cloud_service.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "cloud/service_error.h"
 #include "cloud/training_jobs_v1.h"
 #include "core/json_access.h"
+#include "core/parse_number.h"
 
 namespace assay::launch {
 
@@ -122,12 +122,10 @@ class ServiceV1 final : public CloudService {
  private:
   /// "3043/13231".
   static std::pair<std::int64_t, std::int64_t> parts(const std::string& id) {
-    std::int64_t job = 0;
-    std::int64_t version = 0;
+    const std::string_view text = id;
     const std::size_t slash = std::min(id.find('/'), id.size() - 1);
-    std::from_chars(id.data(), id.data() + slash, job);
-    std::from_chars(id.data() + slash + 1, id.data() + id.size(), version);
-    return {job, version};
+    return {parse_number<std::int64_t>(text.substr(0, slash)).value_or(0),
+            parse_number<std::int64_t>(text.substr(slash + 1)).value_or(0)};
   }
 
   static cloud::TrainingJob common(const cloud::OldJob& old) {

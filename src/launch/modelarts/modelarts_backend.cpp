@@ -110,3 +110,12 @@ asio::awaitable<void> ModelArtsBackend::close() {
 }
 
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Backend> assay::plan::ModelArtsOptions::make_backend(
+    const launch::BackendContext& context) const {
+  return std::make_unique<launch::ModelArtsBackend>(context, *this);
+}
+
+assay::Json assay::plan::ModelArtsOptions::describe_jobs(const Plan& plan) const {
+  return launch::describe_cloud_execution(plan);
+}

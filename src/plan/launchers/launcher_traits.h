@@ -1,8 +1,21 @@
 #pragma once
 
+#include <filesystem>
+#include <memory>
+
 #include "core/json_fields.h"
 
+// What launch/ makes of the options, which it defines.
+namespace assay::launch {
+class Backend;
+struct BackendContext;
+class Launcher;
+}  // namespace assay::launch
+
 namespace assay::plan {
+
+struct Cluster;
+struct Plan;
 
 /// What a launcher can do, as data: nothing outside the place that makes a launcher asks for its
 /// name. Recorded in the plan.
@@ -16,8 +29,7 @@ struct LauncherTraits {
 
   bool operator==(const LauncherTraits&) const = default;
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     field("starts_agents", self.starts_agents);
     field("one_machine", self.one_machine);
     field("one_clock", self.one_clock);

@@ -19,10 +19,11 @@ struct LocalOptions {
   [[nodiscard]] LauncherTraits traits() const {
     return {.one_machine = true, .one_clock = true, .shares_files = true};
   }
+  [[nodiscard]] std::unique_ptr<launch::Launcher> make_launcher(
+      const Cluster& cluster, const std::filesystem::path& bindir) const;
   bool operator==(const LocalOptions&) const = default;
 
-  template <class Self, class F>
-  static void fields(Self& /*self*/, F&& /*field*/) {}
+  static void fields(auto& /*self*/, auto&& /*field*/) {}
 };
 
 }  // namespace assay::plan

@@ -72,6 +72,10 @@ struct ModelArtsOptions {
   [[nodiscard]] LauncherTraits traits() const {
     return {.starts_agents = false, .chooses_hosts = true};
   }
+  [[nodiscard]] std::unique_ptr<launch::Backend> make_backend(
+      const launch::BackendContext& context) const;
+  /// What it would submit, for people and without asking the service.
+  [[nodiscard]] Json describe_jobs(const Plan& plan) const;
   /// What a case must be here, and what it gets: one command an instance, and the results that
   /// ais-bench jobs leave as metrics. Throws Error of kind config at `node`.
   void adapt(const config::Node& node, CasePlan& plan) const;

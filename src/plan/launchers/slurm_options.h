@@ -27,6 +27,8 @@ struct SlurmOptions {
   [[nodiscard]] LauncherTraits traits() const {
     return {.shares_files = shared, .chooses_hosts = true, .has_queue = true};
   }
+  [[nodiscard]] std::unique_ptr<launch::Launcher> make_launcher(
+      const Cluster& cluster, const std::filesystem::path& bindir) const;
   bool operator==(const SlurmOptions&) const = default;
 
   /// Calls `f(name, text)` for every option that salloc and sbatch have under the same name.
@@ -42,8 +44,7 @@ struct SlurmOptions {
     f("gres", self.gres);
     f("time", self.time);
   }
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     each_plain(self, [&](const char* key, auto& text) { field.optional(key, text); });
     field.optional("exclusive", self.exclusive);
     field.optional("shared", self.shared);

@@ -20,8 +20,7 @@ struct SshAccess {
 
   bool operator==(const SshAccess&) const = default;
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     field.optional("address", self.address);
     field.optional("user", self.user);
     field.optional("port", self.port);
@@ -46,10 +45,11 @@ struct SshOptions : SshAccess {
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static SshOptions read(const config::Node& node);
   [[nodiscard]] LauncherTraits traits() const { return {}; }
+  [[nodiscard]] std::unique_ptr<launch::Launcher> make_launcher(
+      const Cluster& cluster, const std::filesystem::path& bindir) const;
   bool operator==(const SshOptions&) const = default;
 
-  template <class Self, class F>
-  static void fields(Self& self, F&& field) {
+  static void fields(auto& self, auto&& field) {
     SshAccess::fields(self, field);
     field.optional("config", self.config);
     field.optional("known_hosts", self.known_hosts);

@@ -21,21 +21,15 @@ class AisPower : public Ais {
  protected:
   void SetUp() override {
     Ais::SetUp();
-    fs::copy(fs::path(ASSAY_SOURCE_DIR) / "conf", folder_ / "conf", fs::copy_options::recursive);
     write("power.sh",
           "cd '" + folder_.string() +
               "'\nwhile sleep 0.05; do p=100; [ -e warm ] && p=200; [ -e hot ] && p=400\n"
               "echo \"0, 80, $p\"; done\n");
-    write("conf/vendors/kettle.yaml",
-          "name: kettle\ndescription: Its power is known.\nsamples:\n  - mode: loop\n    format: "
-          "csv\n"
-          "    command: [bash, '" +
-              (folder_ / "power.sh").string() + "']\n    fields: [index, 'util:%', 'power_w:W']\n");
-    ::setenv("ASSAY_CONF", (folder_ / "conf").c_str(), 1);
-  }
-  void TearDown() override {
-    ::unsetenv("ASSAY_CONF");
-    Ais::TearDown();
+    std::ofstream(conf() / "vendors/kettle.yaml")
+        << "name: kettle\ndescription: Its power is known.\nsamples:\n  - mode: loop\n    format: "
+           "csv\n"
+           "    command: [bash, '"
+        << (folder_ / "power.sh").string() << "']\n    fields: [index, 'util:%', 'power_w:W']\n";
   }
 };
 

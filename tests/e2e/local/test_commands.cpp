@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "core/files.h"
 #include "e2e/harness.h"
@@ -12,6 +13,7 @@ namespace assay::e2e {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 class Commands : public AssayTest {};
@@ -102,6 +104,54 @@ TEST_F(Commands, UsageErrorsExitWithTwo) {
   EXPECT_EQ(assay({"run", "--resume", "."}).status.code, 2);
   EXPECT_EQ(assay({"--help"}).status.code, 0);
   EXPECT_EQ(assay({"run", "--help"}).status.code, 0);
+}
+
+TEST_F(Commands, UsageErrorsBeginLikeAllOthers) {
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{},
+                                             {"run", "--no-such-option"},
+                                             {"run", "quick", "--repeat", "many"},
+                                             {"run", "--failed"},
+                                             {"run", "quick", "--format", "json"},
+                                             {"run", "--resume", "x", "--set", "a=b"},
+                                             {"logs", "--round"}}) {
+    const CommandResult run = assay(args);
+    EXPECT_EQ(run.status.code, 2);
+    EXPECT_THAT(run.err, StartsWith("assay: error: ")) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(" --help'")) << run.err;
+    EXPECT_EQ(run.out, "");
+  }
+  EXPECT_THAT(assay({"run", "--failed"}).err, HasSubstr("see 'assay run --help'"));
+}
+
+TEST_F(Commands, AFullOutputIsAnErrorThatIsSaid) {
+  for (const char* command : {"list metrics", "--help", "--version", "run quick --dry-run"}) {
+    const CommandResult run = run_command(
+        {"/bin/sh", "-c", std::string(ASSAY_BIN_DIR) + "/assay " + command + " >/dev/full"}, {});
+    EXPECT_EQ(run.status.code, 3) << command << run.err;
+    EXPECT_THAT(run.err, StartsWith("assay: error: stdout: cannot write")) << command;
+    EXPECT_THAT(run.err, HasSubstr("No space left")) << command;
+  }
+  const CommandResult gone = run_command(
+      {"/bin/sh", "-c", std::string(ASSAY_BIN_DIR) + "/assay list metrics | head -n1"}, {});
+  EXPECT_EQ(gone.status.code, 0);
+  EXPECT_EQ(gone.err, "");
+}
+
+TEST_F(Commands, ASuiteIsAFile) {
+  fs::create_directory(folder_ / "suites");
+  CommandResult run = assay({"run", (folder_ / "suites").string()});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("suites: is a folder, not a suite"));
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  for (const char* command : {"run", "check"}) {
+    run = assay({command, (folder_ / "fifo").string()});
+    EXPECT_EQ(run.status.code, 2);
+    EXPECT_THAT(run.err, HasSubstr("fifo: not a regular file"));
+  }
+  run = assay({"run", std::string(5000, 'x')});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("there is no suite"));
 }
 
 TEST_F(Commands, AMisspeltCommandIsNamedWithItsLikelyMeaning) {

@@ -173,6 +173,27 @@ TEST_F(Faults, AnAgentKilledWithNineIsNamedAndItsRanksEnd) {
   EXPECT_THAT(round["reason"].get<std::string>(), HasSubstr("SIGKILL"));
 }
 
+// Neither their session nor their environment says whose they are.
+TEST_F(Faults, ADaemonWithAnEmptyEnvironmentEndsWithAnAgentKilledWithNine) {
+  const std::string marker = "16.1804" + std::to_string(::getpid());
+  const fs::path suite =
+      script_suite("(env -i setsid sleep " + marker + " &)\nsleep " + marker + "\n",
+                   "    limits: {grace: 500ms}\n");
+  for (const std::string half : {"assay-agent", "assay-guardian"}) {
+    SCOPED_TRACE("kill -9 of " + half);
+    const pid_t pid = start({"run", suite.string()});
+    ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 2; }));
+    const std::vector<pid_t> agents = agents_of(pid, half);
+    ASSERT_EQ(agents.size(), 1u);
+    ::kill(agents[0], SIGKILL);
+    const auto status = wait(pid, 20s);
+    ASSERT_TRUE(status) << "assay still waits for a dead agent";
+    EXPECT_EQ(status->code, 5);
+    EXPECT_TRUE(eventually([&] { return processes_with("sleep " + marker).empty(); }));
+    EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "lost");
+  }
+}
+
 TEST_F(Faults, CtrlCStopsGentlyAndKeepsWhatWasMeasured) {
   const fs::path suite = script_suite(
       "echo started\ntrap 'echo bye; exit 0' TERM\n"
@@ -268,6 +289,19 @@ TEST_F(OnItsOwnDisk, AFullDiskIsSaidAndTheRankIsNotBlocked) {
   EXPECT_NE(run.status.code, 0);
   EXPECT_NE(run.status.code, 1);
   EXPECT_THAT(run.out + run.err, HasSubstr("disk is full"));
+}
+
+TEST_F(OnItsOwnDisk, ALiveViewThatCannotBeWrittenDoesNotEndTheRun) {
+  mount("size=4m");
+  if (IsSkipped()) return;
+  // The disk is full for as long as three views, and free again when the round is written down.
+  const std::string filler = (disk_ / "filler").string();
+  script_suite("cat /dev/zero > " + filler + " 2>/dev/null\nsleep 3\n: > " + filler + "\n");
+  const fs::path suite =
+      write("full.yaml", "telemetry: {enabled: false}\n" + read_file(folder_ / "suite.yaml"));
+  const CommandResult run = assay({"run", suite.string(), "--out", (disk_ / "out").string()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("VALID"));
 }
 
 TEST_F(OnItsOwnDisk, AReadOnlyFolderIsAnEnvironmentError) {

@@ -105,6 +105,22 @@ TEST_F(Preflight, SeveralHostsAreATableWithTheirProblemsBelow) {
   EXPECT_THAT(run.out, Not(HasSubstr("\x1b[")));
 }
 
+TEST_F(Preflight, AProgramThatIsMissingAndAFolderThatIsNotThereFailOnEveryNodeOfTheirCase) {
+  const Json report =
+      check(suite(2,
+                  "cases:\n  - {name: fine, nodes: 2, command: 'true'}\n"
+                  "  - {name: alone, command: no-such-trainer, workdir: /tmp}\n"
+                  "  - {name: lost, nodes: 2, command: ./train.sh, workdir: /no/such/folder}\n"),
+            3);
+  EXPECT_EQ(level_of(report, SshDaemon::host(1), "program"), "FAIL");
+  EXPECT_EQ(seen_of(report, SshDaemon::host(1), "program"),
+            "no-such-trainer is not in the PATH (case alone)");
+  EXPECT_EQ(level_of(report, SshDaemon::host(2), "program"), "PASS");
+  for (const int host : {1, 2})
+    EXPECT_EQ(seen_of(report, SshDaemon::host(host), "workdir"),
+              "/no/such/folder does not exist (case lost)");
+}
+
 TEST_F(Preflight, ClocksOfOneMachineAgreeWithinTheUncertainty) {
   const Json report = check(suite(2, kTwoNodes), 0);
   for (const Json& node : report["nodes"]) {
@@ -179,11 +195,8 @@ class FakeVendor : public AssayTest {
  protected:
   void SetUp() override {
     AssayTest::SetUp();
-    const fs::path conf = folder_ / "conf";
-    fs::copy(std::string(ASSAY_SOURCE_DIR) + "/conf", conf, fs::copy_options::recursive);
-    ::setenv("ASSAY_CONF", conf.c_str(), 1);
     const std::string tool = (folder_ / "acme-smi").string();
-    std::ofstream(conf / "vendors/acme.yaml")
+    std::ofstream(conf() / "vendors/acme.yaml")
         << "name: acme\nquery: {command: ['" << tool
         << "'], pattern: '^(\\d+),', fields: [index]}\n"
         << "samples:\n  - {mode: once, format: csv, command: ['" << tool

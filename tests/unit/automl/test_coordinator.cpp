@@ -30,6 +30,7 @@ ExperimentSettings served_settings() {
   ExperimentSettings settings;
   settings.start = to_json(basic_resnet({8, 8, 3}, 2, 1, 4, 4));
   settings.max_trials = 3;
+  settings.workers = 2;
   return settings;
 }
 

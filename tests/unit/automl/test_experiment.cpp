@@ -65,8 +65,7 @@ struct Driver {
   [[nodiscard]] const Trial& last(int worker) { return given[worker].back(); }
   void train(int worker, double accuracy, int epochs = 1) {
     const std::int64_t id = last(worker).trial;
-    for (int e = 1; e <= epochs; ++e)
-      say(worker, Epoch{id, e, accuracy, 1, 100 * e, 10 * e, 1.0 * e});
+    for (int e = 1; e <= epochs; ++e) say(worker, Epoch{id, e, accuracy, 1, 100 * e, 10 * e, 0});
     say(worker, Done{id, true, "", accuracy, epochs, 100 * epochs, 10 * epochs, 1, 0, 0});
     say(worker, Ready{});
   }
@@ -124,9 +123,12 @@ TEST(Experiment, EpochsAndPatienceGrowWithTheRound) {
 }
 
 TEST(Experiment, TellsThePlannerTheBestAccuracyThatWasReported) {
-  Driver d(small_settings());
+  ExperimentSettings settings = small_settings();
+  settings.epochs = {2};
+  Driver d(settings);
   d.join(0, 0);
   const std::int64_t id = d.last(0).trial;
+  d.now = 2;
   d.say(0, Epoch{id, 1, 0.7, 1, 100, 10, 1});
   d.say(0, Epoch{id, 2, 0.6, 1, 200, 20, 2});
   d.say(0, Done{id, true, "", 0.99, 2, 200, 20, 2, 0, 0});  // says more than it has shown
@@ -149,7 +151,7 @@ TEST(Experiment, GivesALostWorkersTrialToAnotherAndNamesTheLoss) {
 }
 
 TEST(Experiment, GivesUpOnATrialThatCostsWorkerAfterWorker) {
-  Driver d(small_settings());
+  Driver d(small_settings(4));
   for (int w = 0; w < 3; ++w) {
     d.join(w, w);
     EXPECT_EQ(d.last(w).trial, 0);
@@ -300,6 +302,34 @@ TEST(Experiment, EndsWhenTheTimeIsOverAndCountsWhatWasUnderWay) {
   EXPECT_EQ(record_of(d.journal).elapsed_s, 50);
 }
 
+TEST(Experiment, SendsAWorkerAwayThatReportsWhatCannotBeAndNamesIt) {
+  ExperimentSettings settings = small_settings();
+  settings.data["train_size"] = 256;
+  Driver d(settings);
+  d.join(0, 1);
+  const std::int64_t id = d.last(0).trial;
+  d.say(0, Epoch{id, 1, 0.99, 1, 1'000'000'000'000, 10, 0});
+  ASSERT_TRUE(d.closed.contains(0));
+  EXPECT_NE(d.closed[0].find("1000000000000 samples an epoch of a training set of 256"),
+            std::string::npos);
+  ASSERT_EQ(d.events("refused").size(), 1U);
+  EXPECT_EQ(d.events("refused")[0]["rank"], 1);
+  EXPECT_TRUE(d.events("epoch").empty());
+  EXPECT_EQ(record_of(d.journal).final.operations, 0);
+  d.join(1, 0);
+  EXPECT_EQ(d.last(1).trial, id) << "another worker trains it";
+}
+
+TEST(Experiment, TakesNoWorkerOfARankThatThereIsNot) {
+  Driver d(small_settings(2));
+  d.take(d.experiment.joined(0, 7, {kProtocolVersion, "t", 99, "host", "cpu"}));
+  EXPECT_EQ(d.closed[7], "rank 99 of 2 workers");
+  EXPECT_TRUE(d.events("worker").empty());
+  EXPECT_EQ(d.experiment.status().workers, 0);
+  d.say(7, Ready{});
+  EXPECT_TRUE(d.given.empty());
+}
+
 TEST(Experiment, AWorkerMayHoldTheNextTrialWhileItEndsTheLast) {
   Driver d(small_settings());
   d.join(0, 0);
@@ -316,9 +346,9 @@ TEST(Experiment, AWorkerMayHoldTheNextTrialWhileItEndsTheLast) {
 
 TEST(Experiment, OfTheSameRankReplacesTheOlderWorker) {
   Driver d(small_settings());
-  d.join(0, 7);
+  d.join(0, 1);
   const std::int64_t id = d.last(0).trial;
-  d.join(1, 7);
+  d.join(1, 1);
   EXPECT_TRUE(d.closed.contains(0));
   EXPECT_EQ(d.last(1).trial, id);
 }

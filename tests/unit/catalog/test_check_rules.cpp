@@ -83,6 +83,12 @@ TEST(CheckRules, NamesTheNearestPlaceholder) {
   Rule rule = bound("steps", 5, std::nullopt);
   rule.reason = "only {valu}";
   EXPECT_THAT(complaint(rule), HasSubstr("unknown placeholder {valu} (did you mean 'value'?)"));
+  rule.reason = "{valu:step|steps}";
+  EXPECT_THAT(complaint(rule), HasSubstr("unknown placeholder {valu} (did you mean 'value'?)"));
+  for (const char* text : {"{value:step}", "{value:a|b|c}", "{detail:a|b}"}) {
+    rule.reason = text;
+    EXPECT_THAT(complaint(rule), HasSubstr("is not a number with its noun")) << text;
+  }
 }
 
 TEST(RulesFromJson, RefusesAnUnknownScopeOrSeverity) {

@@ -22,6 +22,20 @@ TEST(Pattern, GivesTheGroupsOfTheFirstMatch) {
   EXPECT_EQ(pattern.groups(), 3u);
 }
 
+TEST(Pattern, KnowsItsGroupsByName) {
+  const Pattern pattern("(?P<step>[0-9]+) (x) (?P<value>[0-9]+)");
+  EXPECT_EQ(pattern.group("step"), 1U);
+  EXPECT_EQ(pattern.group("value"), 3U);
+  EXPECT_EQ(pattern.group("other"), std::nullopt);
+}
+
+TEST(Pattern, SearchesFromAPlaceInItsContext) {
+  EXPECT_EQ((*Pattern("a=([0-9])").search("a=1 a=2", 1))[1], "2");
+  EXPECT_FALSE(Pattern("^a").search("aa", 1));
+  EXPECT_FALSE(Pattern("\\ba").search("aa", 1));
+  EXPECT_FALSE(Pattern("a").search("a", 1));
+}
+
 TEST(Pattern, FindsEveryMatchInOrder) {
   const auto all = Pattern("[0-9]+").search_all("1 two 3 44");
   ASSERT_THAT(all, SizeIs(3));

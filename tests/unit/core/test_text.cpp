@@ -8,6 +8,14 @@ namespace {
 
 const std::vector<std::string> kKeys{"case", "cases", "config", "telemetry"};
 
+TEST(Counted, HasTheFormThatFitsTheNumber) {
+  EXPECT_EQ(counted(1, "step"), "1 step");
+  EXPECT_EQ(counted(0, "step"), "0 steps");
+  EXPECT_EQ(counted(std::size_t{3}, "step"), "3 steps");
+  EXPECT_EQ(counted(1, "process", "processes"), "1 process");
+  EXPECT_EQ(counted(2, "process", "processes"), "2 processes");
+}
+
 TEST(Nearest, FindsALikelyTypo) {
   EXPECT_EQ(nearest("telemetri", kKeys), "telemetry");
   EXPECT_EQ(nearest("Cases", kKeys), "cases");

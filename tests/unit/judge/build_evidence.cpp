@@ -54,7 +54,43 @@ RankEvidence constant_rank(int rank, const ConstantRate& how) {
   track.stride = 1;
   track.logged = static_cast<std::uint64_t>(how.steps);
   log.tracks.push_back(std::move(track));
+  audit(log);
   return out;
+}
+
+void audit(RankLog& log) {
+  LogAudit& out = log.audit;
+  out = {};
+  if (!log.tracks.empty()) out.step_ends = log.tracks[0].logged;
+  std::uint64_t line = 0;
+  const auto see = [&](const Stamp& at, const char* name) {
+    if (!at.known()) return;
+    const LoggedEvent event{at, ++line, name};
+    if (at.mono_us != kNoTime) {
+      if (out.mono_first.line == 0 || at.mono_us < out.mono_first.at.mono_us)
+        out.mono_first = event;
+      if (out.mono_last.line == 0 || at.mono_us > out.mono_last.at.mono_us) out.mono_last = event;
+    }
+    if (out.wall_first.line == 0 || at.wall_ms < out.wall_first.at.wall_ms) out.wall_first = event;
+    if (out.wall_last.line == 0 || at.wall_ms > out.wall_last.at.wall_ms) out.wall_last = event;
+  };
+  see(log.train_start, "TRAIN_START");
+  for (const Step& step : log.tracks.at(0).steps) see(step.at, "STEP_END");
+  see(log.train_end, "TRAIN_END");
+  out.train_starts = log.train_start.known() ? 1 : 0;
+  out.train_ends = log.train_end.known() ? 1 : 0;
+  out.training_open = out.train_starts > out.train_ends;
+}
+
+void move_times(RankLog& log, double from_s, double by_s) {
+  const auto move = [&](Stamp& at) {
+    if (at.wall_ms < stamp(from_s).wall_ms) return;
+    if (at.mono_us != kNoTime) at.mono_us += std::llround(by_s * 1e6);
+    at.wall_ms += std::llround(by_s * 1e3);
+  };
+  for (Stamp* at : {&log.train_start, &log.train_end, &log.first_event, &log.last_event}) move(*at);
+  for (Step& step : log.tracks.at(0).steps) move(step.at);
+  audit(log);
 }
 
 plan::CasePlan case_plan(int nodes, int procs, int repeats) {

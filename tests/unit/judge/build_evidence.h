@@ -33,6 +33,11 @@ struct ConstantRate {
 };
 [[nodiscard]] RankEvidence constant_rank(int rank, const ConstantRate& how = {});
 
+/// Sets what RankLogReader finds out beside the content: first and last times, starts and ends.
+void audit(RankLog& log);
+/// What the log says about times from `from_s` on is moved by `by_s`, on both clocks.
+void move_times(RankLog& log, double from_s, double by_s);
+
 [[nodiscard]] plan::CasePlan case_plan(int nodes = 1, int procs = 1, int repeats = 1);
 /// A completed round of these ranks on one node, without telemetry (telemetry switched off); its
 /// files are listed, and as they were.

@@ -86,10 +86,36 @@ AisEvidence reported(const std::vector<std::pair<std::string, std::string>>& cal
 
 using Break = std::function<void(Situation&)>;
 
+// The machine as its agent saw it for ten seconds, on four CPUs.
+Break machine(const std::function<void(telemetry::MachineUse&)>& change) {
+  return [change](Situation& s) {
+    telemetry::MachineUse use;
+    use.cpus = 4;
+    use.ranks = 2;
+    use.seconds = 10;
+    change(use);
+    s.round.nodes[0].machine = std::move(use);
+  };
+}
+
+std::vector<telemetry::MachineUse::OtherRun> runs(double seconds) {
+  return {{"run1", "ann", seconds}};
+}
+
 // What each rule of a round is there for.
 const std::map<std::string, Break>& faults() {
   static const std::map<std::string, Break> kFaults{
       {"automl-measured", [](auto& s) { s.round.automl = experiment(std::nullopt); }},
+      {"automl-journal",
+       [](auto& s) {
+         s.round.automl_check.emplace();
+         s.round.automl_check->missing.add("its end");
+       }},
+      {"automl-reports",
+       [](auto& s) {
+         s.round.automl_check.emplace();
+         s.round.automl_check->wrong.add("rank 99 of 2 workers");
+       }},
       {"automl-accuracy", [](auto& s) { s.round.automl = experiment(0.64); }},
       {"automl-precision", [](auto& s) { s.round.automl = experiment(0.9, "int8"); }},
       {"automl-run-time", [](auto& s) { s.round.automl = experiment(0.9, "fp32", 99); }},
@@ -160,10 +186,42 @@ const std::map<std::string, Break>& faults() {
          s.round.ranks[1].log = {};
          s.round.ranks[1].log.found = true;
        }},
+      {"training-ended",
+       [](auto& s) {
+         s.round.ranks[1].log.train_end = {};
+         audit(s.round.ranks[1].log);
+       }},
+      {"equal-steps", [](auto& s) { s.round.ranks[1] = constant_rank(1, {.steps = 25}); }},
+      {"logs-whole", [](auto& s) { s.round.ranks[1].output_bytes = 100; }},
+      {"steps-logged",
+       [](auto& s) {
+         s.round.ranks[1].output_bytes = 0;
+         s.round.ranks[1].seen_steps = 101;
+       }},
+      {"times-within-run", [](auto& s) { move_times(s.round.ranks[1].log, 7, 3600); }},
+      {"rank-clocks-agree", [](auto& s) { s.round.ranks[1].log.audit.clocks_apart_s = 2; }},
+      {"times-checked", [](auto& s) { s.round.supervised = false; }},
+      {"no-repeated-events", [](auto& s) { s.round.ranks[1].log.audit.repeated = 1; }},
+      {"counters-rise", [](auto& s) { s.round.ranks[1].log.audit.counters_back = 1; }},
+      {"accuracy-in-range",
+       [](auto& s) { s.round.ranks[1].log.evaluations[0].values[0].second = 1.5; }},
+      {"plausible-peak", [](auto& s) { s.round.ranks[1].log.finished->peak_flops = 1e10; }},
+      {"devices-worked",
+       [](auto& s) {
+         for (int t = 0; t <= 13; ++t) add_row(s.round.nodes[0], t, "dev0", {{Column::util, 0}});
+       }},
       {"output-metrics-found",
        [](auto& s) {
          for (auto& rank : s.round.ranks) rank.log.outputs = {{}};
        }},
+      {"output-metrics-readable",
+       [](auto& s) { s.round.ranks[0].log.outputs[0].add_unreadable(3, "1,5"); }},
+      {"output-metrics-shown",
+       [](auto& s) {
+         s.plan.metrics.push_back({"p_whole", "x", "1", Better::higher, "last", "mean"});
+         for (auto& rank : s.round.ranks) rank.log.outputs.push_back({7});
+       }},
+      {"first-attempt", [](auto& s) { s.round.earlier_failures = {"failed"}; }},
       {"min-steps",
        [](auto& s) {
          for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.steps = 9});
@@ -191,6 +249,24 @@ const std::map<std::string, Break>& faults() {
          s.round.nodes[0].caches_dropped = false;
          s.round.nodes[0].caches_how = "Permission denied";
        }},
+      {"machine-watched", [](auto& s) { s.round.nodes[0].agent_cpu_s = 0.1; }},
+      {"cpu-shared", machine([](auto& use) { use.busy_s = 5; })},
+      {"cpu-taken", machine([](auto& use) { use.busy_s = 11; })},
+      {"load-before-seen", machine([](auto& use) { use.load = use.runnable = 3; })},
+      {"load-before", machine([](auto& use) { use.load = use.runnable = 6; })},
+      {"other-runs-seen", machine([](auto& use) { use.other_runs = runs(0.2); })},
+      {"other-runs", machine([](auto& use) { use.other_runs = runs(2); })},
+      {"devices-alone", machine([](auto& use) {
+         use.device_users = std::vector<telemetry::MachineUse::DeviceUser>{{0, "python", "ann", 7}};
+       })},
+      {"steal-seen", machine([](auto& use) { use.steal_s = 2; })},
+      {"steal", machine([](auto& use) { use.steal_s = 5; })},
+      {"memory-pressure-seen", machine([](auto& use) { use.memory_stalled_s = 0.2; })},
+      {"memory-pressure", machine([](auto& use) { use.memory_stalled_s = 2; })},
+      {"swapping-seen", machine([](auto& use) { use.swapped_bytes = 2'000'000; })},
+      {"swapping", machine([](auto& use) { use.swapped_bytes = 200'000'000; })},
+      {"cpu-throttling-seen", machine([](auto& use) { use.throttled_s = 0.2; })},
+      {"cpu-throttling", machine([](auto& use) { use.throttled_s = 3; })},
       {"clock-jumps",
        [](auto& s) {
          for (auto& rank : s.round.ranks) {

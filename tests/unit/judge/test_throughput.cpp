@@ -195,21 +195,26 @@ TEST(Metrics, OfACommandWithoutPerfLogAreItsTimesOnly) {
   EXPECT_FALSE(metric(round, "train_time"));
 }
 
-TEST(OutputMetrics, AreReducedPerRankAndThenAcrossRanks) {
-  auto plan = case_plan(1, 2);
-  plan.metrics = {{"tput", "x", "tokens/s", Better::higher, "mean", "sum"},
-                  {"top", "x", "1", Better::higher, "max", "min"},
-                  {"end", "x", "1", Better::higher, "last", "mean"},
-                  {"mid", "x", "1", Better::higher, "median", "max"}};
-  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1)};
-  ranks[0].log.outputs = {{1, 2, 6}, {1, 2, 6}, {1, 2, 6}, {1, 2, 6}};
-  ranks[1].log.outputs = {{10, 20}, {10, 20}, {10, 20}, {10, 20}};
-  const RoundResult round = judge_round(plan, round_of(ranks));
-  EXPECT_DOUBLE_EQ(*metric(round, "tput"), 3 + 15);
-  EXPECT_DOUBLE_EQ(*metric(round, "top"), 6);
-  EXPECT_DOUBLE_EQ(*metric(round, "end"), (6 + 20) / 2.0);
-  EXPECT_DOUBLE_EQ(*metric(round, "mid"), 15);
-  EXPECT_EQ(origin(round, "tput"), "reported");
+TEST(ReportedThroughput, StandsInForWhatTheLogDoesNotGive) {
+  RankEvidence rank = constant_rank(0);  // samples, but no data_s
+  rank.log.finished = perflog::FinishedSummary{};
+  rank.log.finished->p_core = 1983;
+  rank.log.finished->rate_unit = "images/s";
+  const RoundResult round = judge_round(case_plan(), round_of({rank}));
+  EXPECT_EQ(origin(round, "p_whole"), "measured");
+  EXPECT_EQ(*metric(round, "p_core"), 1983);
+  EXPECT_EQ(origin(round, "p_core"), "reported");
+}
+
+TEST(ReportedMismatch, ComparesSamplesToo) {
+  RankEvidence rank = constant_rank(0);  // 100 · 32
+  rank.log.finished = perflog::FinishedSummary{};
+  rank.log.finished_values = {{"num_trained_samples", 1600}};
+  Facts facts;
+  (void)judge_round(case_plan(), round_of({rank}), &facts);
+  EXPECT_NEAR(facts.at("reported_mismatch").value, 1, 1e-9);
+  EXPECT_EQ(facts.at("reported_mismatch").detail,
+            "samples is 3200 by the log and 1600 by FINISHED");
 }
 
 }  // namespace

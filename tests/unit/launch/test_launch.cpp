@@ -29,6 +29,12 @@ TEST(FinishedRounds, AreNotThoseStartedAgain) {
       finished_rounds({event("round_end", 1, "completed"), event("round_start", 1)}).empty());
 }
 
+TEST(FinishedRounds, AreNotThoseReopened) {
+  EXPECT_TRUE(finished_rounds({event("round_start", 1), event("round_end", 1, "failed"),
+                               event("round_reopened", 1, "failed")})
+                  .empty());
+}
+
 TEST(LocalLauncher, RendersOneAgentPerHost) {
   plan::Cluster cluster;
   cluster.hosts = {{"alpha", 0}, {"beta", 0}};

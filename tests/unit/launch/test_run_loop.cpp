@@ -228,6 +228,22 @@ TEST_F(RunLoopTest, ResumingRunsOnlyWhatHasNoResult) {
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "b 1", "close"));
 }
 
+TEST_F(RunLoopTest, ReopenedRoundsAreRunAgainWheneverItIsResumed) {
+  script_.outcomes = {{RoundStatus::completed},
+                      {RoundStatus::failed, "x"},
+                      {RoundStatus::timed_out, "y"},
+                      {RoundStatus::stalled, "z"}};
+  (void)execute();
+  const store::RunDir run = store::RunDir::open(folder_.path() / "run1");
+  EXPECT_EQ(reopen_failed_rounds(run), 3);
+  EXPECT_EQ(reopen_failed_rounds(run), 0) << "they are open";
+  EXPECT_THAT(journal("round_reopened"), ElementsAre("a2 failed", "b1 timed_out", "b2 stalled"));
+  script_.calls.clear();
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "a 2", "b 1", "b 2", "close"));
+  EXPECT_EQ(reopen_failed_rounds(run), 0);
+}
+
 TEST_F(RunLoopTest, AnInterruptEndsTheRunAfterTheRoundThatItReaches) {
   script_.during_round = [](const RoundTask&) { ::raise(SIGTERM); };
   script_.outcomes = {{RoundStatus::interrupted, "stopped by the user"}};

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "page/columns.h"
+#include "page/text_width.h"
 
 namespace assay::page {
 namespace {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "page/columns.h"
 #include "page/table.h"
+#include "page/text_width.h"
 
 namespace assay::page {
 namespace {

@@ -57,9 +57,13 @@ inline Kept keep(const Event& event) {
 /// Parses `text`, fed in pieces of `piece` bytes.
 inline Collected collect(std::string_view text, std::size_t piece = std::string_view::npos) {
   Collected out;
+  std::string begun;  // of a line that comes in pieces
   Parser parser([&](const Event& event) { out.events.push_back(keep(event)); },
-                [&](std::string_view line, std::uint64_t number) {
-                  out.text.push_back(std::to_string(number) + ":" + std::string(line));
+                [&](std::string_view part, std::uint64_t number, bool ends) {
+                  begun += part;
+                  if (!ends) return;
+                  out.text.push_back(std::to_string(number) + ":" + begun);
+                  begun.clear();
                 });
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view part = text.substr(at, piece);

@@ -57,7 +57,7 @@ TEST(Allocation, ParserAllocatesNothingAfterWarmUp) {
   double sum = 0;
   Parser parser(
       [&](const Event& event) { sum += static_cast<double>(event.step); },
-      [&](std::string_view line, std::uint64_t) { sum += static_cast<double>(line.size()); });
+      [&](std::string_view text, std::uint64_t, bool) { sum += static_cast<double>(text.size()); });
   const auto feed = [&] {
     for (std::size_t at = 0; at < text.size(); at += 997)
       parser.feed(std::string_view(text).substr(at, 997));

@@ -93,7 +93,7 @@ TEST(Parser, FindsTheTokenAfterAnyText) {
     const Collected got = collect(prefix + "[PerfLog]\t{\"event\": \"STEP_END\", \"step\": 4}\n");
     ASSERT_EQ(got.events.size(), 1U) << prefix;
     EXPECT_EQ(got.events[0].step, 4);
-    EXPECT_THAT(got.text, IsEmpty());
+    EXPECT_THAT(got.text, ElementsAre("1:" + prefix));
   }
 }
 
@@ -268,8 +268,44 @@ TEST(Parser, SkipsOverlongLinesAndCountsThoseWithTheToken) {
     EXPECT_EQ(got.stats.lines, 5U);
     ASSERT_EQ(got.events.size(), 1U);
     EXPECT_EQ(got.events[0].line, 4U);
-    EXPECT_THAT(got.text, ElementsAre("5:ok"));
+    EXPECT_THAT(got.text, ElementsAre("1:" + filler, "2:" + filler, "5:ok"));
   }
+}
+
+TEST(Parser, BeginsAnotherLineAfterACut) {
+  std::vector<std::string> text;
+  int events = 0;
+  Parser parser([&](const Event&) { ++events; },
+                [&](std::string_view part, std::uint64_t, bool ends) {
+                  text.push_back(std::string(part) + (ends ? "." : "…"));
+                });
+  parser.feed("one\n[PerfLog] {\"step\": 1}\ntw");
+  parser.cut();
+  parser.feed("o\n[PerfLog] {\"step\"");
+  parser.cut();
+  parser.feed(": 2}\nthree");
+  parser.finish();
+  EXPECT_EQ(events, 1);
+  EXPECT_THAT(text, ElementsAre("one.", "tw…", "o.", ": 2}.", "three."));
+  EXPECT_FALSE(parser.stats().truncated_tail);
+  EXPECT_EQ(parser.stats().malformed, 0U);
+}
+
+TEST(Parser, GivesTheTextBesideEvents) {
+  const Collected got = collect(
+      "50%\r[PerfLog] {\"step\": 1} and [PerfLog] {\"step\": 2}\r\n[PerfLog] {\"step\": 3} 60%\n"
+      "rate [PerfLog] {torn\n");
+  EXPECT_EQ(got.events.size(), 3U);
+  EXPECT_THAT(got.text, ElementsAre("1:50%\r", "1: and ", "2: 60%", "3:rate "));
+}
+
+TEST(Parser, GivesTheTextOfOverlongLinesHoweverTheyAreCut) {
+  std::string line;
+  while (line.size() < Parser::kMaxLine + 5000)
+    line += "it/s=" + std::to_string(line.size()) + "\r";
+  for (const std::string& end : {std::string("\n"), std::string(), std::string("[PerfLog] {}\n")})
+    for (const std::size_t piece : {std::string::npos, std::size_t{65536}, std::size_t{7}})
+      EXPECT_THAT(collect(line + "." + end, piece).text, ElementsAre("1:" + line + "."));
 }
 
 TEST(Parser, TakesALineOfExactlyTheLimit) {

@@ -55,9 +55,10 @@ TEST(ConfigUse, TheOptionsOfAWorkloadsProgramAreApplied) {
   const Suite suite = testing::suite("cases: [train:native:cpu:1:1:1]");
   EXPECT_EQ(make_plan(suite, catalog).cases.at(0).config_use, ConfigUse::applied);
   catalog.workloads.at(0).command = {"train"};
-  EXPECT_THAT(error_of([&] { return make_plan(suite, catalog); }),
-              HasSubstr("conf/workloads/train.yaml:1: config.batch has no way to the program of the "
-                        "workload 'train'"));
+  EXPECT_THAT(
+      error_of([&] { return make_plan(suite, catalog); }),
+      HasSubstr("conf/workloads/train.yaml:1: config.batch has no way to the program of the "
+                "workload 'train'"));
 }
 
 TEST(ConfigUse, ACaseWithoutConfigNeedsNoWay) {

@@ -148,18 +148,48 @@ TEST(SuiteErrors, NullAsAModelNeedsQuotes) {
   EXPECT_EQ(suite("cases: [{model: 'null'}]").cases.at(0).model, "null");
 }
 
+TEST(SuiteErrors, MetricsAreChecked) {
+  const auto with = [](const std::string& keys) {
+    return suite_error("cases:\n  - {name: x, command: y, metrics: {m: {match: '(a)', " + keys +
+                       "}}}\n");
+  };
+  EXPECT_EQ(with("reduce: sum, across: rank0, kind: speed, unit: it/s"), "no error");
+  EXPECT_THAT(with("reduce: avg"), HasSubstr("expected one of last, first, mean"));
+  EXPECT_THAT(with("across: rank1"), HasSubstr("(did you mean 'rank0'?)"));
+  EXPECT_THAT(with("kind: rate"), HasSubstr("expected one of number, speed"));
+  EXPECT_THAT(with("kind: speed"), StartsWith("s.yaml:2:40: a speed has a unit such as it/s"));
+  EXPECT_THAT(with("kind: speed, unit: tokens"), HasSubstr("a speed has a unit such as it/s"));
+  EXPECT_THAT(with("kinds: speed"), HasSubstr("(did you mean 'kind'?)"));
+}
+
 TEST(SuiteErrors, MetricPatternsAreCompiled) {
   const auto with = [](const std::string& match) {
     return suite_error("cases:\n  - {name: x, command: y, metrics: {m: {match: " + match + "}}}\n");
   };
   EXPECT_THAT(with("'a ([0-9]+'"), StartsWith("s.yaml:2:48: not a regular expression"));
-  EXPECT_THAT(with("'[0-9]+'"), HasSubstr("exactly one group in ( ), it has 0"));
+  EXPECT_THAT(with("'[0-9]+'"),
+              HasSubstr("exactly one group in ( ), or the groups (?P<value> ) and "
+                        "(?P<step> ); it has 0 groups"));
   EXPECT_THAT(with("'(a)(b)'"), HasSubstr("it has 2"));
+  EXPECT_THAT(with("'(?P<step>b)'"), HasSubstr("it has 1 group"));
+  EXPECT_THAT(with("'(?P<step>b)(c)'"), HasSubstr("it has 2 groups"));
   EXPECT_EQ(with("'(?:a|b)([0-9]+)'"), "no error");
+  EXPECT_EQ(with("'(?P<value>[0-9]+)'"), "no error");
+  EXPECT_EQ(with("'(?P<step>[0-9]+) (?P<value>[0-9]+)'"), "no error");
   EXPECT_THAT(with(R"('([0-9]+) \1')"), HasSubstr("back-references (\\1) are not supported"));
   EXPECT_THAT(with("'([0-9]+)(?=%)'"), HasSubstr("look-ahead (?= ) is not supported"));
   EXPECT_THAT(with("'" + std::string(900, '(') + "'"), HasSubstr("not a regular expression"));
   EXPECT_THAT(with("'((x{1,1000}){1,1000}){1,1000}'"), HasSubstr("not a regular expression"));
+}
+
+TEST(SuiteErrors, MetricsAreNotNamedLikeAssaysOwn) {
+  const auto with = [](const std::string& name) {
+    return suite_error("cases:\n  - {name: x, command: y, metrics: {" + name +
+                       ": {match: '([0-9]+)'}}}\n");
+  };
+  EXPECT_THAT(with("p_whole"), StartsWith("s.yaml:2:"));
+  EXPECT_THAT(with("p_whole"), HasSubstr("'p_whole' is a metric that Assay computes itself"));
+  EXPECT_EQ(with("accuracy"), "no error");  // workloads report it
 }
 
 TEST(SuiteErrors, WordsForSshCannotBeOptions) {

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "probe/check.h"
@@ -236,6 +238,81 @@ TEST(Check, SurvivesJson) {
   const Json bad{{"id", "x"}, {"level", "BAD"}, {"seen", ""}};
   EXPECT_THROW(static_cast<void>(fields_from_json<Check>(Json::array(), "check")), Error);
   EXPECT_THROW(static_cast<void>(fields_from_json<Check>(bad, "check")), Error);
+}
+
+CheckOptions starting(const FakeRoot& root, const CommandUse& use) {
+  CheckOptions options = modest(root);
+  options.commands = {use};
+  return options;
+}
+
+TEST(CheckCommands, AProgramInThePathAndAWritableFolderPass) {
+  const FakeRoot root;
+  const CheckOptions options = starting(root, {"a", "sh", root.path().string(), ""});
+  EXPECT_EQ(one(options, "program").level, Level::pass);
+  EXPECT_EQ(one(options, "program").seen, "sh can be executed");
+  EXPECT_EQ(one(options, "workdir").level, Level::pass);
+}
+
+TEST(CheckCommands, AProgramThatIsNotThereFailsWithItsCase) {
+  const FakeRoot root;
+  CheckOptions options = starting(root, {"a", "no-such-trainer", "", ""});
+  options.commands.push_back({"b", "no-such-trainer", "", ""});
+  options.commands.push_back({"c", "/no/such/program", "", ""});
+  const Check check = one(options, "program");
+  EXPECT_EQ(check.level, Level::fail);
+  EXPECT_EQ(check.seen,
+            "/no/such/program does not exist (case c); no-such-trainer is not in the PATH (case a, "
+            "b)");
+  EXPECT_THAT(check.advice, HasSubstr("install"));
+}
+
+TEST(CheckCommands, ThePathOfTheCaseCounts) {
+  const FakeRoot root;
+  const Check check = one(starting(root, {"a", "sh", "", "/no/such/folder"}), "program");
+  EXPECT_EQ(check.level, Level::fail);
+}
+
+TEST(CheckCommands, AProgramIsLookedForFromTheWorkingFolder) {
+  const FakeRoot root;
+  root.file("work/train.sh", "#!/bin/sh\n");
+  const std::string folder = (root.path() / "work").string();
+  const CheckOptions options = starting(root, {"a", "./train.sh", folder, ""});
+  EXPECT_EQ(one(options, "program").seen,
+            folder + "/./train.sh is not an executable file (case a)");
+  std::filesystem::permissions(folder + "/train.sh", std::filesystem::perms::owner_all);
+  EXPECT_EQ(one(options, "program").level, Level::pass);
+}
+
+TEST(CheckCommands, AWorkingFolderThatIsNotThereFails) {
+  const FakeRoot root;
+  const CheckOptions options = starting(root, {"a", "./x", "/no/such/folder", ""});
+  EXPECT_EQ(one(options, "workdir").level, Level::fail);
+  EXPECT_EQ(one(options, "workdir").seen, "/no/such/folder does not exist (case a)");
+  EXPECT_THAT(one(options, "workdir").advice, HasSubstr("make the folder"));
+  root.file("file", "");
+  EXPECT_THAT(one(starting(root, {"a", "sh", (root.path() / "file").string(), ""}), "workdir").seen,
+              HasSubstr("is not a folder"));
+}
+
+TEST(CheckCommands, AWorkingFolderThatCannotBeWrittenIsAWarning) {
+  const FakeRoot root;
+  const CheckOptions options = starting(root, {"a", "/bin/sh", "/", ""});
+  // Root may write everywhere: a process of somebody else looks.
+  const pid_t other = ::fork();
+  if (other == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(100);
+    const Check check = one(options, "workdir");
+    ::_exit(check.level == Level::warn && check.seen.starts_with("/ is not writable") ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(CheckCommands, NothingIsSaidWithoutCommands) {
+  const FakeRoot root;
+  EXPECT_EQ(one(modest(root), "program").seen, "there is no check program");
 }
 
 }  // namespace

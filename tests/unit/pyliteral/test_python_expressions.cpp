@@ -43,8 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Example{"2 ** 3 ** 2", "512"}, Example{"2 ** -1", "0.5"},
                       Example{"7 // -2", "-4"}, Example{"-7 % 3", "2"}, Example{"7 % -3", "-2"},
                       Example{"1 / 4", "0.25"}, Example{"32 * 8", "256"}, Example{"1 + 2 * 3", "7"},
-                      Example{"(1 + 2) * 3", "9"}, Example{"1 << 10", "1024"},
-                      Example{"5 & 3 | 8", "9"}, Example{"~5", "-6"}, Example{"True + 1", "2"},
+                      Example{"(1 + 2) * 3", "9"}, Example{"True + 1", "2"},
                       Example{"9007199254740993", "9007199254740993"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -52,33 +51,20 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Example{"'a' \"b\" '''c\nd'''", R"("abc\nd")"},
                       Example{R"(r'\n')", R"("\\n")"},
                       Example{R"('\x41\u4e2d\101\q')", R"("A中A\\q")"}, Example{"u'x'", R"("x")"},
-                      Example{"rb'x'", R"("x")"}, Example{"f'{{a}}'", R"("{a}")"},
-                      Example{"'训练'", R"("训练")"}, Example{"'a#b'", R"("a#b")"},
+                      Example{"f'{{a}}'", R"("{a}")"}, Example{"'训练'", R"("训练")"},
+                      Example{"'a#b'", R"("a#b")"},
                       Example{"'/home' + \"/result/\"", R"("/home/result/")"},
-                      Example{"'ab' * 2", R"("abab")"}, Example{"'%s/%d' % ('x', 3)", R"("x/3")"},
-                      Example{"'100%%' % ()", R"("100%")"}, Example{"'a\\\nb'", R"("ab")"},
-                      Example{"str(5) + 'a'", R"("5a")"}));
+                      Example{"'ab' * 2", R"("abab")"}, Example{"'a\\\nb'", R"("ab")"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Containers, ReadsLikePython,
     ::testing::Values(Example{"[1, [2, (3,)], ]", "[1, [2, [3]]]"}, Example{"()", "[]"},
                       Example{"(1)", "1"}, Example{"1, 2,", "[1, 2]"}, Example{"{}", "{}"},
-                      Example{"{1, 2, 1}", "[1, 2]"},
                       Example{"{'a': {'b': None}, 'c': True,}", R"({"a": {"b": null}, "c": true})"},
                       Example{"{1: 'x', 1.0: 'y'}", R"({"1": "y"})"},
                       Example{"[1] * 2 + [3]", "[1, 1, 3]"},
                       Example{"dict(a=1, b=dict(c=[2]))", R"({"a": 1, "b": {"c": [2]}})"},
-                      Example{"[1, 2, 3][-1]", "3"}, Example{"{'a': 5}['a']", "5"},
-                      Example{"list((1, 2))", "[1, 2]"}));
-
-INSTANTIATE_TEST_SUITE_P(Conditions, ReadsLikePython,
-                         ::testing::Values(Example{"1 if [] else 2", "2"}, Example{"not 0", "true"},
-                                           Example{"1 < 2 < 3", "true"},
-                                           Example{"'a' in 'abc'", "true"},
-                                           Example{"3 not in [1, 2]", "true"},
-                                           Example{"None is None", "true"},
-                                           Example{"0 or 'z'", "\"z\""}, Example{"1 and 2", "2"},
-                                           Example{"1 == 1.0", "true"}));
+                      Example{"[1, 2, 3][-1]", "3"}, Example{"{'a': 5}['a']", "5"}));
 
 TEST(PythonExpressions, ACallIsNamedAndNotRead) {
   EXPECT_EQ(value_of("GradScaler(init_scale=2)"), "not read: a function call, GradScaler(…)");
@@ -94,6 +80,13 @@ TEST(PythonExpressions, WhatIsNotALiteralIsNamed) {
   EXPECT_EQ(value_of("1j"), "not read: an imaginary number");
   EXPECT_EQ(value_of("os.sep"), "not read: a name that this file does not define, os");
   EXPECT_EQ(value_of("'abc'[0:2]"), "not read: a slice");
+  EXPECT_EQ(value_of("1 if [] else 2"), "not read: an expression with 'if'");
+  EXPECT_EQ(value_of("not 0"), "not read: an expression with 'not'");
+  EXPECT_EQ(value_of("1 << 10"), "not read: an expression with '<<'");
+  EXPECT_EQ(value_of("{1, 2}"), "not read: a set");
+  EXPECT_EQ(value_of("b'x'"), "not read: bytes");
+  EXPECT_EQ(value_of("'%d' % 3"), "not read: str % int");
+  EXPECT_EQ(value_of("float('1')"), "not read: a function call, float(…)");
 }
 
 TEST(PythonExpressions, AnFStringMayNameAnEarlierString) {
@@ -112,7 +105,7 @@ TEST(PythonExpressions, AnIntegerBeyond64BitsIsKeptAsAFloatAndSaid) {
 }
 
 TEST(PythonExpressions, InfinityBecomesTextSinceJsonHasNone) {
-  EXPECT_EQ(value_of("float('inf')"), "inf");
+  EXPECT_EQ(value_of("1e400"), "inf");
   EXPECT_EQ(value_of("-1e400"), "-inf");
 }
 
@@ -140,15 +133,10 @@ TEST(PythonBounds, HundredThousandSigns) {
   EXPECT_EQ(value_of(std::string(100'000, '-') + "1"), Json(1));
 }
 
-TEST(PythonBounds, ChainedPowersAndConditionals) {
+TEST(PythonBounds, ChainedPowers) {
   std::string powers = "2";
-  std::string conditionals = "1";
-  for (int i = 0; i < 50'000; ++i) {
-    powers += "**1";
-    conditionals += " if 1 else 1";
-  }
+  for (int i = 0; i < 50'000; ++i) powers += "**1";
   EXPECT_EQ(value_of(powers), "not read: an expression nested too deeply");
-  EXPECT_EQ(value_of(conditionals), "not read: an expression nested too deeply");
 }
 
 TEST(PythonBounds, ValuesThatDoubleOnEveryLine) {

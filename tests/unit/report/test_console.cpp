@@ -3,7 +3,7 @@
 #include "core/text.h"
 #include "demo.h"
 #include "golden.h"
-#include "page/columns.h"
+#include "page/text_width.h"
 #include "report/console.h"
 
 namespace assay::report {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -112,6 +113,29 @@ TEST(Chart, ManySeriesBecomeABandWithTheMedian) {
   // The axis ends at 1000 W and the median is 104 W: 896 units from the top.
   EXPECT_THAT(svg, HasSubstr("data-label=\"median\" d=\"M10,896 990,896\""));
   EXPECT_THAT(svg, Not(HasSubstr("dev3")));
+}
+
+TEST(Chart, BreaksALineAtPointsWithoutAValue) {
+  const double none = std::nan("");
+  const judge::Series one{"throughput",
+                          "all ranks",
+                          "samples/s",
+                          {{0, 5}, {1, 5}, {2, none}, {3, none}, {4, 5}, {5, 5}}};
+  const std::string svg = render_chart({"Throughput", "samples/s", {&one}, {}, 5, 100}).str();
+  const auto path = svg.find(" d=\"M");
+  ASSERT_NE(path, std::string::npos);
+  const std::string d = svg.substr(path, svg.find('"', path + 4) - path);
+  EXPECT_EQ(std::ranges::count(d, 'M'), 2) << d;
+  EXPECT_THAT(svg, HasSubstr("mean 5"));
+}
+
+TEST(Thin, KeepsABreakAmongManyPoints) {
+  std::vector<judge::Point> points;
+  for (int i = 0; i < 10'000; ++i)
+    points.push_back({static_cast<double>(i), i / 100 == 50 ? std::nan("") : 1.0 + i % 7});
+  const auto kept = thin(points, 100);
+  EXPECT_LE(kept.size(), 100U);
+  EXPECT_EQ(std::ranges::count_if(kept, [](const auto& p) { return std::isnan(p.value); }), 1);
 }
 
 TEST(Chart, GapInTheSamplesBreaksTheLine) {

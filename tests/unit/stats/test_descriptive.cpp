@@ -92,11 +92,5 @@ TEST(OlympicMean, LeavesOutOneBestAndOneWorst) {
   EXPECT_FALSE(olympic_mean(Values{1, 2}));
 }
 
-TEST(MadOutliers, NamesTheValueThatIsFarOff) {
-  EXPECT_THAT(mad_outliers(Values{10, 10.1, 9.9, 10.2, 14, 9.8}), ElementsAre(4));
-  EXPECT_THAT(mad_outliers(Values{10, 10.1, 9.9, 10.2, 9.8}), IsEmpty());
-  EXPECT_THAT(mad_outliers(Values{1, 100}), IsEmpty());
-}
-
 }  // namespace
 }  // namespace assay::stats

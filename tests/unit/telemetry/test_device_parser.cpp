@@ -158,7 +158,7 @@ TEST(DeviceParser, ReadsTheLinesOfAssayNvml) {
   EXPECT_EQ(r.error, "nvml_15");
   EXPECT_EQ(parser.parse_line("# a note", r), Line::nothing);
   for (const char* line : {"util=0.5", "dev=0 util", "dev=0 util=nan", "dev=0 util=0.5x", "hello",
-                           "dev=-1", "dev=0 mono_ns=later"})
+                           "dev=-1", "dev=0 mono_ns=later", "dev=0 pids=1,x", "dev=0 pids=-1"})
     EXPECT_EQ(parser.parse_line(line, r), Line::nonsense) << line;
 }
 

@@ -67,6 +67,13 @@ TEST_F(NvmlTest, ConvertsNvmlsUnits) {
   EXPECT_LE(std::abs(static_cast<double>(mono_now_ns() - r.mono_ns)), 10e9);
 }
 
+TEST_F(NvmlTest, TellsWhatComputesOnADevice) {
+  const auto readings = once("devices 2\n1 pids 12 34\n");
+  ASSERT_EQ(readings.size(), 2U);
+  EXPECT_EQ(readings[0].pids, std::vector<int>());
+  EXPECT_EQ(readings[1].pids, (std::vector{12, 34}));
+}
+
 TEST_F(NvmlTest, WhatIsNotSupportedIsUnknown) {
   const auto readings = once("* energy error 3\n* ecc error 3\n* memory_v2 error 3\n* used 5\n");
   ASSERT_EQ(readings.size(), 1U);

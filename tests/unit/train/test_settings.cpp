@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "train/loop/image_task.h"
+#include "train/loop/parameter_update.h"
 #include "train/loop/task_kinds.h"
-#include "train/loop/update.h"
 
 namespace assay::train {
 namespace {

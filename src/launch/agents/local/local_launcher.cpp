@@ -28,3 +28,8 @@ std::vector<std::string> LocalLauncher::do_agent_command(
 }
 
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Launcher> assay::plan::LocalOptions::make_launcher(
+    const Cluster& cluster, const std::filesystem::path& bindir) const {
+  return std::make_unique<launch::LocalLauncher>(cluster, bindir / "assay-agent");
+}

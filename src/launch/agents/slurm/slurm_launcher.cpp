@@ -15,7 +15,7 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "launch/agents/process.h"
+#include "launch/agents/launch_command.h"
 
 namespace assay::launch {
 
@@ -122,3 +122,8 @@ asio::awaitable<std::string> SlurmLauncher::do_explain_end(agent::Hello hello) c
 }
 
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Launcher> assay::plan::SlurmOptions::make_launcher(
+    const Cluster& cluster, const std::filesystem::path& bindir) const {
+  return std::make_unique<launch::SlurmLauncher>(cluster, *this, bindir);
+}

@@ -108,3 +108,8 @@ Nanoseconds SshLauncher::do_start_limit() const {
 }
 
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Launcher> assay::plan::SshOptions::make_launcher(
+    const Cluster& cluster, const std::filesystem::path& bindir) const {
+  return std::make_unique<launch::SshLauncher>(cluster, *this, bindir);
+}

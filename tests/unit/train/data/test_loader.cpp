@@ -9,7 +9,6 @@
 #include "core/time.h"
 #include "train/data/image_set.h"
 #include "train/data/loader.h"
-#include "train/data/measure.h"
 #include "unit/train/data/helpers.h"
 
 namespace assay::train::data {
@@ -147,7 +146,6 @@ TEST(Loader, SaysWhereEveryBatchBelongs) {
   options.start = {0, 1};
   ImageLoader loader(std::make_shared<CountingSource>(10), options);
   EXPECT_EQ(loader.batches_per_epoch(), 2);
-  EXPECT_EQ(loader.samples_per_epoch(), 10);
   EXPECT_EQ(loader.next().position(), (Position{0, 1}));
   EXPECT_EQ(loader.next().position(), (Position{1, 0}));
   EXPECT_EQ(loader.next().position(), (Position{1, 1}));
@@ -324,23 +322,6 @@ TEST(Loader, RefusesWhatCannotBe) {
   EXPECT_THAT(message(10, options), HasSubstr("0 loader threads"));
   options = options_for(Pass::train, 1'000'000'000'000);
   EXPECT_THAT(message(1'000'000'000'001, options), HasSubstr("do not fit"));
-}
-
-TEST(Loader, MeasuringThePipelineCountsSamplesBytesAndWaits) {
-  const auto slow = [](const SampleKey&) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  };
-  LoaderOptions options = options_for(Pass::train, 5);
-  options.epochs = 0;
-  ImageLoader loader(std::make_shared<CountingSource>(23, slow), options);
-  const PipelineRate rate = measure_pipeline(loader);
-  EXPECT_EQ(rate.batches, 4);
-  EXPECT_EQ(rate.samples, 20);
-  EXPECT_EQ(rate.bytes, 20 * (12 + 8));
-  EXPECT_GT(rate.seconds, 0.015);
-  EXPECT_GT(rate.wait_share(), 0.5);
-  EXPECT_LE(rate.wait_share(), 1.0);
-  EXPECT_NEAR(rate.samples_per_second() * rate.seconds, 20, 1e-6);
 }
 
 }  // namespace

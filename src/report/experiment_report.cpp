@@ -1,4 +1,4 @@
-#include "report/experiment.h"
+#include "report/experiment_report.h"
 
 #include <algorithm>
 

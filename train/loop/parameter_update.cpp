@@ -1,4 +1,4 @@
-#include "train/loop/update.h"
+#include "train/loop/parameter_update.h"
 
 #include <algorithm>
 

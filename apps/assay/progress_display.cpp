@@ -1,4 +1,6 @@
-#include "progress.h"
+#include "progress_display.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -18,12 +20,13 @@ std::string describe(const launch::RoundProgress& progress) {
   if (progress.started < progress.ranks)
     text = fmt::format("{}/{} ranks started", progress.started, progress.ranks);
   else
-    text = fmt::format("{} rank{}", progress.ranks, progress.ranks == 1 ? "" : "s");
+    text = counted(progress.ranks, "rank");
   if (progress.ended > 0) text += fmt::format(", {} ended", progress.ended);
   if (progress.automl.is_object()) {
     const Json& a = progress.automl;
-    text += fmt::format(", {} trials done, {} running, best {:.1f} %, {} of {}", a.value("ok", 0),
-                        a.value("running", 0), 100 * a.value("best", 0.0),
+    text += fmt::format(", {} done, {} running, best {:.1f} %, {} of {}",
+                        counted(a.value("ok", 0), "trial"), a.value("running", 0),
+                        100 * a.value("best", 0.0),
                         format_duration(from_seconds(a.value("elapsed_s", 0.0))),
                         format_duration(from_seconds(a.value("max_duration_s", 0.0))));
     return text;
@@ -52,7 +55,7 @@ std::string describe(const launch::RoundProgress& progress) {
 Progress::Progress(Terminal terminal) : terminal_(terminal) {}
 
 Progress::~Progress() {
-  if (drawn_) say("\r\x1b[K");
+  say(erase());
 }
 
 std::string Progress::bar() const {
@@ -63,14 +66,24 @@ std::string Progress::bar() const {
   return text + fmt::format("] {}/{}", done_, total_);
 }
 
+std::string Progress::erase() {
+  terminal_.width = std::max<std::size_t>(terminal_width(terminal_.width), 2);
+  if (drawn_columns_ == 0) return {};
+  // A window that was made narrower shows the line on several rows.
+  const std::size_t rows_above = (drawn_columns_ - 1) / terminal_.width;
+  drawn_columns_ = 0;
+  return rows_above == 0 ? "\r\x1b[K" : fmt::format("\r\x1b[{}A\x1b[J", rows_above);
+}
+
 void Progress::line(const std::string& text) {
-  say((drawn_ ? "\r\x1b[K" : "") + text + "\n");
-  drawn_ = false;
+  say(erase() + text + "\n");
 }
 
 void Progress::redraw(const std::string& text) {
-  say("\r\x1b[K" + ellipsize(text, terminal_.width - 1));
-  drawn_ = true;
+  const std::string before = erase();
+  const std::string shown = ellipsize(text, terminal_.width - 1);
+  say((before.empty() ? "\r\x1b[K" : before) + shown);
+  drawn_columns_ = std::max<std::size_t>(code_points(shown), 1);
 }
 
 void Progress::waiting(const std::string& what_for) {
@@ -90,8 +103,8 @@ void Progress::round_started(const plan::CasePlan& plan_case, int round, int don
   if (terminal_.interactive)
     redraw(fmt::format("{}  {}  starting", bar(), text));
   else
-    line(fmt::format("[{}/{}] {}  starting {} rank{}", done + 1, total, text,
-                     plan_case.world_size(), plan_case.world_size() == 1 ? "" : "s"));
+    line(fmt::format("[{}/{}] {}  starting {}", done + 1, total, text,
+                     counted(plan_case.world_size(), "rank")));
 }
 
 void Progress::round_progress(const plan::CasePlan& plan_case, int round,

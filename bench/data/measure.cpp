@@ -1,4 +1,4 @@
-#include "train/data/measure.h"
+#include "measure.h"
 
 #include <thread>
 

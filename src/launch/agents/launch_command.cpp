@@ -1,4 +1,4 @@
-#include "launch/agents/process.h"
+#include "launch/agents/launch_command.h"
 
 #include "core/run_async.h"
 #include "core/text.h"

@@ -27,6 +27,8 @@ class Progress : public launch::Observer {
  private:
   void line(const std::string& text);
   void redraw(const std::string& text);
+  /// What takes the drawn line away again; empty when there is none.
+  [[nodiscard]] std::string erase();
   [[nodiscard]] std::string bar() const;
 
   Terminal terminal_;
@@ -34,7 +36,7 @@ class Progress : public launch::Observer {
   int total_ = 1;
   std::int64_t round_started_ns_ = 0;
   std::int64_t shown_ns_ = 0;
-  bool drawn_ = false;
+  std::size_t drawn_columns_ = 0;  // 0: nothing is drawn
   std::string waiting_for_;
 };
 

@@ -1,4 +1,4 @@
-#include "stats/mann_whitney.h"
+#include "unit/automl/mann_whitney.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,7 @@
-#include "page/columns.h"
+#include "page/text_width.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <utility>
 
 namespace assay::page {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stats/mann_whitney.h"
+#include "unit/automl/mann_whitney.h"
 
 namespace assay::stats {
 namespace {

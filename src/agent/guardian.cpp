@@ -1,0 +1,99 @@
+#include "agent/guardian.h"
+
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/process_tree.h"
+
+namespace assay::agent {
+
+namespace {
+
+constexpr int kSweeps = 100;
+constexpr int kBetweenSweeps_ms = 20;
+
+// Collects every child that has ended; gives the status of `wanted` when it is among them.
+bool collect(pid_t wanted, int& status) {
+  bool found = false;
+  int any = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &any, WNOHANG)) > 0;) {
+    if (pid != wanted) continue;
+    found = true;
+    status = any;
+  }
+  return found;
+}
+
+// The child's connections must end with it.
+void let_go_of_streams() {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) return;
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(null, STDOUT_FILENO);
+  ::close(null);
+}
+
+}  // namespace
+
+int guardian_gone_signal() {
+  return SIGRTMIN;
+}
+
+void kill_descendants() {
+  for (int i = 0; i < kSweeps; ++i) {
+    int ignored = 0;
+    (void)collect(0, ignored);
+    const auto left = descendants(::getpid());
+    if (left.empty()) return;
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    ::poll(nullptr, 0, kBetweenSweeps_ms);
+  }
+}
+
+int run_guarded(const std::function<int()>& work) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t watched{};
+  sigemptyset(&watched);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
+  sigset_t before{};
+  ::sigprocmask(SIG_BLOCK, &watched, &before);
+  const pid_t guardian = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) {  // no more processes: better unguarded than not at all
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    return work();
+  }
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, guardian_gone_signal());
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (::getppid() != guardian) ::_exit(128 + SIGKILL);
+    return work();
+  }
+  ::prctl(PR_SET_NAME, "assay-guardian");
+  let_go_of_streams();
+  int status = 0;
+  for (;;) {
+    const int signal = ::sigwaitinfo(&watched, nullptr);
+    if (signal < 0 && errno != EINTR) break;
+    if (signal == SIGCHLD) {
+      if (collect(child, status)) break;
+    } else if (signal > 0) {
+      ::kill(child, signal);
+    }
+  }
+  kill_descendants();
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  // Whoever waits for the agent is to see how it ended.
+  ::signal(WTERMSIG(status), SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  ::kill(::getpid(), WTERMSIG(status));
+  return 128 + WTERMSIG(status);
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+
+namespace assay::agent {
+
+/// Does `work` in a child of this process, which guards it: when the child is gone, however it
+/// ended, everything that it left is killed, also daemons that have a session of their own and an
+/// empty environment. This process is a subreaper: whoever loses its parent below it becomes its
+/// child. When this process is killed, the child gets guardian_gone_signal(), and is expected to
+/// kill what is below it and to end. Gives the child's exit code, or ends by the signal that killed
+/// it. Asked to end by a signal, it passes the signal on. To be called while there is one thread.
+[[nodiscard]] int run_guarded(const std::function<int()>& work);
+
+/// A signal that nothing else uses.
+[[nodiscard]] int guardian_gone_signal();
+
+/// SIGKILL for everything below this process until nothing is left, for a second or two at most.
+void kill_descendants();
+
+}  // namespace assay::agent

@@ -1,0 +1,315 @@
+#include "automl/journal_check.h"
+
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "automl/morphism.h"
+#include "automl/report_check.h"
+#include "automl/score.h"
+#include "automl/trained_graph.h"
+#include "core/error.h"
+#include "core/json_access.h"
+#include "core/text.h"
+
+namespace assay::automl {
+
+void JournalCheck::Problems::add(std::string what) {
+  if (count++ == 0) first = std::move(what);
+}
+
+namespace {
+
+constexpr std::size_t kKeptGraphs = 1024;
+
+class JournalReader {
+ public:
+  JournalReader(const ExperimentSettings& planned, JournalCheck& out)
+      : settings_(planned), out_(out), reports_(planned) {
+    if (!planned.space.is_null()) space_.emplace(Space::parse(planned.space, "automl: space"));
+  }
+
+  void read(const Json& event) {
+    const std::string kind = text_at(event, "event");
+    const double at = number_at(event, "at_s", 0);
+    if (at < now_) wrong(fmt::format("an event at {:.3f} s after one at {:.3f} s", at, now_));
+    now_ = std::max(now_, at);
+    compare_clocks(kind, event, at);
+    if (first_ && kind != "experiment") missing("its beginning");
+    if (kind == "experiment") {
+      begin(event);
+    } else if (kind == "resume") {
+      ended_ = false;
+      present_.clear();
+    } else if (ended_) {
+      wrong("an event after its end");
+    } else if (kind == "worker") {
+      worker(event);
+    } else if (kind == "proposed") {
+      proposed(event);
+    } else if (kind == "started" || kind == "epoch" || kind == "ended") {
+      of_trial(kind, event);
+    } else if (kind == "refused") {
+      wrong(fmt::format("worker {} on {}: {}", integer_at(event, "rank", -1),
+                        printable(text_at(event, "host")), printable(text_at(event, "reason"))));
+    } else if (kind == "end") {
+      ended_ = true;
+    }
+    first_ = false;
+  }
+
+  void finish(bool ended) {
+    if (first_) missing("all of it");
+    if (!ended || first_) return;
+    if (!ended_) missing("its end");
+    for (std::size_t id = 0; id < trials_.size(); ++id)
+      if (trials_[id].running) missing(fmt::format("the end of trial {}", id));
+  }
+
+ private:
+  struct Trial {
+    std::int64_t parent = -1;
+    Json operations = Json::array();
+    Hyper hyper;
+    ReportCheck::Attempt attempt{};
+    int attempts = 0;
+    int worker = -1;
+    bool running = false;
+    double started_s = 0;
+  };
+
+  void missing(std::string what) { out_.missing.add(std::move(what)); }
+  void wrong(std::string what) { out_.wrong.add(std::move(what)); }
+
+  void compare_clocks(const std::string& kind, const Json& event, double at) {
+    const auto wall_ns = integer_at(event, "wall_ns");
+    if (!wall_ns) return;
+    const double offset = static_cast<double>(*wall_ns) * 1e-9 - at;
+    if (kind == "resume" || !offset_) offset_ = offset;
+    out_.clocks_apart_s = std::max(out_.clocks_apart_s, std::abs(offset - *offset_));
+  }
+
+  void begin(const Json& event) {
+    if (!first_) wrong("a second beginning");
+    const auto settings = event.find("settings");
+    if (settings == event.end() || !settings->is_object()) {
+      missing("its settings");
+      return;
+    }
+    const Json planned = to_json(settings_);
+    for (const auto& [key, value] : planned.items()) {
+      const auto own = settings->find(key);
+      if (own == settings->end() || *own != value)
+        wrong(fmt::format("its setting '{}' is not the plan's", key));
+    }
+  }
+
+  void worker(const Json& event) {
+    const auto rank = static_cast<int>(integer_at(event, "rank", -1));
+    if (text_at(event, "what") != "joined") {
+      present_.erase(rank);
+      return;
+    }
+    if (std::string why = reports_.rank(rank); !why.empty()) wrong(std::move(why));
+    present_.insert(rank);
+  }
+
+  void proposed(const Json& event) {
+    const auto next = static_cast<std::int64_t>(trials_.size());
+    const std::int64_t id = integer_at(event, "trial", -1);
+    if (id < next) return wrong(fmt::format("trial {} is proposed twice", id));
+    while (static_cast<std::int64_t>(trials_.size()) < std::min(id, next + kMaxLost)) {
+      missing(fmt::format("the proposal of trial {}", trials_.size()));
+      trials_.emplace_back();
+      known_.push_back(false);
+    }
+    if (id != static_cast<std::int64_t>(trials_.size())) return;
+    if (integer_at(event, "told", 0) > results_)
+      missing(fmt::format("results that were known when trial {} was proposed", id));
+    Trial trial;
+    trial.parent = integer_at(event, "parent", -1);
+    if (const auto operations = event.find("operations"); operations != event.end())
+      trial.operations = *operations;
+    bool good = true;
+    try {
+      trial.hyper = hyper_from_json(event.value("hyper", Json()), "hyper");
+      Hyper expected = settings_.hyper;
+      if (space_) {
+        Point point;
+        for (const auto& [name, value] : object_at(event, "point").items())
+          point[name] = value.get<double>();
+        expected = settings_.at(*space_, point);
+      }
+      if (!(expected == trial.hyper))
+        wrong(fmt::format("trial {}: its hyper-parameters are not those of its point", id));
+    } catch (const std::exception&) {
+      good = false;
+    }
+    trials_.push_back(std::move(trial));
+    known_.push_back(good);
+    check_operations(id, event, good);
+  }
+
+  // The operations that every sample counts for follow from the graph.
+  void check_operations(std::int64_t id, const Json& event, bool good) {
+    std::optional<SampleOperations> per_sample;
+    std::int64_t parameters = 0;
+    try {
+      const Graph* graph = good ? graph_of(id) : nullptr;
+      if (graph != nullptr) {
+        const Hyper& hyper = trials_[static_cast<std::size_t>(id)].hyper;
+        per_sample =
+            count_operations(trained_graph(*graph, hyper.kernel_size, hyper.dropout, "the graph"));
+        parameters = graph->parameters();
+      }
+    } catch (const std::exception&) {
+      per_sample.reset();  // told below
+    }
+    if (!per_sample) {
+      known_[static_cast<std::size_t>(id)] = false;
+      return missing(fmt::format("what makes the architecture of trial {}", id));
+    }
+    if (object_at(event, "per_sample") != to_json(*per_sample) ||
+        integer_at(event, "parameters", -1) != parameters)
+      wrong(
+          fmt::format("trial {}: its lineage gives {} operations a sample and {} parameters, not "
+                      "what the journal says",
+                      id, per_sample->aiperf_train, parameters));
+  }
+
+  /// nullptr where a proposal of the lineage is missing.
+  const Graph* graph_of(std::int64_t id) {
+    std::vector<std::int64_t> line;
+    std::int64_t at = id;
+    for (; at >= 0 && !graphs_.contains(at); at = trials_[static_cast<std::size_t>(at)].parent) {
+      const std::int64_t parent = trials_[static_cast<std::size_t>(at)].parent;
+      if (!known_[static_cast<std::size_t>(at)] || parent >= at) return nullptr;
+      line.push_back(at);
+    }
+    Graph graph = at >= 0 ? graphs_.at(at) : settings_.start_graph("automl");
+    if (graphs_.size() >= kKeptGraphs) graphs_.clear();
+    for (auto one = line.rbegin(); one != line.rend(); ++one) {
+      const Json& operations = trials_[static_cast<std::size_t>(*one)].operations;
+      if (!operations.is_array()) return nullptr;
+      for (const Json& operation : operations)
+        graph = apply(graph, operation_from_json(operation, "operations"));
+      graphs_.insert_or_assign(*one, graph);
+    }
+    return &graphs_.insert_or_assign(id, graph).first->second;
+  }
+
+  void of_trial(const std::string& kind, const Json& event) {
+    const std::int64_t id = integer_at(event, "trial", -1);
+    if (id < 0 || id >= static_cast<std::int64_t>(trials_.size()))
+      return missing(fmt::format("the proposal of trial {}", id));
+    Trial& trial = trials_[static_cast<std::size_t>(id)];
+    if (kind == "started") return started(id, trial, event);
+    if (!trial.running) return missing(fmt::format("a start of trial {}", id));
+    if (kind == "epoch")
+      epoch(id, trial, event);
+    else
+      ended(id, trial, event);
+  }
+
+  void started(std::int64_t id, Trial& trial, const Json& event) {
+    if (trial.running) missing(fmt::format("an end of trial {}", id));
+    const auto attempt = static_cast<int>(integer_at(event, "attempt", 1));
+    if (attempt > trial.attempts + 1)
+      missing(fmt::format("attempt {} of trial {}", trial.attempts + 1, id));
+    trial.attempts = attempt;
+    trial.worker = static_cast<int>(integer_at(event, "worker", -1));
+    if (!present_.contains(trial.worker))
+      missing(fmt::format("how worker {} joined", trial.worker));
+    trial.running = true;
+    trial.started_s = now_;
+    trial.attempt = {};
+    trial.attempt.batch_size = trial.hyper.batch_size;
+    trial.attempt.epochs = settings_.epochs_of_round(id / std::max(1, settings_.workers));
+    if (integer_at(event, "epochs", trial.attempt.epochs) != trial.attempt.epochs)
+      wrong(fmt::format("trial {}: {} epochs, where its round has {}", id,
+                        integer_at(event, "epochs", 0), trial.attempt.epochs));
+  }
+
+  void epoch(std::int64_t id, Trial& trial, const Json& event) {
+    Epoch report;
+    report.trial = id;
+    report.epoch = static_cast<int>(integer_at(event, "epoch", 0));
+    report.accuracy = number_at(event, "accuracy", -1);
+    report.trained = integer_at(event, "trained", 0);
+    report.validated = integer_at(event, "validated", 0);
+    report.at_s = number_at(event, "trial_s", 0);
+    const int before = trial.attempt.epoch;
+    if (!(report.accuracy >= 0 && report.accuracy <= 1))
+      return wrong(fmt::format("trial {}: an accuracy of {}", id, report.accuracy));
+    if (integer_at(event, "worker", trial.worker) != trial.worker)
+      wrong(fmt::format("trial {}: an epoch of worker {}, which does not train it", id,
+                        integer_at(event, "worker", -1)));
+    const std::string why = reports_.epoch(trial.attempt, report, now_ - trial.started_s, true);
+    if (!why.empty()) return wrong(fmt::format("trial {}, worker {}: {}", id, trial.worker, why));
+    if (report.epoch > before + 1) missing(fmt::format("epoch {} of trial {}", before + 1, id));
+    JournalCheck::Reported& reported = out_.reported[{trial.worker, id}];
+    reported.trained +=
+        static_cast<double>(report.trained) / report.epoch * (report.epoch - before);
+    reported.accuracy.push_back(report.accuracy);
+  }
+
+  void ended(std::int64_t id, Trial& trial, const Json& event) {
+    trial.running = false;
+    const std::string status = text_at(event, "status");
+    if (flag_at(event, "final")) ++results_;
+    if (status == "stopped" || !event.contains("worker")) --trial.attempts;
+    if (!event.contains("trained")) return;  // the coordinator ended before it
+    Done done;
+    done.trial = id;
+    done.ok = status == "ok" && text_at(event, "reason").empty();
+    done.epochs = static_cast<int>(integer_at(event, "epochs", 0));
+    done.trained = integer_at(event, "trained", 0);
+    done.validated = integer_at(event, "validated", 0);
+    done.seconds = number_at(event, "seconds", 0);
+    done.setup_s = number_at(event, "setup_s", 0);
+    if (done.epochs > trial.attempt.epoch && done.epochs <= trial.attempt.epochs)
+      return missing(fmt::format("epoch {} of trial {}", trial.attempt.epoch + 1, id));
+    const std::string why = reports_.done(trial.attempt, done, now_ - trial.started_s);
+    if (!why.empty()) wrong(fmt::format("trial {}, worker {}: {}", id, trial.worker, why));
+    if (trial.attempt.epoch > 0 &&
+        std::abs(number_at(event, "accuracy", 0) - trial.attempt.accuracy) > 1e-12)
+      wrong(fmt::format("trial {}: an accuracy of {} at its end, and {} in its epochs", id,
+                        number_at(event, "accuracy", 0), trial.attempt.accuracy));
+  }
+
+  static constexpr std::int64_t kMaxLost = 1000;  // proposals in a row that are told one by one
+  const ExperimentSettings& settings_;
+  JournalCheck& out_;
+  ReportCheck reports_;
+  std::optional<Space> space_;
+  std::vector<Trial> trials_;
+  std::vector<bool> known_;  // what its architecture is made of
+  std::map<std::int64_t, Graph> graphs_;
+  std::set<int> present_;
+  std::int64_t results_ = 0;
+  double now_ = 0;
+  std::optional<double> offset_;  // wall clock - at_s
+  bool first_ = true;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+JournalCheck check_journal(const std::vector<Json>& events, std::size_t skipped,
+                           const ExperimentSettings& planned, bool ended) {
+  JournalCheck out;
+  JournalReader reader(planned, out);
+  std::size_t resumed = 0;
+  for (const Json& event : events) {
+    if (!event.is_object()) continue;
+    resumed += text_at(event, "event") == "resume" ? 1 : 0;
+    reader.read(event);
+  }
+  reader.finish(ended);
+  if (skipped > resumed) out.missing.add(fmt::format("{} lines that cannot be read", skipped));
+  return out;
+}
+
+}  // namespace assay::automl

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "judge/arrivals.h"
+#include "judge/evidence.h"
+#include "perflog/event.h"
+#include "plan/plan.h"
+
+namespace assay::judge {
+
+/// Fills RankLog::audit and RankLog::trials from the events of one rank's log, in one pass and
+/// bounded memory. It states what the log says; what that means is decided by plausibility.cpp and
+/// completeness.cpp, which know when the rank ran.
+class LogAuditor {
+ public:
+  /// `log` and `plan` live longer. Of a command per node or of a job's head, several processes
+  /// write into the log: their counters and lines are not compared with each other.
+  LogAuditor(RankLog& log, const plan::CasePlan& plan);
+
+  /// When the agent had how much of the log; lives longer.
+  void use(const Arrivals* arrivals) noexcept { arrivals_ = arrivals; }
+  /// `at`: the event's stamp as the judge takes it.
+  void see(const perflog::Event& event, const Stamp& at);
+  /// The log is over: says what can only be said at the end (LogAudit::clocks_apart_s).
+  void on_end();
+
+ private:
+  static constexpr std::size_t kReadings = 16;
+
+  [[nodiscard]] LoggedEvent place(const perflog::Event& event, const Stamp& at) const;
+  void see_times(const perflog::Event& event, const Stamp& at);
+  void see_arrival(const perflog::Event& event, const Stamp& at);
+  void see_step(const perflog::Event& event, const Stamp& at);
+  void see_trial(const perflog::Event& event);
+  void find_repeated(const perflog::Event& event, const Stamp& at);
+
+  RankLog& log_;
+  LogAudit& audit_;
+  const plan::CasePlan& plan_;
+  const Arrivals* arrivals_ = nullptr;
+  bool one_writer_;
+  std::int64_t last_step_ = kNoTime;
+  double last_trained_ = 0;
+  std::int64_t latest_us_ = kNoTime;
+  std::vector<std::uint64_t> hashes_;  // of STEP_ENDs
+  std::uint64_t comparisons_ = 0;
+  std::vector<double> first_offsets_;  // wall - monotonic of the first and the last readings
+  std::array<double, kReadings> last_offsets_{};
+  std::uint64_t readings_ = 0;
+};
+
+}  // namespace assay::judge

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "judge/rank_log.h"
+#include "judge/round_context.h"
+
+namespace assay::judge {
+
+namespace {
+
+// The ranks whose output counts for a metric, and what they found.
+struct RankOutputs {
+  std::vector<const RankEvidence*> ranks;
+  std::vector<double> values;
+};
+
+RankOutputs outputs_of(const RoundContext& round, std::size_t i) {
+  const plan::OutputMetric& metric = round.plan.metrics[i];
+  RankOutputs out;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (i >= rank.log.outputs.size() || (metric.across == "rank0" && rank.rank != 0)) continue;
+    const auto value = rank.log.outputs[i].reduced(metric.reduce);
+    if (!value) continue;
+    out.ranks.push_back(&rank);
+    out.values.push_back(*value);
+  }
+  return out;
+}
+
+std::string how_reduced(const RoundContext& round, std::size_t i, const RankOutputs& outputs) {
+  const plan::OutputMetric& metric = round.plan.metrics[i];
+  if (outputs.ranks.size() > 1)
+    return fmt::format(
+        "{} of each rank's matches, {} over {}", metric.reduce, metric.across,
+        outputs.ranks.size() == round.evidence.ranks.size()
+            ? counted(outputs.ranks.size(), "rank")
+            : fmt::format("{} of {} ranks", outputs.ranks.size(), round.evidence.ranks.size()));
+  if (outputs.ranks.empty()) return {};
+  const OutputValues& values = outputs.ranks.front()->log.outputs[i];
+  std::string note = values.count() == 1
+                         ? "the only match"
+                         : fmt::format("{} of {} matches", metric.reduce, values.count());
+  if (metric.reduce == "last" && values.last_step() != kNoTime)
+    note += fmt::format(", at step {}", values.last_step());
+  return note;
+}
+
+// Over time, of the first rank whose log has times beside the matches.
+void add_output_series(RoundContext& round, std::size_t i) {
+  const plan::OutputMetric& metric = round.plan.metrics[i];
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (i >= rank.log.outputs.size()) continue;
+    const RankClock clock = round.timeline.clock(rank);
+    Series series{metric.name, fmt::format("rank {}, as printed", rank.rank), metric.unit, {}};
+    for (const OutputPoint& point : rank.log.outputs[i].points())
+      if (const auto t = clock.at(point.at)) series.points.push_back({*t, point.value});
+    if (series.points.size() < 2) continue;
+    round.result.series.push_back(std::move(series));
+    return;
+  }
+}
+
+}  // namespace
+
+void compute_outputs(RoundContext& round) {
+  std::vector<std::string> missing;
+  std::vector<std::string> hidden;
+  std::uint64_t unreadable = 0;
+  std::string first_unreadable;
+  for (std::size_t i = 0; i < round.plan.metrics.size(); ++i) {
+    const plan::OutputMetric& metric = round.plan.metrics[i];
+    const RankOutputs outputs = outputs_of(round, i);
+    const auto value =
+        reduce(metric.across == "rank0" ? "last" : std::string_view(metric.across), outputs.values);
+    if (!value) missing.push_back(metric.name);
+    const auto measured = round.metrics.get(metric.name);
+    if (value && measured && *measured != *value) hidden.push_back(metric.name);
+    round.metrics.add_named(
+        {metric.name, metric.unit, metric.better, "from output: " + metric.pattern}, value,
+        "reported", how_reduced(round, i, outputs));
+    add_output_series(round, i);
+    for (const RankEvidence& rank : round.evidence.ranks) {
+      if (i >= rank.log.outputs.size() || rank.log.outputs[i].unreadable() == 0) continue;
+      const OutputValues& values = rank.log.outputs[i];
+      if (unreadable == 0)
+        first_unreadable = fmt::format("{}: '{}' at {}:{}", metric.name, values.first_unreadable(),
+                                       rank.log_path, values.first_unreadable_line());
+      unreadable += values.unreadable();
+    }
+  }
+  if (round.plan.metrics.empty()) return;
+  round.fact("output_metrics_missing", static_cast<double>(missing.size()), join(missing, ", "));
+  round.fact("output_unreadable", static_cast<double>(unreadable), first_unreadable);
+  round.fact("output_metrics_hidden", static_cast<double>(hidden.size()), join(hidden, ", "));
+}
+
+}  // namespace assay::judge

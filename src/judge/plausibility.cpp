@@ -1,0 +1,275 @@
+// Whether what ranks say about time, and of what they reached, can be: held against the clocks of
+// the agents that ran them, and against itself.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "judge/clock_alignment.h"
+#include "judge/evaluations.h"
+#include "judge/rank_log.h"
+#include "judge/round_context.h"
+
+namespace assay::judge {
+
+namespace {
+
+// The agent stamps before it starts a rank and after it has seen it end, on the same clock.
+constexpr double kMonotonicSlack_s = 0.05;
+// Two wall clocks that NTP keeps (a rank behind ssh, another container host) agree within this.
+constexpr double kWallSlack_s = 1;
+// Between a length of time by one clock and by another: NTP slews, and stamps have milliseconds.
+constexpr double kSpanSlack_s = 0.1;
+constexpr double kSpanSlackShare = 1e-3;
+// A chain's stamp is taken when the sizes of the files are.
+constexpr double kArrivalSlack_s = 0.25;
+// A monotonic clock that shows nothing within this of the rank's life is another machine's.
+constexpr double kForeignClock_s = 5;
+
+// What a rank says, and by how much it cannot be.
+struct Contradiction {
+  double seconds = 0;
+  std::string detail{};
+  void offer(double by, const std::string& what) {
+    if (by <= seconds) return;
+    seconds = by;
+    detail = what;
+  }
+};
+
+std::string rank_and_line(const RankEvidence& rank, const LoggedEvent& event) {
+  const std::string host = rank.host.empty() ? "" : " on " + rank.host;
+  return fmt::format("rank {}{}: {} in line {} of {}", rank.rank, host,
+                     event.name.empty() ? "an event" : printable(event.name), event.line,
+                     rank.log_path);
+}
+
+std::string from_start(double t) {
+  return t < 0 ? fmt::format("{:.3f} s before the rank's start", -t)
+               : fmt::format("{:.3f} s after the rank's start", t);
+}
+
+// How far a node's wall clock moved against its monotonic one during the round, as its agent saw.
+double clock_change(const RoundEvidence& evidence, int node) {
+  std::optional<double> least;
+  std::optional<double> most;
+  const auto see = [&](std::int64_t mono_ns, std::int64_t wall_ns) {
+    const double offset = static_cast<double>(wall_ns - mono_ns) * 1e-9;
+    least = std::min(least.value_or(offset), offset);
+    most = std::max(most.value_or(offset), offset);
+  };
+  for (const NodeEvidence& one : evidence.nodes)
+    if (one.node == node)
+      for (const telemetry::Row& row : one.telemetry.rows) see(row.mono_ns, row.wall_ns);
+  for (const RankEvidence& rank : evidence.ranks) {
+    if (rank.node != node) continue;
+    if (rank.start) see(rank.start->mono_ns, rank.start->wall_ns);
+    if (rank.end && rank.ended_by != EndedBy::lost) see(rank.end->mono_ns, rank.end->wall_ns);
+  }
+  return least ? *most - *least : 0;
+}
+
+// Of a job's head that starts ranks on other nodes, lines carry those nodes' wall clocks.
+double other_clocks(const RoundContext& round) {
+  if (round.plan.launch != plan::LaunchMode::head || round.plan.nodes < 2) return 0;
+  double skew = 0;
+  for (const NodeEvidence& node : round.evidence.nodes)
+    if (const auto error = clock_error(node)) skew = std::max(skew, std::abs(error->behind_s));
+  return 2 * skew;
+}
+
+// One clock of a rank's log against the agent's, in seconds since the rank's start.
+struct Reading {
+  const LoggedEvent& first;
+  const LoggedEvent& last;
+  double first_s = 0;
+  double last_s = 0;
+};
+
+Reading monotonic_reading(const RankEvidence& rank) {
+  const LogAudit& audit = rank.log.audit;
+  const auto at = [&](const LoggedEvent& event) {
+    return static_cast<double>(event.at.mono_us * 1'000 - rank.start->mono_ns) * 1e-9;
+  };
+  return {audit.mono_first, audit.mono_last, at(audit.mono_first), at(audit.mono_last)};
+}
+
+Reading wall_reading(const RankEvidence& rank) {
+  const LogAudit& audit = rank.log.audit;
+  const auto at = [&](const LoggedEvent& event) {
+    return static_cast<double>(event.at.wall_ms * 1'000'000 - rank.start->wall_ns) * 1e-9;
+  };
+  return {audit.wall_first, audit.wall_last, at(audit.wall_first), at(audit.wall_last)};
+}
+
+void check_window(const RankEvidence& rank, const Reading& reading, double end_s, double slack,
+                  Contradiction& worst) {
+  if (reading.first_s < -slack)
+    worst.offer(-reading.first_s, fmt::format("{} says {}", rank_and_line(rank, reading.first),
+                                              from_start(reading.first_s)));
+  if (reading.last_s > end_s + slack)
+    worst.offer(reading.last_s - end_s,
+                fmt::format("{} says {}, but it ended {:.3f} s after it",
+                            rank_and_line(rank, reading.last), from_start(reading.last_s), end_s));
+}
+
+void check_span(const RankEvidence& rank, const Reading& reading, double lived_s, double slack,
+                Contradiction& worst) {
+  const double span = reading.last_s - reading.first_s;
+  if (span > lived_s * (1 + kSpanSlackShare) + slack)
+    worst.offer(span - lived_s,
+                fmt::format("{} is {:.3f} s later than line {}, but the rank lived {:.3f} s",
+                            rank_and_line(rank, reading.last), span, reading.first.line, lived_s));
+}
+
+void check_arrival(const RankEvidence& rank, double ahead_s, const LoggedEvent& event, double slack,
+                   Contradiction& worst) {
+  if (ahead_s > slack)
+    worst.offer(ahead_s, fmt::format("{} has a time {:.3f} s later than when the agent had it",
+                                     rank_and_line(rank, event), ahead_s));
+}
+
+Contradiction check_times(const RoundContext& round, const RankEvidence& rank) {
+  const LogAudit& audit = rank.log.audit;
+  const double lived = static_cast<double>(rank.end->mono_ns - rank.start->mono_ns) * 1e-9;
+  const double change = clock_change(round.evidence, rank.node);
+  Contradiction worst;
+  bool own_clock = false;
+  if (audit.mono_first.line > 0) {
+    const Reading mono = monotonic_reading(rank);
+    own_clock = mono.first_s <= lived + kForeignClock_s && mono.last_s >= -kForeignClock_s;
+    if (own_clock) {
+      check_window(rank, mono, lived, kMonotonicSlack_s, worst);
+      check_arrival(rank, audit.mono_ahead_s, audit.mono_ahead, kArrivalSlack_s, worst);
+    } else {
+      check_span(rank, mono, lived, kSpanSlack_s, worst);
+    }
+  }
+  if (own_clock && rank.log.has_mono) return worst;
+  if (audit.wall_first.line > 0) {
+    const Reading wall = wall_reading(rank);
+    const double others = other_clocks(round);
+    const double lived_wall = static_cast<double>(rank.end->wall_ns - rank.start->wall_ns) * 1e-9;
+    check_window(rank, wall, lived_wall, kWallSlack_s + change + others, worst);
+    check_span(rank, wall, lived, kSpanSlack_s + change + others, worst);
+    check_arrival(rank, audit.wall_ahead_s, audit.wall_ahead, kWallSlack_s + change + others,
+                  worst);
+  }
+  return worst;
+}
+
+std::string and_more(std::string detail, std::size_t others) {
+  if (others > 0)
+    detail += fmt::format("; {} more {} the same", others, others == 1 ? "rank does" : "ranks do");
+  return detail;
+}
+
+// A share of samples, and what it can be at most: 1, or 100 where the log or the target has
+// percents.
+bool in_range(const RoundContext& round, const std::string& key, double value) {
+  const auto& target = round.plan.target;
+  const bool fraction = target && is_target_metric(key, target->metric) &&
+                        target->better == Better::higher && target->value <= 1;
+  return value >= 0 && value <= (fraction ? 1 : 100);
+}
+
+// A workload that measures the peak of its device cannot have done more than that on average.
+void check_peak(RoundContext& round) {
+  std::optional<double> largest;
+  std::string detail;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const RankLog& log = rank.log;
+    const double peak = log.finished ? log.finished->peak_flops.value_or(0) : 0;
+    const auto start = round.timeline.at(rank, log.train_start);
+    const auto end = round.timeline.at(rank, log.train_end);
+    if (peak <= 0 || !log.flops.known || !start || !end || *end <= *start) continue;
+    const double achieved = log.flops.sum / (*end - *start);
+    if (largest && achieved / peak <= *largest) continue;
+    largest = achieved / peak;
+    detail = fmt::format("rank {}: {:.4g} FLOP/s by its steps, and a peak of {:.4g} by FINISHED",
+                         rank.rank, achieved, peak);
+  }
+  if (largest) round.fact("peak_share", *largest, detail);
+}
+
+void check_qualities(RoundContext& round) {
+  double wrong = 0;
+  bool any = false;
+  std::string detail;
+  const auto look = [&](const RankEvidence& rank, const char* where, const std::string& key,
+                        double value) {
+    if (!perflog::is_share(key)) return;
+    any = true;
+    if (in_range(round, key, value)) return;
+    if (wrong++ == 0)
+      detail = fmt::format("{} is {} in {} of rank {}", printable(key), format_number(value), where,
+                           rank.rank);
+  };
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    for (const Evaluation& evaluation : rank.log.evaluations)
+      for (const auto& [key, value] : evaluation.values) look(rank, "EVALUATE", key, value);
+    for (const auto& [key, value] : rank.log.finished_values) look(rank, "FINISHED", key, value);
+  }
+  if (any) round.fact("accuracy_out_of_range", wrong, detail);
+}
+
+}  // namespace
+
+void compute_plausibility(RoundContext& round) {
+  const RoundEvidence& evidence = round.evidence;
+  Contradiction outside;
+  Contradiction apart;
+  std::size_t ranks_outside = 0;
+  std::size_t ranks_apart = 0;
+  std::vector<int> unchecked;
+  std::uint64_t repeated = 0;
+  std::uint64_t back = 0;
+  std::string repeated_at;
+  std::string back_at;
+  bool any = false;
+  for (const RankEvidence& rank : evidence.ranks) {
+    const LogAudit& audit = rank.log.audit;
+    if (audit.repeated > 0 && repeated == 0)
+      repeated_at = rank_and_line(rank, audit.first_repeated);
+    repeated += audit.repeated;
+    if (audit.counters_back > 0 && back == 0) back_at = rank_and_line(rank, audit.first_back);
+    back += audit.counters_back;
+    if (!rank.log.first_event.known()) continue;
+    any = true;
+    if (!evidence.supervised || !rank.start || !rank.end || rank.ended_by == EndedBy::lost) {
+      unchecked.push_back(rank.rank);
+      continue;
+    }
+    const Contradiction own = check_times(round, rank);
+    if (own.seconds > 0) ++ranks_outside;
+    outside.offer(own.seconds, own.detail);
+    if (!audit.clocks_apart_s) continue;
+    const double allowed = audit.clocks_allowed_s + clock_change(evidence, rank.node);
+    if (*audit.clocks_apart_s <= allowed) continue;
+    ++ranks_apart;
+    apart.offer(*audit.clocks_apart_s,
+                fmt::format("{}: time_ms and mono_us went {:.3f} s apart since line {}",
+                            rank_and_line(rank, audit.mono_last), *audit.clocks_apart_s,
+                            audit.mono_first.line));
+  }
+  check_qualities(round);
+  check_peak(round);
+  if (!any) return;
+  if (!unchecked.empty() || outside.seconds > 0) round.clock_origin = "claimed";
+  round.fact("times_unchecked", static_cast<double>(unchecked.size()),
+             unchecked.empty() ? "" : rank_list(unchecked));
+  if (unchecked.size() < evidence.ranks.size()) {
+    round.fact("times_outside_run_s", outside.seconds,
+               and_more(outside.detail, ranks_outside > 0 ? ranks_outside - 1 : 0));
+    round.fact("rank_clocks_apart_s", apart.seconds,
+               and_more(apart.detail, ranks_apart > 0 ? ranks_apart - 1 : 0));
+  }
+  round.fact("repeated_events", static_cast<double>(repeated), repeated_at);
+  round.fact("counters_back", static_cast<double>(back), back_at);
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
+namespace assay::telemetry {
+
+// The text of procfs: lines of words. Each takes what it gives off the front of `rest`.
+
+inline std::string_view next_line(std::string_view& rest) {
+  const std::size_t end = rest.find('\n');
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  return line;
+}
+
+inline std::string_view next_word(std::string_view& rest) {
+  std::size_t begin = 0;
+  while (begin < rest.size() && (rest[begin] == ' ' || rest[begin] == '\t')) ++begin;
+  std::size_t end = begin;
+  while (end < rest.size() && rest[end] != ' ' && rest[end] != '\t') ++end;
+  const std::string_view word = rest.substr(begin, end - begin);
+  rest.remove_prefix(end);
+  return word;
+}
+
+/// False when the next word is not such a number.
+template <class Number>
+bool next_number(std::string_view& rest, Number& out) {
+  const std::string_view word = next_word(rest);
+  const auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), out);
+  return ec == std::errc{} && end == word.data() + word.size();
+}
+
+}  // namespace assay::telemetry

@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/guardian.h"
+#include "core/files.h"
+#include "core/process_tree.h"
+#include "eventually.h"
+
+namespace assay::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A process that runs guarded work; gives its pid.
+pid_t guarded(const std::function<int()>& work) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(run_guarded(work));
+  return pid;
+}
+
+int status_of(pid_t pid) {
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return status;
+}
+
+void tell_pid(const Pipe& pipe) {
+  const pid_t self = ::getpid();
+  (void)!::write(pipe.write.get(), &self, sizeof self);
+}
+
+// A daemon without environment or session. The pids of the work and of it come through the pipe.
+int leave_a_daemon(const Pipe& pipe, bool wait) {
+  tell_pid(pipe);
+  if (::fork() == 0) {
+    ::setsid();
+    if (::fork() != 0) ::_exit(0);
+    tell_pid(pipe);
+    char* const argv[] = {const_cast<char*>("sleep"), const_cast<char*>("60"), nullptr};
+    char* const env[] = {nullptr};
+    ::execve("/bin/sleep", argv, env);
+    ::_exit(1);
+  }
+  if (wait) ::pause();
+  return 0;
+}
+
+pid_t next_pid(const Pipe& pipe) {
+  pid_t pid = 0;
+  EXPECT_EQ(::read(pipe.read.get(), &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
+  return pid;
+}
+
+bool gone(pid_t pid) {
+  const char state = process_state(pid);
+  return state == '\0' || state == 'Z' || state == 'X';
+}
+
+TEST(Guardian, GivesTheExitCodeOfTheWork) {
+  const int status = status_of(guarded([] { return 7; }));
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+TEST(Guardian, EndsAsTheWorkDid) {
+  const int status = status_of(guarded([] { return ::kill(::getpid(), SIGKILL); }));
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
+TEST(Guardian, KillsADaemonThatTheWorkLeft) {
+  const Pipe pipe = make_pipe();
+  const pid_t pid = guarded([&] { return leave_a_daemon(pipe, false); });
+  (void)next_pid(pipe);
+  const pid_t daemon = next_pid(pipe);
+  EXPECT_EQ(status_of(pid), 0);
+  EXPECT_TRUE(testing::eventually([&] { return gone(daemon); }));
+}
+
+TEST(Guardian, KillsADaemonWhenTheWorkIsKilled) {
+  const Pipe pipe = make_pipe();
+  const pid_t pid = guarded([&] { return leave_a_daemon(pipe, true); });
+  const pid_t work = next_pid(pipe);
+  const pid_t daemon = next_pid(pipe);
+  ::kill(work, SIGKILL);
+  EXPECT_TRUE(WIFSIGNALED(status_of(pid)));
+  EXPECT_TRUE(testing::eventually([&] { return gone(daemon); }));
+}
+
+TEST(Guardian, PassesSignalsOn) {
+  const Pipe pipe = make_pipe();
+  const pid_t pid = guarded([&] {
+    tell_pid(pipe);
+    ::pause();
+    return 0;
+  });
+  (void)next_pid(pipe);  // the work has begun
+  ::kill(pid, SIGTERM);
+  const int status = status_of(pid);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+}  // namespace
+}  // namespace assay::agent

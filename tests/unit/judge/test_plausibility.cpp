@@ -1,0 +1,271 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/rank_log.h"
+#include "perflog/parser.h"
+#include "unit/judge/build_evidence.h"
+
+namespace assay::judge {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+
+struct Judged {
+  RoundResult result;
+  Facts facts;
+};
+
+Judged judged(const RoundEvidence& round, const plan::CasePlan& plan = case_plan()) {
+  Judged out;
+  out.result = judge_round(plan, round, &out.facts);
+  return out;
+}
+
+double outside(const RoundEvidence& round) {
+  return judged(round).facts.at("times_outside_run_s").value;
+}
+
+TEST(Plausibility, TakesTimesWithinARanksLife) {
+  const Judged j = judged(round_of({constant_rank(0)}));
+  EXPECT_EQ(j.facts.at("times_outside_run_s").value, 0);
+  EXPECT_EQ(j.facts.at("times_unchecked").value, 0);
+  EXPECT_EQ(origin(j.result, "p_whole"), "measured");
+  EXPECT_EQ(origin(j.result, "step_time_p50"), "measured");
+}
+
+TEST(Plausibility, NamesRankLineAndTimesOfAClockThatRunsTenTimesAsFast) {
+  // 1.3 s of training in a run of 0.44 s.
+  const Judged j = judged(round_of(
+      {constant_rank(0, {.train_start = 0.1, .steps = 60, .step_s = 0.02, .exit_s = 0.44})}));
+  EXPECT_NEAR(j.facts.at("times_outside_run_s").value, 0.86, 1e-6);
+  EXPECT_EQ(j.facts.at("times_outside_run_s").detail,
+            "rank 0 on node0: STEP_END in line 61 of case/round1/node0_noderank0/rank0.out.log "
+            "says 1.300 s after the rank's start, but it ended 0.440 s after it");
+  EXPECT_EQ(origin(j.result, "p_whole"), "claimed");
+  EXPECT_EQ(origin(j.result, "train_time"), "claimed");
+}
+
+TEST(Plausibility, RecognizesAReplayedLog) {
+  RankEvidence rank = constant_rank(0, {.exit_s = 4});
+  move_times(rank.log, 0, -509);
+  const Judged j = judged(round_of({rank}));
+  EXPECT_NEAR(j.facts.at("times_outside_run_s").value, 507, 0.01);
+  EXPECT_THAT(j.facts.at("times_outside_run_s").detail,
+              HasSubstr("line 1 of case/round1/node0_noderank0/rank0.out.log says 507.000 s before "
+                        "the rank's start"));
+}
+
+TEST(Plausibility, RecognizesAReplayedLogWithoutMonotonicTime) {
+  RankEvidence rank = constant_rank(0, {.monotonic = false});
+  move_times(rank.log, 0, -509);
+  EXPECT_NEAR(outside(round_of({rank})), 507, 0.01);
+}
+
+TEST(Plausibility, RecognizesAClockThatIsOneHourAheadInTheMiddle) {
+  RankEvidence rank = constant_rank(0);
+  Stamp& middle = rank.log.tracks[0].steps[50].at;
+  middle.mono_us += 3'600'000'000;
+  middle.wall_ms += 3'600'000;
+  audit(rank.log);
+  const Judged j = judged(round_of({rank}));
+  EXPECT_GT(j.facts.at("times_outside_run_s").value, 3590);
+  EXPECT_THAT(j.facts.at("times_outside_run_s").detail, HasSubstr("line 52"));
+}
+
+TEST(Plausibility, CountsTheOtherRanksThatDoTheSame) {
+  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1), constant_rank(2)};
+  for (int r = 1; r <= 2; ++r) move_times(ranks[static_cast<std::size_t>(r)].log, 5, 100);
+  const Judged j = judged(round_of(ranks), case_plan(1, 3));
+  EXPECT_THAT(j.facts.at("times_outside_run_s").detail, HasSubstr("; 1 more rank does the same"));
+}
+
+TEST(Plausibility, TakesTheMonotonicClockOfANamespaceWhenTheWallClockFits) {
+  RankEvidence rank = constant_rank(0);
+  for (Stamp* at :
+       {&rank.log.train_start, &rank.log.train_end, &rank.log.first_event, &rank.log.last_event})
+    at->mono_us -= 4'000'000'000'000'000 / 1'000;
+  for (Step& step : rank.log.tracks[0].steps) step.at.mono_us -= 4'000'000'000'000'000 / 1'000;
+  audit(rank.log);
+  EXPECT_EQ(outside(round_of({rank})), 0);
+}
+
+TEST(Plausibility, HoldsAForeignClockToTheTimeThatTheRankLived) {
+  RankEvidence rank = constant_rank(0, {.exit_s = 12.5});
+  rank.log.audit.mono_first.at.mono_us = 0;
+  rank.log.audit.mono_last.at.mono_us = 130'000'000;
+  EXPECT_NEAR(outside(round_of({rank})), 117.5, 1e-6);
+}
+
+TEST(Plausibility, LetsWallClocksBeSlightlyOff) {
+  RankEvidence rank = constant_rank(0, {.exit_s = 12, .monotonic = false});
+  move_times(rank.log, 0, 0.9);  // a container on another host, behind a local client
+  EXPECT_EQ(outside(round_of({rank})), 0);
+}
+
+TEST(Plausibility, LetsAWallClockBeSetWhenTheNodeSawIt) {
+  RankEvidence rank = constant_rank(0, {.monotonic = false});
+  move_times(rank.log, 7, -3600);
+  rank.end->wall_ns -= 3'600'000'000'000;
+  RoundEvidence round = round_of({rank});
+  EXPECT_EQ(outside(round), 0);  // another rule is about clocks that were set
+  round.ranks[0].end->wall_ns += 3'600'000'000'000;
+  EXPECT_GT(outside(round), 3590);
+}
+
+TEST(Plausibility, ComparesLinesWithWhenTheAgentHadThem) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.audit.mono_ahead_s = 0.2;  // the sizes were read while the line came
+  EXPECT_EQ(outside(round_of({rank})), 0);
+  rank.log.audit.mono_ahead_s = 2.7;
+  rank.log.audit.mono_ahead = {stamp(5), 33, "STEP_END"};
+  const Judged j = judged(round_of({rank}));
+  EXPECT_NEAR(j.facts.at("times_outside_run_s").value, 2.7, 1e-9);
+  EXPECT_THAT(j.facts.at("times_outside_run_s").detail,
+              HasSubstr("line 33 of case/round1/node0_noderank0/rank0.out.log has a time 2.700 s "
+                        "later than when the agent had it"));
+}
+
+TEST(Plausibility, CallsNumbersClaimedWhereNoAgentSawTheRank) {
+  RoundEvidence round = round_of({constant_rank(0)});
+  round.supervised = false;
+  const Judged job = judged(round);
+  EXPECT_EQ(job.facts.at("times_unchecked").value, 1);
+  EXPECT_FALSE(job.facts.contains("times_outside_run_s"));
+  for (const char* name : {"train_time", "p_whole", "step_time_mean"})
+    EXPECT_EQ(origin(job.result, name), "claimed") << name;
+  EXPECT_EQ(origin(job.result, "samples"), "measured");
+
+  round = round_of({constant_rank(0), constant_rank(1)});
+  round.ranks[1].ended_by = EndedBy::lost;
+  EXPECT_EQ(judged(round).facts.at("times_unchecked").detail, "rank 1");
+}
+
+TEST(Plausibility, LetsTwoClocksGoApartOnlyAsFarAsTheNodesDid) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.audit.clocks_apart_s = 30;
+  rank.log.audit.clocks_allowed_s = 0.5;
+  EXPECT_EQ(judged(round_of({rank})).facts.at("rank_clocks_apart_s").value, 30);
+  rank.end->wall_ns += 30'000'000'000;  // the clock was set
+  EXPECT_EQ(judged(round_of({rank})).facts.at("rank_clocks_apart_s").value, 0);
+}
+
+TEST(Plausibility, KnowsTheRangeOfAccuracies) {
+  const auto wrong = [](const std::string& key, double value, double target) {
+    RankEvidence rank = constant_rank(0);
+    rank.log.evaluations = {{stamp(11), 0.1, {{key, value}}}};
+    plan::CasePlan plan = case_plan();
+    if (target > 0) plan.target = plan::Target{"acc1", target, Better::higher};
+    const Judged j = judged(round_of({rank}), plan);
+    const auto fact = j.facts.find("accuracy_out_of_range");
+    return fact == j.facts.end() ? -1.0 : fact->second.value;
+  };
+  EXPECT_EQ(wrong("eval_acc1", 0.76, 0.75), 0);
+  EXPECT_EQ(wrong("eval_acc1", 76, 75), 0);
+  EXPECT_EQ(wrong("eval_acc1", 76, 0.75), 1);
+  EXPECT_EQ(wrong("eval_acc1", 76, 0), 0);
+  EXPECT_EQ(wrong("eval_acc1", 101, 0), 1);
+  EXPECT_EQ(wrong("eval_acc1", -0.1, 0), 1);
+  EXPECT_EQ(wrong("eval_loss", 101, 0), -1);
+  EXPECT_EQ(wrong("acc_samples", 5000, 0), -1);
+}
+
+// What the reader of logs notes.
+class Audit : public ::testing::Test {
+ protected:
+  void event(const std::string& name, double mono_s, double wall_s, const std::string& body = "") {
+    text_ += "[PerfLog] {\"event\": \"" + name + "\"" + body +
+             ", \"metadata\": {\"time_ms\": " + std::to_string(std::llround(wall_s * 1e3)) +
+             ", \"mono_us\": " + std::to_string(std::llround(mono_s * 1e6)) + "}}\n";
+  }
+  void step(int number, double mono_s, double wall_s) {
+    event("STEP_END", mono_s, wall_s,
+          ", \"step\": " + std::to_string(number) + ", \"value\": {\"samples\": 8}");
+  }
+  [[nodiscard]] LogAudit read(const Arrivals* arrivals = nullptr) const {
+    RankLog log;
+    RankLogReader reader(plan_, log);
+    reader.use(arrivals);
+    perflog::Parser parser([&](const perflog::Event& e) { reader.on_event(e); });
+    parser.feed(text_);
+    parser.finish();
+    reader.on_end();
+    return log.audit;
+  }
+  plan::CasePlan plan_ = case_plan();
+  std::string text_;
+};
+
+TEST_F(Audit, CountsStartsEndsAndSteps) {
+  step(1, 9, 109);
+  event("TRAIN_START", 10, 110);
+  step(1, 11, 111);
+  const LogAudit open = read();
+  EXPECT_TRUE(open.training_open);
+  EXPECT_EQ(open.step_ends, 2U);
+  event("TRAIN_END", 12, 112);
+  EXPECT_FALSE(read().training_open);
+  EXPECT_EQ(read().mono_first.line, 1U);
+  EXPECT_EQ(read().mono_last.name, "TRAIN_END");
+}
+
+TEST_F(Audit, MeasuresHowFarTwoClocksGoApart) {
+  for (int i = 0; i < 40; ++i) step(i, 10 + i * 0.1, 1000 + i * 1.0);
+  const LogAudit audit = read();
+  EXPECT_NEAR(audit.clocks_apart_s.value(), 0.9 * 24, 0.01);
+  EXPECT_NEAR(audit.clocks_allowed_s, 0.02 + 0.0039, 1e-6);
+}
+
+TEST_F(Audit, IsNotConfusedByAProcessThatWasNotScheduledBetweenTwoReadings) {
+  for (int i = 0; i < 40; ++i) step(i, 10 + i * 0.1 + (i % 16 == 15 ? 0.08 : 0), 1000 + i * 0.1);
+  EXPECT_LT(read().clocks_apart_s.value(), 0.002);
+}
+
+TEST_F(Audit, AllowsMoreInAShortLog) {
+  event("TRAIN_START", 10, 1000);
+  event("TRAIN_END", 20, 1010.4);
+  EXPECT_LT(read().clocks_apart_s.value(), read().clocks_allowed_s);
+}
+
+TEST_F(Audit, FindsLinesThatAreThereTwice) {
+  for (int i = 1; i <= 10; ++i) step(i, i, i);
+  EXPECT_EQ(read().repeated, 0U);
+  for (int i = 5; i <= 6; ++i) step(i, i, i);
+  EXPECT_EQ(read().repeated, 2U);
+  EXPECT_EQ(read().first_repeated.line, 11U);
+  EXPECT_EQ(read().counters_back, 1U);
+}
+
+TEST_F(Audit, TakesTwoProcessesOfANodesLogForWhatTheyAre) {
+  plan_.launch = plan::LaunchMode::per_node;
+  for (int i = 1; i <= 10; ++i) {
+    step(i, i, i);
+    step(i, i, i);
+  }
+  EXPECT_EQ(read().repeated, 0U);
+  EXPECT_EQ(read().counters_back, 0U);
+}
+
+TEST_F(Audit, LetsCountersBeginAgainWithATraining) {
+  event("TRAIN_START", 1, 1);
+  step(10, 2, 2);
+  event("TRAIN_START", 3, 3);
+  step(1, 4, 4);
+  EXPECT_EQ(read().counters_back, 0U);
+}
+
+TEST_F(Audit, ComparesTimesWithTheMomentALineWasThere) {
+  step(1, 10, 1010);
+  step(2, 11, 1011);
+  step(3, 14, 1014);
+  // Lines 1 and 2 were there at 11.2, line 3 at 12.
+  const Arrivals arrivals(
+      {{{11'200'000'000, 1'011'200'000'000}, 2}, {{12'000'000'000, 1'012'000'000'000}, 3}});
+  const LogAudit audit = read(&arrivals);
+  EXPECT_NEAR(audit.mono_ahead_s, 2, 1e-6);
+  EXPECT_EQ(audit.mono_ahead.line, 3U);
+  EXPECT_NEAR(audit.wall_ahead_s, 2, 1e-3);
+}
+
+}  // namespace
+}  // namespace assay::judge
