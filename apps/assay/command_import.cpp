@@ -22,6 +22,8 @@ struct ImportOptions {
   std::string directory;
   std::string out;
   bool survey = false;
+  std::string vendor;
+  std::vector<std::string> cases;
 };
 
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
@@ -36,6 +38,8 @@ int import_flagperf(const ImportOptions& options) {
   }
   importer::ImportOptions import_options;
   import_options.known_vendors = catalog::load_catalog(catalog::find_conf_dir()).vendor_names();
+  import_options.vendor = options.vendor;
+  import_options.cases = options.cases;
   const importer::FlagPerfImport result =
       importer::import_flagperf(options.directory, import_options);
   print_diagnostics(result.diagnostics);
@@ -96,11 +100,20 @@ void add_import(CLI::App& app, Action& action) {
       ->type_name("DIR");
   flagperf->add_option("-o,--out", options->out, "Write the suite here instead of to stdout")
       ->type_name("FILE");
+  flagperf->add_option("--vendor", options->vendor, "Take this vendor's cases, not VENDOR's")
+      ->type_name("NAME");
+  flagperf
+      ->add_option("--cases", options->cases,
+                   "Of CASES only those that match, or keys of your own (KEY=DATA)")
+      ->type_name("GLOB,...")
+      ->delimiter(',');
   flagperf->add_flag("--survey", options->survey,
                      "Read every case configuration in the checkout and say what was understood");
   flagperf->footer(
       "Examples:\n"
       "  assay import flagperf ~/FlagPerf -o flagperf.yaml && assay run flagperf.yaml --dry-run\n"
+      "  assay import flagperf ~/FlagPerf --vendor kunlunxin --cases "
+      "'llama3_8B:megatron_core060:R300p:1:8:1=/data/llama3'\n"
       "  assay import flagperf ~/FlagPerf --survey");
   CLI::App* nodes = command->add_subcommand(
       "nodes", "An ais-bench node file (v1, v2) or FlagPerf's cluster_conf.py, as `cluster:`");

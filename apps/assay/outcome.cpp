@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "judge/judge.h"
 #include "report/console.h"
+#include "report/mllog.h"
 #include "report/present.h"
 #include "report/report.h"
 #include "terminal.h"
@@ -60,6 +61,10 @@ judge::RunResult judge_and_report(const store::RunDir& run) {
   const std::string page = (run.path() / layout::kReportHtml).string();
   say("\n" + report::render_console(result, console_style(page)));
   say(experiment_scores(result));
+  // Who names a submission means to hand the logs in.
+  if (!run.plan().submission.empty())
+    for (const std::string& obstacle : report::mllog_obstacles(result, run.plan()))
+      say("MLPerf's checker: " + printable(obstacle) + "\n");
   for (const std::string_view name : {layout::kSucceeded, layout::kFailed})
     if (const auto file = run.path() / name; std::filesystem::exists(file))
       say("Experiment: " + file.string() + "\n");

@@ -146,6 +146,11 @@ void Agent::handle(Request request) {
                             return Connections{connect_to(connect.peers, connect.limit)};
                           });
                         },
+                        [this](const IdentifyRequest& identify) {
+                          answer_later([hashes = hashes_, query = identify.query]() -> Report {
+                            return Executions{probe::identify(query, *hashes)};
+                          });
+                        },
                         [this](const DropCachesRequest&) {
                           answer_later([]() -> Report {
                             const CacheDrop drop = drop_page_caches();

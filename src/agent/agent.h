@@ -74,6 +74,8 @@ class Agent {
   std::string host_;
   std::optional<RoundMetrics> last_round_;  // without telemetry, which is of its time
   MetricsServer metrics_;
+  // What rounds run was hashed before: the thread of answer_later uses it, one at a time.
+  std::shared_ptr<probe::FileHashes> hashes_ = std::make_shared<probe::FileHashes>();
   Listening listening_;  // for the other nodes' connections, while the cluster is checked
 };
 

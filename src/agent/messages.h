@@ -14,6 +14,7 @@
 #include "core/time.h"
 #include "evidence/file_record.h"
 #include "probe/check.h"
+#include "probe/execution.h"
 #include "probe/listing.h"
 #include "telemetry/device_source.h"
 #include "telemetry/machine_use.h"
@@ -322,6 +323,17 @@ struct Connections {
   }
 };
 
+/// What the ranks of the node would execute.
+struct Executions {
+  static constexpr const char* kType = "execution";
+  probe::Execution execution;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("execution", self.execution);
+  }
+};
+
 struct CachesDropped {
   static constexpr const char* kType = "caches";
   bool done = false;
@@ -358,7 +370,7 @@ struct Refusal {
 
 using Report = std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat, Gap,
                             Unkillable, RoundEnd, SystemReport, Checks, ClockReading, DataListings,
-                            ListeningOn, Connections, CachesDropped, FreePort, Refusal>;
+                            ListeningOn, Connections, Executions, CachesDropped, FreePort, Refusal>;
 
 // Requests: controller → agent.
 
@@ -514,6 +526,18 @@ struct ConnectRequest {
   }
 };
 
+/// What would be executed? Asked before a round, outside of what is measured.
+struct IdentifyRequest {
+  static constexpr const char* kType = "identify";
+  using Answer = Executions;
+  probe::ExecutionQuery query;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("query", self.query);
+  }
+};
+
 struct DropCachesRequest {
   static constexpr const char* kType = "drop_caches";
   using Answer = CachesDropped;
@@ -558,8 +582,8 @@ struct Bye {
 };
 
 using Request = std::variant<RoundRequest, StopRequest, DescribeRequest, ProbeRequest, ClockRequest,
-                             ListDataRequest, ListenRequest, ConnectRequest, DropCachesRequest,
-                             FreePortRequest, ForgetRequest, Ping, Bye>;
+                             ListDataRequest, ListenRequest, ConnectRequest, IdentifyRequest,
+                             DropCachesRequest, FreePortRequest, ForgetRequest, Ping, Bye>;
 
 [[nodiscard]] Json to_json(const Report& report);
 [[nodiscard]] Json to_json(const Request& request);

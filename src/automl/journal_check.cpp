@@ -258,7 +258,7 @@ class JournalReader {
   void ended(std::int64_t id, Trial& trial, const Json& event) {
     trial.running = false;
     const std::string status = text_at(event, "status");
-    if (flag_at(event, "final")) ++results_;
+    if (member_at(event, "final") == true) ++results_;
     if (status == "stopped" || !event.contains("worker")) --trial.attempts;
     if (!event.contains("trained")) return;  // the coordinator ended before it
     Done done;

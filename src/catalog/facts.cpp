@@ -104,6 +104,11 @@ std::span<const FactInfo> known_facts() {
       {"ais_not_measured", "1", "fields of train_result_info that have a placeholder"},
       {"cv", "ratio", "coefficient of variation of the headline metric; needs 3 completed rounds",
        whole_case},
+      {"program_changes", "1",
+       "times that a node ran another program or image than in the case's first round", whole_case},
+      {"code_changes", "1",
+       "times that a source file or the code folder of a node was not that of the first round",
+       whole_case},
       {"ci95_half", "ratio",
        "half of the 95 % confidence interval of the headline metric's mean, relative to it; needs "
        "3 "

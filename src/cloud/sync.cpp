@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "core/sha256.h"
 
 namespace assay::cloud {
 
@@ -48,6 +49,13 @@ SyncPlan plan_sync(const std::map<std::string, LocalFile>& local,
       plan.upload.push_back(key);
   }
   return plan;
+}
+
+std::string folder_hash(const fs::path& folder) {
+  std::string listing;
+  for (const auto& [name, file] : files_below(folder, ""))
+    listing += fmt::format("{}\n{}\n{}\n", name, file.size, sha256_file(file.path));
+  return sha256(listing);
 }
 
 SyncReport sync_folder(ObsBucket& bucket, const fs::path& folder, const std::string& prefix,

@@ -36,6 +36,10 @@ struct SyncReport {
   std::uint64_t uploaded_bytes = 0;
 };
 
+/// Hash of the names, sizes and contents of all that sync_folder would upload: 64 hex digits.
+/// Throws Error.
+[[nodiscard]] std::string folder_hash(const std::filesystem::path& folder);
+
 /// Makes the objects whose keys start with `prefix` (not empty, ends with "/") equal to the regular
 /// files below `folder`: by content, not by time. Files go several at once; nothing is removed
 /// before all is uploaded. Links to files are followed, links to folders are not. Throws Error;

@@ -13,6 +13,9 @@
 namespace assay::importer {
 
 struct ImportOptions {
+  std::string vendor{};  ///< instead of VENDOR; empty: as test_conf.py says
+  /// Instead of all CASES: globs that choose among them, or keys of one's own, "KEY" or "KEY=DATA".
+  std::vector<std::string> cases{};
   std::string name;  ///< of the suite; empty: flagperf-<vendor>
   std::string python = "python3";
   /// Where the hosts hold FlagPerf's training/ folder; empty: the imported one.
@@ -87,7 +90,8 @@ struct FlagPerfImport {
 
 /// The first half of import_flagperf: the checkout's settings. Appends to `diagnostics`.
 [[nodiscard]] FlagPerfConfig read_flagperf(const std::filesystem::path& dir,
-                                           std::vector<Diagnostic>& diagnostics);
+                                           std::vector<Diagnostic>& diagnostics,
+                                           const ImportOptions& options = {});
 
 /// cluster_conf.py alone. Throws Error of kind config when HOSTS is missing or a value is wrong, of
 /// kind environment when the file cannot be read.

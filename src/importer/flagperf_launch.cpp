@@ -275,7 +275,7 @@ class Builder {
   void flagscale() {
     out_.mode = item_.nodes > 1 ? "head" : "per-node";
     out_.prints_tokens = true;
-    add({python_, "run_pretraining.py", "--world_size={procs}", "--hosts={hosts}",
+    add({python_, "run_pretraining.py", "--world_size={world_size}", "--hosts={hosts}",
          "--host_addr={host}", "--vendor=" + literal(here_.vendor), "--data_dir={data}",
          "--log_dir={outdir}", "--flagperf_config_file=" + config_path()});
   }

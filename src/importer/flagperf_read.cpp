@@ -3,6 +3,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include "core/error.h"
 #include "core/parse_number.h"
@@ -282,6 +283,55 @@ std::string read_vendor_file(const Layout& layout, FlagPerfCase& item,
   return {};
 }
 
+/// A vendor of --vendor, which must have a folder.
+std::string checked_vendor(const fs::path& training, const std::string& wanted) {
+  std::vector<std::string> known;
+  std::error_code ec;
+  for (fs::directory_iterator at(training, ec); !ec && at != fs::directory_iterator();
+       at.increment(ec)) {
+    const std::string name = at->path().filename().string();
+    std::error_code ignored;
+    if (at->is_directory(ignored) && name != "benchmarks" && name != "run_benchmarks" &&
+        !name.starts_with('.') && name != "utils")
+      known.push_back(name);
+  }
+  std::ranges::sort(known);
+  if (std::ranges::find(known, wanted) == known.end())
+    throw Error(ErrorKind::config,
+                fmt::format("no vendor '{}'{}", printable(wanted), did_you_mean(wanted, known)),
+                "--vendor", "vendors of the checkout: " + join(known, ", "));
+  return wanted;
+}
+
+/// CASES, or what --cases chooses: globs take from CASES, a whole key stands for itself.
+std::vector<Entry> chosen_cases(const std::vector<Entry>& all,
+                                const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return all;
+  std::vector<Entry> out;
+  for (const std::string& text : wanted) {
+    const auto equals = text.find('=');
+    const std::string key = text.substr(0, equals);
+    const std::size_t before = out.size();
+    for (const Entry& entry : all)
+      if (equals == std::string::npos && entry.key.is_text() &&
+          ::fnmatch(key.c_str(), entry.key.text.c_str(), 0) == 0)
+        out.push_back(entry);
+    if (out.size() > before) continue;
+    if (std::ranges::count(key, ':') < 5 || key.find_first_of("*?[") != std::string::npos) {
+      std::vector<std::string> keys;
+      for (const Entry& entry : all) keys.push_back(display(entry.key));
+      throw Error(ErrorKind::config, fmt::format("no case matches '{}'", printable(text)),
+                  "--cases",
+                  "cases: " + join(keys, ", ") +
+                      "; or a key of your own, model:framework:hardware:nodes:procs:repeats=DATA");
+    }
+    out.push_back({Value::of_text(key), equals == std::string::npos
+                                            ? Value{}
+                                            : Value::of_text(text.substr(equals + 1))});
+  }
+  return out;
+}
+
 }  // namespace
 
 fs::path find_training(const fs::path& dir) {
@@ -300,16 +350,21 @@ fs::path find_training(const fs::path& dir) {
               dir.string(), "give the root of the checkout, or its training folder");
 }
 
-FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagnostics) {
+FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagnostics,
+                             const ImportOptions& options) {
   FlagPerfConfig out;
   out.training = find_training(dir);
   out.cluster = read_flagperf_cluster(out.training / kClusterConf, diagnostics);
 
   const Settings settings(out.training / kTestConf, diagnostics);
-  const Setting& vendor = settings.need("VENDOR", "VENDOR = \"nvidia\"");
-  out.test.vendor = trim(settings.text_or_empty("VENDOR"));
-  if (out.test.vendor.empty() || out.test.vendor.find('/') != std::string::npos)
-    settings.wrong(vendor, "the name of a vendor");
+  if (options.vendor.empty()) {
+    const Setting& vendor = settings.need("VENDOR", "VENDOR = \"nvidia\"");
+    out.test.vendor = trim(settings.text_or_empty("VENDOR"));
+    if (out.test.vendor.empty() || out.test.vendor.find('/') != std::string::npos)
+      settings.wrong(vendor, "the name of a vendor");
+  } else {
+    out.test.vendor = checked_vendor(out.training, options.vendor);
+  }
   out.test.container_options = settings.text_or_empty("ACCE_CONTAINER_OPT");
   out.test.visible_devices_env = trim(settings.text_or_empty("ACCE_VISIBLE_DEVICE_ENV_NAME"));
   out.test.pip_source = settings.text_or_empty("PIP_SOURCE");
@@ -325,7 +380,7 @@ FlagPerfConfig read_flagperf(const fs::path& dir, std::vector<Diagnostic>& diagn
   if (cases.value.kind != Kind::dict) settings.wrong(cases, "a dict of case key and data path");
   const Layout layout{out.training, out.test.vendor};
   std::set<std::string> keys;
-  for (const Entry& entry : cases.value.entries) {
+  for (const Entry& entry : chosen_cases(cases.value.entries, options.cases)) {
     FlagPerfCase item = parse_key(entry);
     const std::string suite_key = fmt::format("{}:{}:{}:{}:{}:{}", item.model, item.framework,
                                               item.hardware, item.nodes, item.procs, item.repeats);

@@ -10,6 +10,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/host.h"
 #include "core/text.h"
 #include "core/version.h"
@@ -117,13 +118,52 @@ void emit_field(YAML::Emitter& out, const char* key, const Json& value) {
   emit(out, value);
 }
 
-Json token_metrics() {
-  const auto metric = [](const char* pattern, const char* unit) {
-    return Json{{"match", pattern}, {"unit", unit}, {"better", "higher"}};
+/// What the script prints of tokens and MFU: most of FlagScale's print MFU alone, and a metric that
+/// never comes would make every round incomplete. A script that names none is not understood: all.
+Json token_metrics(const fs::path& script) {
+  struct Printed {
+    const char* name;
+    std::string_view text;
+    const char* unit;
   };
-  return Json{{"tokens_per_device", metric("Tokens/p/s: *([0-9.eE+-]+)", "tokens/s/device")},
-              {"tokens_system", metric("System tokens per second: *([0-9.eE+-]+)", "tokens/s")},
-              {"mfu_printed", metric("MFU: *([0-9.eE+-]+)", "1")}};
+  static constexpr std::array<Printed, 3> kPrinted{
+      {{"tokens_per_device", "Tokens/p/s:", "tokens/s/device"},
+       {"tokens_system", "System tokens per second:", "tokens/s"},
+       {"mfu_printed", "MFU:", "1"}}};
+  const std::string source = read_file_or_empty(script);
+  const auto prints = [&](const Printed& printed) {
+    return source.find(printed.text) != std::string::npos;
+  };
+  const bool understood = std::ranges::any_of(kPrinted, prints);
+  Json out = Json::object();
+  for (const Printed& printed : kPrinted)
+    if (!understood || prints(printed))
+      out[printed.name] = Json{{"match", std::string(printed.text) + " *([0-9.eE+-]+)"},
+                               {"unit", printed.unit},
+                               {"better", "higher"}};
+  return out;
+}
+
+/// A checkout has more than training/: what is not imported is named.
+void name_other_parts(const fs::path& training, std::vector<Diagnostic>& diagnostics) {
+  static constexpr std::array<std::pair<const char*, const char*>, 3> kParts{
+      {{"base",
+        "micro-benchmarks of devices; 'assay list workloads' has gemm, membw and allreduce"},
+       {"inference", "inference is not what Assay measures"},
+       {"operation", "single operators are not what Assay measures"}}};
+  const fs::path root = training.parent_path();
+  for (const auto& [name, why] : kParts) {
+    std::error_code ec;
+    std::size_t cases = 0;
+    for (fs::directory_iterator at(root / name / "benchmarks", ec);
+         !ec && at != fs::directory_iterator(); at.increment(ec))
+      if (std::error_code ignored; at->is_directory(ignored)) ++cases;
+    if (std::error_code missing; !fs::is_directory(root / name, missing)) continue;
+    diagnostics.push_back(
+        {(root / name).string(), 0, 0, Severity::note,
+         fmt::format("left out{}: {}", cases == 0 ? "" : fmt::format(", {} benchmarks", cases),
+                     why)});
+  }
 }
 
 std::string indented(std::string_view text) {
@@ -259,7 +299,7 @@ class SuiteWriter {
     }
     if (launch.prints_tokens) {
       yaml << YAML::Key << "metrics" << YAML::Value << YAML::BeginMap;
-      const Json metrics = token_metrics();
+      const Json metrics = token_metrics(here_.benchmark(item) / here_.script(item));
       for (const auto& [name, metric] : metrics.items()) emit_field(yaml, name.c_str(), metric);
       yaml << YAML::EndMap;
     }
@@ -304,7 +344,8 @@ std::string render_suite(const FlagPerfConfig& config, const ImportOptions& opti
 
 FlagPerfImport import_flagperf(const fs::path& dir, const ImportOptions& options) {
   FlagPerfImport out;
-  out.config = read_flagperf(dir, out.diagnostics);
+  out.config = read_flagperf(dir, out.diagnostics, options);
+  name_other_parts(out.config.training, out.diagnostics);
   out.suite_yaml = render_suite(out.config, options, out.diagnostics);
   for (const FlagPerfCase& item : out.config.cases) {
     if (item.skipped.empty()) {

@@ -90,6 +90,11 @@ AisRound job_record(const AisJobEvidence& job) {
   record.resource_util_ratio = job.device_util_percent;
   out.train_result_info = aisbench::train_result_info(record);
   out.report = aisbench::report_lines(*job.results);
+  if (job.moved_ns != 0)
+    out.details["clocks"] = fmt::format(
+        "proc is by the service's clock, moved by {:+.1f} s to the controller's, which the other "
+        "phases are by: what they differed by when the job was created",
+        static_cast<double>(job.moved_ns) / 1e9);
   return out;
 }
 

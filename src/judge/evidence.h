@@ -152,6 +152,13 @@ struct RankEvidence {
   std::optional<Instant> end;
   std::optional<ExitStatus> exit;
   std::optional<EndedBy> ended_by;  ///< nothing: there is no rank_exit
+  /// Of a job that a service ran, nobody saw exec or exit. `start` and `end` are then on the
+  /// service's clock, both of their readings the same; or, where it does not tell them, when the
+  /// controller learned of them, on its own clocks.
+  bool by_service = false;
+  std::optional<Instant> learned{};  ///< of the start, on the controller's clocks
+  double learned_late_s = 0;         ///< it may have been so much earlier
+  double end_late_s = 0;             ///< and the end, where it is the controller's
   std::uint64_t dropped_bytes = 0;
   std::optional<std::uint64_t> output_bytes{};  ///< that the agent had received when it ended
   std::optional<std::uint64_t> seen_steps{};    ///< STEP_ENDs in them
@@ -197,9 +204,10 @@ struct AisEvidence {
 
 /// A round's job in a cloud, as its service saw it, and what ais-bench's rules make of its files.
 struct AisJobEvidence {
-  aisbench::Phase prepare;  ///< the upload, until the job was created
-  aisbench::Phase proc;     ///< the job, by the service's clock
-  aisbench::Phase total;    ///< from the upload to the results
+  aisbench::Phase prepare;    ///< the upload, until the job was created
+  aisbench::Phase proc;       ///< the job, by the service, moved to the controller's clock
+  std::int64_t moved_ns = 0;  ///< by so much; 0: the clocks agreed within a second
+  aisbench::Phase total;      ///< from the upload to the results
   std::optional<double> device_util_percent;
   std::optional<aisbench::Results> results{};  ///< only when they are complete
 };
@@ -243,7 +251,8 @@ struct RoundEvidence {
   std::vector<RankEvidence> ranks;  ///< by rank
   std::vector<NodeEvidence> nodes;  ///< by node
   std::vector<GapEvidence> gaps;
-  std::optional<Experiment> automl{};                  ///< of an AutoML case
+  Json executed = Json::array();       ///< what each node ran: the journal's `executed` records
+  std::optional<Experiment> automl{};  ///< of an AutoML case
   std::optional<automl::JournalCheck> automl_check{};  ///< of its journal, or of that it is missing
   std::optional<AisEvidence> ais{};                    ///< of a workload that uses set_result
   std::optional<AisJobEvidence> ais_job{};  ///< of a job whose results ais-bench's rules describe

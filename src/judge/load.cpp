@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -46,6 +47,14 @@ std::optional<Instant> instant(const Json& event) {
   const auto wall = integer_at(event, "wall_ns");
   if (!mono || !wall) return std::nullopt;
   return Instant{*mono, *wall};
+}
+
+// When a service says that it happened, on its own clock.
+std::optional<Instant> service_time(const Json& event) {
+  constexpr std::int64_t kMax_ms = std::numeric_limits<std::int64_t>::max() / 1'000'000;
+  const auto ms = integer_at(event, "service_ms");
+  if (!ms || *ms <= 0 || *ms > kMax_ms) return std::nullopt;
+  return Instant{*ms * 1'000'000, *ms * 1'000'000};
 }
 
 RankEvidence& rank_of(RoundEvidence& round, const Json& event) {
@@ -121,6 +130,20 @@ AisJobEvidence ais_job(const Json& event) {
   job.prepare = {job.total.start_ns, time("created_ns", 1)};
   if (const auto start = time("started_ms", 1'000'000))
     job.proc = {start, *start + time("duration_ms", 1'000'000).value_or(0)};
+  // The job was created at one moment that both clocks tell: the record has one clock. A second is
+  // what the request itself may take.
+  const auto created = time("service_created_ms", 1'000'000);
+  constexpr std::int64_t kSame_ns = 1'000'000'000;
+  constexpr std::int64_t kSensible_ns =
+      400'000 * kSame_ns;  // days; beyond it one is no time at all
+  if (created && job.prepare.end_ns && job.proc.start_ns) {
+    const std::int64_t ahead = *job.prepare.end_ns - *created;
+    if (std::abs(ahead) > kSame_ns && std::abs(ahead) < kSensible_ns) {
+      job.moved_ns = ahead;
+      *job.proc.start_ns += ahead;
+      *job.proc.end_ns += ahead;
+    }
+  }
   job.device_util_percent = real(event, "device_util_percent");
   return job;
 }
@@ -143,10 +166,26 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     RankEvidence& rank = rank_of(round, event);
     rank.host = text_at(event, "host");
     rank.start = instant(event);
+    if (event.contains("late_s")) {
+      rank.learned = rank.start;
+      rank.learned_late_s = real(event, "late_s").value_or(0);
+    }
+    if (const auto start = service_time(event)) {
+      rank.start = start;
+      rank.by_service = true;
+    }
     node_of(round, rank.node, rank.host);
   } else if (kind == "rank_exit") {
     RankEvidence& rank = rank_of(round, event);
     rank.end = instant(event);
+    rank.end_late_s = real(event, "late_s").value_or(0);
+    if (const auto end = service_time(event))
+      rank.end = end;
+    else if (rank.by_service) {
+      // Two clocks make no duration.
+      rank.start = rank.learned;
+      rank.by_service = false;
+    }
     rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));
@@ -165,13 +204,13 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
     add_list(round, event, layout::node_folder(node.host, node.node) + "/");
     chain_of(round, node.node, node.host).last = text_at(event, "head");
+    node.machine = machine_use(round, node.node, event);
   } else if (kind == "chain") {
     const NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
   } else if (kind == "round_files") {
     add_list(round, event, "");
     round.integrity.recorded.listed = true;
-    node.machine = machine_use(round, node.node, event);
   } else if (kind == "caches") {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     const auto done = event.find("done");
@@ -180,6 +219,11 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   } else if (kind == "gap") {
     round.gaps.push_back({small(event, "node", 0), text_at(event, "source"),
                           real(event, "seconds").value_or(0), text_at(event, "reason")});
+  } else if (kind == "executed") {
+    Json what = event;
+    for (const char* key : {"event", "case", "round", "wall_ns", "mono_ns", "seen_wall_ns"})
+      what.erase(key);
+    round.executed.push_back(std::move(what));
   } else if (kind == "job_ended") {
     round.ais_job = ais_job(event);
   } else if (kind == "round_end") {

@@ -1,8 +1,77 @@
 #include "judge/provenance.h"
 
 #include <filesystem>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/json_access.h"
+#include "core/text.h"
 
 namespace assay::judge {
+
+namespace {
+
+// Names of things on a node and their hashes; what has none cannot be compared.
+using Hashes = std::map<std::string, std::string>;
+
+void note(Hashes& into, const Json& item) {
+  const std::string hash = text_at(item, "sha256");
+  if (!hash.empty()) into[text_at(item, "path")] = hash;
+}
+
+Hashes programs_of(const Json& node) {
+  Hashes out;
+  note(out, object_at(node, "program"));
+  if (const std::string image = text_at(node, "image"); !image.empty()) out["the image"] = image;
+  return out;
+}
+
+Hashes code_of(const Json& node) {
+  Hashes out;
+  for (const Json& file : list_at(node, "files")) note(out, file);
+  const Json& code = object_at(node, "code");
+  if (code.is_object() && code.value("complete", false)) note(out, code);
+  return out;
+}
+
+// Counts what differs from the first time that it was seen on that host.
+class Changes {
+ public:
+  void see(const std::string& host, int round, const Hashes& hashes) {
+    for (const auto& [name, hash] : hashes) {
+      const auto [first, fresh] = first_.try_emplace({host, name}, hash);
+      if (fresh || first->second == hash) continue;
+      ++count_;
+      if (places_.size() < 4)
+        places_.push_back(fmt::format("{} on {} in round {}", name, host, round));
+    }
+  }
+  [[nodiscard]] bool known() const { return !first_.empty(); }
+  [[nodiscard]] double count() const { return count_; }
+  [[nodiscard]] std::string places() const { return join(places_, ", "); }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::string> first_;
+  double count_ = 0;
+  std::vector<std::string> places_;
+};
+
+}  // namespace
+
+void state_changes(const std::vector<RoundResult>& rounds, Facts& facts) {
+  Changes programs;
+  Changes code;
+  for (const RoundResult& round : rounds)
+    for (const Json& node : round.executed) {
+      const std::string host = text_at(node, "host");
+      programs.see(host, round.round, programs_of(node));
+      code.see(host, round.round, code_of(node));
+    }
+  if (programs.known()) state(facts, "program_changes", programs.count(), programs.places());
+  if (code.known()) state(facts, "code_changes", code.count(), code.places());
+}
 
 Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
   Json out = Json::object();

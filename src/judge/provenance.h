@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
+#include "judge/metric_set.h"
 #include "judge/result.h"
 #include "plan/plan.h"
 
@@ -10,6 +12,10 @@ namespace assay::judge {
 /// Versions, hashes and overrides of a run: result.json's `provenance`. `skipped`: lines of the
 /// journal that could not be read.
 [[nodiscard]] Json provenance_of(const plan::Plan& plan, std::size_t skipped);
+
+/// States how often a node ran another program or container image (`program_changes`), and other
+/// code (`code_changes`), than in the case's first round that has it recorded.
+void state_changes(const std::vector<RoundResult>& rounds, Facts& facts);
 
 /// The effective configuration of a case and the rules in force, each with its origin.
 void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, CaseResult& result);

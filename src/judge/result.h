@@ -122,6 +122,15 @@ struct Experiment {
   std::vector<automl::WorkerLine> workers;
 };
 
+/// One EVALUATE, of the first rank that logs them.
+struct EvaluationResult {
+  double start_s = 0;  ///< on the round's axis; its end where it does not say how long it took
+  double end_s = 0;
+  std::optional<double> trained{};  ///< share of the round's samples that were trained before it
+  bool trained_exactly = false;     ///< counted from the samples of every step
+  std::vector<std::pair<std::string, double>> values{};
+};
+
 struct RoundResult {
   int round = 0;  ///< 1-based
   RoundStatus status = RoundStatus::not_run;
@@ -134,7 +143,11 @@ struct RoundResult {
   EvidenceState evidence{};
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;
+  std::vector<EvaluationResult> evaluations{};  ///< in order; not part of result.json
+  std::optional<double> train_samples{};        ///< of an epoch, as FINISHED reports it
   std::vector<Series> series;
+  /// What each node ran: command, hashes of program, code and image, data, environment.
+  Json executed = Json::array();
   std::optional<AisRound> ais{};           ///< of a workload of ais-bench; not part of result.json
   std::optional<Experiment> experiment{};  ///< of an AutoML case; not part of result.json
 };

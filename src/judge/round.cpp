@@ -14,6 +14,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
   round.result.round = evidence.round;
   round.result.status = evidence.status;
   round.result.reason = evidence.reason;
+  round.result.executed = evidence.executed;
   if (evidence.start) round.result.started = iso_utc(evidence.start->wall_ns, true);
   if (evidence.end) round.result.ended = iso_utc(evidence.end->wall_ns, true);
   if (evidence.status != RoundStatus::not_run) {
@@ -21,6 +22,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
     compute_times(round);
     compute_training(round);
     compute_steps(round);
+    compute_evaluations(round);
     compute_resources(round);
     compute_outputs(round);  // what was measured goes before what is printed
     compute_machines(round);

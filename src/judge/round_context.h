@@ -52,6 +52,8 @@ void compute_training(RoundContext& round);
 void compute_outputs(RoundContext& round);
 /// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
 void compute_steps(RoundContext& round);
+/// The evaluations with what was trained before each.
+void compute_evaluations(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
 /// What else used the machines, and whether they were fit to measure on.

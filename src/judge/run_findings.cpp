@@ -25,7 +25,9 @@ bool has_ended(const store::JournalReading& journal) {
   for (const Json& event : journal.events) {
     const std::string kind = text_at(event, "event");
     if (kind == "run_end") ended = true;
-    if (kind == "run_start" || kind == "run_resume" || kind == "round_start") ended = false;
+    if (kind == "run_start" || kind == "run_resume" || kind == "round_start" ||
+        kind == "round_reopened")
+      ended = false;
   }
   return ended;
 }

@@ -7,6 +7,7 @@
 
 #include "catalog/metrics.h"
 #include "core/text.h"
+#include "judge/provenance.h"
 #include "judge/round.h"
 #include "judge/rules.h"
 #include "stats/descriptive.h"
@@ -130,6 +131,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   state(facts, "rounds_completed", completed, counted);
   if (plan.repeats > 0)
     state(facts, "rounds_completed_ratio", static_cast<double>(completed) / plan.repeats, counted);
+  state_changes(result.rounds, facts);
   const Summary* headline = find(result.summary, result.headline);
   const bool judged = headline != nullptr &&
                       (headline->info.name != "e2e_time" || headline->median >= kMinJudgedE2e_s);

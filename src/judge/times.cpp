@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "judge/evaluations.h"
 #include "judge/round_context.h"
 
@@ -19,6 +21,24 @@ void widen(std::optional<Window>& window, double t) {
   window->end = std::max(window->end, t);
 }
 
+void add_e2e(RoundContext& round, const Window& ended) {
+  double late_s = 0;
+  bool by_service = false;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    by_service = by_service || rank.by_service;
+    if (rank.learned && !rank.by_service)
+      late_s = std::max(late_s, rank.learned_late_s + rank.end_late_s);
+  }
+  if (late_s > 0)
+    round.metrics.add("e2e_time", ended.length(), "estimated",
+                      fmt::format("by when the job was asked about, within {:.2g} s: the service "
+                                  "told no times",
+                                  late_s));
+  else
+    round.metrics.add("e2e_time", ended.length(), "measured",
+                      by_service ? "the job, by the service's clock" : "");
+}
+
 void compute_alive(RoundContext& round) {
   bool all_ended = !round.evidence.ranks.empty();
   std::optional<Window> ended;
@@ -34,7 +54,7 @@ void compute_alive(RoundContext& round) {
   }
   if (all_ended && ended) {
     round.alive = ended;
-    round.metrics.add("e2e_time", ended->length());
+    add_e2e(round, *ended);
   } else if (ended) {
     widen(round.alive, ended->start);
     widen(round.alive, ended->end);
@@ -45,15 +65,24 @@ void compute_launch(RoundContext& round) {
   const RoundEvidence& evidence = round.evidence;
   if (!evidence.start) return;
   std::optional<double> longest;
+  double late_s = 0;
   for (const RankEvidence& rank : evidence.ranks) {
     if (!rank.start) return;
-    const std::int64_t ns = evidence.one_clock ? rank.start->mono_ns - evidence.start->mono_ns
-                                               : rank.start->wall_ns - evidence.start->wall_ns;
+    // The controller's own clock, where the start is on the service's.
+    const Instant& start = rank.learned ? *rank.learned : *rank.start;
+    if (rank.learned) late_s = std::max(late_s, rank.learned_late_s);
+    const std::int64_t ns = evidence.one_clock || rank.learned
+                                ? start.mono_ns - evidence.start->mono_ns
+                                : start.wall_ns - evidence.start->wall_ns;
     longest = std::max(longest.value_or(0), static_cast<double>(ns) / 1e9);
     if (ns < 0) return;
   }
-  round.metrics.add("launch_time", longest, "measured",
-                    evidence.one_clock ? "" : "by the wall clocks of controller and nodes");
+  if (late_s > 0)
+    round.metrics.add("launch_time", longest, "estimated",
+                      fmt::format("by when the job was asked about, up to {:.2g} s late", late_s));
+  else
+    round.metrics.add("launch_time", longest, "measured",
+                      evidence.one_clock ? "" : "by the wall clocks of controller and nodes");
 }
 
 void compute_init(RoundContext& round) {

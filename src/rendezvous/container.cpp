@@ -159,6 +159,18 @@ Arguments remove_container(const plan::Container& container, const std::string& 
   return arguments;
 }
 
+std::vector<std::string> image_query(const plan::Container& container) {
+  Arguments arguments;
+  if (container.runtime == "podman" || container.runtime == "docker") {
+    arguments = program(container);
+    append(arguments,
+           {"image", "inspect", "--format", "{{.Id}} {{.RepoDigests}}", container.image});
+  } else if (container.image.starts_with('/')) {  // apptainer, singularity, enroot: a file
+    arguments = {"sha256sum", container.image};
+  }
+  return arguments;
+}
+
 std::vector<Arguments> image_commands(const plan::Container& container) {
   if (!docker_like(container)) return {};
   std::vector<Arguments> out;

@@ -34,6 +34,9 @@ struct ContainerPlace {
 [[nodiscard]] std::vector<std::string> remove_container(const plan::Container& container,
                                                         const std::string& name);
 
+/// Pure: the command that prints the image's id on a node; empty where the runtime has none.
+[[nodiscard]] std::vector<std::string> image_query(const plan::Container& container);
+
 /// Pure: commands that make the image available on a node, in order. The first one that succeeds
 /// ends it; the last one's failure is the reason. Empty: nothing to do.
 [[nodiscard]] std::vector<std::vector<std::string>> image_commands(

@@ -178,7 +178,7 @@ Html round_panel(const RoundResult& round, std::size_t max_points) {
                {"phases", phase_list(round)},
                {"charts", round_charts(round, max_points)},
                {"ranks", rank_table(round, kMaxRankRows)},
-               {"metrics", metric_rows(round)}});
+               {"metrics", metric_rows(round) + what_ran(round)}});
 }
 
 // The round to show first: the first with a problem, else the one nearest to the median.

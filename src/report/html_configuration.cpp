@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "page/table.h"
 #include "report/html_parts.h"
+#include "report/html_system.h"
 #include "report/present.h"
 
 namespace assay::report::html {
@@ -41,6 +42,11 @@ Html configuration(const judge::CaseResult& result) {
   return details(
       fmt::format("Configuration: {} values and where they come from", result.configuration.size()),
       page::scrolling(page::to_html(table)), "stats");
+}
+
+Html what_ran(const judge::RoundResult& round) {
+  if (round.executed.empty()) return {};
+  return details("What ran", json_tree(Json{{"nodes", round.executed}}));
 }
 
 Html rules_in_force(const judge::CaseResult& result) {

@@ -11,6 +11,8 @@ namespace assay::report::html {
 [[nodiscard]] page::Html rules_notice(const judge::CaseResult& result);
 /// The effective configuration with the origin of each value; folded.
 [[nodiscard]] page::Html configuration(const judge::CaseResult& result);
+/// Command, program, code, data, image and environment of a round's nodes; folded.
+[[nodiscard]] page::Html what_ran(const judge::RoundResult& round);
 /// Every rule in force with its bound and origin; folded.
 [[nodiscard]] page::Html rules_in_force(const judge::CaseResult& result);
 

@@ -104,6 +104,7 @@ Json round_to_json(const RoundResult& round) {
         {{"name", phase.name}, {"start_s", phase.start_s}, {"end_s", phase.end_s}});
   }
   for (const RankResult& rank : round.ranks) json["ranks"].push_back(rank_to_json(rank));
+  if (!round.executed.empty()) json["executed"] = round.executed;
   return json;
 }
 

@@ -1,7 +1,6 @@
 #include "report/mllog.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "core/files.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "report/mllog_settings.h"
 #include "report/present.h"
 
 namespace assay::report {
@@ -25,6 +25,7 @@ using judge::CaseResult;
 using judge::Phase;
 using judge::RoundResult;
 
+constexpr const char* kNotes = "notes.md";  // beside the logs, which hold nothing but lines
 constexpr std::string_view kPoint = "POINT_IN_TIME";
 constexpr std::string_view kStart = "INTERVAL_START";
 constexpr std::string_view kEnd = "INTERVAL_END";
@@ -75,16 +76,6 @@ class Log {
   std::string out_;
 };
 
-// The first of `names` that the configuration has as a scalar.
-const Json* find_config(const Json& config, std::initializer_list<const char*> names) {
-  if (!config.is_object()) return nullptr;
-  for (const char* name : names) {
-    const auto found = config.find(name);
-    if (found != config.end() && found->is_primitive() && !found->is_null()) return &*found;
-  }
-  return nullptr;
-}
-
 std::string platform_of(const CaseResult& result) {
   const std::string hardware = result.hardware.empty() ? "unknown" : result.hardware;
   if (result.nodes == 1) return fmt::format("{}x{}", result.procs, hardware);
@@ -97,20 +88,33 @@ struct Timeline {
   double run_start = 0;
   double run_stop = 0;
   struct Stretch {
-    bool evaluation;
+    const judge::EvaluationResult* evaluation;  ///< nullptr: training
     double start;
     double end;
   };
-  std::vector<Stretch> stretches;  // in order, not overlapping
-  double trained = 0;              // seconds of training, for shares of the samples
+  std::vector<Stretch> stretches;                    // in order, not overlapping
+  std::vector<judge::EvaluationResult> evaluations;  // what they point at
+  double trained = 0;                                // seconds of training
 };
+
+// Of a round whose evaluations were not recorded one by one, the phases show when they were.
+std::vector<judge::EvaluationResult> evaluations_of(const RoundResult& round) {
+  if (!round.evaluations.empty()) return round.evaluations;
+  std::vector<judge::EvaluationResult> out;
+  for (const Phase& phase : round.phases)
+    if ((phase.name == "evaluate" || phase.name == "eval") && std::isfinite(phase.start_s) &&
+        std::isfinite(phase.end_s))
+      out.push_back({phase.start_s, phase.end_s});
+  std::ranges::sort(out, {}, &judge::EvaluationResult::start_s);
+  return out;
+}
 
 Timeline timeline_of(const RoundResult& round, double whole_s) {
   Timeline line;
+  line.evaluations = evaluations_of(round);
   std::optional<double> train_start;
   std::optional<double> train_end;
   double last = 0;
-  std::vector<Phase> evaluations;
   for (const Phase& phase : round.phases) {
     if (!std::isfinite(phase.start_s) || !std::isfinite(phase.end_s)) continue;
     last = std::max(last, phase.end_s);
@@ -120,33 +124,32 @@ Timeline timeline_of(const RoundResult& round, double whole_s) {
     } else if (phase.name == "train") {
       train_start = std::min(train_start.value_or(phase.start_s), phase.start_s);
       train_end = std::max(train_end.value_or(phase.end_s), phase.end_s);
-    } else if (phase.name == "evaluate" || phase.name == "eval") {
-      evaluations.push_back(phase);
     }
   }
+  for (const judge::EvaluationResult& evaluation : line.evaluations)
+    last = std::max(last, evaluation.end_s);
   if (train_start) line.run_start = std::max(*train_start, line.init_start);
   line.run_stop = std::max({train_end.value_or(0), last, line.run_start});
-  if (round.phases.empty()) line.run_stop = whole_s;
-  std::ranges::sort(evaluations, {}, &Phase::start_s);
+  if (round.phases.empty()) line.run_stop = std::max(whole_s, last);
 
   double at = line.run_start;
   const double trained_until = train_end.value_or(line.run_stop);
   const auto train_to = [&](double end) {
     end = std::min(end, trained_until);
     if (end <= at) return;
-    line.stretches.push_back({false, at, end});
+    line.stretches.push_back({nullptr, at, end});
     line.trained += end - at;
     at = end;
   };
-  for (const Phase& phase : evaluations) {
-    train_to(phase.start_s);
-    const double start = std::max(at, phase.start_s);
-    const double end = std::max(start, phase.end_s);
-    line.stretches.push_back({true, start, end});
+  for (const judge::EvaluationResult& evaluation : line.evaluations) {
+    train_to(evaluation.start_s);
+    const double start = std::max(at, evaluation.start_s);
+    const double end = std::max(start, evaluation.end_s);
+    line.stretches.push_back({&evaluation, start, end});
     at = end;
   }
   train_to(trained_until);
-  if (line.trained == 0) line.stretches.insert(line.stretches.begin(), {false, at, at});
+  if (line.trained == 0) line.stretches.insert(line.stretches.begin(), {nullptr, at, at});
   return line;
 }
 
@@ -167,55 +170,14 @@ const judge::Metric* quality_of(const RoundResult& round, const MllogContext& co
   return nullptr;
 }
 
-Json whole_number(double value) {
-  if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
-  return value;
-}
-
-// Hyperparameters whose name in a configuration and in the log differ; the others keep theirs.
-constexpr std::array<std::pair<const char*, const char*>, 10> kRenamed{{
-    {"max_sequence_length", "max_seq_length"},
-    {"opt_name", "optimizer"},
-    {"opt_base_learning_rate", "learning_rate"},
-    {"opt_base_learning_rate", "lr"},
-    {"opt_end_learning_rate", "end_learning_rate"},
-    {"opt_learning_rate_warmup_steps", "warmup_steps"},
-    {"opt_weight_decay", "weight_decay"},
-    {"opt_gradient_clip_norm", "max_grad_norm"},
-    {"gradient_accumulation_steps", "gradient_accumulation_steps"},
-    {"max_steps", "max_steps"},
-}};
-
-void add_hyperparameters(Log& log, double at, const CaseResult& result, const Json& config) {
-  if (const Json* batch = find_config(config, {"global_batch_size"})) {
-    log.add(at, kPoint, "global_batch_size", *batch);
-  } else if (const Json* local = find_config(
-                 config, {"train_batch_size", "per_gpu_train_batch_size", "batch_size"});
-             local != nullptr && local->is_number()) {
-    log.add(at, kPoint, "global_batch_size",
-            whole_number(local->get<double>() * result.nodes * result.procs),
-            {{"note", "batch size of a rank times ranks"}});
-  }
-  std::vector<std::string> written;
-  const auto add = [&](const std::string& key, const Json& value) {
-    if (std::ranges::find(written, key) != written.end()) return;
-    written.push_back(key);
-    log.add(at, kPoint, key, value);
-  };
-  for (const auto& [key, name] : kRenamed) {
-    if (const Json* own = find_config(config, {key})) add(key, *own);
-    if (const Json* value = find_config(config, {name})) add(key, *value);
-  }
-  if (!config.is_object()) return;
-  for (const auto& item : config.items())
-    if (item.key().starts_with("opt_") && item.value().is_primitive())
-      add(item.key(), item.value());
-}
-
 void add_data(Log& log, double at, const Json& config, const char* key,
-              std::initializer_list<const char*> names) {
-  if (const Json* value = find_config(config, names))
+              std::initializer_list<const char*> names, std::optional<double> reported) {
+  const Json* value = find_config(config, names);
+  // 0 is the data set's own size.
+  if (value != nullptr && *value != Json(0))
     log.add(at, kPoint, key, *value);
+  else if (reported)
+    log.add(at, kPoint, key, whole_number(*reported), {{"note", "of an epoch, by the workload"}});
   else
     log.add(at, kPoint, key, nullptr, {{"note", "not known: the configuration does not say it"}});
 }
@@ -246,6 +208,43 @@ std::optional<std::int64_t> parse_iso_ms(const std::string& text) {
   return ms;
 }
 
+namespace {
+
+// How far the training was: samples, and epochs where their size is known.
+class Progress {
+ public:
+  Progress(double samples, std::optional<double> epoch_samples)
+      : samples_(samples), epoch_samples_(epoch_samples) {}
+
+  [[nodiscard]] Json at(double share, bool exact) const {
+    Json out{{"samples_count", std::llround(samples_ * share)}};
+    if (epoch_samples_) out["epoch_num"] = epochs(share);
+    if (!exact) out["estimated"] = true;
+    return out;
+  }
+  // A block is the training from one place to another.
+  [[nodiscard]] Json block(double from, double to, bool exact, bool start) const {
+    Json out{{"samples_count", std::llround(samples_ * (start ? from : to))}};
+    if (epoch_samples_) {
+      out["first_epoch_num"] = epochs(from);
+      if (start && to > from) out["epoch_count"] = epochs(to - from);
+    }
+    if (!exact) out["estimated"] = true;
+    return out;
+  }
+
+ private:
+  // Six decimals: a sample of a hundred thousand.
+  [[nodiscard]] Json epochs(double share) const {
+    return whole_number(std::round(samples_ * share / *epoch_samples_ * 1e6) / 1e6);
+  }
+
+  double samples_;
+  std::optional<double> epoch_samples_;
+};
+
+}  // namespace
+
 std::string render_mllog(const CaseResult& result, const RoundResult& round,
                          const MllogContext& context) {
   const auto started = parse_iso_ms(round.started);
@@ -256,7 +255,8 @@ std::string render_mllog(const CaseResult& result, const RoundResult& round,
   double samples = 0;
   for (const judge::RankResult& rank : round.ranks)
     if (std::isfinite(rank.samples)) samples += rank.samples;
-  const Json total = whole_number(samples);
+  const std::optional<double> epoch = mllog_train_samples(round, context);
+  const Progress progress(samples, epoch);
 
   Log log(*started, context.file);
   const Json& config = context.config;
@@ -264,62 +264,72 @@ std::string render_mllog(const CaseResult& result, const RoundResult& round,
   log.add(0, kPoint, "submission_platform",
           context.platform.empty() ? platform_of(result) : context.platform);
   log.add(0, kPoint, "submission_division", context.division);
-  log.add(0, kPoint, "submission_benchmark",
-          !context.benchmark.empty() ? context.benchmark
-          : !result.model.empty()    ? result.model
-                                     : result.name);
+  log.add(0, kPoint, "submission_benchmark", mllog_benchmark(result, context));
   log.add(0, kPoint, "submission_status", context.status);
   const Json* cleared = find_config(config, {"cache_clear"});
-  log.add(0, kPoint, "cache_clear", cleared != nullptr ? *cleared : Json(false));
+  log.add(0, kPoint, "cache_clear", cleared != nullptr ? *cleared : Json(context.caches_dropped));
   log.add(line.init_start, kStart, "init_start", nullptr);
-  add_hyperparameters(log, line.init_start, result, config);
-  add_data(log, line.init_start, config, "eval_samples", {"eval_samples", "num_eval_samples"});
-  add_data(log, line.init_start, config, "train_samples", {"train_samples", "num_train_samples"});
+  for (const MllogSetting& setting : mllog_settings(result, context))
+    log.add(line.init_start, kPoint, setting.key, setting.value,
+            setting.note.empty() ? Json::object() : Json{{"note", setting.note}});
+  add_data(log, line.init_start, config, "eval_samples",
+           {"eval_samples", "num_eval_samples", "eval_size"}, std::nullopt);
+  add_data(log, line.init_start, config, "train_samples",
+           {"train_samples", "num_train_samples", "train_size"}, epoch);
   if (const Json* seed = find_config(config, {"seed"}))
     log.add(line.init_start, kPoint, "seed", *seed);
   log.add(line.run_start, kEnd, "init_stop", nullptr);
   log.add(line.run_start, kStart, "run_start", nullptr);
 
   const judge::Metric* quality = quality_of(round, context);
-  const auto last_eval =
-      std::ranges::find_if(line.stretches.rbegin(), line.stretches.rend(),
-                           [](const auto& stretch) { return stretch.evaluation; });
-  const auto accuracy = [&](double at) {
-    Json extra = {{"samples_count", total}};
-    if (quality != nullptr)
-      extra["metric"] = quality->info.name;
-    else
+  bool evaluated = false;
+  const auto accuracy = [&](double at, Json extra, const std::string& metric, const Json& value) {
+    if (metric.empty())
       extra["note"] = "not known: the round reported no quality";
-    log.add(at, kPoint, "eval_accuracy", quality != nullptr ? Json(quality->value) : Json(nullptr),
-            extra);
+    else
+      extra["metric"] = metric;
+    log.add(at, kPoint, "eval_accuracy", value, extra);
+    evaluated = true;
   };
-  double trained = 0;
-  for (const Timeline::Stretch& stretch : line.stretches) {
-    // Only the total is known; within the run the samples are divided by time, and the log states
-    // it.
-    const auto count = [&] {
-      if (trained == 0) return Json{{"samples_count", 0}};
-      if (trained >= line.trained) return Json{{"samples_count", total}};
-      return Json{{"samples_count", std::llround(samples * trained / line.trained)},
-                  {"estimated", true}};
-    };
-    const Json before = count();
-    if (stretch.evaluation) {
-      log.add(stretch.start, kStart, "eval_start", nullptr, before);
-      if (&stretch == &*last_eval) accuracy(stretch.end);
-      log.add(stretch.end, kEnd, "eval_stop", nullptr, before);
-    } else {
-      log.add(stretch.start, kStart, "block_start", nullptr, before);
-      trained += stretch.end - stretch.start;
-      log.add(stretch.end, kEnd, "block_stop", nullptr,
-              line.trained == 0 ? Json{{"samples_count", total}} : count());
+  double seconds = 0;
+  double share = 0;
+  for (std::size_t i = 0; i < line.stretches.size(); ++i) {
+    const Timeline::Stretch& stretch = line.stretches[i];
+    if (const judge::EvaluationResult* evaluation = stretch.evaluation) {
+      const Json where =
+          progress.at(share, evaluation->trained_exactly || share == 0 || share == 1);
+      log.add(stretch.start, kStart, "eval_start", nullptr, where);
+      const bool last = evaluation == &line.evaluations.back();
+      if (const auto measured = mllog_quality(*evaluation, context))
+        accuracy(stretch.end, where, measured->first, measured->second);
+      else if (last && quality != nullptr)
+        accuracy(stretch.end, where, quality->info.name, quality->value);
+      log.add(stretch.end, kEnd, "eval_stop", nullptr, where);
+      continue;
     }
+    // Where it was not counted, the samples are divided by time, and the log says so.
+    seconds += stretch.end - stretch.start;
+    const auto* next = i + 1 < line.stretches.size() ? line.stretches[i + 1].evaluation : nullptr;
+    const bool all = line.trained == 0 || seconds >= line.trained;
+    double to = all ? 1 : seconds / line.trained;
+    bool exact = all;
+    if (next != nullptr && next->trained) {
+      to = std::max(share, *next->trained);
+      exact = next->trained_exactly || to == 1;
+    }
+    log.add(stretch.start, kStart, "block_start", nullptr,
+            progress.block(share, to, exact || share == 0, true));
+    log.add(stretch.end, kEnd, "block_stop", nullptr, progress.block(share, to, exact, false));
+    share = to;
   }
-  if (last_eval == line.stretches.rend()) accuracy(line.run_stop);
+  if (!evaluated)
+    accuracy(line.run_stop, progress.at(1, true), quality != nullptr ? quality->info.name : "",
+             quality != nullptr ? Json(quality->value) : Json(nullptr));
   const bool success =
       round.status == RoundStatus::completed && round.validity == judge::Validity::valid;
-  log.add(line.run_stop, kEnd, "run_stop", nullptr,
-          {{"status", success ? "success" : "aborted"}, {"samples_count", total}});
+  Json end = progress.at(1, true);
+  end["status"] = success ? "success" : "aborted";
+  log.add(line.run_stop, kEnd, "run_stop", nullptr, end);
   return log.take();
 }
 
@@ -349,12 +359,31 @@ MllogContext context_of(const ReportInput& input, const std::string& case_name) 
   const auto planned = std::ranges::find(input.plan.cases, case_name, &plan::CasePlan::name);
   if (planned == input.plan.cases.end()) return context;
   context.config = planned->config;
+  for (const auto& item : planned->declared.items())
+    if (!context.config.contains(item.key())) context.config[item.key()] = item.value();
+  context.own_program = planned->config_use == plan::ConfigUse::applied;
+  context.caches_dropped = planned->drop_caches;
   if (planned->target && !planned->target->metric.empty())
     context.target_metric = planned->target->metric;
   return context;
 }
 
 }  // namespace
+
+std::vector<std::string> mllog_obstacles(const judge::RunResult& result, const plan::Plan& plan) {
+  std::vector<std::string> out;
+  for (const CaseResult& case_result : result.cases) {
+    const MllogContext context = context_of({result, plan, {}}, case_result.name);
+    for (const RoundResult& round : case_result.rounds) {
+      if (!parse_iso_ms(round.started)) continue;
+      for (const std::string& obstacle : mllog_obstacles(case_result, round, context)) {
+        std::string text = case_result.name + ": " + obstacle;
+        if (std::ranges::find(out, text) == out.end()) out.push_back(std::move(text));
+      }
+    }
+  }
+  return out;
+}
 
 void write_mllogs(const ReportInput& input) {
   const auto folder = input.run_dir / layout::kMllog;
@@ -373,7 +402,15 @@ void write_mllogs(const ReportInput& input) {
       written.insert(name);
     }
   }
+  std::string notes;
+  for (const std::string& obstacle : mllog_obstacles(input.result, input.plan))
+    notes += "- " + printable(obstacle) + "\n";
   std::error_code ec;
+  if (!notes.empty() && !written.empty())
+    write_file_atomic(folder / kNotes,
+                      "What stands in the way of MLPerf's compliance checker:\n\n" + notes);
+  else
+    std::filesystem::remove(folder / kNotes, ec);
   std::vector<std::filesystem::path> stale;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ec))
     if (entry.path().extension() == ".txt" && !written.contains(entry.path().filename().string()))

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "judge/result.h"
@@ -14,9 +15,11 @@ struct MllogContext {
   std::string org = "unknown";
   std::string division = "open";
   std::string status = "onprem";
-  std::string platform;                      ///< empty: from the case ("2x8xA100")
-  std::string benchmark;                     ///< empty: the case's model or name
-  Json config = Json::object();              ///< of the workload: batch size, seed, optimizer …
+  std::string platform;          ///< empty: from the case ("2x8xA100")
+  std::string benchmark;         ///< empty: the case's model or name
+  Json config = Json::object();  ///< of the workload: batch size, seed, optimizer …
+  bool own_program = false;      ///< Assay's: what its configuration leaves out is known
+  bool caches_dropped = false;   ///< before the round, as the plan asks for
   std::optional<std::string> target_metric;  ///< the quality metric of the case
   std::string file = "assay";                ///< the "file" of every line's metadata
 };
@@ -27,7 +30,18 @@ struct MllogContext {
                                        const judge::RoundResult& round,
                                        const MllogContext& context);
 
-/// The logs of all rounds, in mllog/; those of rounds that the result does not have any more go.
+/// What MLPerf's compliance checker would object to in the log of that round, for people; empty:
+/// nothing that is known here. Rulesets differ: those that know the benchmark decide.
+[[nodiscard]] std::vector<std::string> mllog_obstacles(const judge::CaseResult& result,
+                                                       const judge::RoundResult& round,
+                                                       const MllogContext& context);
+
+/// The same for every case of a run, "case: obstacle"; each once.
+[[nodiscard]] std::vector<std::string> mllog_obstacles(const judge::RunResult& result,
+                                                       const plan::Plan& plan);
+
+/// The logs of all rounds, in mllog/, and beside them notes.md with the obstacles; those of rounds
+/// that the result does not have any more go.
 void write_mllogs(const ReportInput& input);
 
 /// "<case>_round<N>.txt", without characters that a file name cannot have.

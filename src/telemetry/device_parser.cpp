@@ -263,7 +263,7 @@ DeviceParser::Line DeviceParser::parse_assay(std::string_view line, DeviceReadin
     } else if (key == "pids") {
       std::string_view rest = value;
       while (!rest.empty() && out.pids.size() < kMaxPids) {
-        const auto pid = whole<int>(take(rest, ','));
+        const auto pid = parse_number<int>(take(rest, ','));
         if (!pid || *pid <= 0) return Line::nonsense;
         out.pids.push_back(*pid);
       }

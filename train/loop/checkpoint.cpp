@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace assay::train {

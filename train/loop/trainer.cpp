@@ -258,6 +258,8 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"final_train_loss", loop_->log().last_loss()},
       {"steps", loop_->steps()},
       {"num_trained_samples", loop_->samples() * place_.world_size},
+      {"train_samples",
+       task_->batches_per_epoch() * settings_.batch_size * place_.world_size},  // of an epoch
       {"world_size", place_.world_size},
       {"parameters", loop_->parameters().count()},
       {"flops_per_sample", task_->flops_per_sample()},

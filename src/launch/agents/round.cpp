@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "core/run_layout.h"
+#include "core/secrets.h"
 #include "core/time.h"
 #include "launch/agents/collect.h"
 #include "launch/round_files.h"
 #include "launch/run_on_thread.h"
+#include "rendezvous/container.h"
 
 namespace assay::launch {
 
@@ -19,6 +21,8 @@ namespace {
 constexpr Nanoseconds kPortLimit = std::chrono::seconds(5);
 // The agent gives sync and sudo their own, shorter limits.
 constexpr Nanoseconds kDropLimit = std::chrono::minutes(2);
+// The agent bounds each part of it.
+constexpr Nanoseconds kIdentifyLimit = std::chrono::seconds(60);
 constexpr int kDefaultPort = 29500;
 constexpr auto kTickEvery = std::chrono::milliseconds(200);
 
@@ -116,12 +120,44 @@ asio::awaitable<void> Round::drop_caches() {
                           {"how", reply.answer ? reply.answer->how : reply.problem}};
 }
 
+// Before the round starts, so that hashing takes nothing from what is measured.
+asio::awaitable<void> Round::identify() {
+  const plan::CasePlan& plan_case = task_.plan_case;
+  std::map<int, agent::IdentifyRequest> requests;
+  for (int node = 0; node < nodes(); ++node) {
+    rendezvous::NodeCommands commands =
+        rendezvous::resolve_node(plan_, plan_case, placement_, node, remote_dir(node));
+    if (commands.ranks.empty()) continue;  // the head starts what runs there
+    rendezvous::RankCommand& first = commands.ranks.front();
+    probe::ExecutionQuery query;
+    query.argv = std::move(first.argv);
+    query.env = std::move(commands.env);
+    for (auto& [name, value] : first.env) query.env[name] = std::move(value);
+    query.workdir = plan_case.workdir;
+    query.data = plan_case.data_paths;
+    if (plan_case.container) query.image_query = rendezvous::image_query(*plan_case.container);
+    executed_[node]["command"] = Json::array();
+    for (const std::string& word : query.argv)
+      executed_[node]["command"].push_back(without_secret("", word));
+    if (!query.workdir.empty()) executed_[node]["workdir"] = query.workdir;
+    requests[node].query = std::move(query);
+  }
+  const auto replies = co_await fleet_.ask(std::move(requests), kIdentifyLimit);
+  for (const auto& [node, reply] : replies) {
+    if (reply.answer)
+      executed_[node].update(fields_to_json(reply.answer->execution));
+    else
+      executed_[node]["problem"] = reply.problem;
+  }
+}
+
 void Round::journal_start() {
   Json list = Json::array();
   for (int node = 0; node < nodes(); ++node) list.push_back({{"node", node}, {"host", host(node)}});
   journal("round_start", -1,
           {{"id", id_}, {"nodes", list}, {"master_port", placement_.master_port}});
   for (const auto& [node, drop] : cache_drops_) journal("caches", node, drop);
+  for (const auto& [node, what] : executed_) journal("executed", node, what);
 }
 
 // A thousand agents on one machine need not all list its processes.
@@ -198,6 +234,8 @@ asio::awaitable<RoundOutcome> Round::run() {
                    apply(machine_.lost(mono_now_ns(), node, reason));
                  }});
   if (placement_.master_port == 0) co_await choose_port();
+  if (!machine_.over()) co_await identify();
+  // After the code was read: it is to come from the disk again.
   if (task_.plan_case.drop_caches) co_await drop_caches();
   journal_start();
   if (!machine_.over()) send_work();

@@ -35,6 +35,8 @@ class Round {
   [[nodiscard]] NodePlace place_of(int node) const;
   [[nodiscard]] std::filesystem::path remote_dir(int node) const;
   asio::awaitable<void> choose_port();
+  /// Asks every node what its ranks would execute; what is not known is said in the journal.
+  asio::awaitable<void> identify();
   asio::awaitable<void> drop_caches();
   asio::awaitable<void> collect_evidence();
   asio::awaitable<void> check_received(int node);
@@ -61,6 +63,7 @@ class Round {
   RoundMachine machine_;
   std::map<int, std::vector<std::vector<std::string>>> cleanups_;  // of the nodes' containers
   std::map<int, Json> cache_drops_;
+  std::map<int, Json> executed_;  // by node: what its first rank runs
   asio::steady_timer changed_;
   std::exception_ptr failure_;
 };

@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/json_access.h"
 #include "core/run_layout.h"
+#include "core/secrets.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "http/retry.h"
@@ -27,14 +28,12 @@ namespace {
 constexpr Nanoseconds kMaxPause = std::chrono::seconds(15);
 constexpr Nanoseconds kStopLimit = std::chrono::minutes(2);
 constexpr int kLastLooks = 20;
-constexpr std::uint64_t kPiece = 8 << 20;       // of a log, at once
-constexpr std::uint64_t kMaxResult = 16 << 20;  // larger files are checkpoints, not results
-
-std::string worker(int node) {
-  return fmt::format("worker-{}", node);
-}
 
 }  // namespace
+
+std::string CloudJob::worker(int node) {
+  return fmt::format("worker-{}", node);
+}
 
 CloudJob::CloudJob(Context context, const plan::CasePlan& plan_case, int round)
     : context_(std::move(context)),
@@ -65,6 +64,7 @@ RoundOutcome CloudJob::run() {
     start["job"] = state_.name;
     journal("round_start", start);
     if (state_.id.empty()) create();
+    journal_executed();
     outcome = follow();
   } catch (const Interrupted&) {
     outcome = interrupted();
@@ -104,21 +104,16 @@ void CloudJob::prepare() {
 
 void CloudJob::create() {
   const auto stop = context_.asked;
-  const cloud::TrainingJobSpec spec = job_spec(context_.run.plan(), case_, state_.name);
+  cloud::TrainingJobSpec spec = job_spec(context_.run.plan(), case_, state_.name, state_.code);
   // It may have been made by a process that died before it could note that.
   if (const auto found =
           retry_("looking for " + named(), [&] { return context_.cloud.jobs->find(spec, stop); })) {
     state_.id = found->id;
     return save();
   }
-  const cloud::SyncReport report = retry_("uploading the code", [&] {
-    return cloud::sync_folder(context_.cloud.bucket, context_.options.code,
-                              context_.options.code_prefix(), stop);
-  });
-  journal("uploaded", {{"files", report.uploaded},
-                       {"bytes", report.uploaded_bytes},
-                       {"unchanged", report.unchanged},
-                       {"removed", report.removed}});
+  state_.code = upload_code();
+  save();
+  spec = job_spec(context_.run.plan(), case_, state_.name, state_.code);
   const cloud::TrainingJob made = retry_("creating " + named(), [&] {
     if (const auto found = context_.cloud.jobs->find(spec, stop)) return *found;
     return context_.cloud.jobs->create(spec, stop);
@@ -129,10 +124,52 @@ void CloudJob::create() {
   journal("job_created", {{"job", state_.name}, {"id", state_.id}});
 }
 
+std::string CloudJob::upload_code() {
+  const fs::path& folder = context_.options.code;
+  std::string hash = cloud::folder_hash(folder);
+  const cloud::SyncReport report = retry_("uploading the code", [&] {
+    return cloud::sync_folder(context_.cloud.bucket, folder, context_.options.code_prefix(hash),
+                              context_.asked);
+  });
+  // Under a hash there is only what has it: a folder that changed meanwhile is another one.
+  if (cloud::folder_hash(folder) != hash)
+    throw Error(ErrorKind::environment, "the code was changed while it was uploaded",
+                folder.string(), "leave it as it is until the job is created, then --resume");
+  journal("uploaded", {{"files", report.uploaded},
+                       {"bytes", report.uploaded_bytes},
+                       {"unchanged", report.unchanged},
+                       {"removed", report.removed},
+                       {"sha256", hash}});
+  return hash;
+}
+
+void CloudJob::journal_executed() {
+  const cloud::TrainingJobSpec spec =
+      job_spec(context_.run.plan(), case_, state_.name, state_.code);
+  Json given = Json::object();
+  for (const auto& [name, value] : spec.environment) given[name] = without_secret(name, value);
+  Json what{{"node", 0},
+            {"host", worker(0)},
+            {"command", case_.command},
+            {"image", spec.engine_id},
+            {"given", std::move(given)}};
+  // The job has nothing else: its code is its program.
+  if (!state_.code.empty()) what["program"] = {{"path", spec.boot_file}, {"sha256", state_.code}};
+  journal("executed", what);
+}
+
+double CloudJob::late_s() const {
+  const std::int64_t since = looked_ns_ != 0          ? mono_now_ns() - looked_ns_
+                             : state_.created_ns != 0 ? wall_now_ns() - state_.created_ns
+                                                      : 0;
+  return std::max(0.0, static_cast<double>(since) / 1e9);
+}
+
 RoundOutcome CloudJob::follow() {
   Nanoseconds pause = context_.options.poll;
   cloud::JobPhase phase = cloud::JobPhase::unknown;
   for (;;) {
+    const std::int64_t asked_ns = mono_now_ns();
     const cloud::TrainingJob job = retry_("asking about " + named(), [&] {
       return context_.cloud.jobs->get(state_.id, context_.asked);
     });
@@ -143,6 +180,7 @@ RoundOutcome CloudJob::follow() {
     }
     if (mirror(job)) pause = context_.options.poll;
     if (auto outcome = look(job)) return *outcome;
+    looked_ns_ = asked_ns;
     retry_.pause(pause);
     pause = std::min(pause * 3 / 2, kMaxPause);
   }
@@ -162,7 +200,9 @@ std::optional<RoundOutcome> CloudJob::look(const cloud::TrainingJob& job) {
       journal("rank_start", {{"node", node},
                              {"host", worker(node)},
                              {"rank", node * case_.procs},
-                             {"local_rank", 0}});
+                             {"local_rank", 0},
+                             {"late_s", late_s()},
+                             {"service_ms", job.started_ms}});
     save();
   }
   if (cloud::has_ended(job.phase)) return conclude(job);
@@ -243,113 +283,16 @@ void CloudJob::journal_ends(const cloud::TrainingJob& job, EndedBy how) {
     Json end{{"node", node},
              {"host", worker(node)},
              {"rank", node * case_.procs},
-             {"ended_by", to_text(how)}};
+             {"ended_by", to_text(how)},
+             {"late_s", late_s()}};
+    if (cloud::has_ended(job.phase) && job.started_ms > 0 && job.duration_ms > 0)
+      end["service_ms"] = job.started_ms + job.duration_ms;
     if (how == EndedBy::itself && (code != 0 || job.phase == cloud::JobPhase::completed))
       end["code"] = code;
     else if (how == EndedBy::itself)
       end["ended_by"] = to_text(EndedBy::stop);
     journal("rank_exit", end);
   }
-}
-
-bool CloudJob::mirror(const cloud::TrainingJob& job) {
-  const std::string start = context_.options.round_prefix(context_.run.plan().run_id, state_.name) +
-                            "log/" + context_.cloud.jobs->log_name(job);
-  const auto logs = retry_("reading the logs of " + named(),
-                           [&] { return context_.cloud.bucket.list(start, context_.asked); });
-  bool grown = false;
-  for (auto& [node, have] : state_.mirrored) {
-    const std::string key = fmt::format("{}{}.log", start, node);
-    const auto log = std::ranges::find(logs, key, &cloud::ObjectInfo::key);
-    if (log == logs.end() || log->size == have) continue;
-    if (log->size < have) {  // an instance that was started again has a new log
-      journal("gap", {{"node", node},
-                      {"source", "logs"},
-                      {"seconds", 0},
-                      {"reason", "the log of " + worker(node) + " began again"}});
-      have = 0;
-    }
-    append_log(node, key, log->size);
-    grown = true;
-  }
-  if (grown) {
-    grown_ns_ = mono_now_ns();
-    save();
-  }
-  return grown;
-}
-
-void CloudJob::append_log(int node, const std::string& key, std::uint64_t size) {
-  std::uint64_t& have = state_.mirrored[node];
-  std::ofstream file(log_file(node), std::ios::binary | std::ios::app);
-  while (have < size) {
-    const std::string piece = retry_("reading the logs of " + named(), [&] {
-      return context_.cloud.bucket.get(key, have, std::min(kPiece, size - have), context_.asked);
-    });
-    if (piece.empty()) break;
-    file << piece << std::flush;
-    if (!file)
-      throw Error(ErrorKind::environment, "the log cannot be written", log_file(node).string(),
-                  "free space there, then go on with --resume: the job goes on");
-    have += piece.size();
-  }
-}
-
-void CloudJob::fetch_results() {
-  const std::string prefix =
-      context_.options.round_prefix(context_.run.plan().run_id, state_.name) + "out/";
-  const auto stop = context_.asked;
-  const auto objects = retry_("listing the results of " + named(),
-                              [&] { return context_.cloud.bucket.list(prefix, stop); });
-  std::uint64_t fetched = 0;
-  for (const auto& object : objects) {
-    const fs::path below = fs::path(object.key.substr(prefix.size())).lexically_normal();
-    const bool wanted = below.extension() == ".json" && object.size <= kMaxResult &&
-                        below.is_relative() && !below.string().starts_with("..");
-    if (!wanted) continue;
-    const std::string content = object.size == 0 ? "" : retry_("fetching " + object.key, [&] {
-      return context_.cloud.bucket.get(object.key, 0, 0, stop);
-    });
-    const fs::path file = folder_ / layout::kJobResults / below;
-    make_directories(file.parent_path());
-    write_file_atomic(file, content, /*sync=*/false);
-    ++fetched;
-  }
-  journal("fetched", {{"files", fetched}, {"of", objects.size()}});
-}
-
-// What the judge cannot ask the service for any more.
-void CloudJob::journal_job(const cloud::TrainingJob& job) {
-  Json fields{{"job", state_.name},
-              {"id", state_.id},
-              {"upload_start_ns", state_.sync_start_ns},
-              {"created_ns", state_.created_ns},
-              {"started_ms", job.started_ms},
-              {"duration_ms", job.duration_ms}};
-  if (context_.options.ais_results())
-    if (const auto util = device_utilization()) fields["device_util_percent"] = *util;
-  journal("job_ended", fields);
-}
-
-std::optional<double> CloudJob::device_utilization() {
-  double sum = 0;
-  std::size_t count = 0;
-  try {
-    for (int node = 0; node < case_.nodes; ++node)
-      for (const cloud::TaskMetric& metric :
-           context_.cloud.jobs->metrics(state_.id, worker(node), context_.asked)) {
-        if (metric.name != "npuUtil" && metric.name != "gpuUtil") continue;
-        for (const double value : metric.values) {
-          if (!std::isfinite(value)) continue;
-          sum += value;
-          ++count;
-        }
-      }
-  } catch (const Error& e) {
-    context_.warning("the service gave no utilization: " + e.message());
-    return std::nullopt;
-  }
-  return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
 }
 
 RoundOutcome CloudJob::interrupted() {
@@ -369,8 +312,8 @@ RoundOutcome CloudJob::interrupted() {
 // The request that makes the job may have been sent when the user asked to end.
 bool CloudJob::find_unseen() {
   try {
-    const auto found = context_.cloud.jobs->find(job_spec(context_.run.plan(), case_, state_.name),
-                                                 context_.at_once);
+    const auto found = context_.cloud.jobs->find(
+        job_spec(context_.run.plan(), case_, state_.name, state_.code), context_.at_once);
     if (!found) return false;
     state_.id = found->id;
     save();

@@ -43,8 +43,13 @@ class CloudJob {
   RoundOutcome run();
 
  private:
+  [[nodiscard]] static std::string worker(int node);  ///< the service's name of an instance
   void prepare();
   void create();
+  /// Uploads the code to where its content is named; gives its hash.
+  std::string upload_code();
+  /// What the job runs, for the judge.
+  void journal_executed();
   RoundOutcome follow();
   /// Nothing while the job goes on.
   std::optional<RoundOutcome> look(const cloud::TrainingJob& job);
@@ -64,6 +69,8 @@ class CloudJob {
   /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
   void stop_job(const std::string& why);
   void journal(const std::string& event, Json fields);
+  /// Seconds since the job was last asked about: what is seen now may be so old.
+  [[nodiscard]] double late_s() const;
   void journal_ends(const cloud::TrainingJob& job, EndedBy how);
   [[nodiscard]] std::filesystem::path log_file(int node) const;
   [[nodiscard]] std::string named() const { return "job " + state_.name; }
@@ -75,6 +82,7 @@ class CloudJob {
   std::filesystem::path folder_;
   JobState state_;
   RetryWhileUnreachable retry_;
+  std::int64_t looked_ns_ = 0;   // monotonic, when it was asked about before the last answer
   std::int64_t grown_ns_ = 0;    // monotonic, when a log last grew
   std::int64_t waiting_ns_ = 0;  // monotonic, since when it has been pending
   std::int64_t running_ns_ = 0;  // monotonic, since when it has been running

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "cloud/sync.h"
+#include "core/error.h"
+
 namespace assay::launch {
 
 std::string job_name(const plan::ModelArtsOptions& options, const plan::Plan& plan,
@@ -15,14 +18,14 @@ std::string job_name(const plan::ModelArtsOptions& options, const plan::Plan& pl
 }
 
 cloud::TrainingJobSpec job_spec(const plan::Plan& plan, const plan::CasePlan& plan_case,
-                                const std::string& name) {
+                                const std::string& name, const std::string& code_hash) {
   const auto& options = std::get<plan::ModelArtsOptions>(plan.cluster.options);
   const std::string root = "/" + options.bucket + "/";
   const std::string own = root + options.round_prefix(plan.run_id, name);
   cloud::TrainingJobSpec spec;
   spec.name = name;
   spec.description = "assay " + plan.run_id;
-  spec.code_dir = root + options.code_prefix();
+  spec.code_dir = root + options.code_prefix(code_hash);
   spec.boot_file = spec.code_dir + plan_case.command.at(0);
   spec.engine_id = options.engine;
   for (std::size_t i = 1; i < plan_case.command.size(); ++i) {
@@ -48,11 +51,16 @@ cloud::TrainingJobSpec job_spec(const plan::Plan& plan, const plan::CasePlan& pl
 
 Json describe_cloud_execution(const plan::Plan& plan) {
   const auto& options = std::get<plan::ModelArtsOptions>(plan.cluster.options);
+  std::string code_hash = "SHA256-OF-THE-CODE";
+  try {
+    code_hash = cloud::folder_hash(options.code);
+  } catch (const Error&) {  // the run itself says what is wrong with the folder
+  }
   Json jobs = Json::array();
   for (const plan::CasePlan& plan_case : plan.cases)
     for (int round = 1; round <= plan_case.repeats; ++round) {
       const cloud::TrainingJobSpec spec =
-          job_spec(plan, plan_case, job_name(options, plan, plan_case, round, 0));
+          job_spec(plan, plan_case, job_name(options, plan, plan_case, round, 0), code_hash);
       cloud::check(spec);
       jobs.push_back({{"case", plan_case.name}, {"round", round}, {"body", cloud::to_json(spec)}});
     }
@@ -62,7 +70,7 @@ Json describe_cloud_execution(const plan::Plan& plan) {
           {"project", options.project},
           {"upload",
            {{"folder", options.code.string()},
-            {"to", "obs://" + options.bucket + "/" + options.code_prefix()}}},
+            {"to", "obs://" + options.bucket + "/" + options.code_prefix(code_hash)}}},
           {"jobs", std::move(jobs)}};
 }
 

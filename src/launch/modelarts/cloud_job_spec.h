@@ -12,10 +12,12 @@ namespace assay::launch {
 [[nodiscard]] std::string job_name(const plan::ModelArtsOptions& options, const plan::Plan& plan,
                                    const plan::CasePlan& plan_case, int round, int attempt);
 
-/// What is asked of the service for a round of a plan whose launcher is ModelArts. Pure.
+/// What is asked of the service for a round of a plan whose launcher is ModelArts. `code_hash` is
+/// cloud::folder_hash of the code. Pure.
 [[nodiscard]] cloud::TrainingJobSpec job_spec(const plan::Plan& plan,
                                               const plan::CasePlan& plan_case,
-                                              const std::string& name);
+                                              const std::string& name,
+                                              const std::string& code_hash);
 
 /// For people, without asking the service: what is uploaded, and the body of every job.
 [[nodiscard]] Json describe_cloud_execution(const plan::Plan& plan);

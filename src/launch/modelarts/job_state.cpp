@@ -15,6 +15,7 @@ std::optional<JobState> load_job_state(const std::filesystem::path& round_dir) {
     state.id = json.at("id").get<std::string>();
     state.over = json.at("over").get<bool>();
     state.running = json.at("running").get<bool>();
+    state.code = json.value("code", "");
     state.sync_start_ns = json.at("sync_start_ns").get<std::int64_t>();
     state.created_ns = json.at("created_ns").get<std::int64_t>();
     int node = 0;
@@ -35,6 +36,7 @@ void save_job_state(const std::filesystem::path& round_dir, const JobState& stat
                                  {"id", state.id},
                                  {"over", state.over},
                                  {"running", state.running},
+                                 {"code", state.code},
                                  {"sync_start_ns", state.sync_start_ns},
                                  {"created_ns", state.created_ns},
                                  {"mirrored", std::move(mirrored)}}),

@@ -15,6 +15,7 @@ struct JobState {
   std::string id;                  ///< empty: it may have been created, look for its name
   bool over = false;               ///< it was given up: a new attempt is a new job
   bool running = false;            ///< its ranks were journaled as started
+  std::string code;                ///< hash of the code that it was made with; empty: not yet
   std::int64_t sync_start_ns = 0;  ///< wall clock
   std::int64_t created_ns = 0;
   std::map<int, std::uint64_t> mirrored;  ///< bytes of every instance's log that are here

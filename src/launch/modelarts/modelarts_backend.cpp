@@ -23,7 +23,9 @@ void check_code(const plan::ModelArtsOptions& options, const plan::Plan& plan) {
       throw Error(ErrorKind::config, "there is no boot file '" + plan_case.command.at(0) + "'",
                   options.code.string(),
                   "the first word of the case's command is a file in cluster.modelarts.code");
-    cloud::check(job_spec(plan, plan_case, job_name(options, plan, plan_case, 1, 0)));
+    // The code is not read yet; its hash is as long as this.
+    cloud::check(
+        job_spec(plan, plan_case, job_name(options, plan, plan_case, 1, 0), std::string(64, '0')));
   }
 }
 

@@ -61,8 +61,11 @@ struct ModelArtsOptions {
 
   [[nodiscard]] bool v1() const { return api == "v1"; }
   [[nodiscard]] bool ais_results() const { return results == "ais-bench"; }
-  /// Keys below the bucket: code of all runs, and what a round's job writes.
-  [[nodiscard]] std::string code_prefix() const { return prefix + job_name + "/code/"; }
+  /// Keys below the bucket: code by its content, so that no run can change another's, and what a
+  /// round's job writes.
+  [[nodiscard]] std::string code_prefix(const std::string& code_hash) const {
+    return prefix + job_name + "/code/" + code_hash + "/";
+  }
   [[nodiscard]] std::string round_prefix(const std::string& run_id, const std::string& job) const {
     return prefix + run_id + "/" + job + "/";
   }

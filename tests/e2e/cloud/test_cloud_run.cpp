@@ -66,7 +66,7 @@ cluster:
     engine: {6}mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64
     flavor: modelarts.kat1.xlarge
     credentials: key.json
-    poll: 20ms
+    poll: {7}
 {2}
 cases:
   - {{name: fit, model: fit, framework: sh, hardware: none, nodes: 2, procs: 1,
@@ -74,7 +74,7 @@ cases:
 )",
                                     emulator_->url(), kProject, more, retries_,
                                     v1_ ? "" : "env: {GO: '" + (folder_ / "go").string() + "'}, ",
-                                    limits, v1_ ? "Ascend-Powered-Engine/" : ""));
+                                    limits, v1_ ? "Ascend-Powered-Engine/" : "", poll_));
     return (folder_ / "suite.yaml").string();
   }
   void job_fault(const Json& fault) {
@@ -111,6 +111,7 @@ cases:
   void go() { write("go", ""); }
 
   int retries_ = 0;
+  std::string poll_ = "20ms";
   bool v1_ = false;
   std::optional<EmulatorProcess> emulator_;
   http::Client client_;
@@ -175,6 +176,54 @@ TEST_F(CloudRun, IsStoppedByAssayStop) {
   EXPECT_EQ(stop.status.code, 0) << stop.err;
   ASSERT_TRUE(wait(pid, 60s)) << said();
   EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped);
+}
+
+TEST_F(CloudRun, TwoRunsWithOtherCodeUseTheirOwn) {
+  ASSERT_EQ(assay({"run", suite("echo code A" + std::string(kResults))}).status.code, 0);
+  const fs::path first = fs::canonical(latest());
+  ASSERT_EQ(assay({"run", suite("echo code B" + std::string(kResults))}).status.code, 0);
+  const auto code_of = [](const fs::path& run) {
+    return read_json(run / "result.json")["cases"][0]["rounds"][0]["executed"][0]["program"];
+  };
+  EXPECT_NE(code_of(first), code_of(latest()));
+  EXPECT_THAT(read_file(first / "fit/round1/worker-0_noderank0/rank0.out.log"),
+              HasSubstr("code A"));
+  EXPECT_THAT(log_of(0), HasSubstr("code B"));
+  // The code of the first run is still where its job would find it.
+  EXPECT_THAT(code_of(first)["path"].get<std::string>(),
+              HasSubstr(code_of(first)["sha256"].get<std::string>()));
+}
+
+TEST_F(CloudRun, ItsTimeIsTheServicesNotThatOfTheQuestions) {
+  poll_ = "2s";
+  const CommandResult run = assay({"run", suite("sleep 0.6" + std::string(kResults))});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const Json metrics = result()["cases"][0]["rounds"][0]["metrics"];
+  const TrainingJob job = jobs_->list("").at(0);
+  EXPECT_DOUBLE_EQ(metrics["e2e_time"]["value"], static_cast<double>(job.duration_ms) / 1000);
+  EXPECT_GE(metrics["e2e_time"]["value"], 0.6);
+  EXPECT_THAT(metrics["e2e_time"]["note"].get<std::string>(), HasSubstr("service's clock"));
+  EXPECT_EQ(metrics["launch_time"]["origin"], "estimated");
+}
+
+TEST_F(CloudRun, AClockThatIsTenMinutesOffMakesNoOddTimes) {
+  emulator_.emplace(folder_, Json{{"access_key", "AKTEST0000000001"},
+                                  {"secret_key", kSecret},
+                                  {"buckets", {"bucket-one"}},
+                                  {"run_jobs", true},
+                                  {"job_pending_s", 0},
+                                  {"job_upload_s", 0.05},
+                                  {"clock_offset_s", 600}});
+  service_.emplace(client_, credentials_, emulator_->url(), kProject);
+  jobs_.emplace(*service_);
+  const CommandResult run = assay({"run", suite("sleep 0.3" + std::string(kResults))});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const Json metrics = result()["cases"][0]["rounds"][0]["metrics"];
+  EXPECT_DOUBLE_EQ(metrics["e2e_time"]["value"],
+                   static_cast<double>(jobs_->list("").at(0).duration_ms) / 1000);
+  EXPECT_LT(metrics["launch_time"]["value"], 300);
+  EXPECT_THAT(read_json(round() / "ais_result.json")["clocks"].get<std::string>(),
+              HasSubstr("moved by -600"));
 }
 
 TEST_F(CloudRun, ShowsWhatItWouldDoWithoutAskingTheCloud) {

@@ -1,7 +1,11 @@
 // What a run says about its files, checked by other programs: sha256sum, openssl, and
 // docs/evidence.py.
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "core/text.h"
@@ -10,6 +14,7 @@
 namespace assay::e2e {
 
 using ::testing::HasSubstr;
+using namespace std::chrono_literals;
 
 class Evidence : public AssayTest {
  protected:
@@ -104,6 +109,22 @@ TEST_F(Evidence, OfARunThatCannotBeSignedSaysSo) {
   const CommandResult run = assay({"run", script_suite("echo hello").string()});
   EXPECT_THAT(run.out + run.err, HasSubstr("warning: the run is not signed: "));
   EXPECT_THAT(check().out, HasSubstr("nobody signed this run"));
+}
+
+TEST_F(Evidence, OfALostAgentIsListedByTheController) {
+  const std::string marker = "31.4159" + std::to_string(::getpid());
+  const fs::path suite = script_suite("echo hello\nexec sleep " + marker + "\n");
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 1; }));
+  ASSERT_EQ(agents_of(pid).size(), 1U);
+  ::kill(agents_of(pid)[0], SIGKILL);
+  ASSERT_TRUE(wait(pid, 30s));
+  EXPECT_TRUE(journal("node_end").empty());
+  const Json files = journal("round_files").at(0)["files"];
+  EXPECT_TRUE(std::ranges::any_of(files, [](const Json& file) {
+    return file["name"].get<std::string>().ends_with("_noderank0/rank0.out.log");
+  })) << files;
+  EXPECT_EQ(check().status.code, 0);
 }
 
 TEST_F(Evidence, KeysAreShownTrustedAndForgotten) {

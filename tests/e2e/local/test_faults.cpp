@@ -294,9 +294,11 @@ TEST_F(OnItsOwnDisk, AFullDiskIsSaidAndTheRankIsNotBlocked) {
 TEST_F(OnItsOwnDisk, ALiveViewThatCannotBeWrittenDoesNotEndTheRun) {
   mount("size=4m");
   if (IsSkipped()) return;
-  // The disk is full for as long as three views, and free again when the round is written down.
+  // From the first view on the disk is full for three more, and free again when the round ends.
   const std::string filler = (disk_ / "filler").string();
-  script_suite("cat /dev/zero > " + filler + " 2>/dev/null\nsleep 3\n: > " + filler + "\n");
+  const std::string live = (disk_ / "out/latest/live.json").string();
+  script_suite("while [ ! -s " + live + " ]; do sleep 0.1; done\nsleep 0.5\ncat /dev/zero > " +
+               filler + " 2>/dev/null\nsleep 3\n: > " + filler + "\n");
   const fs::path suite =
       write("full.yaml", "telemetry: {enabled: false}\n" + read_file(folder_ / "suite.yaml"));
   const CommandResult run = assay({"run", suite.string(), "--out", (disk_ / "out").string()});

@@ -55,6 +55,16 @@ TEST_F(Ssh, FourHostsRunWithoutAnythingInstalledAndTheirLogsComeBack) {
   EXPECT_THAT(kept, ::testing::Contains(::testing::StartsWith("bin-")));
 }
 
+TEST_F(Ssh, ALogThatWasChangedOnItsHostIsNamedWhenItArrives) {
+  const fs::path script =
+      write("rank.sh", "echo hello\nsleep 1\nfind " + sshd_.cache().string() +
+                           " -name rank0.out.log -exec sh -c 'echo more >> \"$1\"' x {} ';'\n");
+  (void)assay(
+      {"run", suite(1, "  - {name: c, command: [/bin/sh, " + script.string() + "]}\n").string()});
+  EXPECT_THAT(read_file(latest() / "journal.jsonl"),
+              HasSubstr("\"rank0.out.log is not as its agent wrote it: longer\""));
+}
+
 TEST_F(Ssh, ALoginShellThatPrintsTextDisturbsNothing) {
   fs::create_directories(folder_ / "home");
   std::ofstream(folder_ / "home/.bashrc")

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "error_of.h"
 #include "importer/flagperf.h"
 #include "plan/suite.h"
 #include "unit/importer/checkout.h"
@@ -16,6 +17,7 @@
 namespace assay::importer {
 namespace {
 
+using assay::testing::error_of;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -189,6 +191,55 @@ TEST(FlagPerfSuite, FlagscaleOnSeveralNodesIsStartedOnTheFirst) {
   checkout.cases("'aquila2_7b:flagscale:A100:2:8:1': '/d'");
   checkout.write("nvidia/aquila2_7b-flagscale/config/config_A100x2x8.py", "seqlength = 2048\n");
   EXPECT_EQ(suite_of(checkout).cases.at(0).launch, "head");
+}
+
+TEST(FlagPerfSuite, FlagscalesWorldSizeIsAllProcessesOfAllNodes) {
+  const Checkout checkout;
+  checkout.cluster("HOSTS = ['n1', 'n2']\n");
+  checkout.cases("'aquila2_7b:flagscale:A100:2:8:1': '/d'");
+  checkout.write("nvidia/aquila2_7b-flagscale/config/config_A100x2x8.py", "seqlength = 2048\n");
+  const plan::Suite suite = suite_of(checkout);
+  EXPECT_THAT(suite.cases.at(0).command, ::testing::Contains("--world_size={world_size}"));
+}
+
+TEST(FlagPerfSuite, OnlyWhatTheScriptPrintsIsAMetric) {
+  const Checkout checkout;
+  checkout.cases("'aquila2_7b:flagscale:A100:1:8:1': '/d'");
+  checkout.write("nvidia/aquila2_7b-flagscale/config/config_A100x1x8.py", "seqlength = 2048\n");
+  const auto names = [&] {
+    std::vector<std::string> out;
+    for (const plan::OutputMetric& metric : suite_of(checkout).cases.at(0).metrics)
+      out.push_back(metric.name);
+    return out;
+  };
+  EXPECT_EQ(names().size(), 3U);
+  checkout.write("benchmarks/aquila2_7b/flagscale/run_pretraining.py", "print('MFU: ', mfu)\n");
+  EXPECT_THAT(names(), ::testing::ElementsAre("mfu_printed"));
+}
+
+TEST(FlagPerfSuite, CasesAndVendorCanBeChosen) {
+  const Checkout checkout;
+  checkout.cases("'bert:pytorch:A100:1:8:1': '/d', 'aquila2_7b:flagscale:A100:1:8:1': '/d'");
+  checkout.write("nvidia/aquila2_7b-flagscale/config/config_A100x1x8.py", "seqlength = 2048\n");
+  ImportOptions options = on_host("x");
+  options.cases = {"bert*"};
+  EXPECT_EQ(suite_of(checkout, options).cases.size(), 1U);
+  options.cases = {"nobody*"};
+  EXPECT_THAT(error_of([&] { return suite_of(checkout, options); }),
+              HasSubstr("--cases: no case matches 'nobody*'"));
+  options.cases.clear();
+  options.vendor = "nvidai";
+  EXPECT_THAT(error_of([&] { return suite_of(checkout, options); }),
+              HasSubstr("did you mean 'nvidia'?"));
+}
+
+TEST(FlagPerfSuite, PartsOfTheCheckoutThatAreLeftOutAreNamed) {
+  const Checkout checkout;
+  checkout.write("../inference/benchmarks/resnet50/x.py", "");
+  const FlagPerfImport result = import_flagperf(checkout.training(), on_host("x"));
+  std::string said;
+  for (const Diagnostic& diagnostic : result.diagnostics) said += to_string(diagnostic) + "\n";
+  EXPECT_THAT(said, HasSubstr("inference: note: left out, 1 benchmarks: inference is not"));
 }
 
 TEST(FlagPerfSuite, OneHostThatIsThisMachineIsLocal) {

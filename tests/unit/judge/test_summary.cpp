@@ -164,6 +164,45 @@ TEST(IntervalWidth, OfFewRoundsIsSaidBesideTheVerdict) {
   EXPECT_EQ(finding(narrow.findings, "interval-width"), nullptr);
 }
 
+Json ran(const std::string& program, const std::string& code) {
+  return Json::array({{{"node", 0},
+                       {"host", "n0"},
+                       {"program", {{"path", "/bin/t"}, {"sha256", program}}},
+                       {"code", {{"path", "/w"}, {"sha256", code}, {"complete", true}}}}});
+}
+
+CaseResult case_that_ran(const Json& first, const Json& second) {
+  auto plan = case_plan(1, 1, 2);
+  auto program = rule("same-program", "program_changes", std::nullopt, 0);
+  auto code = rule("same-code", "code_changes", std::nullopt, 0);
+  program.scope = code.scope = catalog::RuleScope::whole_case;
+  code.severity = Severity::warning;
+  plan.rules = {program, code};
+  RoundResult one = round_with(1, 100);
+  RoundResult two = round_with(2, 100);
+  one.executed = first;
+  two.executed = second;
+  return summarize_case(plan, {one, two});
+}
+
+TEST(SameProgram, RoundsOfAnotherProgramAreInvalid) {
+  EXPECT_EQ(case_that_ran(ran("a", "c"), ran("a", "c")).validity, Validity::valid);
+  const CaseResult other = case_that_ran(ran("a", "c"), ran("b", "c"));
+  EXPECT_EQ(other.validity, Validity::invalid);
+  EXPECT_NE(finding(other.findings, "same-program"), nullptr);
+}
+
+TEST(SameProgram, OtherCodeIsAWarningBecauseTrainingsWriteBesideIt) {
+  const CaseResult other = case_that_ran(ran("a", "c"), ran("a", "d"));
+  EXPECT_EQ(other.validity, Validity::valid);
+  EXPECT_NE(finding(other.findings, "same-code"), nullptr);
+}
+
+TEST(SameProgram, WhatWasNotRecordedIsNotCompared) {
+  EXPECT_TRUE(case_that_ran(Json::array(), Json::array()).findings.empty());
+  EXPECT_TRUE(case_that_ran(ran("a", "c"), ran("", "")).findings.empty());
+}
+
 TEST(CaseRules, SeeTheMedianOfAMetric) {
   auto plan = case_plan(1, 1, 3);
   auto bound = rule("fast-enough", "p_whole", 99, std::nullopt);

@@ -178,6 +178,72 @@ TEST(Mllog, BatchSizeOfARankIsMultipliedByRanks) {
   EXPECT_EQ(event_of(events, "global_batch_size")["value"], 32 * 8);
 }
 
+judge::RunResult evaluated_run() {
+  judge::RunResult run = small_result();
+  judge::RoundResult& round = run.cases[0].rounds[0];
+  round.evaluations = {{5, 6, 0.25, true, {{"eval_loss", 2.5}, {"eval_accuracy", 0.4}}},
+                       {10.5, 12.5, 1.0, true, {{"eval_accuracy", 0.93}}}};
+  return run;
+}
+
+TEST(Mllog, EveryEvaluationHasItsAccuracyAndItsPlace) {
+  const judge::RunResult run = evaluated_run();
+  const auto events =
+      parse_mllog(render_mllog(run.cases[0], run.cases[0].rounds[0], full_context()));
+  check_log(events);
+  std::vector<double> values;
+  for (const Json& event : events) {
+    if (event["key"] != "eval_accuracy") continue;
+    values.push_back(event["value"].get<double>());
+    // 307,200 samples of an epoch of 50,000.
+    EXPECT_EQ(event["metadata"]["samples_count"], values.size() == 1 ? 76800 : 307200);
+    EXPECT_EQ(event["metadata"]["epoch_num"], values.size() == 1 ? 1.536 : 6.144);
+  }
+  EXPECT_THAT(values, ElementsAre(0.4, 0.93));
+  const Json& block = event_of(events, "block_start")["metadata"];
+  EXPECT_EQ(block["first_epoch_num"], 0);
+  EXPECT_EQ(block["epoch_count"], 1.536);
+}
+
+TEST(Mllog, WithoutTheSizeOfAnEpochThereIsNoEpochNumber) {
+  const judge::RunResult run = evaluated_run();
+  MllogContext context = full_context();
+  context.config.erase("train_samples");
+  const auto events = parse_mllog(render_mllog(run.cases[0], run.cases[0].rounds[0], context));
+  EXPECT_FALSE(event_of(events, "eval_accuracy")["metadata"].contains("epoch_num"));
+  EXPECT_THAT(mllog_obstacles(run.cases[0], run.cases[0].rounds[0], context),
+              ::testing::Contains(HasSubstr("no epoch_num")));
+}
+
+TEST(Mllog, OfAssaysOwnProgramTheOptimizersSettingsAreKnown) {
+  judge::RunResult run = evaluated_run();
+  run.cases[0].model = "bert-large";
+  MllogContext context = full_context();
+  context.own_program = true;
+  context.division = "closed";
+  context.config = {{"optimizer", "lamb"},    {"learning_rate", 4e-4}, {"beta1", 0.9},
+                    {"beta2", 0.999},         {"epsilon", 1e-6},       {"weight_decay", 0.01},
+                    {"warmup_steps", 100},    {"max_steps", 1000},     {"batch_size", 8},
+                    {"train_samples", 50000}, {"eval_samples", 10000}};
+  const auto events = parse_mllog(render_mllog(run.cases[0], run.cases[0].rounds[0], context));
+  EXPECT_EQ(event_of(events, "submission_benchmark")["value"], "bert");
+  EXPECT_EQ(event_of(events, "opt_lamb_beta_2")["value"], 0.999);
+  EXPECT_EQ(event_of(events, "gradient_accumulation_steps")["value"], 1);
+  EXPECT_TRUE(mllog_obstacles(run.cases[0], run.cases[0].rounds[0], context).empty());
+  context.own_program = false;
+  EXPECT_THAT(mllog_obstacles(run.cases[0], run.cases[0].rounds[0], context),
+              ElementsAre(HasSubstr("asks for gradient_accumulation_steps, opt_lamb_epsilon")));
+}
+
+TEST(Mllog, AModelThatMlperfDoesNotHaveIsSaid) {
+  const judge::RunResult run = evaluated_run();
+  EXPECT_THAT(mllog_obstacles(run.cases[0], run.cases[0].rounds[0], full_context()),
+              ElementsAre(HasSubstr("MLPerf has no benchmark 'null'")));
+  MllogContext named = full_context();
+  named.benchmark = "resnet";
+  EXPECT_TRUE(mllog_obstacles(run.cases[0], run.cases[0].rounds[0], named).empty());
+}
+
 TEST(Mllog, FileNamesAreSafe) {
   EXPECT_EQ(mllog_file_name("a:b:1", 2), "a:b:1_round2.txt");
   EXPECT_EQ(mllog_file_name("../../etc/passwd", 1), "_.._.._etc_passwd_round1.txt");
