@@ -45,7 +45,8 @@ void collect_numbers(const Json& value, const std::string& place,
 
 std::map<std::string, double> numbers_of(const RunResult& result) {
   std::map<std::string, double> out;
-  for (const Json& one : report::result_to_json(result)["cases"]) {
+  const Json all = report::result_to_json(result);
+  for (const Json& one : all["cases"]) {
     const std::string name = text_at(one, "name");
     collect_numbers(one["summary"], name + "/summary", out);
     for (const Json& round : one["rounds"]) {
@@ -291,6 +292,7 @@ TEST_F(Mutations, ThatChangeANumberAreFlaggedAndNoneCrashes) {
         EXPECT_EQ(round.evidence.integrity.state, judge::Soundness::ok)
             << one.name << ": " << round.evidence.integrity.text;
   }
+  EXPECT_GT(numbers_of(originals_.front()).size(), 100U) << "there is something to compare";
   const long count = number_from("ASSAY_MUTATIONS", 250);
   Editor editor(static_cast<std::uint64_t>(number_from("ASSAY_MUTATION_SEED", 1)), runs_);
   int unchanged = 0;
