@@ -317,6 +317,8 @@ std::string render_mllog(const CaseResult& result, const RoundResult& round,
       to = std::max(share, *next->trained);
       exact = next->trained_exactly || to == 1;
     }
+    // After the last evaluation nothing may be left to train: a block of nothing is none.
+    if (to <= share && share > 0) continue;
     log.add(stretch.start, kStart, "block_start", nullptr,
             progress.block(share, to, exact || share == 0, true));
     log.add(stretch.end, kEnd, "block_stop", nullptr, progress.block(share, to, exact, false));

@@ -208,8 +208,8 @@ TEST(FlagPerfSuite, OnlyWhatTheScriptPrintsIsAMetric) {
   checkout.write("nvidia/aquila2_7b-flagscale/config/config_A100x1x8.py", "seqlength = 2048\n");
   const auto names = [&] {
     std::vector<std::string> out;
-    for (const plan::OutputMetric& metric : suite_of(checkout).cases.at(0).metrics)
-      out.push_back(metric.name);
+    const plan::Suite suite = suite_of(checkout);
+    for (const plan::OutputMetric& metric : suite.cases.at(0).metrics) out.push_back(metric.name);
     return out;
   };
   EXPECT_EQ(names().size(), 3U);
