@@ -43,6 +43,7 @@ class JournalReader {
     } else if (kind == "resume") {
       ended_ = false;
       present_.clear();
+      out_.reported.clear();  // the logs of an earlier attempt's workers are gone
     } else if (ended_) {
       wrong("an event after its end");
     } else if (kind == "worker") {

@@ -28,7 +28,8 @@ struct JournalCheck {
     double trained = 0;
     std::vector<double> accuracy;  ///< of each epoch
   };
-  std::map<std::pair<int, std::int64_t>, Reported> reported;  ///< by rank and trial
+  std::map<std::pair<int, std::int64_t>, Reported> reported;  ///< by rank and trial; since the last
+                                                              ///< resume, as are the logs
   /// By how much `at_s` and `wall_ns` went apart, the most between two resumes; seconds.
   double clocks_apart_s = 0;
 };

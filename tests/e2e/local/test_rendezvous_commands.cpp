@@ -65,7 +65,7 @@ TEST_F(RendezvousCommands, ARankTableIsMadeOfTheHostsHccnFiles) {
             golden("ranktable-1.0.json"));
   const CommandResult few = assay({"ranktable", "--hosts", "a,b", "--hccn-conf", "n1.conf"});
   EXPECT_EQ(few.status.code, 2);
-  EXPECT_THAT(few.err, HasSubstr("1 files for 2 hosts"));
+  EXPECT_THAT(few.err, HasSubstr("1 file for 2 hosts"));
 }
 
 TEST_F(RendezvousCommands, ARankTableIsMadeOfDeviceIpsOnTheCommandLine) {

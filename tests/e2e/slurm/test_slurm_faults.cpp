@@ -75,7 +75,7 @@ TEST_F(SlurmFaults, ARankKilledFromOutsideIsNamed) {
 TEST_F(SlurmFaults, ASlurmdThatDiesWithItsStepsIsNamedAndTheRunResumes) {
   const pid_t pid = start_and_wait_for_sleepers();
   const pid_t agent = parent_of(sleeper_on("n2"));
-  const pid_t step = parent_of(agent);
+  const pid_t step = parent_of(parent_of(agent));  // the agent has a guardian
   ASSERT_EQ(read_file_or_empty("/proc/" + std::to_string(step) + "/comm"), "slurmstepd\n");
   cluster_.kill("n2");
   ::kill(step, SIGKILL);

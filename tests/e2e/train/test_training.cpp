@@ -36,6 +36,7 @@ TEST_F(Training, LogsOfRanksThatNoHarnessStartedAreJudged) {
 
   const fs::path suite = write("logs.yaml",
                                "telemetry: {enabled: false}\n"
+                               "defaults: {rules: {times-within-run: {severity: note}}}\n"
                                "cases:\n"
                                "  - name: elsewhere\n"
                                "    procs: 2\n"
@@ -79,7 +80,7 @@ TEST_F(Training, AKilledRankIsNamedAndEndsTheRound) {
   const auto trains = [&] {
     std::error_code ec;
     for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results/latest", ec))
-      if (entry.is_regular_file() &&
+      if (entry.is_regular_file() && entry.path().extension() == ".log" &&
           read_file_or_empty(entry.path()).find("STEP_END") != std::string::npos)
         return true;
     return false;
