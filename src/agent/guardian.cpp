@@ -49,9 +49,11 @@ void kill_descendants() {
   for (int i = 0; i < kSweeps; ++i) {
     int ignored = 0;
     (void)collect(0, ignored);
-    const auto left = descendants(::getpid());
-    if (left.empty()) return;
-    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    // Orphans become children of this process, so that none is left when it has no child. A look at
+    // /proc can miss one that changes its parent just then.
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) return;
+    for (const pid_t pid : descendants(::getpid())) ::kill(pid, SIGKILL);
     ::poll(nullptr, 0, kBetweenSweeps_ms);
   }
 }
