@@ -26,23 +26,26 @@ int status_of(pid_t pid) {
   return status;
 }
 
-void tell_pid(const Pipe& pipe) {
-  const pid_t self = ::getpid();
-  (void)!::write(pipe.write.get(), &self, sizeof self);
+void tell_pid(const Pipe& pipe, pid_t pid = ::getpid()) {
+  (void)!::write(pipe.write.get(), &pid, sizeof pid);
 }
 
 // A daemon without environment or session. The pids of the work and of it come through the pipe.
 int leave_a_daemon(const Pipe& pipe, bool wait) {
   tell_pid(pipe);
-  if (::fork() == 0) {
+  const pid_t between = ::fork();
+  if (between == 0) {
     ::setsid();
-    if (::fork() != 0) ::_exit(0);
-    tell_pid(pipe);
+    if (const pid_t daemon = ::fork(); daemon != 0) {
+      tell_pid(pipe, daemon);
+      ::_exit(0);
+    }
     char* const argv[] = {const_cast<char*>("sleep"), const_cast<char*>("60"), nullptr};
     char* const env[] = {nullptr};
     ::execve("/bin/sleep", argv, env);
     ::_exit(1);
   }
+  (void)status_of(between);
   if (wait) ::pause();
   return 0;
 }
