@@ -1,6 +1,7 @@
 #include "judge/judge.h"
 
 #include "core/json.h"
+#include "core/text.h"
 #include "judge/ais_results.h"
 #include "judge/integrity.h"
 #include "judge/load.h"
@@ -12,6 +13,23 @@
 #include "judge/scaling.h"
 
 namespace assay::judge {
+
+namespace {
+
+bool fits_its_lists(const RoundIntegrity& found) {
+  return found.missing.empty() && found.changed.empty() && found.unlisted.empty() &&
+         found.broken.empty();
+}
+
+// The seal covers the journal, and the journal lists the rounds' files: a seal that fits says
+// nothing good about a run whose files do not fit their lists.
+void state_misfits(int rounds, RunSeal& seal) {
+  if (rounds == 0 || seal.state != Soundness::ok) return;
+  seal.state = Soundness::flawed;
+  seal.text = "sealed, but evidence of " + counted(rounds, "round") + " was changed since";
+}
+
+}  // namespace
 
 RunResult judge_run(const store::RunDir& run) {
   const plan::Plan& plan = run.plan();
@@ -29,6 +47,7 @@ RunResult judge_run(const store::RunDir& run) {
   found(read_system(run, journal.begun(), result.system));
   result.seal = check_seal(run, has_ended(records), result.findings);
 
+  int misfits = 0;
   for (const plan::CasePlan& case_plan : plan.cases) {
     std::vector<RoundResult> rounds;
     for (int number = 1; number <= case_plan.repeats; ++number) {
@@ -38,6 +57,7 @@ RunResult judge_run(const store::RunDir& run) {
       evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
       evidence.telemetry_enabled = plan.telemetry.enabled;
       check_integrity(run, case_plan, evidence);
+      misfits += fits_its_lists(evidence.integrity) ? 0 : 1;
       found(unasked_findings(case_plan, evidence));
       load_files(run, case_plan, evidence);
       load_ais_results(run, case_plan, evidence);
@@ -49,6 +69,7 @@ RunResult judge_run(const store::RunDir& run) {
   }
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   for (const CaseResult& one : result.cases) result.validity = worst(result.validity, one.validity);
+  state_misfits(misfits, result.seal);
   add_scaling(plan, result.cases);
   return result;
 }

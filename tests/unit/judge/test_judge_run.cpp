@@ -123,6 +123,22 @@ TEST_F(JudgeRun, ReadsWhatALauncherWrote) {
   EXPECT_EQ(result.provenance["suite_file"], "acceptance.yaml");
 }
 
+TEST_F(JudgeRun, SaysOfASealThatFitsWhenAFileOfARoundWasChanged) {
+  create();
+  for (int round = 1; round <= 2; ++round) {
+    start_round(round);
+    write_log(round, 0);
+    write_log(round, 1);
+    end_round(round);
+  }
+  assay::testing::seal_by_hand(dir());
+  write_log(2, 1, 99);
+  const RunResult result = judge();
+  EXPECT_EQ(result.validity, Validity::invalid);
+  EXPECT_EQ(result.seal.state, Soundness::flawed);
+  EXPECT_EQ(result.seal.text, "sealed, but evidence of 1 round was changed since");
+}
+
 TEST_F(JudgeRun, MakesTheRecordOfAJobInACloud) {
   plan_.cluster.use_launcher(plan::ModelArtsOptions{});
   create();
