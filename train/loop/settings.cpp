@@ -155,7 +155,7 @@ void read_computing(Settings& s, Options& options) {
   const std::string trials = options.choice(
       "cudnn_trials", "auto", {"auto", "always", "never"},
       "on CUDA: time convolution algorithms, which takes seconds, instead of taking those that "
-      "cuDNN predicts; auto does so after the first steps of a training of ten minutes or more");
+      "cuDNN predicts; auto does so for 20,000 steps or more");
   s.cudnn_trials = trials == "auto"     ? CudnnTrials::automatic
                    : trials == "always" ? CudnnTrials::always
                                         : CudnnTrials::never;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +15,10 @@
 namespace assay::train {
 namespace {
 
+// Trials of ResNet-50's convolutions take 2 to 11 s and make its steps of 31 and 63 ms 1 to 10 %
+// shorter: they pay after some minutes.
+constexpr std::int64_t kStepsWorthTrials = 20'000;
+
 class Trainer {
  public:
   Trainer(const Settings& settings, const workload::Place& place, perflog::Writer& log)
@@ -28,7 +31,6 @@ class Trainer {
         communicator_(place, device_, settings.communicator, workload::end_with) {}
 
   int run() {
-    if (settings_.cudnn_trials == CudnnTrials::always) try_cudnn_algorithms();
     if (settings_.deterministic) be_deterministic();
     try {
       return run_guarded();
@@ -44,7 +46,6 @@ class Trainer {
   int run_guarded();
   void prepare();
   void step();
-  void weigh_cudnn_trials(std::int64_t steps_done);
   bool evaluate();
   [[nodiscard]] Evaluation evaluate_share();
   void save();
@@ -69,7 +70,6 @@ class Trainer {
   std::unique_ptr<StepLoop> loop_;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::int64_t last_step_ = 0;
-  std::int64_t last_step_end_ns_ = 0;  ///< of the first two steps on CUDA
   std::int64_t eval_every_ = 0;
   Qualities qualities_;
   double eval_seconds_ = 0;
@@ -113,6 +113,12 @@ void Trainer::prepare() {
                 fmt::format("the checkpoint is at step {}, the training ends at {}", loop_->steps(),
                             last_step_),
                 settings_.checkpoint, "raise 'epochs' or 'max_steps'");
+  // cuDNN's choice for a shape is kept from its first use on, so this is decided before it.
+  if (device_.is_cuda() && !settings_.deterministic &&
+      (settings_.cudnn_trials == CudnnTrials::always ||
+       (settings_.cudnn_trials == CudnnTrials::automatic &&
+        last_step_ - loop_->steps() >= kStepsWorthTrials)))
+    try_cudnn_algorithms();
 }
 
 void Trainer::check_loss(std::int64_t step, double loss) {
@@ -139,20 +145,6 @@ void Trainer::step() {
     if (is_out_of_memory(error)) out_of_memory(error);
     throw;
   }
-}
-
-// Trials of ResNet-50's convolutions take 2 to 11 s and make its steps 1 to 10 % shorter.
-void Trainer::weigh_cudnn_trials(std::int64_t steps_done) {
-  constexpr Nanoseconds kWorthTrials = std::chrono::minutes(10);
-  if (!device_.is_cuda() || settings_.cudnn_trials != CudnnTrials::automatic || steps_done > 2)
-    return;
-  torch::cuda::synchronize(device_.index());
-  const std::int64_t now = mono_now_ns();
-  const std::int64_t step_ns = now - std::exchange(last_step_end_ns_, now);
-  const std::int64_t remaining = last_step_ - loop_->steps();
-  if (steps_done == 2 && !settings_.deterministic &&
-      remaining > kWorthTrials.count() / std::max<std::int64_t>(step_ns, 1))
-    try_cudnn_algorithms();
 }
 
 Evaluation Trainer::evaluate_share() {
@@ -231,7 +223,6 @@ int Trainer::run_guarded() {
     step();
     const std::int64_t done = loop_->steps();
     if (done == first_step + 1) loop_->parameters().check_views();
-    weigh_cudnn_trials(done - first_step);
     if (done % eval_every_ == 0 || done == last_step_) converged_ = evaluate();
     if (checkpoints_ &&
         ((settings_.checkpoint_every > 0 && done % settings_.checkpoint_every == 0) ||

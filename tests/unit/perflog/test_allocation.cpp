@@ -55,9 +55,10 @@ std::size_t allocations(Function function) {
 TEST(Allocation, ParserAllocatesNothingAfterWarmUp) {
   const std::string text = mixed_log();
   double sum = 0;
-  Parser parser(
-      [&](const Event& event) { sum += static_cast<double>(event.step); },
-      [&](std::string_view text, std::uint64_t, bool) { sum += static_cast<double>(text.size()); });
+  Parser parser([&](const Event& event) { sum += static_cast<double>(event.step); },
+                [&](std::string_view piece, std::uint64_t, bool) {
+                  sum += static_cast<double>(piece.size());
+                });
   const auto feed = [&] {
     for (std::size_t at = 0; at < text.size(); at += 997)
       parser.feed(std::string_view(text).substr(at, 997));
