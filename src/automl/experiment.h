@@ -124,6 +124,7 @@ class Experiment {
                    bool final, Actions& actions, const Done* done = nullptr);
   void give_back(double now_s, std::int64_t id, const std::string& reason, Actions& actions);
   void remove(double now_s, int worker, const std::string& reason, Actions& actions);
+  void record_refusal(double now_s, const Hello& hello, const std::string& why, Actions& actions);
   void refuse(double now_s, int worker, const std::string& why, Actions& actions);
   void conclude(double now_s, const std::string& reason, const std::string& detail,
                 Actions& actions);

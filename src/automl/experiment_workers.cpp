@@ -23,12 +23,7 @@ constexpr std::size_t kTrialsAtOnce = 2;
 Experiment::Actions Experiment::joined(double now_s, int worker, const Hello& hello) {
   Actions actions;
   if (const std::string why = checks_.rank(hello.rank); !why.empty()) {
-    record(now_s,
-           {{"event", "refused"},
-            {"rank", hello.rank},
-            {"host", event_text(hello.host)},
-            {"reason", why}},
-           actions);
+    record_refusal(now_s, hello, why, actions);
     actions.close.push_back({worker, why});
     return actions;
   }
@@ -81,14 +76,18 @@ void Experiment::remove(double now_s, int worker, const std::string& reason, Act
          actions);
 }
 
-void Experiment::refuse(double now_s, int worker, const std::string& why, Actions& actions) {
-  const Hello& hello = workers_.at(worker).hello;
+void Experiment::record_refusal(double now_s, const Hello& hello, const std::string& why,
+                                Actions& actions) {
   record(now_s,
          {{"event", "refused"},
           {"rank", hello.rank},
           {"host", event_text(hello.host)},
           {"reason", why}},
          actions);
+}
+
+void Experiment::refuse(double now_s, int worker, const std::string& why, Actions& actions) {
+  record_refusal(now_s, workers_.at(worker).hello, why, actions);
   const std::string reason = "it reported what cannot be: " + why;
   actions.close.push_back({worker, reason});
   remove(now_s, worker, reason, actions);
