@@ -1,6 +1,5 @@
 // The search for a batch size, on devices that are functions; and batches of other sizes.
-#include <map>
-
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include "train/loop/image_task.h"
 #include "train/loop/task.h"
 #include "train/loop/text_task.h"
+#include "workload/phase_log.h"
 
 namespace assay::train {
 namespace {
@@ -84,7 +84,9 @@ std::unique_ptr<Task> make_task(const TaskKind& kind, const std::string& workloa
     if (model.workload == workload) options.set_defaults(model.defaults);
   const Settings settings = read_settings(kind, workload, options);
   torch::manual_seed(1);
-  return settings.make_task(settings, {}, torch::kCPU);
+  perflog::Writer nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC), 0);
+  workload::PhaseLog phases(nowhere);
+  return settings.make_task(settings, {}, torch::kCPU, phases);
 }
 
 // The same samples twice have the same mean loss.
