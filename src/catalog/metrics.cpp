@@ -92,14 +92,24 @@ std::span<const KnownMetric> known_metrics() {
       {"mem_peak_bytes", "bytes", lower, "Peak memory of a node", "largest memory use of a node"},
       {"harness_overhead", "ratio", lower, "Harness overhead",
        "CPU time of an agent / e2e_time, in cores"},
-      {"throughput_ratio", "samples/s", higher, "", "as the workload reported", kNamedCard, 2, "",
+      {"throughput_ratio", "samples/s", higher, "Throughput, as reported",
+       "as the workload reported", kNamedCard, 2, "", true},
+      {"accuracy", "", higher, "Accuracy", "as the workload reported", kNamedCard, 0, "", true},
+      {"eval_loss", "", lower, "Evaluation loss", "as the workload reported", kNamedCard, 0, "",
        true},
-      {"accuracy", "", higher, "", "as the workload reported", kNamedCard, 0, "", true},
-      {"eval_loss", "", lower, "", "as the workload reported", kNamedCard, 0, "", true},
-      {"perplexity", "", lower, "", "as the workload reported", kNamedCard, 0, "", true},
-      {"busbw_bytes_per_s", "B/s", higher, "", "bandwidth", kNamedCard, 3, "", true},
-      {"triad_bytes_per_s", "B/s", higher, "", "bandwidth", kNamedCard, 4, "", true},
-      {"h2d_pinned_bytes_per_s", "B/s", higher, "", "bandwidth", kNamedCard, 5, "", true},
+      {"perplexity", "", lower, "Perplexity", "as the workload reported", kNamedCard, 0, "", true},
+      {"final_best_reachable", "1", neither, "Best reachable quality",
+       "what no training can exceed on this data, as the workload reported", 0, 0, "", true},
+      {"busbw_bytes_per_s", "B/s", higher, "Bus bandwidth, best size", "bandwidth", kNamedCard, 3,
+       "", true},
+      {"triad_bytes_per_s", "B/s", higher, "Memory bandwidth, triad", "bandwidth", kNamedCard, 4,
+       "", true},
+      {"copy_bytes_per_s", "B/s", higher, "Memory bandwidth, copy", "bandwidth", kNamedCard, 0, "",
+       true},
+      {"scale_bytes_per_s", "B/s", higher, "Memory bandwidth, scale", "bandwidth", kNamedCard, 0,
+       "", true},
+      {"h2d_pinned_bytes_per_s", "B/s", higher, "Host to device, pinned", "bandwidth", kNamedCard,
+       5, "", true},
   });
   return kMetrics;
 }
@@ -123,13 +133,16 @@ bool MetricFamily::holds(std::string_view name) const noexcept {
 
 std::span<const MetricFamily> metric_families() {
   using enum Better;
-  static constexpr std::array<MetricFamily, 5> kFamilies{{
-      {"final_", "", "1", neither, "quality reached"},
-      {"", "_bytes_per_s", "B/s", higher, "bandwidth"},
-      {"algbw_", "", "B/s", higher, "bandwidth"},
-      {"busbw_", "", "B/s", higher, "bandwidth"},
-      {"latency_", "", "s", lower, "mean time of one call"},
-  }};
+  // prefix, suffix, unit, better, description, title
+  static constexpr auto kFamilies = std::to_array<MetricFamily>({
+      {"final_", "", "1", neither, "quality reached", "Final {}"},
+      {"h2d_", "_bytes_per_s", "B/s", higher, "bandwidth", "Host to device, {}"},
+      {"d2h_", "_bytes_per_s", "B/s", higher, "bandwidth", "Device to host, {}"},
+      {"", "_bytes_per_s", "B/s", higher, "bandwidth", "Bandwidth, {}"},
+      {"algbw_", "", "B/s", higher, "bandwidth", "Algorithm bandwidth, {}"},
+      {"busbw_", "", "B/s", higher, "bandwidth", "Bus bandwidth, {}"},
+      {"latency_", "", "s", lower, "mean time of one call", "Latency, {}"},
+  });
   return kFamilies;
 }
 

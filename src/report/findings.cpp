@@ -59,6 +59,45 @@ std::vector<MergedFinding> merged_findings(const judge::CaseResult& result) {
   return merged;
 }
 
+std::vector<FoldedFinding> folded_findings(const judge::RunResult& result) {
+  std::vector<FoldedFinding> folded;
+  const auto fits = [](const FoldedFinding& entry, const MergedFinding& next,
+                       const std::string& of) {
+    const judge::Finding& known = entry.first.finding;
+    if (known.rule != next.finding.rule || known.severity != next.finding.severity ||
+        known.advice != next.finding.advice || entry.of.empty() != of.empty())
+      return false;
+    if (known.severity < judge::Severity::incomplete) return true;
+    // Two failures in one round are two.
+    const auto elsewhere = [&](const std::string& place) {
+      return std::ranges::find(entry.first.places, place) == entry.first.places.end() &&
+             std::ranges::find(entry.alike, place) == entry.alike.end();
+    };
+    return entry.of == of && !next.places.empty() && std::ranges::all_of(next.places, elsewhere);
+  };
+  const auto add = [&](const std::vector<MergedFinding>& merged, const std::string& of) {
+    for (const MergedFinding& next : merged) {
+      const auto same = std::ranges::find_if(
+          folded, [&](const FoldedFinding& entry) { return fits(entry, next, of); });
+      if (same == folded.end()) {
+        folded.push_back({next, of, {}, {of}});
+        continue;
+      }
+      ++same->others;
+      same->same_reason = same->same_reason && same->first.finding.reason == next.finding.reason;
+      if (same->of == of)
+        same->alike.insert(same->alike.end(), next.places.begin(), next.places.end());
+      if (same->cases.back() != of) same->cases.push_back(of);
+    }
+  };
+  add(merged_findings(result), "");
+  for (const judge::CaseResult& case_result : result.cases)
+    add(merged_findings(case_result), case_result.name);
+  std::ranges::stable_sort(folded, std::ranges::greater{},
+                           [](const FoldedFinding& entry) { return entry.first.finding.severity; });
+  return folded;
+}
+
 std::string places_text(const std::vector<std::string>& places) {
   if (places.empty()) return {};
   if (places.size() == 1) return places[0];

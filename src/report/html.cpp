@@ -44,7 +44,8 @@ std::size_t points_per_line(const RunResult& result) {
         else
           ++found->second;
       }
-      for (const auto& chart : charts) lines += lines_of(chart.second);
+      // A line a series, and one among those of all rounds.
+      for (const auto& chart : charts) lines += lines_of(chart.second) + 1;
     }
   }
   return std::clamp<std::size_t>(lines == 0 ? 240 : kPointBudget / lines, 24, 240);
