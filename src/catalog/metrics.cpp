@@ -90,6 +90,8 @@ std::span<const KnownMetric> known_metrics() {
       {"cpu_util", "ratio", neither, "CPU utilisation",
        "mean CPU utilisation of the nodes during training", 17},
       {"mem_peak_bytes", "bytes", lower, "Peak memory of a node", "largest memory use of a node"},
+      {"job_mem_peak_bytes", "bytes", lower, "Peak memory of the job",
+       "largest memory use of the case's own processes on a node"},
       {"harness_overhead", "ratio", lower, "Harness overhead",
        "CPU time of an agent / e2e_time, in cores"},
       {"throughput_ratio", "samples/s", higher, "Throughput, as reported",
@@ -154,13 +156,14 @@ const MetricFamily* find_metric_family(std::string_view name) noexcept {
 }
 
 std::span<const KnownSeries> known_series() {
-  static constexpr std::array<KnownSeries, 9> kSeries{{
+  static constexpr std::array<KnownSeries, 10> kSeries{{
       {"throughput", "Throughput", "samples/s"},
       {"loss", "Loss", "1", true},
       {"cpu_util", "CPU utilisation", "ratio"},
       {"device_util", "Device utilisation", "ratio"},
       {"power", "Power", "W"},
-      {"memory", "Memory", "bytes"},
+      {"memory", "Memory of the node", "bytes"},
+      {"job_memory", "Memory of the job", "bytes"},
       {"automl_score", "Regulated score", "OPS", true},
       {"automl_ops", "Operations per second", "OPS", true},
       {"automl_error", "Error", "ratio", true},
