@@ -80,6 +80,7 @@ class Console {
          paint("2", plain(result.run_id)));
     line("");
     std::vector<FoldedFinding> found = folded_findings(result);
+    all_cases_ = result.cases.size();
     failure(found);
     table(result);
     rules(result);
@@ -200,20 +201,18 @@ class Console {
     }
   }
 
-  static std::string where(const FoldedFinding& one) {
-    std::string out = places_text(one.first.places);
-    if (one.cases.size() > 1) return out;
-    if (!one.alike.empty()) return out + "; alike in " + places_text(one.alike);
-    if (one.others > 0)
-      out += fmt::format("{}{} more like it", out.empty() ? "" : "; ", one.others);
-    return out;
+  std::string cases_text(const FoldedFinding& one) const {
+    const std::string_view how = one.same_reason ? "in" : "alike in";
+    if (one.cases.size() == all_cases_) return fmt::format("{} all {} cases", how, all_cases_);
+    return fmt::format("{} {} cases: {}", how, one.cases.size(), join(one.cases, ", "));
   }
 
   void finding(const FoldedFinding& one, const std::string& of) {
     const judge::Finding& finding = one.first.finding;
     const std::string severity(to_text(finding.severity));
     std::string text = plain((of.empty() ? "" : of + ": ") + finding.reason);
-    if (const std::string places = where(one); !places.empty()) text += " (" + plain(places) + ")";
+    if (const std::string places = where_text(one); !places.empty())
+      text += " (" + plain(places) + ")";
     const std::string indent(14, ' ');
     // The label is colored after wrapping: escape sequences have no width.
     const std::size_t at = out_.size();
@@ -225,10 +224,7 @@ class Console {
                 indent + (style_.unicode ? "  " : "   "));
     for (const std::string& quoted : finding.quote)
       line(paint("2", cut_to(indent + own("│ ") + plain(quoted), width_, own("…"))));
-    if (one.cases.size() > 1)
-      paragraph(plain(fmt::format("{} {} cases: {}", one.same_reason ? "in" : "alike in",
-                                  one.cases.size(), join(one.cases, ", "))),
-                indent, indent);
+    if (one.cases.size() > 1) paragraph(plain(cases_text(one)), indent, indent);
   }
 
   std::string verdict_line(const judge::RunResult& result) const {
@@ -248,6 +244,7 @@ class Console {
 
   const ConsoleStyle& style_;
   std::size_t width_;
+  std::size_t all_cases_ = 0;
   std::string out_;
 };
 

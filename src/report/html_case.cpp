@@ -235,8 +235,8 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
        {"name", result.name},
        {"subtitle", case_subtitle(result)},
        {"chip", chip(result.validity)},
-       {"content", rules_notice(result) + findings(merged_findings(result)) + cards_of(result) +
-                       rounds(result, number, max_points) + statistics(result) +
+       {"content", rules_notice(result) + findings(folded_findings(merged_findings(result))) +
+                       cards_of(result) + rounds(result, number, max_points) + statistics(result) +
                        configuration(result) + rules_in_force(result)}});
 }
 
