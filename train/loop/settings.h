@@ -66,6 +66,8 @@ struct Settings {
   bool resume = false;
 
   Communicator::Options communicator;
+  std::string trace;  ///< files of a StepTrace, without ".RANK.json"; empty: none
+  std::int64_t trace_step = 10;
   std::int64_t bucket_bytes = 8 << 20;
 };
 

@@ -26,7 +26,7 @@ class Trainer {
         place_(place),
         log_(log),
         begin_ns_(mono_now_ns()),
-        device_(choose_device(settings.device, place)),
+        device_(choose_device(settings.device, place, settings.communicator.collectives)),
         threads_(prepare_device(device_, settings.precision, settings.threads, place)),
         communicator_(place, device_, settings.communicator, workload::end_with) {}
 
@@ -113,6 +113,11 @@ void Trainer::prepare() {
                 fmt::format("the checkpoint is at step {}, the training ends at {}", loop_->steps(),
                             last_step_),
                 settings_.checkpoint, "raise 'epochs' or 'max_steps'");
+  if (!settings_.trace.empty() && settings_.trace_step > last_step_)
+    throw Error(ErrorKind::config,
+                fmt::format("the trace begins at step {}, the training ends at {}",
+                            settings_.trace_step, last_step_),
+                "trace_step", "give a step of the training");
   // cuDNN's choice for a shape is kept from its first use on, so this is decided before it.
   if (device_.is_cuda() && !settings_.deterministic &&
       (settings_.cudnn_trials == CudnnTrials::always ||
@@ -229,7 +234,7 @@ int Trainer::run_guarded() {
          done == last_step_ || converged_))
       save();
   }
-  loop_->log().flush();
+  loop_->finish();
   const std::int64_t end_ns = mono_now_ns();
   log_.train_end();
   if (workload::stop_signal() == 0) finish(start_ns, end_ns);
@@ -242,7 +247,6 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
   const std::string precision = to_string(settings_.precision);
   const std::string device = device_.str();
   std::vector<perflog::Value> results{
-      {"converged", settings_.target > 0 ? converged_ : true},
       {"e2e_time", seconds(Nanoseconds(end_ns - begin_ns_))},
       {"train_time", seconds(Nanoseconds(end_ns - start_ns))},
       {"train_no_eval_time", seconds(Nanoseconds(end_ns - start_ns)) - eval_seconds_},
@@ -259,6 +263,7 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"device", std::string_view(device)},
       {"cuda_graph", loop_->graph().replayed()},
       {"threads", threads_}};
+  if (settings_.target > 0) results.emplace_back("converged", converged_);
   for (const auto& [name, value] : qualities_) {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));
     results.emplace_back(names.back(), value);
@@ -307,8 +312,7 @@ int measure_data(const Settings& settings, const workload::Place& place, perflog
   const double taken = seconds(Nanoseconds(mono_now_ns() - start));
   log.train_end();
   if (workload::stop_signal() == 0)
-    log.finished({{"converged", true},
-                  {"train_time", taken},
+    log.finished({{"train_time", taken},
                   {"samples_per_second", taken > 0 ? samples / taken : 0},
                   {"damaged_samples", task->damaged()},
                   {"loader_threads", settings.loader_threads},

@@ -23,7 +23,8 @@ struct SessionSettings {
 class Session {
  public:
   /// Writes INIT_START.
-  Session(const SessionSettings& settings, const workload::Place& place, perflog::Writer& log);
+  Session(const SessionSettings& settings, const workload::Place& place, perflog::Writer& log,
+          Collectives collectives = Collectives::automatic);
 
   [[nodiscard]] torch::Device device() const noexcept { return device_; }
   [[nodiscard]] int threads() const noexcept { return threads_; }
