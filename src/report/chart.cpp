@@ -287,7 +287,11 @@ Html render_chart(const Chart& chart) {
       end_s = std::max(end_s, point.t_s);
     }
   }
-  if (extent.count == 0) return {};
+  const catalog::KnownSeries* known = catalog::find_known_series(chart.series[0]->name);
+  const bool last = known != nullptr && known->last;
+  // A loss that is 0 from the first to the last step was not computed.
+  const bool nothing = chart.series[0]->name == "loss" && extent.low == 0 && extent.high == 0;
+  if (extent.count == 0 || nothing) return {};
   const AxisUnit unit =
       axis_unit(chart.unit, std::max(std::abs(extent.low), std::abs(extent.high)));
   const Axis x = time_axis(end_s, 5);
@@ -297,7 +301,6 @@ Html render_chart(const Chart& chart) {
   raw.low /= unit.factor;
   raw.high /= unit.factor;
 
-  const catalog::KnownSeries* known = catalog::find_known_series(chart.series[0]->name);
   Html lines;
   Html legend;
   const auto draw = [&](std::size_t i, const std::string& style) {
@@ -322,7 +325,6 @@ Html render_chart(const Chart& chart) {
   }
   if (chart.odd) draw(*chart.odd, "odd");
   for (const judge::Level& level : chart.levels) legend += level_item(level, chart.unit);
-  const bool last = known != nullptr && known->last;
   const double mean = extent.sum / static_cast<double>(extent.count);
   const std::string stat = fmt::format("{} {}", last ? "last" : "mean",
                                        show(last ? extent.last : mean, chart.unit).text());
