@@ -16,6 +16,7 @@
 #include "report/html_configuration.h"
 #include "report/html_parts.h"
 #include "report/html_rounds.h"
+#include "report/html_time.h"
 #include "report/present.h"
 #include "report/report_assets.h"
 
@@ -236,8 +237,8 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
        {"subtitle", case_subtitle(result)},
        {"chip", chip(result.validity)},
        {"content", rules_notice(result) + findings(folded_findings(merged_findings(result))) +
-                       cards_of(result) + rounds(result, number, max_points) + statistics(result) +
-                       configuration(result) + rules_in_force(result)}});
+                       cards_of(result) + time_bars(result) + rounds(result, number, max_points) +
+                       statistics(result) + configuration(result) + rules_in_force(result)}});
 }
 
 }  // namespace assay::report::html
