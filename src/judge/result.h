@@ -70,6 +70,9 @@ struct Metric {
   /// "measured", "estimated", "reported" (by the workload) or "claimed" (by ranks' clocks alone)
   std::string origin;
   std::string note;  ///< how, when that is not obvious ("denominator: measured peak")
+  /// 95 % confidence, over the steps of the round; only where there is one.
+  std::optional<double> ci95_low{};
+  std::optional<double> ci95_high{};
 };
 
 struct RankResult {
@@ -109,10 +112,18 @@ struct Point {
 
 /// Evidence over time, for charts; thinned to a bounded number of points. Not part of result.json.
 struct Series {
-  std::string name;   ///< "throughput", "loss", "cpu_util", "device_util", "power", "memory"
+  /// "throughput", "loss", "cpu_util", "device_util", "power", "memory", or a quality of EVALUATE
+  std::string name;
   std::string label;  ///< "node 0", "rank 0", "dev0 on node1"
   std::string unit;
   std::vector<Point> points;
+};
+
+/// A value that matters to a series: what had to be reached, or what nothing can exceed.
+struct Level {
+  std::string series;  ///< its name
+  std::string name;    ///< "target", "best reachable"
+  double value = 0;
 };
 
 /// The result of a round in the form of ais-bench.
@@ -155,6 +166,7 @@ struct RoundResult {
   std::vector<EvaluationResult> evaluations{};  ///< in order; not part of result.json
   std::optional<double> train_samples{};        ///< of an epoch, as FINISHED reports it
   std::vector<Series> series;
+  std::vector<Level> levels{};  ///< of the series; not part of result.json
   /// What each node ran: command, hashes of program, code and image, data, environment.
   Json executed = Json::array();
   std::optional<AisRound> ais{};           ///< of a workload of ais-bench; not part of result.json
@@ -190,7 +202,8 @@ struct CaseResult {
   std::vector<Finding> findings;  ///< about the case as a whole (spread over repeats, …)
   std::vector<RoundResult> rounds;
   std::vector<Summary> summary;
-  std::string headline;  ///< the metric that represents the case in tables ("p_whole"), or ""
+  std::string headline;  ///< the metric that represents the case in tables, or ""
+  std::string beside{};  ///< the metric to show with it ("best_flops"), or ""
   std::vector<plan::Setting> configuration{};  ///< effective, with the origin of each value
   std::vector<catalog::Rule> rules{};          ///< in force
   /// How the suite changed the rules; nothing: not recorded.
