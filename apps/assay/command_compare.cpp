@@ -16,7 +16,7 @@ namespace assay::app {
 namespace {
 
 struct CompareArguments {
-  std::vector<std::string> base;
+  std::string base;
   std::vector<std::string> candidates;
   std::vector<std::string> more_base;
   std::vector<std::string> bounds;
@@ -42,10 +42,10 @@ int run_compare(const CompareArguments& arguments) {
   for (const std::string& text : arguments.bounds) bounds.push_back(compare::parse_bound(text));
   compare::Options options;
   options.tolerance = arguments.tolerance_percent / 100;
-  // A bound may name any metric.
-  options.all_metrics = arguments.all_metrics || !bounds.empty();
+  options.all_metrics = arguments.all_metrics;
+  for (const compare::Bound& bound : bounds) options.metrics.push_back(bound.metric);
   options.invalid_too = arguments.invalid_too;
-  std::vector<std::string> base = arguments.base;
+  std::vector<std::string> base{arguments.base};
   base.insert(base.end(), arguments.more_base.begin(), arguments.more_base.end());
   const compare::Comparison comparison =
       compare::compare_runs(judge_runs(base), judge_runs(arguments.candidates), options);
@@ -69,13 +69,12 @@ void add_compare(CLI::App& app, Action& action) {
       "compare", "Say what became faster or slower, and whether that is certain");
   command->add_option("base", arguments->base, "Folder of the run to compare with")
       ->required()
-      ->expected(1)
       ->type_name("BASE");
   command->add_option("new", arguments->candidates, "Folders of runs whose rounds count together")
       ->required()
       ->expected(1, 1000)
       ->type_name("NEW");
-  command->add_option("--base", arguments->more_base, "Another run of the base's side")
+  command->add_option("--also-base", arguments->more_base, "Another run of the base's side")
       ->type_name("RUN");
   command
       ->add_option("--tolerance", arguments->tolerance_percent,
@@ -96,7 +95,7 @@ void add_compare(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  assay compare results/run20260101T120000Z-1a2b results/latest\n"
-      "  assay compare before after1 after2 --base before2 --all\n"
+      "  assay compare before after1 after2 --also-base before2 --all\n"
       "  assay compare before after --fail-on 'throughput: 2 %'    # exit code 7 in CI\n"
       "  assay compare before after --format markdown > comment.md\n"
       "\n"

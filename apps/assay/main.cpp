@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "outcome.h"
 
 namespace {
 

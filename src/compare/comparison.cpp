@@ -41,6 +41,10 @@ std::string identity(const judge::CaseResult& result) {
   return result.name == placed + rounds ? placed : result.name;
 }
 
+bool is_named(const std::string& metric, const std::string& name) {
+  return metric == name || (name == "throughput" && metric == "steady_throughput");
+}
+
 std::vector<double> values_of(const Side& side, const std::string& metric) {
   std::vector<double> out;
   for (const judge::CaseResult* result : side.results)
@@ -86,7 +90,11 @@ std::vector<MetricChange> metric_changes(const Side& base, const Side& candidate
   const std::string& headline = base.first().headline;
   for (const judge::Summary& summary : base.first().summary) {
     const bool is_headline = summary.info.name == headline;
-    if (!is_headline && (!options.all_metrics || summary.info.better == Better::neither)) continue;
+    const bool asked =
+        options.all_metrics || std::ranges::any_of(options.metrics, [&](const std::string& name) {
+          return is_named(summary.info.name, name);
+        });
+    if (!is_headline && (!asked || summary.info.better == Better::neither)) continue;
     MetricChange change{summary.info, is_headline};
     change.base = values_of(base, summary.info.name);
     change.candidate = values_of(candidate, summary.info.name);
@@ -104,12 +112,15 @@ std::vector<MetricChange> metric_changes(const Side& base, const Side& candidate
 std::string unsure_note(const MetricChange& change, double tolerance) {
   if (!change.level.interval)
     return "one round on each side says nothing about the spread; repeat the case 5 times";
-  const int needed = stats::values_to_decide(change.level.spread, tolerance);
+  constexpr int kMost = 1000;
+  const int needed = stats::values_to_decide(change.level.spread, tolerance, kMost);
   const auto have = static_cast<int>(std::min(change.base.size(), change.candidate.size()));
   return fmt::format(
-      "with a spread of {:.2g} % about {} rounds on each side tell a change of {:.3g} % "
-      "from none; there are {}",
-      change.level.spread * 100, std::max(needed, have + 1), tolerance * 100, have);
+      "with a spread of {:.2g} % {} rounds on each side tell a change of {:.3g} % from none; there "
+      "are {}",
+      change.level.spread * 100,
+      needed == kMost ? "more than 1000" : fmt::format("about {}", std::max(needed, have + 1)),
+      tolerance * 100, have);
 }
 
 void decide(MetricChange& change, const Options& options) {
@@ -245,10 +256,9 @@ std::vector<std::string> exceeded(const Comparison& comparison, std::span<const 
     bool found = false;
     for (const CaseChange& change : comparison.cases)
       for (const MetricChange& metric : change.metrics) {
-        const bool named =
-            metric.info.name == bound.metric || (bound.metric == "headline" && metric.headline) ||
-            (bound.metric == "throughput" && metric.info.name.ends_with("throughput"));
-        if (!named) continue;
+        if (!is_named(metric.info.name, bound.metric) &&
+            !(bound.metric == "headline" && metric.headline))
+          continue;
         found = true;
         if (metric.verdict == Verdict::worse && std::abs(metric.level.change) > bound.worse_by)
           out.push_back(fmt::format("{}: {} is worse by {:.1f} %, at most {:.3g} % are allowed",

@@ -25,19 +25,20 @@ struct Options {
   double tolerance = 0.02;   ///< a change whose interval lies within ± this is the SAME
   double level = 0.05;       ///< how probable a false alarm may be, over all headlines together
   bool all_metrics = false;  ///< also those that are not a case's headline
-  bool invalid_too = false;  ///< compares what is not VALID, and says so
+  std::vector<std::string> metrics{};  ///< these besides the headlines
+  bool invalid_too = false;            ///< compares what is not VALID, and says so
 };
 
 /// One metric of a case over the rounds of both sides.
 struct MetricChange {
   MetricInfo info;
   bool headline = false;
-  std::vector<double> base;  ///< one value a round
-  std::vector<double> candidate;
-  stats::LevelChange level;
+  std::vector<double> base{};  ///< one value a round
+  std::vector<double> candidate{};
+  stats::LevelChange level{};
   double adjusted_p = 1;  ///< by Holm, over the headlines or over all other metrics
   Verdict verdict = Verdict::unsure;
-  std::string note;  ///< why it is unsure, and how many rounds would decide it
+  std::string note{};  ///< why it is unsure, and how many rounds would decide it
 };
 
 /// Something besides the results that is not the same on both sides.

@@ -49,8 +49,8 @@ std::string color_of(Verdict verdict) {
 
 page::Table table_of(const Comparison& comparison) {
   using page::Align;
-  page::Table table{{{.title = "CASE", .cut = page::Cut::middle, .soft_min = 24, .hard_min = 12},
-                     {.title = "METRIC", .cut = page::Cut::end, .soft_min = 16, .hard_min = 8},
+  page::Table table{{{.title = "CASE", .cut = page::Cut::middle, .soft_min = 24, .hard_min = 20},
+                     {.title = "METRIC", .cut = page::Cut::end, .soft_min = 20, .hard_min = 14},
                      {.title = "BASE", .align = Align::right},
                      {.title = "NEW", .align = Align::right},
                      {.title = "CHANGE", .align = Align::right},
@@ -103,7 +103,7 @@ std::vector<std::string> remarks(const Comparison& comparison) {
     for (const std::string& line : difference_lines(change.differences))
       out.push_back(change.name + ": " + line);
     for (const MetricChange& metric : change.metrics)
-      if (!metric.note.empty())
+      if (metric.headline && !metric.note.empty())
         out.push_back(change.name + ": " + metric.info.name + ": " + metric.note);
   }
   return out;

@@ -91,11 +91,16 @@ std::optional<LevelChange> level_change(std::span<const double> first,
 }
 
 int values_to_decide(double spread, double tolerance, int limit) {
-  for (int n = 2; n < limit; ++n) {
-    const double half = *student_t_quantile(0.975, 2 * n - 2) * spread * std::sqrt(2.0 / n);
-    if (half <= tolerance) return n;
-  }
-  return limit;
+  const auto half = [&](int n) {
+    return *student_t_quantile(0.975, 2 * n - 2) * spread * std::sqrt(2.0 / n);
+  };
+  // From the normal distribution's number on, which is a little too small.
+  const double ratio = 1.96 * spread / tolerance;
+  const double least = 2 * ratio * ratio;
+  if (!(least < limit)) return limit;
+  int n = std::max(2, static_cast<int>(least));
+  while (n < limit && half(n) > tolerance) ++n;
+  return n;
 }
 
 std::vector<double> holm(std::span<const double> p_values) {
