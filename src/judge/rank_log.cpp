@@ -19,6 +19,16 @@ using perflog::Field;
 
 constexpr std::size_t kMaxEvaluations = 1 << 16;
 constexpr std::size_t kMaxTracks = 1024;
+constexpr std::size_t kMaxPhasesOfLog = 1 << 16;
+
+/// The part of a round's time that a program reports itself, by the name in PHASE.
+std::optional<TimePart> logged_part(std::string_view name) {
+  using enum TimePart;
+  const auto part = parse_enum<TimePart>(name);
+  const auto logged = {device, join, data, model, checkpoint};
+  if (!part || std::ranges::find(logged, *part) == logged.end()) return std::nullopt;
+  return part;
+}
 
 // Times that would not fit into 64 bits of nanoseconds are ignored.
 constexpr std::int64_t kMaxMono_us = std::int64_t{1} << 52;
@@ -219,7 +229,9 @@ struct RankLogReader::Impl {
       log.global_tokens.add(*v);
     if (const auto v = number_of(event, "flops"); v && *v >= 0) log.flops.add(*v);
     if (const auto v = number_of(event, "data_s"); v && *v >= 0) log.data_s.add(*v);
+    if (const auto v = number_of(event, "compute_s"); v && *v >= 0) log.compute_s.add(*v);
     if (const auto v = number_of(event, "comm_s"); v && *v >= 0) log.comm_s.add(*v);
+    if (const auto v = number_of(event, "optimizer_s"); v && *v >= 0) log.optimizer_s.add(*v);
     if (const auto v = number_of(event, "num_trained_samples"); v && *v >= 0) {
       if (!log.trained_first) log.trained_first = *v;
       if (log.trained_last && *v > *log.trained_last) {
@@ -257,7 +269,7 @@ struct RankLogReader::Impl {
     log.tracks.clear();
     writers.clear();
     for (Total* total : {&log.samples, &log.global_samples, &log.tokens, &log.global_tokens,
-                         &log.flops, &log.data_s, &log.comm_s})
+                         &log.flops, &log.data_s, &log.compute_s, &log.comm_s, &log.optimizer_s})
       *total = {};
     log.trained_first.reset();
     log.trained_last.reset();
@@ -275,6 +287,14 @@ struct RankLogReader::Impl {
     if (const Field* loss = event.find("eval_loss"); loss != nullptr && nonfinite_loss(*loss))
       ++log.nonfinite_losses;
     log.evaluations.push_back(std::move(evaluation));
+  }
+
+  void phase(const Event& event, const Stamp& at) {
+    const Field* name = event.find("name");
+    const auto seconds = number_of(event, "time");
+    if (name == nullptr || name->type != Field::Type::text || !seconds || *seconds < 0) return;
+    const auto part = logged_part(name->text);
+    if (part && log.phases.size() < kMaxPhasesOfLog) log.phases.push_back({*part, at, *seconds});
   }
 };
 
@@ -326,6 +346,9 @@ void RankLogReader::on_event(const Event& event) {
       break;
     case EventKind::evaluate:
       self.evaluate(event, at);
+      break;
+    case EventKind::phase:
+      self.phase(event, at);
       break;
     case EventKind::finished:
       if (!self.log.finished) {

@@ -14,6 +14,7 @@
 #include "core/metric.h"
 #include "core/round_status.h"
 #include "core/subprocess.h"
+#include "judge/time_parts.h"
 #include "plan/effective_settings.h"
 
 namespace assay::judge {
@@ -95,6 +96,12 @@ struct Phase {
   double end_s = 0;
 };
 
+/// What a part of a round's wall clock was spent on (docs/metrics.md, "Where the time went").
+struct TimeShare {
+  TimePart part = TimePart::unexplained;
+  double seconds = 0;  ///< above 0
+};
+
 struct Point {
   double t_s = 0;
   double value = 0;  ///< NaN: nothing was measured here, and a line is broken
@@ -143,6 +150,8 @@ struct RoundResult {
   EvidenceState evidence{};
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;
+  std::optional<double> wall_s{};  ///< from round_start to round_end, on the controller's clock
+  std::vector<TimeShare> time_shares{};  ///< each part once, in order; they add up to `wall_s`
   std::vector<EvaluationResult> evaluations{};  ///< in order; not part of result.json
   std::optional<double> train_samples{};        ///< of an epoch, as FINISHED reports it
   std::vector<Series> series;

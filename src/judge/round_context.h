@@ -54,6 +54,8 @@ void compute_outputs(RoundContext& round);
 void compute_steps(RoundContext& round);
 /// The evaluations with what was trained before each.
 void compute_evaluations(RoundContext& round);
+/// The round's wall clock in parts: what it was spent on.
+void compute_time_shares(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
 /// What else used the machines, and whether they were fit to measure on.

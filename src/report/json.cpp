@@ -103,6 +103,11 @@ Json round_to_json(const RoundResult& round) {
     json["phases"].push_back(
         {{"name", phase.name}, {"start_s", phase.start_s}, {"end_s", phase.end_s}});
   }
+  put_number(json, "wall_s", round.wall_s);
+  for (const judge::TimeShare& share : round.time_shares)
+    json["time_shares"].push_back({{"name", to_text(share.part)},
+                                   {"title", judge::title_of(share.part)},
+                                   {"seconds", share.seconds}});
   for (const RankResult& rank : round.ranks) json["ranks"].push_back(rank_to_json(rank));
   if (!round.executed.empty()) json["executed"] = round.executed;
   return json;

@@ -27,11 +27,13 @@ Session::Session(const SessionSettings& settings, const workload::Place& place,
                  perflog::Writer& log, Collectives collectives)
     : place_(place),
       log_(log),
+      phases_(log),
       device_(choose_device(settings.device, place, collectives)),
       threads_(prepare_device(device_, Precision::fp32, settings.threads, place)),
       seconds_(settings.seconds),
       step_seconds_(settings.step_ms / 1000),
       begin_ns_(mono_now_ns()) {
+  phases_.end("device");
   log_.init_start();
 }
 

@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "train/loop/device.h"
 #include "train/micro/micro.h"
+#include "workload/phase_log.h"
 
 namespace assay::train {
 
@@ -63,6 +64,7 @@ class Session {
 
   workload::Place place_;
   perflog::Writer& log_;
+  workload::PhaseLog phases_;
   torch::Device device_;
   int threads_;
   double seconds_;
