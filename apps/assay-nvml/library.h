@@ -37,6 +37,7 @@ inline constexpr Return kNotSupported = 3;
 inline constexpr Return kNoPermission = 4;
 inline constexpr Return kFunctionNotFound = 13;
 inline constexpr Return kGpuIsLost = 15;
+inline constexpr Return kResetRequired = 16;
 inline constexpr Return kDeprecated = 26;
 inline constexpr unsigned kTemperatureGpu = 0;
 inline constexpr unsigned kClockGraphics = 0;

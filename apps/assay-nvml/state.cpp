@@ -38,7 +38,7 @@ class Questions {
   bool ask(const char* key, Function function, Arguments... arguments) {
     const Return rc = function == nullptr ? kFunctionNotFound : function(device_, arguments...);
     if (rc == kSuccess) return true;
-    if (rc == kGpuIsLost) state_.error = library_.text(rc);
+    if (rc == kGpuIsLost || rc == kResetRequired) state_.error = library_.text(rc);
     state_.unknown[key] = why(library_, rc);
     return false;
   }

@@ -82,10 +82,10 @@ TEST(DeviceFindings, NameTheHostsOfSeveralNodes) {
 }
 
 TEST(DeviceFindings, NameDriversThatDiffer) {
-  const std::vector<Finding> findings =
-      device_findings(nodes({node("n1", state({}, "550"), state({}, "550")),
-                             node("n2", state({}, "560"), state({}, "560"))}),
-                      true);
+  const std::vector<Finding> findings = device_findings(
+      nodes({node("n1", state(Json::object(), "550"), state(Json::object(), "550")),
+             node("n2", state(Json::object(), "560"), state(Json::object(), "560"))}),
+      true);
   ASSERT_NE(finding(findings, "device-drivers"), nullptr);
   EXPECT_THAT(finding(findings, "device-drivers")->reason, HasSubstr("550 on n1; 560 on n2"));
 }

@@ -254,11 +254,11 @@ TEST_F(NvmlTest, AnOldLibraryPassesNothingThatItCannotTell) {
 }
 
 TEST_F(NvmlTest, ADeviceThatIsLostHasNoState) {
-  const probe::DeviceStates states = state("devices 3\n1 handle error 15\n2 temp error 15\n");
+  const probe::DeviceStates states = state("devices 3\n1 handle error 15\n2 temp error 16\n");
   ASSERT_EQ(states.devices.size(), 3U);
   EXPECT_EQ(states.devices[0].error, "");
   EXPECT_THAT(states.devices[1].error, HasSubstr("15"));
-  EXPECT_THAT(states.devices[2].error, HasSubstr("15"));
+  EXPECT_THAT(states.devices[2].error, HasSubstr("16"));  // a reset is required
   EXPECT_EQ(run("init error 9\n", {"--state"}).status.code, 3);
 }
 
