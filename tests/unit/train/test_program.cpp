@@ -468,6 +468,16 @@ TEST_F(ProgramTest, MicroBenchmarksReportRates) {
   ASSERT_TRUE(memory.status.ok()) << memory.err;
   for (const char* name : {"copy_bytes_per_s", "scale_bytes_per_s", "triad_bytes_per_s"})
     EXPECT_GT(events(memory, "FINISHED")[0].at("value").at(name).get<double>(), 1e7) << name;
+  std::vector<double> triads;
+  for (const Json& event : events(memory, "STEP_END"))
+    if (const Json& value = event.at("value"); value.at("op") == "triad")
+      triads.push_back(value.at("bytes").get<double>() / value.at("compute_s").get<double>());
+  std::ranges::sort(triads);
+  const Json finished = events(memory, "FINISHED")[0].at("value");
+  const double middle = (triads.at(triads.size() / 2) + triads.at((triads.size() - 1) / 2)) / 2;
+  EXPECT_NEAR(finished.at("triad_bytes_per_s").get<double>(), middle, 1e-6 * middle);
+  EXPECT_NEAR(finished.at("triad_best_bytes_per_s").get<double>(), triads.back(),
+              1e-6 * triads.back());
   const CommandResult huge = train("membw", "megabytes: 1000000\nthreads: 1\n");
   EXPECT_EQ(huge.status.code, 3);
   EXPECT_THAT(huge.err, HasSubstr("of memory, the machine has"));
@@ -483,6 +493,8 @@ TEST_F(ProgramTest, AllReduceReportsAlgorithmAndBusBandwidth) {
     const Json value = events(rank, "FINISHED")[0].at("value");
     EXPECT_NEAR(value.at("busbw_256KiB").get<double>(),
                 value.at("algbw_256KiB").get<double>() * 4 / 3, 1);
+    EXPECT_LE(value.at("busbw_bytes_per_s").get<double>(),
+              value.at("busbw_best_bytes_per_s").get<double>());
   }
   for (const CommandResult& rank : train_ranks("allreduce", "sizes: [64, 64]\n", 2))
     EXPECT_THAT(rank.err, HasSubstr("'sizes' holds a size twice"));
