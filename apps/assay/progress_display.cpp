@@ -99,7 +99,7 @@ void Progress::round_started(const plan::CasePlan& plan_case, int round, int don
   total_ = total;
   round_started_ns_ = mono_now_ns();
   shown_ns_ = round_started_ns_;
-  const std::string text = fmt::format("{}  round {}/{}", plan_case.name, round, plan_case.repeats);
+  const std::string text = fmt::format("{}  {}", plan_case.name, plan_case.round_text(round));
   if (terminal_.interactive)
     redraw(fmt::format("{}  {}  starting", bar(), text));
   else
@@ -113,7 +113,7 @@ void Progress::round_progress(const plan::CasePlan& plan_case, int round,
   if (now_ns - shown_ns_ < (terminal_.interactive ? kRedrawEvery : kLineEvery)) return;
   shown_ns_ = now_ns;
   const std::string text =
-      fmt::format("{}  round {}/{}  {}  {}", plan_case.name, round, plan_case.repeats,
+      fmt::format("{}  {}  {}  {}", plan_case.name, plan_case.round_text(round),
                   format_duration(Nanoseconds(now_ns - round_started_ns_)), describe(progress));
   if (terminal_.interactive)
     redraw(fmt::format("{}  {}", bar(), text));
@@ -124,14 +124,18 @@ void Progress::round_progress(const plan::CasePlan& plan_case, int round,
 void Progress::round_ended(const plan::CasePlan& plan_case, int round,
                            const launch::RoundOutcome& outcome) {
   ++done_;
-  line(fmt::format("[{}/{}] {}  round {}/{}  {} in {}{}", done_, total_, plan_case.name, round,
-                   plan_case.repeats, to_text(outcome.status),
+  line(fmt::format("[{}/{}] {}  {}  {} in {}{}", done_, total_, plan_case.name,
+                   plan_case.round_text(round), to_text(outcome.status),
                    format_duration(Nanoseconds(mono_now_ns() - round_started_ns_)),
                    outcome.reason.empty() ? "" : ": " + printable(outcome.reason)));
 }
 
 void Progress::warning(const std::string& text) {
   line("warning: " + printable(text));
+}
+
+void Progress::remark(const std::string& text) {
+  line(printable(text));
 }
 
 void Progress::stopping(int signals) {

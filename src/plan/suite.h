@@ -11,6 +11,7 @@
 #include "catalog/settings.h"
 #include "config/node.h"
 #include "plan/plan.h"
+#include "plan/repeats.h"
 
 namespace assay::plan {
 
@@ -23,6 +24,7 @@ struct SuiteCase {
   int nodes = 1;
   int procs = 1;
   int repeats = 1;
+  std::optional<RepeatUntil> until;
   std::vector<std::string> command;  ///< empty: the workload's
   std::optional<automl::ExperimentSettings> automl;
   std::optional<std::string> launch;
@@ -38,6 +40,7 @@ struct SuiteCase {
   std::optional<double> peak_flops;
   std::string peak_flops_origin;
   std::optional<int> warmup_steps;
+  std::optional<int> warmup_rounds;
   std::optional<bool> drop_caches;
   catalog::LimitSettings limits;
   std::vector<catalog::RuleChange> rules;
@@ -48,8 +51,9 @@ struct SuiteDefaults {
   catalog::LimitSettings limits;
   config::Node env;
   std::vector<catalog::RuleChange> rules;
-  std::optional<int> repeats;
+  std::optional<Repeats> repeats;
   std::optional<int> warmup_steps;
+  std::optional<int> warmup_rounds;
   std::optional<bool> drop_caches;
 };
 
@@ -79,8 +83,8 @@ struct Suite {
 
 /// Every key that a suite may have, by the place where it stands: "" (top level), "cluster",
 /// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "submission", "defaults",
-/// "limits", "case", "automl", "automl.hyper", "automl.limits", "automl.patience", "metric",
-/// "target", "rule".
+/// "repeats", "limits", "case", "automl", "automl.hyper", "automl.limits", "automl.patience",
+/// "metric", "target", "rule".
 [[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
 
 }  // namespace assay::plan

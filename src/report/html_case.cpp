@@ -220,6 +220,18 @@ Html rounds(const CaseResult& result, std::size_t number, std::size_t max_points
   return markup("<div class=\"tabs\" role=\"group\" aria-label=\"Rounds\">\n{}</div>\n", tabs);
 }
 
+// What is not seen from the rounds themselves: those that do not count, and why there are no more.
+Html about_rounds(const CaseResult& result) {
+  Html out;
+  for (const RoundResult& round : result.warmup_rounds)
+    out += remark(Html::text(fmt::format("Round {} was for warm-up and does not count: {}.",
+                                         round.round, status_words(round.status))));
+  if (!result.repeats_ended.empty())
+    out += remark(Html::text(fmt::format(
+        "No round after {}: {}.", counted(result.rounds.size(), "round"), result.repeats_ended)));
+  return out;
+}
+
 Html statistics(const CaseResult& result) {
   if (result.summary.empty()) return {};
   const auto cell = [](std::optional<double> value, const std::string& unit) {
@@ -276,16 +288,16 @@ Html round_charts(const RoundResult& round, std::size_t max_points) {
 }
 
 Html case_section(const CaseResult& result, std::size_t number, std::size_t max_points) {
-  return fill(
-      assets::kCase,
-      {{"id", fmt::format("case-{}", number)},
-       {"heading", fmt::format("h-{}", number)},
-       {"name", result.name},
-       {"subtitle", case_subtitle(result)},
-       {"chip", chip(result.validity)},
-       {"content", rules_notice(result) + findings(merged_findings(result)) + cards_of(result) +
-                       rounds(result, number, max_points) + time_bars(result) + statistics(result) +
-                       configuration(result) + rules_in_force(result)}});
+  return fill(assets::kCase,
+              {{"id", fmt::format("case-{}", number)},
+               {"heading", fmt::format("h-{}", number)},
+               {"name", result.name},
+               {"subtitle", case_subtitle(result)},
+               {"chip", chip(result.validity)},
+               {"content", rules_notice(result) + findings(merged_findings(result)) +
+                               cards_of(result) + rounds(result, number, max_points) +
+                               about_rounds(result) + time_bars(result) + statistics(result) +
+                               configuration(result) + rules_in_force(result)}});
 }
 
 }  // namespace assay::report::html

@@ -76,4 +76,15 @@ std::vector<Json> Journal::read(const std::filesystem::path& path) {
   return read_all(path).events;
 }
 
+std::map<std::string, std::string> ended_repeats(const std::vector<Json>& events) {
+  std::map<std::string, std::string> ended;
+  for (const Json& event : events) {
+    if (!event.is_object()) continue;
+    const std::string kind = text_at(event, "event");
+    if (kind == "repeats_end") ended[text_at(event, "case")] = text_at(event, "reason");
+    if (kind == "round_start" || kind == "round_reopened") ended.erase(text_at(event, "case"));
+  }
+  return ended;
+}
+
 }  // namespace assay::store
