@@ -58,6 +58,8 @@ std::span<const FactInfo> known_facts() {
       {"telemetry_rows", "1", "telemetry samples of the nodes"},
       {"telemetry_gap_max_s", "s", "longest time between samples of a node, beyond the interval"},
       {"energy_coverage", "ratio", "part of the training that power samples cover"},
+      {"energy_disagreement", "ratio",
+       "difference of a device's energy by its power from that by its counter, the largest"},
       {"clock_jump_max_s", "s", "largest step of a wall clock during the round", round, true},
       {"clock_jump_in_times_s", "s",
        "the same, where times were taken from a wall clock; unknown when none were"},

@@ -290,6 +290,13 @@ const std::map<std::string, Break>& faults() {
          s.round.nodes[0].telemetry = {};
          add_row(s.round.nodes[0], 12, "dev0", {{Column::power_w, 100}});
        }},
+      {"energy-agrees",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.step_s = 0.4});
+         for (int t = 0; t <= 43; ++t)
+           add_row(s.round.nodes[0], t, "dev1",
+                   {{Column::power_w, 100}, {Column::energy_j, 106.0 * t}});
+       }},
       {"plausible-mfu", [](auto& s) { s.plan.peak_flops = 1e10; }},
       {"reported-mismatch", [](auto& s) { s.round.ranks[0].log.finished->p_whole = 700; }},
       {"train-restarts", [](auto& s) { s.round.ranks[0].log.restarts = 1; }},

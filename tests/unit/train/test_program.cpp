@@ -71,7 +71,9 @@ class ProgramTest : public ::testing::Test {
 
   std::vector<CommandResult> train_ranks(const std::string& workload, const std::string& text,
                                          int world) {
-    const std::string path = config(text);
+    // More ranks than devices, where there are some.
+    const bool placed = text.find("device:") != std::string::npos;
+    const std::string path = config(placed ? text : text + "device: cpu\n");
     const std::string port = free_port();
     std::vector<std::future<CommandResult>> ranks;
     for (int rank = 0; rank < world; ++rank)
