@@ -51,6 +51,11 @@ Html time_bar(const RoundResult& round, double longest) {
       show(*round.wall_s, "s").text());
 }
 
+/// With two digits, so that numbers of a column can be compared at a glance.
+std::string table_seconds(double seconds) {
+  return seconds < 1000 ? fmt::format("{:.2f} s", seconds) : show(seconds, "s").text();
+}
+
 /// The legend of the bars: a row a part, a column a round.
 Html time_table(const std::vector<const RoundResult*>& rounds) {
   page::Table table{{{"Part"}}};
@@ -67,7 +72,7 @@ Html time_table(const std::vector<const RoundResult*>& rounds) {
     page::Row cells{
         {markup("<i class=\"swatch {}\"></i>{}", part_class(part), judge::title_of(part))}};
     for (const double value : row)
-      cells.cells.push_back(value > 0 ? show(value, "s").text() : std::string("–"));
+      cells.cells.push_back(value > 0 ? table_seconds(value) : std::string("–"));
     table.rows.push_back(std::move(cells));
   }
   return page::scrolling(page::to_html(table));
@@ -90,8 +95,8 @@ Html time_bars(const judge::CaseResult& result) {
   Html bars;
   for (const RoundResult* round : rounds) bars += time_bar(*round, longest);
   return markup(
-      "<section class=\"times\">\n<h3>Where the time went</h3>\n<ol class=\"timebars\">\n{}</ol>\n"
-      "{}</section>\n",
+      "<div class=\"times\">\n<h3>Where the time went</h3>\n<ol class=\"timebars\">\n{}</ol>\n"
+      "{}</div>\n",
       bars, time_table(rounds));
 }
 
