@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 
