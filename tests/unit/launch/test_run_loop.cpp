@@ -43,7 +43,9 @@ struct Script {
 class ScriptedBackend : public Backend {
  public:
   ScriptedBackend(const BackendContext& context, Script& script)
-      : script_(script), interrupted_(context.loop, asio::steady_timer::time_point::max()) {}
+      : script_(script),
+        journal_(context.journal),
+        interrupted_(context.loop, asio::steady_timer::time_point::max()) {}
 
   asio::awaitable<void> prepare() override {
     script_.calls.emplace_back("prepare");
@@ -56,6 +58,7 @@ class ScriptedBackend : public Backend {
   asio::awaitable<void> prepare_round(const RoundTask&) override { co_return; }
   asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override {
     script_.calls.push_back(task.plan_case.name + " " + std::to_string(task.number));
+    journal_.append("round_start", {{"case", task.plan_case.name}, {"round", task.number}});
     if (script_.during_round) script_.during_round(task);
     if (script_.outcomes.empty()) co_return RoundOutcome{};
     const RoundOutcome outcome = script_.outcomes.front();
@@ -76,6 +79,7 @@ class ScriptedBackend : public Backend {
 
  private:
   Script& script_;
+  store::Journal& journal_;
   asio::steady_timer interrupted_;
 };
 
