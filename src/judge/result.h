@@ -70,6 +70,9 @@ struct Metric {
   /// "measured", "estimated", "reported" (by the workload) or "claimed" (by ranks' clocks alone)
   std::string origin;
   std::string note;  ///< how, when that is not obvious ("denominator: measured peak")
+  /// 95 % confidence, over the steps of the round; only where there is one.
+  std::optional<double> ci95_low{};
+  std::optional<double> ci95_high{};
 };
 
 struct RankResult {
@@ -194,7 +197,8 @@ struct CaseResult {
   /// Why there was no further round, of a case that is repeated until its result is certain.
   std::string repeats_ended{};
   std::vector<Summary> summary;
-  std::string headline;  ///< the metric that represents the case in tables ("p_whole"), or ""
+  std::string headline;  ///< the metric that represents the case in tables, or ""
+  std::string beside{};  ///< the metric to show with it ("best_flops"), or ""
   std::vector<plan::Setting> configuration{};  ///< effective, with the origin of each value
   std::vector<catalog::Rule> rules{};          ///< in force
   /// How the suite changed the rules; nothing: not recorded.
