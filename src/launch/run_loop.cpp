@@ -60,6 +60,18 @@ std::map<std::string, int> last_started(const std::vector<Json>& journal) {
   return started;
 }
 
+/// Puts the devices' state after the run beside that of before it.
+void add_states_after(const store::RunDir& run, const Json& states) {
+  if (states.empty()) return;
+  Json system = parse_json_or_null(read_file_or_empty(run.system_file()));
+  if (!system.is_object() || !system.contains("nodes") || !system["nodes"].is_array()) return;
+  for (Json& node : system["nodes"])
+    for (const Json& state : states)
+      if (node.is_object() && node.value("node", -1) == state["node"])
+        node["device_state_after"] = state["state"];
+  write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
+}
+
 }  // namespace
 
 std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
@@ -148,6 +160,10 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   if (!std::filesystem::exists(run_.system_file()))
     write_system(run_, co_await backend_->describe(), declared_);
   for (const plan::CasePlan& plan_case : run_.plan().cases) co_await execute_case(plan_case);
+  if (interrupts_ == 0) {
+    const Json states = co_await backend_->device_states();
+    add_states_after(run_, states);
+  }
   co_await backend_->close();
   const RunStatus status = interrupts_ > 0  ? RunStatus::interrupted
                            : all_completed_ ? RunStatus::completed
