@@ -66,6 +66,8 @@ std::span<const KnownMetric> known_metrics() {
       {"samples", "samples", neither, "Samples", "samples trained by all ranks"},
       {"tokens", "tokens", neither, "Tokens", "tokens trained by all ranks"},
       {"steps", "steps", neither, "Steps", "training steps"},
+      {"batch_size", "samples", neither, "Batch size",
+       "samples of one rank and one backward, as FINISHED gives it"},
       {"step_time_mean", "s", lower, "Step time, mean",
        "mean time of a step, without warm-up and evaluations"},
       {"step_time_p50", "s", lower, "Step time, median", "median step time", 9},

@@ -178,6 +178,7 @@ void compute_reported(RoundContext& round) {
   if (finished->train_time_s && *finished->train_time_s > 0)
     round.metrics.add("train_time", finished->train_time_s, "reported", "by FINISHED");
   round.metrics.add("init_time", finished->init_time_s, "reported", "by FINISHED");
+  round.metrics.add("batch_size", finished_number(round, "batch_size"), "reported", "by FINISHED");
   if (finished->peak_flops && *finished->peak_flops > 0)
     round.metrics.add("peak_flops", finished->peak_flops, "reported", "by FINISHED");
 }
