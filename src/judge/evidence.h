@@ -30,6 +30,8 @@ struct Step {
   static constexpr std::int32_t kNoNumber = std::numeric_limits<std::int32_t>::min();
   Stamp at;
   double samples = 0;
+  float tokens = 0;
+  float flops = 0;
   float loss = std::numeric_limits<float>::quiet_NaN();
   std::int32_t number = kNoNumber;
   std::uint32_t count = 1;
@@ -141,6 +143,8 @@ struct RankLog {
   std::optional<double> trained_first;  ///< `num_trained_samples`, cumulative over all ranks
   std::optional<double> trained_last;
   double trained_stride = 0;  ///< its largest increase
+  /// The largest `flops` / `compute_s` of a STEP_END.
+  std::optional<double> best_flops{};
   std::uint64_t nonfinite_losses = 0;
   std::int64_t first_nonfinite_step = kNoTime;
   std::vector<Evaluation> evaluations;

@@ -153,21 +153,23 @@ struct RankLogReader::Impl {
     return 0;
   }
 
+  static Step joined(const Step& earlier, const Step& later) {
+    Step both = later;
+    both.samples += earlier.samples;
+    both.tokens += earlier.tokens;
+    both.flops += earlier.flops;
+    both.count += earlier.count;
+    both.after_break = earlier.after_break || later.after_break;
+    return both;
+  }
+
   void push(std::size_t index, const Step& step) {
     StepTrack& track = log.tracks[index];
     Writer& writer = writers[index];
     if (track.merged == 1) {
       track.steps.push_back(step);
     } else {
-      if (writer.held == 0) {
-        writer.pending = step;
-      } else {
-        const bool broken = writer.pending.after_break || step.after_break;
-        const double samples = writer.pending.samples + step.samples;
-        writer.pending = step;
-        writer.pending.after_break = broken;
-        writer.pending.samples = samples;
-      }
+      writer.pending = writer.held == 0 ? step : joined(writer.pending, step);
       if (++writer.held < track.merged) return;
       writer.pending.count = track.merged;
       track.steps.push_back(writer.pending);
@@ -176,13 +178,8 @@ struct RankLogReader::Impl {
     if (track.steps.size() < step_limit) return;
     // The first step stays alone, as the anchor of the first interval.
     std::vector<Step> kept{track.steps.front()};
-    for (std::size_t i = 1; i + 1 < track.steps.size(); i += 2) {
-      Step both = track.steps[i + 1];
-      both.samples += track.steps[i].samples;
-      both.count += track.steps[i].count;
-      both.after_break = both.after_break || track.steps[i].after_break;
-      kept.push_back(both);
-    }
+    for (std::size_t i = 1; i + 1 < track.steps.size(); i += 2)
+      kept.push_back(joined(track.steps[i], track.steps[i + 1]));
     const bool odd_left = track.steps.size() % 2 == 0;
     const Step last = track.steps.back();
     track.steps = std::move(kept);
@@ -224,10 +221,20 @@ struct RankLogReader::Impl {
       log.global_samples.add(*v);
       if (!log.samples.known) step.samples = *v;
     }
-    if (const auto v = number_of(event, "tokens"); v && *v >= 0) log.tokens.add(*v);
-    if (const auto v = number_of(event, "global_tokens"); v && *v >= 0 && index == 0)
+    if (const auto v = number_of(event, "tokens"); v && *v >= 0) {
+      log.tokens.add(*v);
+      step.tokens = static_cast<float>(*v);
+    }
+    if (const auto v = number_of(event, "global_tokens"); v && *v >= 0 && index == 0) {
       log.global_tokens.add(*v);
-    if (const auto v = number_of(event, "flops"); v && *v >= 0) log.flops.add(*v);
+      if (!log.tokens.known) step.tokens = static_cast<float>(*v);
+    }
+    if (const auto v = number_of(event, "flops"); v && *v >= 0) {
+      log.flops.add(*v);
+      step.flops = static_cast<float>(*v);
+      if (const auto taken = number_of(event, "compute_s"); taken && *taken > 0)
+        log.best_flops = std::max(log.best_flops.value_or(0), *v / *taken);
+    }
     if (const auto v = number_of(event, "data_s"); v && *v >= 0) log.data_s.add(*v);
     if (const auto v = number_of(event, "compute_s"); v && *v >= 0) log.compute_s.add(*v);
     if (const auto v = number_of(event, "comm_s"); v && *v >= 0) log.comm_s.add(*v);
@@ -274,6 +281,7 @@ struct RankLogReader::Impl {
     log.trained_first.reset();
     log.trained_last.reset();
     log.trained_stride = 0;
+    log.best_flops.reset();
     log.evaluations.clear();
   }
 

@@ -70,6 +70,9 @@ struct Metric {
   /// "measured", "estimated", "reported" (by the workload) or "claimed" (by ranks' clocks alone)
   std::string origin;
   std::string note;  ///< how, when that is not obvious ("denominator: measured peak")
+  /// 95 % confidence, over the steps of the round; only where there is one.
+  std::optional<double> ci95_low{};
+  std::optional<double> ci95_high{};
 };
 
 struct RankResult {
@@ -199,7 +202,8 @@ struct CaseResult {
   std::vector<Finding> findings;  ///< about the case as a whole (spread over repeats, …)
   std::vector<RoundResult> rounds;
   std::vector<Summary> summary;
-  std::string headline;  ///< the metric that represents the case in tables ("p_whole"), or ""
+  std::string headline;  ///< the metric that represents the case in tables, or ""
+  std::string beside{};  ///< the metric to show with it ("best_flops"), or ""
   std::vector<plan::Setting> configuration{};  ///< effective, with the origin of each value
   std::vector<catalog::Rule> rules{};          ///< in force
   /// How the suite changed the rules; nothing: not recorded.

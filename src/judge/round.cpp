@@ -20,6 +20,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
   if (evidence.status != RoundStatus::not_run) {
     compute_plausibility(round);
     compute_times(round);
+    compute_steady(round);
     compute_training(round);
     compute_steps(round);
     compute_evaluations(round);

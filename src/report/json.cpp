@@ -57,6 +57,8 @@ Json metrics_to_json(const std::vector<Metric>& metrics) {
                   {"unit", metric.info.unit},
                   {"better", to_text(metric.info.better)},
                   {"origin", metric.origin}};
+    put_number(entry, "ci95_low", metric.ci95_low);
+    put_number(entry, "ci95_high", metric.ci95_high);
     put_text(entry, "note", metric.note);
     put_text(entry, "description", metric.info.description);
     json[metric.info.name] = std::move(entry);
@@ -179,6 +181,7 @@ Json case_to_json(const CaseResult& result) {
                {"findings", findings_to_json(result.findings)},
                {"summary", summary_to_json(result.summary)},
                {"rounds", Json::array()}};
+  put_text(json, "beside", result.beside);
   for (const RoundResult& round : result.rounds) json["rounds"].push_back(round_to_json(round));
   for (const plan::Setting& setting : result.configuration)
     json["configuration"].push_back(setting_to_json(setting));
