@@ -37,20 +37,22 @@ using judge::Validity;
 constexpr std::size_t kMaxCards = 12;
 constexpr std::size_t kMaxRankRows = 96;
 
-std::string below_card(const Summary& summary) {
+std::string below_card(const CaseResult& result, const Summary& summary) {
   const std::string rounds = counted(summary.n, "round");
-  const auto spread = spread_of(summary);
+  const auto spread = spread_of(result, summary);
   if (!spread) return rounds;
-  return fmt::format("± {} ({}) · {}", show(summary).half, show_percent(spread->ratio), rounds);
+  return fmt::format("± {} ({}) · {}", show(result, summary).half, show_percent(spread->ratio),
+                     spread->kind == Spread::Kind::steps ? "over its steps" : rounds);
 }
 
 // The headline first, then the most informative metrics of a case. The rest of the catalog is in
 // the tables.
-std::optional<int> card_place(const std::string& name, const std::string& headline) {
-  if (name == headline) return 0;
+std::optional<int> card_place(const std::string& name, const CaseResult& result) {
+  if (name == result.headline) return 0;
+  if (name == result.beside) return 1;
   const catalog::KnownMetric* known = catalog::find_known_metric(name);
   const int card = known == nullptr ? catalog::kNamedCard : known->card;
-  return card == 0 ? std::nullopt : std::optional(card);
+  return card == 0 ? std::nullopt : std::optional(card + 1);
 }
 
 Html cards_of(const CaseResult& result) {
@@ -61,7 +63,7 @@ Html cards_of(const CaseResult& result) {
   std::vector<Entry> entries;
   const auto add = [&](const MetricInfo& info, const Shown& shown, const std::string& origin,
                        const std::string& below) {
-    const auto place = card_place(info.name, result.headline);
+    const auto place = card_place(info.name, result);
     if (!place) return;
     entries.push_back({*place,
                        {.title = metric_title(info.name),
@@ -74,7 +76,7 @@ Html cards_of(const CaseResult& result) {
                         .headline = *place == 0}});
   };
   for (const Summary& summary : result.summary)
-    add(summary.info, show(summary), summary.origin, below_card(summary));
+    add(summary.info, show(result, summary), summary.origin, below_card(result, summary));
   // No round counts: what was measured is still shown, marked as not counted.
   if (result.summary.empty()) {
     const auto found = std::ranges::find_if(
@@ -116,13 +118,18 @@ Html metric_name(const MetricInfo& info) {
   return markup("{} <code>{}</code>", metric_title(info.name), info.name);
 }
 
+std::string value_text(const Metric& metric) {
+  const auto spread = spread_of(metric);
+  return show(metric.value, metric.info.unit, spread ? std::optional(spread->half) : std::nullopt)
+      .text();
+}
+
 Html metric_rows(const RoundResult& round) {
   if (round.metrics.empty()) return {};
   page::Table table{{{"Metric"}, {"Value", page::Align::right}, {"Origin"}, {"How"}}};
   for (const Metric& metric : round.metrics)
-    table.rows.push_back(
-        {{metric_name(metric.info), show(metric.value, metric.info.unit).text(), metric.origin,
-          metric.note.empty() ? metric.info.description : metric.note}});
+    table.rows.push_back({{metric_name(metric.info), value_text(metric), metric.origin,
+                           metric.note.empty() ? metric.info.description : metric.note}});
   return details(fmt::format("All {} metrics of round {}", round.metrics.size(), round.round),
                  page::scrolling(page::to_html(table)));
 }
@@ -203,7 +210,7 @@ Html statistics(const CaseResult& result) {
                      {"Olympic mean", kRight}}};
   std::vector<std::string> notes;
   for (const Summary& summary : result.summary) {
-    const auto spread = spread_of(summary);
+    const auto spread = spread_of(result, summary);
     const auto cell = [&](std::optional<double> value) -> std::string {
       if (!value) return "–";
       Shown shown =

@@ -1,6 +1,7 @@
 #include "report/summary_table.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -36,9 +37,10 @@ Cell shown_as(std::string text, Html html) {
 Cell spread_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
-  if (const auto spread = spread_of(*summary)) {
-    const std::string text = "± " + show_percent(spread->ratio);
-    return markup("{}<span class=\"sub\">{}</span>", text, spread->confidence ? "95 % CI" : "CV");
+  if (const auto spread = spread_of(case_result, *summary)) {
+    static constexpr std::array<const char*, 3> kKinds{"95 % CI", "CV", "95 % CI, steps"};
+    return markup("± {}<span class=\"sub\">{}</span>", show_percent(spread->ratio),
+                  kKinds[static_cast<std::size_t>(spread->kind)]);
   }
   return markup("–<span class=\"sub\">{}</span>", counted(summary->n, "round"));
 }
@@ -46,7 +48,7 @@ Cell spread_cell(const CaseResult& case_result, std::size_t) {
 Cell result_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
-  const Shown value = show(*summary);
+  const Shown value = show(case_result, *summary);
   return shown_as(value.text(),
                   markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>",
                          value.number, value.unit, metric_title(case_result.headline)));
@@ -65,6 +67,19 @@ const SummaryColumn kResult{{.title = "Result",
                              .soft_min = 16,
                              .hard_min = 16},
                             result_cell};
+// The metric to read the result with: the speed of a training to a target, the best step.
+const SummaryColumn kAlso{
+    {.title = "Also", .align = Align::right, .cut = page::Cut::end, .soft_min = 14, .hard_min = 8},
+    [](const CaseResult& case_result, std::size_t) -> Cell {
+      const Summary* summary = find_summary(case_result, case_result.beside);
+      if (summary == nullptr) return "–";
+      const std::string text = median_text(case_result, *summary);
+      return shown_as(
+          text, markup("{}<span class=\"sub\">{}</span>", text, metric_title(case_result.beside)));
+    },
+    [](const CaseResult& case_result) {
+      return find_summary(case_result, case_result.beside) != nullptr;
+    }};
 const SummaryColumn kSpread{{.title = "Spread", .align = Align::right}, spread_cell};
 const SummaryColumn kRounds{
     {.title = "Rounds", .align = Align::right, .css = "rounds"},
@@ -81,9 +96,7 @@ const SummaryColumn kEnergy{
     {.title = "Energy", .align = Align::right},
     [](const CaseResult& case_result, std::size_t) -> Cell {
       const Summary* summary = find_summary(case_result, "energy_j");
-      if (summary == nullptr) return "–";
-      const Shown value = show(*summary);
-      return Shown{value.number, value.unit}.text();
+      return summary == nullptr ? "–" : median_text(case_result, *summary);
     },
     [](const CaseResult& case_result) { return find_summary(case_result, "energy_j") != nullptr; }};
 const SummaryColumn kVerdict{
@@ -124,11 +137,12 @@ std::string_view verdict_color(Validity validity) {
 }
 
 page::Table console_summary(const RunResult& result) {
-  return table_of(result, {&kCase, &kRounds, &kResult, &kTime, &kVerdict});
+  return table_of(result, {&kCase, &kRounds, &kResult, &kAlso, &kTime, &kVerdict});
 }
 
 page::Table page_summary(const RunResult& result) {
-  return table_of(result, {&kCase, &kResult, &kSpread, &kRounds, &kTime, &kEnergy, &kVerdict});
+  return table_of(result,
+                  {&kCase, &kResult, &kSpread, &kAlso, &kRounds, &kTime, &kEnergy, &kVerdict});
 }
 
 }  // namespace assay::report
