@@ -34,6 +34,13 @@ Cell shown_as(std::string text, Html html) {
   return cell;
 }
 
+// On a terminal there is no room for titles: what a number alone does not say stands beside it.
+std::string in_words(std::string_view metric, const std::string& value) {
+  if (metric == "time_to_target") return value + " to target";
+  if (metric == "best_flops") return "best " + value;
+  return value;
+}
+
 Cell spread_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
@@ -49,7 +56,7 @@ Cell result_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
   const Shown value = show(case_result, *summary);
-  return shown_as(value.text(),
+  return shown_as(in_words(case_result.headline, value.text()),
                   markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>",
                          value.number, value.unit, metric_title(case_result.headline)));
 }
@@ -75,7 +82,8 @@ const SummaryColumn kAlso{
       if (summary == nullptr) return "–";
       const std::string text = median_text(case_result, *summary);
       return shown_as(
-          text, markup("{}<span class=\"sub\">{}</span>", text, metric_title(case_result.beside)));
+          in_words(case_result.beside, text),
+          markup("{}<span class=\"sub\">{}</span>", text, metric_title(case_result.beside)));
     },
     [](const CaseResult& case_result) {
       return find_summary(case_result, case_result.beside) != nullptr;

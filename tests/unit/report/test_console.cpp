@@ -36,6 +36,20 @@ TEST(Console, ShowsTheScalingEfficiencyAndWhatItIsMeasuredAgainst) {
               HasSubstr("scaling    37 %  m:f:h:4:1:1: 4 ranks against the 1 of 'm:f:h:1:1:1'\n"));
 }
 
+TEST(Console, SaysWhatATimeOrABestStepIs) {
+  judge::RunResult run = small_result();
+  for (const char* name : {"time_to_target", "best_flops"}) {
+    judge::Summary summary;
+    summary.info = {name, std::string(name) == "best_flops" ? "FLOP/s" : "s", Better::lower, ""};
+    summary.n = 1;
+    summary.median = summary.mean = 12.5;
+    run.cases[0].summary.push_back(summary);
+  }
+  run.cases[0].headline = "time_to_target";
+  run.cases[0].beside = "best_flops";
+  EXPECT_THAT(render_console(run), HasSubstr("12.50 s to target  best 12.5 FLOP/s"));
+}
+
 TEST(Console, MatchesTheGoldenFiles) {
   expect_golden(render_console(demo_result(), {.report = "results/latest/report.html"}),
                 "demo.console.txt");
