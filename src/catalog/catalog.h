@@ -22,6 +22,8 @@ struct Hardware {
   std::map<std::string, double> peak_flops;  ///< dense, FLOP/s of one device, by precision
   std::optional<std::uint64_t> memory_bytes;
   std::string origin;  ///< "conf/vendors/nvidia.yaml:31"
+  /// RE2: what the query calls such a device contains it. Empty: its name, as a word.
+  std::string device_name{};
 };
 
 /// How the devices of a machine are listed.
@@ -37,6 +39,8 @@ struct Vendor {
   std::string visible_devices;                 ///< environment variable, or empty
   std::vector<std::string> container_options;  ///< arguments of docker/podman run
   std::optional<DeviceQuery> query;
+  /// argv of what prints the state of the devices as JSON, with {bindir}; empty: nothing does.
+  std::vector<std::string> state{};
   /// Sources in order of preference. Commands may hold {bindir}, {interval_ms} and {interval_s}.
   std::vector<telemetry::DeviceSource> samples;
   std::map<std::string, Hardware> hardware;
@@ -44,6 +48,8 @@ struct Vendor {
   config::Node node;  ///< the file; null: made in the program
 
   [[nodiscard]] const Hardware* find_hardware(const std::string& hardware_name) const;
+  /// The type of a device that the query calls so; nullptr when none fits, or several do.
+  [[nodiscard]] const Hardware* hardware_of_device(const std::string& device_name) const;
 };
 
 /// Defaults for one constellation; what is empty or 0 matches everything.
@@ -68,6 +74,7 @@ struct Workload {
   /// Defaults: those of its `options`, and over them its own. They give each key its type.
   config::Node config;
   bool declares_options = false;       ///< its program does: it refuses keys that it does not know
+  std::vector<std::string> automatic;  ///< config keys, whole numbers, that may also be auto
   std::vector<std::string> fixed;      ///< config keys that nothing may change
   std::vector<std::string> data_keys;  ///< config keys that are paths of data on every node
   std::vector<ConfigOverride> overrides;  ///< in file order
@@ -117,8 +124,9 @@ struct Catalog {
 /// does it.
 void check_vendor(const Vendor& vendor);
 
-/// {name, description, visible_devices, container: {options}, query, samples: [DeviceSource],
-/// hardware}, with the placeholders that `paths` has expanded: what plan.json keeps of the vendor.
+/// {name, description, visible_devices, container: {options}, query, state: {command},
+/// samples: [DeviceSource], hardware}, with the placeholders that `paths` has expanded: what
+/// plan.json keeps of the vendor.
 [[nodiscard]] Json to_json(const Vendor& vendor, const std::map<std::string, std::string>& paths);
 
 /// Replaces {name} for the names in `values` only; every other placeholder, and {{ and }}, stay as

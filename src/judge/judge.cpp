@@ -3,6 +3,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "judge/ais_results.h"
+#include "judge/device_findings.h"
 #include "judge/integrity.h"
 #include "judge/load.h"
 #include "judge/provenance.h"
@@ -45,6 +46,8 @@ RunResult judge_run(const store::RunDir& run) {
   };
   found(journal_findings(records));
   found(read_system(run, journal.begun(), result.system));
+  found(device_findings(result.system, has_ended(records)));
+  found(left_out_findings(plan));
   result.seal = check_seal(run, has_ended(records), result.findings);
 
   int misfits = 0;

@@ -219,6 +219,8 @@ Json to_json(const Plan& plan) {
   if (!plan.submission.empty()) json["submission"] = plan.submission;
   json["cases"] = Json::array();
   for (const CasePlan& c : plan.cases) json["cases"].push_back(to_json(c));
+  for (const LeftOut& c : plan.left_out)
+    json["left_out"].push_back({{"name", c.name}, {"reason", c.reason}});
   return json;
 }
 
@@ -248,6 +250,11 @@ Plan plan_from_json(const Json& json, const std::string& where) {
   for (const Json& item : fields.array("cases"))
     plan.cases.push_back(
         read_case({item, where + ": case " + std::to_string(plan.cases.size() + 1), kPlanAdvice}));
+  if (fields.has("left_out"))
+    for (const Json& item : fields.array("left_out")) {
+      const JsonReader left(item, where + ": left_out", kPlanAdvice);
+      plan.left_out.push_back({left.text("name"), left.text("reason")});
+    }
   return plan;
 }
 

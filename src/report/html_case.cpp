@@ -45,14 +45,14 @@ std::string below_card(const CaseResult& result, const Summary& summary) {
                      spread->kind == Spread::Kind::steps ? "over its steps" : rounds);
 }
 
-// The headline first, then the most informative metrics of a case. The rest of the catalog is in
-// the tables.
+// The headline first, then what it is to be read with, then the most informative metrics of a case.
+// The rest of the catalog is in the tables.
 std::optional<int> card_place(const std::string& name, const CaseResult& result) {
   if (name == result.headline) return 0;
   if (name == result.beside) return 1;
   const catalog::KnownMetric* known = catalog::find_known_metric(name);
   const int card = known == nullptr ? catalog::kNamedCard : known->card;
-  return card == 0 ? std::nullopt : std::optional(card + 1);
+  return card == 0 ? std::nullopt : std::optional(1 + card);
 }
 
 Html cards_of(const CaseResult& result) {

@@ -34,13 +34,6 @@ Cell shown_as(std::string text, Html html) {
   return cell;
 }
 
-// On a terminal there is no room for titles: what a number alone does not say stands beside it.
-std::string in_words(std::string_view metric, const std::string& value) {
-  if (metric == "time_to_target") return value + " to target";
-  if (metric == "best_flops") return "best " + value;
-  return value;
-}
-
 Cell spread_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
@@ -52,13 +45,22 @@ Cell spread_cell(const CaseResult& case_result, std::size_t) {
   return markup("–<span class=\"sub\">{}</span>", counted(summary->n, "round"));
 }
 
+// What the headline is to be read with: ", best 840 TFLOP/s", " at 8118 samples/s"; or nothing.
+std::string beside_words(const CaseResult& case_result) {
+  const Summary* summary = find_summary(case_result, case_result.beside);
+  if (summary == nullptr) return {};
+  const bool best = case_result.beside.find("best_") != std::string::npos;
+  return (best ? ", best " : " at ") + median_text(case_result, *summary);
+}
+
 Cell result_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
   const Shown value = show(case_result, *summary);
-  return shown_as(in_words(case_result.headline, value.text()),
-                  markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>",
-                         value.number, value.unit, metric_title(case_result.headline)));
+  const std::string beside = beside_words(case_result);
+  return shown_as(value.text() + beside,
+                  markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}{}</span>",
+                         value.number, value.unit, metric_title(case_result.headline), beside));
 }
 
 const SummaryColumn kCase{
@@ -74,20 +76,6 @@ const SummaryColumn kResult{{.title = "Result",
                              .soft_min = 16,
                              .hard_min = 16},
                             result_cell};
-// The metric to read the result with: the speed of a training to a target, the best step.
-const SummaryColumn kAlso{
-    {.title = "Also", .align = Align::right, .cut = page::Cut::end, .soft_min = 14, .hard_min = 8},
-    [](const CaseResult& case_result, std::size_t) -> Cell {
-      const Summary* summary = find_summary(case_result, case_result.beside);
-      if (summary == nullptr) return "–";
-      const std::string text = median_text(case_result, *summary);
-      return shown_as(
-          in_words(case_result.beside, text),
-          markup("{}<span class=\"sub\">{}</span>", text, metric_title(case_result.beside)));
-    },
-    [](const CaseResult& case_result) {
-      return find_summary(case_result, case_result.beside) != nullptr;
-    }};
 const SummaryColumn kSpread{{.title = "Spread", .align = Align::right}, spread_cell};
 const SummaryColumn kRounds{
     {.title = "Rounds", .align = Align::right, .css = "rounds"},
@@ -145,12 +133,11 @@ std::string_view verdict_color(Validity validity) {
 }
 
 page::Table console_summary(const RunResult& result) {
-  return table_of(result, {&kCase, &kRounds, &kResult, &kAlso, &kTime, &kVerdict});
+  return table_of(result, {&kCase, &kRounds, &kResult, &kTime, &kVerdict});
 }
 
 page::Table page_summary(const RunResult& result) {
-  return table_of(result,
-                  {&kCase, &kResult, &kSpread, &kAlso, &kRounds, &kTime, &kEnergy, &kVerdict});
+  return table_of(result, {&kCase, &kResult, &kSpread, &kRounds, &kTime, &kEnergy, &kVerdict});
 }
 
 }  // namespace assay::report

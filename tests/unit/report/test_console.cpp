@@ -5,6 +5,7 @@
 #include "golden.h"
 #include "page/text_width.h"
 #include "report/console.h"
+#include "report/present.h"
 
 namespace assay::report {
 namespace {
@@ -36,18 +37,15 @@ TEST(Console, ShowsTheScalingEfficiencyAndWhatItIsMeasuredAgainst) {
               HasSubstr("scaling    37 %  m:f:h:4:1:1: 4 ranks against the 1 of 'm:f:h:1:1:1'\n"));
 }
 
-TEST(Console, SaysWhatATimeOrABestStepIs) {
+TEST(Console, ShowsWhatTheHeadlineIsToBeReadWith) {
   judge::RunResult run = small_result();
-  for (const char* name : {"time_to_target", "best_flops"}) {
-    judge::Summary summary;
-    summary.info = {name, std::string(name) == "best_flops" ? "FLOP/s" : "s", Better::lower, ""};
-    summary.n = 1;
-    summary.median = summary.mean = 12.5;
-    run.cases[0].summary.push_back(summary);
-  }
-  run.cases[0].headline = "time_to_target";
-  run.cases[0].beside = "best_flops";
-  EXPECT_THAT(render_console(run), HasSubstr("12.50 s to target  best 12.5 FLOP/s"));
+  run.cases[0].headline = "e2e_time";
+  run.cases[0].beside = "p_whole";
+  const std::string speed = median_text(run.cases[0], *find_summary(run.cases[0], "p_whole"));
+  EXPECT_THAT(render_console(run), HasSubstr(" s at " + speed));
+  run.cases[0].headline = "p_whole";
+  run.cases[0].beside = "";
+  EXPECT_THAT(render_console(run), Not(HasSubstr(" at " + speed)));
 }
 
 TEST(Console, MatchesTheGoldenFiles) {
