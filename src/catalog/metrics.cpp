@@ -59,6 +59,8 @@ std::span<const KnownMetric> known_metrics() {
        "from the earliest TRAIN_START to the latest TRAIN_END"},
       {"eval_time", "s", lower, "Evaluation time",
        "time of all evaluations inside the training, slowest rank"},
+      {"checkpoint_time", "s", lower, "Checkpoints",
+       "time of all checkpoints inside the training, slowest rank"},
       {"data_time", "s", lower, "Waiting for data", "waiting for input data, mean over ranks"},
       {"time_to_target", "s", lower, "Time to target",
        "from TRAIN_START to the evaluation that first met the target", 7, 7},

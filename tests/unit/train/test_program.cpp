@@ -377,6 +377,16 @@ TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {
   EXPECT_EQ(events(ranks[1], "STEP_END")[0].at("value").at("samples"), 8);
 }
 
+TEST_F(ProgramTest, SaysWhatTheBatchSizeWouldBeAndTrainsNothing) {
+  const std::string path = config("batch_size: auto\ntrain_size: 64\nthreads: 1\ndevice: cpu\n");
+  const CommandResult result = run({"resnet20", "--config", path, "--find-batch"});
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  EXPECT_TRUE(events(result, "STEP_END").empty());
+  const Json found = events(result, "FINISHED").at(0).at("value");
+  EXPECT_GT(found.at("batch_size").get<int>(), 0);
+  EXPECT_FALSE(found.at("why").get<std::string>().empty());
+}
+
 TEST_F(ProgramTest, ATraceShowsBucketsThatAreReducedDuringBackward) {
   const std::string trace = (folder_.path() / "trace").string();
   const std::string text =
@@ -468,6 +478,16 @@ TEST_F(ProgramTest, MicroBenchmarksReportRates) {
   ASSERT_TRUE(memory.status.ok()) << memory.err;
   for (const char* name : {"copy_bytes_per_s", "scale_bytes_per_s", "triad_bytes_per_s"})
     EXPECT_GT(events(memory, "FINISHED")[0].at("value").at(name).get<double>(), 1e7) << name;
+  std::vector<double> triads;
+  for (const Json& event : events(memory, "STEP_END"))
+    if (const Json& value = event.at("value"); value.at("op") == "triad")
+      triads.push_back(value.at("bytes").get<double>() / value.at("compute_s").get<double>());
+  std::ranges::sort(triads);
+  const Json finished = events(memory, "FINISHED")[0].at("value");
+  const double middle = (triads.at(triads.size() / 2) + triads.at((triads.size() - 1) / 2)) / 2;
+  EXPECT_NEAR(finished.at("triad_bytes_per_s").get<double>(), middle, 1e-6 * middle);
+  EXPECT_NEAR(finished.at("triad_best_bytes_per_s").get<double>(), triads.back(),
+              1e-6 * triads.back());
   const CommandResult huge = train("membw", "megabytes: 1000000\nthreads: 1\n");
   EXPECT_EQ(huge.status.code, 3);
   EXPECT_THAT(huge.err, HasSubstr("of memory, the machine has"));
@@ -483,6 +503,8 @@ TEST_F(ProgramTest, AllReduceReportsAlgorithmAndBusBandwidth) {
     const Json value = events(rank, "FINISHED")[0].at("value");
     EXPECT_NEAR(value.at("busbw_256KiB").get<double>(),
                 value.at("algbw_256KiB").get<double>() * 4 / 3, 1);
+    EXPECT_LE(value.at("busbw_bytes_per_s").get<double>(),
+              value.at("busbw_best_bytes_per_s").get<double>());
   }
   for (const CommandResult& rank : train_ranks("allreduce", "sizes: [64, 64]\n", 2))
     EXPECT_THAT(rank.err, HasSubstr("'sizes' holds a size twice"));
