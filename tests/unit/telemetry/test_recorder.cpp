@@ -56,13 +56,14 @@ TEST_F(RecorderTest, TheMemoryOfTheJobIsASourceOfItsOwn) {
   root_.write("proc/41/statm", "900 500 200 1 0 90 0\n");
   root_.write("proc/42/statm", "900 300 250 1 0 90 0\n");
   root_.write("proc/43/statm", "nonsense\n");
-  std::vector<int> job;
+  root_.write("proc/45/statm", "0 0 0 0 0 0 0\n");  // has ended
+  std::vector<int> job{45};
   config_.interval = 60s;
   config_.job_processes = [&] { return job; };
   Recorder recorder = make();
   recorder.start();
-  EXPECT_TRUE(rows_of(table(), "job").empty()) << "no process yet: not known, and not zero";
-  job = {41, 42, 43, 44};  // 44 has ended
+  EXPECT_TRUE(rows_of(table(), "job").empty()) << "no process: not known, and not zero";
+  job = {41, 42, 43, 44, 45};  // 44 is gone
   EXPECT_TRUE(stop(loop_, recorder));
   const auto rows = rows_of(table(), "job");
   ASSERT_EQ(rows.size(), 1U);
