@@ -3,6 +3,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "judge/ais_results.h"
+#include "judge/challenge.h"
 #include "judge/integrity.h"
 #include "judge/load.h"
 #include "judge/provenance.h"
@@ -48,6 +49,7 @@ RunResult judge_run(const store::RunDir& run) {
   result.seal = check_seal(run, has_ended(records), result.findings);
 
   int misfits = 0;
+  ChallengeAnswer answer(plan);
   for (const plan::CasePlan& case_plan : plan.cases) {
     std::vector<RoundResult> rounds;
     for (int number = 1; number <= case_plan.repeats; ++number) {
@@ -62,11 +64,14 @@ RunResult judge_run(const store::RunDir& run) {
       load_files(run, case_plan, evidence);
       load_ais_results(run, case_plan, evidence);
       if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
+      answer.see(run, case_plan, evidence);
       rounds.push_back(judge_round(case_plan, evidence));
     }
     result.cases.push_back(summarize_case(case_plan, std::move(rounds)));
-    add_configuration(plan, case_plan, result.cases.back());
+    add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
+                      result.cases.back());
   }
+  if (plan.challenge) result.provenance["answer"] = answer.json();
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   for (const CaseResult& one : result.cases) result.validity = worst(result.validity, one.validity);
   state_misfits(misfits, result.seal);

@@ -184,7 +184,7 @@ struct CaseResult {
   std::string headline;  ///< the metric that represents the case in tables ("p_whole"), or ""
   std::vector<plan::Setting> configuration{};  ///< effective, with the origin of each value
   std::vector<catalog::Rule> rules{};          ///< in force
-  /// How the suite changed the rules; nothing: not recorded.
+  /// How the rules differ from the standard; nothing: not recorded.
   std::optional<std::vector<catalog::RuleDifference>> rule_changes{};
 
   /// Whether a rule was relaxed: a verdict must not be shown without saying so.

@@ -151,11 +151,12 @@ Json rule_to_json(const catalog::Rule& rule) {
 }
 
 Json change_to_json(const catalog::RuleDifference& difference) {
-  Json json = {{"rule", difference.standard.id},
+  Json json = {{"rule", difference.id()},
                {"relaxed", difference.relaxed()},
                {"text", catalog::difference_text(difference)},
-               {"standard", rule_to_json(difference.standard)},
+               {"standard", nullptr},
                {"in_force", nullptr}};
+  if (difference.standard) json["standard"] = rule_to_json(*difference.standard);
   if (difference.in_force) json["in_force"] = rule_to_json(*difference.in_force);
   put_text(json, "origin", difference.origin);
   return json;
