@@ -13,6 +13,7 @@ plan::Plan make_plan(const PlanRequest& request) {
   options.overrides = request.set;
   options.only = request.only;
   if (request.repeat > 0) options.repeat = request.repeat;
+  options.challenge = request.challenge;
   options.bindir = program_folder();
   options.run_id = new_run_id();
   return plan::make_plan(plan::load_suite(find_suite(request.suite, catalog.conf_dir)), catalog,
