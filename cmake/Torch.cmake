@@ -89,13 +89,36 @@ if(EXISTS ${torch_include}/fmt/format.h AND NOT fmt_include STREQUAL torch_inclu
   target_compile_definitions(assay_torch INTERFACE FMT_HEADER_ONLY)
 endif()
 
-# Only the Gloo that libtorch was built with will do. A PyTorch installation has its own inside and
-# no headers of it, and those of the distribution describe another version.
+# Only the Gloo that libtorch was built with will do, not one of the distribution of another version.
+# A PyTorch installation has its own inside and no headers of it: train/gloo stands in for them.
 find_path(ASSAY_GLOO_INCLUDE gloo/config.h PATHS ${torch_include} NO_DEFAULT_PATH)
-find_library(ASSAY_GLOO gloo HINTS ${torch_root}/lib)
 set(ASSAY_TORCH_GLOO OFF)
-if(ASSAY_GLOO_INCLUDE AND EXISTS ${torch_include}/torch/csrc/distributed/c10d/ProcessGroupGloo.hpp)
-  set(ASSAY_TORCH_GLOO ON)
+if(EXISTS ${torch_include}/torch/csrc/distributed/c10d/ProcessGroupGloo.hpp)
+  if(ASSAY_GLOO_INCLUDE)
+    set(ASSAY_TORCH_GLOO ON)
+    find_library(ASSAY_GLOO gloo HINTS ${torch_root}/lib)
+  else()
+    set(ASSAY_GLOO_INCLUDE ${PROJECT_SOURCE_DIR}/train/gloo)
+    include(CheckCXXSourceCompiles)
+    set(CMAKE_REQUIRED_FLAGS -std=c++20)
+    set(CMAKE_REQUIRED_DEFINITIONS -DUSE_C10D_GLOO)
+    set(CMAKE_REQUIRED_INCLUDES ${torch_include} ${ASSAY_TORCH_API} ${ASSAY_GLOO_INCLUDE})
+    set(CMAKE_REQUIRED_LIBRARIES ${ASSAY_TORCH_CPU} ${ASSAY_TORCH_C10})
+    check_cxx_source_compiles("
+      #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+      int main() {
+        auto options = c10d::ProcessGroupGloo::Options::create();
+        options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
+        c10::make_intrusive<c10d::ProcessGroupGloo>(c10::intrusive_ptr<c10d::Store>(), 0, 1, options);
+      }" ASSAY_TORCH_HAS_GLOO)
+    set(ASSAY_TORCH_GLOO ${ASSAY_TORCH_HAS_GLOO})
+    unset(CMAKE_REQUIRED_FLAGS)
+    unset(CMAKE_REQUIRED_DEFINITIONS)
+    unset(CMAKE_REQUIRED_INCLUDES)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+  endif()
+endif()
+if(ASSAY_TORCH_GLOO)
   target_compile_definitions(assay_torch INTERFACE USE_C10D_GLOO ASSAY_TRAIN_GLOO)
   target_include_directories(assay_torch SYSTEM INTERFACE ${ASSAY_GLOO_INCLUDE})
   if(ASSAY_GLOO)

@@ -36,4 +36,5 @@ class PerfLog:
     def step_end(self, step, **value): self.event("STEP_END", value, step=step)
     def evaluate(self, step, time_s, **value):
         self.event("EVALUATE", {**value, "time": time_s}, step=step)
+    def phase(self, name, time_s): self.event("PHASE", {"name": name, "time": time_s})
     def finished(self, **value): self.event("FINISHED", value)

@@ -90,6 +90,9 @@ class Nvml::Library {
     load(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
     if (reasons == nullptr) load(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
     load(ecc, "nvmlDeviceGetTotalEccErrors");
+    load(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
+    if (power_limit == nullptr) load(power_limit, "nvmlDeviceGetPowerManagementLimit");
+    load(max_clock, "nvmlDeviceGetMaxClockInfo");
     load(processes, "nvmlDeviceGetComputeRunningProcesses");
     if (init == nullptr || get_count == nullptr || get_handle == nullptr)
       throw no_nvml(fmt::format("{} is not NVML, or too old", library_path()));
@@ -126,6 +129,8 @@ class Nvml::Library {
   Return (*clock)(Device, unsigned, unsigned*) = nullptr;
   Return (*reasons)(Device, unsigned long long*) = nullptr;
   Return (*ecc)(Device, unsigned, unsigned, unsigned long long*) = nullptr;
+  Return (*power_limit)(Device, unsigned*) = nullptr;
+  Return (*max_clock)(Device, unsigned, unsigned*) = nullptr;
   Return (*processes)(Device, unsigned*, Process*) = nullptr;
 
  private:
@@ -189,6 +194,8 @@ Sample Nvml::sample(unsigned index) const {
   if (ask(lib.clock, kClockMem, &number)) out.mem_clock_mhz = number;
   if (ask(lib.reasons, &wide)) out.throttle_reasons = wide;
   if (ask(lib.ecc, kUncorrected, kVolatile, &wide)) out.ecc_errors = wide;
+  if (ask(lib.power_limit, &number)) out.power_limit_w = number / 1e3;
+  if (ask(lib.max_clock, kClockSm, &number)) out.clock_max_mhz = number;
   if (answers == 0 || first_error == kGpuIsLost)
     out.lost = first_error == kSuccess ? kNotSupported : first_error;
   return out;

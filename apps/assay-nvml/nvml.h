@@ -19,6 +19,8 @@ struct Sample {
   std::optional<unsigned> mem_clock_mhz;
   std::optional<std::uint64_t> throttle_reasons;  ///< NVML's bit mask
   std::optional<std::uint64_t> ecc_errors;        ///< uncorrected, since the last reboot
+  std::optional<double> power_limit_w;            ///< that the driver enforces
+  std::optional<unsigned> clock_max_mhz;
   std::vector<unsigned> pids{};  ///< of processes that compute on it, where they were asked for
   std::optional<int> lost;       ///< the error code, when the device does not answer at all
 };

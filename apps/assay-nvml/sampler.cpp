@@ -18,6 +18,7 @@ namespace assay::nvml {
 namespace {
 
 constexpr std::uint64_t kThrottle = 0x08 | 0x20 | 0x40 | 0x80;  // hardware, heat (2), power brake
+constexpr std::uint64_t kPowerCap = 0x04;                       // in software: the power limit
 
 // A process that computes stays for longer; ranks take a moment to begin.
 constexpr std::int64_t kBetweenProcesses = 5'000'000'000;
@@ -63,9 +64,12 @@ std::string format_line(unsigned index, std::int64_t mono_ns, const Sample& samp
   add("clock_mhz", sample.clock_mhz);
   add("mem_clock_mhz", sample.mem_clock_mhz);
   if (sample.throttle_reasons)
-    fmt::format_to(to, " throttle={} reasons=0x{:x}",
-                   (*sample.throttle_reasons & kThrottle) != 0 ? 1 : 0, *sample.throttle_reasons);
+    fmt::format_to(to, " throttle={} power_capped={} reasons=0x{:x}",
+                   (*sample.throttle_reasons & kThrottle) != 0 ? 1 : 0,
+                   (*sample.throttle_reasons & kPowerCap) != 0 ? 1 : 0, *sample.throttle_reasons);
   add("ecc_errors", sample.ecc_errors);
+  add("power_limit_w", sample.power_limit_w);
+  add("clock_max_mhz", sample.clock_max_mhz);
   if (!sample.pids.empty()) fmt::format_to(to, " pids={}", fmt::join(sample.pids, ","));
   if (sample.lost) fmt::format_to(to, " error=nvml_{}", *sample.lost);
   return line + "\n";

@@ -16,13 +16,6 @@ import torchvision
 
 from assay_steps import step_seconds
 
-parser = argparse.ArgumentParser()
-parser.add_argument("program", help="assay-train, or - to measure PyTorch alone")
-parser.add_argument("--compile", action="store_true", help="also measure torch.compile")
-parser.add_argument("--only", action="append", default=[])
-parser.add_argument("--steps", type=int, default=30)
-parser.add_argument("--profile", action="store_true", help="print PyTorch's time per kernel")
-arguments = parser.parse_args()
 device = torch.device("cuda")
 torch.backends.cudnn.benchmark = True
 
@@ -138,11 +131,11 @@ def median_ms(step, steps):
     return times[len(times) // 2]
 
 
-def python_rate(make, batch, compiled):
+def python_rate(make, batch, compiled, steps, profiled=False):
     torch.manual_seed(1)
     step = make(batch, compiled)
-    rate = batch / median_ms(step, arguments.steps) * 1000
-    if arguments.profile and not compiled:
+    rate = batch / median_ms(step, steps) * 1000
+    if profiled and not compiled:
         with torch.profiler.profile() as profile:
             step()
             torch.cuda.synchronize()
@@ -153,9 +146,9 @@ def python_rate(make, batch, compiled):
     return rate
 
 
-def assay_rate(name, batch, folder):
+def assay_config(name, batch, folder, steps):
     config = {"device": "cuda", "precision": "bf16", "batch_size": batch, "eval_batch_size": 8,
-              "max_steps": arguments.steps + 8, "epochs": 0, "repeat_batch": True,
+              "max_steps": steps, "epochs": 0, "repeat_batch": True,
               "learning_rate": 1e-4, "warmup_steps": 0, "eval_every": 1000000,
               "cudnn_trials": "always"}
     if name == "resnet50":
@@ -164,8 +157,12 @@ def assay_rate(name, batch, folder):
     else:
         config.update({"data": "text", "path": os.path.join(folder, "text"), "optimizer": "adamw",
                        "vocabulary": os.path.join(folder, "vocabulary.txt"), "sequence": 512})
-    times = step_seconds(arguments.program, name, config, folder)
-    times = sorted(times[8:])
+    return config
+
+
+def assay_rate(program, name, batch, folder, steps):
+    config = assay_config(name, batch, folder, steps + 8)
+    times = sorted(step_seconds(program, name, config, folder)[8:])
     return batch / times[len(times) // 2]
 
 
@@ -183,20 +180,36 @@ def make_text(folder, documents):
 cases = [("resnet50", 256, resnet_step, "ResNet-50"),
          ("bert-large", 64, lambda b, c: bert_step(b, c, True), "BERT-large, masked positions"),
          ("", 64, lambda b, c: bert_step(b, c, False), "BERT-large, all positions")]
-print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}, bf16", flush=True)
-rows = []
-with tempfile.TemporaryDirectory() as folder:
-    make_text(folder, 512)
-    for name, batch, make, title in cases:
-        if arguments.only and name not in arguments.only:
-            continue
-        eager = python_rate(make, batch, False)
-        compiled = python_rate(make, batch, True) if arguments.compile else 0
-        ours = assay_rate(name, batch, folder) if name and arguments.program != "-" else 0
-        rows.append((title, batch, ours, eager, compiled))
-        print(rows[-1], flush=True)
-print(f"{'workload':30} {'batch':>5} {'assay':>8} {'eager':>8} {'compiled':>8}  ratio (eager, compiled)")
-for title, batch, ours, eager, compiled in rows:
-    against = f"{ours / compiled:.2f}" if compiled and ours else "-"
-    print(f"{title:30} {batch:5} {ours:8.0f} {eager:8.0f} {compiled:8.0f}  "
-          f"{ours / eager:.2f}, {against}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", help="assay-train, or - to measure PyTorch alone")
+    parser.add_argument("--compile", action="store_true", help="also measure torch.compile")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--profile", action="store_true", help="print PyTorch's time per kernel")
+    arguments = parser.parse_args()
+    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}, bf16", flush=True)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        make_text(folder, 512)
+        for name, batch, make, title in cases:
+            if arguments.only and name not in arguments.only:
+                continue
+            eager = python_rate(make, batch, False, arguments.steps, arguments.profile)
+            compiled = python_rate(make, batch, True, arguments.steps) if arguments.compile else 0
+            ours = 0
+            if name and arguments.program != "-":
+                ours = assay_rate(arguments.program, name, batch, folder, arguments.steps)
+            rows.append((title, batch, ours, eager, compiled))
+            print(rows[-1], flush=True)
+    print(f"{'workload':30} {'batch':>5} {'assay':>8} {'eager':>8} {'compiled':>8}  ratio (eager, compiled)")
+    for title, batch, ours, eager, compiled in rows:
+        against = f"{ours / compiled:.2f}" if compiled and ours else "-"
+        print(f"{title:30} {batch:5} {ours:8.0f} {eager:8.0f} {compiled:8.0f}  "
+              f"{ours / eager:.2f}, {against}")
+
+
+if __name__ == "__main__":
+    main()

@@ -52,12 +52,17 @@ std::span<const FactInfo> known_facts() {
       {"output_unreadable", "1", "matches of output metrics that are not numbers", round, true},
       {"reported_mismatch", "ratio",
        "difference of throughput and samples in the log from those that FINISHED reports"},
+      {"steps_unsettled", "1",
+       "1 when the steps never settled, or are too few to tell, else 0; only with steps"},
+      {"stall_share", "ratio", "time of stalls / time of the steady steps and the stalls"},
       {"throttled_s", "s", "device-seconds slowed by heat, power or hardware during training",
        round, true},
       {"ecc_errors", "1", "uncorrected memory errors of devices during the round", round, true},
       {"telemetry_rows", "1", "telemetry samples of the nodes"},
       {"telemetry_gap_max_s", "s", "longest time between samples of a node, beyond the interval"},
       {"energy_coverage", "ratio", "part of the training that power samples cover"},
+      {"energy_disagreement", "ratio",
+       "difference of a device's energy by its power from that by its counter, the largest"},
       {"clock_jump_max_s", "s", "largest step of a wall clock during the round", round, true},
       {"clock_jump_in_times_s", "s",
        "the same, where times were taken from a wall clock; unknown when none were"},
@@ -102,7 +107,13 @@ std::span<const FactInfo> known_facts() {
       {"ais_values_changed", "1", "results that were reported again with another value"},
       {"ais_unreadable_lines", "lines", "lines of set_result.jsonl that are not results"},
       {"ais_not_measured", "1", "fields of train_result_info that have a placeholder"},
-      {"cv", "ratio", "coefficient of variation of the headline metric; needs 3 completed rounds",
+      {"cv", "ratio",
+       "coefficient of variation of the headline metric, or of the throughput beside a time to "
+       "target; needs 3 completed rounds",
+       whole_case},
+      {"target_cv", "ratio",
+       "coefficient of variation of time_to_target, where it is the headline; needs 3 completed "
+       "rounds",
        whole_case},
       {"program_changes", "1",
        "times that a node ran another program or image than in the case's first round", whole_case},
@@ -110,9 +121,9 @@ std::span<const FactInfo> known_facts() {
        "times that a source file or the code folder of a node was not that of the first round",
        whole_case},
       {"ci95_half", "ratio",
-       "half of the 95 % confidence interval of the headline metric's mean, relative to it; needs "
-       "3 "
-       "completed rounds",
+       "half of the 95 % confidence interval of the mean of what cv is about, relative to it; "
+       "needs "
+       "3 completed rounds",
        whole_case},
       {"rounds_completed", "rounds", "rounds that completed", whole_case},
       {"rounds_completed_ratio", "ratio", "completed rounds / planned rounds", whole_case},

@@ -31,6 +31,7 @@ void shift(RankEvidence& rank, std::int64_t by_ns) {
   for (StepTrack& track : log.tracks)
     for (Step& step : track.steps) shift(step.at, by_ms);
   for (Evaluation& evaluation : log.evaluations) shift(evaluation.at, by_ms);
+  for (LoggedPhase& phase : log.phases) shift(phase.at, by_ms);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "judge/output_values.h"
 #include "judge/result.h"
 #include "judge/stamp.h"
+#include "judge/time_parts.h"
 #include "perflog/finished.h"
 #include "telemetry/machine_use.h"
 #include "telemetry/table.h"
@@ -29,6 +30,8 @@ struct Step {
   static constexpr std::int32_t kNoNumber = std::numeric_limits<std::int32_t>::min();
   Stamp at;
   double samples = 0;
+  float tokens = 0;
+  float flops = 0;
   float loss = std::numeric_limits<float>::quiet_NaN();
   std::int32_t number = kNoNumber;
   std::uint32_t count = 1;
@@ -51,6 +54,13 @@ struct Evaluation {
   Stamp at;
   std::optional<double> seconds;                       ///< its `time`
   std::vector<std::pair<std::string, double>> values;  ///< finite numbers, without `time` and steps
+};
+
+/// PHASE, at its end.
+struct LoggedPhase {
+  TimePart part = TimePart::preparation;
+  Stamp at;
+  double seconds = 0;  ///< finite, not negative
 };
 
 /// A counter that STEP_END carries, summed.
@@ -127,13 +137,18 @@ struct RankLog {
   Total global_tokens;
   Total flops;
   Total data_s;
+  Total compute_s;
   Total comm_s;
+  Total optimizer_s;
   std::optional<double> trained_first;  ///< `num_trained_samples`, cumulative over all ranks
   std::optional<double> trained_last;
   double trained_stride = 0;  ///< its largest increase
+  /// The largest `flops` / `compute_s` of a STEP_END.
+  std::optional<double> best_flops{};
   std::uint64_t nonfinite_losses = 0;
   std::int64_t first_nonfinite_step = kNoTime;
   std::vector<Evaluation> evaluations;
+  std::vector<LoggedPhase> phases{};                            ///< those whose names are known
   std::optional<perflog::FinishedSummary> finished;             ///< the first FINISHED
   std::vector<std::pair<std::string, double>> finished_values;  ///< its numbers and booleans
   double clock_jump_s = 0;  ///< largest disagreement of wall and monotonic time, or step back

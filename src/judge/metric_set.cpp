@@ -20,6 +20,14 @@ void MetricSet::add_named(MetricInfo info, std::optional<double> value, std::str
   metrics_.push_back({std::move(info), *value, std::move(origin), std::move(note)});
 }
 
+void MetricSet::set_interval(const std::string& name, double low, double high) {
+  const auto at = std::ranges::find(
+      metrics_, name, [](const Metric& m) -> const std::string& { return m.info.name; });
+  if (at == metrics_.end() || !std::isfinite(low) || !std::isfinite(high)) return;
+  at->ci95_low = low * at->value;
+  at->ci95_high = high * at->value;
+}
+
 std::optional<double> MetricSet::get(const std::string& name) const {
   const Metric* metric = find(name);
   return metric == nullptr ? std::nullopt : std::optional(metric->value);

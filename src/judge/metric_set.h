@@ -19,6 +19,9 @@ class MetricSet {
   /// A metric that the workload or the suite has named: a quality, a rate, an output metric.
   void add_named(MetricInfo info, std::optional<double> value, std::string origin,
                  std::string note = {});
+  /// The confidence interval over the round's steps of a metric that was added: from `low` to
+  /// `high` times its value.
+  void set_interval(const std::string& name, double low, double high);
   [[nodiscard]] std::optional<double> get(const std::string& name) const;
   [[nodiscard]] const Metric* find(const std::string& name) const;
   /// All metrics, in the order of the catalog; those of the workload follow in the order in which

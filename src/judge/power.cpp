@@ -18,16 +18,44 @@ using telemetry::SourceKind;
 
 constexpr double kMinCoverage = 0.9;
 
-// A counter that falls was reset (driver reload, wrap): it continues from its last value.
-void unwrap(std::vector<Sample>& counter) {
-  double lost = 0;
-  double last = 0;
-  for (Sample& sample : counter) {
-    const double raw = sample.value;
-    if (&sample != counter.data() && raw < last) lost += last;
+// More than any device, package or node draws.
+constexpr double kMostPower_w = 1e5;
+// A power reading holds for three periods of the slowest sensor, IPMI's.
+constexpr double kLongestHole_s = 30;
+
+// Gives the moments of breaks. A counter that restarts begins with 0; one that was garbled does
+// not.
+std::vector<double> mend(std::vector<Sample>& counter, const std::vector<Sample>& power) {
+  std::vector<double> breaks;
+  double last = counter.empty() ? 0 : counter.front().value;
+  double mended = 0;
+  if (!counter.empty()) counter.front().value = 0;
+  for (std::size_t i = 1; i < counter.size(); ++i) {
+    const double raw = counter[i].value;
+    double step = raw - last;
+    const double most = kMostPower_w * std::max(1.0, counter[i].t - counter[i - 1].t);
+    if (step < 0 || step > most) {
+      const double since_restart = step < 0 && raw <= most ? raw : 0;
+      step = stats::integrate(power, counter[i - 1].t, counter[i].t).value_or(since_restart);
+      breaks.push_back(counter[i].t);
+    }
     last = raw;
-    sample.value = raw + lost;
+    mended += step;
+    counter[i].value = mended;
   }
+  return breaks;
+}
+
+double coverage_by(const std::vector<Sample>& series, const Window& window, double slack) {
+  if (series.empty()) return 0;
+  double known = std::max(0.0, std::min(window.end, series.back().t + slack) -
+                                   std::max(window.start, series.front().t - slack));
+  const double longest = std::max(kLongestHole_s, 10 * slack);
+  for (std::size_t i = 1; i < series.size(); ++i) {
+    const double hole = std::min(window.end, series[i].t) - std::max(window.start, series[i - 1].t);
+    if (hole > longest) known -= hole;
+  }
+  return std::max(0.0, known) / window.length();
 }
 
 std::vector<Sample> power_from_energy(const std::vector<Sample>& energy) {
@@ -72,18 +100,19 @@ std::vector<Sample> SourceRows::column(Column which) const {
   return out;
 }
 
+PowerSource power_source(const SourceRows& rows) {
+  PowerSource source{rows.name, rows.column(Column::power_w), rows.column(Column::energy_j)};
+  source.breaks = mend(source.energy, source.power);
+  if (source.power.empty()) source.power = power_from_energy(source.energy);
+  return source;
+}
+
 NodePower node_power(const std::vector<SourceRows>& sources) {
   NodePower result;
-  const auto read = [](const SourceRows& rows) {
-    PowerSource source{rows.name, rows.column(Column::power_w), rows.column(Column::energy_j)};
-    unwrap(source.energy);
-    if (source.power.empty()) source.power = power_from_energy(source.energy);
-    return source;
-  };
   std::vector<PowerSource> known;
   bool whole = false;
   for (const SourceRows& rows : sources) {
-    PowerSource source = read(rows);
+    PowerSource source = power_source(rows);
     if (source.power.empty() && source.energy.size() < 2) continue;
     whole = whole || telemetry::source_kind(source.name) == SourceKind::whole_node;
     known.push_back(std::move(source));
@@ -104,41 +133,43 @@ NodePower node_power(const std::vector<SourceRows>& sources) {
   return result;
 }
 
+SourceEnergy energy_of(const PowerSource& source, const Window& window, double slack) {
+  SourceEnergy result;
+  if (window.length() <= 0) return result;
+  const double by_power = coverage_by(source.power, window, slack);
+  if (by_power >= kMinCoverage)
+    result.integral = stats::integrate(source.power, window.start, window.end);
+  if (result.integral && !std::isfinite(*result.integral)) result.integral.reset();
+
+  // Counters are used only where they span the window: they cannot be extended beyond it.
+  const double spanned = stats::covered(source.energy, window.start, window.end) / window.length();
+  result.coverage = std::max(by_power, spanned);
+  if (source.energy.size() < 2 || spanned < kMinCoverage) return result;
+  const double from = std::max(window.start, source.energy.front().t);
+  const double to = std::min(window.end, source.energy.back().t);
+  const auto low = stats::value_at(source.energy, from);
+  const auto high = stats::value_at(source.energy, to);
+  if (!low || !high || to <= from || !std::isfinite(*high - *low)) return result;
+  const double counted = (*high - *low) * window.length() / (to - from);
+  if (counted <= 0 && result.integral.value_or(0) > 0) return result;
+  result.counter = counted;
+  result.coverage = spanned;
+  return result;
+}
+
 Energy energy_of(const NodePower& node, const Window& window, double slack) {
   Energy result;
   if (node.sources.empty() || window.length() <= 0) return result;
-  const auto coverage = [&](const std::vector<Sample>& series) {
-    if (series.empty()) return 0.0;
-    const double from = std::max(window.start, series.front().t - slack);
-    const double to = std::min(window.end, series.back().t + slack);
-    return std::max(0.0, to - from) / window.length();
-  };
-  // Counters are used only where they span the window: they cannot be extended beyond it.
-  result.counters = std::ranges::all_of(node.sources, [&](const PowerSource& source) {
-    return source.energy.size() >= 2 && stats::covered(source.energy, window.start, window.end) >=
-                                            kMinCoverage * window.length();
-  });
   result.coverage = 1;
   double sum = 0;
   for (const PowerSource& source : node.sources) {
-    if (result.counters) {
-      const double from = std::max(window.start, source.energy.front().t);
-      const double to = std::min(window.end, source.energy.back().t);
-      const auto low = stats::value_at(source.energy, from);
-      const auto high = stats::value_at(source.energy, to);
-      if (!low || !high || to <= from) return {};
-      // The uncovered rest (at most a tenth) counts with the mean power of the covered part.
-      sum += (*high - *low) * window.length() / (to - from);
-      result.coverage = std::min(result.coverage, (to - from) / window.length());
-      continue;
-    }
-    const double part = coverage(source.power);
-    result.coverage = std::min(result.coverage, part);
-    const auto joules = stats::integrate(source.power, window.start, window.end);
-    if (!joules || part < kMinCoverage) return {std::nullopt, false, result.coverage};
-    sum += *joules;
+    const SourceEnergy energy = energy_of(source, window, slack);
+    result.coverage = std::min(result.coverage, energy.coverage);
+    if (!energy.joules()) return {std::nullopt, 0, 0, result.coverage};
+    ++(energy.counter ? result.counters : result.integrals);
+    sum += *energy.joules();
   }
-  if (std::isfinite(sum)) result.joules = sum;
+  result.joules = sum;
   return result;
 }
 

@@ -30,8 +30,12 @@ struct SourceRows {
 struct PowerSource {
   std::string name;
   std::vector<stats::Sample> power;   ///< W
-  std::vector<stats::Sample> energy;  ///< J, counter, corrected for resets
+  std::vector<stats::Sample> energy;  ///< J since the first sample, never falls
+  /// Moments at which the recorded counter fell (a reset, a wrap) or leapt by what no source can
+  /// draw: what passed there is the integral of the power, or not counted where that is not known.
+  std::vector<double> breaks{};
 };
+[[nodiscard]] PowerSource power_source(const SourceRows& rows);
 
 /// The sources of one node that together are its power and do not overlap: the whole node (ipmi)
 /// when it is measured, otherwise processor packages (rapl<i>) and devices (dev<i>).
@@ -41,16 +45,27 @@ struct NodePower {
 };
 [[nodiscard]] NodePower node_power(const std::vector<SourceRows>& sources);
 
+/// Energy of one source over a window, by its counter and by integrating its power; each is there
+/// where its samples cover 90 % of the window. A counter is interpolated to the window's edges, and
+/// what it does not reach counts with its mean; one that stands still while the source draws power
+/// is none. Power is integrated by the trapezoid rule and held beyond the first and last sample;
+/// `slack` seconds at each edge count as covered, holes of more than half a minute do not.
+struct SourceEnergy {
+  std::optional<double> counter;
+  std::optional<double> integral;
+  double coverage = 0;  ///< of the window, 0..1, by what is there, else by the better of both
+  /// J: the source's own counter counts where it has one.
+  [[nodiscard]] std::optional<double> joules() const { return counter ? counter : integral; }
+};
+[[nodiscard]] SourceEnergy energy_of(const PowerSource& source, const Window& window, double slack);
+
+/// Energy of a node over a window: of all its sources, or of none.
 struct Energy {
   std::optional<double> joules;
-  bool counters = false;  ///< from energy counters rather than integrated power
-  double coverage = 0;    ///< of the window by samples, 0..1, the worst source
+  std::size_t counters = 0;   ///< sources that counted it
+  std::size_t integrals = 0;  ///< sources whose power was integrated
+  double coverage = 0;        ///< of the window by samples, 0..1, the worst source
 };
-
-/// Energy of a node over a window. Counters are interpolated to the window's edges; without them on
-/// every source, power is integrated by the trapezoid rule and held beyond the first and last
-/// sample. Nothing when a source covers less than 90 % of the window (`slack` seconds at each edge
-/// count as covered).
 [[nodiscard]] Energy energy_of(const NodePower& node, const Window& window, double slack);
 
 /// Moments in the window at which power is looked at: its edges and the samples, at most 20,000.

@@ -19,6 +19,16 @@ using perflog::Field;
 
 constexpr std::size_t kMaxEvaluations = 1 << 16;
 constexpr std::size_t kMaxTracks = 1024;
+constexpr std::size_t kMaxPhasesOfLog = 1 << 16;
+
+/// The part of a round's time that a program reports itself, by the name in PHASE.
+std::optional<TimePart> logged_part(std::string_view name) {
+  using enum TimePart;
+  const auto part = parse_enum<TimePart>(name);
+  const auto logged = {device, join, data, model, checkpoint};
+  if (!part || std::ranges::find(logged, *part) == logged.end()) return std::nullopt;
+  return part;
+}
 
 // Times that would not fit into 64 bits of nanoseconds are ignored.
 constexpr std::int64_t kMaxMono_us = std::int64_t{1} << 52;
@@ -143,21 +153,23 @@ struct RankLogReader::Impl {
     return 0;
   }
 
+  static Step joined(const Step& earlier, const Step& later) {
+    Step both = later;
+    both.samples += earlier.samples;
+    both.tokens += earlier.tokens;
+    both.flops += earlier.flops;
+    both.count += earlier.count;
+    both.after_break = earlier.after_break || later.after_break;
+    return both;
+  }
+
   void push(std::size_t index, const Step& step) {
     StepTrack& track = log.tracks[index];
     Writer& writer = writers[index];
     if (track.merged == 1) {
       track.steps.push_back(step);
     } else {
-      if (writer.held == 0) {
-        writer.pending = step;
-      } else {
-        const bool broken = writer.pending.after_break || step.after_break;
-        const double samples = writer.pending.samples + step.samples;
-        writer.pending = step;
-        writer.pending.after_break = broken;
-        writer.pending.samples = samples;
-      }
+      writer.pending = writer.held == 0 ? step : joined(writer.pending, step);
       if (++writer.held < track.merged) return;
       writer.pending.count = track.merged;
       track.steps.push_back(writer.pending);
@@ -166,13 +178,8 @@ struct RankLogReader::Impl {
     if (track.steps.size() < step_limit) return;
     // The first step stays alone, as the anchor of the first interval.
     std::vector<Step> kept{track.steps.front()};
-    for (std::size_t i = 1; i + 1 < track.steps.size(); i += 2) {
-      Step both = track.steps[i + 1];
-      both.samples += track.steps[i].samples;
-      both.count += track.steps[i].count;
-      both.after_break = both.after_break || track.steps[i].after_break;
-      kept.push_back(both);
-    }
+    for (std::size_t i = 1; i + 1 < track.steps.size(); i += 2)
+      kept.push_back(joined(track.steps[i], track.steps[i + 1]));
     const bool odd_left = track.steps.size() % 2 == 0;
     const Step last = track.steps.back();
     track.steps = std::move(kept);
@@ -214,12 +221,24 @@ struct RankLogReader::Impl {
       log.global_samples.add(*v);
       if (!log.samples.known) step.samples = *v;
     }
-    if (const auto v = number_of(event, "tokens"); v && *v >= 0) log.tokens.add(*v);
-    if (const auto v = number_of(event, "global_tokens"); v && *v >= 0 && index == 0)
+    if (const auto v = number_of(event, "tokens"); v && *v >= 0) {
+      log.tokens.add(*v);
+      step.tokens = static_cast<float>(*v);
+    }
+    if (const auto v = number_of(event, "global_tokens"); v && *v >= 0 && index == 0) {
       log.global_tokens.add(*v);
-    if (const auto v = number_of(event, "flops"); v && *v >= 0) log.flops.add(*v);
+      if (!log.tokens.known) step.tokens = static_cast<float>(*v);
+    }
+    if (const auto v = number_of(event, "flops"); v && *v >= 0) {
+      log.flops.add(*v);
+      step.flops = static_cast<float>(*v);
+      if (const auto taken = number_of(event, "compute_s"); taken && *taken > 0)
+        log.best_flops = std::max(log.best_flops.value_or(0), *v / *taken);
+    }
     if (const auto v = number_of(event, "data_s"); v && *v >= 0) log.data_s.add(*v);
+    if (const auto v = number_of(event, "compute_s"); v && *v >= 0) log.compute_s.add(*v);
     if (const auto v = number_of(event, "comm_s"); v && *v >= 0) log.comm_s.add(*v);
+    if (const auto v = number_of(event, "optimizer_s"); v && *v >= 0) log.optimizer_s.add(*v);
     if (const auto v = number_of(event, "num_trained_samples"); v && *v >= 0) {
       if (!log.trained_first) log.trained_first = *v;
       if (log.trained_last && *v > *log.trained_last) {
@@ -257,11 +276,12 @@ struct RankLogReader::Impl {
     log.tracks.clear();
     writers.clear();
     for (Total* total : {&log.samples, &log.global_samples, &log.tokens, &log.global_tokens,
-                         &log.flops, &log.data_s, &log.comm_s})
+                         &log.flops, &log.data_s, &log.compute_s, &log.comm_s, &log.optimizer_s})
       *total = {};
     log.trained_first.reset();
     log.trained_last.reset();
     log.trained_stride = 0;
+    log.best_flops.reset();
     log.evaluations.clear();
   }
 
@@ -275,6 +295,14 @@ struct RankLogReader::Impl {
     if (const Field* loss = event.find("eval_loss"); loss != nullptr && nonfinite_loss(*loss))
       ++log.nonfinite_losses;
     log.evaluations.push_back(std::move(evaluation));
+  }
+
+  void phase(const Event& event, const Stamp& at) {
+    const Field* name = event.find("name");
+    const auto seconds = number_of(event, "time");
+    if (name == nullptr || name->type != Field::Type::text || !seconds || *seconds < 0) return;
+    const auto part = logged_part(name->text);
+    if (part && log.phases.size() < kMaxPhasesOfLog) log.phases.push_back({*part, at, *seconds});
   }
 };
 
@@ -326,6 +354,9 @@ void RankLogReader::on_event(const Event& event) {
       break;
     case EventKind::evaluate:
       self.evaluate(event, at);
+      break;
+    case EventKind::phase:
+      self.phase(event, at);
       break;
     case EventKind::finished:
       if (!self.log.finished) {

@@ -1,3 +1,5 @@
+#include "judge/resources.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -6,8 +8,6 @@
 
 #include "core/text.h"
 #include "core/units.h"
-#include "judge/power.h"
-#include "judge/round_context.h"
 #include "stats/descriptive.h"
 
 namespace assay::judge {
@@ -16,23 +16,6 @@ namespace {
 
 using stats::Sample;
 using telemetry::Column;
-
-constexpr double kMinBaseline_s = 2;
-
-std::string node_label(const RoundContext& round, const NodeEvidence& node) {
-  return round.evidence.nodes.size() == 1 || node.host.empty()
-             ? fmt::format("node {}", node.node)
-             : fmt::format("node {} ({})", node.node, node.host);
-}
-
-void add_series(RoundContext& round, std::string_view name, std::string label,
-                const std::vector<Sample>& samples) {
-  if (samples.empty()) return;
-  Series series = make_series(name, std::move(label));
-  for (const Sample& s : stats::thin(samples, kSeriesPoints))
-    series.points.push_back({s.t, s.value});
-  round.result.series.push_back(std::move(series));
-}
 
 // Mean over the window, weighted by time; nothing when the samples do not reach into it.
 std::optional<double> mean_over(const std::vector<Sample>& samples, const Window& window,
@@ -45,82 +28,6 @@ std::optional<double> mean_over(const std::vector<Sample>& samples, const Window
   if (inside.length() <= 0) return stats::value_at(samples, window.start);
   const auto area = stats::integrate(samples, inside.start, inside.end);
   return area ? std::optional(*area / inside.length()) : std::nullopt;
-}
-
-// One entry per node of the evidence.
-using Sources = std::vector<std::vector<SourceRows>>;
-
-void compute_energy(RoundContext& round, const Sources& sources) {
-  const RoundEvidence& evidence = round.evidence;
-  std::vector<NodePower> nodes;
-  for (const auto& node : sources) nodes.push_back(node_power(node));
-  for (std::size_t i = 0; i < std::min(nodes.size(), kSeriesNodes); ++i) {
-    if (nodes[i].sources.empty() || !round.alive) continue;
-    add_series(round, "power", node_label(round, evidence.nodes[i]),
-               power_sum(nodes[i], power_moments({nodes[i]}, *round.alive)));
-  }
-  const bool all = !nodes.empty() && std::ranges::none_of(nodes, [](const NodePower& node) {
-    return node.sources.empty();
-  });
-  if (!all || !round.train || round.train->length() <= 0) return;
-
-  const double interval = evidence.telemetry_interval_s;
-  double joules = 0;
-  bool counters = true;
-  std::set<std::string> kinds;
-  for (const NodePower& node : nodes) {
-    const Energy energy = energy_of(node, *round.train, 1.5 * interval);
-    if (!energy.joules) {
-      round.fact("energy_coverage", energy.coverage,
-                 fmt::format("telemetry of {} covers {:.0f} % of the training", node.what,
-                             energy.coverage * 100));
-      return;
-    }
-    joules += *energy.joules;
-    counters = counters && energy.counters;
-    kinds.insert(node.what);
-  }
-  round.fact("energy_coverage", 1);
-
-  // Idle baseline: what the nodes draw before training begins, if that lasted long enough.
-  std::optional<double> baseline = 0;
-  for (const NodePower& node : nodes) {
-    double begin = -1e300;
-    for (const PowerSource& source : node.sources)
-      begin = std::max(begin, source.power.empty() ? 1e300 : source.power.front().t);
-    const Window before{begin, round.train->start};
-    if (before.length() < std::max(kMinBaseline_s, 2 * interval)) {
-      baseline.reset();
-      break;
-    }
-    const Energy energy = energy_of(node, before, 0);
-    if (!energy.joules) {
-      baseline.reset();
-      break;
-    }
-    *baseline += *energy.joules / before.length();
-  }
-  const std::vector<std::string> what(kinds.begin(), kinds.end());
-  const std::string note =
-      fmt::format("{} of {}; idle baseline {}", counters ? "energy counters" : "integrated power",
-                  join(what, ", "),
-                  baseline ? fmt::format("{} W, not subtracted", format_number(*baseline))
-                           : std::string("unknown: too little time before training"));
-  round.metrics.add("energy_j", joules, "measured", note);
-  round.metrics.add("energy_idle_baseline_w", baseline, "measured",
-                    "mean power between the first sample and TRAIN_START");
-  round.metrics.add("mean_power_w", joules / round.train->length());
-  if (const auto samples = round.metrics.get("samples"); samples && joules > 0)
-    round.metrics.add("samples_per_joule", *samples / joules,
-                      round.metrics.find("samples")->origin);
-
-  const std::vector<double> moments = power_moments(nodes, *round.train);
-  std::vector<double> total(moments.size(), 0.0);
-  for (const NodePower& node : nodes) {
-    const std::vector<Sample> sum = power_sum(node, moments);
-    for (std::size_t i = 0; i < total.size(); ++i) total[i] += sum[i].value;
-  }
-  round.metrics.add("max_power_w", *std::ranges::max_element(total));
 }
 
 void compute_utilization(RoundContext& round, const Sources& sources) {
@@ -275,12 +182,28 @@ void compute_gaps(RoundContext& round, const Sources& sources) {
 
 }  // namespace
 
+std::string node_label(const RoundContext& round, const NodeEvidence& node) {
+  return round.evidence.nodes.size() == 1 || node.host.empty()
+             ? fmt::format("node {}", node.node)
+             : fmt::format("node {} ({})", node.node, node.host);
+}
+
+void add_series(RoundContext& round, std::string_view name, std::string label,
+                const std::vector<Sample>& samples) {
+  if (samples.empty()) return;
+  Series series = make_series(name, std::move(label));
+  for (const Sample& s : stats::thin(samples, kSeriesPoints))
+    series.points.push_back({s.t, s.value});
+  round.result.series.push_back(std::move(series));
+}
+
 void compute_resources(RoundContext& round) {
   Sources sources;
   for (const NodeEvidence& node : round.evidence.nodes)
     sources.push_back(source_rows(round.timeline, node));
   compute_energy(round, sources);
   compute_utilization(round, sources);
+  compute_clocks(round, sources);
   compute_device_work(round, sources);
   compute_device_health(round, sources);
   compute_gaps(round, sources);

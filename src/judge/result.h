@@ -14,6 +14,7 @@
 #include "core/metric.h"
 #include "core/round_status.h"
 #include "core/subprocess.h"
+#include "judge/time_parts.h"
 #include "plan/effective_settings.h"
 
 namespace assay::judge {
@@ -69,6 +70,9 @@ struct Metric {
   /// "measured", "estimated", "reported" (by the workload) or "claimed" (by ranks' clocks alone)
   std::string origin;
   std::string note;  ///< how, when that is not obvious ("denominator: measured peak")
+  /// 95 % confidence, over the steps of the round; only where there is one.
+  std::optional<double> ci95_low{};
+  std::optional<double> ci95_high{};
 };
 
 struct RankResult {
@@ -93,6 +97,12 @@ struct Phase {
   std::string name;  ///< "init", "train", "evaluate"
   double start_s = 0;
   double end_s = 0;
+};
+
+/// What a part of a round's wall clock was spent on (docs/metrics.md, "Where the time went").
+struct TimeShare {
+  TimePart part = TimePart::unexplained;
+  double seconds = 0;  ///< above 0
 };
 
 struct Point {
@@ -143,6 +153,8 @@ struct RoundResult {
   EvidenceState evidence{};
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;
+  std::optional<double> wall_s{};  ///< from round_start to round_end, on the controller's clock
+  std::vector<TimeShare> time_shares{};  ///< each part once, in order; they add up to `wall_s`
   std::vector<EvaluationResult> evaluations{};  ///< in order; not part of result.json
   std::optional<double> train_samples{};        ///< of an epoch, as FINISHED reports it
   std::vector<Series> series;
@@ -181,7 +193,8 @@ struct CaseResult {
   std::vector<Finding> findings;  ///< about the case as a whole (spread over repeats, …)
   std::vector<RoundResult> rounds;
   std::vector<Summary> summary;
-  std::string headline;  ///< the metric that represents the case in tables ("p_whole"), or ""
+  std::string headline;  ///< the metric that represents the case in tables, or ""
+  std::string beside{};  ///< the metric to show with it ("best_flops"), or ""
   std::vector<plan::Setting> configuration{};  ///< effective, with the origin of each value
   std::vector<catalog::Rule> rules{};          ///< in force
   /// How the rules differ from the standard; nothing: not recorded.

@@ -20,9 +20,11 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
   if (evidence.status != RoundStatus::not_run) {
     compute_plausibility(round);
     compute_times(round);
+    compute_steady(round);
     compute_training(round);
     compute_steps(round);
     compute_evaluations(round);
+    compute_time_shares(round);
     compute_resources(round);
     compute_outputs(round);  // what was measured goes before what is printed
     compute_machines(round);

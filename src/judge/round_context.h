@@ -28,6 +28,11 @@ struct RoundContext {
   std::string train_origin = "measured";  ///< or "estimated", or "claimed" like clock_origin
   std::string train_note;
   bool train_from_first_step = false;  ///< the window begins at the end of the first step
+  /// From the start of the first steady step to the end of the last, of all ranks (the latest
+  /// start, the earliest end); set by compute_steady. Evaluations and stalls may lie in it. Nothing
+  /// when there are no steps, they are of several kinds, or no time is common to all ranks.
+  std::optional<Window> steady;
+  double steady_samples = 0;  ///< of all ranks in `steady`, those of stalls included; 0: not known
 
   RoundContext(const plan::CasePlan& p, const RoundEvidence& e)
       : plan(p), evidence(e), timeline(e) {}
@@ -38,6 +43,12 @@ struct RoundContext {
   }
 };
 
+/// Adds "achieved_flops<suffix>" and, where the peak of a device is known, "mfu<suffix>".
+void add_flops(RoundContext& round, const std::string& suffix, double flops_per_s,
+               const std::string& origin, const std::string& note);
+/// Both notes, or the one that is not empty.
+[[nodiscard]] std::string both(const std::string& a, const std::string& b);
+
 inline constexpr std::size_t kSeriesPoints = 600;
 inline constexpr std::size_t kSeriesNodes = 16;
 
@@ -46,7 +57,10 @@ inline constexpr std::size_t kSeriesNodes = 16;
 void compute_plausibility(RoundContext& round);
 /// Windows, e2e, init, train, launch times; phases.
 void compute_times(RoundContext& round);
-/// Samples, tokens, throughputs, flops, quality, target, losses.
+/// The steady steps: their window, throughputs, step time, achieved FLOP/s; stalls. After
+/// compute_times.
+void compute_steady(RoundContext& round);
+/// Samples, tokens, throughputs, flops, quality, target, losses. After compute_steady.
 void compute_training(RoundContext& round);
 /// The suite's output metrics, and their curves where the log has times.
 void compute_outputs(RoundContext& round);
@@ -54,6 +68,8 @@ void compute_outputs(RoundContext& round);
 void compute_steps(RoundContext& round);
 /// The evaluations with what was trained before each.
 void compute_evaluations(RoundContext& round);
+/// The round's wall clock in parts: what it was spent on.
+void compute_time_shares(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
 void compute_resources(RoundContext& round);
 /// What else used the machines, and whether they were fit to measure on.

@@ -1,6 +1,7 @@
 #include "judge/scaling.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,18 +17,22 @@ int ranks_of(const CaseResult& result) {
   return result.nodes * result.procs;
 }
 
-// The rate that represents the case, when its workload reports one.
+// The rate that represents the case, or stands beside its time to target; nullptr: it has none.
 const Summary* throughput_of(const CaseResult& result) {
-  if (result.headline != "p_whole" && result.headline != "tokens_per_s") return nullptr;
-  const auto at =
-      std::ranges::find(result.summary, result.headline,
-                        [](const Summary& s) -> const std::string& { return s.info.name; });
+  const std::string& name = result.headline == "time_to_target" ? result.beside : result.headline;
+  static constexpr std::array<std::string_view, 4> kRates{
+      "steady_throughput", "steady_tokens_per_s", "p_whole", "tokens_per_s"};
+  if (std::ranges::find(kRates, name) == kRates.end()) return nullptr;
+  const auto at = std::ranges::find(
+      result.summary, name, [](const Summary& s) -> const std::string& { return s.info.name; });
   return at != result.summary.end() && at->median > 0 ? &*at : nullptr;
 }
 
-bool same_workload(const CaseResult& a, const CaseResult& b) {
-  return a.model == b.model && a.framework == b.framework && a.hardware == b.hardware &&
-         a.headline == b.headline;
+bool comparable(const CaseResult& a, const CaseResult& b) {
+  const Summary* one = throughput_of(a);
+  const Summary* other = throughput_of(b);
+  return one != nullptr && other != nullptr && one->info.name == other->info.name &&
+         a.model == b.model && a.framework == b.framework && a.hardware == b.hardware;
 }
 
 // The keys in which the two configurations differ: a batch may grow with the ranks.
@@ -47,9 +52,7 @@ void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
     if (own == nullptr) continue;
     std::size_t base = i;
     for (std::size_t k = 0; k < cases.size(); ++k)
-      if (same_workload(cases[k], cases[i]) && throughput_of(cases[k]) != nullptr &&
-          ranks_of(cases[k]) < ranks_of(cases[base]))
-        base = k;
+      if (comparable(cases[k], cases[i]) && ranks_of(cases[k]) < ranks_of(cases[base])) base = k;
     if (base == i) continue;
     const CaseResult& smaller = cases[base];
     const Summary& reference = *throughput_of(smaller);

@@ -4,23 +4,14 @@
 
 #include <fmt/format.h>
 
-#include "judge/evaluations.h"
 #include "judge/round_context.h"
+#include "judge/step_intervals.h"
 #include "stats/descriptive.h"
 #include "stats/series.h"
 
 namespace assay::judge {
 
 namespace {
-
-std::int64_t steps_of(const StepTrack& track) {
-  if (track.first_number == kNoTime || track.last_number == kNoTime)
-    return static_cast<std::int64_t>(track.logged);
-  // Numbers from 0; from 1, or logged every `stride` steps; else they go on from a checkpoint.
-  if (track.first_number == 0) return track.last_number + 1;
-  if (track.first_number <= std::max<std::int64_t>(track.stride, 1)) return track.last_number;
-  return std::max<std::int64_t>(0, track.last_number - track.first_number + 1);
-}
 
 // Times between neighboring STEP_ENDs of one process, per step.
 struct StepTimes {
@@ -30,32 +21,14 @@ struct StepTimes {
   [[nodiscard]] std::optional<double> mean() const {
     return steps > 0 ? std::optional(seconds / steps) : std::nullopt;
   }
-};
-
-void measure(const RoundContext& round, const RankEvidence& rank, const StepTrack& track,
-             const EvaluationWindows& evaluations, StepTimes& out) {
-  const RankClock clock = round.timeline.clock(rank);
-  std::int64_t done = track.steps.empty() ? 0 : track.steps.front().count;
-  for (std::size_t i = 1; i < track.steps.size(); ++i) {
-    const Step& from = track.steps[i - 1];
-    const Step& to = track.steps[i];
-    const bool numbered = from.number != Step::kNoNumber && to.number != Step::kNoNumber;
-    const std::int64_t between =
-        numbered ? std::int64_t{to.number} - from.number : std::int64_t{to.count};
-    const std::int64_t before = done;
-    done += std::max<std::int64_t>(between, 1);
-    if (to.after_break || between <= 0 || before < round.plan.warmup_steps) continue;
-    const auto a = clock.at(from.at);
-    const auto b = clock.at(to.at);
-    if (!a || !b || *b < *a) continue;
-    const auto evaluated = evaluations.within(*a, *b);
-    if (!evaluated) continue;
-    const double seconds = std::max(0.0, *b - *a - *evaluated);
-    out.per_step.push_back(seconds / static_cast<double>(between));
-    out.seconds += seconds;
-    out.steps += static_cast<double>(between);
+  void add(const std::vector<StepInterval>& intervals) {
+    for (const StepInterval& interval : intervals) {
+      per_step.push_back(interval.per_step());
+      seconds += interval.seconds;
+      steps += interval.steps;
+    }
   }
-}
+};
 
 void add_step_metrics(RoundContext& round, StepTimes& all, std::uint32_t merged) {
   if (all.per_step.empty()) return;
@@ -130,38 +103,6 @@ void add_stragglers(RoundContext& round) {
   round.fact("straggler_ratio", ratio, who);
   add_node_imbalance(round, time);
 }
-
-// The ranks whose steps together hold every sample once, by their place in the evidence.
-std::vector<std::size_t> sample_sources(const RoundContext& round) {
-  const std::vector<RankEvidence>& ranks = round.evidence.ranks;
-  std::vector<std::size_t> sources;
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    if (ranks[i].log.samples.known) sources.push_back(i);
-  if (!sources.empty()) return sources;
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    if (ranks[i].log.global_samples.known || ranks[i].log.trained_last) return {i};
-  return {};
-}
-
-// The evaluations of the ranks, by their place in the evidence. Where only some ranks log theirs,
-// the others were waiting for them.
-struct RoundEvaluations {
-  std::vector<EvaluationWindows> own;
-  const EvaluationWindows* reference = nullptr;  // of the first rank that has some
-
-  explicit RoundEvaluations(const RoundContext& round) : own(round.evidence.ranks.size()) {
-    for (std::size_t i = 0; round.train && i < own.size(); ++i) {
-      const RankEvidence& rank = round.evidence.ranks[i];
-      if (rank.log.evaluations.empty()) continue;
-      own[i] = evaluation_windows(round.timeline, rank, *round.train);
-      if (reference == nullptr) reference = &own[i];
-    }
-  }
-  [[nodiscard]] const EvaluationWindows& of(const RoundContext& round, std::size_t i) const {
-    const bool waiting = round.evidence.ranks[i].log.evaluations.empty() && reference != nullptr;
-    return waiting ? *reference : own[i];
-  }
-};
 
 // Samples and time without evaluations, in equal stretches of the training.
 class ThroughputBuckets {
@@ -327,7 +268,7 @@ void compute_steps(RoundContext& round) {
     out.samples = rank.log.samples.sum;
     StepTimes own;
     for (const StepTrack& track : rank.log.tracks) {
-      measure(round, rank, track, evaluations.of(round, i), own);
+      own.add(step_intervals(round, rank, track, evaluations.of(round, i)));
       out.steps = std::max(out.steps, steps_of(track));
       logged = logged || track.logged > 0;
       merged = std::max(merged, track.merged);

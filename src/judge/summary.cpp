@@ -61,6 +61,8 @@ const Summary* find(const std::vector<Summary>& all, const std::string& name) {
   return at == all.end() ? nullptr : &*at;
 }
 
+constexpr const char* kToTarget = "time_to_target";
+
 // The headline is the metric that the workload names; else the one of the best rank in the catalog.
 std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summary>& summary) {
   if (find(summary, plan.headline) != nullptr) return plan.headline;
@@ -82,6 +84,41 @@ std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summar
   }
   for (const plan::OutputMetric& metric : plan.metrics) offer(metric.name, catalog::kNamedHeadline);
   return best;
+}
+
+// What the headline is to be read with: the speed of a training that has a target, the best step
+// of a micro-benchmark.
+std::string choose_beside(const std::string& headline, const std::vector<Summary>& summary) {
+  constexpr std::string_view kRate = "_bytes_per_s";
+  std::vector<std::string> names;
+  if (headline == kToTarget) names = {"steady_throughput", "steady_tokens_per_s", "p_whole"};
+  if (headline == "achieved_flops") names = {"best_flops"};
+  if (headline.ends_with(kRate))
+    names = {headline.substr(0, headline.size() - kRate.size()) + "_best" + std::string(kRate)};
+  const auto found = std::ranges::find_if(
+      names, [&](const std::string& name) { return find(summary, name) != nullptr; });
+  return found == names.end() ? "" : *found;
+}
+
+// What the repeats of a case are held against each other by. How many steps a training takes to its
+// target depends on its seed: its speed must repeat, and the time has bounds of its own.
+void state_spread(const CaseResult& result, Facts& facts) {
+  const bool to_target = result.headline == kToTarget;
+  const Summary* speed = find(result.summary, to_target ? result.beside : result.headline);
+  const auto over = [](const Summary& summary) {
+    return fmt::format("{} over {} rounds", summary.info.name, summary.n);
+  };
+  if (speed != nullptr) {
+    const bool judged = speed->info.name != "e2e_time" || speed->median >= kMinJudgedE2e_s;
+    if (judged && speed->n >= kSpreadRounds && speed->cv)
+      state(facts, "cv", *speed->cv, over(*speed));
+    if (speed->ci95_low && speed->ci95_high && speed->mean != 0)
+      state(facts, "ci95_half", (*speed->ci95_high - *speed->ci95_low) / 2 / std::abs(speed->mean),
+            over(*speed));
+  }
+  if (!to_target) return;
+  const Summary& time = *find(result.summary, kToTarget);
+  if (time.n >= kSpreadRounds && time.cv) state(facts, "target_cv", *time.cv, over(time));
 }
 
 }  // namespace
@@ -125,6 +162,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
     result.summary.push_back(std::move(summary));
   }
   result.headline = choose_headline(plan, result.summary);
+  result.beside = choose_beside(result.headline, result.summary);
 
   Facts facts;
   const std::string counted = fmt::format("{} of {}", completed, plan.repeats);
@@ -133,15 +171,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
     state(facts, "rounds_completed_ratio", static_cast<double>(completed) / plan.repeats, counted);
   state_changes(result.rounds, facts);
   const Summary* headline = find(result.summary, result.headline);
-  const bool judged = headline != nullptr &&
-                      (headline->info.name != "e2e_time" || headline->median >= kMinJudgedE2e_s);
-  if (judged && headline->n >= kSpreadRounds && headline->cv)
-    state(facts, "cv", *headline->cv,
-          fmt::format("{} over {} rounds", result.headline, headline->n));
-  if (headline != nullptr && headline->ci95_low && headline->ci95_high && headline->mean != 0)
-    state(facts, "ci95_half",
-          (*headline->ci95_high - *headline->ci95_low) / 2 / std::abs(headline->mean),
-          fmt::format("{} over {} rounds", result.headline, headline->n));
+  state_spread(result, facts);
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
     if (const auto fact = facts.find(name); fact != facts.end()) return fact->second;
     if (const Summary* summary = find(result.summary, name))

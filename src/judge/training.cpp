@@ -60,10 +60,6 @@ std::optional<Amount> trained_samples(const RoundContext& round) {
   return result;
 }
 
-std::string both(const std::string& a, const std::string& b) {
-  return a.empty() || b.empty() ? a + b : a + "; " + b;
-}
-
 const perflog::FinishedSummary* finished_of(const RoundContext& round) {
   for (const RankEvidence& rank : round.evidence.ranks)
     if (rank.log.finished) return &*rank.log.finished;
@@ -143,17 +139,10 @@ void compute_throughput(RoundContext& round) {
     flops += in_window(round, rank.log.flops);
   }
   if (!flops_known || flops <= 0) return;
-  round.metrics.add("achieved_flops", flops / train, round.train_origin, round.train_note);
-  if (round.plan.peak_flops && *round.plan.peak_flops > 0)
-    round.metrics.add(
-        "mfu", flops / (train * round.plan.world_size() * *round.plan.peak_flops),
-        round.train_origin,
-        both(fmt::format("denominator: {} of {:.4g} FLOP/s{}",
-                         counted(round.plan.world_size(), "device"), *round.plan.peak_flops,
-                         round.plan.peak_flops_origin.empty()
-                             ? ""
-                             : " (" + round.plan.peak_flops_origin + ")"),
-             round.train_note));
+  add_flops(round, "_whole", flops / train, round.train_origin, round.train_note);
+  // What was added for the steady steps stays.
+  add_flops(round, "", flops / train, round.train_origin,
+            both("of the whole training: no steady steps are known", round.train_note));
 }
 
 // The workload's own figures: they replace what could not be measured, and are compared with the
@@ -211,6 +200,24 @@ void compute_losses(RoundContext& round) {
 }
 
 }  // namespace
+
+std::string both(const std::string& a, const std::string& b) {
+  return a.empty() || b.empty() ? a + b : a + "; " + b;
+}
+
+void add_flops(RoundContext& round, const std::string& suffix, double flops_per_s,
+               const std::string& origin, const std::string& note) {
+  round.metrics.add("achieved_flops" + suffix, flops_per_s, origin, note);
+  const auto& peak = round.plan.peak_flops;
+  if (!peak || *peak <= 0) return;
+  const std::string whose =
+      round.plan.peak_flops_origin.empty() ? "" : " (" + round.plan.peak_flops_origin + ")";
+  const std::string denominator =
+      fmt::format("denominator: {} of {:.4g} FLOP/s{}", counted(round.plan.world_size(), "device"),
+                  *peak, whose);
+  round.metrics.add("mfu" + suffix, flops_per_s / (round.plan.world_size() * *peak), origin,
+                    both(denominator, note));
+}
 
 void compute_training(RoundContext& round) {
   compute_throughput(round);

@@ -11,6 +11,7 @@
 #include "micro/gemm.h"
 #include "micro/workloads.h"
 #include "perflog/writer.h"
+#include "workload/phase_log.h"
 #include "workload/runtime.h"
 
 namespace assay::micro {
@@ -168,8 +169,10 @@ class Team {
 int run_matmul(const MatmulSettings& settings, const workload::Place& place, perflog::Writer& log) {
   const std::int64_t begin = mono_now_ns();
   log.init_start();
+  workload::PhaseLog phases(log);
   Problem problem(settings.size, static_cast<std::uint64_t>(settings.seed) +
                                      static_cast<std::uint64_t>(place.rank));
+  phases.end("data");
   Team team(problem, settings.size, settings.threads);
   const double n = static_cast<double>(settings.size);
   const double flops = 2 * n * n * n;
@@ -217,7 +220,6 @@ int run_matmul(const MatmulSettings& settings, const workload::Place& place, per
     log.finished({{"e2e_time", seconds(Nanoseconds(end - begin))},
                   {"train_time", seconds(Nanoseconds(end - start))},
                   {"pure_training_computing_time", compute},
-                  {"converged", true},
                   {"final_residual", largest},
                   {"peak_flops", peak},
                   {"kernel", team.kernel()},

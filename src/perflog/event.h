@@ -19,12 +19,13 @@ enum class EventKind : std::uint8_t {
   step_end,
   init_evaluation,
   evaluate,
+  phase,  ///< of the program, at its end: PHASE with its name and the seconds it took
   finished,
   submit_info,
   unknown,  ///< well-formed, with an event name that is not in the vocabulary, or with none
 };
 
-inline constexpr std::array<std::pair<EventKind, std::string_view>, 12> kEventNames{{
+inline constexpr std::array<std::pair<EventKind, std::string_view>, 13> kEventNames{{
     {EventKind::step_end, "STEP_END"},
     {EventKind::step_begin, "STEP_BEGIN"},
     {EventKind::epoch_begin, "EPOCH_BEGIN"},
@@ -35,6 +36,7 @@ inline constexpr std::array<std::pair<EventKind, std::string_view>, 12> kEventNa
     {EventKind::train_start, "TRAIN_START"},
     {EventKind::train_end, "TRAIN_END"},
     {EventKind::init_evaluation, "INIT_EVALUATION"},
+    {EventKind::phase, "PHASE"},
     {EventKind::finished, "FINISHED"},
     {EventKind::submit_info, "SUBMIT_INFO"},
 }};

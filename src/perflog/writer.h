@@ -166,6 +166,17 @@ class Writer {
     evaluation("INIT_EVALUATION", qualities, time_s, nullptr, where);
   }
 
+  /// The phase `name` of the program ("data", "model", "checkpoint"; docs/perflog.md lists them)
+  /// has just ended after `time_s` seconds.
+  void phase(std::string_view name, double time_s, Where where = Where::here()) {
+    begin("PHASE");
+    open_value();
+    field(Value("name", name));
+    field(Value("time", time_s));
+    close_value();
+    end(nullptr, nullptr, where);
+  }
+
   /// The final result: "converged" (boolean), qualities as "final_…", and what else is known.
   void finished(Values results, Where where = Where::here()) {
     begin("FINISHED");

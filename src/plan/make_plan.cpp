@@ -63,6 +63,14 @@ class ConfigMerge {
     }
   }
 
+  // A case of hardware cpu stays there on a machine that has devices too.
+  void stay_on_cpu(const Node& wanted) {
+    const auto device = config_.find("device");
+    if (device == config_.end() || *device != "auto") return;
+    *device = "cpu";
+    origin_["device"] = wanted.origin();
+  }
+
   void store(CasePlan& plan) {
     plan.config = std::move(config_);
     plan.config_origin = std::move(origin_);
@@ -85,6 +93,7 @@ void merge_workload_config(const Workload& workload, const SuiteCase& wanted,
   std::ranges::stable_sort(layers, {}, &ConfigOverride::specificity);
   for (const ConfigOverride* layer : layers) merge.add(layer->config);
   merge.add(wanted.config);
+  if (wanted.hardware == "cpu") merge.stay_on_cpu(wanted.node);
   merge.store(plan);
 }
 

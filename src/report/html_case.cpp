@@ -15,6 +15,7 @@
 #include "report/chart.h"
 #include "report/html_configuration.h"
 #include "report/html_parts.h"
+#include "report/html_time.h"
 #include "report/present.h"
 #include "report/report_assets.h"
 
@@ -283,7 +284,7 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
        {"subtitle", case_subtitle(result)},
        {"chip", chip(result.validity)},
        {"content", rules_notice(result) + findings(merged_findings(result)) + cards_of(result) +
-                       rounds(result, number, max_points) + statistics(result) +
+                       rounds(result, number, max_points) + time_bars(result) + statistics(result) +
                        configuration(result) + rules_in_force(result)}});
 }
 

@@ -57,6 +57,8 @@ Json metrics_to_json(const std::vector<Metric>& metrics) {
                   {"unit", metric.info.unit},
                   {"better", to_text(metric.info.better)},
                   {"origin", metric.origin}};
+    put_number(entry, "ci95_low", metric.ci95_low);
+    put_number(entry, "ci95_high", metric.ci95_high);
     put_text(entry, "note", metric.note);
     put_text(entry, "description", metric.info.description);
     json[metric.info.name] = std::move(entry);
@@ -103,6 +105,11 @@ Json round_to_json(const RoundResult& round) {
     json["phases"].push_back(
         {{"name", phase.name}, {"start_s", phase.start_s}, {"end_s", phase.end_s}});
   }
+  put_number(json, "wall_s", round.wall_s);
+  for (const judge::TimeShare& share : round.time_shares)
+    json["time_shares"].push_back({{"name", to_text(share.part)},
+                                   {"title", judge::title_of(share.part)},
+                                   {"seconds", share.seconds}});
   for (const RankResult& rank : round.ranks) json["ranks"].push_back(rank_to_json(rank));
   if (!round.executed.empty()) json["executed"] = round.executed;
   return json;
@@ -175,6 +182,7 @@ Json case_to_json(const CaseResult& result) {
                {"findings", findings_to_json(result.findings)},
                {"summary", summary_to_json(result.summary)},
                {"rounds", Json::array()}};
+  put_text(json, "beside", result.beside);
   for (const RoundResult& round : result.rounds) json["rounds"].push_back(round_to_json(round));
   for (const plan::Setting& setting : result.configuration)
     json["configuration"].push_back(setting_to_json(setting));

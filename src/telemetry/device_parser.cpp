@@ -105,6 +105,11 @@ std::string_view take(std::string_view& rest, char separator) {
 
 }  // namespace
 
+double power_cap_from_reasons(std::uint64_t reasons) noexcept {
+  constexpr std::uint64_t kSwPowerCap = 0x04;
+  return (reasons & kSwPowerCap) != 0 ? 1 : 0;
+}
+
 double throttle_from_reasons(std::uint64_t reasons) noexcept {
   constexpr std::uint64_t kHwSlowdown = 0x08;
   constexpr std::uint64_t kSwThermal = 0x20;
@@ -189,10 +194,12 @@ bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceRe
   }
   if (means_unknown(text)) return true;
   double& slot = out.values[field.column];
-  if (field.column == Column::throttle) {
-    // Several throttle columns may be named; one that is active is enough.
+  if (info(field.column).quantity == Quantity::flag) {
+    // Several columns may be named for one flag; one that is active is enough.
     std::optional<double> now;
-    if (const auto mask = hex(text)) now = throttle_from_reasons(*mask);
+    if (const auto mask = hex(text))
+      now = field.column == Column::throttle ? throttle_from_reasons(*mask)
+                                             : power_cap_from_reasons(*mask);
     if (text == "Active" || text == "1") now = 1;
     if (text == "Not Active" || text == "0") now = 0;
     if (now) slot = slot == 1 ? 1 : *now;

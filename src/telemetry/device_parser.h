@@ -68,5 +68,8 @@ class DeviceParser {
 
 /// 1 when one of NVML's throttle reasons is heat, the power brake or a hardware slowdown, else 0.
 [[nodiscard]] double throttle_from_reasons(std::uint64_t reasons) noexcept;
+/// 1 when one of NVML's throttle reasons is the power cap in software: the device works at its
+/// power limit, as designed; else 0.
+[[nodiscard]] double power_cap_from_reasons(std::uint64_t reasons) noexcept;
 
 }  // namespace assay::telemetry

@@ -15,7 +15,8 @@
 //   0 pids 12 34                  processes that compute on device 0
 //
 // Values are NVML's units: util %, used and total bytes, power mW, energy mJ, temp C, sm and mem
-// MHz, reasons as a bit mask (0x…), ecc a count. Lines that begin with # are comments.
+// MHz, reasons as a bit mask (0x…), ecc a count, limit mW, max_sm MHz. Lines that begin with # are
+// comments.
 
 #include <algorithm>
 #include <cstdint>
@@ -274,6 +275,14 @@ int nvmlDeviceGetClockInfo(void* device, unsigned type, unsigned* out) {
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* out) {
   return query_into(device, "reasons", 1, out);
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* out) {
+  return query_into(device, "limit", 400000, out);
+}
+
+int nvmlDeviceGetMaxClockInfo(void* device, unsigned type, unsigned* out) {
+  return type != 1 ? kInvalidArgument : query_into(device, "max_sm", 1410, out);
 }
 
 int nvmlDeviceGetTotalEccErrors(void* device, unsigned type, unsigned counter,

@@ -195,8 +195,7 @@ int Worker::run() {
   log_.train_end();
   if (workload::stop_signal() != 0) return workload::exit_code(log_);
   const std::string device = device_.str();
-  log_.finished({{"converged", true},
-                 {"train_time", seconds(Nanoseconds(mono_now_ns() - begin_ns))},
+  log_.finished({{"train_time", seconds(Nanoseconds(mono_now_ns() - begin_ns))},
                  {"trials", trials_},
                  {"failed_trials", failed_},
                  {"epochs", runner_.epochs()},

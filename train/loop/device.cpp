@@ -61,7 +61,8 @@ void leave_default_stream([[maybe_unused]] torch::Device device) {
 
 }  // namespace
 
-torch::Device choose_device(const std::string& name, const workload::Place& place) {
+torch::Device choose_device(const std::string& name, const workload::Place& place,
+                            Collectives collectives) {
   const bool available = torch::cuda::is_available();
   if (name == "cpu" || (name == "auto" && !available)) return torch::Device(torch::kCPU);
   if (!available)
@@ -69,11 +70,15 @@ torch::Device choose_device(const std::string& name, const workload::Place& plac
                 "check nvidia-smi and the driver, and that assay-train was built with a libtorch "
                 "that has CUDA (assay-train --version)");
   const auto devices = static_cast<int>(torch::cuda::device_count());
+  if (collectives == Collectives::gloo)
+    return {torch::kCUDA, static_cast<c10::DeviceIndex>(place.local_rank % devices)};
   if (place.local_rank >= devices)
     throw Error(ErrorKind::environment,
                 "LOCAL_RANK " + std::to_string(place.local_rank) + " has no device: there are " +
                     std::to_string(devices),
-                "device: " + name, "start at most one rank per device");
+                "device: " + name,
+                "start at most one rank per device, or try several on one with 'collectives: "
+                "gloo'");
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(place.local_rank)};
 }
 

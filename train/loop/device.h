@@ -10,8 +10,10 @@
 namespace assay::train {
 
 /// The device of this rank: `name` is auto, cpu or cuda. auto takes CUDA device LOCAL_RANK when
-/// there is one. Throws Error of kind environment when there is no such device.
-[[nodiscard]] torch::Device choose_device(const std::string& name, const workload::Place& place);
+/// there is one. Ranks that reduce with Gloo share the devices when they are more. Throws Error of
+/// kind environment when there is no such device.
+[[nodiscard]] torch::Device choose_device(const std::string& name, const workload::Place& place,
+                                          Collectives collectives = Collectives::automatic);
 
 /// Sets the process up for it: precision of matrix products, threads (0: this rank's share of the
 /// CPUs that the process may use). Gives the number of threads.

@@ -171,8 +171,9 @@ MakeTask read_image(const std::string& workload, workload::Options& options) {
   const auto found = std::ranges::find_if(
       image_workloads(), [&](const ImageWorkload& entry) { return workload == entry.name; });
   return [=, model = found->model](const Settings& settings, const workload::Place& place,
-                                   torch::Device device) {
+                                   torch::Device device, workload::PhaseLog& phases) {
     data::ImageSet set = data::open_image_set(images);
+    phases.end("data");
     ImageModel network = model(own, set.info);
     return make_image_task(settings, place, device, std::move(set), std::move(network));
   };

@@ -73,6 +73,15 @@ void read_ranks(Settings& s, Options& options) {
   s.bucket_bytes = static_cast<std::int64_t>(
       1048576 *
       options.number("bucket_mb", 8, 0.01, 4096, "gradients are reduced in buckets of this size"));
+  s.communicator.collectives = *parse_enum<Collectives>(options.choice(
+      "collectives", "auto", enum_texts<Collectives>(),
+      "what reduces gradients; auto is NCCL on CUDA and Gloo on the CPU; ranks with gloo may share "
+      "a CUDA device"));
+  s.trace = options.text("trace", "",
+                         per_rank("writes when forward, backward and the all-reduce of each bucket "
+                                  "began and ended in three steps, as a Chrome trace named "
+                                  "`TRACE.RANK.json`; empty is none"));
+  s.trace_step = options.integer("trace_step", 10, 1, kMany, per_rank("the first of these steps"));
   MembershipOptions& members = s.communicator.membership;
   members.join = read_seconds(options, "join_timeout_s", 120,
                               "for all ranks to appear; the error names the missing ones");

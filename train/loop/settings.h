@@ -9,6 +9,7 @@
 #include "train/optim/schedule.h"
 #include "train/parallel/communicator.h"
 #include "workload/options.h"
+#include "workload/phase_log.h"
 #include "workload/place.h"
 
 namespace assay::train {
@@ -22,9 +23,10 @@ enum class Precision { fp32, tf32, bf16, fp16 };
 /// When the fastest of cuDNN's convolution algorithms are found by timing them.
 enum class CudnnTrials { automatic, always, never };
 
-/// Makes a task with the settings of its own that it has read.
-using MakeTask = std::function<std::unique_ptr<Task>(const Settings& settings,
-                                                     const workload::Place&, torch::Device)>;
+/// Makes a task with the settings of its own that it has read, and ends the phase "data" when its
+/// data are open.
+using MakeTask = std::function<std::unique_ptr<Task>(
+    const Settings& settings, const workload::Place&, torch::Device, workload::PhaseLog& phases)>;
 
 /// What every training has; what a kind of task adds is in make_task. The options that
 /// give it are declared in settings.cpp.
@@ -66,6 +68,8 @@ struct Settings {
   bool resume = false;
 
   Communicator::Options communicator;
+  std::string trace;  ///< files of a StepTrace, without ".RANK.json"; empty: none
+  std::int64_t trace_step = 10;
   std::int64_t bucket_bytes = 8 << 20;
 };
 

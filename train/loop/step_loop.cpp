@@ -4,6 +4,16 @@
 
 namespace assay::train {
 
+namespace {
+
+std::unique_ptr<StepTrace> make_trace(const Settings& settings, int rank, torch::Device device) {
+  if (settings.trace.empty()) return nullptr;
+  return std::make_unique<StepTrace>(settings.trace + "." + std::to_string(rank) + ".json", rank,
+                                     device, settings.trace_step);
+}
+
+}  // namespace
+
 StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communicator,
                    torch::Device device, perflog::Writer* log, StepLog::OnLoss on_loss)
     : settings_(settings),
@@ -11,7 +21,8 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
       communicator_(communicator),
       device_(device),
       parameters_(task.model(), settings.channels_last),
-      reducer_(parameters_, communicator, settings.bucket_bytes),
+      trace_(make_trace(settings, communicator.rank(), device)),
+      reducer_(parameters_, communicator, settings.bucket_bytes, trace_.get()),
       optimizer_(parameters_, settings.optimizer),
       update_(settings, parameters_, optimizer_),
       graph_(device, settings.cuda_graph && communicator.alone()),
@@ -35,6 +46,7 @@ void StepLoop::backward(bool last) {
   work_.flops += batch_.flops;
   log_.end(Phase::data);
   reducer_.begin(last);
+  if (trace_) trace_->begin_backward();
   // Each backward adds its part of the mean over all samples of all ranks.
   const double scale = update_.loss_scale() /
                        static_cast<double>(settings_.accumulation * communicator_.world_size());
@@ -43,6 +55,7 @@ void StepLoop::backward(bool last) {
     (factor == 1.0 ? mean : mean * factor).backward();
     return mean.detach();
   });
+  if (trace_) trace_->end_backward();
   log_.end(Phase::compute);
   loss_ = loss_.defined() ? loss_ + loss : loss;
 }
@@ -51,6 +64,7 @@ void StepLoop::step() {
   ++step_;
   work_ = {};
   loss_ = torch::Tensor();
+  if (trace_) trace_->begin_step(step_);
   log_.begin(step_);
   parameters_.zero_gradients();
   for (std::int64_t part = 1; part <= settings_.accumulation; ++part)
@@ -61,6 +75,11 @@ void StepLoop::step() {
   log_.end(Phase::optimizer);
   if (settings_.accumulation > 1) loss_ = loss_ / static_cast<double>(settings_.accumulation);
   log_.end_step(work_, loss_, rate());
+}
+
+void StepLoop::finish() {
+  log_.flush();
+  if (trace_) trace_->finish();
 }
 
 std::int64_t StepLoop::fitting_batch() {

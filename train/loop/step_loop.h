@@ -30,6 +30,8 @@ class StepLoop {
 
   /// One step. Throws what the task, the ranks and `on_loss` throw.
   void step();
+  /// After the last one: writes what is outstanding.
+  void finish();
   /// The last one begun; 0 before the first.
   [[nodiscard]] std::int64_t steps() const noexcept { return step_; }
   /// Trained on by this rank, in all steps begun.
@@ -56,6 +58,7 @@ class StepLoop {
   Communicator& communicator_;
   torch::Device device_;
   FlatParameters parameters_;
+  std::unique_ptr<StepTrace> trace_;  // nullptr: none is wanted
   GradientReducer reducer_;
   Optimizer optimizer_;
   Update update_;

@@ -206,15 +206,17 @@ MakeTask read_text(const std::string& workload, workload::Options& options) {
   const double dropout = options.number("dropout", 0, 0, 0.9, "of BERT's layers");
   const auto found = std::ranges::find_if(
       text_workloads(), [&](const TextWorkload& entry) { return workload == entry.name; });
-  return [=, size = std::string(found->size)](const Settings& settings,
-                                              const workload::Place& place, torch::Device device) {
-    const data::TextSet set = data::open_text_set(text);
-    BertOptions bert = BertOptions::named(size);
-    bert.vocabulary = set.info.vocabulary;
-    bert.positions = std::max(bert.positions, set.info.sequence);
-    bert.dropout = dropout;
-    return std::make_unique<TextTask>(settings, place, device, set, bert);
-  };
+  return
+      [=, size = std::string(found->size)](const Settings& settings, const workload::Place& place,
+                                           torch::Device device, workload::PhaseLog& phases) {
+        const data::TextSet set = data::open_text_set(text);
+        phases.end("data");
+        BertOptions bert = BertOptions::named(size);
+        bert.vocabulary = set.info.vocabulary;
+        bert.positions = std::max(bert.positions, set.info.sequence);
+        bert.dropout = dropout;
+        return std::make_unique<TextTask>(settings, place, device, set, bert);
+      };
 }
 
 }  // namespace

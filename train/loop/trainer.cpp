@@ -10,6 +10,7 @@
 #include "train/loop/device.h"
 #include "train/loop/step_loop.h"
 #include "train/loop/task.h"
+#include "workload/phase_log.h"
 #include "workload/runtime.h"
 
 namespace assay::train {
@@ -26,9 +27,12 @@ class Trainer {
         place_(place),
         log_(log),
         begin_ns_(mono_now_ns()),
-        device_(choose_device(settings.device, place)),
+        device_(choose_device(settings.device, place, settings.communicator.collectives)),
         threads_(prepare_device(device_, settings.precision, settings.threads, place)),
-        communicator_(place, device_, settings.communicator, workload::end_with) {}
+        phases_(after_device(log, begin_ns_)),
+        communicator_(place, device_, settings.communicator, workload::end_with) {
+    phases_.end("join");
+  }
 
   int run() {
     if (settings_.deterministic) be_deterministic();
@@ -43,6 +47,12 @@ class Trainer {
   }
 
  private:
+  [[nodiscard]] static workload::PhaseLog after_device(perflog::Writer& log,
+                                                       std::int64_t begin_ns) {
+    workload::PhaseLog phases(log, begin_ns);
+    phases.end("device");
+    return phases;
+  }
   int run_guarded();
   void prepare();
   void step();
@@ -65,6 +75,7 @@ class Trainer {
   std::int64_t begin_ns_;
   torch::Device device_;
   int threads_;
+  workload::PhaseLog phases_;
   Communicator communicator_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<StepLoop> loop_;
@@ -79,12 +90,14 @@ class Trainer {
 
 void Trainer::prepare() {
   torch::manual_seed(settings_.seed);
-  task_ = settings_.make_task(settings_, place_, device_);
+  phases_.begin();
+  task_ = settings_.make_task(settings_, place_, device_, phases_);
   loop_ = std::make_unique<StepLoop>(
       settings_, *task_, communicator_, device_, &log_,
       [this](std::int64_t step, double loss) { check_loss(step, loss); });
   // Dropout differs between ranks.
   torch::manual_seed(settings_.seed * 1'000'003 + static_cast<std::uint64_t>(place_.rank) + 1);
+  phases_.end("model");
 
   data::Position start;
   if (!settings_.checkpoint.empty()) {
@@ -95,9 +108,12 @@ void Trainer::prepare() {
         start = loaded->position;
         loop_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
       }
+    phases_.end("checkpoint");
   }
   communicator_.agree("its newest checkpoint at step", loop_->steps());
+  phases_.begin();
   task_->start(start);
+  phases_.end("data");
   communicator_.agree("data whose number of batches is", task_->batches_per_epoch());
 
   const std::int64_t per_epoch =
@@ -113,6 +129,11 @@ void Trainer::prepare() {
                 fmt::format("the checkpoint is at step {}, the training ends at {}", loop_->steps(),
                             last_step_),
                 settings_.checkpoint, "raise 'epochs' or 'max_steps'");
+  if (!settings_.trace.empty() && settings_.trace_step > last_step_)
+    throw Error(ErrorKind::config,
+                fmt::format("the trace begins at step {}, the training ends at {}",
+                            settings_.trace_step, last_step_),
+                "trace_step", "give a step of the training");
   // cuDNN's choice for a shape is kept from its first use on, so this is decided before it.
   if (device_.is_cuda() && !settings_.deterministic &&
       (settings_.cudnn_trials == CudnnTrials::always ||
@@ -192,10 +213,12 @@ Progress Trainer::progress() const {
 
 void Trainer::save() {
   loop_->log().flush();  // a loss that is not finite ends the training before its state is kept
+  phases_.begin();
   // The loss was computed before the update.
   if (!loop_->parameters().values().isfinite().all().item<bool>())
     not_finite(fmt::format("the parameters are not finite after step {}", loop_->steps()));
   checkpoints_->save(state(), progress());
+  phases_.end("checkpoint");
 }
 
 void Trainer::out_of_memory(const std::exception& error) {
@@ -229,7 +252,7 @@ int Trainer::run_guarded() {
          done == last_step_ || converged_))
       save();
   }
-  loop_->log().flush();
+  loop_->finish();
   const std::int64_t end_ns = mono_now_ns();
   log_.train_end();
   if (workload::stop_signal() == 0) finish(start_ns, end_ns);
@@ -242,7 +265,6 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
   const std::string precision = to_string(settings_.precision);
   const std::string device = device_.str();
   std::vector<perflog::Value> results{
-      {"converged", settings_.target > 0 ? converged_ : true},
       {"e2e_time", seconds(Nanoseconds(end_ns - begin_ns_))},
       {"train_time", seconds(Nanoseconds(end_ns - start_ns))},
       {"train_no_eval_time", seconds(Nanoseconds(end_ns - start_ns)) - eval_seconds_},
@@ -259,6 +281,7 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"device", std::string_view(device)},
       {"cuda_graph", loop_->graph().replayed()},
       {"threads", threads_}};
+  if (settings_.target > 0) results.emplace_back("converged", converged_);
   for (const auto& [name, value] : qualities_) {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));
     results.emplace_back(names.back(), value);
@@ -280,8 +303,11 @@ int measure_data(const Settings& settings, const workload::Place& place, perflog
   torch::manual_seed(settings.seed);
   // Ranks need not know of each other: each reads its share.
   const torch::Device device = choose_device(settings.device, place);
-  const std::unique_ptr<Task> task = settings.make_task(settings, place, device);
+  workload::PhaseLog phases(log);
+  const std::unique_ptr<Task> task = settings.make_task(settings, place, device, phases);
+  phases.end("model");
   task->start({});
+  phases.end("data");
   const std::int64_t batches =
       settings.max_steps > 0
           ? settings.max_steps
@@ -307,8 +333,7 @@ int measure_data(const Settings& settings, const workload::Place& place, perflog
   const double taken = seconds(Nanoseconds(mono_now_ns() - start));
   log.train_end();
   if (workload::stop_signal() == 0)
-    log.finished({{"converged", true},
-                  {"train_time", taken},
+    log.finished({{"train_time", taken},
                   {"samples_per_second", taken > 0 ? samples / taken : 0},
                   {"damaged_samples", task->damaged()},
                   {"loader_threads", settings.loader_threads},

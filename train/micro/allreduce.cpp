@@ -39,6 +39,10 @@ struct AllreduceSettings {
           1000 * options.number(key, fallback, 1, 1e6, workload::per_rank(about))));
     };
     Communicator::Options read;
+    read.collectives = *parse_enum<Collectives>(
+        options.choice("collectives", "auto", enum_texts<Collectives>(),
+                       "auto is NCCL on CUDA and Gloo on the CPU; ranks with gloo may share a CUDA "
+                       "device"));
     read.membership.join = seconds("join_timeout_s", 120, "for all ranks to appear");
     read.timeout = seconds("collective_timeout_s", 600, "for one collective operation");
     return read;
@@ -48,7 +52,7 @@ struct AllreduceSettings {
 int run_allreduce(const AllreduceSettings& settings, const workload::Place& place,
                   perflog::Writer& log) {
   const std::vector<double>& sizes = settings.sizes;
-  Session session(settings.session, place, log);
+  Session session(settings.session, place, log, settings.limits.collectives);
   if (place.alone())
     throw Error(ErrorKind::config, "an all-reduce needs at least two ranks", "WORLD_SIZE",
                 "set 'procs' or 'nodes' of the case to 2 or more");

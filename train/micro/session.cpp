@@ -24,14 +24,16 @@ SessionSettings::SessionSettings(workload::Options& options)
       step_ms(options.number("step_ms", 20, 0.1, 1e5, "of one measurement")) {}
 
 Session::Session(const SessionSettings& settings, const workload::Place& place,
-                 perflog::Writer& log)
+                 perflog::Writer& log, Collectives collectives)
     : place_(place),
       log_(log),
-      device_(choose_device(settings.device, place)),
+      phases_(log),
+      device_(choose_device(settings.device, place, collectives)),
       threads_(prepare_device(device_, Precision::fp32, settings.threads, place)),
       seconds_(settings.seconds),
       step_seconds_(settings.step_ms / 1000),
       begin_ns_(mono_now_ns()) {
+  phases_.end("device");
   log_.init_start();
 }
 
@@ -103,8 +105,7 @@ int Session::finish() {
   log_.train_end();
   if (workload::stop_signal() != 0) return workload::exit_code(log_);
   const std::string device = device_.str();
-  std::vector<perflog::Value> values{{"converged", true},
-                                     {"e2e_time", seconds(Nanoseconds(end - begin_ns_))},
+  std::vector<perflog::Value> values{{"e2e_time", seconds(Nanoseconds(end - begin_ns_))},
                                      {"train_time", seconds(Nanoseconds(end - start_ns_))},
                                      {"device", std::string_view(device)},
                                      {"threads", threads_},

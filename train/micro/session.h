@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "train/loop/device.h"
 #include "train/micro/micro.h"
+#include "workload/phase_log.h"
 
 namespace assay::train {
 
@@ -23,7 +24,8 @@ struct SessionSettings {
 class Session {
  public:
   /// Writes INIT_START.
-  Session(const SessionSettings& settings, const workload::Place& place, perflog::Writer& log);
+  Session(const SessionSettings& settings, const workload::Place& place, perflog::Writer& log,
+          Collectives collectives = Collectives::automatic);
 
   [[nodiscard]] torch::Device device() const noexcept { return device_; }
   [[nodiscard]] int threads() const noexcept { return threads_; }
@@ -62,6 +64,7 @@ class Session {
 
   workload::Place place_;
   perflog::Writer& log_;
+  workload::PhaseLog phases_;
   torch::Device device_;
   int threads_;
   double seconds_;

@@ -33,10 +33,10 @@ auto guarded(Membership& membership, const char* what, const F& operation) {
 }
 
 c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& place,
-                                     torch::Device device,
+                                     Collectives collectives,
                                      [[maybe_unused]] const Membership& membership,
                                      [[maybe_unused]] std::chrono::milliseconds timeout) {
-  if (device.is_cuda()) {
+  if (collectives == Collectives::nccl) {
 #if defined(ASSAY_TRAIN_NCCL)
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = timeout;
@@ -45,7 +45,8 @@ c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& pla
         place.world_size, options);
 #else
     throw Error(ErrorKind::environment, "this assay-train was built without NCCL",
-                "several ranks on CUDA devices", "build it where nccl.h is found");
+                "several ranks on CUDA devices",
+                "build it where nccl.h is found, or let the ranks use 'collectives: gloo'");
 #endif
   }
 #if defined(ASSAY_TRAIN_GLOO)
@@ -63,8 +64,8 @@ c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& pla
       c10::make_intrusive<c10d::PrefixStore>("gloo", membership.store()), place.rank,
       place.world_size, options);
 #else
-  throw Error(ErrorKind::environment, "this assay-train was built without Gloo",
-              "several ranks on the CPU", "build it with libgloo-dev installed");
+  throw Error(ErrorKind::environment, "this assay-train was built without Gloo", "several ranks",
+              "build it with libgloo-dev installed, or with PyTorch 2.7 or newer");
 #endif
 }
 
@@ -77,14 +78,19 @@ class Communicator::Backend {
 
 Communicator::Communicator(const workload::Place& place, torch::Device device,
                            const Options& options, Membership::OnLost on_lost)
-    : place_(place), device_(device) {
+    : place_(place), device_(device), collectives_(options.collectives) {
+  if (collectives_ == Collectives::automatic)
+    collectives_ = device.is_cuda() ? Collectives::nccl : Collectives::gloo;
   if (place.alone()) return;
+  if (collectives_ == Collectives::nccl && !device.is_cuda())
+    throw Error(ErrorKind::config, "NCCL connects CUDA devices only, and this rank is on the CPU",
+                "collectives", "use 'auto' or 'gloo'");
   MembershipOptions members = options.membership;
   members.terms += "device: " + torch::DeviceTypeName(device.type(), true) + "\n";
   membership_ = std::make_unique<Membership>(place, members, std::move(on_lost));
   backend_ = std::make_unique<Backend>();
   backend_->group = guarded(*membership_, "connecting the ranks", [&] {
-    return make_group(place, device, *membership_, options.timeout);
+    return make_group(place, collectives_, *membership_, options.timeout);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include "core/enum_names.h"
 #include "train/base/torch.h"
 #include "train/parallel/membership.h"
 #include "workload/place.h"
@@ -22,13 +23,25 @@ class Pending {
   c10::intrusive_ptr<c10d::Work> work_;
 };
 
-/// Collective operations among all ranks: Gloo on the CPU, NCCL on CUDA devices. A process that is
-/// alone needs neither, and all operations do nothing. All ranks call the same operations in the
-/// same order. Every failure is an Error of kind round_failed that names the rank at fault.
+/// What carries the collective operations. Gloo goes through the host's memory, on CUDA devices
+/// too: slower than NCCL, but ranks may share a device.
+enum class Collectives { automatic, gloo, nccl };
+
+constexpr auto enum_names(Collectives /*collectives*/) {
+  using enum Collectives;
+  return std::to_array<EnumName<Collectives>>(
+      {{automatic, "auto"}, {gloo, "gloo"}, {nccl, "nccl"}});
+}
+
+/// Collective operations among all ranks: Gloo on the CPU, NCCL on CUDA devices, unless the options
+/// say otherwise. A process that is alone needs neither, and all operations do nothing. All ranks
+/// call the same operations in the same order. Every failure is an Error of kind round_failed that
+/// names the rank at fault.
 class Communicator {
  public:
   struct Options {
     MembershipOptions membership;
+    Collectives collectives = Collectives::automatic;
     /// Longest time that one operation may take.
     std::chrono::milliseconds timeout = std::chrono::minutes(10);
   };
@@ -42,6 +55,7 @@ class Communicator {
   [[nodiscard]] int rank() const noexcept { return place_.rank; }
   [[nodiscard]] int world_size() const noexcept { return place_.world_size; }
   [[nodiscard]] bool alone() const noexcept { return place_.alone(); }
+  [[nodiscard]] Collectives collectives() const noexcept { return collectives_; }
 
   /// Sums `tensor` over all ranks in place; it must not be touched before wait().
   [[nodiscard]] Pending all_reduce(const torch::Tensor& tensor);
@@ -64,6 +78,7 @@ class Communicator {
 
   workload::Place place_;
   torch::Device device_;
+  Collectives collectives_;
   std::unique_ptr<Membership> membership_;  // goes after backend_
   std::unique_ptr<Backend> backend_;
 };

@@ -6,8 +6,8 @@
 namespace assay::train {
 
 GradientReducer::GradientReducer(FlatParameters& parameters, Communicator& communicator,
-                                 std::int64_t bucket_bytes)
-    : communicator_(communicator) {
+                                 std::int64_t bucket_bytes, StepTrace* trace)
+    : communicator_(communicator), trace_(trace) {
   if (communicator.alone()) return;
   const auto limit = bucket_bytes / static_cast<std::int64_t>(sizeof(float));
   for (const FlatParameters::Entry& entry : parameters.entries()) {
@@ -52,7 +52,12 @@ void GradientReducer::arrived(std::size_t bucket) {
 
 void GradientReducer::start_complete(bool all) {
   for (; next_ < buckets_.size() && (all || buckets_[next_].waiting == 0); ++next_) {
-    buckets_[next_].pending = communicator_.all_reduce(buckets_[next_].view);
+    Bucket& bucket = buckets_[next_];
+    const std::size_t span =
+        trace_ == nullptr ? 0 : trace_->begin_all_reduce(bucket.size * std::int64_t{sizeof(float)});
+    bucket.pending = communicator_.all_reduce(bucket.view);
+    if (trace_ != nullptr)
+      trace_->end_all_reduce(span, bucket.pending, communicator_.collectives());
     if (!all) ++overlapped_;
   }
 }

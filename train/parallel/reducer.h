@@ -5,6 +5,7 @@
 
 #include "train/optim/flat_parameters.h"
 #include "train/parallel/communicator.h"
+#include "train/parallel/step_trace.h"
 
 namespace assay::train {
 
@@ -14,9 +15,9 @@ namespace assay::train {
 /// ranks, independent of the order of their completion.
 class GradientReducer {
  public:
-  /// Both must outlive this. Does nothing when the communicator is alone.
+  /// All must outlive this; `trace` may be nullptr. Does nothing when the communicator is alone.
   GradientReducer(FlatParameters& parameters, Communicator& communicator,
-                  std::int64_t bucket_bytes = 8 << 20);
+                  std::int64_t bucket_bytes = 8 << 20, StepTrace* trace = nullptr);
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
@@ -45,6 +46,7 @@ class GradientReducer {
   void start_complete(bool all);
 
   Communicator& communicator_;
+  StepTrace* trace_;
   std::vector<Bucket> buckets_;
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  // keep the hooks alive
   std::vector<std::uintptr_t> hooks_;

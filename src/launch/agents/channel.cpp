@@ -3,7 +3,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,8 +25,10 @@ namespace {
 
 constexpr std::size_t kErrorTail = 2000;
 
-constexpr int kAskTries = 100;
-constexpr int kAskPause_ms = 30;
+// How long a command that was asked to end has for it, and one whose output has ended.
+constexpr std::chrono::milliseconds kAskedLimit{3000};
+constexpr std::chrono::milliseconds kExitLimit{100};
+constexpr std::chrono::milliseconds kLook{2};
 constexpr std::size_t kUploadPiece = 1 << 18;
 
 }  // namespace
@@ -79,7 +85,39 @@ void Channel::upload_next() {
 }
 
 Channel::~Channel() {
-  kill();
+  if (pid_ <= 0) return;
+  // Nobody awaited its end: the loop itself ends.
+  if (command_.ask_to_end) {
+    ::kill(pid_, SIGTERM);
+    const auto deadline = std::chrono::steady_clock::now() + kAskedLimit;
+    while (!collect() && std::chrono::steady_clock::now() < deadline) ::poll(nullptr, 0, 30);
+    if (pid_ <= 0) return;
+  }
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// Whether the command is gone.
+bool Channel::collect() noexcept {
+  int status = 0;
+  if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+    pid_ = -1;
+    exit_ = ExitStatus::from_wait(status);
+  }
+  return pid_ <= 0;
+}
+
+asio::awaitable<bool> Channel::gone_within(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  asio::steady_timer timer(input_.get_executor());
+  while (!collect()) {
+    if (std::chrono::steady_clock::now() >= deadline) co_return false;
+    timer.expires_after(kLook);
+    asio::error_code ec;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+  }
+  co_return true;
 }
 
 void Channel::read_messages() {
@@ -122,29 +160,23 @@ void Channel::drain_errors() {
 void Channel::end(const std::string& how) {
   if (closed_) return;
   closed_ = true;
+  asio::co_spawn(input_.get_executor(), finish(how),
+                 [self = shared_from_this()](const std::exception_ptr&) {});
+}
+
+asio::awaitable<void> Channel::finish(std::string reason) {
   // The output is at its end, so the process is ending; it gets a moment to exit.
-  int status = 0;
-  std::string reason = how;
-  for (int i = 0; i < 50 && pid_ > 0; ++i) {
-    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
-      pid_ = -1;
-      const ExitStatus exit = ExitStatus::from_wait(status);
-      reason = "ended with " + to_string(exit);
-      break;
-    }
-    ::poll(nullptr, 0, 2);
-  }
-  kill();
+  if (co_await gone_within(kExitLimit) && exit_) reason = "ended with " + to_string(*exit_);
+  co_await kill();
   // A read that is done but not yet handled comes before what is posted now; one that is not done
   // leaves its bytes in the pipe.
   asio::error_code ignored;
   errors_.cancel(ignored);
-  asio::post(errors_.get_executor(), [this, self = shared_from_this(), reason]() mutable {
-    drain_errors();
-    const std::string_view tail = trim(error_tail_);
-    if (!tail.empty()) reason += ": " + printable(tail);
-    handlers_.closed(reason);
-  });
+  co_await asio::post(errors_.get_executor(), asio::use_awaitable);
+  drain_errors();
+  const std::string_view tail = trim(error_tail_);
+  if (!tail.empty()) reason += ": " + printable(tail);
+  handlers_.closed(reason);
 }
 
 void Channel::send(int node, const Json& message) {
@@ -180,22 +212,15 @@ void Channel::silence() {
   handlers_ = {[](int, const Json&) {}, [](const std::string&) {}};
 }
 
-void Channel::kill() {
+asio::awaitable<void> Channel::kill() {
   asio::error_code ignored;
   input_.close(ignored);
-  if (pid_ <= 0) return;
-  if (command_.ask_to_end) ::kill(pid_, SIGTERM);
-  for (int i = 0; command_.ask_to_end && i < kAskTries; ++i) {
-    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
-      pid_ = -1;
-      return;
-    }
-    ::poll(nullptr, 0, kAskPause_ms);
+  if (command_.ask_to_end && pid_ > 0) {
+    ::kill(pid_, SIGTERM);
+    if (co_await gone_within(kAskedLimit)) co_return;
   }
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  co_await gone_within(kAskedLimit);
 }
 
 }  // namespace assay::launch

@@ -1,17 +1,22 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include <asio/awaitable.hpp>
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <sys/types.h>
 
 #include "agent/protocol.h"
 #include "core/files.h"
+#include "core/process.h"
 #include "launch/agents/launcher.h"
 
 namespace assay::launch {
@@ -31,14 +36,16 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// is closed or silenced.
   static std::shared_ptr<Channel> open(asio::io_context& loop, ChannelCommand command,
                                        Handlers handlers);
-  ~Channel();  ///< kills the command if it still runs
+  ~Channel();  ///< ends the command if it still runs, and waits for that
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
   void send(int node, const Json& message);
   /// Closes the agents' input once everything sent is written.
   void close_input();
-  void kill();
+  /// Ends the command: asks first where it has something to give back, and kills it when that takes
+  /// long. Resumes when it is gone; the loop goes on meanwhile. The channel must live until then.
+  asio::awaitable<void> kill();
   /// No handler is called any more.
   void silence();
   [[nodiscard]] bool is_open() const noexcept { return !closed_; }
@@ -55,6 +62,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void upload_next();
   void flush();
   void end(const std::string& how);
+  asio::awaitable<void> finish(std::string reason);
+  bool collect() noexcept;
+  asio::awaitable<bool> gone_within(std::chrono::milliseconds limit);
 
   ChannelCommand command_;
   Handlers handlers_;
@@ -72,7 +82,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   bool writing_ = false;
   bool close_requested_ = false;
   bool closed_ = false;
-  pid_t pid_ = -1;
+  pid_t pid_ = -1;  // until it is collected
+  std::optional<ExitStatus> exit_;
 };
 
 }  // namespace assay::launch

@@ -25,6 +25,7 @@ constexpr Nanoseconds kSweepLimit = std::chrono::seconds(20);
 constexpr Nanoseconds kPingEvery = std::chrono::seconds(5);
 constexpr Nanoseconds kControllerSilence = std::chrono::seconds(30);
 constexpr Nanoseconds kByeLimit = std::chrono::seconds(5);
+constexpr Nanoseconds kCloseLimit = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -60,12 +61,14 @@ asio::awaitable<void> Fleet::wait(Nanoseconds limit, const std::function<bool()>
 asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
   for (const ChannelCommand& command : launcher_.render(hosts_)) {
     if (std::ranges::all_of(command.nodes, [&](int node) { return connected(node); })) continue;
-    // Nodes that share a command with a lost one start anew with it.
+    // Nodes that share a command with a lost one start anew with it, when it has given back what it
+    // holds.
     for (const int node : command.nodes) {
       close_channel(node);
       failures_.erase(node);
       dropped_.erase(node);
     }
+    co_await closed();
     open(command, 0, mono_now_ns());
   }
   // On this machine a pipe shows the end by itself, and a controller that is paused keeps its run.
@@ -74,6 +77,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
   co_await wait_for_hellos(limit);
   retries_.clear();
   while (abandoned_ && !channels_.empty()) close_channel(channels_.begin()->first);
+  co_await closed();
   if (abandoned_)
     throw Error(ErrorKind::launch, "stopped while the agents were being started", {},
                 "'assay run --resume' goes on");
@@ -88,6 +92,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
   // Those that answered end when this fleet does; the others may wait forever.
   for (int node = 0; node < size(); ++node)
     if (!present_.contains(node)) close_channel(node);
+  co_await closed();
   if (present_.empty() && failures_.empty() && !waiting_for_.empty())
     throw Error(ErrorKind::launch,
                 "no agent came within " + format_duration(limit) + ": " + waiting_for_, {},
@@ -231,6 +236,11 @@ void Fleet::abandon() {
 
 asio::awaitable<void> Fleet::settle() {
   co_await wait(kSweepLimit, [this] { return in_background_ == 0; });
+  co_await closed();
+}
+
+asio::awaitable<void> Fleet::closed() {
+  co_await wait(kCloseLimit, [this] { return closing_ == 0; });
 }
 
 const agent::Hello& Fleet::identity(int node) const {
@@ -258,7 +268,13 @@ void Fleet::close_channel(int node) {
   if (found == channels_.end()) return;
   const std::shared_ptr<Channel> channel = found->second;
   channel->silence();
-  channel->kill();
+  ++closing_;
+  asio::co_spawn(loop_, channel->kill(),
+                 [this, channel, alive = alive_](const std::exception_ptr&) {
+                   if (!*alive) return;
+                   --closing_;
+                   changed_.cancel();
+                 });
   for (const int other : channel->command().nodes) {
     channels_.erase(other);
     present_.erase(other);

@@ -121,6 +121,7 @@ class Fleet {
                  std::int64_t since_ns);
   void ping();
   void close_channel(int node);
+  asio::awaitable<void> closed();  // what was closed is gone
   asio::awaitable<void> wait(Nanoseconds limit, const std::function<bool()>& until);
 
   asio::io_context& loop_;
@@ -133,6 +134,7 @@ class Fleet {
   std::set<int> dropped_;
   std::string waiting_for_;
   std::function<void(const std::string&)> on_waiting_;
+  int closing_ = 0;        // channels whose commands still have to go
   int in_background_ = 0;  // sweeps, and questions about how a channel ended
   bool abandoned_ = false;
   bool asking_ = false;

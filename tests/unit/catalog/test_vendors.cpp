@@ -139,6 +139,12 @@ TEST(Vendors, NvidiaSmiLoopIsRead) {
   EXPECT_DOUBLE_EQ(at(devices[1], Column::throttle), 1);
   EXPECT_DOUBLE_EQ(at(devices[1], Column::ecc_errors), 2);
   EXPECT_TRUE(std::isnan(at(devices[2], Column::power_w)));
+  EXPECT_DOUBLE_EQ(at(devices[0], Column::power_limit_w), 400);
+  EXPECT_DOUBLE_EQ(at(devices[0], Column::power_capped), 0);
+  EXPECT_DOUBLE_EQ(at(devices[0], Column::clock_max_mhz), 1410);
+  EXPECT_DOUBLE_EQ(at(devices[2], Column::throttle), 0);
+  EXPECT_DOUBLE_EQ(at(devices[2], Column::power_capped), 1);
+  EXPECT_TRUE(std::isnan(at(devices[2], Column::clock_max_mhz)));
 }
 
 TEST(Vendors, NpuSmiScreenIsReadChipByChip) {

@@ -48,6 +48,7 @@ RankEvidence constant_rank(int rank, const ConstantRate& how) {
     log.samples.add(how.samples);
     if (how.data_s) log.data_s.add(*how.data_s);
     if (how.flops) log.flops.add(*how.flops);
+    track.steps.back().flops = static_cast<float>(how.flops.value_or(0));
   }
   track.first_number = 1;
   track.last_number = how.steps;

@@ -102,6 +102,13 @@ std::vector<telemetry::MachineUse::OtherRun> runs(double seconds) {
   return {{"run1", "ann", seconds}};
 }
 
+void stall(Situation& s, double seconds) {
+  for (RankEvidence& rank : s.round.ranks) {
+    move_times(rank.log, 6, seconds);
+    rank.end = moment(30);
+  }
+}
+
 // What each rule of a round is there for.
 const std::map<std::string, Break>& faults() {
   static const std::map<std::string, Break> kFaults{
@@ -230,6 +237,12 @@ const std::map<std::string, Break>& faults() {
        [](auto& s) {
          for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.step_s = 0.004});
        }},
+      {"steady-steps",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.steps = 10});
+       }},
+      {"stalls-seen", [](auto& s) { stall(s, 0.5); }},
+      {"stalls", [](auto& s) { stall(s, 5); }},
       {"finite-loss", [](auto& s) { s.round.ranks[0].log.nonfinite_losses = 1; }},
       {"converged", [](auto& s) { s.plan.target->value = 0.99; }},
       {"no-throttling",
@@ -289,6 +302,13 @@ const std::map<std::string, Break>& faults() {
        [](auto& s) {
          s.round.nodes[0].telemetry = {};
          add_row(s.round.nodes[0], 12, "dev0", {{Column::power_w, 100}});
+       }},
+      {"energy-agrees",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.step_s = 0.4});
+         for (int t = 0; t <= 43; ++t)
+           add_row(s.round.nodes[0], t, "dev1",
+                   {{Column::power_w, 100}, {Column::energy_j, 106.0 * t}});
        }},
       {"plausible-mfu", [](auto& s) { s.plan.peak_flops = 1e10; }},
       {"reported-mismatch", [](auto& s) { s.round.ranks[0].log.finished->p_whole = 700; }},

@@ -102,6 +102,188 @@ TEST(Energy, SurvivesACounterThatIsReset) {
   EXPECT_NEAR(*metric(judge_round(case_plan(), round), "energy_j"), 450, 1e-6);
 }
 
+// Trains from second 10 to second 50 and draws 100 W, by its power and by its counter.
+RoundEvidence forty_seconds(double counted_w = 100) {
+  RoundEvidence round = round_of({constant_rank(0, {.train_start = 10, .step_s = 0.4})});
+  round.telemetry_enabled = true;
+  for (int t = 0; t <= 52; ++t)
+    add_row(round.nodes[0], t, "dev0",
+            {{Column::power_w, 100}, {Column::energy_j, 1e6 + counted_w * t}});
+  return round;
+}
+
+TEST(EnergyCounters, AreKeptBesideTheIntegralAndComparedWithIt) {
+  Facts facts;
+  const RoundResult result = judge_round(case_plan(), forty_seconds(104), &facts);
+  EXPECT_NEAR(*metric(result, "energy_j"), 4160, 1e-6);
+  EXPECT_NEAR(*metric(result, "energy_counter_j"), 4160, 1e-6);
+  EXPECT_NEAR(*metric(result, "energy_integral_j"), 4000, 1e-6);
+  EXPECT_NEAR(facts.at("energy_disagreement").value, 160 / 4160.0, 1e-9);
+  EXPECT_THAT(facts.at("energy_disagreement").detail, HasSubstr("dev0 on node 0: 4,160 J by its"));
+}
+
+TEST(EnergyCounters, AreNotComparedOverAShortTraining) {
+  RoundEvidence round = ten_seconds();
+  for (int t = 0; t <= 22; ++t)
+    add_row(round.nodes[0], t, "dev0", {{Column::power_w, 10}, {Column::energy_j, 50.0 * t}});
+  Facts facts;
+  const RoundResult result = judge_round(case_plan(), round, &facts);
+  EXPECT_NEAR(*metric(result, "energy_counter_j"), 500, 1e-6);
+  EXPECT_NEAR(*metric(result, "energy_integral_j"), 100, 1e-6);
+  EXPECT_FALSE(facts.contains("energy_disagreement"));
+}
+
+TEST(EnergyCounters, AreNotComparedWhenSamplesAreFew) {
+  RoundEvidence round = forty_seconds(200);
+  round.telemetry_interval_s = 5;
+  Facts facts;
+  (void)judge_round(case_plan(), round, &facts);
+  EXPECT_FALSE(facts.contains("energy_disagreement"));
+}
+
+TEST(EnergyCounters, OfDevicesAreComparedAlsoWhereTheWholeNodeIsMeasured) {
+  RoundEvidence round = forty_seconds();
+  for (int t = 0; t <= 52; ++t) add_row(round.nodes[0], t, "ipmi", {{Column::power_w, 300}});
+  const RoundResult result = judge_round(case_plan(), round);
+  EXPECT_NEAR(*metric(result, "energy_j"), 12000, 1e-6);
+  EXPECT_NEAR(*metric(result, "energy_counter_j"), 4000, 1e-6);
+}
+
+TEST(EnergyCounters, CountForTheSourcesThatHaveThem) {
+  RoundEvidence round = ten_seconds();
+  for (int t = 0; t <= 22; ++t) {
+    add_row(round.nodes[0], t, "dev0", {{Column::power_w, 10}, {Column::energy_j, 50.0 * t}});
+    add_row(round.nodes[0], t, "dev1", {{Column::power_w, 10}});
+  }
+  const RoundResult result = judge_round(case_plan(), round);
+  EXPECT_NEAR(*metric(result, "energy_j"), 500 + 100, 1e-6);
+  EXPECT_THAT(note(result, "energy_j"), HasSubstr("energy counters and integrated power of 2"));
+}
+
+TEST(EnergyCounters, ThatStandStillAreNotUsed) {
+  RoundEvidence round = ten_seconds();
+  for (int t = 0; t <= 22; ++t)
+    add_row(round.nodes[0], t, "dev0", {{Column::power_w, 10}, {Column::energy_j, 7}});
+  const RoundResult result = judge_round(case_plan(), round);
+  EXPECT_NEAR(*metric(result, "energy_j"), 100, 1e-6);
+  EXPECT_FALSE(metric(result, "energy_counter_j"));
+}
+
+TEST(EnergyCounters, ThatFallOrLeapAreBridgedByThePower) {
+  for (const double odd : {0.0, 1e6 + 2599, 1e6 + 2650, 1e18}) {
+    RoundEvidence round = forty_seconds();
+    // One reading is wrong: reset to 0, a little too low, a little too high, garbage.
+    for (telemetry::Row& row : round.nodes[0].telemetry.rows)
+      if (row.mono_ns == moment(27).mono_ns) row.values[Column::energy_j] = odd;
+    EXPECT_NEAR(*metric(judge_round(case_plan(), round), "energy_j"), 4000, 110) << odd;
+  }
+}
+
+TEST(EnergyCounters, ThatRestartInTheMiddleGoOn) {
+  RoundEvidence round = forty_seconds();
+  for (telemetry::Row& row : round.nodes[0].telemetry.rows)
+    if (row.mono_ns > moment(27.5).mono_ns) row.values[Column::energy_j] -= 1e6 + 2790;
+  Facts facts;
+  const RoundResult result = judge_round(case_plan(), round, &facts);
+  EXPECT_NEAR(*metric(result, "energy_j"), 4000, 1e-6);
+  EXPECT_THAT(note(result, "energy_counter_j"), HasSubstr("1 restart of a counter"));
+  EXPECT_LT(facts.at("energy_disagreement").value, 1e-9);
+}
+
+TEST(Energy, OfADeviceThatCameLateIsNotGivenAsTheWhole) {
+  RoundEvidence round = forty_seconds();
+  for (int t = 25; t <= 52; ++t)
+    add_row(round.nodes[0], t, "dev1", {{Column::power_w, 100}, {Column::energy_j, 100.0 * t}});
+  Facts facts;
+  EXPECT_FALSE(metric(judge_round(case_plan(), round, &facts), "energy_j"));
+  EXPECT_LT(facts.at("energy_coverage").value, 0.9);
+}
+
+TEST(Energy, IsNotIntegratedOverALongHoleButCounted) {
+  RoundEvidence round = round_of({constant_rank(0, {.train_start = 10, .step_s = 1})});
+  round.telemetry_enabled = true;
+  for (int t = 0; t <= 112; ++t)
+    if (t < 30 || t > 70) add_row(round.nodes[0], t, "dev0", {{Column::power_w, 100}});
+  Facts facts;
+  EXPECT_FALSE(metric(judge_round(case_plan(), round, &facts), "energy_j"));
+  EXPECT_NEAR(facts.at("energy_coverage").value, 0.58, 1e-9);
+  for (telemetry::Row& row : round.nodes[0].telemetry.rows)
+    row.values[Column::energy_j] = 100 * static_cast<double>(row.mono_ns - kMono0_ns) / 1e9;
+  EXPECT_NEAR(*metric(judge_round(case_plan(), round), "energy_j"), 10000, 1e-6);
+}
+
+TEST(EnergyOfWork, IsThatOfASampleAStepAndTheTarget) {
+  RoundEvidence round = forty_seconds();
+  round.ranks[0].log.evaluations = {{stamp(30), 0.2, {{"eval_acc", 0.95}}}};
+  plan::CasePlan plan = case_plan();
+  plan.target = plan::Target{"acc", 0.9, Better::higher};
+  const RoundResult result = judge_round(plan, round);
+  EXPECT_NEAR(*metric(result, "energy_per_step_j"), 40, 1e-6);
+  EXPECT_NEAR(*metric(result, "energy_per_sample_j"), 40 / 32.0, 1e-6);
+  EXPECT_NEAR(*metric(result, "energy_to_target_j"), 2000, 1e-6);
+}
+
+TEST(EnergyAboveIdle, IsWhatTheTrainingAddsToTheBaseline) {
+  RoundEvidence round = ten_seconds();
+  for (int t = 0; t <= 22; ++t)
+    add_row(round.nodes[0], t, "ipmi", {{Column::power_w, t < 10 ? 40 : 100}});
+  const RoundResult result = judge_round(case_plan(), round);
+  const double idle_w = *metric(result, "energy_idle_baseline_w");
+  EXPECT_NEAR(*metric(result, "energy_above_idle_j"), 1000 - 10 * idle_w, 1e-6);
+}
+
+// A device at work with these values in every sample.
+RoundResult worked_with(std::vector<std::pair<Column, double>> values) {
+  RoundEvidence round = ten_seconds();
+  values.emplace_back(Column::util, 0.9);
+  for (int t = 0; t <= 22; ++t) add_row(round.nodes[0], t, "dev0", values);
+  return judge_round(case_plan(), round);
+}
+
+TEST(PowerLimit, ShareIsTheDriversWord) {
+  RoundEvidence round = ten_seconds();
+  for (int t = 0; t <= 22; ++t)
+    add_row(round.nodes[0], t, "dev0",
+            {{Column::util, 1},
+             {Column::power_w, 690},
+             {Column::power_limit_w, 700},
+             {Column::power_capped, t < 14 ? 0 : 1},
+             {Column::clock_mhz, t < 14 ? 1980 : 1485},
+             {Column::clock_max_mhz, 1980}});
+  const RoundResult result = judge_round(case_plan(), round);
+  EXPECT_NEAR(*metric(result, "power_limit_share"), 0.6, 1e-9);
+  EXPECT_NEAR(*metric(result, "clock_ratio"), 0.4 + 0.6 * 0.75, 1e-9);
+  EXPECT_NEAR(*metric(result, "power_limit_loss"), 0.6 * 0.25, 1e-9);
+  EXPECT_THAT(note(result, "power_limit_share"), HasSubstr("limit 700 W"));
+  EXPECT_THAT(note(result, "clock_ratio"), HasSubstr("mean 1683 of 1980 MHz"));
+}
+
+TEST(PowerLimit, IsReachedNearItWhereTheDriverDoesNotSay) {
+  const auto share = [](double watts) {
+    return *metric(worked_with({{Column::power_w, watts}, {Column::power_limit_w, 700}}),
+                   "power_limit_share");
+  };
+  EXPECT_NEAR(share(690), 1, 1e-9);
+  EXPECT_NEAR(share(600), 0, 1e-9);
+}
+
+TEST(PowerLimit, IsUnknownWithoutTheColumns) {
+  const RoundResult result = worked_with({{Column::power_w, 100}, {Column::clock_mhz, 1000}});
+  for (const char* name : {"power_limit_share", "clock_ratio", "power_limit_loss"})
+    EXPECT_FALSE(metric(result, name)) << name;
+}
+
+TEST(PowerLimit, OfDevicesThatDoNotWorkIsLeftOut) {
+  RoundEvidence round = ten_seconds();
+  for (int t = 0; t <= 22; ++t) {
+    add_row(round.nodes[0], t, "dev0",
+            {{Column::util, 1}, {Column::clock_mhz, 1980}, {Column::clock_max_mhz, 1980}});
+    add_row(round.nodes[0], t, "dev1",
+            {{Column::util, 0}, {Column::clock_mhz, 345}, {Column::clock_max_mhz, 1980}});
+  }
+  EXPECT_NEAR(*metric(judge_round(case_plan(), round), "clock_ratio"), 1, 1e-9);
+}
+
 TEST(IdleBaseline, IsUnknownWhenTrainingStartsAtOnce) {
   RoundEvidence round = round_of({constant_rank(0, {.train_start = 1})});
   for (int t = 0; t <= 12; ++t) add_row(round.nodes[0], t, "ipmi", {{Column::power_w, 100}});

@@ -181,7 +181,7 @@ TEST(InitTime, IsFromTheFirstInitStartToTheLastInitEnd) {
 TEST(Metrics, ComeInTheOrderOfTheCatalogue) {
   const RoundResult round = judge_round(case_plan(), round_of({constant_rank(0)}));
   ASSERT_FALSE(round.metrics.empty());
-  EXPECT_EQ(round.metrics.front().info.name, "p_whole");
+  EXPECT_EQ(round.metrics.front().info.name, "steady_throughput");
   EXPECT_EQ(round.metrics.front().info.unit, "samples/s");
 }
 

@@ -20,7 +20,7 @@ log.init_start(); log.init_end(); log.train_start(); log.epoch_begin(1)
 log.step_end(1, loss=2.5, samples=32, lr=1e-4)
 log.step_end(2, loss=math.nan, samples=32, note='"é')
 log.evaluate(2, 0.5, eval_accuracy=0.75)
-log.epoch_end(1); log.train_end()
+log.epoch_end(1); log.train_end(); log.phase("checkpoint", 0.25)
 log.finished(converged=True, final_accuracy=0.75)
 )";
   CommandOptions options;
@@ -33,13 +33,13 @@ log.finished(converged=True, final_accuracy=0.75)
   ASSERT_TRUE(result.status.ok()) << result.err;
   const Collected got = collect(result.out);
   EXPECT_EQ(got.stats.malformed, 0U);
-  ASSERT_EQ(got.events.size(), 10U) << result.out;
+  ASSERT_EQ(got.events.size(), 11U) << result.out;
   EXPECT_TRUE(got.text.empty());
   const EventKind kinds[] = {EventKind::init_start,  EventKind::init_end,  EventKind::train_start,
                              EventKind::epoch_begin, EventKind::step_end,  EventKind::step_end,
                              EventKind::evaluate,    EventKind::epoch_end, EventKind::train_end,
-                             EventKind::finished};
-  for (std::size_t i = 0; i < 10; ++i) {
+                             EventKind::phase,       EventKind::finished};
+  for (std::size_t i = 0; i < 11; ++i) {
     EXPECT_EQ(got.events[i].kind, kinds[i]) << i;
     EXPECT_GE(got.events[i].mono_us, before.mono_ns / 1000);
     EXPECT_LE(got.events[i].mono_us, after.mono_ns / 1000);
@@ -49,6 +49,7 @@ log.finished(converged=True, final_accuracy=0.75)
   EXPECT_EQ(got.events[5].fields.at(0), "loss=nan");
   EXPECT_EQ(got.events[5].step, 2);
   EXPECT_THAT(got.events[6].fields, ElementsAre("eval_accuracy=0.75", "time=0.5", "step=2"));
+  EXPECT_THAT(got.events[9].fields, ElementsAre("name='checkpoint'", "time=0.25"));
   EXPECT_THAT(result.out, testing::Not(testing::HasSubstr("NaN")));
   EXPECT_THAT(result.out, testing::HasSubstr("\"rank\": 2"));
 }

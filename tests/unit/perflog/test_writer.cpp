@@ -94,9 +94,10 @@ TEST(Writer, TheParserReadsBackEveryEvent) {
     log.epoch_end(1);
     log.train_end();
     log.finished({{"converged", true}, {"final_accuracy", 0.75}, {"note", "ok"}});
+    log.phase("checkpoint", 0.25);
   }));
   EXPECT_EQ(got.stats.malformed, 0U);
-  ASSERT_EQ(got.events.size(), 11U);
+  ASSERT_EQ(got.events.size(), 12U);
   EXPECT_THAT(got.events[1].fields, ElementsAre("eval_loss=9.5", "time=1.5"));
   EXPECT_THAT(got.events[4].fields, ElementsAre("epoch=1"));
   EXPECT_THAT(got.events[6].fields,
@@ -104,6 +105,7 @@ TEST(Writer, TheParserReadsBackEveryEvent) {
   EXPECT_EQ(got.events[7].step, 1);
   EXPECT_THAT(got.events[10].fields,
               ElementsAre("converged=true", "final_accuracy=0.75", "note='ok'"));
+  EXPECT_THAT(got.events[11].fields, ElementsAre("name='checkpoint'", "time=0.25"));
   for (const Kept& event : got.events) EXPECT_NE(event.kind, EventKind::unknown) << event.name;
 }
 

@@ -34,8 +34,8 @@ TEST(RenderedPlan, SaysTheRulesOfEveryCaseOnce) {
 
 TEST(MakePlan, WorkloadDefaultsWithoutAnyOverride) {
   const CasePlan c = plan("cases: [train:native:cpu:1:1:1]").cases.at(0);
-  EXPECT_EQ(dump_line(c.config),
-            R"({"batch":32,"lr":0.1,"precision":"fp16","target":75.5,"amp":false,"layers":[1,2]})");
+  EXPECT_EQ(dump_line(c.config), R"({"batch":32,"lr":0.1,"precision":"fp16","target":75.5,)"
+                                 R"("amp":false,"layers":[1,2],"device":"cpu"})");
   EXPECT_EQ(c.config_origin.at("batch"), "conf/workloads/train.yaml:1");
   EXPECT_EQ(c.warmup_steps, 3);
   EXPECT_EQ(c.target->metric, "acc1");
@@ -95,6 +95,17 @@ TEST(MakePlan, CaseConfigBeatsWorkloadOverrides) {
   EXPECT_EQ(c.config.at("batch"), 7);
   EXPECT_EQ(c.config_origin.at("batch"), "s.yaml:4");
   EXPECT_EQ(c.config.at("lr"), 0.1);
+}
+
+TEST(MakePlan, ACaseOfHardwareCpuStaysThereOnAMachineWithDevices) {
+  EXPECT_EQ(plan("name: s\ncases: [train:native:cpu:1:1:1]\n").cases[0].config["device"], "cpu");
+  EXPECT_EQ(
+      plan("name: s\nvendor: acme\ncases: [train:native:X1:1:1:1]\n").cases[0].config["device"],
+      "auto");
+  EXPECT_EQ(plan("name: s\ncases:\n  - case: train:native:cpu:1:1:1\n    config: {device: cuda}\n")
+                .cases[0]
+                .config["device"],
+            "cuda");
 }
 
 TEST(MakePlan, IntegerWidensToDouble) {

@@ -30,7 +30,8 @@ inline catalog::Catalog small_catalog() {
   catalog.vendors = {acme, cpu};
 
   const config::Node file = config::parse_yaml(
-      "config: {batch: 32, lr: 0.1, precision: fp16, target: 75.5, amp: false, layers: [1, 2]}\n"
+      "config: {batch: 32, lr: 0.1, precision: fp16, target: 75.5, amp: false, layers: [1, 2], "
+      "device: auto}\n"
       "o:\n"
       "  - {batch: 64, lr: ~}\n"
       "  - {batch: 128}\n"

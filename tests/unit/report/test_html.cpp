@@ -125,6 +125,16 @@ TEST(Html, NumbersThatAreNotFiniteDoNotShow) {
   EXPECT_FALSE(std::regex_search(page, std::regex("[^a-z]inf[^a-z]")));
 }
 
+TEST(Html, ShowsWhereTheTimeOfEveryRoundWent) {
+  const std::string page = render_html(demo_result());
+  EXPECT_TRUE(has(page, "Where the time of round 3 went"));
+  EXPECT_TRUE(has(page, "<title>Data opening: 12.60 s (6.1 %)</title>"));
+  judge::RunResult without = demo_result();
+  for (judge::CaseResult& one : without.cases)
+    for (judge::RoundResult& round : one.rounds) round.time_shares.clear();
+  EXPECT_FALSE(has(render_html(without), "<h3>Where the time went"));
+}
+
 TEST(Html, RunThatDidNothingSaysSo) {
   judge::RunResult run;
   run.run_id = "run1";

@@ -67,6 +67,16 @@ TEST(Json, KeepsNumbersAndTextExactly) {
   EXPECT_FALSE(round.contains("series"));
 }
 
+TEST(Json, TellsWhereTheTimeOfARoundWent) {
+  const Json json = parse_json(render_json(demo_result()), "result.json");
+  const Json& round = json["cases"][0]["rounds"][0];
+  double sum = 0;
+  for (const Json& share : round["time_shares"]) sum += share["seconds"].get<double>();
+  EXPECT_DOUBLE_EQ(sum, round["wall_s"].get<double>());
+  const Json first{{"name", "launch"}, {"title", "Launch"}, {"seconds", 0.31}};
+  EXPECT_EQ(round["time_shares"][0], first);
+}
+
 TEST(Json, RankThatNeverEndedHasNoExit) {
   judge::RunResult run = small_result();
   run.cases[0].rounds[0].ranks[0].exit.reset();

@@ -42,17 +42,39 @@ void compare(const Json& kept, const Json& now, const std::string& place,
   }
 }
 
+void rename_key(Json& object, const std::string& from, const std::string& to) {
+  if (!object.contains(from)) return;
+  object[to] = object[from];
+  object.erase(from);
+}
+
 TEST(KeptRun, HasTheSameNumbersAsWhenItWasMade) {
   Json kept = parse_json(read_file(kKept / "result.json"), "result.json");
   // Since then `converged` is only there where there is a target.
   for (Json& one : kept["cases"]) {
     one["summary"].erase("converged");
     for (Json& round : one["rounds"]) round["metrics"].erase("converged");
+    // Then, they were of the whole training; and so was every headline.
+    EXPECT_EQ(one["headline"], "p_whole");
+    one.erase("headline");
+    rename_key(one["summary"], "mfu", "mfu_whole");
+    rename_key(one["summary"], "achieved_flops", "achieved_flops_whole");
+    for (Json& round : one["rounds"]) {
+      rename_key(round["metrics"], "mfu", "mfu_whole");
+      rename_key(round["metrics"], "achieved_flops", "achieved_flops_whole");
+    }
   }
   const Json now = result_to_json(judge::judge_run(store::RunDir::open(kKept / "run")));
   std::vector<std::string> differences;
   compare(kept, now, "", differences);
   EXPECT_THAT(differences, IsEmpty());
+}
+
+TEST(KeptRun, HasTheHeadlinesThatItsCasesAskFor) {
+  const judge::RunResult now = judge::judge_run(store::RunDir::open(kKept / "run"));
+  EXPECT_EQ(now.cases.at(0).headline, "steady_throughput") << "a fixed length";
+  EXPECT_EQ(now.cases.at(1).headline, "time_to_target") << "a target";
+  EXPECT_EQ(now.cases.at(1).beside, "steady_throughput");
 }
 
 TEST(KeptRun, SaysThatNothingShowsWhetherItWasChanged) {

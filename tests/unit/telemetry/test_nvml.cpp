@@ -50,7 +50,8 @@ class NvmlTest : public testing::Test {
 TEST_F(NvmlTest, ConvertsNvmlsUnits) {
   const auto readings = once(
       "devices 2\n1 util 35\n1 used 1048576\n1 total 4194304\n1 power 57120\n1 energy 1500\n"
-      "1 temp 64\n1 sm 1395\n1 mem 1593\n1 reasons 0x0\n1 ecc 2\n");
+      "1 temp 64\n1 sm 1395\n1 mem 1593\n1 reasons 0x0\n1 ecc 2\n1 limit 700000\n"
+      "1 max_sm 1980\n");
   ASSERT_EQ(readings.size(), 2U);
   const DeviceReading& r = readings[1];
   EXPECT_EQ(r.index, 1);
@@ -64,6 +65,9 @@ TEST_F(NvmlTest, ConvertsNvmlsUnits) {
   EXPECT_DOUBLE_EQ(value(r, Column::mem_clock_mhz), 1593);
   EXPECT_DOUBLE_EQ(value(r, Column::throttle), 0);
   EXPECT_DOUBLE_EQ(value(r, Column::ecc_errors), 2);
+  EXPECT_DOUBLE_EQ(value(r, Column::power_limit_w), 700);
+  EXPECT_DOUBLE_EQ(value(r, Column::power_capped), 0);
+  EXPECT_DOUBLE_EQ(value(r, Column::clock_max_mhz), 1980);
   EXPECT_LE(std::abs(static_cast<double>(mono_now_ns() - r.mono_ns)), 10e9);
 }
 
@@ -75,10 +79,14 @@ TEST_F(NvmlTest, TellsWhatComputesOnADevice) {
 }
 
 TEST_F(NvmlTest, WhatIsNotSupportedIsUnknown) {
-  const auto readings = once("* energy error 3\n* ecc error 3\n* memory_v2 error 3\n* used 5\n");
+  const auto readings = once(
+      "* energy error 3\n* ecc error 3\n* memory_v2 error 3\n* used 5\n* limit error 3\n"
+      "* max_sm error 13\n");
   ASSERT_EQ(readings.size(), 1U);
   EXPECT_TRUE(std::isnan(value(readings[0], Column::energy_j)));
   EXPECT_TRUE(std::isnan(value(readings[0], Column::ecc_errors)));
+  EXPECT_TRUE(std::isnan(value(readings[0], Column::power_limit_w)));
+  EXPECT_TRUE(std::isnan(value(readings[0], Column::clock_max_mhz)));
   EXPECT_DOUBLE_EQ(value(readings[0], Column::power_w), 57);
   EXPECT_DOUBLE_EQ(value(readings[0], Column::mem_used_bytes), 5);
 }
@@ -97,6 +105,14 @@ TEST_F(NvmlTest, ThrottleIsHeatAndHardwareNotThePowerCap) {
                      expected)
         << mask;
   EXPECT_THAT(run("* reasons 0x24\n", {"--once"}).out, HasSubstr("reasons=0x24"));
+}
+
+TEST_F(NvmlTest, ThePowerCapIsAFlagOfItsOwn) {
+  for (const auto& [mask, expected] : {std::pair{"0x0", 0.0}, {"0x4", 1.0}, {"0x24", 1.0}})
+    EXPECT_DOUBLE_EQ(
+        value(once(std::string("* reasons ") + mask + "\n").at(0), Column::power_capped), expected)
+        << mask;
+  EXPECT_TRUE(std::isnan(value(once("* reasons error 3\n").at(0), Column::power_capped)));
 }
 
 TEST_F(NvmlTest, ALostDeviceIsNamedAndTheOthersGoOn) {

@@ -38,12 +38,13 @@ TEST(Table, ReadsAFileOfTheFirstVersion) {
   const Row node = rows_of(table, "node")[1];
   EXPECT_EQ(node.mono_ns, 81531250131407);
   EXPECT_EQ(node.wall_ns, 1763252102250131407);
-  EXPECT_THAT(values_of(node),
-              ElementsAre(0.4821, 5611278336, 67108864000, IsNan(), IsNan(), IsNan(), 2795, IsNan(),
-                          IsNan(), IsNan(), 4096, 1228800, 66012, 20480));
+  EXPECT_THAT(values_of(node), ElementsAre(0.4821, 5611278336, 67108864000, IsNan(), IsNan(),
+                                           IsNan(), 2795, IsNan(), IsNan(), IsNan(), IsNan(),
+                                           IsNan(), IsNan(), 4096, 1228800, 66012, 20480));
   const Row device = rows_of(table, "dev0")[1];
-  EXPECT_THAT(values_of(device), ElementsAre(0.97, 31406948352, 42505273344, 398.54, IsNan(), 68.5,
-                                             1410, 1215, 1, 2, IsNan(), IsNan(), IsNan(), IsNan()));
+  EXPECT_THAT(values_of(device),
+              ElementsAre(0.97, 31406948352, 42505273344, 398.54, IsNan(), 68.5, 1410, 1215, 1, 2,
+                          IsNan(), IsNan(), IsNan(), IsNan(), IsNan(), IsNan(), IsNan()));
   EXPECT_EQ(rows_of(table, "rapl0")[1][Column::energy_j], 262238.578);
 }
 
@@ -54,7 +55,7 @@ TEST(Table, GivesBackWhatWasWritten) {
   values[Column::temp_c] = -3.5;
   std::string text = table_header() + "\n";
   append_row(text, {10, 20}, "dev0", values);
-  EXPECT_THAT(text, HasSubstr("\n10,20,dev0,0.5000,1234567890123,,,,-3.5,,,,,,,,\n"));
+  EXPECT_THAT(text, HasSubstr("\n10,20,dev0,0.5000,1234567890123,,,,-3.5,,,,,,,,,,,\n"));
   const Table table = table_of(text);
   ASSERT_EQ(table.rows.size(), 1U);
   for (const ColumnInfo& column : kColumnTable) {
@@ -128,18 +129,19 @@ TEST(Table, AnAbsentAndAnEmptyFileHaveNoRows) {
 
 TEST(Table, CountsATornLastLineEvenWhenItReadsWell) {
   const Table table =
-      table_of(table_header() + "\n1,2,node,0.5,,,,,,,,,,,,,\n3,4,node,0.5,,,,,,,,,,,,,12");
+      table_of(table_header() + "\n1,2,node,0.5,,,,,,,,,,,,,,,,\n3,4,node,0.5,,,,,,,,,,,,,,,,12");
   EXPECT_EQ(table.rows.size(), 1U);
   EXPECT_EQ(table.malformed_rows, 1U);
   EXPECT_EQ(table_of("mono_ns,wall_ns,source,ut").malformed_rows, 1U);
 }
 
 TEST(Table, SkipsAndCountsBrokenLines) {
-  const std::string good = "1,2,node,0.5,,,,,,,,,,,,,\n";
+  const std::string good = "1,2,node,0.5,,,,,,,,,,,,,,,,\n";
   std::string text = table_header() + "\n" + good;
-  for (const char* bad : {"hello\n", "1,2\n", "x,2,node,,,,,,,,,,,,,,\n", "1,2,,,,,,,,,,,,,,,\n",
-                          "1,2,node,nan,,,,,,,,,,,,,\n", "1,2,node,inf,,,,,,,,,,,,,\n",
-                          "1,2,node,0.5x,,,,,,,,,,,,,\n", "1,2,node,,,,,,,,,,,,,,,9\n"})
+  for (const char* bad :
+       {"hello\n", "1,2\n", "x,2,node,,,,,,,,,,,,,,,,,\n", "1,2,,,,,,,,,,,,,,,,,,\n",
+        "1,2,node,nan,,,,,,,,,,,,,,,,\n", "1,2,node,inf,,,,,,,,,,,,,,,,\n",
+        "1,2,node,0.5x,,,,,,,,,,,,,,,,\n", "1,2,node,,,,,,,,,,,,,,,,,,9\n"})
     text += bad;
   text.append("\0\0\0\n", 4);
   const Table table = table_of(text + good);

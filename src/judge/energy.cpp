@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "judge/resources.h"
+
+namespace assay::judge {
+
+namespace {
+
+using stats::Sample;
+
+constexpr double kMinBaseline_s = 2;
+// Sensors average over up to a second: over less than this, a step of power shows as a difference.
+constexpr double kMinCompared_s = 30;
+constexpr double kMinComparedIntervals = 20;
+
+double slack_of(const RoundContext& round) {
+  return 1.5 * round.evidence.telemetry_interval_s;
+}
+
+/// Energy of all nodes; nothing unless every source of every node covers the window.
+struct TotalEnergy {
+  std::optional<double> joules = 0;
+  std::size_t counters = 0;
+  std::size_t integrals = 0;
+  double coverage = 1;    ///< of the node that covers least
+  std::string lacking{};  ///< what that node is measured by, when it covers too little
+
+  [[nodiscard]] std::string how() const {
+    if (counters == 0) return "integrated power";
+    return integrals == 0 ? "energy counters" : "energy counters and integrated power";
+  }
+};
+
+TotalEnergy total_energy(const std::vector<NodePower>& nodes, const Window& window, double slack) {
+  TotalEnergy total;
+  for (const NodePower& node : nodes) {
+    const Energy energy = energy_of(node, window, slack);
+    if (!energy.joules) return {std::nullopt, 0, 0, energy.coverage, node.what};
+    *total.joules += *energy.joules;
+    total.counters += energy.counters;
+    total.integrals += energy.integrals;
+  }
+  return total;
+}
+
+// What the nodes draw before training begins, if that lasted long enough.
+std::optional<double> idle_baseline(const RoundContext& round,
+                                    const std::vector<NodePower>& nodes) {
+  double baseline = 0;
+  for (const NodePower& node : nodes) {
+    double begin = -1e300;
+    for (const PowerSource& source : node.sources)
+      begin = std::max(begin, source.power.empty() ? 1e300 : source.power.front().t);
+    const Window before{begin, round.train->start};
+    if (before.length() < std::max(kMinBaseline_s, 2 * round.evidence.telemetry_interval_s))
+      return std::nullopt;
+    const Energy energy = energy_of(node, before, 0);
+    if (!energy.joules) return std::nullopt;
+    baseline += *energy.joules / before.length();
+  }
+  return baseline;
+}
+
+// A sample, a step, a target: what the energy was spent on.
+void add_energy_of_work(RoundContext& round, const std::vector<NodePower>& nodes, double joules) {
+  const auto per = [&](const std::string& name, const std::string& count) {
+    if (const Metric* metric = round.metrics.find(count); metric != nullptr && metric->value > 0)
+      round.metrics.add(name, joules / metric->value, metric->origin, "of the whole training");
+  };
+  per("energy_per_sample_j", "samples");
+  per("energy_per_step_j", "steps");
+  const Metric* time = round.metrics.find("time_to_target");
+  if (time == nullptr || time->value <= 0) return;
+  const Window until{round.train->start, round.train->start + time->value};
+  round.metrics.add("energy_to_target_j", total_energy(nodes, until, slack_of(round)).joules,
+                    time->origin, time->note);
+}
+
+// Devices that count their energy and tell their power: both, and how far they are apart. Whether
+// they are part of the nodes' power does not matter here.
+void compare_counters(RoundContext& round, const Sources& sources) {
+  double counter = 0;
+  double integral = 0;
+  std::size_t compared = 0;
+  std::size_t breaks = 0;
+  double worst = 0;
+  std::string where;
+  const double slack = slack_of(round);
+  for (std::size_t n = 0; n < sources.size(); ++n)
+    for (const SourceRows& rows : sources[n]) {
+      if (!rows.is_device() || rows.column(telemetry::Column::power_w).empty()) continue;
+      const PowerSource source = power_source(rows);
+      if (source.energy.size() < 2) continue;
+      const SourceEnergy energy = energy_of(source, *round.train, slack);
+      if (!energy.counter || !energy.integral) continue;
+      ++compared;
+      counter += *energy.counter;
+      integral += *energy.integral;
+      breaks += static_cast<std::size_t>(std::ranges::count_if(source.breaks, [&](double t) {
+        return t >= round.train->start && t <= round.train->end;
+      }));
+      const double apart = *energy.counter > 0    ? std::abs(*energy.integral / *energy.counter - 1)
+                           : *energy.integral > 0 ? 1
+                                                  : 0;
+      if (apart < worst && !where.empty()) continue;
+      worst = apart;
+      where = fmt::format("{} on {}: {} J by its counter, {} J by its power", rows.name,
+                          node_label(round, round.evidence.nodes[n]),
+                          format_number(*energy.counter), format_number(*energy.integral));
+    }
+  if (compared == 0) return;
+  const std::string note =
+      counted(compared, "device") +
+      (breaks == 0 ? ""
+                   : fmt::format("; {} of a counter bridged by power", counted(breaks, "restart")));
+  round.metrics.add("energy_counter_j", counter, "measured", note);
+  round.metrics.add("energy_integral_j", integral, "measured", note);
+  if (round.train->length() >=
+      std::max(kMinCompared_s, kMinComparedIntervals * round.evidence.telemetry_interval_s))
+    round.fact("energy_disagreement", worst, where);
+}
+
+void add_peak_power(RoundContext& round, const std::vector<NodePower>& nodes) {
+  const std::vector<double> moments = power_moments(nodes, *round.train);
+  std::vector<double> total(moments.size(), 0.0);
+  for (const NodePower& node : nodes) {
+    const std::vector<Sample> sum = power_sum(node, moments);
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += sum[i].value;
+  }
+  round.metrics.add("max_power_w", *std::ranges::max_element(total));
+}
+
+}  // namespace
+
+void compute_energy(RoundContext& round, const Sources& sources) {
+  const RoundEvidence& evidence = round.evidence;
+  std::vector<NodePower> nodes;
+  for (const auto& node : sources) nodes.push_back(node_power(node));
+  for (std::size_t i = 0; i < std::min(nodes.size(), kSeriesNodes); ++i) {
+    if (nodes[i].sources.empty() || !round.alive) continue;
+    add_series(round, "power", node_label(round, evidence.nodes[i]),
+               power_sum(nodes[i], power_moments({nodes[i]}, *round.alive)));
+  }
+  if (!round.train || round.train->length() <= 0) return;
+  compare_counters(round, sources);
+  const bool all = !nodes.empty() && std::ranges::none_of(nodes, [](const NodePower& node) {
+    return node.sources.empty();
+  });
+  if (!all) return;
+
+  const TotalEnergy energy = total_energy(nodes, *round.train, slack_of(round));
+  if (!energy.joules) {
+    round.fact("energy_coverage", energy.coverage,
+               fmt::format("telemetry of {} covers {:.0f} % of the training", energy.lacking,
+                           energy.coverage * 100));
+    return;
+  }
+  round.fact("energy_coverage", 1);
+
+  const double joules = *energy.joules;
+  const std::optional<double> baseline = idle_baseline(round, nodes);
+  std::set<std::string> kinds;
+  for (const NodePower& node : nodes) kinds.insert(node.what);
+  const std::vector<std::string> what(kinds.begin(), kinds.end());
+  const std::string note =
+      fmt::format("{} of {}; idle baseline {}", energy.how(), join(what, ", "),
+                  baseline ? fmt::format("{} W, not subtracted", format_number(*baseline))
+                           : std::string("unknown: too little time before training"));
+  round.metrics.add("energy_j", joules, "measured", note);
+  round.metrics.add("energy_idle_baseline_w", baseline, "measured",
+                    "mean power between the first sample and TRAIN_START");
+  if (baseline && joules >= *baseline * round.train->length())
+    round.metrics.add("energy_above_idle_j", joules - *baseline * round.train->length());
+  round.metrics.add("mean_power_w", joules / round.train->length());
+  if (const auto samples = round.metrics.get("samples"); samples && joules > 0)
+    round.metrics.add("samples_per_joule", *samples / joules,
+                      round.metrics.find("samples")->origin);
+  add_energy_of_work(round, nodes, joules);
+  add_peak_power(round, nodes);
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,80 @@
+#include "judge/step_intervals.h"
+
+#include <algorithm>
+
+namespace assay::judge {
+
+namespace {
+
+std::vector<std::size_t> sources_of(const RoundContext& round, Total RankLog::*own,
+                                    Total RankLog::*global, bool cumulative) {
+  const std::vector<RankEvidence>& ranks = round.evidence.ranks;
+  std::vector<std::size_t> sources;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    if ((ranks[i].log.*own).known) sources.push_back(i);
+  if (!sources.empty()) return sources;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    if ((ranks[i].log.*global).known || (cumulative && ranks[i].log.trained_last)) return {i};
+  return {};
+}
+
+}  // namespace
+
+std::vector<StepInterval> step_intervals(const RoundContext& round, const RankEvidence& rank,
+                                         const StepTrack& track,
+                                         const EvaluationWindows& evaluations) {
+  const RankClock clock = round.timeline.clock(rank);
+  std::vector<StepInterval> out;
+  std::int64_t done = track.steps.empty() ? 0 : track.steps.front().count;
+  for (std::size_t i = 1; i < track.steps.size(); ++i) {
+    const Step& from = track.steps[i - 1];
+    const Step& to = track.steps[i];
+    const bool numbered = from.number != Step::kNoNumber && to.number != Step::kNoNumber;
+    const std::int64_t between =
+        numbered ? std::int64_t{to.number} - from.number : std::int64_t{to.count};
+    const std::int64_t before = done;
+    done += std::max<std::int64_t>(between, 1);
+    if (to.after_break || between <= 0 || before < round.plan.warmup_steps) continue;
+    const auto a = clock.at(from.at);
+    const auto b = clock.at(to.at);
+    if (!a || !b || *b < *a) continue;
+    const auto evaluated = evaluations.within(*a, *b);
+    if (!evaluated) continue;
+    out.push_back({std::max(0.0, *b - *a - *evaluated), static_cast<std::uint32_t>(i),
+                   static_cast<std::uint32_t>(between)});
+  }
+  return out;
+}
+
+std::int64_t steps_of(const StepTrack& track) {
+  if (track.first_number == kNoTime || track.last_number == kNoTime)
+    return static_cast<std::int64_t>(track.logged);
+  // Numbers from 0; from 1, or logged every `stride` steps; else they go on from a checkpoint.
+  if (track.first_number == 0) return track.last_number + 1;
+  if (track.first_number <= std::max<std::int64_t>(track.stride, 1)) return track.last_number;
+  return std::max<std::int64_t>(0, track.last_number - track.first_number + 1);
+}
+
+RoundEvaluations::RoundEvaluations(const RoundContext& round) : own_(round.evidence.ranks.size()) {
+  for (std::size_t i = 0; round.train && i < own_.size(); ++i) {
+    const RankEvidence& rank = round.evidence.ranks[i];
+    if (rank.log.evaluations.empty()) continue;
+    own_[i] = evaluation_windows(round.timeline, rank, *round.train);
+    if (reference_ == nullptr) reference_ = &own_[i];
+  }
+}
+
+const EvaluationWindows& RoundEvaluations::of(const RoundContext& round, std::size_t i) const {
+  const bool waiting = round.evidence.ranks[i].log.evaluations.empty() && reference_ != nullptr;
+  return waiting ? *reference_ : own_[i];
+}
+
+std::vector<std::size_t> sample_sources(const RoundContext& round) {
+  return sources_of(round, &RankLog::samples, &RankLog::global_samples, true);
+}
+
+std::vector<std::size_t> token_sources(const RoundContext& round) {
+  return sources_of(round, &RankLog::tokens, &RankLog::global_tokens, false);
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "judge/evaluations.h"
+#include "judge/round_context.h"
+
+namespace assay::judge {
+
+/// The time from one STEP_END of a process to its next, without evaluations.
+struct StepInterval {
+  double seconds = 0;
+  std::uint32_t step = 0;   ///< place in StepTrack::steps of the STEP_END that ends it
+  std::uint32_t steps = 1;  ///< that were done in it
+  [[nodiscard]] double per_step() const noexcept { return seconds / steps; }
+};
+
+/// Those of a track after the case's warm-up steps, in order. Left out are intervals over a
+/// restart, a hole in the log or a clock that stepped back, and those in which an evaluation ended
+/// that does not say how long it took.
+[[nodiscard]] std::vector<StepInterval> step_intervals(const RoundContext& round,
+                                                       const RankEvidence& rank,
+                                                       const StepTrack& track,
+                                                       const EvaluationWindows& evaluations);
+
+/// Steps that were done, by their numbers.
+[[nodiscard]] std::int64_t steps_of(const StepTrack& track);
+
+/// The evaluations of the ranks, by their place in the evidence. Where only some ranks log theirs,
+/// the others were waiting for them.
+class RoundEvaluations {
+ public:
+  explicit RoundEvaluations(const RoundContext& round);
+  RoundEvaluations(const RoundEvaluations&) = delete;
+  RoundEvaluations& operator=(const RoundEvaluations&) = delete;
+  [[nodiscard]] const EvaluationWindows& of(const RoundContext& round, std::size_t i) const;
+
+ private:
+  std::vector<EvaluationWindows> own_;
+  const EvaluationWindows* reference_ = nullptr;  // of the first rank that has some
+};
+
+/// The ranks whose steps together hold every sample once, by their place in the evidence.
+[[nodiscard]] std::vector<std::size_t> sample_sources(const RoundContext& round);
+/// The same of tokens.
+[[nodiscard]] std::vector<std::size_t> token_sources(const RoundContext& round);
+
+}  // namespace assay::judge
