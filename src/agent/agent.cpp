@@ -16,6 +16,7 @@
 #include "agent/metrics.h"
 #include "agent/node_files.h"
 #include "agent/page_caches.h"
+#include "agent/round_cgroup.h"
 #include "agent/self_usage.h"
 #include "core/error.h"
 #include "core/overloaded.h"
@@ -117,6 +118,9 @@ void Agent::handle(Request request) {
                         [this](const DescribeRequest& describe) {
                           answer_later([query = describe.device_query]() -> Report {
                             Json system = probe::system_info("/");
+                            const std::string problem = cgroup_place().problem;
+                            system["round_cgroup"]["available"] = problem.empty();
+                            if (!problem.empty()) system["round_cgroup"]["why"] = problem;
                             if (!query.is_null())
                               system["devices"] = probe::list_devices(
                                   probe::device_query_from_json(query), kDeviceQueryLimit);

@@ -68,6 +68,8 @@ void compute_outputs(RoundContext& round);
 void compute_steps(RoundContext& round);
 /// The evaluations with what was trained before each.
 void compute_evaluations(RoundContext& round);
+/// Whether the counted samples can come from the data: after the metric `samples` is known.
+void compute_sample_counts(RoundContext& round);
 /// The round's wall clock in parts: what it was spent on.
 void compute_time_shares(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
