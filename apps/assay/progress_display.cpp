@@ -66,6 +66,12 @@ std::string Progress::bar() const {
   return text + fmt::format("] {}/{}", done_, total_);
 }
 
+std::string Progress::left() const {
+  const auto left =
+      time_left_.seconds(static_cast<double>(mono_now_ns() - round_started_ns_) / 1e9);
+  return left ? "  " + launch::about_left(*left) : std::string();
+}
+
 std::string Progress::erase() {
   terminal_.width = std::max<std::size_t>(terminal_width(terminal_.width), 2);
   if (drawn_columns_ == 0) return {};
@@ -99,9 +105,10 @@ void Progress::round_started(const plan::CasePlan& plan_case, int round, int don
   total_ = total;
   round_started_ns_ = mono_now_ns();
   shown_ns_ = round_started_ns_;
+  time_left_.round_started(plan_case.name, round, plan_case.repeats, done, total);
   const std::string text = fmt::format("{}  round {}/{}", plan_case.name, round, plan_case.repeats);
   if (terminal_.interactive)
-    redraw(fmt::format("{}  {}  starting", bar(), text));
+    redraw(fmt::format("{}{}  {}  starting", bar(), left(), text));
   else
     line(fmt::format("[{}/{}] {}  starting {}", done + 1, total, text,
                      counted(plan_case.world_size(), "rank")));
@@ -116,18 +123,19 @@ void Progress::round_progress(const plan::CasePlan& plan_case, int round,
       fmt::format("{}  round {}/{}  {}  {}", plan_case.name, round, plan_case.repeats,
                   format_duration(Nanoseconds(now_ns - round_started_ns_)), describe(progress));
   if (terminal_.interactive)
-    redraw(fmt::format("{}  {}", bar(), text));
+    redraw(fmt::format("{}{}  {}", bar(), left(), text));
   else
-    line(fmt::format("[{}/{}] {}", done_ + 1, total_, text));
+    line(fmt::format("[{}/{}] {}{}", done_ + 1, total_, text, left()));
 }
 
 void Progress::round_ended(const plan::CasePlan& plan_case, int round,
                            const launch::RoundOutcome& outcome) {
   ++done_;
-  line(fmt::format("[{}/{}] {}  round {}/{}  {} in {}{}", done_, total_, plan_case.name, round,
-                   plan_case.repeats, to_text(outcome.status),
-                   format_duration(Nanoseconds(mono_now_ns() - round_started_ns_)),
-                   outcome.reason.empty() ? "" : ": " + printable(outcome.reason)));
+  const Nanoseconds took(mono_now_ns() - round_started_ns_);
+  time_left_.round_ended(seconds(took));
+  line(fmt::format("[{}/{}] {}  round {}/{}  {} in {}{}{}", done_, total_, plan_case.name, round,
+                   plan_case.repeats, to_text(outcome.status), format_duration(took),
+                   outcome.reason.empty() ? "" : ": " + printable(outcome.reason), left()));
 }
 
 void Progress::warning(const std::string& text) {

@@ -4,12 +4,14 @@
 #include <string>
 
 #include "launch/observer.h"
+#include "launch/time_left.h"
 #include "terminal.h"
 
 namespace assay::app {
 
 /// Shows a run as it goes: one line that is redrawn on a terminal, plain lines otherwise (at the
-/// start and end of every round, and every ten seconds between).
+/// start and end of every round, and every ten seconds between). The time that is left is a guess
+/// from the rounds so far, and says so.
 class Progress : public launch::Observer {
  public:
   explicit Progress(Terminal terminal);
@@ -30,10 +32,13 @@ class Progress : public launch::Observer {
   /// What takes the drawn line away again; empty when there is none.
   [[nodiscard]] std::string erase();
   [[nodiscard]] std::string bar() const;
+  /// "  about 2 min left", or "".
+  [[nodiscard]] std::string left() const;
 
   Terminal terminal_;
   int done_ = 0;
   int total_ = 1;
+  launch::TimeLeft time_left_;
   std::int64_t round_started_ns_ = 0;
   std::int64_t shown_ns_ = 0;
   std::size_t drawn_columns_ = 0;  // 0: nothing is drawn

@@ -99,6 +99,7 @@ void RoundSupervisor::start_telemetry() {
   config.on_device_processes = [this](int device, const std::vector<int>& pids) {
     watch_->device_processes(device, pids);
   };
+  config.job_processes = [this] { return job_processes(); };
   recorder_ = std::make_unique<telemetry::Recorder>(
       loop_, std::move(config),
       [this](const telemetry::Gap& gap) { send_gap(gap.source, gap.seconds, gap.reason); });
@@ -245,6 +246,14 @@ std::vector<pid_t> RoundSupervisor::living_processes() const {
     std::erase_if(found, [&](pid_t pid) { return keep.contains(pid); });
   }
   return found;
+}
+
+std::vector<pid_t> RoundSupervisor::job_processes() const {
+  std::set<pid_t> found;
+  if (watch_) found.insert(watch_->own_processes().begin(), watch_->own_processes().end());
+  for (const auto& rank : ranks_)
+    if (rank->running()) found.insert(rank->pid());
+  return {found.begin(), found.end()};
 }
 
 void RoundSupervisor::kill_everything() {

@@ -64,6 +64,8 @@ class RoundSupervisor {
   void close();
   void remove_containers();
   [[nodiscard]] std::vector<pid_t> living_processes() const;
+  /// The ranks, and what else the round was seen to run: cheap, and asked for with every sample.
+  [[nodiscard]] std::vector<pid_t> job_processes() const;
   [[nodiscard]] bool any_running() const;
   void send_gap(const std::string& source, double seconds, const std::string& reason);
 

@@ -126,16 +126,28 @@ std::span<const KnownMetric> known_metrics() {
       {"cpu_util", "ratio", neither, "CPU utilisation",
        "mean CPU utilisation of the nodes during training", 17},
       {"mem_peak_bytes", "bytes", lower, "Peak memory of a node", "largest memory use of a node"},
+      {"job_mem_peak_bytes", "bytes", lower, "Peak memory of the job",
+       "largest memory use of the case's own processes on a node"},
       {"harness_overhead", "ratio", lower, "Harness overhead",
        "CPU time of an agent / e2e_time, in cores"},
-      {"throughput_ratio", "samples/s", higher, "", "as the workload reported", kNamedCard, 2, "",
+      {"throughput_ratio", "samples/s", higher, "Throughput, as reported",
+       "as the workload reported", kNamedCard, 2, "", true},
+      {"accuracy", "", higher, "Accuracy", "as the workload reported", kNamedCard, 0, "", true},
+      {"eval_loss", "", lower, "Evaluation loss", "as the workload reported", kNamedCard, 0, "",
        true},
-      {"accuracy", "", higher, "", "as the workload reported", kNamedCard, 0, "", true},
-      {"eval_loss", "", lower, "", "as the workload reported", kNamedCard, 0, "", true},
-      {"perplexity", "", lower, "", "as the workload reported", kNamedCard, 0, "", true},
-      {"busbw_bytes_per_s", "B/s", higher, "", "bandwidth", kNamedCard, 3, "", true},
-      {"triad_bytes_per_s", "B/s", higher, "", "bandwidth", kNamedCard, 4, "", true},
-      {"h2d_pinned_bytes_per_s", "B/s", higher, "", "bandwidth", kNamedCard, 5, "", true},
+      {"perplexity", "", lower, "Perplexity", "as the workload reported", kNamedCard, 0, "", true},
+      {"final_best_reachable", "1", neither, "Best reachable quality",
+       "what no training can exceed on this data, as the workload reported", 0, 0, "", true},
+      {"busbw_bytes_per_s", "B/s", higher, "Bus bandwidth, best size", "bandwidth", kNamedCard, 3,
+       "", true},
+      {"triad_bytes_per_s", "B/s", higher, "Memory bandwidth, triad", "bandwidth", kNamedCard, 4,
+       "", true},
+      {"copy_bytes_per_s", "B/s", higher, "Memory bandwidth, copy", "bandwidth", kNamedCard, 0, "",
+       true},
+      {"scale_bytes_per_s", "B/s", higher, "Memory bandwidth, scale", "bandwidth", kNamedCard, 0,
+       "", true},
+      {"h2d_pinned_bytes_per_s", "B/s", higher, "Host to device, pinned", "bandwidth", kNamedCard,
+       5, "", true},
   });
   return kMetrics;
 }
@@ -159,13 +171,16 @@ bool MetricFamily::holds(std::string_view name) const noexcept {
 
 std::span<const MetricFamily> metric_families() {
   using enum Better;
-  static constexpr std::array<MetricFamily, 5> kFamilies{{
-      {"final_", "", "1", neither, "quality reached"},
-      {"", "_bytes_per_s", "B/s", higher, "bandwidth"},
-      {"algbw_", "", "B/s", higher, "bandwidth"},
-      {"busbw_", "", "B/s", higher, "bandwidth"},
-      {"latency_", "", "s", lower, "mean time of one call"},
-  }};
+  // prefix, suffix, unit, better, description, title
+  static constexpr auto kFamilies = std::to_array<MetricFamily>({
+      {"final_", "", "1", neither, "quality reached", "Final {}"},
+      {"h2d_", "_bytes_per_s", "B/s", higher, "bandwidth", "Host to device, {}"},
+      {"d2h_", "_bytes_per_s", "B/s", higher, "bandwidth", "Device to host, {}"},
+      {"", "_bytes_per_s", "B/s", higher, "bandwidth", "Bandwidth, {}"},
+      {"algbw_", "", "B/s", higher, "bandwidth", "Algorithm bandwidth, {}"},
+      {"busbw_", "", "B/s", higher, "bandwidth", "Bus bandwidth, {}"},
+      {"latency_", "", "s", lower, "mean time of one call", "Latency, {}"},
+  });
   return kFamilies;
 }
 
@@ -177,13 +192,14 @@ const MetricFamily* find_metric_family(std::string_view name) noexcept {
 }
 
 std::span<const KnownSeries> known_series() {
-  static constexpr std::array<KnownSeries, 9> kSeries{{
+  static constexpr std::array<KnownSeries, 10> kSeries{{
       {"throughput", "Throughput", "samples/s"},
       {"loss", "Loss", "1", true},
       {"cpu_util", "CPU utilisation", "ratio"},
       {"device_util", "Device utilisation", "ratio"},
       {"power", "Power", "W"},
-      {"memory", "Memory", "bytes"},
+      {"memory", "Memory of the node", "bytes"},
+      {"job_memory", "Memory of the job", "bytes"},
       {"automl_score", "Regulated score", "OPS", true},
       {"automl_ops", "Operations per second", "OPS", true},
       {"automl_error", "Error", "ratio", true},

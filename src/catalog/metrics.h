@@ -15,7 +15,7 @@ struct KnownMetric {
   std::string_view name;  ///< "steady_throughput"
   std::string_view unit;  ///< "samples/s"; "1": a plain number
   Better better = Better::neither;
-  std::string_view title;        ///< for people; empty: made of the name
+  std::string_view title;        ///< for people
   std::string_view description;  ///< how it is computed
   int card = 0;                  ///< place among the cards of a case, 1 first; 0: in tables only
   /// The metric of the lowest rank represents a case in tables, unless its workload names another;
@@ -47,12 +47,17 @@ struct MetricFamily {
   std::string_view unit;
   Better better = Better::neither;  ///< neither: by the quality's name, or the case's target
   std::string_view description;
+  std::string_view title;  ///< for people; "{}" is what stands between prefix and suffix, in words
 
   [[nodiscard]] bool holds(std::string_view name) const noexcept;
 };
 [[nodiscard]] std::span<const MetricFamily> metric_families();
 /// nullptr: not in a family.
 [[nodiscard]] const MetricFamily* find_metric_family(std::string_view name) noexcept;
+
+/// A metric's name for people: "Memory bandwidth, triad", "Final MLM accuracy", "Bus bandwidth, 64
+/// KiB". A name that only the suite or the workload knows reads as it is, in words.
+[[nodiscard]] std::string metric_title(std::string_view name);
 
 /// What a chart over the time of a round shows.
 struct KnownSeries {

@@ -52,6 +52,7 @@ void compute_evaluations(RoundContext& round) {
     out.push_back(std::move(next));
   }
   std::ranges::stable_sort(out, {}, &EvaluationResult::start_s);
+  add_quality_series(round);
 
   std::vector<double> starts;
   for (const EvaluationResult& evaluation : out) starts.push_back(evaluation.start_s);

@@ -30,6 +30,10 @@ struct EvaluationWindows {
 
 [[nodiscard]] bool meets(const plan::Target& target, double value);
 
+/// The qualities of the evaluations over time, with the target and the best reachable value of
+/// FINISHED as levels; after the evaluations are known.
+void add_quality_series(RoundContext& round);
+
 /// Qualities, convergence and time to target; the fact `converged` when there is a target.
 void compute_quality(RoundContext& round);
 

@@ -23,7 +23,7 @@ struct SourceRows {
   }
 };
 
-/// The sources that are judged (node, ipmi, rapl<i>, dev<i>; not the single cores).
+/// The sources that are judged (node, job, ipmi, rapl<i>, dev<i>; not the single cores).
 [[nodiscard]] std::vector<SourceRows> source_rows(const Timeline& timeline,
                                                   const NodeEvidence& node);
 

@@ -10,6 +10,7 @@
 #include "judge/evaluations.h"
 #include "judge/rank_log.h"
 #include "judge/round_context.h"
+#include "stats/series.h"
 
 namespace assay::judge {
 
@@ -70,6 +71,46 @@ void add_reported_rates(RoundContext& round,
 }
 
 }  // namespace
+
+void add_quality_series(RoundContext& round) {
+  constexpr std::size_t kMostQualities = 6;
+  const std::optional<plan::Target>& target = round.plan.target;
+  std::vector<Series> found;
+  std::string best_of;  // the series that the best reachable value is about
+  for (const EvaluationResult& evaluation : round.result.evaluations)
+    for (const auto& [key, value] : evaluation.values) {
+      const bool asked = target && is_target_metric(key, target->metric);
+      if (!std::isfinite(value) || (!asked && !looks_like_quality(key))) continue;
+      const std::string name = final_name(key).substr(std::string_view("final_").size());
+      auto series = std::ranges::find(found, name, &Series::name);
+      if (series == found.end()) {
+        if (found.size() == kMostQualities) continue;
+        series = found.insert(found.end(), {name, "evaluation", "1", {}});
+        if (asked) round.result.levels.push_back({name, "target", target->value});
+        if (asked || (best_of.empty() && perflog::better_of_quality(key) == Better::higher))
+          best_of = name;
+      }
+      series->points.push_back({evaluation.end_s, value});
+    }
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const auto best = std::ranges::find(rank.log.finished_values, "best_reachable",
+                                        &std::pair<std::string, double>::first);
+    if (best == rank.log.finished_values.end() || best_of.empty() || !std::isfinite(best->second))
+      continue;
+    round.result.levels.push_back({best_of, "best reachable", best->second});
+    break;
+  }
+  for (Series& series : found) {
+    if (series.points.size() > kSeriesPoints) {
+      std::vector<stats::Sample> all;
+      for (const Point& point : series.points) all.push_back({point.t_s, point.value});
+      series.points.clear();
+      for (const stats::Sample& s : stats::thin(all, kSeriesPoints))
+        series.points.push_back({s.t, s.value});
+    }
+    round.result.series.push_back(std::move(series));
+  }
+}
 
 std::optional<double> EvaluationWindows::within(double a, double b) const {
   const auto at = std::ranges::upper_bound(untimed, a);

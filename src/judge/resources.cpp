@@ -39,6 +39,7 @@ void compute_utilization(RoundContext& round, const Sources& sources) {
   std::vector<double> cpu;
   std::vector<double> device;
   std::optional<double> memory_peak;
+  std::optional<double> job_peak;
   std::optional<double> device_memory_peak;
   const auto raise = [](std::optional<double>& peak, const std::vector<Sample>& samples) {
     for (const Sample& s : samples) peak = std::max(peak.value_or(s.value), s.value);
@@ -50,6 +51,11 @@ void compute_utilization(RoundContext& round, const Sources& sources) {
         static_cast<std::size_t>(std::ranges::count_if(sources[n], &SourceRows::is_device));
     for (const SourceRows& source : sources[n]) {
       const bool is_node = source.name == "node";
+      if (source.name == "job") {
+        const auto used = source.column(Column::mem_used_bytes);
+        raise(job_peak, used);
+        if (shown) add_series(round, "job_memory", node_label(round, node), used);
+      }
       if (!is_node && !source.is_device()) continue;
       const auto util = source.column(Column::util);
       const auto memory = source.column(Column::mem_used_bytes);
@@ -71,6 +77,7 @@ void compute_utilization(RoundContext& round, const Sources& sources) {
   round.metrics.add("device_util", stats::mean(device), "measured", note);
   round.metrics.add("cpu_util", stats::mean(cpu), "measured", note);
   round.metrics.add("mem_peak_bytes", memory_peak);
+  round.metrics.add("job_mem_peak_bytes", job_peak);
   round.metrics.add("device_mem_peak_bytes", device_memory_peak);
 }
 

@@ -112,10 +112,18 @@ struct Point {
 
 /// Evidence over time, for charts; thinned to a bounded number of points. Not part of result.json.
 struct Series {
-  std::string name;   ///< "throughput", "loss", "cpu_util", "device_util", "power", "memory"
+  /// "throughput", "loss", "cpu_util", "device_util", "power", "memory", or a quality of EVALUATE
+  std::string name;
   std::string label;  ///< "node 0", "rank 0", "dev0 on node1"
   std::string unit;
   std::vector<Point> points;
+};
+
+/// A value that matters to a series: what had to be reached, or what nothing can exceed.
+struct Level {
+  std::string series;  ///< its name
+  std::string name;    ///< "target", "best reachable"
+  double value = 0;
 };
 
 /// The result of a round in the form of ais-bench.
@@ -158,6 +166,7 @@ struct RoundResult {
   std::vector<EvaluationResult> evaluations{};  ///< in order; not part of result.json
   std::optional<double> train_samples{};        ///< of an epoch, as FINISHED reports it
   std::vector<Series> series;
+  std::vector<Level> levels{};  ///< of the series; not part of result.json
   /// What each node ran: command, hashes of program, code and image, data, environment.
   Json executed = Json::array();
   std::optional<AisRound> ais{};           ///< of a workload of ais-bench; not part of result.json

@@ -9,6 +9,7 @@
 #include "catalog/metrics.h"
 #include "page/template.h"
 #include "report/axis.h"
+#include "report/chart_band.h"
 #include "report/present.h"
 #include "report/report_assets.h"
 
@@ -67,43 +68,6 @@ std::string path_of(const std::vector<Point>& points, const Axis& x, const Axis&
   return d;
 }
 
-struct Band {
-  std::vector<Point> low, median, high;
-};
-
-// Every series is averaged in equal stretches of time; the band is taken over the series.
-Band band_of(const std::vector<const Series*>& series, double end_s, std::size_t buckets) {
-  buckets = std::max<std::size_t>(buckets, 2);
-  std::vector<std::vector<double>> columns(buckets);
-  for (const Series* curve : series) {
-    std::vector<double> sums(buckets);
-    std::vector<int> counts(buckets);
-    for (const Point& point : curve->points) {
-      if (!finite(point) || point.t_s < 0) continue;
-      const auto at =
-          std::min(buckets - 1, static_cast<std::size_t>(std::min(point.t_s / end_s, 1.0) *
-                                                         static_cast<double>(buckets)));
-      sums[at] += point.value;
-      ++counts[at];
-    }
-    for (std::size_t i = 0; i < buckets; ++i)
-      if (counts[i] > 0) columns[i].push_back(sums[i] / counts[i]);
-  }
-  Band band;
-  for (std::size_t i = 0; i < buckets; ++i) {
-    if (columns[i].empty()) continue;
-    std::ranges::sort(columns[i]);
-    const double t = (static_cast<double>(i) + 0.5) / static_cast<double>(buckets) * end_s;
-    const std::size_t n = columns[i].size();
-    const double median =
-        n % 2 == 1 ? columns[i][n / 2] : (columns[i][n / 2 - 1] + columns[i][n / 2]) / 2;
-    band.low.push_back({t, columns[i].front()});
-    band.median.push_back({t, median});
-    band.high.push_back({t, columns[i].back()});
-  }
-  return band;
-}
-
 std::string band_path(const Band& band, const Axis& x, const Axis& y) {
   std::string d;
   const auto add = [&](const Point& point) {
@@ -133,8 +97,14 @@ struct Extent {
 
 Axis value_axis(const Chart& chart, const Extent& extent, double factor) {
   const bool percent = chart.unit == "%" || chart.unit == "ratio";
-  const double low = extent.low * factor;
-  const double high = extent.high * factor;
+  double lowest = extent.low;
+  double highest = extent.high;
+  for (const judge::Level& level : chart.levels) {
+    lowest = std::min(lowest, level.value);
+    highest = std::max(highest, level.value);
+  }
+  const double low = lowest * factor;
+  const double high = highest * factor;
   if (percent && low >= 0 && high <= 100.5) return {0, 100, {0, 25, 50, 75, 100}};
   // Zero belongs on the axis, except where the values vary little far away from it (a loss).
   const bool from_zero = low >= 0 && (chart.series[0]->name != "loss" || low < high * 0.4);
@@ -210,6 +180,33 @@ Html stretched(const Html& drawing, double height) {
 
 Html line_svg(std::string_view style, const std::string& label, const std::string& d) {
   return markup("<path class=\"s {}\" data-label=\"{}\" d=\"{}\"/>", style, label, d);
+}
+
+// Few points are marked one by one: each is an evaluation.
+constexpr std::size_t kMaxDots = 40;
+
+std::string dots_of(const std::vector<Point>& points, const Axis& x, const Axis& y) {
+  std::string d;
+  for (const Point& point : points)
+    if (finite(point))
+      d += fmt::format("M{},{}h0", coordinate(x.at(point.t_s) * kUnits),
+                       coordinate((1 - y.at(point.value)) * kUnits));
+  return d;
+}
+
+std::string_view level_class(const judge::Level& level) {
+  return level.name == "target" ? "level target" : "level";
+}
+
+Html level_svg(const judge::Level& level, const Axis& y) {
+  const std::string at = coordinate((1 - y.at(level.value)) * kHeight);
+  return markup("<line class=\"{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>", level_class(level),
+                at, at);
+}
+
+Html level_item(const judge::Level& level, const std::string& unit) {
+  return markup("<li><i class=\"{}\"></i>{} {}</li>", level_class(level), level.name,
+                show(level.value, unit).text());
 }
 
 Html legend_item(std::string_view classes, const std::string& label) {
@@ -290,7 +287,11 @@ Html render_chart(const Chart& chart) {
       end_s = std::max(end_s, point.t_s);
     }
   }
-  if (extent.count == 0) return {};
+  const catalog::KnownSeries* known = catalog::find_known_series(chart.series[0]->name);
+  const bool last = known != nullptr && known->last;
+  // A loss that is 0 from the first to the last step was not computed.
+  const bool nothing = chart.series[0]->name == "loss" && extent.low == 0 && extent.high == 0;
+  if (extent.count == 0 || nothing) return {};
   const AxisUnit unit =
       axis_unit(chart.unit, std::max(std::abs(extent.low), std::abs(extent.high)));
   const Axis x = time_axis(end_s, 5);
@@ -302,6 +303,14 @@ Html render_chart(const Chart& chart) {
 
   Html lines;
   Html legend;
+  const auto draw = [&](std::size_t i, const std::string& style) {
+    const auto points = thin(chart.series[i]->points, chart.max_points);
+    if (points.empty()) return;
+    lines += line_svg(style, chart.series[i]->label, path_of(points, x, raw));
+    if (known == nullptr && points.size() <= kMaxDots)
+      lines += markup("<path class=\"dots {}\" d=\"{}\"/>", style, dots_of(points, x, raw));
+    legend += legend_item("k " + style, chart.series[i]->label);
+  };
   if (chart.series.size() > kMaxLines) {
     const Band band = band_of(chart.series, x.high, chart.max_points / 2);
     lines += markup("<path class=\"band\" d=\"{}\"/>", band_path(band, x, raw));
@@ -311,15 +320,11 @@ Html render_chart(const Chart& chart) {
     legend = legend_item("k s0", fmt::format("median of {}", chart.series.size())) +
              legend_item("k-band", "lowest to highest");
   } else {
-    for (std::size_t i = 0; i < chart.series.size(); ++i) {
-      const auto points = thin(chart.series[i]->points, chart.max_points);
-      if (points.empty()) continue;
-      lines += line_svg(fmt::format("s{}", i), chart.series[i]->label, path_of(points, x, raw));
-      legend += legend_item(fmt::format("k s{}", i), chart.series[i]->label);
-    }
+    for (std::size_t i = 0; i < chart.series.size(); ++i)
+      if (i != chart.odd) draw(i, chart.odd ? "calm" : fmt::format("s{}", i));
   }
-  const catalog::KnownSeries* known = catalog::find_known_series(chart.series[0]->name);
-  const bool last = known != nullptr && known->last;
+  if (chart.odd) draw(*chart.odd, "odd");
+  for (const judge::Level& level : chart.levels) legend += level_item(level, chart.unit);
   const double mean = extent.sum / static_cast<double>(extent.count);
   const std::string stat = fmt::format("{} {}", last ? "last" : "mean",
                                        show(last ? extent.last : mean, chart.unit).text());
@@ -329,11 +334,13 @@ Html render_chart(const Chart& chart) {
                   chart.series.size());
 
   const PhaseMarkup phases = phases_svg(chart, x);
+  Html levels;
+  for (const judge::Level& level : chart.levels) levels += level_svg(level, raw);
   return render_frame({.title = chart.title,
                        .unit = unit.unit,
                        .stat = stat,
                        .label = label,
-                       .drawing = phases.areas + value_grid(y, kHeight) + time_grid(x) +
+                       .drawing = phases.areas + value_grid(y, kHeight) + time_grid(x) + levels +
                                   stretched(lines, kHeight) + phases.labels,
                        .height = kHeight,
                        .legend = legend,

@@ -19,8 +19,10 @@ struct Chart {
   std::string unit;
   std::vector<const judge::Series*> series;  ///< of the same name and unit; not empty
   std::span<const judge::Phase> phases;
-  double end_s = 0;            ///< right end of the time axis
-  std::size_t max_points = 0;  ///< of every line; extremes survive the thinning
+  double end_s = 0;                    ///< right end of the time axis
+  std::size_t max_points = 0;          ///< of every line; extremes survive the thinning
+  std::vector<judge::Level> levels{};  ///< drawn as lines across
+  std::optional<std::size_t> odd{};    ///< the series that stands out; the others are calm
 };
 
 /// More series than this are drawn as a band from the lowest to the highest, with the median.

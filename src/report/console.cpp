@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -78,12 +79,13 @@ class Console {
     line(paint("1", plain(result.suite.empty() ? "run" : result.suite)) + "  " +
          paint("2", plain(result.run_id)));
     line("");
+    std::vector<FoldedFinding> found = folded_findings(result);
+    all_cases_ = result.cases.size();
+    failure(found);
     table(result);
     rules(result);
     scaling(result);
-    findings("the run as a whole", merged_findings(result));
-    for (const CaseResult& case_result : result.cases)
-      findings(case_result.name, merged_findings(case_result));
+    sections(found);
     line("");
     line(verdict_line(result));
     if (!style_.report.empty()) line("Report: " + plain(style_.report));
@@ -159,32 +161,70 @@ class Console {
     }
   }
 
-  void findings(const std::string& title, const std::vector<MergedFinding>& merged) {
-    if (merged.empty()) return;
+  // What is worst comes before everything else, and is not said again.
+  void failure(std::vector<FoldedFinding>& found) {
+    if (found.empty() || found[0].first.finding.severity < Severity::incomplete) return;
+    finding(found[0], found[0].of);
+    line("");
+    found.erase(found.begin());
+  }
+
+  // The run's own, those of each case, the case with the worst first, and what several have.
+  void sections(std::span<const FoldedFinding> found) {
+    std::vector<std::string> done;
+    for (const FoldedFinding& one : found) {
+      if (one.cases.size() > 1 || std::ranges::find(done, one.of) != done.end()) continue;
+      done.push_back(one.of);
+      section(one.of.empty() ? "the run as a whole" : one.of, found,
+              [&](const FoldedFinding& other) {
+                return other.cases.size() == 1 && other.of == one.of;
+              });
+    }
+    section("several cases", found,
+            [](const FoldedFinding& other) { return other.cases.size() > 1; });
+  }
+
+  template <class Wanted>
+  void section(const std::string& title, std::span<const FoldedFinding> found, Wanted wanted) {
+    const auto all = std::ranges::count_if(found, wanted);
+    if (all == 0) return;
     line("");
     line(paint("1", cut_middle(plain(title), width_, own("…"))));
-    for (std::size_t i = 0; i < merged.size(); ++i) {
-      if (i == kConsoleFindings) {
-        line(own(fmt::format("  … and {} more in the report", merged.size() - i)));
+    std::size_t shown = 0;
+    for (const FoldedFinding& one : found) {
+      if (!wanted(one)) continue;
+      if (shown++ == kConsoleFindings) {
+        line(own(fmt::format("  … and {} more in the report", all - kConsoleFindings)));
         break;
       }
-      const judge::Finding& finding = merged[i].finding;
-      const std::string severity(to_text(finding.severity));
-      std::string text = plain(finding.reason);
-      const std::string places = plain(places_text(merged[i].places));
-      if (!places.empty()) text += " (" + places + ")";
-      const std::string indent(14, ' ');
-      // The label is colored after wrapping: escape sequences have no width.
-      const std::size_t at = out_.size();
-      paragraph(text, "  " + pad_right(severity, 12), indent);
-      if (style_.color)
-        out_.replace(at + 2, severity.size(), paint(severity_color(finding.severity), severity));
-      if (!finding.advice.empty())
-        paragraph(plain(finding.advice), indent + own("→ "),
-                  indent + (style_.unicode ? "  " : "   "));
-      for (const std::string& quoted : finding.quote)
-        line(paint("2", cut_to(indent + own("│ ") + plain(quoted), width_, own("…"))));
+      finding(one, one.cases.size() > 1 && !one.same_reason ? one.of : "");
     }
+  }
+
+  std::string cases_text(const FoldedFinding& one) const {
+    const std::string_view how = one.same_reason ? "in" : "alike in";
+    if (one.cases.size() == all_cases_) return fmt::format("{} all {} cases", how, all_cases_);
+    return fmt::format("{} {} cases: {}", how, one.cases.size(), join(one.cases, ", "));
+  }
+
+  void finding(const FoldedFinding& one, const std::string& of) {
+    const judge::Finding& finding = one.first.finding;
+    const std::string severity(to_text(finding.severity));
+    std::string text = plain((of.empty() ? "" : of + ": ") + finding.reason);
+    if (const std::string places = where_text(one); !places.empty())
+      text += " (" + plain(places) + ")";
+    const std::string indent(14, ' ');
+    // The label is colored after wrapping: escape sequences have no width.
+    const std::size_t at = out_.size();
+    paragraph(text, "  " + pad_right(severity, 12), indent);
+    if (style_.color)
+      out_.replace(at + 2, severity.size(), paint(severity_color(finding.severity), severity));
+    if (!finding.advice.empty())
+      paragraph(plain(finding.advice), indent + own("→ "),
+                indent + (style_.unicode ? "  " : "   "));
+    for (const std::string& quoted : finding.quote)
+      line(paint("2", cut_to(indent + own("│ ") + plain(quoted), width_, own("…"))));
+    if (one.cases.size() > 1) paragraph(plain(cases_text(one)), indent, indent);
   }
 
   std::string verdict_line(const judge::RunResult& result) const {
@@ -204,6 +244,7 @@ class Console {
 
   const ConsoleStyle& style_;
   std::size_t width_;
+  std::size_t all_cases_ = 0;
   std::string out_;
 };
 

@@ -95,7 +95,8 @@ Html one_experiment(const ExperimentView& view, std::size_t number) {
        {"name", result.name},
        {"subtitle", view.record.detail.empty() ? subtitle : subtitle + " · " + view.record.detail},
        {"chip", html::chip(result.validity)},
-       {"content", html::findings(merged_findings(result)) + cards(view) + score_charts(view)}});
+       {"content", html::findings(folded_findings(merged_findings(result))) + cards(view) +
+                       score_charts(view)}});
   out += section("Best network",
                  "Bars are layers from the input to the output, as high as their "
                  "image and as wide as they have channels; arcs are skips.",

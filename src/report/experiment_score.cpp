@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "report/experiment_text.h"
-#include "report/html_case.h"
 #include "report/html_parts.h"
+#include "report/html_rounds.h"
 #include "report/present.h"
 
 namespace assay::report::experiment {

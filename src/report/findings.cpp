@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/text.h"
 
 namespace assay::report {
@@ -19,6 +21,50 @@ std::string unsaid(const std::string& where, const std::string& reason) {
   }
   return out;
 }
+
+class Folding {
+ public:
+  void add(const std::vector<MergedFinding>& merged, const std::string& of) {
+    for (const MergedFinding& next : merged) {
+      const auto same = std::ranges::find_if(
+          folded_, [&](const FoldedFinding& entry) { return fits(entry, next, of); });
+      if (same == folded_.end()) {
+        folded_.push_back({next, of, {}, {of}});
+        continue;
+      }
+      same->others.push_back(next);
+      same->same_reason = same->same_reason && same->first.finding.reason == next.finding.reason;
+      if (same->of == of)
+        same->alike.insert(same->alike.end(), next.places.begin(), next.places.end());
+      if (same->cases.back() != of) same->cases.push_back(of);
+    }
+  }
+
+  std::vector<FoldedFinding> take() {
+    std::ranges::stable_sort(folded_, std::ranges::greater{}, [](const FoldedFinding& entry) {
+      return entry.first.finding.severity;
+    });
+    return std::move(folded_);
+  }
+
+ private:
+  static bool fits(const FoldedFinding& entry, const MergedFinding& next, const std::string& of) {
+    const judge::Finding& known = entry.first.finding;
+    if (known.rule != next.finding.rule || known.severity != next.finding.severity ||
+        known.advice != next.finding.advice || known.quote != next.finding.quote ||
+        entry.of.empty() != of.empty())
+      return false;
+    if (known.severity < judge::Severity::incomplete) return true;
+    // Two failures in one round are two.
+    const auto elsewhere = [&](const std::string& place) {
+      return std::ranges::find(entry.first.places, place) == entry.first.places.end() &&
+             std::ranges::find(entry.alike, place) == entry.alike.end();
+    };
+    return entry.of == of && !next.places.empty() && std::ranges::all_of(next.places, elsewhere);
+  }
+
+  std::vector<FoldedFinding> folded_;
+};
 
 }  // namespace
 
@@ -57,6 +103,29 @@ std::vector<MergedFinding> merged_findings(const judge::CaseResult& result) {
     return a.finding.severity > b.finding.severity;
   });
   return merged;
+}
+
+std::vector<FoldedFinding> folded_findings(const judge::RunResult& result) {
+  Folding folding;
+  folding.add(merged_findings(result), "");
+  for (const judge::CaseResult& case_result : result.cases)
+    folding.add(merged_findings(case_result), case_result.name);
+  return folding.take();
+}
+
+std::vector<FoldedFinding> folded_findings(const std::vector<MergedFinding>& merged) {
+  Folding folding;
+  folding.add(merged, "");
+  return folding.take();
+}
+
+std::string where_text(const FoldedFinding& folded) {
+  std::string out = places_text(folded.first.places);
+  if (folded.cases.size() > 1) return out;
+  if (!folded.alike.empty()) return out + "; alike in " + places_text(folded.alike);
+  if (!folded.others.empty())
+    out += fmt::format("{}{} more like it", out.empty() ? "" : "; ", folded.others.size());
+  return out;
 }
 
 std::string places_text(const std::vector<std::string>& places) {

@@ -44,7 +44,8 @@ std::size_t points_per_line(const RunResult& result) {
         else
           ++found->second;
       }
-      for (const auto& chart : charts) lines += lines_of(chart.second);
+      // A line a series, and one among those of all rounds.
+      for (const auto& chart : charts) lines += lines_of(chart.second) + 1;
     }
   }
   return std::clamp<std::size_t>(lines == 0 ? 240 : kPointBudget / lines, 24, 240);
@@ -143,14 +144,14 @@ std::string render_html(const RunResult& result) {
   Html cases;
   for (std::size_t i = 0; i < result.cases.size(); ++i)
     cases += html::case_section(result.cases[i], i + 1, points);
-  const Html body =
-      page::fill(assets::kReport, {{"masthead", header(result)},
-                                   {"findings", html::findings(merged_findings(result))},
-                                   {"summary", summary(result)},
-                                   {"cases", cases},
-                                   {"system", html::json_tree(result.system)},
-                                   {"provenance", html::json_tree(result.provenance)},
-                                   {"files", other_files()}});
+  const Html body = page::fill(
+      assets::kReport, {{"masthead", header(result)},
+                        {"findings", html::findings(folded_findings(merged_findings(result)))},
+                        {"summary", summary(result)},
+                        {"cases", cases},
+                        {"system", html::json_tree(result.system)},
+                        {"provenance", html::json_tree(result.provenance)},
+                        {"files", other_files()}});
   return html::page(fmt::format("{}: {}", result.suite.empty() ? result.run_id : result.suite,
                                 judge::to_string(result.validity)),
                     body);

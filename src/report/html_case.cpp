@@ -15,6 +15,7 @@
 #include "report/chart.h"
 #include "report/html_configuration.h"
 #include "report/html_parts.h"
+#include "report/html_rounds.h"
 #include "report/html_time.h"
 #include "report/present.h"
 #include "report/report_assets.h"
@@ -36,18 +37,11 @@ using judge::Validity;
 constexpr std::size_t kMaxCards = 12;
 constexpr std::size_t kMaxRankRows = 96;
 
-std::string_view status_words(RoundStatus status) {
-  using enum RoundStatus;
-  if (status == timed_out) return "ended by the time limit";
-  if (status == stalled) return "ended because it stalled";
-  if (status == launch_failed) return "could not be started";
-  return status == not_run ? "not run" : to_text(status);
-}
-
 std::string below_card(const Summary& summary) {
   const std::string rounds = counted(summary.n, "round");
   const auto spread = spread_of(summary);
-  return spread ? fmt::format("± {} · {}", show_percent(spread->ratio), rounds) : rounds;
+  if (!spread) return rounds;
+  return fmt::format("± {} ({}) · {}", show(summary).half, show_percent(spread->ratio), rounds);
 }
 
 // The headline first, then the most informative metrics of a case. The rest of the catalog is in
@@ -65,11 +59,10 @@ Html cards_of(const CaseResult& result) {
     Card card;
   };
   std::vector<Entry> entries;
-  const auto add = [&](const MetricInfo& info, double value, const std::string& origin,
+  const auto add = [&](const MetricInfo& info, const Shown& shown, const std::string& origin,
                        const std::string& below) {
     const auto place = card_place(info.name, result.headline);
     if (!place) return;
-    const Shown shown = show(value, info.unit);
     entries.push_back({*place,
                        {.title = metric_title(info.name),
                         .value = shown.number,
@@ -81,14 +74,14 @@ Html cards_of(const CaseResult& result) {
                         .headline = *place == 0}});
   };
   for (const Summary& summary : result.summary)
-    add(summary.info, summary.median, summary.origin, below_card(summary));
+    add(summary.info, show(summary), summary.origin, below_card(summary));
   // No round counts: what was measured is still shown, marked as not counted.
   if (result.summary.empty()) {
     const auto found = std::ranges::find_if(
         result.rounds, [](const RoundResult& round) { return !round.metrics.empty(); });
     if (found != result.rounds.end())
       for (const Metric& metric : found->metrics)
-        add(metric.info, metric.value, metric.origin,
+        add(metric.info, show(metric.value, metric.info.unit), metric.origin,
             fmt::format("round {}, does not count", found->round));
   }
   if (entries.empty()) return {};
@@ -98,18 +91,6 @@ Html cards_of(const CaseResult& result) {
     shown.push_back(std::move(entries[i].card));
   const std::size_t rows = (shown.size() + 4) / 5;
   return cards(shown, (shown.size() + rows - 1) / rows);
-}
-
-// The charts of a round share their time axis: what happened together stands above each other.
-double end_of(const RoundResult& round) {
-  double end = 0;
-  const auto reach = [&](double t) {
-    if (std::isfinite(t)) end = std::max(end, t);
-  };
-  for (const judge::Phase& phase : round.phases) reach(phase.end_s);
-  for (const judge::Series& series : round.series)
-    for (const judge::Point& point : series.points) reach(point.t_s);
-  return end;
 }
 
 // "init 4.2 s · train 3 min 05 s": the time of every kind of phase.
@@ -129,11 +110,6 @@ Html phase_list(const RoundResult& round) {
     out += markup("<li><i class=\"{}\"></i>{} <b>{}</b></li>", phase_class(totals[i].first),
                   totals[i].first, show(totals[i].second, "s").text());
   return out;
-}
-
-std::string series_title(const std::string& name) {
-  const catalog::KnownSeries* known = catalog::find_known_series(name);
-  return known == nullptr ? metric_title(name) : std::string(known->title);
 }
 
 Html metric_name(const MetricInfo& info) {
@@ -167,7 +143,11 @@ Html evidence_badges(const judge::EvidenceState& evidence) {
   return markup("<ul class=\"soundness\" aria-label=\"Evidence\">{}</ul>\n", out);
 }
 
-Html round_panel(const RoundResult& round, std::size_t max_points) {
+// The charts of one round stand open where the case has none of all rounds.
+Html round_panel(const RoundResult& round, std::size_t max_points, bool overlaid) {
+  Html charts = round_charts(round, max_points);
+  if (overlaid && !charts.empty())
+    charts = details(fmt::format("Charts of round {} alone", round.round), charts, "alone");
   return fill(assets::kRound,
               {{"chip", chip(round.validity)},
                {"round", round.round},
@@ -177,54 +157,40 @@ Html round_panel(const RoundResult& round, std::size_t max_points) {
                {"ended", round.ended},
                {"evidence", evidence_badges(round.evidence)},
                {"phases", phase_list(round)},
-               {"charts", round_charts(round, max_points)},
+               {"charts", charts},
                {"ranks", rank_table(round, kMaxRankRows)},
                {"metrics", metric_rows(round) + what_ran(round)}});
-}
-
-// The round to show first: the first with a problem, else the one nearest to the median.
-std::size_t representative(const CaseResult& result) {
-  for (std::size_t i = 0; i < result.rounds.size(); ++i)
-    if (result.rounds[i].validity != Validity::valid &&
-        result.rounds[i].status != RoundStatus::not_run)
-      return i;
-  const Summary* summary = find_summary(result, result.headline);
-  if (summary == nullptr) return 0;
-  std::size_t best = 0;
-  double distance = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < result.rounds.size(); ++i) {
-    const Metric* metric = find_metric(result.rounds[i], result.headline);
-    if (metric == nullptr || !(std::abs(metric->value - summary->median) < distance)) continue;
-    distance = std::abs(metric->value - summary->median);
-    best = i;
-  }
-  return best;
 }
 
 // Tabs that need no script: a radio button, its label and its panel for every round.
 Html rounds(const CaseResult& result, std::size_t number, std::size_t max_points) {
   if (result.rounds.empty()) return remark(Html("No round was run.")) + Html("\n");
-  const std::size_t chosen = representative(result);
+  const Html all = all_rounds(result, max_points);
+  const bool overlaid = has_overlay(result);
+  if (result.rounds.size() == 1)
+    return markup("<div class=\"one-round\">{}</div>\n",
+                  round_panel(result.rounds[0], max_points, overlaid));
+  const OpenRound chosen = open_round(result);
   Html tabs;
   for (std::size_t i = 0; i < result.rounds.size(); ++i) {
     const RoundResult& round = result.rounds[i];
     const bool valid = round.validity == Validity::valid;
     tabs += fill(assets::kRoundTab, {{"group", fmt::format("c{}", number)},
                                      {"id", fmt::format("c{}r{}", number, i + 1)},
-                                     {"checked", i == chosen},
+                                     {"checked", i == chosen.index},
                                      {"class", css_class(round.validity)},
                                      {"round", round.round},
                                      {"mini", valid ? "" : judge::to_string(round.validity)},
-                                     {"panel", round_panel(round, max_points)}});
+                                     {"panel", round_panel(round, max_points, overlaid)}});
   }
-  return markup("<div class=\"tabs\" role=\"group\" aria-label=\"Rounds\">\n{}</div>\n", tabs);
+  return all + markup(
+                   "<div class=\"tabs\" role=\"group\" aria-label=\"Rounds\">\n{}"
+                   "<p class=\"why\">{}</p></div>\n",
+                   tabs, chosen.why);
 }
 
 Html statistics(const CaseResult& result) {
   if (result.summary.empty()) return {};
-  const auto cell = [](std::optional<double> value, const std::string& unit) {
-    return value ? show(*value, unit).text() : std::string("–");
-  };
   constexpr auto kRight = page::Align::right;
   page::Table table{{{"Metric"},
                      {"n", kRight},
@@ -237,14 +203,21 @@ Html statistics(const CaseResult& result) {
                      {"Olympic mean", kRight}}};
   std::vector<std::string> notes;
   for (const Summary& summary : result.summary) {
-    const std::string& unit = summary.info.unit;
+    const auto spread = spread_of(summary);
+    const auto cell = [&](std::optional<double> value) -> std::string {
+      if (!value) return "–";
+      Shown shown =
+          show(*value, summary.info.unit, spread ? std::optional(spread->half) : std::nullopt);
+      shown.half.clear();
+      return shown.text();
+    };
     const bool interval = summary.ci95_low && summary.ci95_high;
     table.rows.push_back(
         {{metric_name(summary.info), std::to_string(summary.n),
-          markup("<b>{}</b>", cell(summary.median, unit)), cell(summary.mean, unit),
-          interval ? cell(summary.ci95_low, unit) + " – " + cell(summary.ci95_high, unit) : "–",
-          summary.cv ? show_percent(*summary.cv) : "–", cell(summary.min, unit),
-          cell(summary.max, unit), cell(summary.olympic_mean, unit)}});
+          markup("<b>{}</b>", cell(summary.median)), cell(summary.mean),
+          interval ? cell(summary.ci95_low) + " – " + cell(summary.ci95_high) : "–",
+          summary.cv ? show_percent(*summary.cv) : "–", cell(summary.min), cell(summary.max),
+          cell(summary.olympic_mean)}});
     if (!summary.note.empty() && std::ranges::find(notes, summary.note) == notes.end())
       notes.push_back(summary.note);
   }
@@ -255,26 +228,6 @@ Html statistics(const CaseResult& result) {
 
 }  // namespace
 
-Html round_charts(const RoundResult& round, std::size_t max_points) {
-  // One chart for every name and unit, in the order in which they first appear.
-  std::vector<Chart> all;
-  const double end = end_of(round);
-  for (const judge::Series& series : round.series) {
-    const auto same = std::ranges::find_if(all, [&](const Chart& chart) {
-      return chart.series[0]->name == series.name && chart.unit == series.unit;
-    });
-    if (same != all.end())
-      same->series.push_back(&series);
-    else
-      all.push_back(
-          {series_title(series.name), series.unit, {&series}, round.phases, end, max_points});
-  }
-  Html out;
-  for (const Chart& chart : all) out += render_chart(chart);
-  out += render_rank_speeds(round);
-  return out.empty() ? out : markup("<div class=\"charts\">{}</div>\n", out);
-}
-
 Html case_section(const CaseResult& result, std::size_t number, std::size_t max_points) {
   return fill(
       assets::kCase,
@@ -283,9 +236,9 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
        {"name", result.name},
        {"subtitle", case_subtitle(result)},
        {"chip", chip(result.validity)},
-       {"content", rules_notice(result) + findings(merged_findings(result)) + cards_of(result) +
-                       rounds(result, number, max_points) + time_bars(result) + statistics(result) +
-                       configuration(result) + rules_in_force(result)}});
+       {"content", rules_notice(result) + findings(folded_findings(merged_findings(result))) +
+                       cards_of(result) + time_bars(result) + rounds(result, number, max_points) +
+                       statistics(result) + configuration(result) + rules_in_force(result)}});
 }
 
 }  // namespace assay::report::html

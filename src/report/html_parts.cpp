@@ -50,15 +50,25 @@ std::string_view severity_word(Severity severity) {
   return "Note";
 }
 
-Html one_finding(const MergedFinding& merged) {
-  const judge::Finding& finding = merged.finding;
+constexpr std::size_t kHtmlFindings = 60;
+
+Html one_finding(const FoldedFinding& folded) {
+  const judge::Finding& finding = folded.first.finding;
+  Html others;
+  for (std::size_t i = 0; i < std::min(folded.others.size(), kHtmlFindings); ++i) {
+    const MergedFinding& other = folded.others[i];
+    others += markup("<li>{}{}</li>", other.finding.reason,
+                     other.places.empty() ? "" : " (" + places_text(other.places) + ")");
+  }
   return fill(assets::kFinding, {{"class", to_lower(severity_word(finding.severity))},
                                  {"severity", severity_word(finding.severity)},
                                  {"reason", finding.reason},
                                  {"advice", finding.advice},
                                  {"quote", join(finding.quote, "\n")},
                                  {"rule", finding.rule},
-                                 {"places", places_text(merged.places)}});
+                                 {"places", where_text(folded)},
+                                 {"others", others},
+                                 {"count", folded.others.size()}});
 }
 
 Html one_card(const Card& card) {
@@ -73,8 +83,6 @@ Html one_card(const Card& card) {
                {"origin", card.origin},
                {"below", card.below}});
 }
-
-constexpr std::size_t kHtmlFindings = 60;
 
 // What is wrong with a rank, for sorting: higher is worse.
 int trouble(const judge::RankResult& rank) {
@@ -207,14 +215,14 @@ Html sparkbars(const judge::CaseResult& result) {
       label, static_cast<double>(shown) * (width + 3), bars);
 }
 
-Html findings(std::span<const MergedFinding> merged) {
+Html findings(std::span<const FoldedFinding> folded) {
   Html urgent;
   Html minor;
   std::size_t minor_count = 0;
-  for (std::size_t i = 0; i < std::min(merged.size(), kHtmlFindings); ++i) {
-    const bool is_minor = merged[i].finding.severity == Severity::note;
+  for (std::size_t i = 0; i < std::min(folded.size(), kHtmlFindings); ++i) {
+    const bool is_minor = folded[i].first.finding.severity == Severity::note;
     minor_count += is_minor ? 1 : 0;
-    (is_minor ? minor : urgent) += one_finding(merged[i]);
+    (is_minor ? minor : urgent) += one_finding(folded[i]);
   }
   const auto list = [](const Html& items) {
     return markup("<ul class=\"findings\">{}</ul>", items);
@@ -222,9 +230,9 @@ Html findings(std::span<const MergedFinding> merged) {
   Html out;
   if (!urgent.empty()) out += list(urgent);
   if (minor_count > 0) out += details(counted(minor_count, "note"), list(minor), "notes");
-  if (merged.size() > kHtmlFindings)
+  if (folded.size() > kHtmlFindings)
     out += remark(
-        markup("{} more findings are in <code>result.json</code>.", merged.size() - kHtmlFindings));
+        markup("{} more findings are in <code>result.json</code>.", folded.size() - kHtmlFindings));
   return out;
 }
 

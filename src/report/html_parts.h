@@ -54,7 +54,7 @@ struct KeyValue {
 [[nodiscard]] page::Html sparkbars(const judge::CaseResult& result);
 
 /// Findings with advice, the worst first; empty when there are none.
-[[nodiscard]] page::Html findings(std::span<const MergedFinding> merged);
+[[nodiscard]] page::Html findings(std::span<const FoldedFinding> folded);
 
 /// The table of a round's ranks: those with a problem first; at most `limit` rows, the rest is
 /// pointed at.

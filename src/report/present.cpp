@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "catalog/metrics.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -41,7 +39,35 @@ std::string duration(double s) {
   return format_duration(from_seconds(s));
 }
 
+// A multiple of 10^place, with commas between thousands.
+std::string rounded_to(double value, int place) {
+  const double unit = std::pow(10.0, place);
+  double rounded = place > 0 ? std::round(value / unit) * unit : value;
+  if (std::abs(rounded) < unit / 2) rounded = 0;  // not "-0"
+  const std::string text = fmt::format("{:.{}f}", rounded, std::max(0, -place));
+  const std::size_t sign = rounded < 0 ? 1 : 0;
+  const std::size_t whole = std::min(text.find('.'), text.size());
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i > sign && i < whole && (whole - i) % 3 == 0) out += ',';
+    out += text[i];
+  }
+  return out;
+}
+
+// The power of ten of the leading digit, once the value is rounded to `digits` of them.
+int leading_place(double value, int digits) {
+  const int place = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const double unit = std::pow(10.0, place - digits + 1);
+  return std::round(std::abs(value) / unit) * unit >= std::pow(10.0, place + 1) ? place + 1 : place;
+}
+
 }  // namespace
+
+std::string Shown::text() const {
+  const std::string value = half.empty() ? number : number + " ± " + half;
+  return unit.empty() ? value : value + " " + unit;
+}
 
 Shown show(double value, std::string_view unit) {
   if (!std::isfinite(value)) return {"–", ""};
@@ -54,6 +80,33 @@ Shown show(double value, std::string_view unit) {
         return {format_number(value / factor), prefix + std::string(unit)};
   }
   return {format_number(value), unit == "1" ? std::string() : std::string(unit)};
+}
+
+Shown show(double value, std::string_view unit, std::optional<double> half) {
+  constexpr int kHalfDigits = 2;
+  constexpr int kMostDigits = 6;
+  if (!half || !std::isfinite(*half) || !std::isfinite(value)) return show(value, unit);
+  const bool clock = unit == "s" && std::abs(value) >= 60;  // "3 min 26 s"
+  const AxisUnit scale = clock ? AxisUnit{1, "s"} : axis_unit(unit, value);
+  const double number = value * scale.factor;
+  const double spread = std::abs(*half) * scale.factor;
+  // Beyond these the digits of a double are not to be had.
+  if (!(spread > 1e-12 * std::abs(number)) || spread < 1e-100 || spread > 1e100) {
+    Shown out = show(value, unit);
+    out.half = "0";
+    return spread > 1e100 ? show(value, unit) : out;
+  }
+  int place = leading_place(spread, kHalfDigits) - kHalfDigits + 1;
+  if (number != 0) place = std::max(place, leading_place(number, kMostDigits) - kMostDigits + 1);
+  const std::string after = rounded_to(std::max(spread, std::pow(10.0, place)), place);
+  if (clock) return {duration(value), "", *half >= 60 ? duration(*half) : after + " s"};
+  return {rounded_to(number, place), scale.unit, after};
+}
+
+Shown show(const judge::Summary& summary) {
+  const auto spread = spread_of(summary);
+  return show(summary.median, summary.info.unit,
+              spread ? std::optional(spread->half) : std::nullopt);
 }
 
 std::string show_percent(double ratio) {
@@ -87,16 +140,6 @@ AxisUnit axis_unit(std::string_view unit, double largest) {
         return {1 / factor, prefix + std::string(unit)};
   }
   return {1, unit == "1" ? std::string() : std::string(unit)};
-}
-
-std::string metric_title(std::string_view name) {
-  if (const auto* known = catalog::find_known_metric(name);
-      known != nullptr && !known->title.empty())
-    return std::string(known->title);
-  std::string out(name);
-  std::ranges::replace(out, '_', ' ');
-  if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
-  return out;
 }
 
 std::string case_subtitle(const judge::CaseResult& result) {
@@ -133,10 +176,14 @@ std::optional<double> e2e_seconds(const judge::CaseResult& result) {
 std::optional<Spread> spread_of(const judge::Summary& summary) {
   if (summary.mean == 0 || !std::isfinite(summary.mean)) return std::nullopt;
   if (summary.ci95_low && summary.ci95_high) {
-    const double ratio = (*summary.ci95_high - *summary.ci95_low) / 2 / std::abs(summary.mean);
-    if (std::isfinite(ratio)) return Spread{ratio, true};
+    const double half = (*summary.ci95_high - *summary.ci95_low) / 2;
+    const double ratio = half / std::abs(summary.mean);
+    if (std::isfinite(ratio)) return Spread{ratio, half, true};
   }
-  if (summary.cv && std::isfinite(*summary.cv)) return Spread{std::abs(*summary.cv), false};
+  if (summary.cv && std::isfinite(*summary.cv)) {
+    const double ratio = std::abs(*summary.cv);
+    return Spread{ratio, ratio * std::abs(summary.mean), false};
+  }
   return std::nullopt;
 }
 
@@ -152,7 +199,7 @@ std::string spread_legend(const judge::RunResult& result) {
   std::string text = "±: ";
   if (interval) text += "half of the 95 % confidence interval of the mean";
   if (interval && variation) text += "; of two rounds, ";
-  if (variation) text += "the coefficient of variation";
+  if (variation) text += "the standard deviation";
   return text;
 }
 

@@ -5,21 +5,31 @@
 #include <string_view>
 #include <vector>
 
+#include "catalog/metrics.h"
 #include "judge/result.h"
 
 namespace assay::report {
 
+using catalog::metric_title;
+
 /// A value as people read it: the number and its unit, scaled ("1.23", "kW"). For durations and
-/// bytes the unit is part of the number.
+/// bytes the unit may be part of the number.
 struct Shown {
   std::string number;
   std::string unit;
+  std::string half{};  ///< what stands after "±", in the unit of the number; empty: nothing does
 
-  [[nodiscard]] std::string text() const { return unit.empty() ? number : number + " " + unit; }
+  /// "8,118 ± 12 samples/s"
+  [[nodiscard]] std::string text() const;
 };
 
 /// Values that are not finite show as "–".
 [[nodiscard]] Shown show(double value, std::string_view unit);
+
+/// With the digits that the uncertainty allows: `half` is rounded to two significant digits, and
+/// the value to the last of them, but to no more than six of its own. Without a `half`, like show()
+/// above.
+[[nodiscard]] Shown show(double value, std::string_view unit, std::optional<double> half);
 
 /// "12.3 %" for 0.123.
 [[nodiscard]] std::string show_percent(double ratio);
@@ -30,10 +40,6 @@ struct AxisUnit {
   std::string unit;
 };
 [[nodiscard]] AxisUnit axis_unit(std::string_view unit, double largest);
-
-/// "p_whole" → "Throughput, whole run"; a name that the workload or the suite gave reads as it is,
-/// without underscores.
-[[nodiscard]] std::string metric_title(std::string_view name);
 
 /// "resnet50 · libtorch · A100 · 2 nodes × 8 procs"; parts that are empty are left out.
 [[nodiscard]] std::string case_subtitle(const judge::CaseResult& result);
@@ -46,12 +52,16 @@ struct AxisUnit {
 /// End-to-end time of the case: median over its rounds that count, in seconds.
 [[nodiscard]] std::optional<double> e2e_seconds(const judge::CaseResult& result);
 
-/// Half the width of the 95 % confidence interval, or the standard deviation, relative to the mean.
+/// Half the width of the 95 % confidence interval, or the standard deviation.
 struct Spread {
-  double ratio = 0;
+  double ratio = 0;         ///< relative to the mean
+  double half = 0;          ///< in the unit of the metric
   bool confidence = false;  ///< half of the 95 % confidence interval; else the variation
 };
 [[nodiscard]] std::optional<Spread> spread_of(const judge::Summary& summary);
+
+/// The median with the digits that the spread allows, and the spread behind it.
+[[nodiscard]] Shown show(const judge::Summary& summary);
 
 /// What `±` stands for in a table of these cases; empty: there is none.
 [[nodiscard]] std::string spread_legend(const judge::RunResult& result);

@@ -46,11 +46,8 @@ Cell spread_cell(const CaseResult& case_result, std::size_t) {
 Cell result_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
-  const Shown value = show(summary->median, summary->info.unit);
-  std::string text = value.number;
-  if (const auto spread = spread_of(*summary)) text += " ± " + show_percent(spread->ratio);
-  if (!value.unit.empty()) text += " " + value.unit;
-  return shown_as(std::move(text),
+  const Shown value = show(*summary);
+  return shown_as(value.text(),
                   markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>",
                          value.number, value.unit, metric_title(case_result.headline)));
 }
@@ -84,7 +81,9 @@ const SummaryColumn kEnergy{
     {.title = "Energy", .align = Align::right},
     [](const CaseResult& case_result, std::size_t) -> Cell {
       const Summary* summary = find_summary(case_result, "energy_j");
-      return summary == nullptr ? "–" : show(summary->median, summary->info.unit).text();
+      if (summary == nullptr) return "–";
+      const Shown value = show(*summary);
+      return Shown{value.number, value.unit}.text();
     },
     [](const CaseResult& case_result) { return find_summary(case_result, "energy_j") != nullptr; }};
 const SummaryColumn kVerdict{

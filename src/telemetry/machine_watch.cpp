@@ -220,6 +220,7 @@ MachineWatch::Listing MachineWatch::list_processes() {
 
   Listing out;
   out.own_s = own_before;
+  own_processes_.clear();
   std::vector<ProcessTimes> foreign;
   std::uint64_t newest = 0;
   for (const ProcessTimes& process : all) {
@@ -236,12 +237,14 @@ MachineWatch::Listing MachineWatch::list_processes() {
     const Place place = place_of(process);
     if (place.below_self) {
       out.own_s += process.own_s + process.children_s;
+      own_processes_.push_back(process.pid);
       continue;
     }
     if (place.below_starter) continue;  // another agent of this run, or what is below it
     const bool young = newest_at_start_ != 0 && process.started >= newest_at_start_;
     if (young && carries_round(process.pid)) {
       use_.own_elsewhere = use_.own_elsewhere || !place.below_an_agent;
+      own_processes_.push_back(process.pid);
       continue;
     }
     foreign.push_back(process);

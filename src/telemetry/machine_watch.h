@@ -40,6 +40,9 @@ class MachineWatch {
   void look(std::int64_t mono_ns);
   /// What computes on a device just now. Pids of another namespace are nobody's.
   void device_processes(int device, const std::vector<int>& pids);
+  /// Processes of the round as of the last listing: those below the agent, its samplers too, and
+  /// others that carry the round's id.
+  [[nodiscard]] const std::vector<pid_t>& own_processes() const noexcept { return own_processes_; }
   /// The last reading: when the last rank has ended.
   [[nodiscard]] MachineUse finish(std::int64_t mono_ns);
 
@@ -80,6 +83,7 @@ class MachineWatch {
   std::map<std::string, double> first_throttling_;
   Listing first_listing_;
   ProgramLedger ledger_;
+  std::vector<pid_t> own_processes_;
   // By device; by pid: the process when it is not of the round.
   std::map<int, std::map<int, std::optional<MachineUse::DeviceUser>>> on_devices_;
 };

@@ -16,6 +16,7 @@ bool numbered(std::string_view name, std::string_view prefix) noexcept {
 
 SourceKind source_kind(std::string_view source) noexcept {
   if (source == "node") return SourceKind::node;
+  if (source == "job") return SourceKind::job;
   if (source == "ipmi") return SourceKind::whole_node;
   if (numbered(source, "cpu")) return SourceKind::core;
   if (numbered(source, "rapl")) return SourceKind::package;

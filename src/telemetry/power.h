@@ -8,6 +8,7 @@ namespace assay::telemetry {
 /// What a source of telemetry.csv measures.
 enum class SourceKind : std::uint8_t {
   node,        ///< "node": the kernel's counters
+  job,         ///< "job": the round's own processes
   core,        ///< "cpu<i>"
   package,     ///< "rapl<i>": a processor
   whole_node,  ///< "ipmi": the power of everything in the node

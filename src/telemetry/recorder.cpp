@@ -15,6 +15,7 @@
 #include "core/units.h"
 #include "telemetry/device_sampler.h"
 #include "telemetry/ipmi.h"
+#include "telemetry/job_memory.h"
 #include "telemetry/log_file.h"
 #include "telemetry/monitor_logs.h"
 #include "telemetry/power.h"
@@ -68,6 +69,7 @@ class Recorder::Impl {
   void on_deadline();
   void sample();
   void node_rows(const Instant& when);
+  void job_row(const Instant& when);
   void rapl_rows(const Instant& when);
   void on_device(const DeviceReading& reading, const Instant& when);
   void on_ipmi(double watts, const Instant& when);
@@ -175,6 +177,7 @@ void Recorder::Impl::on_deadline() {
 void Recorder::Impl::sample() {
   const Instant when = config_.clock();
   node_rows(when);
+  job_row(when);
   rapl_rows(when);
   flush();
   // One log holds one kind of power: with IPMI only its readings, every ten seconds.
@@ -206,6 +209,17 @@ void Recorder::Impl::node_rows(const Instant& when) {
     values[Column::util] = core.util;
     append_row(buffer_, when, name_, values);
   }
+}
+
+void Recorder::Impl::job_row(const Instant& when) {
+  if (!config_.job_processes) return;
+  std::vector<int> processes = config_.job_processes();
+  const std::vector<int> samplers = sampler_pids();
+  std::erase_if(processes,
+                [&](int pid) { return std::ranges::find(samplers, pid) != samplers.end(); });
+  Values values;
+  values[Column::mem_used_bytes] = memory_of(processes, config_.root);
+  if (std::isfinite(values[Column::mem_used_bytes])) append_row(buffer_, when, "job", values);
 }
 
 void Recorder::Impl::rapl_rows(const Instant& when) {

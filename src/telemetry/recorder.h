@@ -31,6 +31,9 @@ struct RecorderConfig {
   Nanoseconds stall_limit = std::chrono::seconds(5);
   /// Called with the processes that compute on a device, where its sampler tells. May be empty.
   std::function<void(int device, const std::vector<int>& pids)> on_device_processes;
+  /// The processes of the job as they are known now; their memory is the source "job". May be
+  /// empty.
+  std::function<std::vector<int>()> job_processes;
   /// Stamps the samples of this machine; a test lets its wall clock step.
   std::function<Instant()> clock = now;
 };

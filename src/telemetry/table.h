@@ -9,7 +9,8 @@
 
 namespace assay::telemetry {
 
-/// One row of telemetry.csv: one source ("node", "cpu0", "rapl0", "ipmi", "dev0" …) at one moment.
+/// One row of telemetry.csv: one source ("node", "job", "cpu0", "rapl0", "ipmi", "dev0" …) at one
+/// moment.
 struct Row {
   std::int64_t mono_ns = 0;
   std::int64_t wall_ns = 0;

@@ -99,9 +99,4 @@
       chart.plot.addEventListener("pointerleave", clear);
     }
   }
-
-  // On paper everything that the screen folds away is wanted, except very long tables.
-  addEventListener("beforeprint", () => {
-    for (const details of document.querySelectorAll("details:not(.ranks)")) details.open = true;
-  });
 })();

@@ -38,9 +38,24 @@ TEST(KnownMetrics, HaveDifferentNamesAndHeadlineRanks) {
   }
 }
 
-TEST(KnownMetrics, HaveATitleUnlessTheWorkloadNamesThem) {
-  for (const KnownMetric& metric : known_metrics())
-    EXPECT_NE(metric.title.empty(), !metric.by_workload) << metric.name;
+TEST(KnownMetrics, HaveATitle) {
+  for (const KnownMetric& metric : known_metrics()) EXPECT_FALSE(metric.title.empty());
+  for (const MetricFamily& family : metric_families()) EXPECT_THAT(family.title, HasSubstr("{}"));
+}
+
+TEST(MetricTitle, IsInPlainWords) {
+  EXPECT_EQ(metric_title("triad_bytes_per_s"), "Memory bandwidth, triad");
+  EXPECT_EQ(metric_title("final_mlm_acc"), "Final MLM accuracy");
+  EXPECT_EQ(metric_title("final_acc1"), "Final top-1 accuracy");
+  EXPECT_EQ(metric_title("final_eval_loss"), "Final evaluation loss");
+  EXPECT_EQ(metric_title("busbw_64KiB"), "Bus bandwidth, 64 KiB");
+  EXPECT_EQ(metric_title("latency_16MiB"), "Latency, 16 MiB");
+  EXPECT_EQ(metric_title("d2h_pageable_bytes_per_s"), "Device to host, pageable");
+  EXPECT_EQ(metric_title("link_bytes_per_s"), "Bandwidth, link");
+  EXPECT_EQ(metric_title("images_per_gpu"), "Images per GPU");
+  EXPECT_EQ(metric_title("mlm_acc"), "MLM accuracy");
+  EXPECT_EQ(metric_title(""), "");
+  EXPECT_EQ(metric_title("__"), "__");
 }
 
 TEST(KnownMetrics, ANameThatIsNotInTheTableIsADefect) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -32,6 +34,37 @@ TEST(TimeToTarget, IsFromTrainStartToTheFirstEvaluationThatMeetsIt) {
   EXPECT_NEAR(*metric(round, "time_to_target"), 5, 1e-9);
   EXPECT_EQ(*metric(round, "converged"), 1);
   EXPECT_EQ(round.validity, Validity::valid);
+}
+
+TEST(QualitySeries, HaveTheTargetAndTheBestReachableValueAsLevels) {
+  RankEvidence rank = learning_rank();
+  rank.log.evaluations[0].values.emplace_back("eval_loss", 0.9);
+  rank.log.evaluations[1].values.emplace_back("eval_loss", std::nan(""));
+  rank.log.finished_values = {{"best_reachable", 0.95}};
+  const RoundResult round = judge_round(plan_with_target(0.75), round_of({rank}));
+  const auto accuracy = std::ranges::find(round.series, "acc1", &Series::name);
+  ASSERT_NE(accuracy, round.series.end());
+  ASSERT_EQ(accuracy->points.size(), 3U);
+  EXPECT_NEAR(accuracy->points[1].t_s, 7, 1e-9);
+  EXPECT_EQ(accuracy->points[1].value, 0.76);
+  const auto loss = std::ranges::find(round.series, "eval_loss", &Series::name);
+  ASSERT_NE(loss, round.series.end());
+  EXPECT_EQ(loss->points.size(), 1U) << "what is not a number is left out";
+  ASSERT_EQ(round.levels.size(), 2U);
+  EXPECT_EQ(round.levels[0].series, "acc1");
+  EXPECT_EQ(round.levels[0].name, "target");
+  EXPECT_EQ(round.levels[0].value, 0.75);
+  EXPECT_EQ(round.levels[1].series, "acc1") << "not the loss";
+  EXPECT_EQ(round.levels[1].value, 0.95);
+}
+
+TEST(QualitySeries, OfAWorkloadThatLogsManyAreBounded) {
+  RankEvidence rank = constant_rank(0);
+  Evaluation evaluation{stamp(4), 0.5, {}};
+  for (int i = 0; i < 100; ++i) evaluation.values.emplace_back("eval_" + std::to_string(i), i);
+  rank.log.evaluations = {evaluation};
+  const RoundResult round = judge_round(case_plan(), round_of({rank}));
+  EXPECT_EQ(std::ranges::count(round.series, "evaluation", &Series::label), 6);
 }
 
 TEST(TimeToTarget, IsAbsentWhenTheTargetIsNotReached) {

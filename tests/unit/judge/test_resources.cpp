@@ -43,6 +43,20 @@ TEST(Memory, PeaksAreTheLargestOfTheWholeRound) {
   EXPECT_EQ(*metric(result, "device_mem_peak_bytes"), 3e9);
 }
 
+TEST(Memory, OfTheJobIsBesideThatOfTheNode) {
+  RoundEvidence round = trained();
+  for (int t = 1; t <= 3; ++t) {
+    add_row(round.nodes[0], t, "node", {{Column::mem_used_bytes, 9e9}});
+    add_row(round.nodes[0], t, "job", {{Column::mem_used_bytes, t * 1e9}});
+  }
+  const RoundResult result = judge_round(case_plan(), round);
+  EXPECT_EQ(*metric(result, "job_mem_peak_bytes"), 3e9);
+  EXPECT_EQ(*metric(result, "mem_peak_bytes"), 9e9);
+  const auto series = std::ranges::find(result.series, "job_memory", &Series::name);
+  ASSERT_NE(series, result.series.end());
+  EXPECT_EQ(series->points.size(), 3U);
+}
+
 TEST(Throttling, IsCountedInDeviceSecondsOfTheTraining) {
   RoundEvidence round = trained();
   for (int t = 0; t <= 13; ++t) {

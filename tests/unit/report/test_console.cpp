@@ -86,11 +86,66 @@ TEST(Console, ShowsTheWorstFindingFirst) {
   EXPECT_LT(text.find("the final MLM accuracy"), text.find("2 rounds are too few"));
 }
 
+TEST(Console, TheFailureComesBeforeTheTableAndIsNotSaidAgain) {
+  const std::string text = render_console(demo_result());
+  const auto failure = text.find("the final MLM accuracy is 0.412");
+  EXPECT_LT(failure, text.find("CASE"));
+  EXPECT_EQ(text.find("the final MLM accuracy is 0.412", failure + 1), std::string::npos);
+}
+
+judge::RunResult three_cases() {
+  judge::RunResult run = small_result();
+  run.cases[0].findings.clear();
+  run.cases[0].rounds[0].findings.clear();
+  run.cases.push_back(run.cases[0]);
+  run.cases.push_back(run.cases[0]);
+  for (std::size_t i = 0; i < 3; ++i) run.cases[i].name = "case" + std::to_string(i + 1);
+  return run;
+}
+
+TEST(Console, ANoteOfSeveralCasesIsSaidOnce) {
+  judge::RunResult run = three_cases();
+  for (judge::CaseResult& one : run.cases)
+    one.findings.push_back(
+        {"r", judge::Severity::note, "the spread is not judged", "repeat it", ""});
+  EXPECT_THAT(render_console(run), HasSubstr("several cases\n"
+                                             "  note        the spread is not judged\n"
+                                             "              → repeat it\n"
+                                             "              in all 3 cases\n"));
+}
+
+TEST(Console, NotesThatDifferInTheirNumbersNameTheCaseOfTheOneThatIsShown) {
+  judge::RunResult run = three_cases();
+  for (int i = 0; i < 3; ++i)
+    run.cases[static_cast<std::size_t>(i)].findings.push_back(
+        {"r", judge::Severity::note, "a load of " + std::to_string(i), "", ""});
+  EXPECT_THAT(render_console(run), HasSubstr("  note        case1: a load of 0\n"
+                                             "              alike in all 3 cases\n"));
+}
+
+TEST(Console, FailuresOfSeveralCasesAreNotFolded) {
+  judge::RunResult run = three_cases();
+  for (judge::CaseResult& one : run.cases)
+    one.findings.push_back({"r", judge::Severity::invalid, "too slow", "", ""});
+  const std::string text = render_console(run);
+  EXPECT_THAT(text, HasSubstr("  invalid     case1: too slow\n"));
+  EXPECT_THAT(text, HasSubstr("\ncase2\n  invalid     too slow\n"));
+  EXPECT_THAT(text, HasSubstr("\ncase3\n  invalid     too slow\n"));
+}
+
+TEST(Console, FailuresOfOneRoundAreNotFolded) {
+  judge::RunResult run = three_cases();
+  for (const char* reason : {"rank 1 failed", "rank 2 failed"})
+    run.cases[0].rounds[0].findings.push_back({"r", judge::Severity::incomplete, reason, "", ""});
+  const std::string text = render_console(run);
+  EXPECT_THAT(text, AllOf(HasSubstr("rank 1 failed"), HasSubstr("rank 2 failed")));
+}
+
 TEST(Console, ManyFindingsAreCut) {
   judge::RunResult run = small_result();
   for (int i = 0; i < 40; ++i)
     run.cases[0].findings.push_back(
-        {"r", judge::Severity::warning, "reason " + std::to_string(i), "", ""});
+        {"r" + std::to_string(i), judge::Severity::warning, "a reason", "", ""});
   EXPECT_THAT(render_console(run), HasSubstr("… and 28 more in the report"));
 }
 

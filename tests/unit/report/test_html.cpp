@@ -7,6 +7,7 @@
 #include "demo.h"
 #include "golden.h"
 #include "report/html.h"
+#include "report/html_rounds.h"
 #include "sound_page.h"
 
 namespace assay::report {
@@ -89,8 +90,82 @@ TEST(Html, ShowsVerdictsFindingsAndAdvice) {
     EXPECT_TRUE(has(page, text)) << text;
 }
 
-TEST(Html, OpensAtTheRoundWithTheProblem) {
-  EXPECT_TRUE(has(render_html(demo_result()), "id=\"c2r2\" checked"));
+TEST(Html, OpensAtTheRoundWithTheProblemAndSaysWhy) {
+  const std::string page = render_html(demo_result());
+  EXPECT_TRUE(has(page, "id=\"c2r2\" checked"));
+  EXPECT_TRUE(has(page, "Round 2 is open first: it is the first that is not valid."));
+  EXPECT_TRUE(has(page, "its result is the nearest to the median of the rounds"));
+}
+
+judge::CaseResult case_of(const std::vector<double>& values) {
+  judge::CaseResult one;
+  one.name = "case";
+  one.headline = "p_whole";
+  one.validity = judge::Validity::valid;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    judge::RoundResult round;
+    round.round = static_cast<int>(i) + 1;
+    round.status = RoundStatus::completed;
+    round.validity = judge::Validity::valid;
+    round.metrics.push_back(
+        {{"p_whole", "samples/s", Better::higher, ""}, values[i], "measured", ""});
+    round.series.push_back({"throughput", "all ranks", "samples/s", {{0, values[i]}, {9, 1}}});
+    one.rounds.push_back(round);
+  }
+  return one;
+}
+
+TEST(OddRound, IsTheOneFarFromTheOthers) {
+  const auto odd = html::odd_round(case_of({8118, 8120, 4664}));
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->index, 2U);
+  EXPECT_EQ(odd->why, "43 % below the median");
+  EXPECT_EQ(html::odd_round(case_of({100, 100, 100, 107}))->index, 3U);
+}
+
+TEST(OddRound, RoundsThatDifferAlikeOrLittleHaveNone) {
+  EXPECT_FALSE(html::odd_round(case_of({100, 103, 107}))) << "all of them differ";
+  EXPECT_FALSE(html::odd_round(case_of({100, 100, 101.5}))) << "not worth naming";
+  EXPECT_FALSE(html::odd_round(case_of({100, 200}))) << "of two, which one?";
+  EXPECT_FALSE(html::odd_round(case_of({0, 0, 5}))) << "no percentage of nothing";
+  judge::CaseResult failed = case_of({100, 100, 100, 20});
+  failed.rounds[3].status = RoundStatus::failed;
+  EXPECT_FALSE(html::odd_round(failed)) << "it does not count";
+}
+
+TEST(Html, RoundsShareTheirChartsAndTheOddOneIsNamed) {
+  judge::RunResult run;
+  run.cases = {case_of({8118, 8120, 4664})};
+  const std::string page = render_html(run);
+  EXPECT_TRUE(has(page, "<h3>All 3 rounds</h3>"));
+  EXPECT_TRUE(has(page, "class=\"s odd\" data-label=\"round 3, 43 % below the median\""));
+  EXPECT_TRUE(has(page, "class=\"s calm\" data-label=\"round 1\""));
+  EXPECT_TRUE(has(page, "Round 3 is open first: it is the odd one, 43 % below the median."));
+}
+
+TEST(Html, QualityIsDrawnWithItsTargetAndTheBestThatCanBeReached) {
+  judge::RunResult run;
+  run.cases = {case_of({100})};
+  judge::RoundResult& round = run.cases[0].rounds[0];
+  round.series.push_back({"mlm_acc", "evaluation", "1", {{1, 0.2}, {2, 0.5}}});
+  round.levels = {{"mlm_acc", "target", 0.67}, {"mlm_acc", "best reachable", 0.8773}};
+  const std::string page = render_html(run);
+  EXPECT_TRUE(has(page, "<b>MLM accuracy</b>"));
+  EXPECT_TRUE(has(page, "<i class=\"level target\"></i>target 0.67</li>"));
+  EXPECT_TRUE(has(page, "<i class=\"level\"></i>best reachable 0.8773</li>"));
+  EXPECT_TRUE(has(page, "data-y0=\"0\" data-y1=\"1\"")) << "the axis reaches the best";
+}
+
+TEST(Html, FindingsOfOneRuleAreOneWithTheOthersBelow) {
+  judge::RunResult run;
+  run.cases = {case_of({100, 100})};
+  for (judge::RoundResult& round : run.cases[0].rounds)
+    round.findings.push_back(
+        {"load", judge::Severity::invalid, "a load of " + std::to_string(round.round), "wait", ""});
+  const std::string page = render_html(run);
+  EXPECT_TRUE(has(page, "round 1; alike in round 2"));
+  EXPECT_TRUE(
+      has(page, "<summary>1 more like it</summary><ul><li>a load of 2 (round 2)</li></ul>"));
 }
 
 TEST(Html, RanksWithAProblemComeFirst) {

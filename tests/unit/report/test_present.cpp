@@ -30,6 +30,34 @@ TEST(Present, ScalesUnits) {
   EXPECT_EQ(show(std::nan(""), "W").text(), "–");
 }
 
+TEST(Present, ANumberHasTheDigitsThatItsUncertaintyAllows) {
+  const auto text = [](double value, const char* unit, double half) {
+    return show(value, unit, half).text();
+  };
+  EXPECT_EQ(text(8118.4437, "samples/s", 12.3), "8,118 ± 12 samples/s");
+  EXPECT_EQ(text(8118.4437, "samples/s", 1.26), "8,118.4 ± 1.3 samples/s");
+  EXPECT_EQ(text(4664, "samples/s", 2845), "4,700 ± 2,800 samples/s");
+  EXPECT_EQ(text(7.22416e14, "FLOP/s", 1.2e12), "722.4 ± 1.2 TFLOP/s");
+  EXPECT_EQ(text(0.41834, "ratio", 0.0031), "41.83 ± 0.31 %");
+  EXPECT_EQ(text(0.0315, "s", 0.00016), "31.50 ± 0.16 ms");
+  EXPECT_EQ(text(13.2281, "s", 0.45), "13.23 ± 0.45 s");
+  EXPECT_EQ(text(206.3, "s", 4.21), "3 min 26 s ± 4.2 s");
+  EXPECT_EQ(text(7260, "s", 130), "2 h 01 min ± 2 min 10 s");
+  EXPECT_EQ(text(-12.3456, "1", 0.5), "-12.35 ± 0.50");
+  EXPECT_EQ(text(0, "1", 0.5), "0.00 ± 0.50");
+  EXPECT_EQ(text(-0.001, "1", 5), "0.0 ± 5.0");
+  EXPECT_EQ(text(99.97, "W", 0.996), "100.0 ± 1.0 W");
+}
+
+TEST(Present, ExtremeUncertaintiesGiveNoNonsense) {
+  EXPECT_EQ(show(12345.678, "samples/s", 1e-5).text(), "12,345.7 ± 0.1 samples/s");
+  EXPECT_EQ(show(8118.4437, "samples/s", 0).text(), "8,118 ± 0 samples/s");
+  EXPECT_EQ(show(8118.4437, "samples/s", std::nullopt).text(), "8,118 samples/s");
+  EXPECT_EQ(show(8118.4437, "samples/s", std::nan("")).text(), "8,118 samples/s");
+  EXPECT_EQ(show(8118.4437, "samples/s", 1e300).text(), "8,118 samples/s");
+  EXPECT_EQ(show(std::nan(""), "samples/s", 1).text(), "–");
+}
+
 TEST(Present, SpreadIsTheConfidenceIntervalWhereThereIsOne) {
   judge::Summary summary;
   summary.mean = 100;

@@ -196,6 +196,7 @@ TEST_F(Machine, TellsTheRoundsTimeFromThatOfOthers) {
   EXPECT_NEAR(use.starter_s, 0.25, 1e-9);
   EXPECT_EQ(use.starter_pid, 100);
   EXPECT_FALSE(use.own_elsewhere);
+  EXPECT_EQ(watch.own_processes(), std::vector<pid_t>{200});
   ASSERT_THAT(use.others, SizeIs(1));
   EXPECT_EQ(use.others[0].name, "chrome");
   EXPECT_EQ(use.others[0].pid, 50);
@@ -235,6 +236,7 @@ TEST_F(Machine, KnowsRanksThatADaemonRunsByTheirEnvironment) {
   cpu_time(14, 0, 10);
   const MachineUse use = end(watch, 10);
   EXPECT_TRUE(use.own_elsewhere);
+  EXPECT_EQ(watch.own_processes(), std::vector<pid_t>{210});
   ASSERT_THAT(use.others, SizeIs(1));
   EXPECT_EQ(use.others[0].name, "hog");
   EXPECT_NEAR(use.named_s, 2, 1e-9);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "support.h"
@@ -48,6 +49,25 @@ TEST_F(RecorderTest, FirstSampleIsTakenAtOnceAndALastOneAtStop) {
   EXPECT_DOUBLE_EQ(rows[1][Column::util], 0.5);
   EXPECT_EQ(rows_of(table(), "cpu1").size(), 1U);
   EXPECT_TRUE(gaps_.empty());
+}
+
+TEST_F(RecorderTest, TheMemoryOfTheJobIsASourceOfItsOwn) {
+  const double page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  root_.write("proc/41/statm", "900 500 200 1 0 90 0\n");
+  root_.write("proc/42/statm", "900 300 250 1 0 90 0\n");
+  root_.write("proc/43/statm", "nonsense\n");
+  std::vector<int> job;
+  config_.interval = 60s;
+  config_.job_processes = [&] { return job; };
+  Recorder recorder = make();
+  recorder.start();
+  EXPECT_TRUE(rows_of(table(), "job").empty()) << "no process yet: not known, and not zero";
+  job = {41, 42, 43, 44};  // 44 has ended
+  EXPECT_TRUE(stop(loop_, recorder));
+  const auto rows = rows_of(table(), "job");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(rows[0][Column::mem_used_bytes], (300 + 50 + 250) * page)
+      << "what they share counts once";
 }
 
 TEST_F(RecorderTest, ShowsTheNewestRowOfEverySourceWhileItRuns) {

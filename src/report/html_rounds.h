@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "judge/result.h"
+#include "page/markup.h"
+
+namespace assay::report::html {
+
+/// The rounds of a case in one table, and what they measured over time in the same charts, the odd
+/// one marked. Empty for fewer than two rounds. `max_points` bounds every line.
+[[nodiscard]] page::Html all_rounds(const judge::CaseResult& result, std::size_t max_points);
+
+/// Whether all_rounds() has charts: two rounds or more were measured over time.
+[[nodiscard]] bool has_overlay(const judge::CaseResult& result);
+
+/// The round whose headline is far from the others': by more than three times their spread (the
+/// median of the distances from the median, scaled to a standard deviation), and by more than 2 %.
+/// Of three rounds or more that completed; at most one, the farthest.
+struct OddRound {
+  std::size_t index = 0;
+  std::string why;  ///< "6.5 % above the median"
+};
+[[nodiscard]] std::optional<OddRound> odd_round(const judge::CaseResult& result);
+
+/// The round whose details are open first, and a sentence that says why.
+struct OpenRound {
+  std::size_t index = 0;
+  std::string why;
+};
+[[nodiscard]] OpenRound open_round(const judge::CaseResult& result);
+
+/// "completed", "ended by the time limit".
+[[nodiscard]] std::string_view status_words(RoundStatus status);
+
+/// The charts of what was measured over time, those of one name and unit together, and the speeds
+/// of the ranks. Empty when there are none.
+[[nodiscard]] page::Html round_charts(const judge::RoundResult& round, std::size_t max_points);
+
+}  // namespace assay::report::html
