@@ -119,8 +119,8 @@ void compare_counters(RoundContext& round, const Sources& sources) {
       counted(compared, "device") +
       (breaks == 0 ? ""
                    : fmt::format("; {} of a counter bridged by power", counted(breaks, "restart")));
-  round.metrics.add("energy_counter_j", counter, "measured", note);
-  round.metrics.add("energy_integral_j", integral, "measured", note);
+  round.metrics.add("energy_counter_j", counter, Origin::measured, note);
+  round.metrics.add("energy_integral_j", integral, Origin::measured, note);
   if (round.train->length() >=
       std::max(kMinCompared_s, kMinComparedIntervals * round.evidence.telemetry_interval_s))
     round.fact("energy_disagreement", worst, where);
@@ -172,8 +172,8 @@ void compute_energy(RoundContext& round, const Sources& sources) {
       fmt::format("{} of {}; idle baseline {}", energy.how(), join(what, ", "),
                   baseline ? fmt::format("{} W, not subtracted", format_number(*baseline))
                            : std::string("unknown: too little time before training"));
-  round.metrics.add("energy_j", joules, "measured", note);
-  round.metrics.add("energy_idle_baseline_w", baseline, "measured",
+  round.metrics.add("energy_j", joules, Origin::measured, note);
+  round.metrics.add("energy_idle_baseline_w", baseline, Origin::measured,
                     "mean power between the first sample and TRAIN_START");
   if (baseline && joules >= *baseline * round.train->length())
     round.metrics.add("energy_above_idle_j", joules - *baseline * round.train->length());

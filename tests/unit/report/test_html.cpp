@@ -108,7 +108,7 @@ judge::CaseResult case_of(const std::vector<double>& values) {
     round.status = RoundStatus::completed;
     round.validity = judge::Validity::valid;
     round.metrics.push_back(
-        {{"p_whole", "samples/s", Better::higher, ""}, values[i], "measured", ""});
+        {{"p_whole", "samples/s", Better::higher, ""}, values[i], judge::Origin::measured, ""});
     round.series.push_back({"throughput", "all ranks", "samples/s", {{0, values[i]}, {9, 1}}});
     one.rounds.push_back(round);
   }

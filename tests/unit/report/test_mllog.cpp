@@ -152,7 +152,7 @@ TEST(Mllog, WhatIsNotKnownIsNullWithANote) {
 TEST(Mllog, TargetMetricIsTheAccuracy) {
   judge::RunResult run = small_result();
   run.cases[0].rounds[0].metrics.push_back(
-      {{"final_mlm_accuracy", "1", Better::higher, ""}, 0.71, "reported", ""});
+      {{"final_mlm_accuracy", "1", Better::higher, ""}, 0.71, judge::Origin::reported, ""});
   MllogContext context;
   context.target_metric = "mlm_accuracy";
   const auto events = parse_mllog(render_mllog(run.cases[0], run.cases[0].rounds[0], context));
