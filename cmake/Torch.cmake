@@ -90,7 +90,7 @@ if(EXISTS ${torch_include}/fmt/format.h AND NOT fmt_include STREQUAL torch_inclu
 endif()
 
 # Only the Gloo that libtorch was built with will do, not one of the distribution of another version.
-# A PyTorch installation has its own inside and no headers of it: train/gloo stands in for them.
+# A PyTorch installation has its own inside and no headers of it: cmake/gloo stands in for them.
 find_path(ASSAY_GLOO_INCLUDE gloo/config.h PATHS ${torch_include} NO_DEFAULT_PATH)
 set(ASSAY_TORCH_GLOO OFF)
 if(EXISTS ${torch_include}/torch/csrc/distributed/c10d/ProcessGroupGloo.hpp)
@@ -98,7 +98,7 @@ if(EXISTS ${torch_include}/torch/csrc/distributed/c10d/ProcessGroupGloo.hpp)
     set(ASSAY_TORCH_GLOO ON)
     find_library(ASSAY_GLOO gloo HINTS ${torch_root}/lib)
   else()
-    set(ASSAY_GLOO_INCLUDE ${PROJECT_SOURCE_DIR}/train/gloo)
+    set(ASSAY_GLOO_INCLUDE ${PROJECT_SOURCE_DIR}/cmake/gloo)
     include(CheckCXXSourceCompiles)
     set(CMAKE_REQUIRED_FLAGS -std=c++20)
     set(CMAKE_REQUIRED_DEFINITIONS -DUSE_C10D_GLOO)

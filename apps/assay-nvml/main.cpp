@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/json_fields.h"
 #include "core/version.h"
 #include "sampler.h"
 
@@ -30,12 +31,15 @@ int main(int argc, char** argv) {
   std::string devices;
   bool once = false;
   bool list = false;
+  bool state = false;
   app.add_option("--interval-ms", interval_ms, "time between samples")
       ->check(CLI::Range(10, 3'600'000))
       ->capture_default_str();
   app.add_option("--devices", devices, "indices or UUIDs, separated by commas (default: all)");
   app.add_flag("--once", once, "one sample, then end");
-  app.add_flag("--list", list, "print the devices as JSON, then end");
+  CLI::Option* listing = app.add_flag("--list", list, "print the devices as JSON, then end");
+  app.add_flag("--state", state, "print how the devices are set up, and how well they are, as JSON")
+      ->excludes(listing);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -49,6 +53,8 @@ int main(int argc, char** argv) {
     const auto chosen = assay::nvml::choose_devices(nvml, devices);
     if (list)
       fmt::print("{}", assay::nvml::list_devices(nvml, chosen));
+    else if (state)
+      fmt::print("{}", assay::dump_pretty(assay::fields_to_json(nvml.states(chosen))));
     else
       assay::nvml::print_samples(nvml, chosen, interval_ms, once);
     return 0;

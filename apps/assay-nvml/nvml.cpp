@@ -2,146 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "library.h"
 
 namespace assay::nvml {
-
-// The part of NVML's public binary interface that is used here. Its structures are in a namespace
-// with a name: GCC 13 crashes on pointers to functions that take types of an unnamed one, where
-// several files are compiled at a time.
-struct Utilization {
-  unsigned gpu;
-  unsigned memory;
-};
-struct Memory {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
-};
-struct MemoryV2 {
-  unsigned version;
-  unsigned long long total;
-  unsigned long long reserved;
-  unsigned long long free;
-  unsigned long long used;
-};
-struct Process {  // of the first version, which every driver has
-  unsigned pid;
-  unsigned long long used_memory;
-};
-
-namespace {
-
-using Return = int;
-using Device = void*;
-constexpr Return kSuccess = 0;
-constexpr Return kNotSupported = 3;
-constexpr Return kNoPermission = 4;
-constexpr Return kGpuIsLost = 15;
-constexpr unsigned kTemperatureGpu = 0;
-constexpr unsigned kClockSm = 1;
-constexpr unsigned kClockMem = 2;
-constexpr unsigned kUncorrected = 1;
-constexpr unsigned kVolatile = 0;
-constexpr unsigned kMemoryV2 = sizeof(MemoryV2) | (2U << 24);
-
-std::string library_path() {
-  const char* path = std::getenv("ASSAY_NVML_LIBRARY");
-  return path != nullptr && *path != '\0' ? path : "libnvidia-ml.so.1";
-}
-
-Error no_nvml(const std::string& what) {
-  return Error(ErrorKind::environment, what, {},
-               "install the NVIDIA driver, or load it (nvidia-smi must work)");
-}
-
-}  // namespace
-
-class Nvml::Library {
- public:
-  // Never unmapped: driver libraries keep threads and memory of their own.
-  Library() : handle_(::dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
-    if (handle_ == nullptr) {
-      const char* reason = ::dlerror();
-      throw no_nvml(fmt::format("cannot load {}: {}", library_path(),
-                                reason == nullptr ? "unknown reason" : reason));
-    }
-    load(init, "nvmlInit_v2");
-    load(shutdown, "nvmlShutdown");
-    load(error_string, "nvmlErrorString");
-    load(driver_version, "nvmlSystemGetDriverVersion");
-    load(get_count, "nvmlDeviceGetCount_v2");
-    load(get_handle, "nvmlDeviceGetHandleByIndex_v2");
-    load(name, "nvmlDeviceGetName");
-    load(uuid, "nvmlDeviceGetUUID");
-    load(utilization, "nvmlDeviceGetUtilizationRates");
-    load(memory, "nvmlDeviceGetMemoryInfo");
-    load(memory_v2, "nvmlDeviceGetMemoryInfo_v2");
-    load(power, "nvmlDeviceGetPowerUsage");
-    load(energy, "nvmlDeviceGetTotalEnergyConsumption");
-    load(temperature, "nvmlDeviceGetTemperature");
-    load(clock, "nvmlDeviceGetClockInfo");
-    // Newer drivers have it under a second name, too.
-    load(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    if (reasons == nullptr) load(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
-    load(ecc, "nvmlDeviceGetTotalEccErrors");
-    load(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-    if (power_limit == nullptr) load(power_limit, "nvmlDeviceGetPowerManagementLimit");
-    load(max_clock, "nvmlDeviceGetMaxClockInfo");
-    load(processes, "nvmlDeviceGetComputeRunningProcesses");
-    if (init == nullptr || get_count == nullptr || get_handle == nullptr)
-      throw no_nvml(fmt::format("{} is not NVML, or too old", library_path()));
-    if (const Return rc = init(); rc != kSuccess)
-      throw no_nvml(fmt::format("NVML cannot be started: {}", text(rc)));
-    started_ = true;
-  }
-  ~Library() {
-    if (started_ && shutdown != nullptr) shutdown();
-    if (handle_ != nullptr) ::dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  [[nodiscard]] std::string text(Return rc) const {
-    const char* message = error_string == nullptr ? nullptr : error_string(rc);
-    return message == nullptr ? fmt::format("error {}", rc) : fmt::format("{} ({})", message, rc);
-  }
-
-  Return (*init)() = nullptr;
-  Return (*shutdown)() = nullptr;
-  const char* (*error_string)(Return) = nullptr;
-  Return (*driver_version)(char*, unsigned) = nullptr;
-  Return (*get_count)(unsigned*) = nullptr;
-  Return (*get_handle)(unsigned, Device*) = nullptr;
-  Return (*name)(Device, char*, unsigned) = nullptr;
-  Return (*uuid)(Device, char*, unsigned) = nullptr;
-  Return (*utilization)(Device, Utilization*) = nullptr;
-  Return (*memory)(Device, Memory*) = nullptr;
-  Return (*memory_v2)(Device, MemoryV2*) = nullptr;
-  Return (*power)(Device, unsigned*) = nullptr;
-  Return (*energy)(Device, unsigned long long*) = nullptr;
-  Return (*temperature)(Device, unsigned, unsigned*) = nullptr;
-  Return (*clock)(Device, unsigned, unsigned*) = nullptr;
-  Return (*reasons)(Device, unsigned long long*) = nullptr;
-  Return (*ecc)(Device, unsigned, unsigned, unsigned long long*) = nullptr;
-  Return (*power_limit)(Device, unsigned*) = nullptr;
-  Return (*max_clock)(Device, unsigned, unsigned*) = nullptr;
-  Return (*processes)(Device, unsigned*, Process*) = nullptr;
-
- private:
-  template <class Function>
-  void load(Function& function, const char* symbol) {
-    function = reinterpret_cast<Function>(::dlsym(handle_, symbol));
-  }
-
-  void* handle_;
-  bool started_ = false;
-};
 
 Nvml::Nvml() : library_(std::make_unique<Library>()) {}
 Nvml::~Nvml() = default;
@@ -149,7 +16,9 @@ Nvml::~Nvml() = default;
 unsigned Nvml::count() const {
   unsigned count = 0;
   if (const Return rc = library_->get_count(&count); rc != kSuccess)
-    throw no_nvml(fmt::format("the devices cannot be counted: {}", library_->text(rc)));
+    throw Error(ErrorKind::environment,
+                fmt::format("the devices cannot be counted: {}", library_->text(rc)), {},
+                "nvidia-smi must work");
   return count;
 }
 

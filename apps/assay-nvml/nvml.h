@@ -4,6 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "probe/device_state.h"
 
 namespace assay::nvml {
 
@@ -32,6 +35,8 @@ struct DeviceInfo {
   std::uint64_t memory_bytes = 0;
 };
 
+class Library;
+
 /// The NVIDIA Management Library, loaded at run time. One thread.
 class Nvml {
  public:
@@ -48,9 +53,11 @@ class Nvml {
   [[nodiscard]] std::vector<unsigned> processes(unsigned index) const;
   [[nodiscard]] DeviceInfo info(unsigned index) const;
   [[nodiscard]] std::string driver_version() const;
+  /// How the devices are set up, and how well they are. What the library, the driver or a device
+  /// does not tell is named with the reason.
+  [[nodiscard]] probe::DeviceStates states(const std::vector<unsigned>& indices) const;
 
  private:
-  class Library;
   std::unique_ptr<Library> library_;
 };
 

@@ -19,6 +19,7 @@ void add_ranktable(CLI::App& app, Action& action);
 void add_hostfile(CLI::App& app, Action& action);
 void add_prometheus(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_top(CLI::App& app, Action& action);
 void add_stop(CLI::App& app, Action& action);
 void add_logs(CLI::App& app, Action& action);

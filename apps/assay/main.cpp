@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "outcome.h"
 
 namespace {
 
@@ -79,7 +80,9 @@ void require_known_command(const CLI::App& app, const std::string& word) {
 int main(int argc, char** argv) {
   CLI::App app{"Assay measures how fast, how accurately and at what energy an AI cluster trains."};
   app.name("assay");
-  app.footer("Exit codes:\n" + assay::exit_codes() + "\n" + kExamples);
+  app.footer("Exit codes:\n" + assay::exit_codes() +
+             fmt::format("  {}  a comparison exceeds its bound\n\n", assay::app::kExceededExit) +
+             kExamples);
   app.set_version_flag("--version", [] { return "assay " + assay::version_string(); });
   app.require_subcommand(1);
   app.fallthrough(false);
@@ -93,6 +96,7 @@ int main(int argc, char** argv) {
   assay::app::add_prometheus(app, action);
   assay::app::add_ais(app, action);
   assay::app::add_report(app, action);
+  assay::app::add_compare(app, action);
   assay::app::add_top(app, action);
   assay::app::add_stop(app, action);
   assay::app::add_logs(app, action);

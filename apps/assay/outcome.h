@@ -14,4 +14,7 @@ int conclude(const store::RunDir& run);
 /// 0 valid; 4 a launch failed; 5 a round failed or is missing; 6 invalid.
 [[nodiscard]] int exit_code_of(const judge::RunResult& result) noexcept;
 
+/// A comparison exceeds a bound that was given.
+inline constexpr int kExceededExit = 7;
+
 }  // namespace assay::app

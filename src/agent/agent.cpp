@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/device_idle.h"
+#include "agent/device_states.h"
 #include "agent/guardian.h"
 #include "agent/identity.h"
 #include "agent/metrics.h"
@@ -37,6 +38,8 @@ constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
 // A controller that does not read: heartbeats are dropped beyond this, never facts.
 constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
 constexpr Nanoseconds kDeviceQueryLimit = std::chrono::seconds(5);
+// The driver starts devices that are not kept awake one after the other.
+constexpr Nanoseconds kDeviceStateLimit = std::chrono::seconds(10);
 constexpr Nanoseconds kSampleLimit = std::chrono::seconds(4);
 constexpr auto kLastMessagesLimit = std::chrono::seconds(2);
 
@@ -116,14 +119,18 @@ void Agent::handle(Request request) {
                           if (round_) round_->stop(stop.cause, stop.grace);
                         },
                         [this](const DescribeRequest& describe) {
-                          answer_later([query = describe.device_query]() -> Report {
+                          answer_later([describe]() -> Report {
                             Json system = probe::system_info("/");
                             const std::string problem = cgroup_place().problem;
                             system["round_cgroup"]["available"] = problem.empty();
                             if (!problem.empty()) system["round_cgroup"]["why"] = problem;
-                            if (!query.is_null())
+                            if (!describe.device_query.is_null())
                               system["devices"] = probe::list_devices(
-                                  probe::device_query_from_json(query), kDeviceQueryLimit);
+                                  probe::device_query_from_json(describe.device_query),
+                                  kDeviceQueryLimit);
+                            if (!describe.device_state.empty())
+                              system["device_state"] = fields_to_json(
+                                  read_device_states(describe.device_state, kDeviceStateLimit));
                             return SystemReport{std::move(system)};
                           });
                         },
@@ -132,6 +139,10 @@ void Agent::handle(Request request) {
                             Checks answer{probe::check_machine(probe.options)};
                             if (probe.sources)
                               answer.checks.push_back(check_idle(*probe.sources, kSampleLimit));
+                            if (probe.device_state)
+                              for (probe::Check& check : probe::check_device_states(
+                                       read_device_states(*probe.device_state, kDeviceStateLimit)))
+                                answer.checks.push_back(std::move(check));
                             return answer;
                           });
                         },

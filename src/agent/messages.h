@@ -451,11 +451,13 @@ struct StopRequest {
 struct DescribeRequest {
   static constexpr const char* kType = "describe";
   using Answer = SystemReport;
-  Json device_query;  ///< the vendor's `query`; null: it has none
+  Json device_query{};                      ///< the vendor's `query`; null: it has none
+  std::vector<std::string> device_state{};  ///< its command for the devices' state; empty: none
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
     field.optional("device_query", self.device_query);
+    field.optional("device_state", self.device_state);
   }
 };
 
@@ -466,6 +468,8 @@ struct ProbeRequest {
   probe::CheckOptions options;
   /// The vendor's samplers, to see whether the devices are idle; nothing: not asked.
   std::optional<std::vector<telemetry::DeviceSource>> sources;
+  /// The vendor's command for the devices' state, or an empty one; nothing: not asked.
+  std::optional<std::vector<std::string>> device_state{};
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -480,6 +484,7 @@ struct ProbeRequest {
     field.optional("commands", self.options.commands);
     field("timeout_ns", self.options.timeout);
     field.optional("sources", self.sources);
+    field.optional("device_state", self.device_state);
   }
 };
 

@@ -38,6 +38,8 @@ struct Vendor {
   std::string visible_devices;                 ///< environment variable, or empty
   std::vector<std::string> container_options;  ///< arguments of docker/podman run
   std::optional<DeviceQuery> query;
+  /// argv of what prints the state of the devices as JSON, with {bindir}; empty: nothing does.
+  std::vector<std::string> state{};
   /// Sources in order of preference. Commands may hold {bindir}, {interval_ms} and {interval_s}.
   std::vector<telemetry::DeviceSource> samples;
   std::map<std::string, Hardware> hardware;
@@ -121,8 +123,9 @@ struct Catalog {
 /// does it.
 void check_vendor(const Vendor& vendor);
 
-/// {name, description, visible_devices, container: {options}, query, samples: [DeviceSource],
-/// hardware}, with the placeholders that `paths` has expanded: what plan.json keeps of the vendor.
+/// {name, description, visible_devices, container: {options}, query, state: {command},
+/// samples: [DeviceSource], hardware}, with the placeholders that `paths` has expanded: what
+/// plan.json keeps of the vendor.
 [[nodiscard]] Json to_json(const Vendor& vendor, const std::map<std::string, std::string>& paths);
 
 /// Replaces {name} for the names in `values` only; every other placeholder, and {{ and }}, stay as

@@ -141,9 +141,9 @@ std::map<std::string, std::string> read_text_map(const Node& node) {
 }  // namespace
 
 Vendor load_vendor(const std::filesystem::path& path, const std::string& display) {
-  const Mapping map(
-      config::load_yaml(path, display), "a vendor",
-      {"name", "description", "visible_devices", "container", "query", "samples", "hardware"});
+  const Mapping map(config::load_yaml(path, display), "a vendor",
+                    {"name", "description", "visible_devices", "container", "query", "state",
+                     "samples", "hardware"});
   check_name(map.at("name"), path);
   Vendor vendor;
   vendor.name = map.at("name").nonempty_text();
@@ -155,6 +155,11 @@ Vendor load_vendor(const std::filesystem::path& path, const std::string& display
     vendor.container_options =
         Mapping(*container, "container", {"options"}).texts_or_empty("options");
   if (const Node* query = map.find("query")) vendor.query = read_query(*query);
+  if (const Node* state = map.find("state")) {
+    const Mapping command(*state, "state", {"command"});
+    vendor.state = command.at("command").texts();
+    if (vendor.state.empty()) command.at("command").fail("the command is empty");
+  }
   if (const Node* samples = map.find("samples"))
     for (const Node& sample : samples->items())
       vendor.samples.push_back(read_sample(sample, vendor.name));
@@ -279,6 +284,11 @@ Json to_json(const Vendor& vendor, const std::map<std::string, std::string>& pat
     json["query"] = {{"command", vendor.query->command},
                      {"pattern", vendor.query->pattern},
                      {"fields", vendor.query->fields}};
+  if (!vendor.state.empty()) {
+    json["state"]["command"] = Json::array();
+    for (const std::string& word : vendor.state)
+      json["state"]["command"].push_back(expand_some(word, paths));
+  }
   json["samples"] = Json::array();
   for (DeviceSource source : vendor.samples) {
     for (std::string& word : source.command) word = expand_some(word, paths);

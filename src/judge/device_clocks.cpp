@@ -96,12 +96,13 @@ std::string limit_note(const ClockTimes& times) {
 }  // namespace
 
 void compute_clocks(RoundContext& round, const Sources& sources) {
-  if (!round.train || round.train->length() <= 0) return;
+  const std::optional<Window>& window = round.steady ? round.steady : round.train;
+  if (!window || window->length() <= 0) return;
   ClockTimes times;
   for (const auto& node : sources)
     for (const SourceRows& source : node)
-      if (source.is_device() && works(source, *round.train))
-        add_times(source, *round.train, round.evidence.telemetry_interval_s, times);
+      if (source.is_device() && works(source, *window))
+        add_times(source, *window, round.evidence.telemetry_interval_s, times);
   if (times.known_s > 0)
     round.metrics.add("power_limit_share", times.at_limit_s / times.known_s, Origin::measured,
                       limit_note(times));

@@ -67,11 +67,46 @@ std::optional<double> idle_baseline(const RoundContext& round,
   return baseline;
 }
 
+// Mean power of the steady steps, without the evaluations between them; nothing where telemetry
+// does not cover them.
+std::optional<double> steady_power(const RoundContext& round, const std::vector<NodePower>& nodes) {
+  if (!round.steady) return std::nullopt;
+  double joules = 0;
+  double seconds = 0;
+  double from = round.steady->start;
+  const auto add = [&](double to) {
+    const Window part{from, std::min(to, round.steady->end)};
+    if (part.length() <= 0) return true;
+    const TotalEnergy energy = total_energy(nodes, part, slack_of(round));
+    joules += energy.joules.value_or(0);
+    seconds += part.length();
+    return energy.joules.has_value();
+  };
+  for (const EvaluationResult& evaluation : round.result.evaluations) {
+    if (!add(evaluation.start_s)) return std::nullopt;
+    from = std::max(from, evaluation.end_s);
+  }
+  if (!add(round.steady->end) || seconds <= 0) return std::nullopt;
+  return joules / seconds;
+}
+
 // A sample, a step, a target: what the energy was spent on.
 void add_energy_of_work(RoundContext& round, const std::vector<NodePower>& nodes, double joules) {
+  const std::optional<double> power = steady_power(round, nodes);
+  const Metric* rate = round.metrics.find("steady_throughput");
+  const Metric* step = round.metrics.find("steady_step_time");
+  round.metrics.add("steady_power_w", power, Origin::measured, "without evaluations");
+  if (power && rate != nullptr && rate->value > 0)
+    round.metrics.add("energy_per_sample_j", *power / rate->value, rate->origin,
+                      "steady_power_w / steady_throughput");
+  if (power && step != nullptr)
+    round.metrics.add("energy_per_step_j", *power * step->value, step->origin,
+                      "steady_power_w * steady_step_time");
+  // The first value of a name stays.
   const auto per = [&](const std::string& name, const std::string& count) {
     if (const Metric* metric = round.metrics.find(count); metric != nullptr && metric->value > 0)
-      round.metrics.add(name, joules / metric->value, metric->origin, "of the whole training");
+      round.metrics.add(name, joules / metric->value, metric->origin,
+                        "of the whole training: no steady steps that telemetry covers");
   };
   per("energy_per_sample_j", "samples");
   per("energy_per_step_j", "steps");
@@ -82,33 +117,42 @@ void add_energy_of_work(RoundContext& round, const std::vector<NodePower>& nodes
                     time->origin, time->note);
 }
 
+bool long_enough_to_compare(const RoundContext& round, const Window& window) {
+  return window.length() >=
+         std::max(kMinCompared_s, kMinComparedIntervals * round.evidence.telemetry_interval_s);
+}
+
 // Devices that count their energy and tell their power: both, and how far they are apart. Whether
 // they are part of the nodes' power does not matter here.
 void compare_counters(RoundContext& round, const Sources& sources) {
+  const double slack = slack_of(round);
+  // Steady power has no steps that a slow sensor shows too late.
+  const bool steady = round.steady && long_enough_to_compare(round, *round.steady);
+  const Window& window = steady ? *round.steady : *round.train;
   double counter = 0;
   double integral = 0;
   std::size_t compared = 0;
   std::size_t breaks = 0;
-  double worst = 0;
+  std::optional<double> worst;
   std::string where;
-  const double slack = slack_of(round);
   for (std::size_t n = 0; n < sources.size(); ++n)
     for (const SourceRows& rows : sources[n]) {
       if (!rows.is_device() || rows.column(telemetry::Column::power_w).empty()) continue;
       const PowerSource source = power_source(rows);
-      if (source.energy.size() < 2) continue;
-      const SourceEnergy energy = energy_of(source, *round.train, slack);
-      if (!energy.counter || !energy.integral) continue;
+      const SourceEnergy whole = energy_of(source, *round.train, slack);
+      if (!whole.counter || !whole.integral) continue;
       ++compared;
-      counter += *energy.counter;
-      integral += *energy.integral;
+      counter += *whole.counter;
+      integral += *whole.integral;
       breaks += static_cast<std::size_t>(std::ranges::count_if(source.breaks, [&](double t) {
         return t >= round.train->start && t <= round.train->end;
       }));
+      const SourceEnergy energy = energy_of(source, window, slack);
+      if (!energy.counter || !energy.integral) continue;
       const double apart = *energy.counter > 0    ? std::abs(*energy.integral / *energy.counter - 1)
                            : *energy.integral > 0 ? 1
                                                   : 0;
-      if (apart < worst && !where.empty()) continue;
+      if (worst && apart <= *worst) continue;
       worst = apart;
       where = fmt::format("{} on {}: {} J by its counter, {} J by its power", rows.name,
                           node_label(round, round.evidence.nodes[n]),
@@ -121,9 +165,9 @@ void compare_counters(RoundContext& round, const Sources& sources) {
                    : fmt::format("; {} of a counter bridged by power", counted(breaks, "restart")));
   round.metrics.add("energy_counter_j", counter, Origin::measured, note);
   round.metrics.add("energy_integral_j", integral, Origin::measured, note);
-  if (round.train->length() >=
-      std::max(kMinCompared_s, kMinComparedIntervals * round.evidence.telemetry_interval_s))
-    round.fact("energy_disagreement", worst, where);
+  if (worst && long_enough_to_compare(round, window))
+    round.fact("energy_disagreement", *worst,
+               where + (steady ? " in the steady steps" : " in the training"));
 }
 
 void add_peak_power(RoundContext& round, const std::vector<NodePower>& nodes) {

@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "judge/ais_results.h"
 #include "judge/challenge.h"
+#include "judge/device_findings.h"
 #include "judge/integrity.h"
 #include "judge/load.h"
 #include "judge/provenance.h"
@@ -46,6 +47,7 @@ RunResult judge_run(const store::RunDir& run) {
   };
   found(journal_findings(records));
   found(read_system(run, journal.begun(), result.system));
+  found(device_findings(result.system, has_ended(records)));
   result.seal = check_seal(run, has_ended(records), result.findings);
 
   int misfits = 0;

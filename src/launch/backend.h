@@ -39,6 +39,9 @@ class Backend {
   virtual asio::awaitable<void> prepare() = 0;
   /// The nodes, as in system.json: [{"node", "host", …}].
   virtual asio::awaitable<Json> describe() = 0;
+  /// How the devices are now, after the last round: [{"node", "state"}]. Bounded; empty where
+  /// nothing tells.
+  virtual asio::awaitable<Json> device_states() { co_return Json::array(); }
   /// Before a round of this case counts as started: nodes that were lost come back, images come.
   virtual asio::awaitable<void> prepare_round(const RoundTask& task) = 0;
   /// Runs the round, journals what happens from its round_start on, and brings its evidence into

@@ -48,6 +48,18 @@ void write_system(const store::RunDir& run, Json nodes, const Json& declared) {
   write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
 }
 
+/// Puts the devices' state after the run beside that of before it.
+void add_states_after(const store::RunDir& run, const Json& states) {
+  if (states.empty()) return;
+  Json system = parse_json_or_null(read_file_or_empty(run.system_file()));
+  if (!system.is_object() || !system.contains("nodes") || !system["nodes"].is_array()) return;
+  for (Json& node : system["nodes"])
+    for (const Json& state : states)
+      if (node.is_object() && node.value("node", -1) == state["node"])
+        node["device_state_after"] = state["state"];
+  write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
+}
+
 }  // namespace
 
 std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
@@ -139,6 +151,10 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
       else if (interrupts_ == 0 && startable)
         startable = co_await execute_round(plan_case, number);
     }
+  }
+  if (interrupts_ == 0) {
+    const Json states = co_await backend_->device_states();
+    add_states_after(run_, states);
   }
   co_await backend_->close();
   const RunStatus status = interrupts_ > 0  ? RunStatus::interrupted

@@ -10,8 +10,6 @@
 
 namespace assay::report {
 
-namespace {
-
 std::string markdown_text(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -36,6 +34,8 @@ std::string markdown_table(const page::Table& table) {
   }
   return out;
 }
+
+namespace {
 
 std::string finding_lines(const std::vector<judge::Finding>& findings) {
   std::string out;

@@ -20,6 +20,12 @@ std::optional<double> student_t_quantile(double p, double df) {
   return std::isfinite(t) ? std::optional(t) : std::nullopt;
 }
 
+double student_t_tail(double t, double df) {
+  if (!(df > 0) || std::isnan(t)) return 1;
+  if (std::isinf(t)) return t > 0 ? 0 : 1;
+  return boost::math::cdf(boost::math::complement(boost::math::students_t(df), t));
+}
+
 std::optional<Interval> mean_interval(std::span<const double> values, double level) {
   if (!(level > 0 && level < 1)) return std::nullopt;
   const auto center = mean(values);

@@ -9,6 +9,10 @@ namespace assay::stats {
 /// about 1e-14 relative (Boost.Math).
 [[nodiscard]] std::optional<double> student_t_quantile(double p, double df);
 
+/// P(T > t) for Student's t with `df` > 0 degrees of freedom; 0 for an infinite t, 1 where it is
+/// not defined.
+[[nodiscard]] double student_t_tail(double t, double df);
+
 struct Interval {
   double low = 0;
   double high = 0;

@@ -13,9 +13,14 @@
 //   garbage 25                    from the 25th query on, text is written to stdout instead
 //   * memory_v2 error 3           what the first version of the memory query gives is used
 //   0 pids 12 34                  processes that compute on device 0
+//   0 nvlinks 18                  device 0 has 18 links (default 0: not supported)
+//   0 nvlinks_active 16           of which the first 16 are active (default: all)
+//   process 12 /usr/bin/python3   name of a process
 //
+// FAKE_NVML_OLD: as a library of before 2018, without the functions for the state of a device.
 // Values are NVML's units: util %, used and total bytes, power mW, energy mJ, temp C, sm and mem
-// MHz, reasons as a bit mask (0x…), ecc a count, limit mW, max_sm MHz. Lines that begin with # are
+// MHz, reasons as a bit mask (0x…), ecc a count, limit mW, max_sm MHz;
+// for the state see the names at the end. Lines that begin with # are
 // comments.
 
 #include <algorithm>
@@ -53,6 +58,7 @@ struct Script {
   std::uint64_t exit_at = 0;
   std::uint64_t garbage_at = 0;
   std::map<std::pair<int, std::string>, Values> values;
+  std::map<unsigned, std::string> processes;
 };
 
 struct State {
@@ -82,6 +88,8 @@ Script read_script() {
       script.devices = static_cast<unsigned>(std::stoul(second));
     } else if (first == "driver") {
       script.driver = second;
+    } else if (first == "process") {
+      words >> script.processes[static_cast<unsigned>(std::stoul(second))];
     } else if (first == "init") {
       words >> script.init_error;
     } else if (first == "hang" && second == "init") {
@@ -176,6 +184,8 @@ struct Process {
   unsigned long long used_memory;
 };
 
+constexpr int kNotSupported = 3;
+constexpr int kNotFound = 6;
 constexpr int kInsufficientSize = 7;
 constexpr std::uint64_t kTotal = 40536ULL << 20;
 constexpr std::uint64_t kUsed = 15ULL << 20;
@@ -287,7 +297,105 @@ int nvmlDeviceGetMaxClockInfo(void* device, unsigned type, unsigned* out) {
 
 int nvmlDeviceGetTotalEccErrors(void* device, unsigned type, unsigned counter,
                                 unsigned long long* out) {
-  return type != 1 || counter != 0 ? kInvalidArgument : query_into(device, "ecc", 0, out);
+  if (type > 1 || counter > 1) return kInvalidArgument;
+  const char* name = type == 1 ? (counter == 0 ? "ecc" : "ecc_ever")
+                               : (counter == 0 ? "corrected" : "corrected_ever");
+  return query_into(device, name, 0, out);
 }
+
+#ifndef FAKE_NVML_OLD
+
+int nvmlSystemGetNVMLVersion(char* out, unsigned size) {
+  return copy_text("12." + state().script.driver, out, size);
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int* out) {
+  *out = 12040;
+  return kSuccess;
+}
+
+int nvmlSystemGetProcessName(unsigned pid, char* out, unsigned size) {
+  const auto found = state().script.processes.find(pid);
+  return found == state().script.processes.end() ? kNotFound : copy_text(found->second, out, size);
+}
+
+int nvmlDeviceGetVbiosVersion(void*, char* out, unsigned size) {
+  return copy_text("96.00.A5.00.01", out, size);
+}
+
+int nvmlDeviceGetPersistenceMode(void* device, unsigned* out) {
+  return query_into(device, "persistence", 1, out);
+}
+
+int nvmlDeviceGetComputeMode(void* device, unsigned* out) {
+  return query_into(device, "compute_mode", 0, out);
+}
+
+int nvmlDeviceGetEccMode(void* device, unsigned* now, unsigned* pending) {
+  const int rc = query_into(device, "ecc_mode", 1, now);
+  return rc != kSuccess ? rc : query_into(device, "ecc_mode_pending", *now, pending);
+}
+
+int nvmlDeviceGetRemappedRows(void* device, unsigned* corrected, unsigned* uncorrected,
+                              unsigned* pending, unsigned* failed) {
+  const int rc = query_into(device, "rows_corrected", 0, corrected);
+  if (rc != kSuccess) return rc;
+  if (query_into(device, "rows_uncorrected", 0, uncorrected) != kSuccess) return kNotSupported;
+  if (query_into(device, "rows_pending", 0, pending) != kSuccess) return kNotSupported;
+  return query_into(device, "rows_failed", 0, failed);
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(void* device, unsigned* out) {
+  return query_into(device, "pcie_generation", 4, out);
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void* device, unsigned* out) {
+  return query_into(device, "pcie_generation_max", 4, out);
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void* device, unsigned* out) {
+  return query_into(device, "pcie_width", 16, out);
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void* device, unsigned* out) {
+  return query_into(device, "pcie_width_max", 16, out);
+}
+
+int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* active) {
+  unsigned links = 0;
+  if (const int rc = query_into(device, "nvlinks", 0, &links); rc != kSuccess) return rc;
+  if (link >= links) return links == 0 ? kNotSupported : kInvalidArgument;
+  unsigned up = 0;
+  const int rc = query_into(device, "nvlinks_active", links, &up);
+  *active = link < up ? 1 : 0;
+  return rc;
+}
+
+int nvmlDeviceGetApplicationsClock(void* device, unsigned type, unsigned* out) {
+  return type != 0 ? kInvalidArgument : query_into(device, "app_clock", 1410, out);
+}
+
+int nvmlDeviceGetDefaultApplicationsClock(void* device, unsigned type, unsigned* out) {
+  return type != 0 ? kInvalidArgument : query_into(device, "default_clock", 1410, out);
+}
+
+int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* pending) {
+  const int rc = query_into(device, "mig", 0, now);
+  return rc != kSuccess ? rc : query_into(device, "mig_pending", *now, pending);
+}
+
+int nvmlDeviceGetPowerManagementDefaultLimit(void* device, unsigned* out) {
+  return query_into(device, "limit_default", 400000, out);
+}
+
+int nvmlDeviceGetTemperatureThreshold(void* device, unsigned type, unsigned* out) {
+  return type != 1 ? kInvalidArgument : query_into(device, "slowdown", 89, out);
+}
+
+int nvmlDeviceGetPerformanceState(void* device, unsigned* out) {
+  return query_into(device, "pstate", 0, out);
+}
+
+#endif
 
 }  // extern "C"

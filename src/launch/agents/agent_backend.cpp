@@ -27,7 +27,8 @@ namespace {
 constexpr std::size_t kFilesPerHost = 6;
 constexpr std::size_t kFilesPerWorker = 3;  // its connection, and weights both ways
 constexpr std::size_t kOwnFiles = 64;
-constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(10);
+// Two tools of the vendor are asked, and a driver that hangs holds up both.
+constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(20);
 
 // Only where it is needed: local ranks inherit the limit.
 void allow_open_files(std::size_t count) {
@@ -78,12 +79,23 @@ asio::awaitable<void> AgentBackend::compare_clocks() {
 
 asio::awaitable<Json> AgentBackend::describe() {
   Json nodes = Json::array();
-  const agent::DescribeRequest request{plan_.vendor_data.value("query", Json())};
+  const agent::DescribeRequest request{plan_.vendor_data.value("query", Json()),
+                                       device_state_command(plan_)};
   for (const auto& [node, reply] : co_await fleet_->ask_all(request, kDescribeLimit)) {
     if (!reply.answer) continue;
     nodes.push_back({{"node", node}, {"host", fleet_->host(node)}});
     nodes.back().update(reply.answer->system);
   }
+  co_return nodes;
+}
+
+asio::awaitable<Json> AgentBackend::device_states() {
+  Json nodes = Json::array();
+  const agent::DescribeRequest request{Json(), device_state_command(plan_)};
+  if (request.device_state.empty()) co_return nodes;
+  for (const auto& [node, reply] : co_await fleet_->ask_all(request, kDescribeLimit))
+    if (reply.answer && reply.answer->system.contains("device_state"))
+      nodes.push_back({{"node", node}, {"state", reply.answer->system["device_state"]}});
   co_return nodes;
 }
 

@@ -18,6 +18,7 @@ class AgentBackend : public Backend {
 
   asio::awaitable<void> prepare() override;
   asio::awaitable<Json> describe() override;
+  asio::awaitable<Json> device_states() override;
   asio::awaitable<void> prepare_round(const RoundTask& task) override;
   asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override;
   void interrupt(int times) override;

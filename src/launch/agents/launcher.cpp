@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/json_access.h"
 
 namespace assay::launch {
 
@@ -29,6 +30,13 @@ std::filesystem::path at_home(const std::filesystem::path& path, const agent::He
   const std::string text = path.string();
   if (!text.starts_with("~/")) return path;
   return std::filesystem::path(hello.home.empty() ? "/" : hello.home) / text.substr(2);
+}
+
+std::vector<std::string> device_state_command(const plan::Plan& plan) {
+  std::vector<std::string> command;
+  for (const Json& word : list_at(object_at(plan.vendor_data, "state"), "command"))
+    if (word.is_string()) command.push_back(word.get<std::string>());
+  return command;
 }
 
 std::vector<std::string> used_hosts(const plan::Plan& plan, const Launcher& launcher) {

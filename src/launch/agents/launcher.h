@@ -151,4 +151,7 @@ class Launcher {
 /// nodes than there are hosts.
 [[nodiscard]] std::vector<std::string> used_hosts(const plan::Plan& plan, const Launcher& launcher);
 
+/// The plan's vendor's command for the state of devices; empty: it has none.
+[[nodiscard]] std::vector<std::string> device_state_command(const plan::Plan& plan);
+
 }  // namespace assay::launch

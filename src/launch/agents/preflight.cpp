@@ -124,7 +124,7 @@ class Preflight {
   asio::awaitable<void> compare_machines() {
     stage_ = "comparing machines";
     std::map<int, Json> systems;
-    const agent::DescribeRequest request{plan_.vendor_data.value("query", Json())};
+    const agent::DescribeRequest request{plan_.vendor_data.value("query", Json()), {}};
     for (const auto& [node, reply] : co_await fleet_.ask_all(request, kCompareLimit))
       if (reply.answer) systems[node] = reply.answer->system;
     add_all(compare_systems(systems));
@@ -239,6 +239,7 @@ class Preflight {
       options.device_pattern = query.value("pattern", "");
     }
     if (plan_.vendor == "cpu") return request;
+    request.device_state = device_state_command(plan_);
     request.sources.emplace();
     for (const Json& source : plan_.vendor_data.value("samples", Json::array()))
       request.sources->push_back(telemetry::device_source_from_json(source, "plan.json"));

@@ -11,6 +11,7 @@
 
 #include "agent/connectivity.h"
 #include "agent/device_idle.h"
+#include "agent/device_states.h"
 #include "agent/page_caches.h"
 #include "core/files.h"
 #include "temporary_folder.h"
@@ -99,6 +100,26 @@ TEST(IdleDevices, AreNotAssumedWhereNothingIsKnown) {
   EXPECT_EQ(judge_idle({reading(0, unknown, unknown, 1)}).level, probe::Level::warn);
   EXPECT_EQ(judge_idle({}).level, probe::Level::warn);
   EXPECT_THAT(check_idle({}, 1s).seen, HasSubstr("cannot tell"));
+}
+
+TEST(StateOfDevices, IsWhatTheCommandPrints) {
+  const probe::DeviceStates states = read_device_states(
+      {"/bin/sh", "-c", R"(echo '{"driver": "1", "devices": [{"index": 3}]}')"}, 10s);
+  EXPECT_EQ(states.problem, "");
+  EXPECT_EQ(states.devices.at(0).index, 3);
+}
+
+TEST(StateOfDevices, HasAProblemWhateverGoesWrong) {
+  const auto problem = [](std::vector<std::string> command, Nanoseconds limit = 10s) {
+    return read_device_states(command, limit).problem;
+  };
+  EXPECT_THAT(problem({}), HasSubstr("no command is known"));
+  EXPECT_THAT(problem({"no-such-tool", "--state"}), HasSubstr("no-such-tool is not installed"));
+  EXPECT_THAT(problem({"/bin/sh", "-c", "echo the driver is not loaded >&2; exit 3"}),
+              HasSubstr("exit 3: the driver is not loaded"));
+  EXPECT_THAT(problem({"/bin/sleep", "60"}, 200ms), HasSubstr("did not answer within"));
+  EXPECT_THAT(problem({"/bin/echo", "hello"}), HasSubstr("the state of the devices"));
+  EXPECT_THAT(problem({"/bin/echo", "{nonsense}"}), HasSubstr("nonsense"));
 }
 
 class PageCaches : public ::testing::Test {

@@ -128,6 +128,14 @@ TEST(Vendors, NvidiaPrefersItsSamplerOverNvidiaSmi) {
   EXPECT_EQ(samples[1].mode, DeviceSource::Mode::loop);
 }
 
+TEST(Vendors, NvidiaTellsTheStateOfItsDevices) {
+  const Vendor& vendor = *shipped().find_vendor("nvidia");
+  EXPECT_THAT(vendor.state, ElementsAre("{bindir}/assay-nvml", "--state"));
+  EXPECT_EQ(to_json(vendor, {{"bindir", "/opt/assay/bin"}})["state"]["command"][0],
+            "/opt/assay/bin/assay-nvml");
+  EXPECT_FALSE(to_json(*shipped().find_vendor("cpu"), {}).contains("state"));
+}
+
 TEST(Vendors, NvidiaSmiLoopIsRead) {
   const auto devices = readings("nvidia", 1, "nvidia.txt");
   ASSERT_THAT(devices, SizeIs(3));

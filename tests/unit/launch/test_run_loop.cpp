@@ -36,6 +36,7 @@ struct Script {
   std::vector<std::string> calls;
   std::deque<RoundOutcome> outcomes;  // of the rounds to come; completed when there are no more
   std::function<void(const RoundTask&)> during_round;
+  Json device_states = Json::array();
 };
 
 class ScriptedBackend : public Backend {
@@ -51,6 +52,7 @@ class ScriptedBackend : public Backend {
     script_.calls.emplace_back("describe");
     co_return Json::array({{{"node", 0}, {"host", "h"}}});
   }
+  asio::awaitable<Json> device_states() override { co_return script_.device_states; }
   asio::awaitable<void> prepare_round(const RoundTask&) override { co_return; }
   asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override {
     script_.calls.push_back(task.plan_case.name + " " + std::to_string(task.number));
@@ -194,6 +196,28 @@ TEST_F(RunLoopTest, WritesWhatTheNodesAreOnce) {
   script_.calls.clear();
   (void)execute();
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "close"));
+}
+
+TEST_F(RunLoopTest, KeepsTheDevicesStateAfterTheRunBesideThatBefore) {
+  const auto node = [&] {
+    return parse_json(read_file(folder_.path() / "run1" / "system.json"), "system.json")
+        .at("nodes")
+        .at(0);
+  };
+  script_.device_states = Json::array({{{"node", 0}, {"state", {{"driver", "550"}}}}});
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_EQ(node()["host"], "h");
+  EXPECT_EQ(node()["device_state_after"]["driver"], "550");
+  EXPECT_TRUE(seal().fits());
+}
+
+TEST_F(RunLoopTest, AnInterruptedRunDoesNotWaitForTheDevices) {
+  script_.device_states = Json::array({{{"node", 0}, {"state", {{"driver", "550"}}}}});
+  script_.outcomes = {{RoundStatus::interrupted, "stopped by the user"}};
+  script_.during_round = [](const RoundTask&) { std::raise(SIGINT); };
+  EXPECT_EQ(execute(), RunStatus::interrupted);
+  EXPECT_THAT(read_file(folder_.path() / "run1" / "system.json"),
+              ::testing::Not(HasSubstr("device_state_after")));
 }
 
 TEST_F(RunLoopTest, ARoundThatIsLostIsRunAgainAsOftenAsTheSuiteSays) {

@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "core/subprocess.h"
+#include "probe/device_state.h"
 #include "support.h"
 #include "telemetry/device_parser.h"
 #include "telemetry/recorder.h"
@@ -24,11 +25,12 @@ const std::string kLibrary = ASSAY_BIN_DIR "/libfake_nvml.so";
 
 class NvmlTest : public testing::Test {
  protected:
-  CommandResult run(const std::string& script, std::vector<std::string> options) {
+  CommandResult run(const std::string& script, std::vector<std::string> options,
+                    const std::string& library = kLibrary) {
     folder_.write("script", script);
     options.insert(options.begin(), kProgram);
     CommandOptions how;
-    how.env = {{"ASSAY_NVML_LIBRARY", kLibrary},
+    how.env = {{"ASSAY_NVML_LIBRARY", library},
                {"FAKE_NVML_SCRIPT", (folder_.path() / "script").string()}};
     return run_command(options, how);
   }
@@ -42,6 +44,14 @@ class NvmlTest : public testing::Test {
     const auto output = DeviceParser(source, "test").parse_output(result.out);
     EXPECT_EQ(output.nonsense, 0U) << result.out;
     return output.readings;
+  }
+
+  probe::DeviceStates state(const std::string& script, const std::string& library = kLibrary) {
+    const CommandResult result = run(script, {"--state"}, library);
+    EXPECT_TRUE(result.status.ok()) << result.err;
+    probe::DeviceStates states = probe::device_states_from_text(result.out);
+    EXPECT_EQ(states.problem, "") << result.out;
+    return states;
   }
 
   TemporaryFolder folder_;
@@ -131,6 +141,125 @@ TEST_F(NvmlTest, ListsTheDevicesAsJson) {
   EXPECT_EQ(json["devices"][1]["index"], 1);
   EXPECT_EQ(json["devices"][1]["memory_bytes"], 4096);
   EXPECT_THAT(json["devices"][1]["uuid"].get<std::string>(), HasSubstr("GPU-"));
+}
+
+TEST_F(NvmlTest, TellsTheStateOfItsDevices) {
+  const probe::DeviceStates states = state(
+      "devices 2\ndriver 550.1\n1 persistence 0\n1 ecc_mode 0\n1 ecc_mode_pending 1\n1 ecc 1\n"
+      "1 ecc_ever 2\n1 corrected 3\n1 corrected_ever 4\n1 rows_corrected 5\n"
+      "1 rows_uncorrected 6\n1 rows_pending 1\n1 rows_failed 1\n1 pcie_generation 1\n"
+      "1 pcie_generation_max 5\n1 pcie_width 8\n1 pcie_width_max 16\n1 nvlinks 18\n"
+      "1 nvlinks_active 17\n1 max_sm 1980\n1 app_clock 1200\n1 default_clock 1500\n1 mig 1\n"
+      "1 mig_pending 0\n1 limit 500000\n1 limit_default 700000\n1 temp 88\n1 slowdown 90\n"
+      "1 pstate 8\n1 compute_mode 2\n1 pids 12 34\nprocess 12 /usr/bin/python3\n");
+  EXPECT_EQ(states.driver, "550.1");
+  EXPECT_EQ(states.library, "12.550.1");
+  EXPECT_EQ(states.runtime, "CUDA 12.4");
+  ASSERT_EQ(states.devices.size(), 2U);
+  const probe::DeviceState& d = states.devices[1];
+  EXPECT_EQ(d.index, 1);
+  EXPECT_EQ(d.name, "Fake A100-SXM4-40GB");
+  EXPECT_EQ(d.uuid, "GPU-00000000-0000-0000-0000-000000000001");
+  EXPECT_EQ(d.firmware, "96.00.A5.00.01");
+  EXPECT_EQ(d.persistence, false);
+  EXPECT_EQ(d.prohibited, true);
+  EXPECT_EQ(d.ecc, false);
+  EXPECT_EQ(d.ecc_pending, true);
+  EXPECT_EQ(d.ecc_uncorrected, 1U);
+  EXPECT_EQ(d.uncorrected_ever, 2U);
+  EXPECT_EQ(d.ecc_corrected, 3U);
+  EXPECT_EQ(d.corrected_ever, 4U);
+  EXPECT_EQ(d.rows_corrected, 5U);
+  EXPECT_EQ(d.rows_uncorrected, 6U);
+  EXPECT_EQ(d.rows_pending, true);
+  EXPECT_EQ(d.rows_failed, true);
+  EXPECT_EQ(d.pcie_generation, 1);
+  EXPECT_EQ(d.pcie_generation_max, 5);
+  EXPECT_EQ(d.pcie_width, 8);
+  EXPECT_EQ(d.pcie_width_max, 16);
+  EXPECT_EQ(d.links, 18);
+  EXPECT_EQ(d.links_active, 17);
+  EXPECT_EQ(d.clock_max_mhz, 1980);
+  EXPECT_EQ(d.clock_set_mhz, 1200);
+  EXPECT_EQ(d.clock_default_mhz, 1500);
+  EXPECT_EQ(d.partitioned, true);
+  EXPECT_EQ(d.partitioned_pending, false);
+  EXPECT_EQ(d.power_limit_w, 500);
+  EXPECT_EQ(d.power_limit_default_w, 700);
+  EXPECT_EQ(d.temp_c, 88);
+  EXPECT_EQ(d.slowdown_c, 90);
+  EXPECT_EQ(d.full_speed, false);
+  ASSERT_EQ(d.processes->size(), 2U);
+  EXPECT_EQ(d.processes->at(0).name, "/usr/bin/python3");
+  EXPECT_EQ(d.processes->at(1).pid, 34);
+  EXPECT_TRUE(d.unknown.empty());
+}
+
+TEST_F(NvmlTest, ADeviceThatIsFitPassesEveryCheck) {
+  for (const probe::Check& check : probe::check_device_states(state("devices 2\n* nvlinks 12\n")))
+    EXPECT_EQ(check.level, probe::Level::pass) << check.id << ": " << check.seen;
+}
+
+TEST_F(NvmlTest, WhatADeviceDoesNotTellIsNamedWithTheReason) {
+  const std::map<std::string, std::string> names{{"persistence", "persistence"},
+                                                 {"compute_mode", "prohibited"},
+                                                 {"ecc_mode", "ecc"},
+                                                 {"ecc", "ecc_uncorrected"},
+                                                 {"ecc_ever", "uncorrected_ever"},
+                                                 {"corrected", "ecc_corrected"},
+                                                 {"corrected_ever", "corrected_ever"},
+                                                 {"rows_corrected", "rows_failed"},
+                                                 {"pcie_generation", "pcie_generation"},
+                                                 {"pcie_generation_max", "pcie_generation_max"},
+                                                 {"pcie_width", "pcie_width"},
+                                                 {"pcie_width_max", "pcie_width_max"},
+                                                 {"nvlinks", "links"},
+                                                 {"max_sm", "clock_max_mhz"},
+                                                 {"app_clock", "clock_set_mhz"},
+                                                 {"default_clock", "clock_default_mhz"},
+                                                 {"mig", "partitioned"},
+                                                 {"limit", "power_limit_w"},
+                                                 {"limit_default", "power_limit_default_w"},
+                                                 {"temp", "temp_c"},
+                                                 {"slowdown", "slowdown_c"},
+                                                 {"pstate", "full_speed"}};
+  const std::vector<std::pair<int, std::string>> codes{{3, "not supported"},
+                                                       {4, "no permission"},
+                                                       {13, "the library is too old to tell"},
+                                                       {26, "not supported"},
+                                                       {999, "Some Error (999)"}};
+  for (const auto& [code, reason] : codes) {
+    std::string script;
+    for (const auto& [name, key] : names)
+      script += "* " + name + " error " + std::to_string(code) + "\n";
+    const probe::DeviceState device = state(script).devices.at(0);
+    for (const auto& [name, key] : names) {
+      ASSERT_TRUE(device.unknown.contains(key)) << key << " " << code;
+      EXPECT_EQ(device.unknown.at(key), reason) << key;
+    }
+    EXPECT_EQ(device.error, "");
+  }
+}
+
+TEST_F(NvmlTest, AnOldLibraryPassesNothingThatItCannotTell) {
+  const probe::DeviceStates states = state("", ASSAY_BIN_DIR "/libfake_nvml_old.so");
+  EXPECT_EQ(states.library, "");
+  for (const probe::Check& check : probe::check_device_states(states)) {
+    if (check.id == "device-state" || check.id == "driver" || check.id == "device-users" ||
+        check.id == "device-heat")
+      continue;
+    EXPECT_EQ(check.level, probe::Level::warn) << check.id << ": " << check.seen;
+    EXPECT_THAT(check.seen, HasSubstr("too old")) << check.id;
+  }
+}
+
+TEST_F(NvmlTest, ADeviceThatIsLostHasNoState) {
+  const probe::DeviceStates states = state("devices 3\n1 handle error 15\n2 temp error 16\n");
+  ASSERT_EQ(states.devices.size(), 3U);
+  EXPECT_EQ(states.devices[0].error, "");
+  EXPECT_THAT(states.devices[1].error, HasSubstr("15"));
+  EXPECT_THAT(states.devices[2].error, HasSubstr("16"));  // a reset is required
+  EXPECT_EQ(run("init error 9\n", {"--state"}).status.code, 3);
 }
 
 TEST_F(NvmlTest, SamplesOnlyTheChosenDevices) {

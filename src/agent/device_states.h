@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+#include "probe/device_state.h"
+
+namespace assay::agent {
+
+/// What the vendor's `state` command tells of the devices of this machine; placeholders as in
+/// `samples`. Blocks for at most `timeout`. Never throws: what goes wrong is the problem.
+[[nodiscard]] probe::DeviceStates read_device_states(const std::vector<std::string>& command,
+                                                     Nanoseconds timeout);
+
+}  // namespace assay::agent

@@ -1,0 +1,97 @@
+#include "compare/differences.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "core/json.h"
+#include "core/text.h"
+
+namespace assay::compare {
+
+namespace {
+
+using Leaves = std::map<std::string, std::string>;
+
+// Of no meaning for a comparison, or different in every run.
+constexpr std::array<std::string_view, 14> kVolatile{"available_bytes",
+                                                     "boot_id",
+                                                     "created",
+                                                     "dirty",
+                                                     "journal_lines_skipped",
+                                                     "load",
+                                                     "node",
+                                                     "run_id",
+                                                     "swap_free_bytes",
+                                                     "uptime_s",
+                                                     "time",
+                                                     "temperature_c",
+                                                     "power_w",
+                                                     "processes"};
+
+void flatten(const Json& value, const std::string& path, Leaves& out) {
+  if (value.is_object()) {
+    for (const auto& [key, part] : value.items())
+      if (std::ranges::find(kVolatile, key) == kVolatile.end())
+        flatten(part, path.empty() ? key : path + "." + key, out);
+  } else if (value.is_array() &&
+             std::ranges::any_of(value, [](const Json& part) { return part.is_structured(); })) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      flatten(value[i], path + " " + std::to_string(i), out);
+  } else {
+    out[path] = value.is_string() ? value.get<std::string>() : dump_line(value);
+  }
+}
+
+std::vector<Difference> between(const Leaves& base, const Leaves& candidate) {
+  std::vector<Difference> out;
+  for (const auto& [key, value] : base) {
+    const auto other = candidate.find(key);
+    const std::string now = other == candidate.end() ? "" : other->second;
+    if (now != value) out.push_back({key, value, now});
+  }
+  for (const auto& [key, value] : candidate)
+    if (!base.contains(key)) out.push_back({key, "", value});
+  return out;
+}
+
+Leaves leaves_of(const judge::RunResult& run) {
+  Leaves out{{"suite", run.suite}};
+  flatten(run.system, "", out);
+  Json provenance = run.provenance;
+  provenance.erase("assay_version");  // system.json has it in parts
+  flatten(provenance, "", out);
+  return out;
+}
+
+std::string bounds_of(const catalog::Rule& rule) {
+  std::string out(to_text(rule.severity));
+  if (rule.min) out += ", at least " + dump_line(Json(*rule.min));
+  if (rule.max) out += ", at most " + dump_line(Json(*rule.max));
+  return out;
+}
+
+Leaves leaves_of(const judge::CaseResult& result) {
+  Leaves out;
+  for (const plan::Setting& setting : result.configuration)
+    // Which rounds there were is not what was measured.
+    if (setting.key != "repeats" && setting.key != "warmup_rounds")
+      flatten(setting.value, setting.key, out);
+  for (const catalog::Rule& rule : result.rules) out["rule " + rule.id] = bounds_of(rule);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Difference> run_differences(const judge::RunResult& base,
+                                        const judge::RunResult& candidate) {
+  return between(leaves_of(base), leaves_of(candidate));
+}
+
+std::vector<Difference> case_differences(const judge::CaseResult& base,
+                                         const judge::CaseResult& candidate) {
+  return between(leaves_of(base), leaves_of(candidate));
+}
+
+}  // namespace assay::compare
