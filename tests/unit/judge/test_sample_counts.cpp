@@ -83,7 +83,7 @@ TEST(SampleCounts, MoreThanTheStepsHaveIsNamedWithItsRank) {
       counted({}, [](RoundEvidence& evidence) { evidence.ranks[1].log.samples.sum += 67; });
   EXPECT_EQ(found.value, 67);
   EXPECT_EQ(found.detail,
-            "30 steps of 32 samples in rank 1: 1027 are counted, and there can be 960 at most");
+            "30 steps of 32 samples in rank 1: 1,027 are counted, and there can be 960 at most");
 }
 
 TEST(SampleCounts, MoreThanTheEpochsHaveIsNamed) {
@@ -91,7 +91,7 @@ TEST(SampleCounts, MoreThanTheEpochsHaveIsNamed) {
   how.steps = 60;  // six epochs where three were asked for
   const Fact found = counted(how);
   EXPECT_EQ(found.value, 3840 - 3 * 640 - 64);
-  EXPECT_THAT(found.detail, HasSubstr("3 epochs of 640 samples: 3840 are counted"));
+  EXPECT_THAT(found.detail, HasSubstr("3 epochs of 640 samples: 3,840 are counted"));
 }
 
 TEST(SampleCounts, AnInflatedSetIsNamed) {
