@@ -30,7 +30,8 @@ class RoundCgroups : public ::testing::Test {
     const pid_t agent = ::fork();
     if (agent == 0) {
       const RoundCgroup group(round_id, place_);
-      Child daemon = spawn({.argv = {"/usr/bin/env", "-i", "setsid", "sleep", "300"},
+      Child daemon = spawn({.argv = {"/usr/bin/env", "-i", "sleep", "300"},
+                            .group = Group::session,
                             .dies_with_parent = false,
                             .cgroup = group.procs()});
       const pid_t pid = daemon.pid();
