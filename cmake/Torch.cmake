@@ -1,5 +1,6 @@
 # Finds libtorch: the one inside a PyTorch installation when CMAKE_PREFIX_PATH holds
-# torch.utils.cmake_prefix_path, Debian's libtorch-dev, or the PyTorch of python3.
+# torch.utils.cmake_prefix_path, the PyTorch of python3 when it has CUDA, Debian's libtorch-dev, or
+# the PyTorch of python3 for the CPU.
 # find_package(Torch) would need the CUDA compiler for a PyTorch with CUDA; nothing here does.
 # Defines the target assay_torch and ASSAY_TORCH_FOUND, _VERSION, _CUDA, _NCCL, _GLOO.
 set(ASSAY_TRAIN AUTO CACHE STRING "Build assay-train, which needs libtorch: AUTO, ON or OFF")
@@ -17,18 +18,20 @@ foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
   get_filename_component(root "${prefix}/../.." ABSOLUTE)  # from torch/share/cmake
   list(APPEND torch_roots "${root}" "${prefix}")
 endforeach()
+execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/find-torch.sh
+  OUTPUT_VARIABLE python_torch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+string(REPLACE "\n" ";" python_torch "${python_torch}")
+list(POP_FRONT python_torch python_torch_kind python_torch_root)
+if(python_torch_kind STREQUAL "cuda")
+  list(APPEND torch_roots "${python_torch_root}")
+endif()
 # A given root wins over the distribution's.
 find_path(ASSAY_TORCH_API torch/torch.h HINTS ${torch_roots}
   PATH_SUFFIXES include/torch/csrc/api/include torch/csrc/api/include)
-# Some releases have no package (Ubuntu 24.04). The module is not imported: that takes seconds.
-if(NOT ASSAY_TORCH_API)
-  execute_process(OUTPUT_VARIABLE python_torch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
-    COMMAND python3 -c "import importlib.util as u
-print(*u.find_spec('torch').submodule_search_locations)")
-  if(python_torch)
-    find_path(ASSAY_TORCH_API torch/torch.h HINTS ${python_torch}
-      PATH_SUFFIXES include/torch/csrc/api/include NO_DEFAULT_PATH)
-  endif()
+# Some releases have no package (Ubuntu 24.04).
+if(NOT ASSAY_TORCH_API AND python_torch_kind STREQUAL "cpu")
+  find_path(ASSAY_TORCH_API torch/torch.h HINTS ${python_torch_root}
+    PATH_SUFFIXES include/torch/csrc/api/include NO_DEFAULT_PATH)
 endif()
 if(ASSAY_TORCH_API)
   get_filename_component(torch_include "${ASSAY_TORCH_API}/../../../.." ABSOLUTE)

@@ -19,6 +19,10 @@ cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podm
          prometheus)
 lint=(clang clang-tidy)
 
+# A PyTorch with CUDA brings its own libtorch; Debian's, for the CPU alone, would be a hundred
+# packages that nothing uses.
+if [ "$("$(dirname "${BASH_SOURCE[0]}")/find-torch.sh" | head -n 1)" = cuda ]; then train=(); fi
+
 wanted=()
 for group in "${@:-build}"; do
   case "$group" in

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "core/version.h"
 #if defined(ASSAY_TRAIN_AUTOML)
@@ -18,6 +19,7 @@
 #endif
 #include "train/base/torch.h"
 #include "train/loop/task_kinds.h"
+#include "train/loop/usable_devices.h"
 #include "train/micro/micro.h"
 #include "workload/option_text.h"
 #include "workload/runtime.h"
@@ -61,7 +63,7 @@ std::vector<workload::Workload> workloads() {
 constexpr const char* kUsage =
     "usage: assay-train WORKLOAD [--config FILE] [--data-only]\n"
     "       assay-train WORKLOAD --options\n"
-    "       assay-train --list | --version | --help\n"
+    "       assay-train --list | --devices | --version | --help\n"
     "\n"
     "Assay's training workloads: one rank, its PerfLog on standard output. The rank's place comes "
     "from\n"
@@ -71,6 +73,7 @@ constexpr const char* kUsage =
     "  --data-only    measure the input pipeline, without a model\n"
     "  --options      print the workload's settings: defaults, what they may be, what they mean\n"
     "  --list         print the names of the workloads\n"
+    "  --devices      print the CUDA devices that it can use, or why it cannot, as JSON\n"
     "  --version      print the version and what libtorch offers\n"
     "  --help         print this\n"
     "\n"
@@ -93,6 +96,7 @@ struct Request {
     options_yaml,
     options_markdown,
     list,
+    devices,
     version,
     help
   };
@@ -114,6 +118,7 @@ const std::vector<std::pair<std::string, Request::What>>& actions() {
       {"--options-yaml", What::options_yaml},
       {"--options-markdown", What::options_markdown},
       {"--list", What::list},
+      {"--devices", What::devices},
       {"--version", What::version},
       {"--help", What::help},
       {"-h", What::help}};
@@ -175,6 +180,8 @@ int act(const Request& request) {
     case Request::What::list:
       for (const workload::Workload& known : workloads()) std::printf("%s\n", known.name.c_str());
       return 0;
+    case Request::What::devices:
+      return print(assay::dump_pretty(usable_devices()));
     case Request::What::options_yaml:
       return print(workload::to_yaml("assay-train", workloads()));
     case Request::What::options_markdown:

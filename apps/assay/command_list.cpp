@@ -9,7 +9,9 @@
 #include "core/text.h"
 #include "page/table.h"
 #include "page/text_width.h"
+#include "paths.h"
 #include "plan/launcher_options.h"
+#include "plan/suite.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -57,6 +59,14 @@ void list(const std::string& what) {
       table.rows.push_back({{vendor.name, vendor.visible_devices, vendor.description}});
     return print_table(table);
   }
+  if (what == "suites") {
+    table.columns = {{"SUITE"}, {"CASES", page::Align::right}, {"DESCRIPTION"}};
+    for (const std::string& name : suite_names(catalog.conf_dir)) {
+      const plan::Suite suite = plan::load_suite(find_suite(name, catalog.conf_dir));
+      table.rows.push_back({{name, std::to_string(suite.cases.size()), suite.description}});
+    }
+    return print_table(table);
+  }
   table.columns = {{"RULE"}, {"SCOPE"}, {"FACT"}, {"BOUND"}, {"SEVERITY"}, {"FROM"}};
   for (const catalog::Rule& rule : catalog.rules)
     table.rows.push_back({{rule.id, to_text(rule.scope), rule.fact, bound(rule),
@@ -69,9 +79,9 @@ void list(const std::string& what) {
 void add_list(CLI::App& app, Action& action) {
   const auto what = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("list", "List what Assay knows");
-  command->add_option("what", *what, "workloads, vendors, launchers, metrics or rules")
+  command->add_option("what", *what, "suites, workloads, vendors, launchers, metrics or rules")
       ->required()
-      ->check(CLI::IsMember({"workloads", "vendors", "launchers", "metrics", "rules"}));
+      ->check(CLI::IsMember({"suites", "workloads", "vendors", "launchers", "metrics", "rules"}));
   command->footer("Examples:\n  assay list workloads\n  assay list metrics");
   command->callback([what, &action] {
     action = [what] {

@@ -71,7 +71,8 @@ void add_run(CLI::App& app, Action& action) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a suite and judge the result");
   command->add_option("suite", options->plan.suite,
-                      "Suite file, or the name of one in conf/suites (default: quick)");
+                      "Suite file, or the name of one in conf/suites (default: by this "
+                      "machine: gpu-quick, or quick for the CPU)");
   command
       ->add_option("--set", options->plan.set,
                    "Override a setting, key=value; may be given several times")
@@ -125,7 +126,7 @@ void add_run(CLI::App& app, Action& action) {
     resume->excludes(command->get_option(other));
   command->footer(
       "Examples:\n"
-      "  assay run                                  the default suite on this machine\n"
+      "  assay run                                  the suite that fits this machine\n"
       "  assay run suite.yaml --only 'matmul*'      some of its cases\n"
       "  assay run suite.yaml --set config.size=256 --set telemetry.interval=0.5s\n"
       "  assay run suite.yaml --challenge c.json    measure a case again as a tester asked\n"

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  assay run                           benchmark this machine with the default suite\n"
+    "  assay run                           benchmark this machine, its devices if it has any\n"
     "  assay run my-suite.yaml --dry-run   show every command, file and environment, run nothing\n"
     "  assay top results/latest            watch a run from another terminal\n"
     "  assay report results/latest         compute the result again from the evidence\n"

@@ -32,12 +32,18 @@ fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
                 fs::is_directory(given)
                     ? "give the suite's file, such as " + (fs::path(name) / "suite.yaml").string()
                     : "write it to a file first");
-  std::vector<std::string> known;
-  for (const fs::directory_entry& entry : fs::directory_iterator(suites, ec))
-    if (entry.path().extension() == ".yaml") known.push_back(entry.path().stem().string());
-  std::ranges::sort(known);
+  const std::vector<std::string> known = suite_names(conf_dir);
   throw Error(ErrorKind::usage, "there is no suite '" + name + "'" + did_you_mean(name, known), {},
               "give a file, or the name of a suite that comes with Assay: " + join(known, ", "));
+}
+
+std::vector<std::string> suite_names(const fs::path& conf_dir) {
+  std::error_code ec;
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(conf_dir / "suites", ec))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
 }
 
 std::string read_given_file(const std::string& path) {

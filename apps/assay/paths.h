@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace assay::app {
 
@@ -9,6 +10,9 @@ namespace assay::app {
 /// Throws Error of kind usage with the names that exist.
 [[nodiscard]] std::filesystem::path find_suite(const std::string& name,
                                                const std::filesystem::path& conf_dir);
+
+/// The names of the suites in conf/suites, sorted.
+[[nodiscard]] std::vector<std::string> suite_names(const std::filesystem::path& conf_dir);
 
 /// A small text file that was named on the command line. Throws Error of kind usage when it is not
 /// there or not a regular file, or larger than 4 MiB.

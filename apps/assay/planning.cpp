@@ -1,11 +1,38 @@
 #include "planning.h"
 
+#include <cstdio>
+
+#include <fmt/format.h>
+
 #include "catalog/catalog.h"
 #include "core/host.h"
+#include "core/text.h"
+#include "find_devices.h"
 #include "paths.h"
 #include "plan/make_plan.h"
 
 namespace assay::app {
+
+namespace {
+
+void tell(const std::string& line) {
+  fmt::print(stderr, "{}\n", printable(line));
+}
+
+// The suite of a command that names none. Devices that were found are not looked for again.
+std::string choose(const catalog::Catalog& catalog, plan::PlanOptions& options) {
+  const plan::SuiteChoice choice = plan::choose_suite(search_devices(catalog, "", true));
+  for (const std::string& line : choice.lines) tell(line);
+  if (choice.devices)
+    options.find_devices = [&catalog, devices = *choice.devices](const std::string& vendor,
+                                                                 bool built_in) {
+      return vendor.empty() || vendor == devices.vendor ? devices
+                                                        : find_devices(catalog, vendor, built_in);
+    };
+  return choice.suite;
+}
+
+}  // namespace
 
 plan::Plan make_plan(const PlanRequest& request) {
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
@@ -16,8 +43,16 @@ plan::Plan make_plan(const PlanRequest& request) {
   options.challenge = request.challenge;
   options.bindir = program_folder();
   options.run_id = new_run_id();
-  return plan::make_plan(plan::load_suite(find_suite(request.suite, catalog.conf_dir)), catalog,
-                         options);
+  options.find_devices = [&catalog](const std::string& vendor, bool built_in) {
+    return find_devices(catalog, vendor, built_in);
+  };
+  const std::string suite = request.suite.empty() ? choose(catalog, options) : request.suite;
+  plan::Plan plan =
+      plan::make_plan(plan::load_suite(find_suite(suite, catalog.conf_dir)), catalog, options);
+  for (const plan::LeftOut& left : plan.left_out)
+    tell("left out: " + left.name + ": " + left.reason);
+  std::fflush(stderr);
+  return plan;
 }
 
 }  // namespace assay::app

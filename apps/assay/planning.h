@@ -10,14 +10,16 @@ namespace assay::app {
 
 /// The options of the command line that shape the plan.
 struct PlanRequest {
-  std::string suite = "quick";  ///< a file, or the name of one in conf/suites
+  /// A file, or the name of one in conf/suites; empty: the one that fits this machine.
+  std::string suite;
   std::vector<std::string> set;
   std::vector<std::string> only;
   int repeat = 0;                        ///< 0: the suite's
   std::optional<Challenge> challenge{};  ///< to answer
 };
 
-/// Suite and catalog → plan with a new run id, every rule checked. Throws Error.
+/// Suite and catalog → plan with a new run id, every rule checked. Says on standard error what was
+/// chosen by the machine, and why: suite, devices, cases that are left out. Throws Error.
 [[nodiscard]] plan::Plan make_plan(const PlanRequest& request);
 
 }  // namespace assay::app

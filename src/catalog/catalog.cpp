@@ -1,11 +1,13 @@
 #include "catalog/catalog.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 
 #include "config/yaml.h"
 #include "core/error.h"
 #include "core/host.h"
+#include "core/pattern.h"
 
 namespace assay::catalog {
 
@@ -54,6 +56,24 @@ bool is_conf_dir(const fs::path& folder) {
 const Hardware* Vendor::find_hardware(const std::string& hardware_name) const {
   const auto found = hardware.find(hardware_name);
   return found == hardware.end() ? nullptr : &found->second;
+}
+
+const Hardware* Vendor::hardware_of_device(const std::string& device_name) const {
+  const Hardware* match = nullptr;
+  for (const auto& [type_name, type] : hardware) {
+    std::string pattern = type.device_name;
+    if (pattern.empty()) {
+      for (const char c : type_name) {
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) pattern += '\\';
+        pattern += c;
+      }
+      pattern = "\\b" + pattern + "\\b";
+    }
+    if (!Pattern(pattern).found_in(device_name)) continue;
+    if (match != nullptr) return nullptr;
+    match = &type;
+  }
+  return match;
 }
 
 bool ConfigOverride::matches(const std::string& vendor_name, const std::string& hardware_name,

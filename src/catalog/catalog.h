@@ -23,6 +23,8 @@ struct Hardware {
   std::map<std::string, double> peak_flops;  ///< dense, FLOP/s of one device, by precision
   std::optional<std::uint64_t> memory_bytes;
   std::string origin;  ///< "conf/vendors/nvidia.yaml:31"
+  /// RE2: what the query calls such a device contains it. Empty: its name, as a word.
+  std::string device_name{};
 };
 
 /// How the devices of a machine are listed.
@@ -47,6 +49,8 @@ struct Vendor {
   config::Node node;  ///< the file; null: made in the program
 
   [[nodiscard]] const Hardware* find_hardware(const std::string& hardware_name) const;
+  /// The type of a device that the query calls so; nullptr when none fits, or several do.
+  [[nodiscard]] const Hardware* hardware_of_device(const std::string& device_name) const;
 };
 
 /// Defaults for one constellation; what is empty or 0 matches everything.
@@ -71,6 +75,7 @@ struct Workload {
   /// Defaults: those of its `options`, and over them its own. They give each key its type.
   config::Node config;
   bool declares_options = false;       ///< its program does: it refuses keys that it does not know
+  std::vector<std::string> automatic;  ///< config keys, whole numbers, that may also be auto
   std::vector<std::string> fixed;      ///< config keys that nothing may change
   std::vector<std::string> data_keys;  ///< config keys that are paths of data on every node
   std::vector<ConfigOverride> overrides;  ///< in file order

@@ -68,11 +68,12 @@ Hardware read_hardware(const Entry& entry) {
   static const std::vector<std::string> kPrecisions{"fp64", "tf32", "fp32", "fp16",       "bf16",
                                                     "fp8",  "int8", "fp4",  "fp64_tensor"};
   const Mapping map(entry.value, "the hardware '" + entry.key + "'",
-                    {"description", "memory", "peak_flops"});
+                    {"description", "device_name", "memory", "peak_flops"});
   Hardware hardware;
   hardware.name = entry.key;
   hardware.origin = entry.value.origin();
   hardware.description = map.text_or("description", "");
+  hardware.device_name = map.text_or("device_name", "");
   if (const Node* memory = map.find("memory")) hardware.memory_bytes = memory->size();
   if (const Node* peaks = map.find("peak_flops")) {
     const Mapping by_precision(*peaks, "peak_flops", kPrecisions);
@@ -96,7 +97,7 @@ Node read_config(const Mapping& map, const OptionSets& options) {
   if (const Node* name = map.find("options")) {
     for (const auto& [workload, set] : options) known.push_back(workload);
     config::require_known(*name, "set of options", name->text(), known);
-    base = options.at(name->text());
+    base = options.at(name->text()).defaults;
     known.clear();
     for (const Entry& entry : base.entries()) known.push_back(entry.key);
   }
@@ -172,6 +173,9 @@ Vendor load_vendor(const std::filesystem::path& path, const std::string& display
 void check_vendor(const Vendor& vendor) {
   if (const Node* query = vendor.node.find("query"); query != nullptr && vendor.query)
     check_pattern(*query->find("pattern"), vendor.query->fields.size());
+  for (const auto& [name, hardware] : vendor.hardware)
+    if (!hardware.device_name.empty())
+      check_pattern(*vendor.node.find("hardware")->find(name)->find("device_name"), 0);
   const Node* samples = vendor.node.find("samples");
   for (std::size_t i = 0; i < vendor.samples.size(); ++i) {
     DeviceSource source = vendor.samples[i];
@@ -201,6 +205,8 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
   workload.launch = map.choice("launch", launch_modes());
   workload.config = read_config(map, options);
   workload.declares_options = map.has("options");
+  if (workload.declares_options)
+    workload.automatic = options.at(map.at("options").text()).automatic;
   std::vector<std::string> keys;
   for (const Entry& entry : workload.config.entries()) keys.push_back(entry.key);
   if (const Node* fixed = map.find("fixed")) {

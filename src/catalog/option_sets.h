@@ -3,16 +3,24 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "config/node.h"
 
 namespace assay::catalog {
 
-/// The options of programs' workloads with their defaults, by the workload's name in its program:
-/// mappings. Programs write them (`--options-yaml`); conf/options/PROGRAM.yaml keeps them.
-using OptionSets = std::map<std::string, config::Node>;
+/// The options of a program's workload.
+struct OptionSet {
+  config::Node defaults;               ///< a mapping
+  std::vector<std::string> automatic;  ///< whole numbers that may also be the word auto
+};
 
-/// Adds those of one file: {TASK: {options: {KEY: DEFAULT}, workloads: {NAME: {what differs}}}}.
+/// By the workload's name in its program. Programs write them (`--options-yaml`);
+/// conf/options/PROGRAM.yaml keeps them.
+using OptionSets = std::map<std::string, OptionSet>;
+
+/// Adds those of one file: {TASK: {options: {KEY: DEFAULT}, auto: [KEY], workloads: {NAME: {what
+/// differs}}}}.
 /// Throws Error of kind config, also for a name that is there already.
 void load_options(const std::filesystem::path& path, const std::string& display, OptionSets& sets);
 

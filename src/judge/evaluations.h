@@ -24,6 +24,12 @@ struct EvaluationWindows {
 [[nodiscard]] EvaluationWindows evaluation_windows(const Timeline& timeline,
                                                    const RankEvidence& rank, const Window& train);
 
+/// The checkpoints (PHASE) of one rank inside the training, on the round's axis.
+[[nodiscard]] std::vector<Window> checkpoint_windows(const Timeline& timeline,
+                                                     const RankEvidence& rank, const Window& train);
+/// Sorts windows by their start and makes one of those that overlap.
+void join_overlapping(std::vector<Window>& windows);
+
 /// Whether a metric of that name in EVALUATE or FINISHED is the target's: the same name, with or
 /// without "eval_", "final_", "val_", "test_" or "best_" in front, case ignored.
 [[nodiscard]] bool is_target_metric(std::string_view key, std::string_view target);

@@ -48,6 +48,7 @@ RunResult judge_run(const store::RunDir& run) {
   found(journal_findings(records));
   found(read_system(run, journal.begun(), result.system));
   found(device_findings(result.system, has_ended(records)));
+  found(left_out_findings(plan));
   result.seal = check_seal(run, has_ended(records), result.findings);
 
   int misfits = 0;

@@ -16,6 +16,9 @@ namespace assay::judge {
 
 namespace {
 
+// time_ms is cut to milliseconds, on both ends of a comparison.
+constexpr double kResolution = 2e-3;
+
 constexpr std::array<std::string_view, 5> kPrefixes{"eval_", "final_", "val_", "test_", "best_"};
 
 std::string bare(std::string_view name) {
@@ -125,8 +128,6 @@ std::optional<double> EvaluationWindows::within(double a, double b) const {
 EvaluationWindows evaluation_windows(const Timeline& timeline, const RankEvidence& rank,
                                      const Window& train) {
   EvaluationWindows out;
-  // time_ms is cut to milliseconds, on both ends of a comparison.
-  constexpr double kResolution = 2e-3;
   for (const Evaluation& evaluation : rank.log.evaluations) {
     const auto end = timeline.at(rank, evaluation.at);
     if (!end || *end > train.end + kResolution) continue;
@@ -138,17 +139,34 @@ EvaluationWindows evaluation_windows(const Timeline& timeline, const RankEvidenc
     out.windows.push_back({*end - *evaluation.seconds, *end});
   }
   std::ranges::sort(out.untimed);
-  std::ranges::sort(out.windows, {}, &Window::start);
-  std::vector<Window> merged;
-  for (const Window& w : out.windows) {
-    if (!merged.empty() && w.start <= merged.back().end)
-      merged.back().end = std::max(merged.back().end, w.end);
-    else
-      merged.push_back(w);
-  }
-  out.windows = std::move(merged);
+  join_overlapping(out.windows);
   for (const Window& w : out.windows) out.covered += w.length();
   return out;
+}
+
+std::vector<Window> checkpoint_windows(const Timeline& timeline, const RankEvidence& rank,
+                                       const Window& train) {
+  std::vector<Window> out;
+  const RankClock clock = timeline.clock(rank);
+  for (const LoggedPhase& phase : rank.log.phases) {
+    const auto end = phase.part == TimePart::checkpoint ? clock.at(phase.at) : std::nullopt;
+    if (end && *end > train.start && *end <= train.end + kResolution)
+      out.push_back({*end - phase.seconds, *end});
+  }
+  join_overlapping(out);
+  return out;
+}
+
+void join_overlapping(std::vector<Window>& windows) {
+  std::ranges::sort(windows, {}, &Window::start);
+  std::vector<Window> joined;
+  for (const Window& w : windows) {
+    if (!joined.empty() && w.start <= joined.back().end)
+      joined.back().end = std::max(joined.back().end, w.end);
+    else
+      joined.push_back(w);
+  }
+  windows = std::move(joined);
 }
 
 bool is_target_metric(std::string_view key, std::string_view target) {

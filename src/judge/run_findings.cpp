@@ -82,4 +82,13 @@ std::vector<Finding> read_system(const store::RunDir& run, bool begun, Json& sys
                     "restore the file from a copy, or run the suite again")};
 }
 
+std::vector<Finding> left_out_findings(const plan::Plan& plan) {
+  std::vector<Finding> findings;
+  for (const plan::LeftOut& left : plan.left_out)
+    findings.push_back(about_run("case-left-out", Severity::note, Aspect::result,
+                                 fmt::format("{} was left out: it {}", left.name, left.reason),
+                                 "a machine that has it runs the case"));
+  return findings;
+}
+
 }  // namespace assay::judge

@@ -20,4 +20,7 @@ namespace assay::judge {
 /// started, so that it must be there.
 [[nodiscard]] std::vector<Finding> read_system(const store::RunDir& run, bool begun, Json& system);
 
+/// Cases of the suite that these machines could not run: said, so that nobody misses them.
+[[nodiscard]] std::vector<Finding> left_out_findings(const plan::Plan& plan);
+
 }  // namespace assay::judge

@@ -67,14 +67,14 @@ struct StepSeries {
 };
 
 std::vector<StepSeries> read_series(const RoundContext& round) {
-  const RoundEvaluations evaluations(round);
+  const RoundPauses pauses(round);
   std::vector<StepSeries> all;
   double longest = 0;
   for (std::size_t i = 0; i < round.evidence.ranks.size(); ++i) {
     const RankEvidence& rank = round.evidence.ranks[i];
     for (const StepTrack& track : rank.log.tracks) {
       StepSeries series{i, &track, round.timeline.clock(rank),
-                        step_intervals(round, rank, track, evaluations.of(round, i))};
+                        step_intervals(round, rank, track, pauses.of(i))};
       for (const StepInterval& interval : series.intervals) series.seconds += interval.seconds;
       longest = std::max(longest, series.seconds);
       if (series.seconds > 0) all.push_back(std::move(series));
@@ -325,9 +325,10 @@ double samples_within(const RoundContext& round, const std::vector<StepSeries>& 
 
 void compute_steady(RoundContext& round) {
   // A workload that reports a rate of its own for the case to be known by takes steps of several
-  // kinds (sizes, directions): their times have no common level.
+  // kinds (sizes, directions), and so do the trials of an experiment: their times have no common
+  // level.
   const catalog::KnownMetric* named = catalog::find_known_metric(round.plan.headline);
-  if (!round.train || (named != nullptr && named->by_workload)) return;
+  if (!round.train || round.plan.automl || (named != nullptr && named->by_workload)) return;
   std::vector<StepSeries> all = read_series(round);
   if (all.empty()) return;
   const bool job = one_job(all);

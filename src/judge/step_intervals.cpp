@@ -18,11 +18,21 @@ std::vector<std::size_t> sources_of(const RoundContext& round, Total RankLog::*o
   return {};
 }
 
+bool has_checkpoints(const RankEvidence& rank) {
+  return std::ranges::any_of(
+      rank.log.phases, [](const LoggedPhase& phase) { return phase.part == TimePart::checkpoint; });
+}
+
+void add_checkpoints(const RoundContext& round, const RankEvidence& rank, EvaluationWindows& out) {
+  for (const Window& window : checkpoint_windows(round.timeline, rank, *round.train))
+    out.windows.push_back(window);
+  join_overlapping(out.windows);
+}
+
 }  // namespace
 
 std::vector<StepInterval> step_intervals(const RoundContext& round, const RankEvidence& rank,
-                                         const StepTrack& track,
-                                         const EvaluationWindows& evaluations) {
+                                         const StepTrack& track, const EvaluationWindows& pauses) {
   const RankClock clock = round.timeline.clock(rank);
   std::vector<StepInterval> out;
   std::int64_t done = track.steps.empty() ? 0 : track.steps.front().count;
@@ -38,9 +48,9 @@ std::vector<StepInterval> step_intervals(const RoundContext& round, const RankEv
     const auto a = clock.at(from.at);
     const auto b = clock.at(to.at);
     if (!a || !b || *b < *a) continue;
-    const auto evaluated = evaluations.within(*a, *b);
-    if (!evaluated) continue;
-    out.push_back({std::max(0.0, *b - *a - *evaluated), static_cast<std::uint32_t>(i),
+    const auto paused = pauses.within(*a, *b);
+    if (!paused) continue;
+    out.push_back({std::max(0.0, *b - *a - *paused), static_cast<std::uint32_t>(i),
                    static_cast<std::uint32_t>(between)});
   }
   return out;
@@ -55,18 +65,28 @@ std::int64_t steps_of(const StepTrack& track) {
   return std::max<std::int64_t>(0, track.last_number - track.first_number + 1);
 }
 
-RoundEvaluations::RoundEvaluations(const RoundContext& round) : own_(round.evidence.ranks.size()) {
-  for (std::size_t i = 0; round.train && i < own_.size(); ++i) {
-    const RankEvidence& rank = round.evidence.ranks[i];
-    if (rank.log.evaluations.empty()) continue;
-    own_[i] = evaluation_windows(round.timeline, rank, *round.train);
-    if (reference_ == nullptr) reference_ = &own_[i];
-  }
-}
-
-const EvaluationWindows& RoundEvaluations::of(const RoundContext& round, std::size_t i) const {
-  const bool waiting = round.evidence.ranks[i].log.evaluations.empty() && reference_ != nullptr;
-  return waiting ? *reference_ : own_[i];
+RoundPauses::RoundPauses(const RoundContext& round) : own_(round.evidence.ranks.size()) {
+  if (!round.train) return;
+  const std::vector<RankEvidence>& ranks = round.evidence.ranks;
+  const auto evaluates = std::ranges::find_if(
+      ranks, [](const RankEvidence& rank) { return !rank.log.evaluations.empty(); });
+  const auto saves =
+      std::ranges::find_if(ranks, [](const RankEvidence& rank) { return has_checkpoints(rank); });
+  const auto pauses = [&](const RankEvidence* rank) {
+    EvaluationWindows out;
+    if (rank != nullptr && !rank->log.evaluations.empty())
+      out = evaluation_windows(round.timeline, *rank, *round.train);
+    else if (evaluates != ranks.end())
+      out = evaluation_windows(round.timeline, *evaluates, *round.train);
+    if (rank != nullptr && has_checkpoints(*rank))
+      add_checkpoints(round, *rank, out);
+    else if (saves != ranks.end())
+      add_checkpoints(round, *saves, out);
+    return out;
+  };
+  of_silent_ = pauses(nullptr);
+  for (std::size_t i = 0; i < own_.size(); ++i)
+    if (!ranks[i].log.evaluations.empty() || has_checkpoints(ranks[i])) own_[i] = pauses(&ranks[i]);
 }
 
 std::vector<std::size_t> sample_sources(const RoundContext& round) {

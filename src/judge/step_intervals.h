@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "judge/evaluations.h"
@@ -8,7 +9,7 @@
 
 namespace assay::judge {
 
-/// The time from one STEP_END of a process to its next, without evaluations.
+/// The time from one STEP_END of a process to its next, without evaluations and checkpoints.
 struct StepInterval {
   double seconds = 0;
   std::uint32_t step = 0;   ///< place in StepTrack::steps of the STEP_END that ends it
@@ -22,23 +23,24 @@ struct StepInterval {
 [[nodiscard]] std::vector<StepInterval> step_intervals(const RoundContext& round,
                                                        const RankEvidence& rank,
                                                        const StepTrack& track,
-                                                       const EvaluationWindows& evaluations);
+                                                       const EvaluationWindows& pauses);
 
 /// Steps that were done, by their numbers.
 [[nodiscard]] std::int64_t steps_of(const StepTrack& track);
 
-/// The evaluations of the ranks, by their place in the evidence. Where only some ranks log theirs,
-/// the others were waiting for them.
-class RoundEvaluations {
+/// The evaluations and checkpoints of the ranks: time that is not step time. Where only some ranks
+/// log theirs, the others were waiting for them.
+class RoundPauses {
  public:
-  explicit RoundEvaluations(const RoundContext& round);
-  RoundEvaluations(const RoundEvaluations&) = delete;
-  RoundEvaluations& operator=(const RoundEvaluations&) = delete;
-  [[nodiscard]] const EvaluationWindows& of(const RoundContext& round, std::size_t i) const;
+  explicit RoundPauses(const RoundContext& round);
+  /// Of a rank by its place in the evidence.
+  [[nodiscard]] const EvaluationWindows& of(std::size_t i) const {
+    return own_[i] ? *own_[i] : of_silent_;
+  }
 
  private:
-  std::vector<EvaluationWindows> own_;
-  const EvaluationWindows* reference_ = nullptr;  // of the first rank that has some
+  std::vector<std::optional<EvaluationWindows>> own_;
+  EvaluationWindows of_silent_;  // of ranks that log none: those of the first ranks that do
 };
 
 /// The ranks whose steps together hold every sample once, by their place in the evidence.

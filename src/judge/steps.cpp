@@ -190,7 +190,7 @@ std::vector<Window> all_windows(const EvaluationWindows& evaluations, const Step
   return windows;
 }
 
-void add_throughput_series(RoundContext& round, const RoundEvaluations& evaluations) {
+void add_throughput_series(RoundContext& round, const RoundPauses& pauses) {
   if (!round.train || !(round.train->length() > 0)) return;
   const auto sources = sample_sources(round);
   std::size_t most = 0;
@@ -204,7 +204,7 @@ void add_throughput_series(RoundContext& round, const RoundEvaluations& evaluati
     const RankEvidence& rank = round.evidence.ranks[i];
     const RankClock clock = round.timeline.clock(rank);
     for (const StepTrack& track : rank.log.tracks) {
-      const auto windows = all_windows(evaluations.of(round, i), track, clock, round.train->start);
+      const auto windows = all_windows(pauses.of(i), track, clock, round.train->start);
       if (!evaluated) buckets.evaluate(windows);
       evaluated = evaluated || !windows.empty();
       double from = round.train->start;
@@ -248,7 +248,7 @@ std::string ended_by_for_people(std::optional<EndedBy> ended_by) {
 
 void compute_steps(RoundContext& round) {
   const RoundEvidence& evidence = round.evidence;
-  const RoundEvaluations evaluations(round);
+  const RoundPauses pauses(round);
   StepTimes all;
   std::int64_t steps = 0;
   bool logged = false;
@@ -268,7 +268,7 @@ void compute_steps(RoundContext& round) {
     out.samples = rank.log.samples.sum;
     StepTimes own;
     for (const StepTrack& track : rank.log.tracks) {
-      own.add(step_intervals(round, rank, track, evaluations.of(round, i)));
+      own.add(step_intervals(round, rank, track, pauses.of(i)));
       out.steps = std::max(out.steps, steps_of(track));
       logged = logged || track.logged > 0;
       merged = std::max(merged, track.merged);
@@ -284,7 +284,7 @@ void compute_steps(RoundContext& round) {
   if (logged) round.metrics.add("steps", static_cast<double>(steps));
   add_step_metrics(round, all, merged);
   add_stragglers(round);
-  add_throughput_series(round, evaluations);
+  add_throughput_series(round, pauses);
   add_loss_series(round);
 }
 

@@ -95,6 +95,17 @@ std::optional<double> compute_eval_time(RoundContext& round) {
   return slowest.value_or(0);
 }
 
+void compute_checkpoint_time(RoundContext& round) {
+  std::optional<double> slowest;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    double seconds = 0;
+    for (const Window& window : checkpoint_windows(round.timeline, rank, *round.train))
+      seconds += window.length();
+    if (seconds > 0) slowest = std::max(slowest.value_or(0), seconds);
+  }
+  round.metrics.add("checkpoint_time", slowest, round.clock_origin);
+}
+
 std::optional<double> compute_data_time(RoundContext& round) {
   std::vector<double> waits;
   for (const RankEvidence& rank : round.evidence.ranks) {
@@ -111,6 +122,7 @@ void compute_throughput(RoundContext& round) {
   if (!round.train) return;
   const double train = round.train->length();
   const auto eval = compute_eval_time(round);
+  compute_checkpoint_time(round);
   const auto data = compute_data_time(round);
   auto samples = amount(round, &RankLog::samples, &RankLog::global_samples, "samples");
   if (!samples) samples = trained_samples(round);
@@ -178,6 +190,8 @@ void compute_reported(RoundContext& round) {
   if (finished->train_time_s && *finished->train_time_s > 0)
     round.metrics.add("train_time", finished->train_time_s, Origin::reported, "by FINISHED");
   round.metrics.add("init_time", finished->init_time_s, Origin::reported, "by FINISHED");
+  round.metrics.add("batch_size", finished_number(round, "batch_size"), Origin::reported,
+                    "by FINISHED");
   if (finished->peak_flops && *finished->peak_flops > 0)
     round.metrics.add("peak_flops", finished->peak_flops, Origin::reported, "by FINISHED");
 }

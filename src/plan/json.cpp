@@ -224,6 +224,8 @@ Json to_json(const Plan& plan) {
   json["rules"] = catalog::to_json(rules);
   json["cases"] = Json::array();
   for (const CasePlan& c : plan.cases) json["cases"].push_back(to_json(c, rules));
+  for (const LeftOut& c : plan.left_out)
+    json["left_out"].push_back({{"name", c.name}, {"reason", c.reason}});
   return json;
 }
 
@@ -258,6 +260,11 @@ Plan plan_from_json(const Json& json, const std::string& where) {
   for (const Json& item : fields.array("cases"))
     plan.cases.push_back(read_case(
         {item, where + ": case " + std::to_string(plan.cases.size() + 1), kPlanAdvice}, rules));
+  if (fields.has("left_out"))
+    for (const Json& item : fields.array("left_out")) {
+      const JsonReader left(item, where + ": left_out", kPlanAdvice);
+      plan.left_out.push_back({left.text("name"), left.text("reason")});
+    }
   return plan;
 }
 

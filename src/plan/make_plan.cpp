@@ -11,6 +11,7 @@
 #include "plan/challenge.h"
 #include "plan/command.h"
 #include "plan/config_use.h"
+#include "plan/device_suite.h"
 #include "plan/origins.h"
 #include "plan/overrides.h"
 
@@ -51,7 +52,7 @@ class ConfigMerge {
     for (const Entry& entry : layer.entries()) {
       config::require_known(entry.value, "config key", entry.key, known_);
       if (entry.value.is_null()) continue;
-      Json value = convert_like(config_[entry.key], entry.value);
+      Json value = convert(entry);
       const bool fixed = std::ranges::find(workload_.fixed, entry.key) != workload_.fixed.end();
       if (fixed && value != config_[entry.key])
         entry.value.fail("config key '" + entry.key + "' is fixed at " +
@@ -61,6 +62,14 @@ class ConfigMerge {
       config_[entry.key] = std::move(value);
       origin_[entry.key] = entry.value.origin();
     }
+  }
+
+  // By the type of the default, whatever weaker layers made of it.
+  [[nodiscard]] Json convert(const Entry& entry) const {
+    const bool automatic =
+        std::ranges::find(workload_.automatic, entry.key) != workload_.automatic.end();
+    if (automatic && entry.value.is_scalar() && entry.value.text() == "auto") return "auto";
+    return convert_like(workload_.config.find(entry.key)->json(), entry.value);
   }
 
   // A case of hardware cpu stays there on a machine that has devices too.
@@ -156,8 +165,10 @@ void resolve_peak(const SuiteCase& wanted, const Vendor& vendor, CasePlan& plan)
     return;
   }
   const catalog::Hardware* hardware = vendor.find_hardware(plan.hardware);
-  const Json& said = plan.config.contains("precision") ? plan.config : plan.declared;
-  const auto precision = said.find("precision");
+  // What matrix products call the type of their entries is what training calls its precision.
+  const char* key = plan.config.contains("dtype") ? "dtype" : "precision";
+  const Json& said = plan.config.contains(key) ? plan.config : plan.declared;
+  const auto precision = said.find(key);
   if (hardware == nullptr || precision == said.end() || !precision->is_string()) return;
   const auto peak = hardware->peak_flops.find(to_lower(precision->get<std::string>()));
   if (peak == hardware->peak_flops.end()) return;
@@ -379,6 +390,18 @@ const Vendor& vendor_of(const Suite& suite, const Catalog& catalog) {
   return *vendor;
 }
 
+Devices find_devices(const Suite& suite, const PlanOptions& options) {
+  const Node& node = suite.vendor_node.is_null() ? suite.root : suite.vendor_node;
+  if (!suite.cluster.traits.one_machine)
+    node.fail("the suite asks for the devices of the machine that plans, but runs on others",
+              "name 'vendor', 'hardware' and the number of 'procs', and leave 'needs' out");
+  if (!options.find_devices)
+    node.fail("the suite depends on the devices of this machine, which were not looked for");
+  const bool built_in = std::ranges::any_of(
+      suite.cases, [](const SuiteCase& wanted) { return wanted.command.empty(); });
+  return options.find_devices(suite.vendor == kAnyVendor ? "" : suite.vendor, built_in);
+}
+
 std::vector<std::string> as_given(const PlanOptions& options) {
   std::vector<std::string> out;
   for (const std::string& text : options.overrides) out.push_back("--set " + text);
@@ -397,11 +420,15 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& as
                     std::to_string(*options.repeat),
                 "--repeat");
   Suite suite = given;
-  if (!options.overrides.empty()) {
+  if (!options.overrides.empty())
     suite = read_suite(apply_overrides(given, catalog, options.overrides));
-    suite.file = given.file;
-    suite.sha256 = given.sha256;
+  std::optional<Devices> devices;
+  if (uses_devices(suite)) {
+    devices = find_devices(suite, options);
+    suite = with_devices(suite, *devices, catalog);
   }
+  suite.file = given.file;
+  suite.sha256 = given.sha256;
   const Vendor& vendor = vendor_of(suite, catalog);
 
   Plan plan;
@@ -418,8 +445,18 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& as
   plan.cluster = suite.cluster;
   plan.telemetry = suite.telemetry;
   plan.submission = suite.submission;
-  for (const SuiteCase* wanted : selected_cases(suite, options.only))
-    plan.cases.push_back(resolve_case(*wanted, suite, catalog, vendor, options));
+  for (const SuiteCase* wanted : selected_cases(suite, options.only)) {
+    std::string unmet = devices ? unmet_need(*wanted, *devices) : std::string();
+    if (unmet.empty())
+      plan.cases.push_back(resolve_case(*wanted, suite, catalog, vendor, options));
+    else
+      plan.left_out.push_back({wanted->name, std::move(unmet)});
+  }
+  if (plan.cases.empty())
+    throw Error(ErrorKind::environment,
+                "no case is left to run: " + plan.left_out.front().name + " " +
+                    plan.left_out.front().reason,
+                suite.file, "choose others with --only, or another suite");
   return plan;
 }
 

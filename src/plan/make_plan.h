@@ -1,14 +1,20 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "catalog/catalog.h"
+#include "plan/devices.h"
 #include "plan/plan.h"
 #include "plan/suite.h"
 
 namespace assay::plan {
+
+/// The devices of this machine: those of `vendor`, or of any when it is empty. `built_in`: Assay's
+/// own workloads are to run on them. Throws Error of kind environment when there are none.
+using FindDevices = std::function<Devices(const std::string& vendor, bool built_in)>;
 
 struct PlanOptions {
   std::vector<std::string> overrides;  ///< "key=value" of --set (docs/suite.md), in order
@@ -18,9 +24,12 @@ struct PlanOptions {
   std::string bindir;                  ///< folder of the programs, for {bindir}
   std::string run_id;
   std::string created;  ///< ISO, UTC; empty: now
+  /// Asked once, of a suite that depends on devices; without it such a suite is an error.
+  FindDevices find_devices{};
 };
 
-/// Resolves a suite: overrides, workload defaults, rules, limits, commands. Pure but for the time.
+/// Resolves a suite: overrides, devices, workload defaults, rules, limits, commands. Pure but for
+/// the time and `find_devices`.
 /// Throws Error of kind config that names the file and line, or the --set, that is wrong.
 [[nodiscard]] Plan make_plan(const Suite& suite, const catalog::Catalog& catalog,
                              const PlanOptions& options = {});

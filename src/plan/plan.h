@@ -186,6 +186,12 @@ struct Telemetry {
   std::string prometheus;
 };
 
+/// A case of the suite that is not run on these machines.
+struct LeftOut {
+  std::string name;
+  std::string reason;  ///< "needs 2 devices, there is 1"
+};
+
 /// The whole run, as stored in plan.json: the only thing that launching and judging read.
 struct Plan {
   static constexpr int kSchemaVersion = 2;  ///< 1: every case has all of its rules; still read
@@ -203,6 +209,7 @@ struct Plan {
   Telemetry telemetry;
   std::map<std::string, std::string> submission;  ///< who hands the result in, for MLPerf logs
   std::vector<CasePlan> cases;
+  std::vector<LeftOut> left_out;
 };
 
 [[nodiscard]] Json to_json(const Plan& plan);

@@ -116,6 +116,25 @@ int read_count(const Mapping& map, const char* key, int fallback, int max) {
   return node == nullptr ? fallback : static_cast<int>(node->integer(1, max));
 }
 
+constexpr const char* kByDevices = "devices";
+
+// Processes a node, by number or as many as there are devices.
+int read_procs(const Mapping& map, int fallback, bool& by_devices) {
+  const Node* node = map.find("procs");
+  by_devices = node != nullptr && node->is_scalar() && node->text() == kByDevices;
+  return by_devices ? fallback : read_count(map, "procs", fallback, kMaxProcs);
+}
+
+CaseNeeds read_needs(const Node& node) {
+  static const std::vector<std::string> kPrecisions{"fp64", "fp32", "tf32", "bf16", "fp16", "fp8"};
+  const Mapping map(node, "needs", keys("needs"));
+  CaseNeeds needs;
+  needs.devices = read_count(map, "devices", 0, kMaxProcs);
+  if (map.has("precision")) needs.precision = map.choice("precision", kPrecisions);
+  if (map.has("lacks")) needs.lacks = map.choice("lacks", kPrecisions);
+  return needs;
+}
+
 // A word of a case key that is given as a key of its own. `model: null` is a trap of YAML: the
 // workload of that name needs quotes.
 std::string read_word(const Mapping& map, const char* key, std::string fallback) {
@@ -147,7 +166,7 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
     out.framework = read_word(map, "framework", key.framework);
     out.hardware = read_word(map, "hardware", key.hardware);
     out.nodes = read_count(map, "nodes", key.nodes, kMaxNodes);
-    out.procs = read_count(map, "procs", key.procs, kMaxProcs);
+    out.procs = read_procs(map, key.procs, out.procs_by_devices);
     out.repeats = read_count(map, "repeats", key.repeats, kMaxRepeats);
     out.name = map.text_or("name", key_node->text());
   } else {
@@ -162,7 +181,7 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
     out.framework = read_word(map, "framework", framework);
     out.hardware = read_word(map, "hardware", vendor);
     out.nodes = read_count(map, "nodes", 1, kMaxNodes);
-    out.procs = read_count(map, "procs", 1, kMaxProcs);
+    out.procs = read_procs(map, 1, out.procs_by_devices);
     out.repeats = read_count(map, "repeats", defaults.repeats.value_or(1), kMaxRepeats);
     out.name = name.empty() ? CaseKey{out.model, out.framework, out.hardware,
                                       out.nodes, out.procs,     out.repeats}
@@ -220,6 +239,7 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
   }
   const Mapping map(node, "a case", keys("case"));
   read_identity(map, defaults, vendor, out);
+  if (const Node* needs = map.find("needs")) out.needs = read_needs(*needs);
   const bool shell = map.has("shell") && map.at("shell").boolean();
   if (const Node* command = map.find("command"))
     out.command = read_command(*command, shell);
@@ -328,7 +348,8 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
                   "procs",   "repeats",   "command", "shell",      "launch",       "rendezvous",
                   "automl",  "container", "data",    "config",     "declared",     "env",
                   "workdir", "metrics",   "target",  "peak_flops", "warmup_steps", "drop_caches",
-                  "limits",  "rules"}},
+                  "limits",  "rules",     "needs"}},
+        {"needs", {"devices", "precision", "lacks"}},
         {"automl", {"start",      "classes",     "data",     "precision",    "space",
                     "hyper",      "epochs",      "patience", "max_duration", "min_duration",
                     "max_trials", "trial_limit", "silence",  "attempts",     "seed",

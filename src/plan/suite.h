@@ -14,6 +14,13 @@
 
 namespace assay::plan {
 
+/// What a case needs of the devices; without it the case is left out.
+struct CaseNeeds {
+  int devices = 0;        ///< at least
+  std::string precision;  ///< that they compute matrix products in; empty: any
+  std::string lacks;      ///< precision that they do not have; empty: any
+};
+
 /// A case as the suite asks for it; the workload's part is not merged in yet.
 struct SuiteCase {
   std::string name;
@@ -22,7 +29,9 @@ struct SuiteCase {
   std::string hardware;
   int nodes = 1;
   int procs = 1;
+  bool procs_by_devices = false;  ///< `procs: devices`: their number is filled in by with_devices()
   int repeats = 1;
+  std::optional<CaseNeeds> needs;
   std::vector<std::string> command;  ///< empty: the workload's
   std::optional<automl::ExperimentSettings> automl;
   std::optional<std::string> launch;
@@ -79,8 +88,8 @@ struct Suite {
 
 /// Every key that a suite may have, by the place where it stands: "" (top level), "cluster",
 /// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "submission", "defaults",
-/// "limits", "case", "automl", "automl.hyper", "automl.limits", "automl.patience", "metric",
-/// "target", "rule".
+/// "limits", "case", "needs", "automl", "automl.hyper", "automl.limits", "automl.patience",
+/// "metric", "target", "rule".
 [[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
 
 }  // namespace assay::plan

@@ -3,6 +3,7 @@
 #include "core/pattern.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "core/units.h"
 
 namespace assay::probe {
 
@@ -48,12 +49,38 @@ Json parse_devices(const std::string& output, const DeviceQuery& query) {
   return devices;
 }
 
-Json list_devices(const DeviceQuery& query, Nanoseconds timeout) {
-  if (query.command.empty() || !find_program(query.command.front())) return Json::array();
+DeviceListing query_devices(const DeviceQuery& query, Nanoseconds timeout) {
+  DeviceListing listing;
+  if (query.command.empty() || !find_program(query.command.front())) {
+    listing.problem = query.command.empty() ? "no command is known that lists its devices"
+                                            : query.command.front() + " is not installed";
+    return listing;
+  }
+  listing.installed = true;
+  const std::string& program = query.command.front();
   CommandOptions options;
   options.timeout = timeout;
   const CommandResult result = run_command(query.command, options);
-  return result.status.ok() && !result.timed_out ? parse_devices(result.out, query) : Json::array();
+  if (result.timed_out) {
+    listing.problem = program + " did not answer within " + format_duration(timeout);
+    listing.advice = "the driver hangs: see dmesg, then reset the device or reboot";
+  } else if (!result.status.ok()) {
+    const std::string_view said = trim(result.err.empty() ? result.out : result.err);
+    listing.problem = program + " ended with " + to_string(result.status) + ": " +
+                      ellipsize(printable(said.substr(0, said.find('\n'))), 120);
+    listing.advice = "the driver does not work: run the command by hand";
+  } else {
+    listing.devices = parse_devices(result.out, query);
+    if (listing.devices.empty()) {
+      listing.problem = program + " lists no device";
+      listing.advice = "check the driver, and what a container may see";
+    }
+  }
+  return listing;
+}
+
+Json list_devices(const DeviceQuery& query, Nanoseconds timeout) {
+  return query_devices(query, timeout).devices;
 }
 
 }  // namespace assay::probe

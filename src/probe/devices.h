@@ -22,7 +22,18 @@ struct DeviceQuery {
 /// One object a device, e.g. {"index": "0", "name": "NVIDIA H200"}, from the tool's output. Pure.
 [[nodiscard]] Json parse_devices(const std::string& output, const DeviceQuery& query);
 
-/// Runs the query, bounded by `timeout`. An empty list when the tool is absent, fails or hangs:
+/// What a vendor's tool said about its devices.
+struct DeviceListing {
+  bool installed = false;        ///< the tool is there
+  Json devices = Json::array();  ///< as parse_devices() gives them
+  std::string problem;           ///< why there are none: the tool fails, hangs, lists nothing
+  std::string advice{};
+};
+
+/// Runs the query, bounded by `timeout`. Does not throw.
+[[nodiscard]] DeviceListing query_devices(const DeviceQuery& query, Nanoseconds timeout);
+
+/// The devices of query_devices(). An empty list when the tool is absent, fails or hangs:
 /// `assay check` reports why; a description of the machine leaves the devices out.
 [[nodiscard]] Json list_devices(const DeviceQuery& query, Nanoseconds timeout);
 

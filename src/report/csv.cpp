@@ -49,15 +49,19 @@ void row(std::string& out, std::initializer_list<std::string> cells) {
 
 std::string render_csv(const judge::RunResult& result) {
   std::string out;
-  row(out, {"run_id", "case", "round", "metric", "value", "unit", "better", "origin", "validity"});
+  row(out, {"run_id", "case", "round", "metric", "value", "unit", "better", "origin", "validity",
+            "role"});
   for (const judge::CaseResult& case_result : result.cases) {
+    const auto role = [&](const std::string& name) {
+      return name == case_result.headline ? "headline" : name == case_result.beside ? "beside" : "";
+    };
     for (const judge::RoundResult& round : case_result.rounds) {
       for (const judge::Metric& metric : round.metrics) {
         if (!std::isfinite(metric.value)) continue;
         row(out, {cell(result.run_id), cell(case_result.name), std::to_string(round.round),
                   cell(metric.info.name), decimal(metric.value), cell(metric.info.unit),
                   cell(to_text(metric.info.better)), cell(to_text(metric.origin)),
-                  cell(judge::to_string(round.validity))});
+                  cell(judge::to_string(round.validity)), role(metric.info.name)});
       }
     }
   }

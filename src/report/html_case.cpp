@@ -44,13 +44,14 @@ std::string below_card(const Summary& summary) {
   return fmt::format("± {} ({}) · {}", show(summary).half, show_percent(spread->ratio), rounds);
 }
 
-// The headline first, then the most informative metrics of a case. The rest of the catalog is in
-// the tables.
-std::optional<int> card_place(const std::string& name, const std::string& headline) {
-  if (name == headline) return 0;
+// The headline first, then what it is to be read with, then the most informative metrics of a case.
+// The rest of the catalog is in the tables.
+std::optional<int> card_place(const std::string& name, const CaseResult& result) {
+  if (name == result.headline) return 0;
+  if (name == result.beside) return 1;
   const catalog::KnownMetric* known = catalog::find_known_metric(name);
   const int card = known == nullptr ? catalog::kNamedCard : known->card;
-  return card == 0 ? std::nullopt : std::optional(card);
+  return card == 0 ? std::nullopt : std::optional(1 + card);
 }
 
 Html cards_of(const CaseResult& result) {
@@ -61,7 +62,7 @@ Html cards_of(const CaseResult& result) {
   std::vector<Entry> entries;
   const auto add = [&](const MetricInfo& info, const Shown& shown, judge::Origin origin,
                        const std::string& below) {
-    const auto place = card_place(info.name, result.headline);
+    const auto place = card_place(info.name, result);
     if (!place) return;
     entries.push_back(
         {*place,

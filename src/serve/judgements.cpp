@@ -32,8 +32,11 @@ Json metrics_of(const Json& result) {
   Json out = Json::object();
   for (const Json& case_result : result["cases"]) {
     Json metrics = Json::object();
-    for (const auto& [name, summary] : case_result["summary"].items())
+    for (const auto& [name, summary] : case_result["summary"].items()) {
       metrics[name] = {{"value", summary["median"]}, {"unit", summary.value("unit", "")}};
+      for (const char* role : {"headline", "beside"})
+        if (text_at(case_result, role) == name) metrics[name]["role"] = role;
+    }
     out[case_result["name"].get<std::string>()] = std::move(metrics);
   }
   return out;

@@ -84,14 +84,20 @@ std::string value_of(const Json& value) {
 
 Html metrics_section(const std::string& name, const Json& metrics) {
   page::Table table{{{"Metric, median over rounds"}, {"Recomputed", Align::right}}};
-  for (const auto& [metric, entry] : metrics.items()) {
-    if (!entry.is_object() || !entry.contains("value") || !entry["value"].is_number()) continue;
-    const report::Shown shown = report::show(entry["value"].get<double>(), text_at(entry, "unit"));
-    table.rows.push_back(
-        {{markup("{}<span class=\"sub\"><code>{}</code></span>", report::metric_title(metric),
-                 metric),
-          markup("<b>{}</b> <span class=\"unit\">{}</span>", shown.number, shown.unit)}});
-  }
+  const auto add = [&](const std::string& role) {
+    for (const auto& [metric, entry] : metrics.items()) {
+      if (!entry.is_object() || !entry.contains("value") || !entry["value"].is_number() ||
+          text_at(entry, "role") != role)
+        continue;
+      const report::Shown shown =
+          report::show(entry["value"].get<double>(), text_at(entry, "unit"));
+      table.rows.push_back(
+          {{markup("{}<span class=\"sub\"><code>{}</code></span>", report::metric_title(metric),
+                   metric),
+            markup("<b>{}</b> <span class=\"unit\">{}</span>", shown.number, shown.unit)}});
+    }
+  };
+  for (const char* role : {"headline", "beside", ""}) add(role);
   if (table.rows.empty()) table.rows.push_back({{Cell("no metric could be computed", "empty")}});
   return section(name, tests_table(table));
 }

@@ -105,6 +105,12 @@ std::string to_yaml(const std::string& program, const std::vector<Workload>& wor
     const std::vector<Option> base = task_options(first);
     text += fmt::format("{}:\n  options:\n", yaml_key(first.task));
     append_task(text, base);
+    std::vector<std::string> automatic;
+    for (const Option& option : base)
+      if (option.automatic) automatic.push_back(option.key);
+    if (!automatic.empty())
+      text += fmt::format("  auto: [{}] # whole numbers that may also be auto\n",
+                          join(automatic, ", "));
     text += "  workloads:\n";
     for (const Workload& workload : workloads) {
       if (workload.task != first.task) continue;

@@ -134,6 +134,20 @@ std::int64_t Options::integer(const std::string& key, std::int64_t fallback, std
   return value;
 }
 
+std::optional<std::int64_t> Options::integer_or_auto(const std::string& key, std::int64_t fallback,
+                                                     std::int64_t min, std::int64_t max,
+                                                     About about) {
+  const config::Node* node = find(key);
+  std::optional<std::int64_t> value;
+  if (node != nullptr && node->is_scalar() && node->text() == "auto")
+    declare(key, "auto", range_text(min, max), std::move(about));
+  else
+    value = integer(key, fallback, min, max, std::move(about));
+  declared_.back().range += declared_.back().range.empty() ? "or auto" : ", or auto";
+  declared_.back().automatic = true;
+  return value;
+}
+
 double Options::number(const std::string& key, double fallback, double min, double max,
                        About about) {
   const config::Node* node = find(key);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Option {
   std::string value;  ///< in effect, as YAML: the default when nothing is configured
   std::string range;  ///< "1 … 100" or the choices; empty: any text, true or false
   About about;
+  bool automatic = false;  ///< a number that may also be the word auto
 };
 
 /// A workload's configuration: one mapping in a JSON or YAML file, every key optional. Reading an
@@ -47,6 +49,10 @@ class Options {
 
   [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t fallback,
                                      std::int64_t min, std::int64_t max, About about);
+  /// The same, or the word auto: nothing then.
+  [[nodiscard]] std::optional<std::int64_t> integer_or_auto(const std::string& key,
+                                                            std::int64_t fallback, std::int64_t min,
+                                                            std::int64_t max, About about);
   [[nodiscard]] double number(const std::string& key, double fallback, double min, double max,
                               About about);
   [[nodiscard]] bool flag(const std::string& key, bool fallback, About about);

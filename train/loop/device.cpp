@@ -12,6 +12,8 @@
 
 #include "core/error.h"
 #if defined(ASSAY_TRAIN_CUDA)
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #endif
 
@@ -110,6 +112,31 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
 #endif
   return count;
 }
+
+#if defined(ASSAY_TRAIN_CUDA)
+DeviceMemory::DeviceMemory(torch::Device device) : device_(device) {
+  if (device_.is_cuda()) c10::cuda::CUDACachingAllocator::resetPeakStats(device_.index());
+}
+
+double DeviceMemory::peak_share() const {
+  if (!device_.is_cuda()) return 0;
+  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device_.index());
+  return static_cast<double>(stats.allocated_bytes[0].peak) /
+         static_cast<double>(at::cuda::getDeviceProperties(device_.index())->totalGlobalMem);
+}
+
+void DeviceMemory::give_back() const {
+  if (device_.is_cuda()) c10::cuda::CUDACachingAllocator::emptyCache();
+}
+#else
+DeviceMemory::DeviceMemory(torch::Device device) : device_(device) {}
+
+double DeviceMemory::peak_share() const {
+  return 0;
+}
+
+void DeviceMemory::give_back() const {}
+#endif
 
 void try_cudnn_algorithms() {
   at::globalContext().setBenchmarkCuDNN(true);

@@ -20,6 +20,19 @@ namespace assay::train {
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
                    const workload::Place& place);
 
+/// Watches what this process has of the device's memory. Of the CPU's nothing is known.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(torch::Device device);
+  /// The most since construction, as a share of what the device has; 0: not known.
+  [[nodiscard]] double peak_share() const;
+  /// Gives back what libtorch keeps for later.
+  void give_back() const;
+
+ private:
+  torch::Device device_;
+};
+
 /// From now on the first computation of a shape times cuDNN's algorithms and keeps the fastest.
 void try_cudnn_algorithms();
 

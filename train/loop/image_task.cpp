@@ -43,11 +43,15 @@ class ImageTask final : public LoaderTask<data::ImageBatch> {
                                      -100, settings().label_smoothing);
   }
 
-  std::int64_t halve() override {
-    const std::int64_t rows = current_.x.size(0) / 2;
-    if (rows == 0) return 0;
-    current_ = {current_.x.slice(0, 0, rows), current_.labels.slice(0, 0, rows)};
-    return rows;
+  std::int64_t rows() const override { return current_.labels.size(0); }
+
+  void resize(std::int64_t rows) override {
+    // A selection of a channels-last tensor is one.
+    const torch::Tensor picked =
+        torch::arange(rows, current_.labels.options()).remainder(current_.labels.size(0));
+    current_ = {current_.x.index_select(0, picked), current_.labels.index_select(0, picked)};
+    if (settings().channels_last)
+      current_.x = current_.x.contiguous(torch::MemoryFormat::ChannelsLast);
   }
 
   // Counts {right, all} and sums {loss}.

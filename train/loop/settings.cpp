@@ -12,9 +12,12 @@ constexpr std::int64_t kMany = 1'000'000'000;
 
 void read_length(Settings& s, Options& options) {
   options.section("Training");
-  s.batch_size = options.integer("batch_size", 32, 1, 1 << 24,
-                                 "samples of one rank and one backward; more than the data hold is "
-                                 "an error");
+  s.batch_size =
+      options
+          .integer_or_auto("batch_size", 32, 1, 1 << 24,
+                           "samples of one rank and one backward; more than the data hold is an "
+                           "error. auto tries sizes on a CUDA device and is 32 on the CPU")
+          .value_or(kAutoBatch);
   s.accumulation =
       options.integer("accumulation", 1, 1, 1 << 20,
                       "backwards per step; gradients are reduced in the last one only");
@@ -60,6 +63,10 @@ void read_checkpoints(Settings& s, Options& options) {
   if (s.checkpoint.empty() && (s.resume || s.checkpoint_every > 0))
     options.fail(s.resume ? "resume" : "checkpoint_every",
                  "'resume' and 'checkpoint_every' need 'checkpoint'", "give it a folder");
+  if (s.resume && s.batch_size == kAutoBatch)
+    options.fail("batch_size",
+                 "a training goes on with the batch size that it began with, not auto",
+                 "FINISHED of its log gives it");
 }
 
 std::chrono::milliseconds read_seconds(Options& options, const char* key, double fallback,

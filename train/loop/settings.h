@@ -28,6 +28,9 @@ enum class CudnnTrials { automatic, always, never };
 using MakeTask = std::function<std::unique_ptr<Task>(
     const Settings& settings, const workload::Place&, torch::Device, workload::PhaseLog& phases)>;
 
+/// Of Settings::batch_size: the one that suits the device is found by trials.
+inline constexpr std::int64_t kAutoBatch = 0;
+
 /// What every training has; what a kind of task adds is in make_task. The options that
 /// give it are declared in settings.cpp.
 struct Settings {
@@ -37,7 +40,7 @@ struct Settings {
   std::int64_t loader_threads = 1;
   std::int64_t loader_buffers = 6;
 
-  std::int64_t batch_size = 0;  ///< of one rank and one backward
+  std::int64_t batch_size = kAutoBatch;  ///< of one rank and one backward
   std::int64_t accumulation = 1;
   std::int64_t eval_batch_size = 0;  ///< 0: as the training's, 64 at least
   double epochs = 0;

@@ -1,6 +1,10 @@
 #include "train/loop/step_loop.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "core/time.h"
+#include "train/loop/device.h"
 
 namespace assay::train {
 
@@ -82,14 +86,44 @@ void StepLoop::finish() {
   if (trace_) trace_->finish();
 }
 
+void StepLoop::backward_alone() {
+  reducer_.begin(false);
+  task_.loss().backward();
+  if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
+}
+
+std::optional<BatchTrial> StepLoop::try_batch(std::int64_t rows) {
+  constexpr int kTimed = 4;
+  BatchTrial trial;
+  std::optional<std::string> failure;
+  DeviceMemory memory(device_);
+  try {
+    task_.resize(rows);
+    backward_alone();  // chooses algorithms, gets memory
+    for (int i = 0; i < kTimed; ++i) {
+      const std::int64_t begin = mono_now_ns();
+      backward_alone();
+      const double taken = seconds(Nanoseconds(mono_now_ns() - begin));
+      // What disturbs a step only makes it longer.
+      trial.seconds = i == 0 ? taken : std::min(trial.seconds, taken);
+    }
+    trial.memory_share = memory.peak_share();
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error)) throw;
+    failure = first_line(error);
+  }
+  parameters_.zero_gradients();
+  memory.give_back();
+  return failure ? std::nullopt : std::optional(trial);
+}
+
 std::int64_t StepLoop::fitting_batch() {
   graph_.release();
   loss_ = torch::Tensor();
-  for (std::int64_t rows = task_.halve(); rows > 0; rows = task_.halve()) {
+  for (std::int64_t rows = task_.rows() / 2; rows > 0; rows /= 2) {
     try {
-      reducer_.begin(false);
-      task_.loss().backward();
-      torch::cuda::synchronize(device_.index());
+      task_.resize(rows);
+      backward_alone();
       return rows;
     } catch (const std::exception& again) {
       if (!is_out_of_memory(again)) break;

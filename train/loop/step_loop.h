@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "perflog/writer.h"
+#include "train/loop/batch_search.h"
 #include "train/loop/parameter_update.h"
 #include "train/loop/settings.h"
 #include "train/loop/step_graph.h"
@@ -39,6 +41,9 @@ class StepLoop {
   /// The learning rate of the last step.
   [[nodiscard]] double rate() const { return learning_rate(schedule_, step_); }
 
+  /// Forward and backward, without an update, of so many rows made from the task's batch. Leaves
+  /// gradients at zero; norm statistics and random numbers change. Nothing: they did not fit.
+  [[nodiscard]] std::optional<BatchTrial> try_batch(std::int64_t rows);
   /// The largest half, quarter, … of the last batch whose backward fits into the device's memory,
   /// after a step that did not; 0 when none does.
   [[nodiscard]] std::int64_t fitting_batch();
@@ -52,6 +57,7 @@ class StepLoop {
 
  private:
   void backward(bool last);
+  void backward_alone();  // of the batch there is, without the other ranks
 
   const Settings& settings_;
   Task& task_;

@@ -49,8 +49,14 @@ class Task {
   [[nodiscard]] virtual std::vector<torch::Tensor*> inputs() = 0;
   /// The mean loss over the batch that next() took; float.
   [[nodiscard]] virtual torch::Tensor loss() = 0;
-  /// Halves the batch that loss() sees; gives its new size, 0 when it cannot be halved.
-  virtual std::int64_t halve() = 0;
+  /// Samples of the batch that loss() sees.
+  [[nodiscard]] virtual std::int64_t rows() const = 0;
+  /// Makes them so many: some of them, or all of them again and again.
+  virtual void resize(std::int64_t rows) = 0;
+  /// Samples of the batches from the next start() on.
+  virtual void set_batch_size(std::int64_t rows) = 0;
+  /// The most that it can be: this rank's share of the data.
+  [[nodiscard]] virtual std::int64_t max_batch_size() const = 0;
 
   /// Over this rank's share of the evaluation data, each sample once.
   [[nodiscard]] virtual Evaluation evaluate() = 0;

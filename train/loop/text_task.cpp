@@ -44,19 +44,29 @@ class TextTask final : public LoaderTask<data::TextBatch> {
            torch::cross_entropy_loss(output.next.to(torch::kFloat), current_.next);
   }
 
-  std::int64_t halve() override {
-    const std::int64_t rows = current_.input.tokens.size(0) / 2;
-    if (rows == 0) return 0;
-    Sentences half;
-    half.input.tokens = current_.input.tokens.slice(0, 0, rows);
-    half.input.segments = current_.input.segments.slice(0, 0, rows);
-    if (current_.input.mask.defined()) half.input.mask = current_.input.mask.slice(0, 0, rows);
-    const torch::Tensor in_half = current_.input.picked < rows * current_.input.tokens.size(1);
-    half.input.picked = current_.input.picked.masked_select(in_half);
-    half.words = current_.words.masked_select(in_half);
-    half.next = current_.next.slice(0, 0, rows);
-    current_ = half;
-    return rows;
+  std::int64_t rows() const override { return current_.next.size(0); }
+
+  void resize(std::int64_t rows) override {
+    const std::int64_t had = current_.next.size(0);
+    const std::int64_t length = current_.input.tokens.size(1);
+    const torch::Tensor which = torch::arange(rows, current_.next.options()).remainder(had);
+    const auto pick = [&](const torch::Tensor& tensor) {
+      return tensor.defined() ? tensor.index_select(0, which) : tensor;
+    };
+    // Masked positions count through all rows: each copy of the batch lies behind the one before.
+    const std::int64_t copies = (rows + had - 1) / had;
+    const torch::Tensor offset =
+        torch::arange(copies, current_.next.options()).unsqueeze(1) * (had * length);
+    const torch::Tensor picked = (current_.input.picked.unsqueeze(0) + offset).flatten();
+    const torch::Tensor kept = picked < rows * length;
+    Sentences resized;
+    resized.input.tokens = pick(current_.input.tokens);
+    resized.input.segments = pick(current_.input.segments);
+    resized.input.mask = pick(current_.input.mask);
+    resized.input.picked = picked.masked_select(kept);
+    resized.words = current_.words.repeat({copies}).masked_select(kept);
+    resized.next = pick(current_.next);
+    current_ = resized;
   }
 
   // Counts {words right, all words, next sentences right, all of them} and sums {loss of words}.
@@ -204,6 +214,9 @@ MakeTask read_text(const std::string& workload, workload::Options& options) {
   const data::TextSetOptions text = read_text_set(options);
   options.section("Model");
   const double dropout = options.number("dropout", 0, 0, 0.9, "of BERT's layers");
+  const std::int64_t least =
+      options.integer("min_vocabulary", 0, 0, 1'000'000,
+                      "words of the model at least: generated text has 104, BERT 30,522");
   const auto found = std::ranges::find_if(
       text_workloads(), [&](const TextWorkload& entry) { return workload == entry.name; });
   return
@@ -212,7 +225,7 @@ MakeTask read_text(const std::string& workload, workload::Options& options) {
         const data::TextSet set = data::open_text_set(text);
         phases.end("data");
         BertOptions bert = BertOptions::named(size);
-        bert.vocabulary = set.info.vocabulary;
+        bert.vocabulary = std::max(set.info.vocabulary, least);
         bert.positions = std::max(bert.positions, set.info.sequence);
         bert.dropout = dropout;
         return std::make_unique<TextTask>(settings, place, device, set, bert);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,9 @@ namespace {
 // Trials of ResNet-50's convolutions take 2 to 11 s and make its steps of 31 and 63 ms 1 to 10 %
 // shorter: they pay after some minutes.
 constexpr std::int64_t kStepsWorthTrials = 20'000;
+
+// What `batch_size: auto` is there: memory is not what limits a CPU.
+constexpr std::int64_t kBatchOnCpu = 32;
 
 class Trainer {
  public:
@@ -55,6 +59,8 @@ class Trainer {
   }
   int run_guarded();
   void prepare();
+  void choose_batch();
+  void try_algorithms_for(std::int64_t steps) const;
   void step();
   bool evaluate();
   [[nodiscard]] Evaluation evaluate_share();
@@ -95,9 +101,11 @@ void Trainer::prepare() {
   loop_ = std::make_unique<StepLoop>(
       settings_, *task_, communicator_, device_, &log_,
       [this](std::int64_t step, double loss) { check_loss(step, loss); });
+  phases_.end("model");
+  if (settings_.batch_size == kAutoBatch) choose_batch();
   // Dropout differs between ranks.
   torch::manual_seed(settings_.seed * 1'000'003 + static_cast<std::uint64_t>(place_.rank) + 1);
-  phases_.end("model");
+  phases_.begin();
 
   data::Position start;
   if (!settings_.checkpoint.empty()) {
@@ -134,12 +142,46 @@ void Trainer::prepare() {
                 fmt::format("the trace begins at step {}, the training ends at {}",
                             settings_.trace_step, last_step_),
                 "trace_step", "give a step of the training");
-  // cuDNN's choice for a shape is kept from its first use on, so this is decided before it.
+  try_algorithms_for(last_step_ - loop_->steps());
+}
+
+// cuDNN's choice for a shape is kept from its first use on, so this is decided before it.
+void Trainer::try_algorithms_for(std::int64_t steps) const {
   if (device_.is_cuda() && !settings_.deterministic &&
       (settings_.cudnn_trials == CudnnTrials::always ||
-       (settings_.cudnn_trials == CudnnTrials::automatic &&
-        last_step_ - loop_->steps() >= kStepsWorthTrials)))
+       (settings_.cudnn_trials == CudnnTrials::automatic && steps >= kStepsWorthTrials)))
     try_cudnn_algorithms();
+}
+
+// The size that is best for the memory of this rank's device, and fits on all of them. The model is
+// afterwards what it was.
+void Trainer::choose_batch() {
+  BatchLimits limits;
+  limits.most = task_->max_batch_size();
+  BatchChoice choice{std::min(kBatchOnCpu, std::max<std::int64_t>(1, limits.most)),
+                     "it is the CPU's"};
+  if (device_.is_cuda()) {
+    try_algorithms_for(settings_.max_steps);
+    std::vector<torch::Tensor> kept;
+    for (const torch::Tensor& buffer : task_->model().buffers()) kept.push_back(buffer.clone());
+    task_->set_batch_size(std::min<std::int64_t>(8, std::max<std::int64_t>(1, limits.most)));
+    task_->start({});
+    task_->next();
+    choice = search_batch([this](std::int64_t rows) { return loop_->try_batch(rows); }, limits,
+                          [] { return seconds(Nanoseconds(mono_now_ns())); });
+    torch::NoGradGuard no_grad;
+    std::size_t next = 0;
+    for (torch::Tensor& buffer : task_->model().buffers()) buffer.copy_(kept[next++]);
+  }
+  std::vector<std::int64_t> of_ranks(static_cast<std::size_t>(place_.world_size));
+  of_ranks[static_cast<std::size_t>(place_.rank)] = choice.rows;
+  of_ranks = communicator_.sum(std::move(of_ranks));
+  settings_.batch_size = *std::ranges::min_element(of_ranks);
+  task_->set_batch_size(settings_.batch_size);
+  std::fprintf(
+      stderr, "assay-train: batch_size auto is %lld: %s\n",
+      static_cast<long long>(settings_.batch_size),
+      settings_.batch_size < choice.rows ? "another rank can do no more" : choice.why.c_str());
 }
 
 void Trainer::check_loss(std::int64_t step, double loss) {
@@ -270,6 +312,7 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"train_no_eval_time", seconds(Nanoseconds(end_ns - start_ns)) - eval_seconds_},
       {"final_train_loss", loop_->log().last_loss()},
       {"steps", loop_->steps()},
+      {"batch_size", settings_.batch_size},
       {"num_trained_samples", loop_->samples() * place_.world_size},
       {"train_samples",
        task_->batches_per_epoch() * settings_.batch_size * place_.world_size},  // of an epoch
@@ -306,6 +349,7 @@ int measure_data(const Settings& settings, const workload::Place& place, perflog
   workload::PhaseLog phases(log);
   const std::unique_ptr<Task> task = settings.make_task(settings, place, device, phases);
   phases.end("model");
+  if (settings.batch_size == kAutoBatch) task->set_batch_size(kBatchOnCpu);
   task->start({});
   phases.end("data");
   const std::int64_t batches =

@@ -63,7 +63,7 @@ int run_allreduce(const AllreduceSettings& settings, const workload::Place& plac
   Communicator communicator(place, session.device(), settings.limits, workload::end_with);
   session.start();
   const double ranks = place.world_size;
-  double best_bus = 0;
+  Session::Rate of_size;  // bus bandwidths of the size with the largest
   for (const double bytes : sizes) {
     const auto count = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes / sizeof(float)));
     const torch::Tensor tensor =
@@ -82,17 +82,20 @@ int run_allreduce(const AllreduceSettings& settings, const workload::Place& plac
         3.0, session.budget() / static_cast<double>(sizes.size()) / session.step_seconds()));
     Session::Work work;
     work.bytes = static_cast<double>(count) * sizeof(float);
+    work.name = size_name(bytes);
     const Session::Rate rate = session.measure(work, 0, reduce, repeats, steps);
     // Algorithm bandwidth: bytes of the buffer per second. Bus bandwidth: what each link carries
     // at least, 2(n-1)/n times that; comparable between numbers of ranks.
-    const double algorithm = rate.mean * work.bytes;
-    const double bus = algorithm * 2 * (ranks - 1) / ranks;
+    const double algorithm = rate.median * work.bytes;
+    const double links = 2 * (ranks - 1) / ranks;
+    const double bus = algorithm * links;
     session.result("algbw_" + size_name(bytes), algorithm);
     session.result("busbw_" + size_name(bytes), bus);
-    session.result("latency_us_" + size_name(bytes), 1e6 / rate.mean);
-    best_bus = std::max(best_bus, bus);
+    session.result("latency_us_" + size_name(bytes), 1e6 / rate.median);
+    if (bus <= of_size.median) continue;
+    of_size = {rate.best * work.bytes * links, rate.mean * work.bytes * links, bus};
   }
-  session.result("busbw_bytes_per_s", best_bus);
+  session.bandwidth("busbw", 1, of_size);
   return session.finish();
 }
 

@@ -1,31 +1,50 @@
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/text.h"
+#include "train/loop/usable_devices.h"
 #include "train/micro/session.h"
 #include "train/models/dense.h"
 
 namespace assay::train {
 namespace {
 
-torch::ScalarType scalar_type(const std::string& name) {
-  if (name == "bf16") return torch::kBFloat16;
-  if (name == "fp16") return torch::kHalf;
-  if (name == "fp64") return torch::kDouble;
-  return torch::kFloat;
+// How a product in one precision is computed and how far it may be from the exact one, relative to
+// the sum of the absolute products: all entries are positive, so errors are those of the inputs'
+// and the output's formats.
+struct Kind {
+  torch::ScalarType entries = torch::kFloat;
+  std::int64_t bytes = 4;  // of an entry
+  double tolerance = 0.02;
+};
+
+Kind kind_of(const std::string& name) {
+  if (name == "fp64") return {torch::kDouble, 8, 1e-12};
+  if (name == "bf16") return {torch::kBFloat16, 2};
+  if (name == "fp16") return {torch::kHalf, 2};
+  if (name == "fp8") return {torch::kHalf, 1};  // as which the entries are drawn
+  return {torch::kFloat, 4, name == "fp32" ? 1e-5 : 0.02};
 }
 
-// One row of the product against a dot product in double precision: a wrong result must not give
-// a number. `tolerance` is relative to the sum of the absolute products.
+// A row of the product at columns all over it against dot products in double precision: a wrong
+// result must not give a number.
 void check(const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& c,
            double tolerance) {
-  const std::int64_t row = a.size(0) / 2;
-  const torch::Tensor x = a[row].cpu().to(torch::kDouble).unsqueeze(1);
-  const torch::Tensor y = b.cpu().to(torch::kDouble);
+  constexpr std::int64_t kColumns = 512;
+  const std::int64_t size = a.size(0);
+  const std::int64_t row = size / 2;
+  const std::int64_t stride = std::max<std::int64_t>(1, size / kColumns);
+  const auto some = [&](const torch::Tensor& matrix) {
+    return matrix.slice(1, 0, size, stride).cpu().to(torch::kDouble);
+  };
+  const torch::Tensor x = a.slice(0, row, row + 1).cpu().to(torch::kDouble).t();
+  const torch::Tensor y = some(b);
   const torch::Tensor expected = (x * y).sum(0);
   const torch::Tensor scale = (x * y).abs().sum(0);
-  const double error =
-      ((c[row].cpu().to(torch::kDouble) - expected).abs() / scale).max().item<double>();
+  const torch::Tensor got = some(c.slice(0, row, row + 1)).squeeze(0);
+  const double error = ((got - expected).abs() / scale).max().item<double>();
   if (!(error <= tolerance))
     throw Error(ErrorKind::environment,
                 fmt::format("the matrix product is wrong: relative error {:.3g}, at most {:.3g}",
@@ -40,48 +59,80 @@ struct GemmSettings {
   SessionSettings session;
 
   explicit GemmSettings(workload::Options& options)
-      : dtype(options.choice("dtype", "fp32", {"fp32", "tf32", "bf16", "fp16", "fp64"},
-                             "type of the entries")),
-        size(options.integer("size", 1024, 8, 65536, "rows and columns")),
+      : dtype(options.choice("dtype", "fp32", {"fp32", "tf32", "bf16", "fp16", "fp64", "fp8"},
+                             "type of the entries; fp8 is e4m3, the product bf16")),
+        size(options.integer("size", 1024, 8, 65536, "rows and columns; of fp8 a multiple of 16")),
         seed(options.integer("seed", 1, 0, 1'000'000'000, "of the matrices")),
         session(options) {
+    if (dtype == "fp8" && size % 16 != 0)
+      options.fail("size", "the size of products in fp8 must be a multiple of 16");
     options.reject_unknown();
   }
 };
+
+// c = a · b in fp8 with scales of 1, summed as in the forward pass of a training.
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+torch::Tensor to_fp8(const torch::Tensor& matrix) {
+  return matrix.to(at::ScalarType::Float8_e4m3fn);
+}
+
+void multiply_fp8(const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& one,
+                  torch::Tensor& c) {
+  c = at::_scaled_mm(a, b, one, one, {}, {}, torch::kBFloat16, /*use_fast_accum=*/true);
+}
+#else
+torch::Tensor to_fp8(const torch::Tensor& matrix) {
+  return matrix;  // not reached: matrix_precisions() has no fp8
+}
+
+void multiply_fp8(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&,
+                  torch::Tensor&) {}
+#endif
 
 int run_gemm(const GemmSettings& settings, const workload::Place& place, perflog::Writer& log) {
   const auto& [dtype, size, seed, shared] = settings;
   Session session(shared, place, log);
   const torch::Device device = session.device();
-  if (device.is_cpu() && (dtype == "tf32" || dtype == "fp16"))
-    throw Error(ErrorKind::config, "the CPU has no matrix products in " + dtype, "dtype",
-                "use fp32, bf16 or fp64");
+  const std::vector<std::string> precisions = matrix_precisions(device);
+  if (std::ranges::find(precisions, dtype) == precisions.end())
+    throw Error(ErrorKind::config, why_no_precision(device, dtype), "dtype",
+                "use one of: " + join(precisions, ", "));
   const double n = static_cast<double>(size);
-  // The three matrices, and what the check of one row takes in double precision.
-  session.require_memory(n * n * (3 * (dtype == "fp64" ? 8 : dtype == "bf16" ? 2 : 4) + 3 * 8));
+  const Kind kind = kind_of(dtype);
+  const bool fp8 = dtype == "fp8";
+  session.require_memory(n * n * (3.0 * static_cast<double>(kind.bytes)));
   at::globalContext().setAllowTF32CuBLAS(dtype == "tf32");
   torch::manual_seed(static_cast<std::uint64_t>(seed));
-  const auto kind = torch::TensorOptions(scalar_type(dtype)).device(device);
-  const torch::Tensor a = torch::rand({size, size}, kind);
-  const torch::Tensor b = torch::rand({size, size}, kind);
-  torch::Tensor c = torch::empty({size, size}, kind);
+  const auto options = torch::TensorOptions(kind.entries).device(device);
+  torch::Tensor a = torch::rand({size, size}, options);
+  torch::Tensor b = torch::rand({size, size}, options);
+  torch::Tensor c;
+  torch::Tensor one;
   torch::NoGradGuard no_grad;
+  if (fp8) {
+    a = to_fp8(a);
+    b = to_fp8(b.t().contiguous()).t();  // columns lie together
+    one = torch::ones({}, options.dtype(torch::kFloat));
+  } else {
+    c = torch::empty({size, size}, options);
+  }
   const bool own = device.is_cpu() && dtype == "fp32" && has_fast_gemm();
   const auto multiply = [&] {
     if (own)
       fast_gemm(false, false, size, size, size, 1, a.data_ptr<float>(), size, b.data_ptr<float>(),
                 size, 0, c.data_ptr<float>(), size);
+    else if (fp8)
+      multiply_fp8(a, b, one, c);
     else
       torch::mm_out(c, a, b);
   };
   multiply();
-  // All entries are positive, so errors are those of the inputs' and the output's formats.
-  check(a, b, c, dtype == "fp64" ? 1e-12 : dtype == "fp32" ? 1e-5 : 0.02);
+  check(a, b, c, kind.tolerance);
   session.start();
   Session::Work work;
   work.flops = 2 * n * n * n;
   const Session::Rate rate = session.measure(work, session.budget(), multiply);
-  check(a, b, c, dtype == "fp64" ? 1e-12 : dtype == "fp32" ? 1e-5 : 0.02);
+  check(a, b, c, kind.tolerance);
   session.result("peak_flops", rate.best * work.flops);
   session.result("mean_flops", rate.mean * work.flops);
   session.result("size", n);

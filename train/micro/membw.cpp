@@ -37,12 +37,13 @@ int run_membw(const MembwSettings& settings, const workload::Place& place, perfl
                        float expected) {
     Session::Work work;
     work.bytes = arrays * array;
+    work.name = name;
     const Session::Rate rate = session.measure(work, share, operation);
     if (const float got = c[count / 2].item<float>(); got != expected)
       throw Error(ErrorKind::environment,
                   fmt::format("{} gave {} instead of {}", name, got, expected), {},
                   "this device's memory is faulty; test it");
-    session.result(fmt::format("{}_bytes_per_s", name), rate.best * work.bytes);
+    session.bandwidth(name, work.bytes, rate);
     best = std::max(best, rate.best * work.bytes);
   };
   run(

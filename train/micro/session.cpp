@@ -76,6 +76,7 @@ Session::Rate Session::measure(const Work& work, double budget,
   if (repeats == 0) repeats = calibrate(operation);
   const auto calls = static_cast<double>(repeats);
   Rate rate;
+  std::vector<double> rates;
   double total = 0;
   std::int64_t done = 0;
   while (workload::stop_signal() == 0 && (steps > 0 ? done < steps : done == 0 || total < budget)) {
@@ -91,10 +92,19 @@ Session::Rate Session::measure(const Work& work, double budget,
     step.samples = calls;
     step.compute_s = taken;
     if (work.flops > 0) step.flops = work.flops * calls;
+    rates.push_back(calls / taken);
     if (work.bytes > 0)
-      log_.step_end(++step_, step, {{"bytes", work.bytes * calls}});
+      log_.step_end(++step_, step,
+                    {{"bytes", work.bytes * calls}, {"op", std::string_view(work.name)}});
     else
       log_.step_end(++step_, step);
+  }
+  if (!rates.empty()) {
+    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+    std::nth_element(rates.begin(), middle, rates.end());
+    rate.median = *middle;
+    if (rates.size() % 2 == 0)
+      rate.median = (rate.median + *std::max_element(rates.begin(), middle)) / 2;
   }
   rate.mean = total > 0 ? calls * static_cast<double>(done) / total : 0;
   return rate;

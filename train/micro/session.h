@@ -41,10 +41,12 @@ class Session {
   struct Work {
     double flops = 0;  ///< of one call
     double bytes = 0;
+    std::string name{};  ///< `op` of its STEP_ENDs, where a program takes steps of several kinds
   };
   struct Rate {
-    double best = 0;  ///< calls per second, of the best step
-    double mean = 0;  ///< over all steps
+    double best = 0;    ///< calls per second, of the best step
+    double mean = 0;    ///< over all steps
+    double median = 0;  ///< of the steps
   };
   /// Calls `operation` for about `seconds`, in steps of as many calls as fill step_ms, each with
   /// its STEP_END (samples: calls). The device is waited for before the clock is read.
@@ -55,6 +57,11 @@ class Session {
   /// Calls that fill step_ms, from a short trial after a warm-up.
   [[nodiscard]] std::int64_t calibrate(const std::function<void()>& operation);
 
+  /// NAME_bytes_per_s of the median step, and NAME_best_bytes_per_s.
+  void bandwidth(const std::string& name, double bytes, const Rate& rate) {
+    result(name + "_bytes_per_s", rate.median * bytes);
+    result(name + "_best_bytes_per_s", rate.best * bytes);
+  }
   void result(const std::string& name, double value) { results_.emplace_back(name, value); }
   /// TRAIN_END and FINISHED; the exit code.
   [[nodiscard]] int finish();

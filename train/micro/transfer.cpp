@@ -35,12 +35,14 @@ int run_transfer(const TransferSettings& settings, const workload::Place& place,
   for (const bool pinned : {true, false}) {
     const torch::Tensor host = torch::zeros({count}, bytes.pinned_memory(pinned));
     const char* const kind = pinned ? "pinned" : "pageable";
-    const Session::Rate up =
-        session.measure(work, share, [&] { device.copy_(host, /*non_blocking=*/true); });
-    const Session::Rate down =
-        session.measure(work, share, [&] { host.copy_(device, /*non_blocking=*/true); });
-    session.result(fmt::format("h2d_{}_bytes_per_s", kind), up.best * work.bytes);
-    session.result(fmt::format("d2h_{}_bytes_per_s", kind), down.best * work.bytes);
+    const auto copy = [&](const char* way, const torch::Tensor& to, const torch::Tensor& from) {
+      work.name = fmt::format("{}_{}", way, kind);
+      session.bandwidth(work.name, work.bytes, session.measure(work, share, [&] {
+        to.copy_(from, /*non_blocking=*/true);
+      }));
+    };
+    copy("h2d", device, host);
+    copy("d2h", host, device);
   }
   session.result("megabytes", megabytes);
   return session.finish();

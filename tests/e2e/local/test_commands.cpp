@@ -166,6 +166,7 @@ TEST_F(Commands, ListKnowsEveryCatalogue) {
   EXPECT_THAT(assay({"list", "launchers"}).out, HasSubstr("local"));
   EXPECT_THAT(assay({"list", "metrics"}).out, HasSubstr("p_core"));
   EXPECT_THAT(assay({"list", "rules"}).out, HasSubstr("min-steps"));
+  EXPECT_THAT(assay({"list", "suites"}).out, HasSubstr("gpu-quick"));
 }
 
 TEST_F(Commands, CheckProbesThisMachine) {

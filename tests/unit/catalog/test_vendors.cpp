@@ -64,6 +64,26 @@ TEST(Vendors, EveryPatternFieldAndCommandIsSound) {
     EXPECT_NO_THROW(check_vendor(vendor)) << vendor.name;
 }
 
+TEST(Vendors, ADevicesNameLeadsToItsType) {
+  const auto type = [](const char* vendor, const char* device) {
+    const Hardware* hardware = shipped().find_vendor(vendor)->hardware_of_device(device);
+    return hardware == nullptr ? "none" : hardware->name;
+  };
+  EXPECT_EQ(type("nvidia", "NVIDIA H200"), "H200");
+  EXPECT_EQ(type("nvidia", "NVIDIA A100-SXM4-80GB"), "A100");
+  EXPECT_EQ(type("nvidia", "NVIDIA H100 80GB HBM3"), "H100");
+  EXPECT_EQ(type("nvidia", "Tesla V100-SXM2-32GB"), "V100");
+  EXPECT_EQ(type("nvidia", "NVIDIA H20"), "H20");
+  EXPECT_EQ(type("ascend", "910B3"), "Atlas800TA2");
+  EXPECT_EQ(type("mthreads", "MTT S4000"), "S4000");
+  EXPECT_EQ(type("iluvatar", "Iluvatar BI-V100"), "BI-V100");
+  // Other devices of the name have other peaks.
+  EXPECT_EQ(type("nvidia", "NVIDIA H100 PCIe"), "none");
+  EXPECT_EQ(type("nvidia", "NVIDIA H200 NVL"), "none");
+  EXPECT_EQ(type("nvidia", "NVIDIA GH200 480GB"), "none");
+  EXPECT_EQ(type("nvidia", "NVIDIA GeForce RTX 4090"), "none");
+}
+
 TEST(Vendors, QueriesNameTheDevices) {
   const auto first = [](const char* vendor, const std::string& text) {
     const DeviceQuery& query = *shipped().find_vendor(vendor)->query;

@@ -49,6 +49,18 @@ TEST_F(Scaling, IsThroughputPerRankAgainstTheSmallestCase) {
   EXPECT_THAT(efficiency(0)->note, HasSubstr("8 ranks against the 1 of 'one'"));
 }
 
+TEST_F(Scaling, OfATrainingToATargetIsThatOfItsSpeed) {
+  add("one", 1, 1, 100);
+  add("two", 2, 1, 180);
+  for (CaseResult& result : cases_) {
+    result.headline = "time_to_target";
+    result.beside = "steady_throughput";
+    result.summary[0].info.name = "steady_throughput";
+  }
+  add_scaling(plan_, cases_);
+  EXPECT_DOUBLE_EQ(efficiency(1)->median, 0.9);
+}
+
 TEST_F(Scaling, ComparesOnlyTheSameWorkload) {
   add("a", 1, 1, 100, "resnet");
   add("b", 2, 1, 150, "bert");

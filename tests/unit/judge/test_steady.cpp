@@ -1,9 +1,13 @@
 #include <cmath>
 #include <random>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/subprocess.h"
+#include "needs.h"
+#include "temporary_folder.h"
 #include "unit/judge/build_evidence.h"
 
 namespace assay::judge {
@@ -111,6 +115,26 @@ TEST(Steady, RanksOnTheirOwnAddTheirRatesInTheTimeInWhichAllAreSteady) {
   EXPECT_THAT(note(round, "steady_throughput"), HasSubstr("every rank"));
 }
 
+TEST(Steady, CheckpointsAreApartWithTheirTime) {
+  std::vector<double> seconds = noisy(300, 0.02, 6);
+  RankEvidence writes = rank_with(0, {});
+  double t = 1;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const bool saves = i % 50 == 49;
+    if (saves) seconds[i] += 0.03;
+    t += seconds[i];
+    if (saves) writes.log.phases.push_back({TimePart::checkpoint, stamp(t), 0.03});
+  }
+  RankEvidence first = rank_with(0, seconds);
+  first.log.phases = writes.log.phases;
+  const RankEvidence waits = rank_with(1, seconds);
+  const RoundResult round = judge_round(case_plan(1, 2), round_of({first, waits}));
+  EXPECT_NEAR(*metric(round, "steady_step_time"), 0.02, 0.001 * 0.02);
+  EXPECT_NEAR(*metric(round, "step_time_mean"), 0.02, 0.001 * 0.02);
+  EXPECT_NEAR(*metric(round, "checkpoint_time"), 0.18, 1e-6);
+  EXPECT_EQ(*metric(round, "stall_time"), 0);
+}
+
 TEST(Steady, StallsAreApartWithTheirTime) {
   std::vector<double> seconds = noisy(300, 0.02, 6);
   seconds[100] = 1;
@@ -153,6 +177,45 @@ TEST(Steady, WarmupStepsOfTheCaseDoNotCount) {
   plan.warmup_steps = 20;
   const RoundResult round = judge_round(plan, round_of({rank_with(0, seconds)}));
   EXPECT_NEAR(*metric(round, "steady_step_time"), 0.1, 1e-6);
+}
+
+TEST(Steady, IsWhatAnIndependentProgramFindsInTheRawLines) {
+  const std::string python = needs::python_with("statistics");
+  if (python.empty()) GTEST_SKIP() << needs::package("python3");
+  const assay::testing::TemporaryFolder folder;
+  std::vector<RankEvidence> ranks;
+  std::vector<std::string> command{python, ASSAY_SOURCE_DIR "/docs/steady.py"};
+  for (int number = 0; number < 2; ++number) {
+    // Both wait for the slower one; the first steps are slow, one of them stalls, one evaluates.
+    std::vector<double> seconds = noisy(400, 0.03, 11, 0.01);
+    for (std::size_t i = 0; i < 60; ++i) seconds[i] *= 1.5;
+    seconds[0] = 5;
+    seconds[300] = 0.4;
+    seconds[350] += 2;
+    RankEvidence rank = rank_with(number, seconds);
+    const StepTrack& track = rank.log.tracks[0];
+    rank.log.evaluations = {{track.steps[350].at, 2.0, {}}};
+    std::string text;
+    const auto line = [&](const char* name, const Stamp& at, const std::string& rest) {
+      text += fmt::format(
+          R"([PerfLog] {{"event": "{}", {}, "metadata": {{"time_ms": {}, "mono_us": {}}}}})"
+          "\n",
+          name, rest, at.wall_ms, at.mono_us);
+    };
+    for (std::size_t i = 0; i < track.steps.size(); ++i) {
+      if (i == 350) line("EVALUATE", track.steps[i].at, R"("value": {"time": 2.0})");
+      line("STEP_END", track.steps[i].at,
+           fmt::format(R"("step": {}, "value": {{"samples": 32}})", i + 1));
+    }
+    command.push_back(folder.write(fmt::format("rank{}.out.log", number), text).string());
+    ranks.push_back(std::move(rank));
+  }
+  const CommandResult script = run_command(command);
+  ASSERT_TRUE(script.status.ok()) << script.err;
+  const double independent = std::stod(script.out);
+  const RoundResult round = judge_round(case_plan(1, 2), round_of(std::move(ranks)));
+  EXPECT_NEAR(*metric(round, "steady_throughput"), independent, 0.01 * independent);
+  EXPECT_NEAR(independent, 2 * 32 / 0.03, 0.01 * 2 * 32 / 0.03);
 }
 
 TEST(Steady, IsNotAskedOfStepsOfSeveralKinds) {

@@ -109,6 +109,66 @@ TEST(Summary, AMicroBenchmarkIsQuotedInItsOwnUnit) {
   EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "triad_bytes_per_s");
 }
 
+Metric of(const std::string& name, double value) {
+  return {{name, "", Better::higher, ""}, value, Origin::measured, ""};
+}
+
+TEST(Headline, OfAFixedLengthIsTheSteadyThroughput) {
+  RoundResult round = round_with(1, 100);
+  round.metrics.push_back(of("steady_tokens_per_s", 9000));
+  EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "steady_tokens_per_s");
+  round.metrics.push_back(of("steady_throughput", 150));
+  EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "steady_throughput");
+  EXPECT_EQ(summarize_case(case_plan(), {round}).beside, "");
+}
+
+TEST(Headline, OfATargetIsTheTimeToItWithTheSteadyThroughputBeside) {
+  RoundResult round = round_with(1, 100);
+  round.metrics.push_back(of("steady_throughput", 150));
+  round.metrics.push_back(of("time_to_target", 12));
+  const CaseResult result = summarize_case(case_plan(), {round});
+  EXPECT_EQ(result.headline, "time_to_target");
+  EXPECT_EQ(result.beside, "steady_throughput");
+}
+
+TEST(Headline, OfABandwidthHasTheBestStepBeside) {
+  RoundResult round = round_with(1, 100);
+  round.metrics.push_back(of("triad_bytes_per_s", 4e12));
+  EXPECT_EQ(summarize_case(case_plan(), {round}).beside, "");
+  round.metrics.push_back(of("triad_best_bytes_per_s", 5e12));
+  EXPECT_EQ(summarize_case(case_plan(), {round}).beside, "triad_best_bytes_per_s");
+}
+
+CaseResult rounds_to_target(const std::vector<double>& times, const std::vector<double>& speeds) {
+  auto plan = case_plan(1, 1, static_cast<int>(times.size()));
+  catalog::Rule target = rule("target-spread", "target_cv", std::nullopt, 0.3);
+  target.scope = catalog::RuleScope::whole_case;
+  target.severity = Severity::warning;
+  plan.rules = {spread_rule(), target};
+  std::vector<RoundResult> rounds;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    rounds.push_back(round_with(static_cast<int>(i) + 1, 100));
+    rounds.back().metrics.push_back(of("steady_throughput", speeds[i]));
+    rounds.back().metrics.push_back(of("time_to_target", times[i]));
+  }
+  return summarize_case(plan, std::move(rounds));
+}
+
+TEST(RepeatSpread, OfATargetIsAboutTheSpeedNotTheSeeds) {
+  const CaseResult seeds = rounds_to_target({10, 14, 12}, {1000, 1001, 999});
+  EXPECT_TRUE(seeds.findings.empty());
+  EXPECT_EQ(seeds.validity, Validity::valid);
+  const CaseResult machine = rounds_to_target({12, 12, 12}, {1000, 1200, 800});
+  EXPECT_EQ(machine.validity, Validity::invalid);
+  ASSERT_NE(finding(machine.findings, "repeat-spread"), nullptr);
+}
+
+TEST(TargetSpread, OfSeedsThatDifferMuchIsAWarning) {
+  const CaseResult wide = rounds_to_target({5, 12, 20}, {1000, 1001, 999});
+  EXPECT_NE(finding(wide.findings, "target-spread"), nullptr);
+  EXPECT_EQ(wide.validity, Validity::valid);
+}
+
 TEST(Summary, WhatTheSuiteReadsFromTheOutputRanksBelowWhatIsMeasured) {
   RoundResult round = round_with(1, 100);
   round.metrics.push_back({{"throughput_ratio", "", Better::higher, ""}, 3, Origin::reported, ""});

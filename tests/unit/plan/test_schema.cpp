@@ -36,6 +36,7 @@ const std::map<std::string, std::string>& places() {
       {"defaults", "/properties/defaults"},
       {"limits", "/$defs/limits"},
       {"case", "/$defs/case"},
+      {"needs", "/$defs/needs"},
       {"automl", "/$defs/automl"},
       {"automl.hyper", "/$defs/automl/properties/hyper"},
       {"automl.limits", "/$defs/automl/properties/limits"},
@@ -94,7 +95,11 @@ TEST(ShippedSuites, LoadPlanAndRoundTrip) {
   int count = 0;
   for (const auto& file : fs::directory_iterator(kSource + "/conf/suites")) {
     if (file.path().extension() != ".yaml") continue;
-    const Plan p = make_plan(load_suite(file.path()), catalog, {});
+    PlanOptions options;
+    options.find_devices = [](const std::string&, bool) {
+      return Devices{"nvidia", "A100", "NVIDIA A100-SXM4-80GB", 8, "", {"fp32", "bf16"}};
+    };
+    const Plan p = make_plan(load_suite(file.path()), catalog, options);
     EXPECT_FALSE(p.cases.empty()) << file.path();
     const Json json = to_json(p);
     EXPECT_EQ(to_json(plan_from_json(json, "x")), json);

@@ -30,6 +30,27 @@ TEST(Devices, AreNoneWhenTheToolIsAbsentFailsOrHangs) {
   }
 }
 
+TEST(Devices, AQuerySaysWhyThereAreNone) {
+  using namespace std::chrono_literals;
+  const auto of = [](const std::vector<std::string>& command) {
+    DeviceQuery query = kNvidia;
+    query.command = command;
+    return query_devices(query, 5s);
+  };
+  EXPECT_FALSE(of({"no-such-tool"}).installed);
+  EXPECT_EQ(of({"no-such-tool"}).problem, "no-such-tool is not installed");
+  const DeviceListing broken = of({"sh", "-c", "echo 'cannot talk to the driver' >&2; exit 9"});
+  EXPECT_TRUE(broken.installed);
+  EXPECT_THAT(broken.problem, ::testing::HasSubstr("9: cannot talk to the driver"));
+  EXPECT_EQ(of({"echo", "No devices were found"}).problem, "echo lists no device");
+  const DeviceListing good = of({"echo", "GPU 0: NVIDIA H200 (UUID: GPU-1a)"});
+  EXPECT_EQ(good.problem, "");
+  EXPECT_EQ(good.devices.size(), 1U);
+  DeviceQuery slow = kNvidia;
+  slow.command = {"sleep", "60"};
+  EXPECT_THAT(query_devices(slow, 200ms).problem, ::testing::HasSubstr("did not answer"));
+}
+
 TEST(Devices, ANonsensicalQueryGivesNoneInsteadOfAnError) {
   EXPECT_EQ(parse_devices("GPU 0: x", {{"x"}, "([", {"index"}}), Json::array());
   const DeviceQuery query = device_query_from_json(Json::parse(R"({"command": 3, "fields": [1]})"));

@@ -5,6 +5,7 @@
 #include "golden.h"
 #include "page/text_width.h"
 #include "report/console.h"
+#include "report/present.h"
 
 namespace assay::report {
 namespace {
@@ -34,6 +35,17 @@ TEST(Console, ShowsTheScalingEfficiencyAndWhatItIsMeasuredAgainst) {
   run.cases.push_back(one);
   EXPECT_THAT(render_console(run, {}),
               HasSubstr("scaling    37 %  m:f:h:4:1:1: 4 ranks against the 1 of 'm:f:h:1:1:1'\n"));
+}
+
+TEST(Console, ShowsWhatTheHeadlineIsToBeReadWith) {
+  judge::RunResult run = small_result();
+  run.cases[0].headline = "e2e_time";
+  run.cases[0].beside = "p_whole";
+  const std::string speed = show(*find_summary(run.cases[0], "p_whole")).text();
+  EXPECT_THAT(render_console(run), HasSubstr(" s at " + speed));
+  run.cases[0].headline = "p_whole";
+  run.cases[0].beside = "";
+  EXPECT_THAT(render_console(run), Not(HasSubstr(" at " + speed)));
 }
 
 TEST(Console, MatchesTheGoldenFiles) {

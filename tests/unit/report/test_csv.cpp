@@ -23,7 +23,8 @@ TEST(Csv, HasOneRowPerCaseRoundAndMetric) {
     for (const auto& round : one.rounds) metrics += round.metrics.size();
   const std::string text = render_csv(run);
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(text, '\n')), metrics + 1);
-  EXPECT_THAT(text, StartsWith("run_id,case,round,metric,value,unit,better,origin,validity\r\n"));
+  EXPECT_THAT(text,
+              StartsWith("run_id,case,round,metric,value,unit,better,origin,validity,role\r\n"));
 }
 
 TEST(Csv, QuotesAsRfc4180Asks) {

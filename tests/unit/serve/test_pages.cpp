@@ -86,6 +86,15 @@ TEST(Pages, HostileTextStaysText) {
   expect_harmless(page_of(Refusal(404, kEvil, kEvil, kEvil)).body);
 }
 
+TEST(Pages, TheHeadlineOfACaseComesFirst) {
+  TestRecord test = test_of(TestStatus::accepted);
+  test.answer["metrics"]["quick"]["time_to_target"] = {
+      {"value", 12}, {"unit", "s"}, {"role", "headline"}};
+  const std::string page = test_page(test).body;
+  EXPECT_LT(page.find("time_to_target"), page.find("p_whole"));
+  EXPECT_NE(page.find("p_whole"), std::string::npos);
+}
+
 TEST(Pages, NothingMayRunOrBeLoaded) {
   for (const HttpResponse& page :
        {test_page(test_of(TestStatus::open)), list_page(list_of(Json::array()), {}),

@@ -146,6 +146,65 @@ TEST_F(ProgramTest, LogsEveryStepAndTheEvaluations) {
   EXPECT_FALSE(events(result, "FINISHED")[0].at("value").contains("converged"));
 }
 
+TEST_F(ProgramTest, AnAutomaticBatchSizeIsInTheLog) {
+  const CommandResult result =
+      train("resnet20",
+            "train_size: 256\neval_size: 66\nbatch_size: auto\nthreads: 1\nmax_steps: 2\n"
+            "device: cpu\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  EXPECT_EQ(events(result, "FINISHED")[0].at("value").at("batch_size"), 32);
+  EXPECT_EQ(events(result, "STEP_END")[0].at("value").at("samples"), 32);
+  EXPECT_THAT(result.err, HasSubstr("batch_size auto is 32"));
+
+  // Less data than that.
+  const CommandResult little =
+      train("resnet20",
+            "train_size: 20\neval_size: 16\nbatch_size: auto\nthreads: 1\nmax_steps: 2\n"
+            "device: cpu\n");
+  ASSERT_TRUE(little.status.ok()) << little.err;
+  EXPECT_EQ(events(little, "FINISHED")[0].at("value").at("batch_size"), 20);
+}
+
+TEST_F(ProgramTest, ATrainingDoesNotGoOnWithAnotherBatchSize) {
+  const CommandResult result =
+      train("resnet20", "batch_size: auto\nresume: true\ncheckpoint: " + folder_.path().string());
+  EXPECT_EQ(result.status.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("the batch size that it began with"));
+}
+
+TEST_F(ProgramTest, SaysWhichDevicesItCanUseAndWhyNot) {
+  const CommandResult result = run({"--devices"});
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  const Json said = parse_json(result.out, "devices");
+  EXPECT_TRUE(said.at("devices").is_array());
+  if (!said.at("devices").empty()) {
+    EXPECT_FALSE(said.at("precisions").empty());
+    return;
+  }
+  EXPECT_FALSE(said.at("problem").get<std::string>().empty());
+  EXPECT_FALSE(said.at("advice").get<std::string>().empty());
+}
+
+TEST_F(ProgramTest, AProductInAPrecisionThatTheDeviceLacksIsRefused) {
+  for (const char* precision : {"tf32", "fp16", "fp8"}) {
+    const CommandResult result =
+        train("gemm", "device: cpu\nsize: 64\ndtype: " + std::string(precision) + "\n");
+    EXPECT_EQ(result.status.code, 2) << precision;
+    EXPECT_THAT(result.err, HasSubstr("no matrix products in " + std::string(precision)));
+    EXPECT_THAT(result.err, HasSubstr("use one of: fp64, fp32, bf16"));
+  }
+  const CommandResult odd = train("gemm", "device: cpu\nsize: 40\ndtype: fp8\n");
+  EXPECT_THAT(odd.err, HasSubstr("multiple of 16"));
+}
+
+TEST_F(ProgramTest, ProductsAreCheckedAtColumnsAllOverThem) {
+  for (const char* size : {"8", "72", "700"}) {
+    const CommandResult result =
+        train("gemm", "device: cpu\nseconds: 0.05\nstep_ms: 1\nsize: " + std::string(size) + "\n");
+    EXPECT_TRUE(result.status.ok()) << size << result.err;
+  }
+}
+
 TEST_F(ProgramTest, StopsAtTheTargetAndSaysWhenItWasNotReached) {
   const CommandResult early =
       train("resnet20", std::string(kImages) + "max_steps: 6\neval_every: 2\ntarget: 0.0001\n");
@@ -409,6 +468,16 @@ TEST_F(ProgramTest, MicroBenchmarksReportRates) {
   ASSERT_TRUE(memory.status.ok()) << memory.err;
   for (const char* name : {"copy_bytes_per_s", "scale_bytes_per_s", "triad_bytes_per_s"})
     EXPECT_GT(events(memory, "FINISHED")[0].at("value").at(name).get<double>(), 1e7) << name;
+  std::vector<double> triads;
+  for (const Json& event : events(memory, "STEP_END"))
+    if (const Json& value = event.at("value"); value.at("op") == "triad")
+      triads.push_back(value.at("bytes").get<double>() / value.at("compute_s").get<double>());
+  std::ranges::sort(triads);
+  const Json finished = events(memory, "FINISHED")[0].at("value");
+  const double middle = (triads.at(triads.size() / 2) + triads.at((triads.size() - 1) / 2)) / 2;
+  EXPECT_NEAR(finished.at("triad_bytes_per_s").get<double>(), middle, 1e-6 * middle);
+  EXPECT_NEAR(finished.at("triad_best_bytes_per_s").get<double>(), triads.back(),
+              1e-6 * triads.back());
   const CommandResult huge = train("membw", "megabytes: 1000000\nthreads: 1\n");
   EXPECT_EQ(huge.status.code, 3);
   EXPECT_THAT(huge.err, HasSubstr("of memory, the machine has"));
@@ -424,6 +493,8 @@ TEST_F(ProgramTest, AllReduceReportsAlgorithmAndBusBandwidth) {
     const Json value = events(rank, "FINISHED")[0].at("value");
     EXPECT_NEAR(value.at("busbw_256KiB").get<double>(),
                 value.at("algbw_256KiB").get<double>() * 4 / 3, 1);
+    EXPECT_LE(value.at("busbw_bytes_per_s").get<double>(),
+              value.at("busbw_best_bytes_per_s").get<double>());
   }
   for (const CommandResult& rank : train_ranks("allreduce", "sizes: [64, 64]\n", 2))
     EXPECT_THAT(rank.err, HasSubstr("'sizes' holds a size twice"));

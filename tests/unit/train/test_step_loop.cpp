@@ -28,7 +28,10 @@ class MeanTask final : public Task {
   }
   std::vector<torch::Tensor*> inputs() override { return {&x_}; }
   torch::Tensor loss() override { return (weight_ - x_).square().mean(); }
-  std::int64_t halve() override { return 0; }
+  std::int64_t rows() const override { return 1; }
+  void resize(std::int64_t) override {}
+  void set_batch_size(std::int64_t) override {}
+  std::int64_t max_batch_size() const override { return 1; }
   Evaluation evaluate() override { return {}; }
   Qualities qualities(const Evaluation&) const override { return {}; }
   double best_quality() const override { return 0; }

@@ -39,6 +39,15 @@ TEST(OptionText, AWorkloadsOptionsAreListedWithTheirRanges) {
             "  rate: 1.0  of learning (0 … 2)\n");
 }
 
+TEST(OptionText, TheYamlListsNumbersThatMayBeAuto) {
+  const auto read = [](Options& options) {
+    static_cast<void>(options.integer_or_auto("batch", 32, 1, 100, "samples of a step"));
+  };
+  const config::Node root = config::parse_yaml(
+      to_yaml("program", {{"small", "image", "", read, {}}}), {"options", "options", false});
+  EXPECT_EQ(root.find("image")->find("auto")->json(), Json::array({"batch"}));
+}
+
 TEST(OptionText, TheYamlHasATasksDefaultsOnceAndWhatDiffersForAWorkload) {
   const std::string text = to_yaml("program", workloads());
   const config::Node root = config::parse_yaml(text, {"options", "options", false});

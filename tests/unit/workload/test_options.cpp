@@ -29,6 +29,21 @@ TEST(OptionsTest, AKeyThatIsNotGivenHasItsDefault) {
   EXPECT_EQ(options.text("path", "", "a folder"), "");
 }
 
+TEST(OptionsTest, AWholeNumberMayBeAutoWhereThatIsDeclared) {
+  Options options = Options::from_text("{size: auto, rows: 7, few: 3.5}");
+  EXPECT_EQ(options.integer_or_auto("size", 3, 1, 10, "of all"), std::nullopt);
+  EXPECT_EQ(options.integer_or_auto("rows", 3, 1, 10, "of all"), 7);
+  EXPECT_EQ(options.integer_or_auto("columns", 3, 1, 10, "of all"), 3);
+  EXPECT_EQ(options.declared()[0].value, "auto");
+  EXPECT_EQ(options.declared()[0].range, "1 … 10, or auto");
+  EXPECT_TRUE(options.declared()[0].automatic);
+  EXPECT_THAT(error_of("size: auto", [](Options& o) { (void)o.integer("size", 3, 1, 10, "rows"); }),
+              HasSubstr("'size' must be a whole number"));
+  EXPECT_THAT(
+      error_of("few: 3.5", [](Options& o) { (void)o.integer_or_auto("few", 3, 1, 10, "rows"); }),
+      HasSubstr("'few' must be a whole number"));
+}
+
 TEST(OptionsTest, AWorkloadsDefaultIsStrongerThanTheCallsAndWeakerThanTheFile) {
   Options options = Options::from_text("size: 7");
   options.set_defaults("{size: 5, rate: 0.25}");
