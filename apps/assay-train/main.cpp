@@ -61,7 +61,7 @@ std::vector<workload::Workload> workloads() {
 
 // By hand, as assay-train must also be built where there is PyTorch and little else.
 constexpr const char* kUsage =
-    "usage: assay-train WORKLOAD [--config FILE] [--data-only]\n"
+    "usage: assay-train WORKLOAD [--config FILE] [--data-only | --find-batch]\n"
     "       assay-train WORKLOAD --options\n"
     "       assay-train --list | --devices | --version | --help\n"
     "\n"
@@ -71,6 +71,7 @@ constexpr const char* kUsage =
     "\n"
     "  --config FILE  JSON or YAML file with the workload's settings\n"
     "  --data-only    measure the input pipeline, without a model\n"
+    "  --find-batch   say in FINISHED what `batch_size: auto` is on this device; train nothing\n"
     "  --options      print the workload's settings: defaults, what they may be, what they mean\n"
     "  --list         print the names of the workloads\n"
     "  --devices      print the CUDA devices that it can use, or why it cannot, as JSON\n"
@@ -103,7 +104,7 @@ struct Request {
   What what = What::run;
   std::string workload;
   std::string config;
-  bool data_only = false;
+  std::string instead{};  ///< of training: the option data_only or find_batch
 };
 
 [[noreturn]] void wrong_usage(const std::string& message) {
@@ -137,11 +138,13 @@ Request read_arguments(const std::vector<std::string>& arguments) {
     } else if (argument.starts_with("--config=")) {
       request.config = argument.substr(std::string("--config=").size());
     } else if (argument == "--data-only") {
-      request.data_only = true;
+      request.instead = "data_only";
+    } else if (argument == "--find-batch") {
+      request.instead = "find_batch";
     } else if (action != actions().end()) {
       request.what = action->second;
     } else if (argument.starts_with("-")) {
-      std::vector<std::string> known{"--config", "--data-only"};
+      std::vector<std::string> known{"--config", "--data-only", "--find-batch"};
       for (const auto& [name, what] : actions()) known.push_back(name);
       wrong_usage("unknown option '" + assay::printable(argument) + "'" +
                   assay::did_you_mean(argument, known));
@@ -158,12 +161,12 @@ Request read_arguments(const std::vector<std::string>& arguments) {
 }
 
 int run(const workload::Workload& wanted, const Request& request) {
-  if (!request.data_only) return workload::run(wanted, request.config);
+  if (request.instead.empty()) return workload::run(wanted, request.config);
   const std::vector<workload::Workload> training = training_workloads();
   if (std::ranges::find(training, wanted.name, &workload::Workload::name) == training.end())
-    throw assay::Error(assay::ErrorKind::usage,
-                       wanted.name + " has no input pipeline of its own to measure", "--data-only");
-  return workload::run(wanted, request.config, {{"data_only", "true"}});
+    throw assay::Error(assay::ErrorKind::usage, wanted.name + " trains nothing",
+                       request.instead == "data_only" ? "--data-only" : "--find-batch");
+  return workload::run(wanted, request.config, {{request.instead, "true"}});
 }
 
 int print(const std::string& text) {

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "detach.h"
 #include "execute.h"
+#include "fix_batches.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_loop.h"
 #include "plan/make_plan.h"
@@ -48,9 +49,12 @@ int show_plan(const RunOptions& options) {
 
 int run(const RunOptions& options) {
   if (options.dry_run) return show_plan(options);
-  const store::RunDir run = options.resume.empty()
-                                ? store::RunDir::create(options.out, make_plan(options.plan))
-                                : store::RunDir::open(options.resume);
+  const auto begin = [&] {
+    plan::Plan plan = make_plan(options.plan);
+    fix_batches(plan);
+    return store::RunDir::create(options.out, plan);
+  };
+  const store::RunDir run = options.resume.empty() ? begin() : store::RunDir::open(options.resume);
   if (options.failed)
     say(counted(launch::reopen_failed_rounds(run), "failed round") + " to run again\n");
   if (options.detach) return detach(run);

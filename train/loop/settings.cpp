@@ -37,6 +37,9 @@ void read_length(Settings& s, Options& options) {
       options.flag("repeat_batch", false, "train on the first batch only: measures without input");
   s.data_only = options.flag("data_only", false,
                              "measure the input pipeline, without a model; as `--data-only`");
+  s.find_batch = options.flag("find_batch", false,
+                              "say what `batch_size: auto` is here, and train nothing; as "
+                              "`--find-batch`");
   if (s.epochs == 0 && s.max_steps == 0)
     options.fail("epochs", "'epochs' and 'max_steps' are both 0: there is nothing to train");
 }

@@ -49,6 +49,7 @@ struct Settings {
   double target = 0;            ///< of the task's accuracy; 0: none
   std::uint64_t seed = 1;
   bool data_only = false;
+  bool find_batch = false;    ///< choose the batch size and end
   bool repeat_batch = false;  ///< train on the first batch only: no input after it
 
   OptimizerOptions optimizer;

@@ -32,6 +32,7 @@ std::vector<workload::Workload> training_workloads() {
           {model.workload, kind.name, model.defaults, read,
            [read](workload::Options& options, const workload::Place& place, perflog::Writer& log) {
              const Settings settings = read(options);
+             if (settings.find_batch) return find_batch(settings, place, log);
              return settings.data_only ? measure_data(settings, place, log)
                                        : train(settings, place, log);
            }});

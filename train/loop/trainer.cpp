@@ -38,6 +38,12 @@ class Trainer {
     phases_.end("join");
   }
 
+  int find() {
+    build();
+    log_.finished({{"batch_size", settings_.batch_size}, {"why", std::string_view(why_batch_)}});
+    return workload::exit_code(log_);
+  }
+
   int run() {
     if (settings_.deterministic) be_deterministic();
     try {
@@ -58,6 +64,7 @@ class Trainer {
     return phases;
   }
   int run_guarded();
+  void build();
   void prepare();
   void choose_batch();
   void try_algorithms_for(std::int64_t steps) const;
@@ -92,9 +99,11 @@ class Trainer {
   double eval_seconds_ = 0;
   bool converged_ = false;
   bool own_failure_ = false;
+  std::string why_batch_;  // it was chosen
 };
 
-void Trainer::prepare() {
+// The model, and the size of its batches.
+void Trainer::build() {
   torch::manual_seed(settings_.seed);
   phases_.begin();
   task_ = settings_.make_task(settings_, place_, device_, phases_);
@@ -103,6 +112,10 @@ void Trainer::prepare() {
       [this](std::int64_t step, double loss) { check_loss(step, loss); });
   phases_.end("model");
   if (settings_.batch_size == kAutoBatch) choose_batch();
+}
+
+void Trainer::prepare() {
+  build();
   // Dropout differs between ranks.
   torch::manual_seed(settings_.seed * 1'000'003 + static_cast<std::uint64_t>(place_.rank) + 1);
   phases_.begin();
@@ -178,10 +191,9 @@ void Trainer::choose_batch() {
   of_ranks = communicator_.sum(std::move(of_ranks));
   settings_.batch_size = *std::ranges::min_element(of_ranks);
   task_->set_batch_size(settings_.batch_size);
-  std::fprintf(
-      stderr, "assay-train: batch_size auto is %lld: %s\n",
-      static_cast<long long>(settings_.batch_size),
-      settings_.batch_size < choice.rows ? "another rank can do no more" : choice.why.c_str());
+  why_batch_ = settings_.batch_size < choice.rows ? "another rank can do no more" : choice.why;
+  std::fprintf(stderr, "assay-train: batch_size auto is %lld: %s\n",
+               static_cast<long long>(settings_.batch_size), why_batch_.c_str());
 }
 
 void Trainer::check_loss(std::int64_t step, double loss) {
@@ -339,6 +351,12 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
 int train(const Settings& settings, const workload::Place& place, perflog::Writer& log) {
   Trainer trainer(settings, place, log);
   return trainer.run();
+}
+
+int find_batch(Settings settings, const workload::Place& place, perflog::Writer& log) {
+  settings.batch_size = kAutoBatch;
+  Trainer trainer(settings, place, log);
+  return trainer.find();
 }
 
 int measure_data(const Settings& settings, const workload::Place& place, perflog::Writer& log) {

@@ -13,6 +13,9 @@ namespace assay::train {
 [[nodiscard]] int train(const Settings& settings, const workload::Place& place,
                         perflog::Writer& log);
 
+/// Says in FINISHED what `batch_size: auto` is on this rank's device, as "batch_size" and "why".
+[[nodiscard]] int find_batch(Settings settings, const workload::Place& place, perflog::Writer& log);
+
 /// Runs the input pipeline of the workload alone, for `max_steps` batches or the epochs.
 [[nodiscard]] int measure_data(const Settings& settings, const workload::Place& place,
                                perflog::Writer& log);

@@ -13,6 +13,7 @@
 #include "core/sha256.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "launch/agents/launcher.h"
 
 namespace assay::launch {
 
@@ -113,6 +114,7 @@ std::vector<std::string> programs_of(const plan::Plan& plan) {
   for (const plan::CasePlan& plan_case : plan.cases) add_programs(plan_case.command, programs);
   for (const Json& sample : plan.vendor_data.value("samples", Json::array()))
     add_programs(sample.value("command", std::vector<std::string>{}), programs);
+  add_programs(device_state_command(plan), programs);
   return programs;
 }
 

@@ -84,8 +84,9 @@ TEST(Bundle, HoldsTheProgramsThatThePlanTakesFromBindir) {
   two.command = {"/bin/sh", "-c", "exec {bindir}/assay-train resnet20 --config {config}"};
   plan.cases = {one, two, one};
   plan.vendor_data["samples"] = {{{"command", {"{bindir}/assay-nvml", "--interval-ms", "100"}}}};
-  EXPECT_THAT(programs_of(plan),
-              ElementsAre("assay-agent", "assay-micro", "assay-train", "assay-nvml"));
+  plan.vendor_data["state"]["command"] = {"{bindir}/assay-state"};
+  EXPECT_THAT(programs_of(plan), ElementsAre("assay-agent", "assay-micro", "assay-train",
+                                             "assay-nvml", "assay-state"));
 }
 
 TEST(Bundle, ShipsLibrariesButNotTheNodesOwn) {

@@ -377,6 +377,16 @@ TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {
   EXPECT_EQ(events(ranks[1], "STEP_END")[0].at("value").at("samples"), 8);
 }
 
+TEST_F(ProgramTest, SaysWhatTheBatchSizeWouldBeAndTrainsNothing) {
+  const std::string path = config("batch_size: auto\ntrain_size: 64\nthreads: 1\ndevice: cpu\n");
+  const CommandResult result = run({"resnet20", "--config", path, "--find-batch"});
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  EXPECT_TRUE(events(result, "STEP_END").empty());
+  const Json found = events(result, "FINISHED").at(0).at("value");
+  EXPECT_GT(found.at("batch_size").get<int>(), 0);
+  EXPECT_FALSE(found.at("why").get<std::string>().empty());
+}
+
 TEST_F(ProgramTest, ATraceShowsBucketsThatAreReducedDuringBackward) {
   const std::string trace = (folder_.path() / "trace").string();
   const std::string text =

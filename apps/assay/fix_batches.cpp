@@ -1,0 +1,68 @@
+#include "fix_batches.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/json_access.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+
+namespace assay::app {
+
+namespace {
+
+constexpr const char* kKey = "batch_size";
+constexpr Nanoseconds kSearchTimeout = std::chrono::minutes(2);
+
+bool searches(const plan::Plan& plan, const plan::CasePlan& plan_case) {
+  return plan.cluster.traits.one_machine && !plan_case.container && plan_case.hardware != "cpu" &&
+         plan_case.command.size() > 1 &&
+         std::filesystem::path(plan_case.command[0]).filename() == "assay-train" &&
+         plan_case.config.value(kKey, Json()) == "auto";
+}
+
+// FINISHED of an assay-train that was asked for the batch size; null: it did not say it.
+Json ask(const plan::CasePlan& plan_case) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / fmt::format("assay-batch-{}.json", ::getpid());
+  write_file_atomic(file, dump_pretty(plan_case.config));
+  CommandOptions options;
+  options.timeout = kSearchTimeout;
+  const CommandResult result = run_command(
+      {plan_case.command[0], plan_case.command[1], "--config", file.string(), "--find-batch"},
+      options);
+  std::filesystem::remove(file);
+  for (const std::string_view line : split(result.out, '\n')) {
+    constexpr std::string_view kMark = "[PerfLog] ";
+    if (!result.ok() || !line.starts_with(kMark)) continue;
+    const Json event = parse_json_or_null(std::string(line.substr(kMark.size())));
+    if (event.is_object() && text_at(event, "event") == "FINISHED") return event["value"];
+  }
+  return {};
+}
+
+}  // namespace
+
+void fix_batches(plan::Plan& plan) {
+  for (plan::CasePlan& plan_case : plan.cases) {
+    if (!searches(plan, plan_case)) continue;
+    fmt::print(stderr, "{}: looking for the batch size that is best here\n", plan_case.name);
+    const Json found = ask(plan_case);
+    const Json size = found.is_object() ? found.value(kKey, Json()) : Json();
+    if (!size.is_number_integer() || size <= 0) {
+      fmt::print(stderr, "{}: it was not found; every round looks for it\n", plan_case.name);
+      continue;
+    }
+    fmt::print(stderr, "{}: {} ({})\n", plan_case.name, size.get<std::int64_t>(),
+               printable(text_at(found, "why")));
+    plan_case.config[kKey] = size;
+    plan_case.config_origin[kKey] = "auto, found on this machine: " + text_at(found, "why");
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace assay::app
