@@ -41,7 +41,7 @@ std::vector<LogFile> find_logs(const store::RunDir& run, const LogOptions& optio
   std::vector<LogFile> logs;
   for (const plan::CasePlan& plan_case : run.plan().cases) {
     if (!options.case_name.empty() && plan_case.name != options.case_name) continue;
-    for (int round = 1; round <= plan_case.repeats; ++round) {
+    for (int round = 1; round <= plan_case.rounds(); ++round) {
       if (options.round > 0 && round != options.round) continue;
       std::error_code ec;
       for (const fs::directory_entry& node :

@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "core/host.h"
 #include "core/run_layout.h"
+#include "judge/judge.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_loop.h"
 #include "outcome.h"
@@ -22,6 +23,10 @@ int execute(const store::RunDir& run, Json declared) {
       return launch::make_backend(context, program_folder());
     });
     loop.declare(std::move(declared));
+    loop.repeat_until([&run](const plan::CasePlan& plan_case) -> std::optional<std::string> {
+      const judge::RepeatState state = judge::repeats_so_far(run, plan_case);
+      return state.enough ? std::optional(state.why) : std::nullopt;
+    });
     loop.execute();
   } catch (const Error&) {
     // What was measured before it is not lost.
@@ -34,7 +39,7 @@ int execute(const store::RunDir& run, Json declared) {
 
 void show_train_records(const store::RunDir& run) {
   for (const plan::CasePlan& plan_case : run.plan().cases)
-    for (int round = 1; round <= plan_case.repeats; ++round) {
+    for (int round = 1; round <= plan_case.rounds(); ++round) {
       const std::filesystem::path folder = run.round_dir(plan_case.name, round);
       const std::string record = read_file_or_empty(folder / layout::kTrainResult);
       if (record.empty()) continue;

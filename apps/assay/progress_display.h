@@ -24,6 +24,7 @@ class Progress : public launch::Observer {
                    const launch::RoundOutcome& outcome) override;
   void waiting(const std::string& what_for) override;
   void warning(const std::string& text) override;
+  void remark(const std::string& text) override;
   void stopping(int signals) override;
 
  private:

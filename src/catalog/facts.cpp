@@ -129,6 +129,18 @@ std::span<const FactInfo> known_facts() {
        whole_case},
       {"rounds_completed", "rounds", "rounds that completed", whole_case},
       {"rounds_completed_ratio", "ratio", "completed rounds / planned rounds", whole_case},
+      {"warmup_rounds_failed", "rounds", "warm-up rounds that did not complete", whole_case},
+      {"rounds_wanting", "1",
+       "1 when a case that is repeated until its result is certain was to go on, else 0",
+       whole_case},
+      {"interval_to_wanted", "ratio",
+       "half of the 95 % confidence interval of the headline's mean, relative to it, / the width "
+       "until which the case was to be repeated",
+       whole_case},
+      {"cold_start_s", "s",
+       "by how much longer the first round took to its second step than the others, whose steps "
+       "were no faster",
+       whole_case},
   });
   return kFacts;
 }

@@ -1,5 +1,8 @@
 #include "judge/judge.h"
 
+#include <algorithm>
+#include <map>
+
 #include "core/json.h"
 #include "core/text.h"
 #include "judge/ais_results.h"
@@ -31,7 +34,44 @@ void state_misfits(int rounds, RunSeal& seal) {
   seal.text = "sealed, but evidence of " + counted(rounds, "round") + " was changed since";
 }
 
+RoundEvidence round_evidence(const plan::Plan& plan, const RoundJournal& journal,
+                             const plan::CasePlan& case_plan, int number) {
+  RoundEvidence evidence = journal.round(case_plan.name, number);
+  evidence.one_clock = plan.cluster.traits.one_clock;
+  evidence.supervised = plan.cluster.traits.starts_agents;
+  evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
+  evidence.telemetry_enabled = plan.telemetry.enabled;
+  return evidence;
+}
+
+void load_evidence(const store::RunDir& run, const plan::CasePlan& case_plan,
+                   RoundEvidence& evidence) {
+  load_files(run, case_plan, evidence);
+  load_ais_results(run, case_plan, evidence);
+  if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
+}
+
+// A case that is repeated until its result is certain has the rounds that were begun, and its
+// fewest in any case.
+int last_round(const plan::CasePlan& plan, const RoundJournal& journal) {
+  if (!plan.until) return plan.rounds();
+  const int fewest = plan.rounds() - plan.repeats + std::min(plan.until->min, plan.repeats);
+  return std::clamp(journal.last_round(plan.name), std::min(fewest, plan.rounds()), plan.rounds());
+}
+
 }  // namespace
+
+RepeatState repeats_so_far(const store::RunDir& run, const plan::CasePlan& case_plan) {
+  const RoundJournal journal(store::Journal::read(run.journal_file()));
+  std::vector<RoundResult> rounds;
+  const int last = std::min(journal.last_round(case_plan.name), case_plan.rounds());
+  for (int number = std::max(case_plan.warmup_rounds, 0) + 1; number <= last; ++number) {
+    RoundEvidence evidence = round_evidence(run.plan(), journal, case_plan, number);
+    load_evidence(run, case_plan, evidence);
+    rounds.push_back(judge_round(case_plan, evidence));
+  }
+  return repeat_state(case_plan, summarize_case(case_plan, std::move(rounds)));
+}
 
 RunResult judge_run(const store::RunDir& run) {
   const plan::Plan& plan = run.plan();
@@ -41,6 +81,7 @@ RunResult judge_run(const store::RunDir& run) {
 
   const store::JournalReading records = store::Journal::read_all(run.journal_file());
   const RoundJournal journal(records.events);
+  const std::map<std::string, std::string> ended = store::ended_repeats(records.events);
   result.provenance = provenance_of(plan, records.unreadable.size());
   const auto found = [&](std::vector<Finding> findings) {
     for (Finding& finding : findings) result.findings.push_back(std::move(finding));
@@ -55,22 +96,19 @@ RunResult judge_run(const store::RunDir& run) {
   ChallengeAnswer answer(plan);
   for (const plan::CasePlan& case_plan : plan.cases) {
     std::vector<RoundResult> rounds;
-    for (int number = 1; number <= case_plan.repeats; ++number) {
-      RoundEvidence evidence = journal.round(case_plan.name, number);
-      evidence.one_clock = plan.cluster.traits.one_clock;
-      evidence.supervised = plan.cluster.traits.starts_agents;
-      evidence.telemetry_interval_s = seconds(plan.telemetry.interval);
-      evidence.telemetry_enabled = plan.telemetry.enabled;
+    const int last = last_round(case_plan, journal);
+    for (int number = 1; number <= last; ++number) {
+      RoundEvidence evidence = round_evidence(plan, journal, case_plan, number);
       check_integrity(run, case_plan, evidence);
       misfits += fits_its_lists(evidence.integrity) ? 0 : 1;
       found(unasked_findings(case_plan, evidence));
-      load_files(run, case_plan, evidence);
-      load_ais_results(run, case_plan, evidence);
-      if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
+      load_evidence(run, case_plan, evidence);
       answer.see(run, case_plan, evidence);
       rounds.push_back(judge_round(case_plan, evidence));
     }
-    result.cases.push_back(summarize_case(case_plan, std::move(rounds)));
+    const auto why = ended.find(case_plan.name);
+    result.cases.push_back(summarize_case(case_plan, std::move(rounds),
+                                          why == ended.end() ? std::string() : why->second));
     add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
                       result.cases.back());
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "judge/repeats.h"
 #include "judge/result.h"
 #include "plan/plan.h"
 #include "store/run_dir.h"
@@ -10,5 +11,9 @@ namespace assay::judge {
 /// the same evidence gives the same result. Missing or damaged evidence becomes a finding.
 /// Throws Error only when plan.json or the journal cannot be read at all.
 [[nodiscard]] RunResult judge_run(const store::RunDir& run);
+
+/// Where a case stands that is repeated until its result is certain, by the rounds in the run's
+/// directory that were begun. Throws Error when the journal cannot be read at all.
+[[nodiscard]] RepeatState repeats_so_far(const store::RunDir& run, const plan::CasePlan& case_plan);
 
 }  // namespace assay::judge

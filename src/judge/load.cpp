@@ -370,6 +370,13 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
     }
 }
 
+int RoundJournal::last_round(const std::string& case_name) const {
+  int last = 0;
+  for (const auto& [key, round] : rounds_)
+    if (key.first == case_name) last = std::max(last, key.second);
+  return last;
+}
+
 RoundEvidence RoundJournal::round(const std::string& case_name, int round) const {
   const auto at = rounds_.find({case_name, round});
   if (at != rounds_.end()) return at->second;

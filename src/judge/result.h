@@ -170,7 +170,8 @@ struct EvaluationResult {
 };
 
 struct RoundResult {
-  int round = 0;  ///< 1-based
+  int round = 0;        ///< 1-based
+  bool warmup = false;  ///< run before those that count
   RoundStatus status = RoundStatus::not_run;
   std::string reason;   ///< for people, names the culprit: "rank 3 on node1: SIGSEGV"
   std::string started;  ///< ISO, UTC; empty when not run
@@ -219,8 +220,11 @@ struct CaseResult {
   int procs = 1;
   int repeats = 1;
   Validity validity = Validity::incomplete;
-  std::vector<Finding> findings;  ///< about the case as a whole (spread over repeats, …)
-  std::vector<RoundResult> rounds;
+  std::vector<Finding> findings;    ///< about the case as a whole (spread over repeats, …)
+  std::vector<RoundResult> rounds;  ///< those that count
+  std::vector<RoundResult> warmup_rounds{};  ///< in no statistic and no verdict
+  /// Why there was no further round, of a case that is repeated until its result is certain.
+  std::string repeats_ended{};
   std::vector<Summary> summary;
   std::string headline;  ///< the metric that represents the case in tables, or ""
   std::string beside{};  ///< the metric to show with it ("best_flops"), or ""

@@ -12,6 +12,7 @@ namespace assay::judge {
 RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidence, Facts* facts) {
   RoundContext round(plan, evidence);
   round.result.round = evidence.round;
+  round.result.warmup = plan.is_warmup(evidence.round);
   round.result.status = evidence.status;
   round.result.reason = evidence.reason;
   round.result.executed = evidence.executed;

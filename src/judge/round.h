@@ -14,9 +14,10 @@ namespace assay::judge {
 [[nodiscard]] RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidence,
                                       Facts* facts = nullptr);
 
-/// Statistics over the completed rounds, rules of the case and its verdict. Pure.
-[[nodiscard]] CaseResult summarize_case(const plan::CasePlan& plan,
-                                        std::vector<RoundResult> rounds);
+/// Statistics over the completed rounds, rules of the case and its verdict; warm-up rounds are in
+/// none of them. `repeats_ended`: why the journal says that no further round was needed. Pure.
+[[nodiscard]] CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds,
+                                        std::string repeats_ended = {});
 
 /// The findings about a round that did not complete: what failed first, and what to do. Empty for
 /// a completed round.

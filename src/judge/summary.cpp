@@ -8,6 +8,7 @@
 #include "catalog/metrics.h"
 #include "core/text.h"
 #include "judge/provenance.h"
+#include "judge/repeats.h"
 #include "judge/round.h"
 #include "judge/rules.h"
 #include "stats/descriptive.h"
@@ -122,7 +123,8 @@ void state_spread(const CaseResult& result, Facts& facts) {
 
 }  // namespace
 
-CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds) {
+CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds,
+                          std::string repeats_ended) {
   CaseResult result;
   result.name = plan.name;
   result.model = plan.model;
@@ -130,8 +132,11 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   result.hardware = plan.hardware;
   result.nodes = plan.nodes;
   result.procs = plan.procs;
-  result.repeats = plan.repeats;
-  result.rounds = std::move(rounds);
+  for (RoundResult& round : rounds)
+    (round.warmup ? result.warmup_rounds : result.rounds).push_back(std::move(round));
+  result.repeats_ended = std::move(repeats_ended);
+  const int planned = plan.until ? static_cast<int>(result.rounds.size()) : plan.repeats;
+  result.repeats = std::max(planned, 1);
 
   int completed = 0;
   std::vector<const Metric*> order;
@@ -149,7 +154,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
     }
   }
   for (const Metric* metric : order) {
-    Summary summary = summarize(*metric, values[metric->info.name], completed, plan.repeats);
+    Summary summary = summarize(*metric, values[metric->info.name], completed, planned);
     summary.origin = origins[metric->info.name];
     result.summary.push_back(std::move(summary));
   }
@@ -157,10 +162,11 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   result.beside = choose_beside(result.headline, result.summary);
 
   Facts facts;
-  const std::string counted = fmt::format("{} of {}", completed, plan.repeats);
+  const std::string counted = fmt::format("{} of {}", completed, planned);
   state(facts, "rounds_completed", completed, counted);
-  if (plan.repeats > 0)
-    state(facts, "rounds_completed_ratio", static_cast<double>(completed) / plan.repeats, counted);
+  if (planned > 0)
+    state(facts, "rounds_completed_ratio", static_cast<double>(completed) / planned, counted);
+  state_rounds(plan, result, facts);
   state_changes(result.rounds, facts);
   const Summary* headline = find(result.summary, result.headline);
   state_spread(result, facts);

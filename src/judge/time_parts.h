@@ -16,12 +16,13 @@ enum class TimePart {
   model,        ///< building
   preparation,  ///< before the training, and none of the others
   first_step,
-  data_wait,  ///< in the steps after the first, as the next three
+  settling,   ///< steps after the first and before the steady ones
+  data_wait,  ///< in the steps after them, as the next three
   compute,
   communication,
   optimizer,
   step_rest,    ///< in them, and none of the others
-  steps,        ///< after the first, where the log does not divide them
+  steps,        ///< after those that settle, where the log does not divide them
   training,     ///< that logs no steps
   evaluation,   ///< in the training
   checkpoint,   ///< PHASE
@@ -41,6 +42,7 @@ constexpr auto enum_names(TimePart /*part*/) {
                                             {model, "model"},
                                             {preparation, "preparation"},
                                             {first_step, "first_step"},
+                                            {settling, "settling"},
                                             {data_wait, "data_wait"},
                                             {compute, "compute"},
                                             {communication, "communication"},

@@ -107,6 +107,7 @@ std::vector<Span> successive(const RoundContext& round, const Window& whole) {
         start);
   until(train_start, preparation);
   until(stepped, train_start ? first_step : preparation);
+  if (stepped && round.steady) until(round.steady->start, settling);
   until(train_end, stepped ? steps : training);
   if (all_exited)
     until(latest(round,
@@ -238,6 +239,8 @@ std::string_view title_of(TimePart part) noexcept {
       return "Other preparation";
     case first_step:
       return "First step";
+    case settling:
+      return "Steps before steady ones";
     case data_wait:
       return "Waiting for data";
     case compute:

@@ -43,6 +43,8 @@ class Observer {
   virtual void waiting(const std::string& what_for) = 0;
   /// Something that the user should know and that does not end the run.
   virtual void warning(const std::string& text) = 0;
+  /// Something that is worth a line, and nothing to worry about.
+  virtual void remark(const std::string& /*text*/) {}
   virtual void stopping(int signals) = 0;  ///< the user asked once (1) or again (2)
 };
 

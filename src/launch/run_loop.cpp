@@ -1,5 +1,6 @@
 #include "launch/run_loop.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -10,6 +11,7 @@
 
 #include "core/files.h"
 #include "core/host.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/version.h"
 #include "launch/round_files.h"
@@ -46,6 +48,16 @@ void write_system(const store::RunDir& run, Json nodes, const Json& declared) {
               {"nodes", std::move(nodes)}};
   if (!declared.is_null()) system["declared"] = declared;
   write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
+}
+
+std::map<std::string, int> last_started(const std::vector<Json>& journal) {
+  std::map<std::string, int> started;
+  for (const Json& event : journal)
+    if (event["event"] == "round_start") {
+      int& last = started[event.value("case", "")];
+      last = std::max(last, event.value("round", 0));
+    }
+  return started;
 }
 
 /// Puts the devices' state after the run beside that of before it.
@@ -95,7 +107,7 @@ int reopen_failed_rounds(const store::RunDir& run) {
 
 RunLoop::RunLoop(store::RunDir run, Observer& observer, MakeBackend make_backend)
     : run_(std::move(run)), observer_(observer), make_backend_(std::move(make_backend)) {
-  for (const plan::CasePlan& plan_case : run_.plan().cases) rounds_total_ += plan_case.repeats;
+  for (const plan::CasePlan& plan_case : run_.plan().cases) rounds_total_ += plan_case.rounds();
 }
 
 RunStatus RunLoop::execute() {
@@ -134,7 +146,12 @@ void RunLoop::interrupt() {
 
 asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   const bool resumed = std::filesystem::exists(run_.journal_file());
-  if (resumed) finished_ = finished_rounds(store::Journal::read(run_.journal_file()));
+  if (resumed) {
+    const std::vector<Json> journal = store::Journal::read(run_.journal_file());
+    finished_ = finished_rounds(journal);
+    started_ = last_started(journal);
+    ended_ = store::ended_repeats(journal);
+  }
   break_seal(run_);
   journal_ = std::make_unique<store::Journal>(run_.journal_file());
   journal_->append(resumed ? "run_resume" : "run_start", run_start(run_.plan()));
@@ -142,16 +159,7 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   co_await backend_->prepare();
   if (!std::filesystem::exists(run_.system_file()))
     write_system(run_, co_await backend_->describe(), declared_);
-  for (const plan::CasePlan& plan_case : run_.plan().cases) {
-    bool startable = true;
-    for (int number = 1; number <= plan_case.repeats; ++number, ++rounds_done_) {
-      const auto done = finished_.find({plan_case.name, number});
-      if (done != finished_.end())
-        all_completed_ &= done->second == RoundStatus::completed;
-      else if (interrupts_ == 0 && startable)
-        startable = co_await execute_round(plan_case, number);
-    }
-  }
+  for (const plan::CasePlan& plan_case : run_.plan().cases) co_await execute_case(plan_case);
   if (interrupts_ == 0) {
     const Json states = co_await backend_->device_states();
     add_states_after(run_, states);
@@ -166,6 +174,61 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   co_return status;
 }
 
+bool RunLoop::has_result(const plan::CasePlan& plan_case, int number) const {
+  return finished_.contains({plan_case.name, number});
+}
+
+bool RunLoop::wanting(const plan::CasePlan& plan_case) const {
+  if (ended_.contains(plan_case.name)) return false;
+  for (int number = plan_case.warmup_rounds + 1; number <= plan_case.rounds(); ++number)
+    if (!has_result(plan_case, number)) return true;
+  return false;
+}
+
+asio::awaitable<void> RunLoop::execute_case(const plan::CasePlan& plan_case) {
+  bool startable = true;
+  const bool warm_up = wanting(plan_case);
+  for (int number = 1; number <= plan_case.rounds(); ++number, ++rounds_done_) {
+    if (has_result(plan_case, number)) {
+      all_completed_ &= plan_case.is_warmup(number) ||
+                        finished_.at({plan_case.name, number}) == RoundStatus::completed;
+      continue;
+    }
+    if (interrupts_ > 0 || !startable || (plan_case.is_warmup(number) && !warm_up)) continue;
+    const std::optional<std::string> why = co_await enough_before(plan_case, number);
+    if (why) {
+      end_repeats(plan_case, number - 1, *why);
+      rounds_total_ -= plan_case.rounds() - number + 1;
+      co_return;
+    }
+    startable = co_await execute_round(plan_case, number);
+  }
+  if (plan_case.until && startable && interrupts_ == 0)
+    end_repeats(plan_case, plan_case.rounds(), "more are not allowed");
+}
+
+// A round that was begun before is run to its end, whatever the others say.
+asio::awaitable<std::optional<std::string>> RunLoop::enough_before(const plan::CasePlan& plan_case,
+                                                                   int number) {
+  if (!plan_case.until || number <= plan_case.warmup_rounds + plan_case.until->min ||
+      number <= started_[plan_case.name])
+    co_return std::nullopt;
+  if (const auto ended = ended_.find(plan_case.name); ended != ended_.end())
+    co_return ended->second;
+  if (!enough_) co_return std::nullopt;
+  const auto ask = [&] { return enough_(plan_case); };
+  std::optional<std::string> why = co_await run_on_thread(ask);
+  co_return why;
+}
+
+void RunLoop::end_repeats(const plan::CasePlan& plan_case, int last, const std::string& why) {
+  if (ended_.contains(plan_case.name)) return;
+  const int rounds = last - plan_case.warmup_rounds;
+  journal_->append("repeats_end", {{"case", plan_case.name}, {"rounds", rounds}, {"reason", why}});
+  ended_[plan_case.name] = why;
+  observer_.remark(plan_case.name + ": no round after " + counted(rounds, "round") + ": " + why);
+}
+
 asio::awaitable<bool> RunLoop::execute_round(const plan::CasePlan& plan_case, int number) {
   RoundOutcome outcome = co_await attempt(plan_case, number);
   for (int retry = 1; retry <= run_.plan().cluster.retries && interrupts_ == 0 &&
@@ -177,11 +240,12 @@ asio::awaitable<bool> RunLoop::execute_round(const plan::CasePlan& plan_case, in
                                      {"reason", outcome.reason}});
     outcome = co_await attempt(plan_case, number);
   }
-  all_completed_ &= outcome.status == RoundStatus::completed;
+  all_completed_ &= plan_case.is_warmup(number) || outcome.status == RoundStatus::completed;
   co_return outcome.status != RoundStatus::launch_failed;
 }
 
 asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, int number) {
+  ended_.erase(plan_case.name);
   const RoundTask task{plan_case, number, [&](const RoundProgress& progress) {
                          observer_.round_progress(plan_case, number, progress);
                          write_live(plan_case, number, progress);
@@ -222,7 +286,7 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
             {"wall_ns", wall_now_ns()},
             {"case", plan_case.name},
             {"round", number},
-            {"repeats", plan_case.repeats},
+            {"repeats", plan_case.rounds()},
             {"rounds_done", rounds_done_},
             {"rounds_total", rounds_total_},
             {"ranks", progress.ranks},

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,10 @@ namespace assay::launch {
 /// where a round runs is the backend's. Finished rounds are never touched.
 class RunLoop {
  public:
+  /// Says of a case with CasePlan::until, by its rounds so far, why they are enough; nothing: they
+  /// are not. Called on a thread of its own.
+  using EnoughRounds = std::function<std::optional<std::string>(const plan::CasePlan&)>;
+
   RunLoop(store::RunDir run, Observer& observer, MakeBackend make_backend);
 
   /// Blocks until the run has ended; SIGINT, SIGTERM and SIGHUP stop it (twice: at once). Throws
@@ -27,8 +33,20 @@ class RunLoop {
   /// What somebody says about the machines: `declared` in system.json beside what was found there.
   void declare(Json about) { declared_ = std::move(about); }
 
+  /// Who decides how often cases with CasePlan::until are repeated, after their fewest rounds and
+  /// up to their limit. Without it they go on to the limit.
+  void repeat_until(EnoughRounds enough) { enough_ = std::move(enough); }
+
  private:
   asio::awaitable<RunStatus> execute_rounds(asio::io_context& loop);
+  asio::awaitable<void> execute_case(const plan::CasePlan& plan_case);
+  /// Why round `number` is not needed; nothing: it is.
+  asio::awaitable<std::optional<std::string>> enough_before(const plan::CasePlan& plan_case,
+                                                            int number);
+  void end_repeats(const plan::CasePlan& plan_case, int last, const std::string& why);
+  [[nodiscard]] bool has_result(const plan::CasePlan& plan_case, int number) const;
+  /// Whether a round that counts is still to come.
+  [[nodiscard]] bool wanting(const plan::CasePlan& plan_case) const;
   /// Gives whether a further round of the case can be started.
   asio::awaitable<bool> execute_round(const plan::CasePlan& plan_case, int number);
   asio::awaitable<RoundOutcome> attempt(const plan::CasePlan& plan_case, int number);
@@ -42,6 +60,9 @@ class RunLoop {
   std::unique_ptr<store::Journal> journal_;
   std::unique_ptr<Backend> backend_;
   std::map<std::pair<std::string, int>, RoundStatus> finished_;  // by case and round
+  std::map<std::string, int> started_;                           // by case: the last one ever
+  std::map<std::string, std::string> ended_;                     // ended_repeats()
+  EnoughRounds enough_;
   bool all_completed_ = true;
   int interrupts_ = 0;
   int rounds_done_ = 0;

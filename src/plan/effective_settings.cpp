@@ -5,6 +5,7 @@
 #include "core/secrets.h"
 #include "core/units.h"
 #include "plan/plan.h"
+#include "plan/repeats.h"
 
 namespace assay::plan {
 
@@ -26,7 +27,8 @@ std::vector<Setting> effective_settings(const CasePlan& plan, const std::string&
   add("hardware", plan.hardware);
   add("nodes", plan.nodes);
   add("procs", plan.procs);
-  add("repeats", plan.repeats);
+  add("repeats", plan.until ? Json(repeats_text(plan)) : Json(plan.repeats));
+  if (plan.warmup_rounds > 0) add("warmup_rounds", plan.warmup_rounds);
   add("command", plan.command);
   add("launch", std::string(to_text(plan.launch)));
   add("rendezvous", plan.rendezvous);

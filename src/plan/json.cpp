@@ -53,6 +53,9 @@ Json to_json(const CasePlan& plan, const std::vector<catalog::Rule>& rules) {
             {"command", plan.command},     {"env", plan.env},
             {"workdir", plan.workdir},     {"data", plan.data},
             {"config", plan.config},       {"config_origin", plan.config_origin}};
+  if (plan.until)
+    json["until"] = {{"half_width", plan.until->half_width}, {"min", plan.until->min}};
+  if (plan.warmup_rounds > 0) json["warmup_rounds"] = plan.warmup_rounds;
   if (plan.config_use != ConfigUse::none) json["config_use"] = to_text(plan.config_use);
   if (!plan.declared.empty()) json["declared"] = plan.declared;
   if (!plan.origin.empty()) json["origin"] = plan.origin;
@@ -132,6 +135,11 @@ CasePlan read_case(const JsonReader& fields, const std::vector<catalog::Rule>& r
   plan.nodes = fields.integer("nodes");
   plan.procs = fields.integer("procs");
   plan.repeats = fields.integer("repeats");
+  if (fields.has("until")) {
+    const JsonReader until = fields.fields("until");
+    plan.until = RepeatUntil{until.number("half_width"), until.integer("min")};
+  }
+  if (fields.has("warmup_rounds")) plan.warmup_rounds = fields.integer("warmup_rounds");
   plan.launch = fields.choice<LaunchMode>("launch");
   if (fields.has("rendezvous")) plan.rendezvous = fields.texts("rendezvous");
   plan.command = fields.texts("command");

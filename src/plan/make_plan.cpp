@@ -306,6 +306,8 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   plan.nodes = wanted.nodes;
   plan.procs = wanted.procs;
   plan.repeats = options.repeat.value_or(wanted.repeats);
+  if (!options.repeat) plan.until = wanted.until;
+  plan.warmup_rounds = wanted.warmup_rounds.value_or(suite.defaults.warmup_rounds.value_or(0));
   plan.launch = launch_mode(wanted.launch.value_or(workload.launch));
   if (!wanted.rendezvous.empty()) plan.rendezvous = wanted.rendezvous;
   check_rank_table(wanted, plan, suite.cluster);

@@ -96,6 +96,12 @@ constexpr auto enum_names(ConfigUse /*use*/) {
       {{none, "none"}, {applied, "applied"}, {offered, "offered"}});
 }
 
+/// A case is repeated until the 95 % confidence interval of its headline's mean is narrow.
+struct RepeatUntil {
+  double half_width = 0;  ///< of the interval, relative to the mean
+  int min = 3;            ///< rounds at least
+};
+
 /// What the ranks of an AutoML experiment run, whatever the case is called.
 inline constexpr const char* kAutomlWorkload = "automl-worker";
 
@@ -107,8 +113,12 @@ struct CasePlan {
   std::string framework;
   std::string hardware;
   int nodes = 1;
-  int procs = 1;    ///< per node
-  int repeats = 1;  ///< rounds
+  int procs = 1;  ///< per node
+  /// Rounds that count; with `until`, the most there can be.
+  int repeats = 1;
+  std::optional<RepeatUntil> until;
+  /// Rounds that are run before them and do not count. All rounds are numbered through from 1.
+  int warmup_rounds = 0;
   LaunchMode launch = LaunchMode::per_rank;
   std::vector<std::string> rendezvous{"torchrun"};  ///< flavors, each once
   std::vector<std::string> command;  ///< argv; placeholders are expanded per rank (docs/suite.md)
@@ -142,6 +152,11 @@ struct CasePlan {
   std::string headline;  ///< metric that stands for the case; empty: by rank
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
+  /// The number of the last round that there can be.
+  [[nodiscard]] int rounds() const noexcept;
+  [[nodiscard]] bool is_warmup(int round) const noexcept { return round <= warmup_rounds; }
+  /// For progress: "round 2/3", "warm-up round 1/1", "round 4 of at most 20".
+  [[nodiscard]] std::string round_text(int round) const;
   [[nodiscard]] bool meets_by(std::string_view flavor) const noexcept;
   /// Whether one of its flavors of rendezvous has the property.
   [[nodiscard]] bool meets_with(bool RendezvousFlavor::*property) const noexcept {

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "plan/make_plan.h"
+#include "plan/repeats.h"
 
 namespace assay::plan {
 
@@ -78,7 +79,7 @@ void render_automl(std::string& out, const CasePlan& plan) {
 void render_case(std::string& out, const CasePlan& plan, const std::set<std::string>& common) {
   out += fmt::format("case {}\n", plan.name);
   line(out, "runs",
-       fmt::format("{} of {} ({} × {} per node), launched {}", counted(plan.repeats, "round"),
+       fmt::format("{} of {} ({} × {} per node), launched {}", rounds_text(plan),
                    counted(plan.world_size(), "process", "processes"), counted(plan.nodes, "node"),
                    plan.procs, to_text(plan.launch)));
   line(out, "model",

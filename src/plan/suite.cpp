@@ -116,6 +116,13 @@ int read_count(const Mapping& map, const char* key, int fallback, int max) {
   return node == nullptr ? fallback : static_cast<int>(node->integer(1, max));
 }
 
+void take_repeats(const Mapping& map, const Repeats& otherwise, SuiteCase& out) {
+  const Node* node = map.find("repeats");
+  const Repeats repeats = node == nullptr ? otherwise : read_repeats(*node);
+  out.repeats = repeats.most;
+  out.until = repeats.until;
+}
+
 constexpr const char* kByDevices = "devices";
 
 // Processes a node, by number or as many as there are devices.
@@ -167,7 +174,7 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
     out.hardware = read_word(map, "hardware", key.hardware);
     out.nodes = read_count(map, "nodes", key.nodes, kMaxNodes);
     out.procs = read_procs(map, key.procs, out.procs_by_devices);
-    out.repeats = read_count(map, "repeats", key.repeats, kMaxRepeats);
+    take_repeats(map, {key.repeats}, out);
     out.name = map.text_or("name", key_node->text());
   } else {
     const std::string name = map.text_or("name", "");
@@ -182,7 +189,7 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
     out.hardware = read_word(map, "hardware", vendor);
     out.nodes = read_count(map, "nodes", 1, kMaxNodes);
     out.procs = read_procs(map, 1, out.procs_by_devices);
-    out.repeats = read_count(map, "repeats", defaults.repeats.value_or(1), kMaxRepeats);
+    take_repeats(map, defaults.repeats.value_or(Repeats{}), out);
     out.name = name.empty() ? CaseKey{out.model, out.framework, out.hardware,
                                       out.nodes, out.procs,     out.repeats}
                                   .text()
@@ -271,6 +278,8 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
   }
   if (const Node* warmup = map.find("warmup_steps"))
     out.warmup_steps = catalog::read_warmup_steps(*warmup);
+  if (const Node* warmup = map.find("warmup_rounds"))
+    out.warmup_rounds = read_warmup_rounds(*warmup);
   if (const Node* drop = map.find("drop_caches")) out.drop_caches = drop->boolean();
   if (const Node* limits = map.find("limits")) out.limits = catalog::read_limits(*limits);
   if (const Node* rules = map.find("rules")) out.rules = catalog::read_rule_changes(*rules);
@@ -283,9 +292,11 @@ SuiteDefaults read_defaults(const Node& node) {
   if (const Node* limits = map.find("limits")) defaults.limits = catalog::read_limits(*limits);
   if (const Node* env = map.find("env")) defaults.env = read_env(*env);
   if (const Node* rules = map.find("rules")) defaults.rules = catalog::read_rule_changes(*rules);
-  if (map.has("repeats")) defaults.repeats = read_count(map, "repeats", 1, kMaxRepeats);
+  if (const Node* repeats = map.find("repeats")) defaults.repeats = read_repeats(*repeats);
   if (const Node* warmup = map.find("warmup_steps"))
     defaults.warmup_steps = catalog::read_warmup_steps(*warmup);
+  if (const Node* warmup = map.find("warmup_rounds"))
+    defaults.warmup_rounds = read_warmup_rounds(*warmup);
   if (const Node* drop = map.find("drop_caches")) defaults.drop_caches = drop->boolean();
   return defaults;
 }
@@ -342,13 +353,15 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
         {"container",
          {"runtime", "image", "runtime_options", "options", "mounts", "shm_size", "user", "pull",
           "load", "timeout"}},
-        {"defaults", {"limits", "env", "rules", "repeats", "warmup_steps", "drop_caches"}},
+        {"defaults",
+         {"limits", "env", "rules", "repeats", "warmup_rounds", "warmup_steps", "drop_caches"}},
+        {"repeats", repeats_keys()},
         {"limits", catalog::limit_keys()},
-        {"case", {"case",    "name",      "model",   "framework",  "hardware",     "nodes",
-                  "procs",   "repeats",   "command", "shell",      "launch",       "rendezvous",
-                  "automl",  "container", "data",    "config",     "declared",     "env",
-                  "workdir", "metrics",   "target",  "peak_flops", "warmup_steps", "drop_caches",
-                  "limits",  "rules",     "needs"}},
+        {"case", {"case",    "name",      "model",   "framework",    "hardware",     "nodes",
+                  "procs",   "repeats",   "command", "shell",        "launch",       "rendezvous",
+                  "automl",  "container", "data",    "config",       "declared",     "env",
+                  "workdir", "metrics",   "target",  "peak_flops",   "warmup_steps", "drop_caches",
+                  "limits",  "rules",     "needs",   "warmup_rounds"}},
         {"needs", {"devices", "precision", "lacks"}},
         {"automl", {"start",      "classes",     "data",     "precision",    "space",
                     "hyper",      "epochs",      "patience", "max_duration", "min_duration",

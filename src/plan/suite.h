@@ -11,6 +11,7 @@
 #include "catalog/settings.h"
 #include "config/node.h"
 #include "plan/plan.h"
+#include "plan/repeats.h"
 
 namespace assay::plan {
 
@@ -31,6 +32,7 @@ struct SuiteCase {
   int procs = 1;
   bool procs_by_devices = false;  ///< `procs: devices`: their number is filled in by with_devices()
   int repeats = 1;
+  std::optional<RepeatUntil> until;
   std::optional<CaseNeeds> needs;
   std::vector<std::string> command;  ///< empty: the workload's
   std::optional<automl::ExperimentSettings> automl;
@@ -47,6 +49,7 @@ struct SuiteCase {
   std::optional<double> peak_flops;
   std::string peak_flops_origin;
   std::optional<int> warmup_steps;
+  std::optional<int> warmup_rounds;
   std::optional<bool> drop_caches;
   catalog::LimitSettings limits;
   std::vector<catalog::RuleChange> rules;
@@ -57,8 +60,9 @@ struct SuiteDefaults {
   catalog::LimitSettings limits;
   config::Node env;
   std::vector<catalog::RuleChange> rules;
-  std::optional<int> repeats;
+  std::optional<Repeats> repeats;
   std::optional<int> warmup_steps;
+  std::optional<int> warmup_rounds;
   std::optional<bool> drop_caches;
 };
 
@@ -88,8 +92,8 @@ struct Suite {
 
 /// Every key that a suite may have, by the place where it stands: "" (top level), "cluster",
 /// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "submission", "defaults",
-/// "limits", "case", "needs", "automl", "automl.hyper", "automl.limits", "automl.patience",
-/// "metric", "target", "rule".
+/// "repeats", "limits", "case", "needs", "automl", "automl.hyper", "automl.limits",
+/// "automl.patience", "metric", "target", "rule".
 [[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
 
 }  // namespace assay::plan

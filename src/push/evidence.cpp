@@ -61,7 +61,7 @@ std::vector<serve::ManifestFile> evidence_of(const store::RunDir& run) {
         fs::is_regular_file(run.path() / file.name))
       found.push_back(run.path() / file.name);
   for (const plan::CasePlan& case_plan : run.plan().cases)
-    for (int round = 1; round <= case_plan.repeats; ++round)
+    for (int round = 1; round <= case_plan.rounds(); ++round)
       add_judged(run.round_dir(case_plan.name, round), run.path(), kMaxDepth, found);
   std::vector<serve::ManifestFile> out;
   for (const fs::path& path : found)

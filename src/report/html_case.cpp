@@ -191,6 +191,18 @@ Html rounds(const CaseResult& result, std::size_t number, std::size_t max_points
                    tabs, chosen.why);
 }
 
+// What is not seen from the rounds themselves: those that do not count, and why there are no more.
+Html about_rounds(const CaseResult& result) {
+  Html out;
+  for (const RoundResult& round : result.warmup_rounds)
+    out += remark(Html::text(fmt::format("Round {} was for warm-up and does not count: {}.",
+                                         round.round, status_words(round.status))));
+  if (!result.repeats_ended.empty())
+    out += remark(Html::text(fmt::format(
+        "No round after {}: {}.", counted(result.rounds.size(), "round"), result.repeats_ended)));
+  return out;
+}
+
 Html statistics(const CaseResult& result) {
   if (result.summary.empty()) return {};
   constexpr auto kRight = page::Align::right;
@@ -240,7 +252,8 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
        {"chip", chip(result.validity)},
        {"content", rules_notice(result) + findings(folded_findings(merged_findings(result))) +
                        cards_of(result) + time_bars(result) + rounds(result, number, max_points) +
-                       statistics(result) + configuration(result) + rules_in_force(result)}});
+                       about_rounds(result) + statistics(result) + configuration(result) +
+                       rules_in_force(result)}});
 }
 
 }  // namespace assay::report::html

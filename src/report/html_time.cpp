@@ -28,6 +28,10 @@ std::string part_class(TimePart part) {
   return fmt::format("t-{}", to_text(part));
 }
 
+std::string round_name(const RoundResult& round) {
+  return fmt::format("{} {}", round.warmup ? "Warm-up" : "Round", round.round);
+}
+
 Html time_bar(const RoundResult& round, double longest) {
   Html segments;
   double x = 0;
@@ -41,10 +45,15 @@ Html time_bar(const RoundResult& round, double longest) {
     x += width;
   }
   return markup(
-      "<li><span>Round {}</span><svg viewBox=\"0 0 {} 16\" preserveAspectRatio=\"none\" "
+      "<li><span>{}</span><svg viewBox=\"0 0 {} 16\" preserveAspectRatio=\"none\" "
       "role=\"img\" aria-label=\"Where the time of round {} went\">{}</svg><b>{}</b></li>\n",
-      round.round, static_cast<int>(kBarWidth), round.round, segments,
+      round_name(round), static_cast<int>(kBarWidth), round.round, segments,
       show(*round.wall_s, "s").text());
+}
+
+/// With two digits, so that numbers of a column can be compared at a glance.
+std::string table_seconds(double seconds) {
+  return seconds < 1000 ? fmt::format("{:.2f} s", seconds) : show(seconds, "s").text();
 }
 
 /// The legend of the bars: a row a part, a column a round.
@@ -52,7 +61,7 @@ Html time_table(const std::vector<const RoundResult*>& rounds) {
   page::Table table{{{"Part"}}};
   std::map<TimePart, std::vector<double>> seconds;
   for (std::size_t i = 0; i < rounds.size(); ++i) {
-    table.columns.push_back({fmt::format("Round {}", rounds[i]->round), page::Align::right});
+    table.columns.push_back({round_name(*rounds[i]), page::Align::right});
     for (const TimeShare& share : rounds[i]->time_shares) {
       std::vector<double>& row = seconds[share.part];
       row.resize(rounds.size());
@@ -63,7 +72,7 @@ Html time_table(const std::vector<const RoundResult*>& rounds) {
     page::Row cells{
         {markup("<i class=\"swatch {}\"></i>{}", part_class(part), judge::title_of(part))}};
     for (const double value : row)
-      cells.cells.push_back(value > 0 ? show(value, "s").text() : std::string("–"));
+      cells.cells.push_back(value > 0 ? table_seconds(value) : std::string("–"));
     table.rows.push_back(std::move(cells));
   }
   return page::scrolling(page::to_html(table));
@@ -74,18 +83,20 @@ Html time_table(const std::vector<const RoundResult*>& rounds) {
 Html time_bars(const judge::CaseResult& result) {
   std::vector<const RoundResult*> rounds;
   double longest = 0;
-  for (const RoundResult& round : result.rounds) {
-    if (!round.wall_s || !(*round.wall_s > 0) || !std::isfinite(*round.wall_s)) continue;
-    if (round.time_shares.empty() || rounds.size() == kMaxTimeBars) continue;
+  const auto add = [&](const RoundResult& round) {
+    if (!round.wall_s || !(*round.wall_s > 0) || !std::isfinite(*round.wall_s)) return;
+    if (round.time_shares.empty() || rounds.size() == kMaxTimeBars) return;
     rounds.push_back(&round);
     longest = std::max(longest, *round.wall_s);
-  }
+  };
+  std::ranges::for_each(result.warmup_rounds, add);
+  std::ranges::for_each(result.rounds, add);
   if (rounds.empty()) return {};
   Html bars;
   for (const RoundResult* round : rounds) bars += time_bar(*round, longest);
   return markup(
-      "<section class=\"times\">\n<h3>Where the time went</h3>\n<ol class=\"timebars\">\n{}</ol>\n"
-      "{}</section>\n",
+      "<div class=\"times\">\n<h3>Where the time went</h3>\n<ol class=\"timebars\">\n{}</ol>\n"
+      "{}</div>\n",
       bars, time_table(rounds));
 }
 

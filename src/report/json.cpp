@@ -188,6 +188,9 @@ Json case_to_json(const CaseResult& result) {
                {"rounds", Json::array()}};
   put_text(json, "beside", result.beside);
   for (const RoundResult& round : result.rounds) json["rounds"].push_back(round_to_json(round));
+  for (const RoundResult& round : result.warmup_rounds)
+    json["warmup_rounds"].push_back(round_to_json(round));
+  put_text(json, "repeats_ended", result.repeats_ended);
   for (const plan::Setting& setting : result.configuration)
     json["configuration"].push_back(setting_to_json(setting));
   for (const catalog::Rule& rule : result.rules) json["rules"].push_back(rule_to_json(rule));

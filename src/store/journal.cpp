@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -74,6 +75,17 @@ JournalReading Journal::read_all(const std::filesystem::path& path) {
 
 std::vector<Json> Journal::read(const std::filesystem::path& path) {
   return read_all(path).events;
+}
+
+std::map<std::string, std::string> ended_repeats(const std::vector<Json>& events) {
+  std::map<std::string, std::string> ended;
+  for (const Json& event : events) {
+    if (!event.is_object()) continue;
+    const std::string kind = text_at(event, "event");
+    if (kind == "repeats_end") ended[text_at(event, "case")] = text_at(event, "reason");
+    if (kind == "round_start" || kind == "round_reopened") ended.erase(text_at(event, "case"));
+  }
+  return ended;
 }
 
 }  // namespace assay::store

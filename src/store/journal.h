@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,9 @@ class Journal {
   std::filesystem::path path_;
   UniqueFd fd_;
 };
+
+/// The cases that are repeated until their result is certain and need no further round: case → why,
+/// by the newest `repeats_end` that no round of the case follows.
+[[nodiscard]] std::map<std::string, std::string> ended_repeats(const std::vector<Json>& events);
 
 }  // namespace assay::store

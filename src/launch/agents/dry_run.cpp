@@ -54,7 +54,7 @@ Json describe_execution(const plan::Plan& plan, const Launcher& launcher,
   const std::vector<std::string> hosts = used_hosts(plan, launcher);
   Json rounds = Json::array();
   for (const plan::CasePlan& plan_case : plan.cases) {
-    for (int round = 1; round <= plan_case.repeats; ++round) {
+    for (int round = 1; round <= plan_case.rounds(); ++round) {
       rendezvous::Placement placement = rendezvous::place(plan, plan_case, hosts, round);
       Json described = Json::array();
       for (int node = 0; node < plan_case.nodes; ++node) {

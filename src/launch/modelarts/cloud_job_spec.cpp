@@ -58,7 +58,7 @@ Json describe_cloud_execution(const plan::Plan& plan) {
   }
   Json jobs = Json::array();
   for (const plan::CasePlan& plan_case : plan.cases)
-    for (int round = 1; round <= plan_case.repeats; ++round) {
+    for (int round = 1; round <= plan_case.rounds(); ++round) {
       const cloud::TrainingJobSpec spec =
           job_spec(plan, plan_case, job_name(options, plan, plan_case, round, 0), code_hash);
       cloud::check(spec);

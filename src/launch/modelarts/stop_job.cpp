@@ -29,7 +29,7 @@ std::string stop_cloud_jobs(const store::RunDir& run) {
   CloudConnection connection(std::get<plan::ModelArtsOptions>(plan.cluster.options));
   std::string out;
   for (const plan::CasePlan& plan_case : plan.cases | std::views::reverse)
-    for (int round = plan_case.repeats; round >= 1; --round)
+    for (int round = plan_case.rounds(); round >= 1; --round)
       if (const auto state = load_job_state(run.round_dir(plan_case.name, round));
           state && !state->id.empty())
         out += stop_one(*connection.jobs, *state);

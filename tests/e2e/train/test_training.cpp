@@ -60,6 +60,31 @@ TEST_F(Training, LogsOfRanksThatNoHarnessStartedAreJudged) {
   EXPECT_EQ(read_file(latest() / "result.json"), before);
 }
 
+TEST_F(Training, TellsWhereTheTimeOfARoundWent) {
+  const fs::path suite = write("suite.yaml",
+                               "telemetry: {enabled: false}\n"
+                               "cases:\n"
+                               "  - case: resnet20:libtorch:cpu:1:2:1\n"
+                               "    config: {train_size: 512, eval_size: 64, batch_size: 16, "
+                               "threads: 1, epochs: 0, max_steps: 6, eval_every: 3, target: 0, "
+                               "checkpoint: '" +
+                                   (folder_ / "checkpoints").string() + "'}\n");
+  const CommandResult run = assay({"run", suite.string()}, 120s);
+  const Json round = result()["cases"][0]["rounds"][0];
+  ASSERT_EQ(round["status"], "completed") << run.out << run.err;
+  std::vector<std::string> parts;
+  double sum = 0;
+  for (const Json& share : round["time_shares"]) {
+    parts.push_back(share["name"]);
+    sum += share["seconds"].get<double>();
+  }
+  EXPECT_NEAR(sum, round["wall_s"].get<double>(), 1e-6);
+  EXPECT_THAT(parts, ::testing::IsSupersetOf({"launch", "start", "device", "join", "data", "model",
+                                              "first_step", "compute", "communication",
+                                              "evaluation", "checkpoint", "end", "collection"}));
+  EXPECT_THAT(parts, ::testing::Not(::testing::Contains("unexplained")));
+}
+
 TEST_F(Training, AKilledRankIsNamedAndEndsTheRound) {
   const fs::path suite = write("suite.yaml",
                                "telemetry: {enabled: false}\n"

@@ -281,6 +281,44 @@ TEST_F(JudgeRun, IsIncompleteAndSaysWhyWhileItGoesOn) {
   EXPECT_THAT(result.findings[0].reason, HasSubstr("still goes on"));
 }
 
+TEST_F(JudgeRun, HasTheRoundsOfACaseThatIsRepeatedUntilItsResultIsCertain) {
+  plan_.cases[0].repeats = 20;
+  plan_.cases[0].until = plan::RepeatUntil{0.02, 3};
+  plan_.cases[0].warmup_rounds = 1;
+  create();
+  for (int round = 1; round <= 4; ++round) {
+    start_round(round);
+    write_log(round, 0, round == 1 ? 3 : 32);
+    write_log(round, 1, round == 1 ? 3 : 32);
+    end_round(round);
+  }
+  const RepeatState state = repeats_so_far(store::RunDir::open(dir()), plan_.cases[0]);
+  EXPECT_TRUE(state.enough) << state.why;
+  EXPECT_THAT(state.why, HasSubstr("after 3 rounds"));
+  journal(R"({"event": "repeats_end", "case": "case", "rounds": 3, "reason": "it is certain"})"
+          "\n");
+  const CaseResult one = judge().cases[0];
+  EXPECT_THAT(one.rounds, SizeIs(3));
+  EXPECT_EQ(one.rounds[0].round, 2);
+  EXPECT_THAT(one.warmup_rounds, SizeIs(1));
+  EXPECT_EQ(one.repeats_ended, "it is certain");
+  EXPECT_EQ(one.validity, Validity::valid);
+}
+
+TEST_F(JudgeRun, MissesTheFewestRoundsOfSuchACase) {
+  plan_.cases[0].repeats = 20;
+  plan_.cases[0].until = plan::RepeatUntil{0.02, 3};
+  create();
+  start_round(1);
+  write_log(1, 0);
+  write_log(1, 1);
+  end_round(1);
+  const CaseResult one = judge().cases[0];
+  ASSERT_THAT(one.rounds, SizeIs(3));
+  EXPECT_EQ(one.rounds[2].status, RoundStatus::not_run);
+  EXPECT_EQ(one.validity, Validity::incomplete);
+}
+
 TEST_F(JudgeRun, ReadsTheRotatedPartsOfALogInOrder) {
   create();
   start_round(1);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -100,6 +101,25 @@ TEST(TimeShares, DivideTheStepsAfterTheFirst) {
   EXPECT_NEAR(part(round, TimePart::optimizer), 0.5, kNear);
   EXPECT_NEAR(part(round, TimePart::step_rest), 0.9, kNear);
   EXPECT_EQ(part(round, TimePart::steps), 0);
+  EXPECT_NEAR(sum_of(round), kWall, 1e-9);
+}
+
+TEST(TimeShares, StepsBeforeTheSteadyOnesAreAPartOfTheirOwn) {
+  RankEvidence rank = constant_rank(0, {.steps = 200});
+  // The first twenty took half a second each.
+  const auto slower = [](int steps) { return 0.4 * std::min(steps, 20); };
+  std::vector<Step>& steps = rank.log.tracks[0].steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const int done = static_cast<int>(i) + 1;
+    steps[i].at = stamp(2 + 0.1 * done + slower(done));
+  }
+  rank.log.train_end = rank.log.last_event = steps.back().at;
+  rank.end = moment(31);
+  audit(rank.log);
+  const RoundResult round = judged_round({rank});
+  EXPECT_NEAR(part(round, TimePart::first_step), 0.5, kNear);
+  EXPECT_NEAR(part(round, TimePart::settling), 9.5, 1);
+  EXPECT_NEAR(part(round, TimePart::settling) + part(round, TimePart::steps), 27.5, kNear);
   EXPECT_NEAR(sum_of(round), kWall, 1e-9);
 }
 

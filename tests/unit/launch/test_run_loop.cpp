@@ -27,8 +27,10 @@ class QuietObserver : public Observer {
   void round_ended(const plan::CasePlan&, int, const RoundOutcome&) override {}
   void waiting(const std::string&) override {}
   void warning(const std::string& text) override { warnings.push_back(text); }
+  void remark(const std::string& text) override { remarks.push_back(text); }
   void stopping(int) override {}
   std::vector<std::string> warnings;
+  std::vector<std::string> remarks;
 };
 
 /// What a backend is asked for, and what it answers.
@@ -42,7 +44,9 @@ struct Script {
 class ScriptedBackend : public Backend {
  public:
   ScriptedBackend(const BackendContext& context, Script& script)
-      : script_(script), interrupted_(context.loop, asio::steady_timer::time_point::max()) {}
+      : script_(script),
+        journal_(context.journal),
+        interrupted_(context.loop, asio::steady_timer::time_point::max()) {}
 
   asio::awaitable<void> prepare() override {
     script_.calls.emplace_back("prepare");
@@ -56,6 +60,7 @@ class ScriptedBackend : public Backend {
   asio::awaitable<void> prepare_round(const RoundTask&) override { co_return; }
   asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override {
     script_.calls.push_back(task.plan_case.name + " " + std::to_string(task.number));
+    journal_.append("round_start", {{"case", task.plan_case.name}, {"round", task.number}});
     if (script_.during_round) script_.during_round(task);
     if (script_.outcomes.empty()) co_return RoundOutcome{};
     const RoundOutcome outcome = script_.outcomes.front();
@@ -76,6 +81,7 @@ class ScriptedBackend : public Backend {
 
  private:
   Script& script_;
+  store::Journal& journal_;
   asio::steady_timer interrupted_;
 };
 
@@ -95,11 +101,11 @@ class RunLoopTest : public ::testing::Test {
     const store::RunDir run = std::filesystem::exists(folder_.path() / "run1")
                                   ? store::RunDir::open(folder_.path() / "run1")
                                   : store::RunDir::create(folder_.path(), plan_);
-    return RunLoop(run, observer_,
-                   [this](const BackendContext& context) {
-                     return std::make_unique<ScriptedBackend>(context, script_);
-                   })
-        .execute();
+    RunLoop loop(run, observer_, [this](const BackendContext& context) {
+      return std::make_unique<ScriptedBackend>(context, script_);
+    });
+    if (enough_) loop.repeat_until(enough_);
+    return loop.execute();
   }
   [[nodiscard]] std::vector<std::string> journal(const std::string& event) const {
     std::vector<std::string> out;
@@ -121,6 +127,24 @@ class RunLoopTest : public ::testing::Test {
   plan::Plan plan_;
   Script script_;
   QuietObserver observer_;
+  RunLoop::EnoughRounds enough_;
+};
+
+/// One case, "a", that is repeated until its result is certain.
+class RepeatUntilTest : public RunLoopTest {
+ protected:
+  RepeatUntilTest() {
+    plan_.cases.resize(1);
+    plan_.cases[0].repeats = 6;
+    plan_.cases[0].until = plan::RepeatUntil{0.02, 3};
+    enough_ = [this](const plan::CasePlan&) -> std::optional<std::string> {
+      ++asked_;
+      if (journal("round_end").size() < enough_after_) return std::nullopt;
+      return "it is certain";
+    };
+  }
+  std::size_t enough_after_ = 4;
+  int asked_ = 0;
 };
 
 TEST_F(RunLoopTest, RunsEveryRoundOfEveryCaseInOrder) {
@@ -130,6 +154,107 @@ TEST_F(RunLoopTest, RunsEveryRoundOfEveryCaseInOrder) {
   EXPECT_THAT(journal("round_end"),
               ElementsAre("a1 completed", "a2 completed", "b1 completed", "b2 completed"));
   EXPECT_THAT(journal("run_end"), ElementsAre("0 completed"));
+}
+
+TEST_F(RunLoopTest, WarmUpRoundsComeFirstAndTheirFailureIsNotTheRuns) {
+  plan_.cases.resize(1);
+  plan_.cases[0].warmup_rounds = 1;
+  script_.outcomes = {{RoundStatus::failed, "cold"}};
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "a 2", "a 3", "close"));
+  EXPECT_THAT(journal("round_end"), ElementsAre("a1 failed", "a2 completed", "a3 completed"));
+}
+
+TEST_F(RunLoopTest, ResumingWarmsUpOnlyForRoundsThatAreToCome) {
+  plan_.cases.resize(1);
+  plan_.cases[0].warmup_rounds = 2;
+  script_.outcomes = {{RoundStatus::completed}, {RoundStatus::lost, "x"}};
+  EXPECT_EQ(execute(), RunStatus::completed);
+  script_.calls.clear();
+  EXPECT_EQ(execute(), RunStatus::completed) << "nothing that counts is left to warm up for";
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "close"));
+}
+
+TEST_F(RunLoopTest, AWarmUpThatWasInterruptedIsRunAgain) {
+  plan_.cases.resize(1);
+  plan_.cases[0].warmup_rounds = 2;
+  script_.outcomes = {{RoundStatus::completed}, {RoundStatus::interrupted, "stopped by the user"}};
+  script_.during_round = [](const RoundTask& task) {
+    if (task.number == 2) ::raise(SIGTERM);
+  };
+  EXPECT_EQ(execute(), RunStatus::interrupted);
+  script_.during_round = {};
+  script_.calls.clear();
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "a 2", "a 3", "a 4", "close"));
+}
+
+TEST_F(RepeatUntilTest, EndsWhenTheRoundsAreEnoughAndSaysWhy) {
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls,
+              ElementsAre("prepare", "describe", "a 1", "a 2", "a 3", "a 4", "close"));
+  EXPECT_EQ(asked_, 2) << "not before its fewest rounds";
+  EXPECT_THAT(read_file(folder_.path() / "run1" / "journal.jsonl"),
+              HasSubstr(R"("event":"repeats_end")"));
+  EXPECT_THAT(observer_.remarks, ElementsAre("a: no round after 4 rounds: it is certain"));
+}
+
+TEST_F(RepeatUntilTest, EndsAtItsLimit) {
+  enough_after_ = 100;
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_EQ(journal("round_end").size(), 6U);
+  EXPECT_THAT(observer_.remarks, ElementsAre("a: no round after 6 rounds: more are not allowed"));
+}
+
+TEST_F(RepeatUntilTest, CountsNoWarmUpRound) {
+  plan_.cases[0].warmup_rounds = 2;
+  enough_after_ = 0;
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_EQ(journal("round_end").size(), 5U);
+  EXPECT_THAT(observer_.remarks, ElementsAre("a: no round after 3 rounds: it is certain"));
+}
+
+TEST_F(RepeatUntilTest, GoesOnWhereItWasInterrupted) {
+  script_.outcomes = {{RoundStatus::completed},
+                      {RoundStatus::completed},
+                      {RoundStatus::completed},
+                      {RoundStatus::interrupted, "stopped by the user"}};
+  script_.during_round = [](const RoundTask& task) {
+    if (task.number == 4) ::raise(SIGTERM);
+  };
+  EXPECT_EQ(execute(), RunStatus::interrupted);
+  EXPECT_TRUE(journal("repeats_end").empty());
+  script_.during_round = {};
+  script_.calls.clear();
+  asked_ = 0;
+  enough_after_ = 6;
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "a 4", "a 5", "close"));
+  EXPECT_EQ(asked_, 2) << "a round that was begun is run to its end";
+}
+
+TEST_F(RepeatUntilTest, KeepsItsDecisionWhenItIsResumed) {
+  (void)execute();
+  script_.calls.clear();
+  asked_ = 0;
+  enough_after_ = 100;
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "close"));
+  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(journal("repeats_end").size(), 1U);
+}
+
+TEST_F(RepeatUntilTest, DecidesAgainWhenAFailedRoundIsReopened) {
+  script_.outcomes = {{RoundStatus::completed}, {RoundStatus::completed}, {RoundStatus::failed}};
+  enough_after_ = 3;
+  EXPECT_EQ(execute(), RunStatus::failed);
+  const store::RunDir run = store::RunDir::open(folder_.path() / "run1");
+  EXPECT_EQ(reopen_failed_rounds(run), 1);
+  script_.calls.clear();
+  enough_after_ = 5;
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "a 3", "a 4", "close"));
+  EXPECT_EQ(journal("repeats_end").size(), 2U);
 }
 
 TEST_F(RunLoopTest, ListsTheFilesOfARoundThatNoAgentListed) {

@@ -41,6 +41,7 @@ const std::map<std::string, std::string>& places() {
       {"automl.hyper", "/$defs/automl/properties/hyper"},
       {"automl.limits", "/$defs/automl/properties/limits"},
       {"automl.patience", "/$defs/automl/properties/patience"},
+      {"repeats", "/$defs/repeats"},
       {"metric", "/$defs/metric"},
       {"target", "/$defs/target"},
       {"rule", "/$defs/rule"}};

@@ -209,6 +209,19 @@ TEST(Html, ShowsWhereTheTimeOfEveryRoundWent) {
   EXPECT_FALSE(has(render_html(without), "<h3>Where the time went"));
 }
 
+TEST(Html, ShowsRoundsThatDoNotCountAndWhyThereAreNoMore) {
+  judge::RunResult run = demo_result();
+  judge::CaseResult& one = run.cases[0];
+  one.warmup_rounds = {one.rounds[0]};
+  one.warmup_rounds[0].warmup = true;
+  one.repeats_ended = "it is certain";
+  const std::string page = render_html(run);
+  EXPECT_TRUE(has(page, "Round 1 was for warm-up and does not count: completed."));
+  EXPECT_TRUE(has(page, "No round after 3 rounds: it is certain."));
+  EXPECT_TRUE(has(page, "<span>Warm-up 1</span>"));
+  expect_sound(run);
+}
+
 TEST(Html, RunThatDidNothingSaysSo) {
   judge::RunResult run;
   run.run_id = "run1";

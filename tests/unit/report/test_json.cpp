@@ -77,6 +77,22 @@ TEST(Json, TellsWhereTheTimeOfARoundWent) {
   EXPECT_EQ(round["time_shares"][0], first);
 }
 
+TEST(Json, KeepsWarmUpRoundsApart) {
+  judge::RunResult run = demo_result();
+  judge::CaseResult& one = run.cases[0];
+  one.warmup_rounds = {one.rounds[0]};
+  one.warmup_rounds[0].warmup = true;
+  one.repeats_ended = "it is certain";
+  const Json json = parse_json(render_json(run), "result.json")["cases"][0];
+  EXPECT_EQ(json["rounds"].size(), one.rounds.size());
+  EXPECT_EQ(json["warmup_rounds"][0]["round"], 1);
+  EXPECT_EQ(json["repeats_ended"], "it is certain");
+  std::string problems;
+  if (check_schema(render_json(run), problems) == 77)
+    GTEST_SKIP() << needs::package("python3-jsonschema");
+  EXPECT_EQ(problems, "");
+}
+
 TEST(Json, RankThatNeverEndedHasNoExit) {
   judge::RunResult run = small_result();
   run.cases[0].rounds[0].ranks[0].exit.reset();
