@@ -182,6 +182,7 @@ struct RoundResult {
   EvidenceState evidence{};
   Validity validity = Validity::incomplete;
   std::vector<Phase> phases;
+  std::optional<Phase> steady{};   ///< "steady": from the first steady step to the last
   std::optional<double> wall_s{};  ///< from round_start to round_end, on the controller's clock
   std::vector<TimeShare> time_shares{};  ///< each part once, in order; they add up to `wall_s`
   std::vector<EvaluationResult> evaluations{};  ///< in order; not part of result.json

@@ -38,6 +38,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
   }
 
   RoundResult result = std::move(round.result);
+  if (round.steady) result.steady = Phase{"steady", round.steady->start, round.steady->end};
   result.findings = status_findings(plan, evidence, result);
   const std::string where = fmt::format("round {}", evidence.round);
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {

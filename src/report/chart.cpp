@@ -218,6 +218,7 @@ Html legend_item(std::string_view classes, const std::string& label) {
 std::string_view phase_class(std::string_view name) noexcept {
   if (name == "init") return "ph-init";
   if (name == "train") return "ph-train";
+  if (name.starts_with("steady")) return "ph-steady";
   if (name == "evaluate" || name == "eval") return "ph-evaluate";
   return "ph-other";
 }

@@ -10,6 +10,7 @@
 #include "page/template.h"
 #include "report/chart.h"
 #include "report/html_case.h"
+#include "report/html_devices.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/html_system.h"
@@ -149,7 +150,8 @@ std::string render_html(const RunResult& result) {
                         {"findings", html::findings(folded_findings(merged_findings(result)))},
                         {"summary", summary(result)},
                         {"cases", cases},
-                        {"system", html::json_tree(result.system)},
+                        {"system", html::device_states(result.system) +
+                                       html::json_tree(html::without_device_states(result.system))},
                         {"provenance", html::json_tree(result.provenance)},
                         {"files", other_files()}});
   return html::page(fmt::format("{}: {}", result.suite.empty() ? result.run_id : result.suite,

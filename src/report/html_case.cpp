@@ -37,11 +37,12 @@ using judge::Validity;
 constexpr std::size_t kMaxCards = 12;
 constexpr std::size_t kMaxRankRows = 96;
 
-std::string below_card(const Summary& summary) {
+std::string below_card(const CaseResult& result, const Summary& summary) {
   const std::string rounds = counted(summary.n, "round");
-  const auto spread = spread_of(summary);
+  const auto spread = spread_of(result, summary);
   if (!spread) return rounds;
-  return fmt::format("± {} ({}) · {}", show(summary).half, show_percent(spread->ratio), rounds);
+  return fmt::format("± {} ({}) · {}", show(result, summary).half, show_percent(spread->ratio),
+                     spread->kind == Spread::Kind::steps ? "over its steps" : rounds);
 }
 
 // The headline first, then what it is to be read with, then the most informative metrics of a case.
@@ -76,7 +77,7 @@ Html cards_of(const CaseResult& result) {
           .headline = *place == 0}});
   };
   for (const Summary& summary : result.summary)
-    add(summary.info, show(summary), summary.origin, below_card(summary));
+    add(summary.info, show(result, summary), summary.origin, below_card(result, summary));
   // No round counts: what was measured is still shown, marked as not counted.
   if (result.summary.empty()) {
     const auto found = std::ranges::find_if(
@@ -118,13 +119,19 @@ Html metric_name(const MetricInfo& info) {
   return markup("{} <code>{}</code>", metric_title(info.name), info.name);
 }
 
+std::string value_text(const Metric& metric) {
+  const auto spread = spread_of(metric);
+  return show(metric.value, metric.info.unit, spread ? std::optional(spread->half) : std::nullopt)
+      .text();
+}
+
 Html metric_rows(const RoundResult& round) {
   if (round.metrics.empty()) return {};
   page::Table table{{{"Metric"}, {"Value", page::Align::right}, {"Origin"}, {"How"}}};
   for (const Metric& metric : round.metrics)
-    table.rows.push_back({{metric_name(metric.info), show(metric.value, metric.info.unit).text(),
-                           std::string(to_text(metric.origin)),
-                           metric.note.empty() ? metric.info.description : metric.note}});
+    table.rows.push_back(
+        {{metric_name(metric.info), value_text(metric), std::string(to_text(metric.origin)),
+          metric.note.empty() ? metric.info.description : metric.note}});
   return details(fmt::format("All {} metrics of round {}", round.metrics.size(), round.round),
                  page::scrolling(page::to_html(table)));
 }
@@ -217,7 +224,7 @@ Html statistics(const CaseResult& result) {
                      {"Olympic mean", kRight}}};
   std::vector<std::string> notes;
   for (const Summary& summary : result.summary) {
-    const auto spread = spread_of(summary);
+    const auto spread = spread_of(result, summary);
     const auto cell = [&](std::optional<double> value) -> std::string {
       if (!value) return "–";
       Shown shown =

@@ -122,16 +122,18 @@ Html overlay_charts(const CaseResult& result, const std::optional<OddRound>& odd
                     std::size_t max_points) {
   double end = 0;
   for (const RoundResult& round : result.rounds) end = std::max(end, end_of(round));
+  std::vector<judge::Phase> steady;
+  const RoundResult& open = result.rounds[open_round(result).index];
+  if (open.steady) {
+    steady.push_back(*open.steady);
+    steady.back().name = fmt::format("steady in round {}", open.round);
+  }
   Html out;
   for (const Overlay& overlay : overlays_of(result, odd, end, max_points)) {
-    Chart chart{series_title(overlay.name),
-                overlay.unit,
-                {},
-                {},
-                end,
-                max_points,
-                overlay.levels,
-                overlay.odd};
+    Chart chart{series_title(overlay.name), overlay.unit, {}, {}, end, max_points};
+    chart.levels = overlay.levels;
+    chart.odd = overlay.odd;
+    if (overlay.name == "throughput") chart.phases = steady;
     for (const Series& line : overlay.lines) chart.series.push_back(&line);
     out += render_chart(chart);
   }
@@ -145,11 +147,13 @@ page::Row round_row(const CaseResult& result, std::size_t i, const std::optional
   const judge::Metric* e2e = find_metric(round, "e2e_time");
   const bool known = headline != nullptr && summary != nullptr && std::isfinite(headline->value) &&
                      std::isfinite(summary->median) && summary->median != 0;
-  const auto spread = summary == nullptr ? std::nullopt : spread_of(*summary);
+  // The round's own uncertainty where its steps tell; else the digits that the rounds' allow.
+  const auto own = headline == nullptr ? std::nullopt : spread_of(*headline);
+  const auto spread = own || summary == nullptr ? own : spread_of(result, *summary);
   Shown value = headline == nullptr ? Shown{"–", ""}
                                     : show(headline->value, headline->info.unit,
                                            spread ? std::optional(spread->half) : std::nullopt);
-  value.half.clear();
+  if (!own) value.half.clear();
   const bool is_odd = odd && odd->index == i;
   const bool completed = round.status == RoundStatus::completed;
   std::string remark = completed ? "" : std::string(status_words(round.status));
@@ -241,10 +245,13 @@ Html all_rounds(const CaseResult& result, std::size_t max_points) {
 
 Html round_charts(const RoundResult& round, std::size_t max_points) {
   const double end = end_of(round);
+  std::vector<judge::Phase> with_steady = round.phases;
+  if (round.steady) with_steady.push_back(*round.steady);
   Html out;
   for (const Group& group : groups_of(round))
-    out += render_chart({series_title(group.name), group.unit, group.series, round.phases, end,
-                         max_points, levels_of(round, group.name)});
+    out += render_chart({series_title(group.name), group.unit, group.series,
+                         group.name == "throughput" ? with_steady : round.phases, end, max_points,
+                         levels_of(round, group.name)});
   out += render_rank_speeds(round);
   return out.empty() ? out : markup("<div class=\"charts\">{}</div>\n", out);
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "page/table.h"
+#include "report/html_parts.h"
 #include "report/present.h"
 
 namespace assay::report::html {
@@ -78,6 +79,24 @@ Html time_table(const std::vector<const RoundResult*>& rounds) {
   return page::scrolling(page::to_html(table));
 }
 
+/// The parts that can be seen in the bars; of one round with their share.
+Html time_legend(const std::vector<const RoundResult*>& rounds) {
+  constexpr double kSeen = 0.005;
+  std::map<TimePart, double> largest;
+  for (const RoundResult* round : rounds)
+    for (const TimeShare& share : round->time_shares) {
+      double& part = largest[share.part];
+      part = std::max(part, share.seconds / *round->wall_s);
+    }
+  Html items;
+  for (const auto& [part, share] : largest)
+    if (share >= kSeen)
+      items += markup("<li><i class=\"swatch {}\"></i>{}{}</li>", part_class(part),
+                      judge::title_of(part),
+                      rounds.size() == 1 ? " " + show_percent(share) : std::string());
+  return markup("<ul class=\"phases\">{}</ul>\n", items);
+}
+
 }  // namespace
 
 Html time_bars(const judge::CaseResult& result) {
@@ -96,8 +115,8 @@ Html time_bars(const judge::CaseResult& result) {
   for (const RoundResult* round : rounds) bars += time_bar(*round, longest);
   return markup(
       "<div class=\"times\">\n<h3>Where the time went</h3>\n<ol class=\"timebars\">\n{}</ol>\n"
-      "{}</div>\n",
-      bars, time_table(rounds));
+      "{}{}</div>\n",
+      bars, time_legend(rounds), details("Seconds of each part", time_table(rounds)));
 }
 
 }  // namespace assay::report::html

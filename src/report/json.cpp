@@ -105,6 +105,8 @@ Json round_to_json(const RoundResult& round) {
     json["phases"].push_back(
         {{"name", phase.name}, {"start_s", phase.start_s}, {"end_s", phase.end_s}});
   }
+  if (round.steady)
+    json["steady"] = {{"start_s", round.steady->start_s}, {"end_s", round.steady->end_s}};
   put_number(json, "wall_s", round.wall_s);
   for (const judge::TimeShare& share : round.time_shares)
     json["time_shares"].push_back({{"name", to_text(share.part)},

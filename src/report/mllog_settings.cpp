@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -120,6 +121,20 @@ void add_own(Settings& settings, const Json& config) {
   settings.add_from("model_bn_span", "batch_size");
 }
 
+// A batch size that was left to the program is what the rounds used, if all of them used the same.
+Json with_used_batch(Json config, const judge::CaseResult& result) {
+  if (!config.is_object() || config.value("batch_size", Json()) != "auto") return config;
+  std::set<double> used;
+  for (const judge::RoundResult& round : result.rounds)
+    for (const judge::Metric& metric : round.metrics)
+      if (metric.info.name == "batch_size") used.insert(metric.value);
+  if (used.size() == 1)
+    config["batch_size"] = whole_number(*used.begin());
+  else
+    config.erase("batch_size");
+  return config;
+}
+
 }  // namespace
 
 const Json* find_config(const Json& config, std::initializer_list<const char*> names) {
@@ -138,7 +153,7 @@ Json whole_number(double value) {
 
 std::vector<MllogSetting> mllog_settings(const judge::CaseResult& result,
                                          const MllogContext& context) {
-  const Json& config = context.config;
+  const Json config = with_used_batch(context.config, result);
   Settings settings(config);
   if (const Json* batch = find_config(config, {"global_batch_size"})) {
     settings.add("global_batch_size", *batch);

@@ -103,10 +103,16 @@ Shown show(double value, std::string_view unit, std::optional<double> half) {
   return {rounded_to(number, place), scale.unit, after};
 }
 
-Shown show(const judge::Summary& summary) {
-  const auto spread = spread_of(summary);
+Shown show(const judge::CaseResult& result, const judge::Summary& summary) {
+  const auto spread = spread_of(result, summary);
   return show(summary.median, summary.info.unit,
               spread ? std::optional(spread->half) : std::nullopt);
+}
+
+std::string median_text(const judge::CaseResult& result, const judge::Summary& summary) {
+  Shown shown = show(result, summary);
+  shown.half.clear();
+  return shown.text();
 }
 
 std::string show_percent(double ratio) {
@@ -173,33 +179,46 @@ std::optional<double> e2e_seconds(const judge::CaseResult& result) {
   return summary == nullptr ? std::nullopt : std::optional(summary->median);
 }
 
-std::optional<Spread> spread_of(const judge::Summary& summary) {
+std::optional<Spread> spread_of(const judge::Metric& metric) {
+  if (!metric.ci95_low || !metric.ci95_high) return std::nullopt;
+  const double half = (*metric.ci95_high - *metric.ci95_low) / 2;
+  const double ratio = half / std::abs(metric.value);
+  return std::isfinite(ratio) ? std::optional(Spread{ratio, half, Spread::Kind::steps})
+                              : std::nullopt;
+}
+
+std::optional<Spread> spread_of(const judge::CaseResult& result, const judge::Summary& summary) {
   if (summary.mean == 0 || !std::isfinite(summary.mean)) return std::nullopt;
   if (summary.ci95_low && summary.ci95_high) {
     const double half = (*summary.ci95_high - *summary.ci95_low) / 2;
     const double ratio = half / std::abs(summary.mean);
-    if (std::isfinite(ratio)) return Spread{ratio, half, true};
+    if (std::isfinite(ratio)) return Spread{ratio, half, Spread::Kind::rounds};
   }
   if (summary.cv && std::isfinite(*summary.cv)) {
     const double ratio = std::abs(*summary.cv);
-    return Spread{ratio, ratio * std::abs(summary.mean), false};
+    return Spread{ratio, ratio * std::abs(summary.mean), Spread::Kind::deviation};
   }
+  if (summary.n != 1) return std::nullopt;
+  for (const judge::RoundResult& round : result.rounds)
+    if (const judge::Metric* metric = find_metric(round, summary.info.name);
+        metric != nullptr && round.status == RoundStatus::completed)
+      return spread_of(*metric);
   return std::nullopt;
 }
 
 std::string spread_legend(const judge::RunResult& result) {
-  bool interval = false;
-  bool variation = false;
+  static constexpr std::array<const char*, 3> kKinds{
+      "half of the 95 % confidence interval of the mean", "of two rounds, the standard deviation",
+      "of one round, half of the 95 % confidence interval over its steps"};
+  std::array<bool, kKinds.size()> used{};
   for (const judge::CaseResult& case_result : result.cases) {
     const judge::Summary* summary = find_summary(case_result, case_result.headline);
-    const auto spread = summary == nullptr ? std::nullopt : spread_of(*summary);
-    if (spread) (spread->confidence ? interval : variation) = true;
+    const auto spread = summary == nullptr ? std::nullopt : spread_of(case_result, *summary);
+    if (spread) used[static_cast<std::size_t>(spread->kind)] = true;
   }
-  if (!interval && !variation) return {};
-  std::string text = "±: ";
-  if (interval) text += "half of the 95 % confidence interval of the mean";
-  if (interval && variation) text += "; of two rounds, ";
-  if (variation) text += "the standard deviation";
+  std::string text;
+  for (std::size_t i = 0; i < kKinds.size(); ++i)
+    if (used[i]) text += (text.empty() ? "±: " : "; ") + std::string(kKinds[i]);
   return text;
 }
 

@@ -52,16 +52,28 @@ struct AxisUnit {
 /// End-to-end time of the case: median over its rounds that count, in seconds.
 [[nodiscard]] std::optional<double> e2e_seconds(const judge::CaseResult& result);
 
-/// Half the width of the 95 % confidence interval, or the standard deviation.
+/// What stands after "±".
 struct Spread {
-  double ratio = 0;         ///< relative to the mean
-  double half = 0;          ///< in the unit of the metric
-  bool confidence = false;  ///< half of the 95 % confidence interval; else the variation
+  enum class Kind {
+    rounds,     ///< half of the 95 % confidence interval of the mean over rounds
+    deviation,  ///< of two rounds, their standard deviation
+    steps,      ///< of one round, half of the 95 % confidence interval over its steps
+  };
+  double ratio = 0;  ///< relative to the mean
+  double half = 0;   ///< in the unit of the metric
+  Kind kind = Kind::rounds;
 };
-[[nodiscard]] std::optional<Spread> spread_of(const judge::Summary& summary);
+/// `summary` is one of the case's.
+[[nodiscard]] std::optional<Spread> spread_of(const judge::CaseResult& result,
+                                              const judge::Summary& summary);
+/// Over the steps of the round.
+[[nodiscard]] std::optional<Spread> spread_of(const judge::Metric& metric);
 
 /// The median with the digits that the spread allows, and the spread behind it.
-[[nodiscard]] Shown show(const judge::Summary& summary);
+[[nodiscard]] Shown show(const judge::CaseResult& result, const judge::Summary& summary);
+/// The same without the spread behind it.
+[[nodiscard]] std::string median_text(const judge::CaseResult& result,
+                                      const judge::Summary& summary);
 
 /// What `±` stands for in a table of these cases; empty: there is none.
 [[nodiscard]] std::string spread_legend(const judge::RunResult& result);

@@ -1,6 +1,7 @@
 #include "report/summary_table.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -36,9 +37,10 @@ Cell shown_as(std::string text, Html html) {
 Cell spread_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
-  if (const auto spread = spread_of(*summary)) {
-    const std::string text = "± " + show_percent(spread->ratio);
-    return markup("{}<span class=\"sub\">{}</span>", text, spread->confidence ? "95 % CI" : "CV");
+  if (const auto spread = spread_of(case_result, *summary)) {
+    static constexpr std::array<const char*, 3> kKinds{"95 % CI", "CV", "95 % CI, steps"};
+    return markup("± {}<span class=\"sub\">{}</span>", show_percent(spread->ratio),
+                  kKinds[static_cast<std::size_t>(spread->kind)]);
   }
   return markup("–<span class=\"sub\">{}</span>", counted(summary->n, "round"));
 }
@@ -48,13 +50,13 @@ std::string beside_words(const CaseResult& case_result) {
   const Summary* summary = find_summary(case_result, case_result.beside);
   if (summary == nullptr) return {};
   const bool best = case_result.beside.find("best_") != std::string::npos;
-  return (best ? ", best " : " at ") + show(*summary).text();
+  return (best ? ", best " : " at ") + median_text(case_result, *summary);
 }
 
 Cell result_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
-  const Shown value = show(*summary);
+  const Shown value = show(case_result, *summary);
   const std::string beside = beside_words(case_result);
   return shown_as(value.text() + beside,
                   markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}{}</span>",
@@ -90,9 +92,7 @@ const SummaryColumn kEnergy{
     {.title = "Energy", .align = Align::right},
     [](const CaseResult& case_result, std::size_t) -> Cell {
       const Summary* summary = find_summary(case_result, "energy_j");
-      if (summary == nullptr) return "–";
-      const Shown value = show(*summary);
-      return Shown{value.number, value.unit}.text();
+      return summary == nullptr ? "–" : median_text(case_result, *summary);
     },
     [](const CaseResult& case_result) { return find_summary(case_result, "energy_j") != nullptr; }};
 const SummaryColumn kVerdict{

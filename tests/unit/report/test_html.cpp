@@ -142,6 +142,29 @@ TEST(Html, RoundsShareTheirChartsAndTheOddOneIsNamed) {
   EXPECT_TRUE(has(page, "Round 3 is open first: it is the odd one, 43 % below the median."));
 }
 
+TEST(Html, TheSteadyStepsAreShadedInTheThroughputAlone) {
+  judge::RunResult run;
+  run.cases = {case_of({100})};
+  judge::RoundResult& round = run.cases[0].rounds[0];
+  round.steady = judge::Phase{"steady", 3, 9};
+  round.series.push_back({"loss", "rank 0", "1", {{0, 3}, {9, 1}}});
+  const std::string page = render_html(run);
+  const auto shaded = page.find("<rect class=\"ph ph-steady\"");
+  ASSERT_NE(shaded, std::string::npos);
+  EXPECT_EQ(page.find("<rect class=\"ph ph-steady\"", shaded + 1), std::string::npos);
+  EXPECT_LT(page.find("<b>Throughput</b>"), shaded);
+  EXPECT_LT(shaded, page.find("<b>Loss</b>"));
+}
+
+TEST(Html, TheMetricBesideTheHeadlineIsTheSecondCard) {
+  judge::RunResult run = small_result();
+  run.cases[0].beside = "e2e_time";
+  run.cases[0].headline = "final_accuracy";
+  const std::string page = render_html(run);
+  EXPECT_LT(page.find("<dt>Final accuracy"), page.find("<dt>End-to-end time"));
+  EXPECT_LT(page.find("<dt>End-to-end time"), page.find("<dt>Throughput, whole run"));
+}
+
 TEST(Html, QualityIsDrawnWithItsTargetAndTheBestThatCanBeReached) {
   judge::RunResult run;
   run.cases = {case_of({100})};
@@ -241,6 +264,43 @@ TEST(Html, MachineIsSummedUpFromWhatIsKnown) {
       has(render_html(run), "<dd>n1 · Xeon · 8 threads · 8.00 GiB · 2 × nvidia device</dd>"));
   run.system = Json::object();
   EXPECT_FALSE(has(render_html(run), "<dt>Machine</dt>"));
+}
+
+TEST(Html, DevicesAreComparedBeforeAndAfterTheRun) {
+  judge::RunResult run = small_result();
+  const Json before = {{"index", 0},
+                       {"uuid", "GPU-1"},
+                       {"name", "H200"},
+                       {"ecc", true},
+                       {"ecc_uncorrected", 0},
+                       {"pcie_generation", 4},
+                       {"pcie_width", 8},
+                       {"pcie_generation_max", 5},
+                       {"pcie_width_max", 16},
+                       {"power_limit_w", 700},
+                       {"power_limit_default_w", 700},
+                       {"temp_c", 31}};
+  Json after = before;
+  after["ecc_uncorrected"] = 2;
+  after["temp_c"] = 64;
+  run.system = {{"nodes",
+                 {{{"host", "n1"},
+                   {"device_state", {{"devices", {before}}}},
+                   {"device_state_after", {{"devices", {after}}}}}}}};
+  std::string page = render_html(run);
+  EXPECT_TRUE(has(page, "<h3>Devices, before the first round → after the last</h3>"));
+  EXPECT_TRUE(has(page, "<tr class=\"odd\"><td>n1</td><td>0 H200</td><td>on</td><td>0 → 2</td>"));
+  EXPECT_TRUE(has(page, "<td>gen 4 of 5 × 8 of 16</td>"));
+  EXPECT_TRUE(has(page, "<td>700 W</td>"));
+  EXPECT_TRUE(has(page, "<td>31 °C → 64 °C</td>"));
+  EXPECT_FALSE(has(page, "device state")) << "not again as a tree";
+
+  after["ecc_uncorrected"] = 0;
+  run.system["nodes"][0]["device_state_after"]["devices"] = {after};
+  page = render_html(run);
+  EXPECT_FALSE(has(page, "<tr class=\"odd\"><td>n1")) << "warmer is not odd";
+  run.system["nodes"][0]["device_state"] = {{"devices", {7, "x", {{"error", "fell off"}}}}};
+  EXPECT_TRUE(has(render_html(run), "fell off"));
 }
 
 TEST(Html, SystemOfAnyShapeIsShown) {

@@ -170,6 +170,20 @@ TEST(Mllog, RoundWithoutPhasesSpansItsTime) {
             12500);
 }
 
+TEST(Mllog, AnAutomaticBatchSizeIsTheOneThatWasUsed) {
+  judge::RunResult run = demo_result();
+  MllogContext context;
+  context.config = {{"batch_size", "auto"}};
+  const auto batch = [&] {
+    return event_of(parse_mllog(render_mllog(run.cases[0], run.cases[0].rounds[0], context)),
+                    "global_batch_size");
+  };
+  for (judge::RoundResult& round : run.cases[0].rounds)
+    round.metrics.push_back(
+        {{"batch_size", "samples", Better::neither, ""}, 256, judge::Origin::reported, ""});
+  EXPECT_EQ(batch()["value"], 256 * 8);
+}
+
 TEST(Mllog, BatchSizeOfARankIsMultipliedByRanks) {
   judge::RunResult run = demo_result();
   MllogContext context;

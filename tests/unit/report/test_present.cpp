@@ -59,17 +59,32 @@ TEST(Present, ExtremeUncertaintiesGiveNoNonsense) {
 }
 
 TEST(Present, SpreadIsTheConfidenceIntervalWhereThereIsOne) {
+  judge::CaseResult result;
   judge::Summary summary;
   summary.mean = 100;
-  EXPECT_FALSE(spread_of(summary));
+  EXPECT_FALSE(spread_of(result, summary));
   summary.cv = 0.02;
-  EXPECT_DOUBLE_EQ(spread_of(summary)->ratio, 0.02);
-  EXPECT_FALSE(spread_of(summary)->confidence);
+  EXPECT_DOUBLE_EQ(spread_of(result, summary)->ratio, 0.02);
+  EXPECT_DOUBLE_EQ(spread_of(result, summary)->half, 2);
+  EXPECT_EQ(spread_of(result, summary)->kind, Spread::Kind::deviation);
   summary.ci95_low = 95;
   summary.ci95_high = 105;
-  EXPECT_DOUBLE_EQ(spread_of(summary)->ratio, 0.05);
+  EXPECT_DOUBLE_EQ(spread_of(result, summary)->ratio, 0.05);
+  EXPECT_EQ(spread_of(result, summary)->kind, Spread::Kind::rounds);
   summary.mean = 0;
-  EXPECT_FALSE(spread_of(summary));
+  EXPECT_FALSE(spread_of(result, summary));
+}
+
+TEST(Present, SpreadOfOneRoundIsThatOfItsSteps) {
+  judge::RunResult run = small_result();
+  judge::CaseResult& one = run.cases[0];
+  const judge::Summary* summary = find_summary(one, "p_whole");
+  EXPECT_FALSE(spread_of(one, *summary));
+  one.rounds[0].metrics[0].ci95_low = 24576 - 12;
+  one.rounds[0].metrics[0].ci95_high = 24576 + 12;
+  EXPECT_EQ(show(one, *summary).text(), "24,576 ± 12 samples/s");
+  EXPECT_EQ(spread_legend(run),
+            "±: of one round, half of the 95 % confidence interval over its steps");
 }
 
 TEST(Axis, TicksAreRoundAndCoverTheValues) {
