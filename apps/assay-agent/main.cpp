@@ -14,6 +14,7 @@
 #include "agent/guardian.h"
 #include "agent/node_files.h"
 #include "agent/one_shot_commands.h"
+#include "agent/round_cgroup.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/json.h"
@@ -44,6 +45,8 @@ std::optional<int> node_number(std::string_view text) {
 }
 
 int serve(int node) {
+  // What rounds before left here whose agents and guardians were killed.
+  (void)assay::agent::sweep_cgroups(assay::agent::cgroup_place());
   asio::io_context loop(1);
   assay::agent::Agent agent(loop, node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
   agent.start();
@@ -67,7 +70,9 @@ int main(int argc, char** argv) {
     if (command == "--until" && argc == 3)
       return assay::agent::run_until_one_succeeds(assay::parse_json(argv[2], "--until"));
     if (command == "--sweep" && argc >= 3) {
-      fmt::print("{}\n", assay::sweep_round(argv[2]));
+      const int by_name = assay::sweep_round(argv[2]);
+      const int by_group = assay::agent::sweep_cgroups(assay::agent::cgroup_place(), argv[2]);
+      fmt::print("{}\n", by_name + by_group);
       assay::agent::run_cleanups({argv + 3, argv + argc});
       return 0;
     }

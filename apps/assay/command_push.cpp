@@ -10,12 +10,14 @@
 
 #include "commands.h"
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "http/url.h"
 #include "push.h"
 #include "push/client.h"
+#include "serve/challenges.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -80,6 +82,12 @@ void say_refusal(const push::PushOutcome& outcome) {
   say("'assay report RUN' computes the result again from the evidence that is here.\n");
 }
 
+void say_comparison(const Json& answer) {
+  say("Challenge answered: " + serve::comparison_text(answer) + "\n");
+  for (const Json& text : list_at(answer, "differs"))
+    if (text.is_string()) say("  not as then: " + printable(text.get<std::string>()) + "\n");
+}
+
 // Ctrl-C ends a push between two requests, so that it can go on later.
 class Interrupt {
  public:
@@ -122,10 +130,13 @@ int push(const PushRequest& given) {
   const push::PushOutcome outcome = push::push_run(given.run, tester, options);
   say("Test: " + outcome.test_id + "\n");
   const std::string verdict = outcome.answer.value("verdict", std::string());
+  const Json& relaxed = list_at(outcome.answer, "relaxed");
   if (outcome.accepted)
-    say("Accepted: " + printable(verdict) + "\n");
+    say("Accepted: " + printable(verdict) + (relaxed.empty() ? "" : " under relaxed rules") + "\n");
   else
     say_refusal(outcome);
+  if (const Json& answer = member_at(outcome.answer, "challenge"); answer.is_object())
+    say_comparison(answer);
   say("Page: " + outcome.page_url + "\n");
   if (!outcome.accepted) return exit_code(ErrorKind::round_failed);
   if (verdict == "INVALID") return exit_code(ErrorKind::invalid);

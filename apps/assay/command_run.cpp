@@ -14,6 +14,7 @@
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
+#include "push/challenge.h"
 #include "push/client.h"
 #include "terminal.h"
 
@@ -31,7 +32,8 @@ struct RunOptions {
   std::string format = "text";
   bool dry_run = false;
   bool detach = false;
-  PushRequest push;  // no push while its url is empty
+  PushRequest push;       // no push while its url is empty
+  std::string challenge;  // file, address or text; empty: none
 };
 
 int show_plan(const RunOptions& options) {
@@ -110,28 +112,41 @@ void add_run(CLI::App& app, Action& action) {
   push->type_name("URL")->excludes(dry_run)->excludes(command->get_option("--detach"));
   command
       ->add_option("--token-file", options->push.token_file,
-                   "Of --push: file with the token; else ASSAY_TESTER_TOKEN")
-      ->type_name("FILE")
-      ->needs(push);
-  command->add_option("--ca", options->push.ca, "Of --push: certificate to trust, PEM")
-      ->type_name("FILE")
-      ->needs(push);
+                   "Of --push and --challenge URL: file with the token; else ASSAY_TESTER_TOKEN")
+      ->type_name("FILE");
+  command
+      ->add_option("--ca", options->push.ca,
+                   "Of --push and --challenge URL: certificate to trust, PEM")
+      ->type_name("FILE");
   command->add_option("--format", options->format, "Of the plan: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->needs(dry_run);
-  for (const char* other : {"suite", "--set", "--only", "--repeat", "--dry-run"})
+  command
+      ->add_option("--challenge", options->challenge,
+                   "Answer a tester's challenge: its case alone, with its seed; a file, the "
+                   "challenge's address or its text")
+      ->type_name("CHALLENGE");
+  for (const char* other : {"suite", "--set", "--only", "--repeat", "--dry-run", "--challenge"})
     resume->excludes(command->get_option(other));
   command->footer(
       "Examples:\n"
       "  assay run                                  the suite that fits this machine\n"
       "  assay run suite.yaml --only 'matmul*'      some of its cases\n"
       "  assay run suite.yaml --set config.size=256 --set telemetry.interval=0.5s\n"
+      "  assay run suite.yaml --challenge c.json    measure a case again as a tester asked\n"
       "  assay run --resume results/latest          go on after an interruption\n"
       "  assay run --resume results/latest --failed and run failed rounds again\n"
       "  assay run slurm-4-nodes --detach           submit it; assay top, stop and report find it\n"
       "\n"
       "Ctrl-C once stops the ranks gently and keeps what was measured; twice kills them at once.");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  command->callback([options, &action] {
+    action = [options] {
+      if (!options->challenge.empty())
+        options->plan.challenge =
+            push::read_challenge({options->challenge, options->push.token_file, options->push.ca});
+      return run(*options);
+    };
+  });
 }
 
 }  // namespace assay::app

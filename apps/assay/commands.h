@@ -24,6 +24,7 @@ void add_top(CLI::App& app, Action& action);
 void add_stop(CLI::App& app, Action& action);
 void add_logs(CLI::App& app, Action& action);
 void add_push(CLI::App& app, Action& action);
+void add_challenge(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 /// Hidden: the process in which `assay serve` judges.
 void add_judge_evidence(CLI::App& app, Action& action);

@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
   assay::app::add_stop(app, action);
   assay::app::add_logs(app, action);
   assay::app::add_push(app, action);
+  assay::app::add_challenge(app, action);
   assay::app::add_serve(app, action);
   assay::app::add_judge_evidence(app, action);
   assay::app::add_key(app, action);

@@ -40,6 +40,7 @@ plan::Plan make_plan(const PlanRequest& request) {
   options.overrides = request.set;
   options.only = request.only;
   if (request.repeat > 0) options.repeat = request.repeat;
+  options.challenge = request.challenge;
   options.bindir = program_folder();
   options.run_id = new_run_id();
   options.find_devices = [&catalog](const std::string& vendor, bool built_in) {

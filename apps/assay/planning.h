@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ struct PlanRequest {
   std::string suite;
   std::vector<std::string> set;
   std::vector<std::string> only;
-  int repeat = 0;  ///< 0: the suite's
+  int repeat = 0;                        ///< 0: the suite's
+  std::optional<Challenge> challenge{};  ///< to answer
 };
 
 /// Suite and catalog → plan with a new run id, every rule checked. Says on standard error what was

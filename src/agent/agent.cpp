@@ -17,6 +17,7 @@
 #include "agent/metrics.h"
 #include "agent/node_files.h"
 #include "agent/page_caches.h"
+#include "agent/round_cgroup.h"
 #include "agent/self_usage.h"
 #include "core/error.h"
 #include "core/overloaded.h"
@@ -120,6 +121,9 @@ void Agent::handle(Request request) {
                         [this](const DescribeRequest& describe) {
                           answer_later([describe]() -> Report {
                             Json system = probe::system_info("/");
+                            const std::string problem = cgroup_place().problem;
+                            system["round_cgroup"]["available"] = problem.empty();
+                            if (!problem.empty()) system["round_cgroup"]["why"] = problem;
                             if (!describe.device_query.is_null())
                               system["devices"] = probe::list_devices(
                                   probe::device_query_from_json(describe.device_query),

@@ -27,7 +27,7 @@ RankProcess::RankProcess(asio::io_context& loop, const RankRequest& request,
       output_(loop) {}
 
 std::string RankProcess::start(const std::vector<std::string>& common_env,
-                               const std::string& workdir) {
+                               const std::string& workdir, int cgroup) {
   std::vector<std::string> env = common_env;
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
   // Before: a rank may be well into its work when this process is scheduled again.
@@ -39,7 +39,8 @@ std::string RankProcess::start(const std::vector<std::string>& common_env,
                     .out = Stream::pipe(),
                     .err = Stream::output(),
                     .pipe_bytes = kPipeBytes,
-                    .plain_scripts = true});
+                    .plain_scripts = true,
+                    .cgroup = cgroup});
   } catch (const Error& error) {
     return error.message();
   }

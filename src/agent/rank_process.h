@@ -23,9 +23,10 @@ class RankProcess {
   /// Creates the log (throws Error of kind environment); starts nothing.
   RankProcess(asio::io_context& loop, const RankRequest& request, const RoundRequest& round);
 
-  /// Starts the process; gives "" or why it could not be started.
+  /// Starts the process, in that control group (SpawnOptions::cgroup); gives "" or why it could not
+  /// be started.
   [[nodiscard]] std::string start(const std::vector<std::string>& common_env,
-                                  const std::string& workdir);
+                                  const std::string& workdir, int cgroup = -1);
 
   /// True when the process has ended and had not before; its output is then read to the end.
   [[nodiscard]] bool reap();

@@ -129,11 +129,12 @@ void RoundSupervisor::watch_machine() {
 void RoundSupervisor::start_ranks() {
   std::vector<std::string> env{std::string(kRoundVariable) + "=" + request_.id};
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
+  cgroup_.emplace(request_.id, cgroup_place());
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const auto& rank = ranks_[i];
     std::vector<std::string> rank_env = env;
     add_shipped_libraries(request_.ranks[i].argv, rank_env);
-    const std::string error = rank->start(rank_env, request_.workdir);
+    const std::string error = rank->start(rank_env, request_.workdir, cgroup_->procs());
     if (!error.empty()) {
       send_(StartFailed{"launch", rank->rank(), error, "",
                         "check the command of the case, and that it exists on this node"});

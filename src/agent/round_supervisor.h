@@ -13,6 +13,7 @@
 #include "agent/messages.h"
 #include "agent/metrics.h"
 #include "agent/rank_process.h"
+#include "agent/round_cgroup.h"
 #include "agent/running_rounds.h"
 #include "telemetry/machine_watch.h"
 #include "telemetry/recorder.h"
@@ -73,6 +74,7 @@ class RoundSupervisor {
   RoundRequest request_;
   Send send_;
   std::function<void()> done_;
+  std::optional<RoundCgroup> cgroup_;  // outlives the ranks
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   std::unique_ptr<telemetry::Recorder> recorder_;
   std::optional<EvidenceLog> evidence_;

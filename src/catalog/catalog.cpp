@@ -107,6 +107,7 @@ std::vector<std::string> Catalog::workload_names() const {
 Catalog load_catalog(const fs::path& conf_dir) {
   Catalog catalog;
   catalog.conf_dir = conf_dir;
+  catalog.standard = shipped_rules();
   for (const fs::path& file : yaml_files(conf_dir / "vendors"))
     catalog.vendors.push_back(load_vendor(file, display_name(file)));
   OptionSets options;

@@ -9,6 +9,7 @@
 #include "catalog/option_sets.h"
 #include "catalog/rule.h"
 #include "catalog/settings.h"
+#include "catalog/shipped_rules.h"
 #include "config/node.h"
 #include "core/json.h"
 #include "telemetry/device_source.h"
@@ -93,6 +94,7 @@ struct Catalog {
   std::vector<Vendor> vendors;
   std::vector<Workload> workloads;
   std::vector<Rule> rules;
+  RuleStandard standard;  ///< shipped_rules(), whatever this conf/ has
 
   [[nodiscard]] const Vendor* find_vendor(const std::string& name) const;
   [[nodiscard]] const Workload* find_workload(const std::string& name) const;
@@ -118,6 +120,8 @@ struct Catalog {
                                      const OptionSets& options);
 [[nodiscard]] std::vector<Rule> load_rules(const std::filesystem::path& path,
                                            const std::string& display);
+/// The rules of such a file's content.
+[[nodiscard]] std::vector<Rule> read_rules(const config::Node& file);
 
 /// Compiles the vendor's patterns and checks its fields, units and placeholders. Apart from
 /// loading, because it takes a millisecond a pattern and a run needs one vendor of many; make_plan

@@ -42,6 +42,8 @@ std::span<const FactInfo> known_facts() {
       {"repeated_events", "1", "STEP_ENDs that are in a rank's log twice, with the same times"},
       {"counters_back", "1", "step numbers and num_trained_samples that fell within a training"},
       {"accuracy_out_of_range", "1", "accuracies below 0 or above 1 (or 100, for percents)"},
+      {"samples_impossible", "samples",
+       "counted beyond what steps of that batch, or epochs of a set of that size, can have"},
       {"peak_share", "ratio", "FLOP/s of a rank / the peak that it reports to have measured"},
       {"busiest_device_util", "ratio",
        "largest utilization of any device in a training that counts its operations"},

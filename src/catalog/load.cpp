@@ -236,7 +236,11 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
 }
 
 std::vector<Rule> load_rules(const std::filesystem::path& path, const std::string& display) {
-  const Mapping top(config::load_yaml(path, display), "a rule file", {"description", "rules"});
+  return read_rules(config::load_yaml(path, display));
+}
+
+std::vector<Rule> read_rules(const Node& file) {
+  const Mapping top(file, "a rule file", {"description", "rules"});
   std::vector<Rule> rules;
   std::set<std::string> seen;
   for (const Node& item : top.at("rules").items()) {

@@ -24,6 +24,28 @@ std::string unit_of(const std::string& fact) {
   return {};
 }
 
+bool asks_otherwise(const Rule& before, const Rule& now) {
+  return now.fact != before.fact || now.scope != before.scope || now.aspect != before.aspect;
+}
+
+bool same_rule(const Rule& before, const Rule& now) {
+  return now.min == before.min && now.max == before.max && now.required == before.required &&
+         now.severity == before.severity && !asks_otherwise(before, now);
+}
+
+// What is said when severity or question differ: everything that decides.
+std::string whole_text(const Rule& rule, const Rule& other) {
+  std::string text = bound_text(rule);
+  if (asks_otherwise(rule, other)) {
+    text = rule.fact + " " + text;
+    if (rule.scope != other.scope) text += " of a " + std::string(to_text(rule.scope));
+    if (rule.aspect != other.aspect) text += " as " + std::string(to_text(rule.aspect));
+  }
+  if (rule.severity == other.severity) return text;
+  const std::string severity(to_text(rule.severity));
+  return text == bound_text(other) ? severity : severity + " for " + text;
+}
+
 std::string amount(double value, const std::string& unit) {
   if (unit == "ratio") return format_number(value * 100) + " %";
   return format_number(value) + (unit.empty() || unit == "1" ? "" : " " + unit);
@@ -32,12 +54,14 @@ std::string amount(double value, const std::string& unit) {
 }  // namespace
 
 bool RuleDifference::relaxed() const {
+  if (!standard) return false;
   if (!in_force) return true;
+  const Rule& before = *standard;
   const Rule& now = *in_force;
-  const bool wider_below = standard.min && (!now.min || *now.min < *standard.min);
-  const bool wider_above = standard.max && (!now.max || *now.max > *standard.max);
-  return wider_below || wider_above || (standard.required && !now.required) ||
-         now.severity < standard.severity;
+  const bool wider_below = before.min && (!now.min || *now.min < *before.min);
+  const bool wider_above = before.max && (!now.max || *now.max > *before.max);
+  return wider_below || wider_above || (before.required && !now.required) ||
+         now.severity < before.severity || asks_otherwise(before, now);
 }
 
 std::vector<RuleDifference> rule_differences(const std::vector<Rule>& standard,
@@ -46,14 +70,17 @@ std::vector<RuleDifference> rule_differences(const std::vector<Rule>& standard,
   std::vector<RuleDifference> out;
   for (const Rule& before : standard) {
     const Rule* now = rule_of(in_force, before.id);
-    const bool same = now != nullptr && now->min == before.min && now->max == before.max &&
-                      now->required == before.required && now->severity == before.severity;
-    if (same) continue;
-    RuleDifference difference{before, std::nullopt, {}};
-    if (now != nullptr) difference.in_force = *now;
+    if (now != nullptr && same_rule(before, *now)) continue;
+    RuleDifference& next = out.emplace_back(RuleDifference{before, std::nullopt, {}});
+    if (now != nullptr) next.in_force = *now;
+  }
+  for (const Rule& now : in_force)
+    if (rule_of(standard, now.id) == nullptr) out.push_back(RuleDifference{std::nullopt, now, {}});
+  for (RuleDifference& difference : out) {
+    difference.origin =
+        difference.in_force ? difference.in_force->origin : "left out of conf/rules";
     for (const RuleChange& change : changes)
-      if (change.id == before.id) difference.origin = change.node.origin();
-    out.push_back(std::move(difference));
+      if (change.id == difference.id()) difference.origin = change.node.origin();
   }
   return out;
 }
@@ -72,44 +99,43 @@ std::string bound_text(const Rule& rule) {
 }
 
 std::string difference_text(const RuleDifference& difference) {
-  std::string now = "off";
-  std::string before = bound_text(difference.standard);
-  if (difference.in_force) {
-    now = bound_text(*difference.in_force);
-    if (difference.in_force->severity != difference.standard.severity) {
-      const std::string severity(to_text(difference.in_force->severity));
-      now = now == before ? severity : severity + " for " + now;
-      before = std::string(to_text(difference.standard.severity)) +
-               (now == severity ? "" : " for " + before);
-    }
-  }
-  return difference.standard.id + ": " + now + " instead of " + before +
-         (difference.origin.empty() ? "" : " (" + difference.origin + ")");
+  const auto& [standard, in_force, origin] = difference;
+  std::string text = difference.id() + ": ";
+  if (!standard)
+    text += bound_text(*in_force) + ", which is not standard";
+  else if (!in_force)
+    text += "off instead of " + bound_text(*standard);
+  else
+    text += whole_text(*in_force, *standard) + " instead of " + whole_text(*standard, *in_force);
+  return text + (origin.empty() ? "" : " (" + origin + ")");
 }
 
 Json to_json(const std::vector<RuleDifference>& differences) {
   Json out = Json::array();
   for (const RuleDifference& difference : differences) {
-    Json json{{"standard", to_json(std::vector<Rule>{difference.standard}).at(0)},
-              {"in_force", nullptr},
-              {"origin", difference.origin}};
-    if (difference.in_force)
-      json["in_force"] = to_json(std::vector<Rule>{*difference.in_force}).at(0);
-    out.push_back(std::move(json));
+    const auto one_rule = [](const std::optional<Rule>& rule) {
+      return rule ? to_json(std::vector<Rule>{*rule}).at(0) : Json();
+    };
+    out.push_back({{"standard", one_rule(difference.standard)},
+                   {"in_force", one_rule(difference.in_force)},
+                   {"origin", difference.origin}});
   }
   return out;
 }
 
 std::vector<RuleDifference> rule_differences_from_json(const Json& json, const std::string& where) {
-  const auto one_rule = [&](const Json& item) {
+  const auto one_rule = [&](const Json& item) -> std::optional<Rule> {
+    if (item.is_null()) return std::nullopt;
     return rules_from_json(Json::array({item}), where).at(0);
   };
   try {
     std::vector<RuleDifference> out;
     for (const Json& item : json) {
-      RuleDifference next{one_rule(item.at("standard")), std::nullopt,
+      RuleDifference next{one_rule(item.at("standard")), one_rule(item.at("in_force")),
                           item.at("origin").get<std::string>()};
-      if (!item.at("in_force").is_null()) next.in_force = one_rule(item.at("in_force"));
+      if (!next.standard && !next.in_force)
+        throw Error(ErrorKind::config, "a changed rule has neither 'standard' nor 'in_force'",
+                    where);
       out.push_back(std::move(next));
     }
     return out;

@@ -9,18 +9,21 @@
 
 namespace assay::catalog {
 
-/// A rule that a case does not take as it is installed.
+/// A rule that a case does not take as it was shipped.
 struct RuleDifference {
-  Rule standard;                 ///< as conf/ has it, with what the case's workload changes
-  std::optional<Rule> in_force;  ///< nothing: switched off
+  /// As shipped_rules() has it, with what the case's workload changes; nothing: it was added.
+  std::optional<Rule> standard;
+  std::optional<Rule> in_force;  ///< nothing: switched off; not so when `standard` is nothing too
   std::string origin;            ///< who asked for it: "quick.yaml:12", "--set rules.x=off"
 
+  [[nodiscard]] const std::string& id() const { return standard ? standard->id : in_force->id; }
   /// Whether something passes now that would not have: it is off, a bound is wider or gone, the
-  /// fact may be unknown, or the severity is lower.
+  /// fact may be unknown, the severity is lower, or the rule asks about something else.
   [[nodiscard]] bool relaxed() const;
 };
 
-/// How `in_force` differs from `standard`; `changes` are what was asked for, weakest first.
+/// How `in_force` differs from `standard`. `changes` are what was asked for, weakest first; what
+/// none of them did is a difference of the installation's conf/.
 [[nodiscard]] std::vector<RuleDifference> rule_differences(const std::vector<Rule>& standard,
                                                            const std::vector<Rule>& in_force,
                                                            const std::vector<RuleChange>& changes);

@@ -120,6 +120,9 @@ struct Setup {
                         std::min(limit.rlim_max, present.rlim_max)};
     if (::setrlimit(kind, &wanted) != 0) fail(Stage::group);
   }
+  if (options.cgroup >= 0) {
+    [[maybe_unused]] const ssize_t n = ::write(options.cgroup, "0", 1);
+  }
   // First out of the way of each other: one may be another's number already.
   std::array<int, kStreams> streams{-1, -1, -1};
   for (std::size_t i = 0; i < kStreams; ++i)

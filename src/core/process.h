@@ -76,6 +76,9 @@ struct SpawnOptions {
   /// A script without "#!" is run by /bin/sh, as a shell would.
   bool plain_scripts = false;
   std::vector<std::pair<int, rlimit>> limits{};  ///< RLIMIT_…
+  /// Descriptor of a control group's cgroup.procs, which the child enters before its program
+  /// begins; -1: none. Best effort.
+  int cgroup = -1;
   // Kind and place of the errors that are thrown.
   ErrorKind error_kind = ErrorKind::environment;
   std::string error_where{};

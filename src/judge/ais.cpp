@@ -66,14 +66,14 @@ class Details {
 };
 
 void add_reported_metrics(RoundContext& round, const aisbench::ReportedResults& results) {
-  round.metrics.add("throughput_ratio", results.throughput, "reported", "by set_result");
-  round.metrics.add("accuracy", results.accuracy, "reported", "by set_result");
-  round.metrics.add("eval_loss", results.loss, "reported", "by set_result");
-  round.metrics.add("perplexity", results.perplexity, "reported", "by set_result");
+  round.metrics.add("throughput_ratio", results.throughput, Origin::reported, "by set_result");
+  round.metrics.add("accuracy", results.accuracy, Origin::reported, "by set_result");
+  round.metrics.add("eval_loss", results.loss, Origin::reported, "by set_result");
+  round.metrics.add("perplexity", results.perplexity, Origin::reported, "by set_result");
   // Without PerfLog the number of samples is not known, but their rate is.
   const auto power = round.metrics.get("mean_power_w");
   if (results.throughput && power && *power > 0)
-    round.metrics.add("samples_per_joule", *results.throughput / *power, "reported",
+    round.metrics.add("samples_per_joule", *results.throughput / *power, Origin::reported,
                       "throughput_ratio / mean_power_w");
 }
 

@@ -76,8 +76,8 @@ void compare_times(const RoundContext& round, automl::JournalCheck::Problems& wr
 }
 
 // Gives the origin of what rests on the workers' reports.
-std::string check_experiment(RoundContext& round) {
-  if (!round.evidence.automl_check) return "measured";
+Origin check_experiment(RoundContext& round) {
+  if (!round.evidence.automl_check) return Origin::measured;
   const automl::JournalCheck& check = *round.evidence.automl_check;
   const auto told = [](const automl::JournalCheck::Problems& problems) {
     return problems.first +
@@ -90,13 +90,13 @@ std::string check_experiment(RoundContext& round) {
   const bool logged = compare_with_logs(round, wrong) && !resumed;
   compare_times(round, wrong);
   round.fact("automl_reports_wrong", static_cast<double>(wrong.count), told(wrong));
-  return logged && wrong.count == 0 ? "measured" : "claimed";
+  return logged && wrong.count == 0 ? Origin::measured : Origin::claimed;
 }
 
 }  // namespace
 
 void compute_automl(RoundContext& round) {
-  const std::string origin = check_experiment(round);
+  const Origin origin = check_experiment(round);
   if (!round.evidence.automl) return;
   const automl::ExperimentRecord& record = round.evidence.automl->record;
   const automl::ScorePoint& last = record.final;
@@ -108,7 +108,7 @@ void compute_automl(RoundContext& round) {
   }
   const std::string until =
       record.ended.empty() ? "until its last event" : "ended: " + record.ended;
-  round.metrics.add("automl_time", record.elapsed_s, "measured", until);
+  round.metrics.add("automl_time", record.elapsed_s, Origin::measured, until);
   round.metrics.add("automl_trials", ok);
   round.metrics.add("automl_trials_failed", failed);
   round.metrics.add("automl_workers", static_cast<double>(record.workers.size()));

@@ -104,14 +104,14 @@ void compute_clocks(RoundContext& round, const Sources& sources) {
       if (source.is_device() && works(source, *window))
         add_times(source, *window, round.evidence.telemetry_interval_s, times);
   if (times.known_s > 0)
-    round.metrics.add("power_limit_share", times.at_limit_s / times.known_s, "measured",
+    round.metrics.add("power_limit_share", times.at_limit_s / times.known_s, Origin::measured,
                       limit_note(times));
   if (times.clocked_s <= 0) return;
-  round.metrics.add("clock_ratio", times.ratio_s / times.clocked_s, "measured",
+  round.metrics.add("clock_ratio", times.ratio_s / times.clocked_s, Origin::measured,
                     fmt::format("mean {:.0f} of {:.0f} MHz", times.clock_s / times.clocked_s,
                                 times.highest_clock));
   if (times.known_s > 0)
-    round.metrics.add("power_limit_loss", times.lost_s / times.clocked_s, "estimated",
+    round.metrics.add("power_limit_loss", times.lost_s / times.clocked_s, Origin::estimated,
                       "what work bound by the clock alone loses; work that waits for memory or "
                       "data loses less");
 }

@@ -95,7 +95,7 @@ void add_energy_of_work(RoundContext& round, const std::vector<NodePower>& nodes
   const std::optional<double> power = steady_power(round, nodes);
   const Metric* rate = round.metrics.find("steady_throughput");
   const Metric* step = round.metrics.find("steady_step_time");
-  round.metrics.add("steady_power_w", power, "measured", "without evaluations");
+  round.metrics.add("steady_power_w", power, Origin::measured, "without evaluations");
   if (power && rate != nullptr && rate->value > 0)
     round.metrics.add("energy_per_sample_j", *power / rate->value, rate->origin,
                       "steady_power_w / steady_throughput");
@@ -163,8 +163,8 @@ void compare_counters(RoundContext& round, const Sources& sources) {
       counted(compared, "device") +
       (breaks == 0 ? ""
                    : fmt::format("; {} of a counter bridged by power", counted(breaks, "restart")));
-  round.metrics.add("energy_counter_j", counter, "measured", note);
-  round.metrics.add("energy_integral_j", integral, "measured", note);
+  round.metrics.add("energy_counter_j", counter, Origin::measured, note);
+  round.metrics.add("energy_integral_j", integral, Origin::measured, note);
   if (worst && long_enough_to_compare(round, window))
     round.fact("energy_disagreement", *worst,
                where + (steady ? " in the steady steps" : " in the training"));
@@ -216,8 +216,8 @@ void compute_energy(RoundContext& round, const Sources& sources) {
       fmt::format("{} of {}; idle baseline {}", energy.how(), join(what, ", "),
                   baseline ? fmt::format("{} W, not subtracted", format_number(*baseline))
                            : std::string("unknown: too little time before training"));
-  round.metrics.add("energy_j", joules, "measured", note);
-  round.metrics.add("energy_idle_baseline_w", baseline, "measured",
+  round.metrics.add("energy_j", joules, Origin::measured, note);
+  round.metrics.add("energy_idle_baseline_w", baseline, Origin::measured,
                     "mean power between the first sample and TRAIN_START");
   if (baseline && joules >= *baseline * round.train->length())
     round.metrics.add("energy_above_idle_j", joules - *baseline * round.train->length());

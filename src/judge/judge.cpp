@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "judge/ais_results.h"
+#include "judge/challenge.h"
 #include "judge/device_findings.h"
 #include "judge/integrity.h"
 #include "judge/load.h"
@@ -92,6 +93,7 @@ RunResult judge_run(const store::RunDir& run) {
   result.seal = check_seal(run, has_ended(records), result.findings);
 
   int misfits = 0;
+  ChallengeAnswer answer(plan);
   for (const plan::CasePlan& case_plan : plan.cases) {
     std::vector<RoundResult> rounds;
     const int last = last_round(case_plan, journal);
@@ -101,13 +103,16 @@ RunResult judge_run(const store::RunDir& run) {
       misfits += fits_its_lists(evidence.integrity) ? 0 : 1;
       found(unasked_findings(case_plan, evidence));
       load_evidence(run, case_plan, evidence);
+      answer.see(run, case_plan, evidence);
       rounds.push_back(judge_round(case_plan, evidence));
     }
     const auto why = ended.find(case_plan.name);
     result.cases.push_back(summarize_case(case_plan, std::move(rounds),
                                           why == ended.end() ? std::string() : why->second));
-    add_configuration(plan, case_plan, result.cases.back());
+    add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
+                      result.cases.back());
   }
+  if (plan.challenge) result.provenance["answer"] = answer.json();
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   for (const CaseResult& one : result.cases) result.validity = worst(result.validity, one.validity);
   state_misfits(misfits, result.seal);

@@ -9,15 +9,15 @@
 
 namespace assay::judge {
 
-void MetricSet::add(const std::string& name, std::optional<double> value, std::string origin,
+void MetricSet::add(const std::string& name, std::optional<double> value, Origin origin,
                     std::string note) {
-  add_named(catalog::known_metric(name).info(), value, std::move(origin), std::move(note));
+  add_named(catalog::known_metric(name).info(), value, origin, std::move(note));
 }
 
-void MetricSet::add_named(MetricInfo info, std::optional<double> value, std::string origin,
+void MetricSet::add_named(MetricInfo info, std::optional<double> value, Origin origin,
                           std::string note) {
   if (!value || !std::isfinite(*value) || find(info.name) != nullptr) return;
-  metrics_.push_back({std::move(info), *value, std::move(origin), std::move(note)});
+  metrics_.push_back({std::move(info), *value, origin, std::move(note)});
 }
 
 void MetricSet::set_interval(const std::string& name, double low, double high) {

@@ -14,10 +14,10 @@ class MetricSet {
  public:
   /// `name` is one of catalog::known_metrics(): another one is a defect, and throws Error of kind
   /// internal. The first value of a name stays.
-  void add(const std::string& name, std::optional<double> value, std::string origin = "measured",
+  void add(const std::string& name, std::optional<double> value, Origin origin = Origin::measured,
            std::string note = {});
   /// A metric that the workload or the suite has named: a quality, a rate, an output metric.
-  void add_named(MetricInfo info, std::optional<double> value, std::string origin,
+  void add_named(MetricInfo info, std::optional<double> value, Origin origin,
                  std::string note = {});
   /// The confidence interval over the round's steps of a metric that was added: from `low` to
   /// `high` times its value.

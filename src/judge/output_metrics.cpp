@@ -77,7 +77,7 @@ void compute_outputs(RoundContext& round) {
     if (value && measured && *measured != *value) hidden.push_back(metric.name);
     round.metrics.add_named(
         {metric.name, metric.unit, metric.better, "from output: " + metric.pattern}, value,
-        "reported", how_reduced(round, i, outputs));
+        Origin::reported, how_reduced(round, i, outputs));
     add_output_series(round, i);
     for (const RankEvidence& rank : round.evidence.ranks) {
       if (i >= rank.log.outputs.size() || rank.log.outputs[i].unreadable() == 0) continue;

@@ -259,7 +259,7 @@ void compute_plausibility(RoundContext& round) {
   check_qualities(round);
   check_peak(round);
   if (!any) return;
-  if (!unchecked.empty() || outside.seconds > 0) round.clock_origin = "claimed";
+  if (!unchecked.empty() || outside.seconds > 0) round.clock_origin = Origin::claimed;
   round.fact("times_unchecked", static_cast<double>(unchecked.size()),
              unchecked.empty() ? "" : rank_list(unchecked));
   if (unchecked.size() < evidence.ranks.size()) {

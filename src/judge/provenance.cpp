@@ -1,11 +1,13 @@
 #include "judge/provenance.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "catalog/shipped_rules.h"
 #include "core/json_access.h"
 #include "core/text.h"
 
@@ -58,6 +60,24 @@ class Changes {
   std::vector<std::string> places_;
 };
 
+// A plan may hold back what it relaxed, or compare with a standard of its own.
+void add_relaxations(const plan::Plan& plan, const plan::CasePlan& case_plan,
+                     std::vector<catalog::RuleDifference>& listed) {
+  const std::string workload = case_plan.automl ? plan::kAutomlWorkload : case_plan.model;
+  for (catalog::RuleDifference& own :
+       catalog::rule_differences(catalog::shipped_rules().of(workload), case_plan.rules, {})) {
+    if (!own.relaxed()) continue;
+    const auto same = std::ranges::find(listed, own.id(), &catalog::RuleDifference::id);
+    if (!own.in_force) own.origin = "not in the plan, which Assay " + plan.assay_version + " made";
+    if (same == listed.end()) {
+      listed.push_back(std::move(own));
+    } else {
+      own.origin = same->origin;
+      *same = std::move(own);
+    }
+  }
+}
+
 }  // namespace
 
 void state_changes(const std::vector<RoundResult>& rounds, Facts& facts) {
@@ -89,11 +109,13 @@ Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
   return out;
 }
 
-void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan,
+void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, bool sealed,
                        CaseResult& result) {
   result.configuration = plan::effective_settings(case_plan, plan.suite_file);
   result.rules = case_plan.rules;
   result.rule_changes = case_plan.rule_changes;
+  if (sealed && !result.rule_changes) result.rule_changes.emplace();
+  if (result.rule_changes) add_relaxations(plan, case_plan, *result.rule_changes);
   const auto shorten = [&](std::string& origin) {
     origin = plan::short_origin(origin, plan.suite_file);
   };

@@ -17,7 +17,11 @@ namespace assay::judge {
 /// code (`code_changes`), than in the case's first round that has it recorded.
 void state_changes(const std::vector<RoundResult>& rounds, Facts& facts);
 
-/// The effective configuration of a case and the rules in force, each with its origin.
-void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, CaseResult& result);
+/// The effective configuration of a case and the rules in force, each with its origin, and how
+/// these differ from the standard: what the plan says about that, and what it does not say and is
+/// relaxed by the standard that this program was built with. A plan that says nothing, of a run
+/// that is not `sealed`, is of an earlier version, and nothing is known.
+void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, bool sealed,
+                       CaseResult& result);
 
 }  // namespace assay::judge

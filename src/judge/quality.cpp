@@ -48,12 +48,12 @@ bool looks_like_quality(const std::string& key) {
 }
 
 void add_quality(RoundContext& round, const std::string& name, const std::string& key, double value,
-                 std::string origin, std::string note) {
+                 Origin origin, std::string note) {
   const auto& target = round.plan.target;
   const Better better = target && is_target_metric(key, target->metric)
                             ? target->better
                             : perflog::better_of_quality(key);
-  round.metrics.add_named({name, "1", better, "quality reached: " + key}, value, std::move(origin),
+  round.metrics.add_named({name, "1", better, "quality reached: " + key}, value, origin,
                           std::move(note));
 }
 
@@ -69,7 +69,7 @@ void add_reported_rates(RoundContext& round,
       continue;
     round.metrics.add_named(
         {name, std::string(family->unit), family->better, std::string(family->description)},
-        latency ? value * 1e-6 : value, "reported", "by FINISHED");
+        latency ? value * 1e-6 : value, Origin::reported, "by FINISHED");
   }
 }
 
@@ -211,7 +211,7 @@ void compute_quality(RoundContext& round) {
       if (!quality.name.ends_with("_bytes_per_s"))
         add_quality(round,
                     quality.name.starts_with("final_") ? quality.name : "final_" + quality.name,
-                    quality.name, quality.value, "reported", "by FINISHED");
+                    quality.name, quality.value, Origin::reported, "by FINISHED");
   for (const RankEvidence& rank : round.evidence.ranks)
     if (rank.log.finished) {
       add_reported_rates(round, rank.log.finished_values);
@@ -220,12 +220,12 @@ void compute_quality(RoundContext& round) {
   if (last != nullptr)
     for (const auto& [key, value] : last->values)
       if (looks_like_quality(key) || (target && is_target_metric(key, target->metric)))
-        add_quality(round, final_name(key), key, value, "reported", "by the last EVALUATE");
+        add_quality(round, final_name(key), key, value, Origin::reported, "by the last EVALUATE");
 
   // What FINISHED calls converged means nothing where nothing was to be reached.
   if (!target) return;
   std::string detail;
-  std::string origin = "measured";
+  Origin origin = Origin::measured;
   const std::string goal =
       fmt::format("{} {} {}", target->metric, target->better == Better::lower ? "≤" : "≥",
                   format_number(target->value));
@@ -233,7 +233,7 @@ void compute_quality(RoundContext& round) {
     detail = fmt::format("target {}, best {}", goal, format_number(best.value_or(0)));
   } else if (finished != nullptr && finished->converged) {
     met = *finished->converged;
-    origin = "reported";
+    origin = Origin::reported;
     detail = fmt::format("target {}; FINISHED reports only whether it converged", goal);
   } else {
     detail = fmt::format("target {}, but no EVALUATE or FINISHED reports it", goal);

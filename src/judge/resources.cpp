@@ -74,8 +74,8 @@ void compute_utilization(RoundContext& round, const Sources& sources) {
       }
     }
   }
-  round.metrics.add("device_util", stats::mean(device), "measured", note);
-  round.metrics.add("cpu_util", stats::mean(cpu), "measured", note);
+  round.metrics.add("device_util", stats::mean(device), Origin::measured, note);
+  round.metrics.add("cpu_util", stats::mean(cpu), Origin::measured, note);
   round.metrics.add("mem_peak_bytes", memory_peak);
   round.metrics.add("job_mem_peak_bytes", job_peak);
   round.metrics.add("device_mem_peak_bytes", device_memory_peak);
@@ -223,7 +223,7 @@ void compute_resources(RoundContext& round) {
   }
   const auto e2e = round.metrics.get("e2e_time");
   if (agents > 0 && e2e && *e2e > 0)
-    round.metrics.add("harness_overhead", cpu / agents / *e2e, "measured",
+    round.metrics.add("harness_overhead", cpu / agents / *e2e, Origin::measured,
                       agents > 1 ? "mean over the agents" : "");
 }
 

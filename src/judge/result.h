@@ -64,11 +64,31 @@ struct EvidenceState {
   AspectState plausibility;
 };
 
+/// Where a number is from, the best first.
+enum class Origin {
+  measured,
+  estimated,  ///< from what was measured beside it
+  reported,   ///< by the workload
+  claimed,    ///< by ranks' clocks alone
+};
+
+constexpr auto enum_names(Origin /*origin*/) {
+  using enum Origin;
+  return std::to_array<EnumName<Origin>>({{measured, "measured"},
+                                          {estimated, "estimated"},
+                                          {reported, "reported"},
+                                          {claimed, "claimed"}});
+}
+
+/// Of a number that is made of two: no better than the worse of them.
+[[nodiscard]] constexpr Origin worst(Origin a, Origin b) noexcept {
+  return a < b ? b : a;
+}
+
 struct Metric {
   MetricInfo info;
   double value = 0;  ///< always finite; a metric that cannot be computed is absent
-  /// "measured", "estimated", "reported" (by the workload) or "claimed" (by ranks' clocks alone)
-  std::string origin;
+  Origin origin = Origin::measured;
   std::string note;  ///< how, when that is not obvious ("denominator: measured peak")
   /// 95 % confidence, over the steps of the round; only where there is one.
   std::optional<double> ci95_low{};
@@ -178,7 +198,7 @@ struct RoundResult {
 /// One metric over the rounds that count.
 struct Summary {
   MetricInfo info;
-  std::string origin;
+  Origin origin = Origin::measured;  ///< the worst of the rounds'
   int n = 0;
   double median = 0;
   double mean = 0;
@@ -211,7 +231,7 @@ struct CaseResult {
   std::string beside{};  ///< the metric to show with it ("best_flops"), or ""
   std::vector<plan::Setting> configuration{};  ///< effective, with the origin of each value
   std::vector<catalog::Rule> rules{};          ///< in force
-  /// How the suite changed the rules; nothing: not recorded.
+  /// How the rules differ from the standard; nothing: not recorded.
   std::optional<std::vector<catalog::RuleDifference>> rule_changes{};
 
   /// Whether a rule was relaxed: a verdict must not be shown without saying so.

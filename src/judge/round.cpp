@@ -25,6 +25,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
     compute_training(round);
     compute_steps(round);
     compute_evaluations(round);
+    compute_sample_counts(round);
     compute_time_shares(round);
     compute_resources(round);
     compute_outputs(round);  // what was measured goes before what is printed

@@ -22,10 +22,10 @@ struct RoundContext {
   RoundResult result;
   std::optional<Window> alive;  ///< first exec to last exit (or the last thing known of a rank)
   std::optional<Window> train;
-  /// Of numbers that rest on ranks' clocks: "measured" where these were held against the agents',
-  /// else "claimed". Set by compute_plausibility.
-  std::string clock_origin = "measured";
-  std::string train_origin = "measured";  ///< or "estimated", or "claimed" like clock_origin
+  /// Of numbers that rest on ranks' clocks: measured where these were held against the agents',
+  /// else claimed. Set by compute_plausibility.
+  Origin clock_origin = Origin::measured;
+  Origin train_origin = Origin::measured;  ///< no better than clock_origin
   std::string train_note;
   bool train_from_first_step = false;  ///< the window begins at the end of the first step
   /// From the start of the first steady step to the end of the last, of all ranks (the latest
@@ -44,8 +44,8 @@ struct RoundContext {
 };
 
 /// Adds "achieved_flops<suffix>" and, where the peak of a device is known, "mfu<suffix>".
-void add_flops(RoundContext& round, const std::string& suffix, double flops_per_s,
-               const std::string& origin, const std::string& note);
+void add_flops(RoundContext& round, const std::string& suffix, double flops_per_s, Origin origin,
+               const std::string& note);
 /// Both notes, or the one that is not empty.
 [[nodiscard]] std::string both(const std::string& a, const std::string& b);
 
@@ -68,6 +68,8 @@ void compute_outputs(RoundContext& round);
 void compute_steps(RoundContext& round);
 /// The evaluations with what was trained before each.
 void compute_evaluations(RoundContext& round);
+/// Whether the counted samples can come from the data: after the metric `samples` is known.
+void compute_sample_counts(RoundContext& round);
 /// The round's wall clock in parts: what it was spent on.
 void compute_time_shares(RoundContext& round);
 /// Energy, power, utilization, memory; throttling, ECC and gaps; their series.

@@ -58,7 +58,7 @@ void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
     const Summary& reference = *throughput_of(smaller);
     Summary summary;
     summary.info = catalog::known_metric("scaling_efficiency").info();
-    summary.origin = own->origin == reference.origin ? own->origin : "estimated";
+    summary.origin = worst(own->origin, reference.origin);
     summary.n = std::min(own->n, reference.n);
     summary.median = (own->median / ranks_of(cases[i])) / (reference.median / ranks_of(smaller));
     summary.mean = summary.min = summary.max = summary.median;

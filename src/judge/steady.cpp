@@ -204,7 +204,7 @@ std::string why_not(Settling settling, const StepSeries& series) {
 struct Outcome {
   std::string unsettled;  ///< why; empty: the steps have settled
   std::string note;
-  std::string origin;
+  Origin origin = Origin::measured;
   std::optional<double> half;  ///< of the confidence interval over steps, relative
 };
 
@@ -240,7 +240,7 @@ Outcome describe(const RoundContext& round, const std::vector<StepSeries>& all, 
   out.note = out.unsettled.empty() ? "over " + what
                                    : fmt::format("over {}; not steady: {}", what, out.unsettled);
   out.origin = round.clock_origin;
-  if (!out.unsettled.empty() && out.origin == "measured") out.origin = "estimated";
+  if (!out.unsettled.empty()) out.origin = worst(out.origin, Origin::estimated);
   out.half = half_interval(all, job);
   return out;
 }

@@ -80,7 +80,7 @@ void add_node_imbalance(RoundContext& round, StepTime time) {
     worst = means.back();
     slowest = node;
   }
-  round.metrics.add("node_imbalance", worst / *stats::median(means), "measured",
+  round.metrics.add("node_imbalance", worst / *stats::median(means), Origin::measured,
                     fmt::format("{} (node {}) is the slowest", hosts[slowest], slowest));
 }
 
@@ -99,7 +99,7 @@ void add_stragglers(RoundContext& round) {
   }
   const double ratio = *(slowest->*time) / *median;
   const std::string who = fmt::format("rank {} on {}", slowest->rank, slowest->host);
-  round.metrics.add("straggler_ratio", ratio, "measured", who + " is the slowest");
+  round.metrics.add("straggler_ratio", ratio, Origin::measured, who + " is the slowest");
   round.fact("straggler_ratio", ratio, who);
   add_node_imbalance(round, time);
 }

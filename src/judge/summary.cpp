@@ -26,7 +26,6 @@ Summary summarize(const Metric& first, const std::vector<double>& values, int co
                   int planned) {
   Summary summary;
   summary.info = first.info;
-  summary.origin = first.origin;
   summary.n = static_cast<int>(values.size());
   summary.median = stats::median(values).value_or(0);
   summary.mean = stats::mean(values).value_or(0);
@@ -142,28 +141,21 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   int completed = 0;
   std::vector<const Metric*> order;
   std::map<std::string, std::vector<double>> values;
-  std::map<std::string, bool> mixed;
-  std::map<std::string, bool> claimed;
+  std::map<std::string, Origin> origins;
   for (const RoundResult& round : result.rounds) {
     if (round.status != RoundStatus::completed) continue;
     ++completed;
     for (const Metric& metric : round.metrics) {
       auto& list = values[metric.info.name];
-      if (list.empty())
-        order.push_back(&metric);
-      else
-        mixed[metric.info.name] = mixed[metric.info.name] ||
-                                  (*std::ranges::find(order, metric.info.name, [](const Metric* m) {
-                                    return m->info.name;
-                                  }))->origin != metric.origin;
+      if (list.empty()) order.push_back(&metric);
       list.push_back(metric.value);
-      claimed[metric.info.name] = claimed[metric.info.name] || metric.origin == "claimed";
+      Origin& origin = origins[metric.info.name];
+      origin = worst(origin, metric.origin);
     }
   }
   for (const Metric* metric : order) {
     Summary summary = summarize(*metric, values[metric->info.name], completed, planned);
-    if (mixed[metric->info.name])
-      summary.origin = claimed[metric->info.name] ? "claimed" : "estimated";
+    summary.origin = origins[metric->info.name];
     result.summary.push_back(std::move(summary));
   }
   result.headline = choose_headline(plan, result.summary);

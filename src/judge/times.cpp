@@ -30,12 +30,12 @@ void add_e2e(RoundContext& round, const Window& ended) {
       late_s = std::max(late_s, rank.learned_late_s + rank.end_late_s);
   }
   if (late_s > 0)
-    round.metrics.add("e2e_time", ended.length(), "estimated",
+    round.metrics.add("e2e_time", ended.length(), Origin::estimated,
                       fmt::format("by when the job was asked about, within {:.2g} s: the service "
                                   "told no times",
                                   late_s));
   else
-    round.metrics.add("e2e_time", ended.length(), "measured",
+    round.metrics.add("e2e_time", ended.length(), Origin::measured,
                       by_service ? "the job, by the service's clock" : "");
 }
 
@@ -78,10 +78,10 @@ void compute_launch(RoundContext& round) {
     if (ns < 0) return;
   }
   if (late_s > 0)
-    round.metrics.add("launch_time", longest, "estimated",
+    round.metrics.add("launch_time", longest, Origin::estimated,
                       fmt::format("by when the job was asked about, up to {:.2g} s late", late_s));
   else
-    round.metrics.add("launch_time", longest, "measured",
+    round.metrics.add("launch_time", longest, Origin::measured,
                       evidence.one_clock ? "" : "by the wall clocks of controller and nodes");
 }
 
@@ -98,7 +98,7 @@ void compute_init(RoundContext& round) {
     round.metrics.add("init_time", *end - *start, round.clock_origin);
   } else if (round.train && round.alive && round.train_note.empty() &&
              round.train->start >= round.alive->start) {
-    round.metrics.add("init_time", round.train->start - round.alive->start, "estimated",
+    round.metrics.add("init_time", round.train->start - round.alive->start, Origin::estimated,
                       "from the first rank's exec to TRAIN_START: no INIT_START and INIT_END");
   }
 }
@@ -127,7 +127,7 @@ void compute_train(RoundContext& round) {
     round.train = Window{*start, *end};
   } else if (steps) {
     round.train = Window{start.value_or(steps->start), end.value_or(steps->end)};
-    if (round.train_origin == "measured") round.train_origin = "estimated";
+    round.train_origin = worst(round.train_origin, Origin::estimated);
     round.train_note = start ? "from TRAIN_START to the last STEP_END: no TRAIN_END"
                        : end ? "from the first STEP_END to TRAIN_END: no TRAIN_START"
                              : "from the first to the last STEP_END: no TRAIN_START and TRAIN_END";

@@ -128,8 +128,8 @@ void compute_throughput(RoundContext& round) {
   if (!samples) samples = trained_samples(round);
   if (samples && samples->value > 0) {
     const std::string note = both(samples->note, round.train_note);
-    const std::string& origin = round.train_origin;
-    round.metrics.add("samples", samples->value, "measured", samples->note);
+    const Origin origin = round.train_origin;
+    round.metrics.add("samples", samples->value, Origin::measured, samples->note);
     round.metrics.add("p_whole", samples->value / train, origin, note);
     if (eval && train - *eval > 0)
       round.metrics.add("p_train", samples->value / (train - *eval), origin, note);
@@ -139,7 +139,7 @@ void compute_throughput(RoundContext& round) {
   const auto tokens = amount(round, &RankLog::tokens, &RankLog::global_tokens, "tokens");
   if (tokens && tokens->value > 0) {
     const std::string note = both(tokens->note, round.train_note);
-    round.metrics.add("tokens", tokens->value, "measured", tokens->note);
+    round.metrics.add("tokens", tokens->value, Origin::measured, tokens->note);
     round.metrics.add("tokens_per_s", tokens->value / train, round.train_origin, note);
     round.metrics.add("tokens_per_s_per_device", tokens->value / train / round.plan.world_size(),
                       round.train_origin, note);
@@ -178,21 +178,22 @@ void compute_reported(RoundContext& round) {
   compare(whole, finished->p_whole);
   compare("samples", finished_number(round, "num_trained_samples"));
   if (mismatch) round.fact("reported_mismatch", mismatch->value, mismatch->note);
-  round.metrics.add(whole, finished->p_whole, "reported", note);
+  round.metrics.add(whole, finished->p_whole, Origin::reported, note);
   if (tokens && finished->p_whole)
     round.metrics.add("tokens_per_s_per_device", *finished->p_whole / round.plan.world_size(),
-                      "reported", note);
+                      Origin::reported, note);
   // What could not be measured (no data_s, evaluations without times) is shown as reported.
   if (!tokens) {
-    round.metrics.add("p_train", finished->p_train, "reported", note);
-    round.metrics.add("p_core", finished->p_core, "reported", note);
+    round.metrics.add("p_train", finished->p_train, Origin::reported, note);
+    round.metrics.add("p_core", finished->p_core, Origin::reported, note);
   }
   if (finished->train_time_s && *finished->train_time_s > 0)
-    round.metrics.add("train_time", finished->train_time_s, "reported", "by FINISHED");
-  round.metrics.add("init_time", finished->init_time_s, "reported", "by FINISHED");
-  round.metrics.add("batch_size", finished_number(round, "batch_size"), "reported", "by FINISHED");
+    round.metrics.add("train_time", finished->train_time_s, Origin::reported, "by FINISHED");
+  round.metrics.add("init_time", finished->init_time_s, Origin::reported, "by FINISHED");
+  round.metrics.add("batch_size", finished_number(round, "batch_size"), Origin::reported,
+                    "by FINISHED");
   if (finished->peak_flops && *finished->peak_flops > 0)
-    round.metrics.add("peak_flops", finished->peak_flops, "reported", "by FINISHED");
+    round.metrics.add("peak_flops", finished->peak_flops, Origin::reported, "by FINISHED");
 }
 
 void compute_losses(RoundContext& round) {
@@ -218,8 +219,8 @@ std::string both(const std::string& a, const std::string& b) {
   return a.empty() || b.empty() ? a + b : a + "; " + b;
 }
 
-void add_flops(RoundContext& round, const std::string& suffix, double flops_per_s,
-               const std::string& origin, const std::string& note) {
+void add_flops(RoundContext& round, const std::string& suffix, double flops_per_s, Origin origin,
+               const std::string& note) {
   round.metrics.add("achieved_flops" + suffix, flops_per_s, origin, note);
   const auto& peak = round.plan.peak_flops;
   if (!peak || *peak <= 0) return;

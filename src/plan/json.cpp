@@ -2,7 +2,9 @@
 
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/json_fields.h"
 #include "plan/plan.h"
+#include "plan/rule_set.h"
 
 namespace assay::plan {
 
@@ -43,7 +45,7 @@ Json to_json(const Container& container) {
           {"timeout_ns", container.timeout.count()}};
 }
 
-Json to_json(const CasePlan& plan) {
+Json to_json(const CasePlan& plan, const std::vector<catalog::Rule>& rules) {
   Json json{{"name", plan.name},           {"model", plan.model},
             {"framework", plan.framework}, {"hardware", plan.hardware},
             {"nodes", plan.nodes},         {"procs", plan.procs},
@@ -69,7 +71,7 @@ Json to_json(const CasePlan& plan) {
   json["warmup_steps"] = plan.warmup_steps;
   if (plan.automl) json["automl"] = automl::to_json(*plan.automl);
   json["limits"] = to_json(plan.limits);
-  json["rules"] = catalog::to_json(plan.rules);
+  json["rules"] = case_rules_to_json(plan.rules, rules);
   if (plan.rule_changes) json["rule_changes"] = catalog::to_json(*plan.rule_changes);
   if (!plan.headline.empty()) json["headline"] = plan.headline;
   return json;
@@ -124,7 +126,7 @@ Container read_container(const JsonReader& fields) {
   return container;
 }
 
-CasePlan read_case(const JsonReader& fields) {
+CasePlan read_case(const JsonReader& fields, const std::vector<catalog::Rule>& rules) {
   CasePlan plan;
   plan.name = fields.text("name");
   plan.model = fields.text("model");
@@ -170,7 +172,7 @@ CasePlan read_case(const JsonReader& fields) {
   if (fields.has("automl"))
     plan.automl = automl::settings_from_json(fields.object("automl"), fields.where() + ": automl");
   plan.limits = read_limits(fields.fields("limits"));
-  plan.rules = catalog::rules_from_json(fields.array("rules"), fields.where() + ": rules");
+  plan.rules = case_rules_from_json(fields.at("rules"), rules, fields.where() + ": rules");
   if (fields.has("rule_changes"))
     plan.rule_changes = catalog::rule_differences_from_json(fields.array("rule_changes"),
                                                             fields.where() + ": rule_changes");
@@ -225,8 +227,11 @@ Json to_json(const Plan& plan) {
   if (!plan.telemetry.prometheus.empty())
     json["telemetry"]["prometheus"] = plan.telemetry.prometheus;
   if (!plan.submission.empty()) json["submission"] = plan.submission;
+  if (plan.challenge) json["challenge"] = fields_to_json(*plan.challenge);
+  const std::vector<catalog::Rule> rules = rule_set_of(plan.cases);
+  json["rules"] = catalog::to_json(rules);
   json["cases"] = Json::array();
-  for (const CasePlan& c : plan.cases) json["cases"].push_back(to_json(c));
+  for (const CasePlan& c : plan.cases) json["cases"].push_back(to_json(c, rules));
   for (const LeftOut& c : plan.left_out)
     json["left_out"].push_back({{"name", c.name}, {"reason", c.reason}});
   return json;
@@ -234,9 +239,10 @@ Json to_json(const Plan& plan) {
 
 Plan plan_from_json(const Json& json, const std::string& where) {
   const JsonReader fields(json, where, kPlanAdvice);
-  if (const int version = fields.integer("schema_version"); version != Plan::kSchemaVersion)
+  const int version = fields.integer("schema_version");
+  if (version < 1 || version > Plan::kSchemaVersion)
     throw Error(ErrorKind::config,
-                "schema_version is " + std::to_string(version) + "; this program reads " +
+                "schema_version is " + std::to_string(version) + "; this program reads 1 to " +
                     std::to_string(Plan::kSchemaVersion),
                 where, "use the version of Assay that made the run");
   Plan plan;
@@ -255,9 +261,13 @@ Plan plan_from_json(const Json& json, const std::string& where) {
   plan.telemetry.enabled = telemetry.boolean("enabled");
   if (telemetry.has("prometheus")) plan.telemetry.prometheus = telemetry.text("prometheus");
   if (fields.has("submission")) plan.submission = fields.text_map("submission");
+  if (fields.has("challenge"))
+    plan.challenge = fields_from_json<Challenge>(fields.object("challenge"), where + ": challenge");
+  std::vector<catalog::Rule> rules;
+  if (version > 1) rules = catalog::rules_from_json(fields.array("rules"), where + ": rules");
   for (const Json& item : fields.array("cases"))
-    plan.cases.push_back(
-        read_case({item, where + ": case " + std::to_string(plan.cases.size() + 1), kPlanAdvice}));
+    plan.cases.push_back(read_case(
+        {item, where + ": case " + std::to_string(plan.cases.size() + 1), kPlanAdvice}, rules));
   if (fields.has("left_out"))
     for (const Json& item : fields.array("left_out")) {
       const JsonReader left(item, where + ": left_out", kPlanAdvice);

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "core/version.h"
 #include "plan/case_key.h"
+#include "plan/challenge.h"
 #include "plan/command.h"
 #include "plan/config_use.h"
 #include "plan/device_suite.h"
@@ -116,9 +117,6 @@ void take_own_config(const SuiteCase& wanted, CasePlan& plan) {
     for (const Entry& entry : wanted.declared.entries())
       if (!entry.value.is_null()) plan.declared[entry.key] = entry.value.json();
 }
-
-// What the ranks of an AutoML experiment run, whatever the case is called.
-constexpr const char* kAutomlWorkload = "automl-worker";
 
 const Workload* workload_of(const SuiteCase& wanted, const Catalog& catalog) {
   if (!wanted.command.empty()) return nullptr;
@@ -349,7 +347,7 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   catalog::overlay(limits, suite.defaults.limits);
   catalog::overlay(limits, wanted.limits);
   plan.limits = resolve_limits(limits);
-  const std::vector<catalog::Rule> standard = catalog::resolve_rules(catalog.rules, workload.rules);
+  const std::vector<catalog::Rule> standard = catalog.standard.of(workload.name);
   std::vector<catalog::RuleChange> changes = workload.rules;
   changes.insert(changes.end(), suite.defaults.rules.begin(), suite.defaults.rules.end());
   changes.insert(changes.end(), wanted.rules.begin(), wanted.rules.end());
@@ -416,7 +414,8 @@ std::vector<std::string> as_given(const PlanOptions& options) {
 
 }  // namespace
 
-Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& options) {
+Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& asked) {
+  const PlanOptions options = asked.challenge ? answering(given, asked) : asked;
   if (options.repeat && (*options.repeat < 1 || *options.repeat > kMaxRepeats))
     throw Error(ErrorKind::usage,
                 "expected a whole number from 1 to " + std::to_string(kMaxRepeats) + ", got " +
@@ -441,7 +440,8 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& op
   plan.suite_sha256 = suite.sha256;
   plan.created = options.created.empty() ? iso_utc(wall_now_ns()) : options.created;
   plan.assay_version = version_string();
-  plan.overrides = as_given(options);
+  plan.overrides = as_given(asked);
+  plan.challenge = options.challenge;
   plan.vendor = suite.vendor;
   plan.vendor_data = catalog::to_json(vendor, known_paths(suite.cluster, options));
   plan.cluster = suite.cluster;

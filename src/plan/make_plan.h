@@ -20,6 +20,7 @@ struct PlanOptions {
   std::vector<std::string> overrides;  ///< "key=value" of --set (docs/suite.md), in order
   std::vector<std::string> only;       ///< case names, models or globs; empty: every case
   std::optional<int> repeat;           ///< instead of every case's repeats
+  std::optional<Challenge> challenge;  ///< to answer: its case alone, with its seed
   std::string bindir;                  ///< folder of the programs, for {bindir}
   std::string run_id;
   std::string created;  ///< ISO, UTC; empty: now

@@ -8,6 +8,7 @@
 #include "automl/experiment_settings.h"
 #include "catalog/rule.h"
 #include "catalog/rule_difference.h"
+#include "core/challenge.h"
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
@@ -101,6 +102,9 @@ struct RepeatUntil {
   int min = 3;            ///< rounds at least
 };
 
+/// What the ranks of an AutoML experiment run, whatever the case is called.
+inline constexpr const char* kAutomlWorkload = "automl-worker";
+
 /// One case: what is run, how often, and how it is judged. Everything is resolved; nothing in it
 /// refers to conf/ any more.
 struct CasePlan {
@@ -142,7 +146,8 @@ struct CasePlan {
   std::optional<automl::ExperimentSettings> automl;
   Limits limits;
   std::vector<catalog::Rule> rules;  ///< in force, with the case's overrides
-  /// How the suite changed them; nothing in plans that were made before this was recorded.
+  /// How they differ from those that the program was built with; nothing in plans that were made
+  /// before this was recorded.
   std::optional<std::vector<catalog::RuleDifference>> rule_changes;
   std::string headline;  ///< metric that stands for the case; empty: by rank
 
@@ -204,14 +209,15 @@ struct LeftOut {
 
 /// The whole run, as stored in plan.json: the only thing that launching and judging read.
 struct Plan {
-  static constexpr int kSchemaVersion = 1;
-  std::string run_id;  ///< "run20261115T101500Z-3f2a"
-  std::string suite;   ///< suite name
+  static constexpr int kSchemaVersion = 2;  ///< 1: every case has all of its rules; still read
+  std::string run_id;                       ///< "run20261115T101500Z-3f2a"
+  std::string suite;                        ///< suite name
   std::string suite_file;
   std::string suite_sha256;
   std::string created;  ///< ISO, UTC
   std::string assay_version;
   std::vector<std::string> overrides;  ///< --set, --only, --repeat as given
+  std::optional<Challenge> challenge;  ///< that the run answers; its seed is in the case's config
   std::string vendor;
   Json vendor_data = Json::object();  ///< the vendor's catalog entry (telemetry source, …)
   Cluster cluster;

@@ -16,7 +16,7 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "http/client.h"
+#include "push/connection.h"
 #include "push/evidence.h"
 #include "serve/claim.h"
 #include "serve/manifest.h"
@@ -65,94 +65,6 @@ void write_state(const fs::path& run, const PushState& state) {
                                                       {"test_id", state.test_id},
                                                       {"manifest", state.manifest}}));
 }
-
-/// The tester's answers, or Errors with its messages.
-class Connection {
- public:
-  Connection(const Tester& tester, std::stop_token stop)
-      : origin_(http::parse_url(tester.url, "the tester's address").origin),
-        stop_(std::move(stop)),
-        client_(options_for(tester)),
-        token_(tester.token) {
-    client_.hide(token_);
-  }
-
-  [[nodiscard]] const std::string& origin() const { return origin_; }
-
-  struct Answer {
-    int status = 0;
-    Json body;
-    std::string retry_after;
-  };
-
-  Answer ask(http::Request request) {
-    request.origin = origin_;
-    request.repeatable = true;  // ids make every request of this interface so
-    request.set_header("Authorization", "Bearer " + token_);
-    http::Exchange exchange;
-    exchange.stop = stop_;
-    http::Response response;
-    try {
-      response = client_.send(request, exchange);
-    } catch (const Error& error) {
-      throw Error(ErrorKind::launch, "the tester cannot be reached: " + error.message(),
-                  error.where().empty() ? origin_ : error.where(),
-                  error.advice().empty()
-                      ? "is it running, and is the address right? The push goes on where it was "
-                        "when it is repeated"
-                      : error.advice());
-    }
-    Answer answer{response.status, parse_json_or_null(response.body),
-                  response.header("retry-after")};
-    if (!answer.body.is_object())
-      throw Error(
-          ErrorKind::launch,
-          fmt::format("the answer (status {}) is not that of an Assay tester", response.status),
-          origin_, "give the address that 'assay serve' prints");
-    return answer;
-  }
-
-  Answer ask(const std::string& method, const std::string& path, const Json& body = Json()) {
-    http::Request request;
-    request.method = method;
-    request.path = path;
-    if (!body.is_null()) {
-      request.body = dump_line(body);
-      request.set_header("Content-Type", "application/json");
-    }
-    return ask(std::move(request));
-  }
-
-  // Handles every answer that is not expected.
-  [[noreturn]] void refuse(const Answer& answer) const {
-    const Json error = answer.body.value("error", Json::object());
-    const auto text = [&](const char* key) {
-      const auto found = error.find(key);
-      return found != error.end() && found->is_string()
-                 ? client_.redact(printable(found->get<std::string>()))
-                 : std::string();
-    };
-    const std::string message = fmt::format("the tester answered: {} (status {}, {})",
-                                            text("message"), answer.status, text("code"));
-    ErrorKind kind = ErrorKind::environment;
-    if (answer.status == 400) kind = ErrorKind::config;
-    if (answer.status >= 500 && answer.status != 507) kind = ErrorKind::launch;
-    throw Error(kind, message, origin_, text("advice"));
-  }
-
- private:
-  static http::ClientOptions options_for(const Tester& tester) {
-    http::ClientOptions options;
-    options.ca_file = tester.ca_file;
-    options.max_body = 64 << 20;
-    return options;
-  }
-
-  std::string origin_;
-  std::stop_token stop_;
-  http::Client client_;
-  std::string token_;
-};
 
 std::string test_path(const std::string& id) {
   return "/api/v1/tests/" + id;

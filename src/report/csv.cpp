@@ -60,7 +60,7 @@ std::string render_csv(const judge::RunResult& result) {
         if (!std::isfinite(metric.value)) continue;
         row(out, {cell(result.run_id), cell(case_result.name), std::to_string(round.round),
                   cell(metric.info.name), decimal(metric.value), cell(metric.info.unit),
-                  cell(to_text(metric.info.better)), cell(metric.origin),
+                  cell(to_text(metric.info.better)), cell(to_text(metric.origin)),
                   cell(judge::to_string(round.validity)), role(metric.info.name)});
       }
     }

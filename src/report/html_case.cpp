@@ -61,19 +61,20 @@ Html cards_of(const CaseResult& result) {
     Card card;
   };
   std::vector<Entry> entries;
-  const auto add = [&](const MetricInfo& info, const Shown& shown, const std::string& origin,
+  const auto add = [&](const MetricInfo& info, const Shown& shown, judge::Origin origin,
                        const std::string& below) {
     const auto place = card_place(info.name, result);
     if (!place) return;
-    entries.push_back({*place,
-                       {.title = metric_title(info.name),
-                        .value = shown.number,
-                        .unit = shown.unit,
-                        .below = below,
-                        .description = info.description,
-                        .origin = origin == "measured" ? "" : origin,
-                        .better = info.better,
-                        .headline = *place == 0}});
+    entries.push_back(
+        {*place,
+         {.title = metric_title(info.name),
+          .value = shown.number,
+          .unit = shown.unit,
+          .below = below,
+          .description = info.description,
+          .origin = origin == judge::Origin::measured ? "" : std::string(to_text(origin)),
+          .better = info.better,
+          .headline = *place == 0}});
   };
   for (const Summary& summary : result.summary)
     add(summary.info, show(result, summary), summary.origin, below_card(result, summary));
@@ -128,8 +129,9 @@ Html metric_rows(const RoundResult& round) {
   if (round.metrics.empty()) return {};
   page::Table table{{{"Metric"}, {"Value", page::Align::right}, {"Origin"}, {"How"}}};
   for (const Metric& metric : round.metrics)
-    table.rows.push_back({{metric_name(metric.info), value_text(metric), metric.origin,
-                           metric.note.empty() ? metric.info.description : metric.note}});
+    table.rows.push_back(
+        {{metric_name(metric.info), value_text(metric), std::string(to_text(metric.origin)),
+          metric.note.empty() ? metric.info.description : metric.note}});
   return details(fmt::format("All {} metrics of round {}", round.metrics.size(), round.round),
                  page::scrolling(page::to_html(table)));
 }

@@ -56,7 +56,7 @@ Json metrics_to_json(const std::vector<Metric>& metrics) {
     Json entry = {{"value", metric.value},
                   {"unit", metric.info.unit},
                   {"better", to_text(metric.info.better)},
-                  {"origin", metric.origin}};
+                  {"origin", to_text(metric.origin)}};
     put_number(entry, "ci95_low", metric.ci95_low);
     put_number(entry, "ci95_high", metric.ci95_high);
     put_text(entry, "note", metric.note);
@@ -124,10 +124,14 @@ Json summary_to_json(const std::vector<Summary>& summaries) {
         !std::isfinite(summary.min) || !std::isfinite(summary.max) ||
         json.contains(summary.info.name))
       continue;
-    Json entry = {{"unit", summary.info.unit}, {"better", to_text(summary.info.better)},
-                  {"origin", summary.origin},  {"n", summary.n},
-                  {"median", summary.median},  {"mean", summary.mean},
-                  {"min", summary.min},        {"max", summary.max}};
+    Json entry = {{"unit", summary.info.unit},
+                  {"better", to_text(summary.info.better)},
+                  {"origin", to_text(summary.origin)},
+                  {"n", summary.n},
+                  {"median", summary.median},
+                  {"mean", summary.mean},
+                  {"min", summary.min},
+                  {"max", summary.max}};
     put_number(entry, "stddev", summary.stddev);
     put_number(entry, "cv", summary.cv);
     put_number(entry, "ci95_low", summary.ci95_low);
@@ -160,11 +164,12 @@ Json rule_to_json(const catalog::Rule& rule) {
 }
 
 Json change_to_json(const catalog::RuleDifference& difference) {
-  Json json = {{"rule", difference.standard.id},
+  Json json = {{"rule", difference.id()},
                {"relaxed", difference.relaxed()},
                {"text", catalog::difference_text(difference)},
-               {"standard", rule_to_json(difference.standard)},
+               {"standard", nullptr},
                {"in_force", nullptr}};
+  if (difference.standard) json["standard"] = rule_to_json(*difference.standard);
   if (difference.in_force) json["in_force"] = rule_to_json(*difference.in_force);
   put_text(json, "origin", difference.origin);
   return json;

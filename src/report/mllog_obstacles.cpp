@@ -57,6 +57,12 @@ const std::vector<Closed>& closed_division() {
   return kAll;
 }
 
+/// And of ResNet with SGD. Asked for with EXACTLY_ONE, also where the schedule has no use for one.
+constexpr std::array<const char*, 6> kResnetSgd{
+    "sgd_opt_base_learning_rate",        "sgd_opt_end_learning_rate",
+    "sgd_opt_learning_rate_decay_steps", "sgd_opt_learning_rate_decay_poly_power",
+    "opt_learning_rate_warmup_epochs",   "opt_learning_rate_decay_boundary_epochs"};
+
 std::string missing_settings(const judge::CaseResult& result, const MllogContext& context,
                              std::vector<std::string> wanted) {
   for (const MllogSetting& setting : mllog_settings(result, context))
@@ -105,7 +111,11 @@ std::vector<std::string> mllog_obstacles(const judge::CaseResult& result,
           benchmark));
     return out;
   }
-  if (const std::string missing = missing_settings(result, context, closed->settings);
+  std::vector<std::string> wanted = closed->settings;
+  const Json* optimizer = find_config(context.config, {"opt_name", "optimizer"});
+  if (benchmark == "resnet" && optimizer != nullptr && *optimizer == "sgd")
+    wanted.insert(wanted.end(), kResnetSgd.begin(), kResnetSgd.end());
+  if (const std::string missing = missing_settings(result, context, std::move(wanted));
       !missing.empty())
     out.push_back("the closed division asks for " + missing +
                   ": say them in the case's config or declared");

@@ -70,6 +70,20 @@ class Settings {
   std::vector<MllogSetting> out_;
 };
 
+// Where the rate falls, in epochs: only a schedule by steps has such places. Empty: none.
+Json boundary_epochs(const Json& config) {
+  Json out = Json::array();
+  const Json* schedule = find_config(config, {"schedule"});
+  const Json* epochs = find_config(config, {"epochs"});
+  const auto milestones = config.find("milestones");
+  if (schedule == nullptr || *schedule != "step" || epochs == nullptr || !epochs->is_number() ||
+      milestones == config.end() || !milestones->is_array())
+    return out;
+  for (const Json& share : *milestones)
+    if (share.is_number()) out.push_back(whole_number(share.get<double>() * epochs->get<double>()));
+  return out;
+}
+
 // What is known of Assay's own training program: the formulas of train/optim.
 void add_own(Settings& settings, const Json& config) {
   const Json* optimizer = find_config(config, {"optimizer"});
@@ -97,6 +111,8 @@ void add_own(Settings& settings, const Json& config) {
     settings.add(prefix + "end_learning_rate", fraction->get<double>() * rate->get<double>());
   settings.add_from(prefix + "learning_rate_decay_poly_power", "power");
   settings.add_positive(prefix + "learning_rate_decay_steps", "max_steps");
+  if (const Json boundaries = boundary_epochs(config); name == "sgd" && !boundaries.empty())
+    settings.add("opt_learning_rate_decay_boundary_epochs", boundaries);
   settings.add_from(prefix + "momentum", "momentum");
   settings.add_from(prefix + "weight_decay", "weight_decay");
   const std::string warmup = name == "lars" ? "lars_opt_" : "opt_";

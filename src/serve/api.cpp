@@ -155,6 +155,8 @@ const std::vector<Api::Route>& Api::route_table() {
       {"PUT", "/api/v1/tests/([^/]+)/files/([^/]+)", &Api::put_part},
       {"POST", "/api/v1/tests/([^/]+)/finish", &Api::finish},
       {"GET", "/api/v1/tests/([^/]+)/result", &Api::result},
+      {"POST", "/api/v1/challenges", &Api::make_challenge},
+      {"GET", "/api/v1/challenges/([^/]+)", &Api::show_challenge},
       {"GET", "/", &Api::page_of_tests},
       {"GET", "/tests/([^/]+)", &Api::page_of_test},
       {"GET", "/tests/([^/]+)/report.html", &Api::report},

@@ -67,6 +67,8 @@ class Api {
   [[nodiscard]] std::optional<HttpResponse> put_part(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> finish(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> result(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> make_challenge(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> show_challenge(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> page_of_tests(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> page_of_test(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> report(const Call& call);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "core/json_fields.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/version.h"
@@ -278,7 +279,39 @@ std::optional<HttpResponse> Api::page_of_tests(const Call& call) {
 }
 
 std::optional<HttpResponse> Api::page_of_test(const Call& call) {
-  return test_page(test_of(call));
+  const TestRecord test = test_of(call);
+  return test_page(test, records_.challenges_of(test.id));
+}
+
+std::optional<HttpResponse> Api::make_challenge(const Call& call) {
+  const Json body = parse_body(call.request.body, kMaxSmallBody);
+  const std::string id = text_field(body, "test", 40);
+  const std::optional<TestRecord> test = is_test_id(id) ? records_.test(id) : std::nullopt;
+  if (!test) throw Refusal(404, "no_such_test", "there is no such test");
+  if (test->status != TestStatus::accepted)
+    throw Refusal(409, "not_accepted", "only an accepted test can be measured again");
+  std::int64_t valid_s = 24 * 3600;
+  if (const auto given = body.find("valid_s"); given != body.end() && !given->is_null()) {
+    constexpr std::int64_t kLongest = std::chrono::seconds(kMaxChallengeTime).count();
+    if (!given->is_number_integer() || *given < 1 || *given > kLongest)
+      throw Refusal(400, "bad_field",
+                    fmt::format("'valid_s' must be a whole number from 1 to {}", kLongest));
+    valid_s = given->get<std::int64_t>();
+  }
+  const Json result =
+      parse_json(read_file(uploads_.folder(test->id) / "result.json"), "result.json");
+  const Challenge challenge = new_challenge(test->id, result, text_field(body, "case", 400),
+                                            wall_now_ns(), std::chrono::seconds(valid_s));
+  records_.add_challenge(challenge, call.token);
+  return json_response({{"challenge", fields_to_json(challenge)}}, 201);
+}
+
+std::optional<HttpResponse> Api::show_challenge(const Call& call) {
+  const auto found = records_.challenge(call.request.parameters.at(0));
+  if (!found) throw Refusal(404, "no_such_challenge", "there is no such challenge");
+  Json out{{"challenge", fields_to_json(found->challenge)}, {"by", found->by}};
+  if (!found->answered_by.empty()) out["answered_by"] = found->answered_by;
+  return json_response(out);
 }
 
 std::optional<HttpResponse> Api::report(const Call& call) {

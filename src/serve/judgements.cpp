@@ -1,5 +1,6 @@
 #include "serve/judgements.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fcntl.h>
@@ -11,7 +12,9 @@
 #include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "core/time.h"
 #include "evidence/key_store.h"
+#include "serve/challenges.h"
 #include "serve/claim.h"
 #include "serve/evidence_state.h"
 #include "serve/log.h"
@@ -36,6 +39,19 @@ Json metrics_of(const Json& result) {
     }
     out[case_result["name"].get<std::string>()] = std::move(metrics);
   }
+  return out;
+}
+
+// What was judged by wider rules than the tester's, each once.
+Json relaxations_of(const Json& result) {
+  constexpr std::size_t kMaxShown = 100;
+  Json out = Json::array();
+  for (const Json& case_result : list_at(result, "cases"))
+    for (const Json& change : list_at(case_result, "rule_changes"))
+      if (const Json text = text_at(change, "text"); change.value("relaxed", false) &&
+                                                     out.size() < kMaxShown &&
+                                                     std::ranges::find(out, text) == out.end())
+        out.push_back(text);
   return out;
 }
 
@@ -181,6 +197,8 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
     reasons.push_back(reason("the evidence is not what was recorded: " + fault));
   for (const Difference& difference : differences(manifest.claim, recomputed))
     reasons.push_back(to_json(difference));
+  Json comparison;
+  const std::string challenge = answer_challenge(test, result, reasons, comparison);
   if (!reasons.empty()) {
     refuse(std::move(test), std::move(reasons));
     return;
@@ -200,9 +218,27 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
                                                  return evidence::KeyStore(keys_).name_of(key);
                                                })},
                  {"metrics", metrics_of(result)}};
+  if (!comparison.is_null()) test.answer["challenge"] = std::move(comparison);
+  if (Json relaxed = relaxations_of(result); !relaxed.empty())
+    test.answer["relaxed"] = std::move(relaxed);
   keep(work / layout::kReportHtml, uploads_.folder(test.id) / "report.html");
   keep(file, uploads_.folder(test.id) / "result.json");
-  records_.finish(test);
+  records_.finish(test, challenge);
+}
+
+std::string Judgements::answer_challenge(const TestRecord& test, const Json& result, Json& reasons,
+                                         Json& comparison) {
+  const auto id = answered_challenge(result);
+  if (!id) return {};
+  const auto known = records_.challenge(*id);
+  const auto before = known ? records_.test(known->challenge.test) : std::nullopt;
+  const Answering answer{test.id, test.token, result, before ? before->token : ""};
+  const auto faults = challenge_faults(answer, known, wall_now_ns());
+  for (const std::string& fault : faults) reasons.push_back(reason(fault));
+  if (!faults.empty()) return *id;
+  const fs::path file = uploads_.folder(before->id) / "result.json";
+  comparison = compare_answer(known->challenge, parse_json(read_file(file), file.string()), result);
+  return *id;
 }
 
 void Judgements::refuse(TestRecord test, Json reasons) {

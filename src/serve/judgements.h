@@ -44,6 +44,10 @@ class Judgements {
   void decide(const std::string& id, const std::stop_token& stop);
   void accept_or_refuse(TestRecord test, const Manifest& manifest,
                         const std::filesystem::path& work);
+  /// What `result` answers, its comparison in test.answer["challenge"]; empty: no challenge. Why
+  /// it does not answer it is added to `reasons`.
+  [[nodiscard]] std::string answer_challenge(const TestRecord& test, const Json& result,
+                                             Json& reasons, Json& comparison);
   void refuse(TestRecord test, Json reasons);
 
   Records& records_;

@@ -155,6 +155,53 @@ Html evidence_section(const Json& evidence) {
           page::scrolling(tests_table(table)));
 }
 
+Html test_link(const std::string& id) {
+  return markup("<a href=\"/tests/{0}\"><code>{0}</code></a>", id);
+}
+
+// The comparison with the test that was to be measured again.
+Html answer_section(const Json& answer) {
+  Html differs;
+  for (const Json& text : list_at(answer, "differs"))
+    if (text.is_string()) differs += markup("<li>{}</li>", text.get<std::string>());
+  const bool applied = text_at(answer, "seed_use") == "applied";
+  const Json& overlap = member_at(answer, "overlap");
+  Html out = markup(
+      "<p>Measured again, as this tester asked: {}, case {}, with the seed {}{}.</p><p>{}{}.</p>",
+      test_link(text_at(answer, "test")), text_at(answer, "case"),
+      integer_at(answer, "seed").value_or(0),
+      applied ? "" : ", which the command was offered; whether it used it is its own affair",
+      comparison_text(answer),
+      !overlap.is_boolean() ? ""
+      : overlap.get<bool>() ? "; the confidence intervals overlap"
+                            : "; the confidence intervals do not overlap");
+  if (list_at(answer, "differs").empty())
+    out += markup("<p>Settings, program and key are the same, but for the seed.</p>");
+  else
+    out += markup("<p>Not the same as then:</p><ul>{}</ul>", differs);
+  return section("Answer to a challenge", out);
+}
+
+Html challenges_section(const std::vector<ChallengeRecord>& challenges) {
+  page::Table table{{{"Issued"}, {"Case"}, {"Seed", Align::right}, {"Until"}, {"Answer"}}};
+  for (const ChallengeRecord& one : challenges)
+    table.rows.push_back(
+        {{report::html::time_element(one.challenge.issued), one.challenge.case_name,
+          std::to_string(one.challenge.seed), report::html::time_element(one.challenge.expires),
+          one.answered_by.empty() ? Html("none") : test_link(one.answered_by)}});
+  return section("Challenges to measure it again", page::scrolling(tests_table(table)));
+}
+
+Html relaxed_section(const Json& texts) {
+  Html items;
+  for (const Json& text : texts)
+    if (text.is_string()) items += markup("<li>{}</li>", text.get<std::string>());
+  return section("Relaxed rules",
+                 markup("<p>The verdict is by these rules, which are wider than this tester's:</p>"
+                        "<ul>{}</ul>",
+                        items));
+}
+
 Html facts_of(const TestRecord& test) {
   using report::html::code;
   using report::html::fact;
@@ -226,18 +273,23 @@ HttpResponse list_page(const Json& list, const http::Query& query) {
                      {"older", link(page + 1, "older →")}}));
 }
 
-HttpResponse test_page(const TestRecord& test) {
+HttpResponse test_page(const TestRecord& test, const std::vector<ChallengeRecord>& challenges) {
   const std::string title = !test.name.empty()    ? test.name
                             : !test.suite.empty() ? test.suite
                                                   : "Test " + test.id;
   const bool accepted = test.status == TestStatus::accepted;
   const report::html::Masthead head = top(title, sentence_of(test), facts_of(test));
   Html sections;
+  if (const Json& relaxed = list_at(test.answer, "relaxed"); accepted && !relaxed.empty())
+    sections += relaxed_section(relaxed);
+  if (const Json& answer = member_at(test.answer, "challenge"); accepted && answer.is_object())
+    sections += answer_section(answer);
   if (const auto metrics = test.answer.find("metrics");
       accepted && metrics != test.answer.end() && metrics->is_object())
     for (const auto& [name, values] : metrics->items()) sections += metrics_section(name, values);
   if (const Json& evidence = member_at(test.answer, "evidence"); accepted && evidence.is_object())
     sections += evidence_section(evidence);
+  if (!challenges.empty()) sections += challenges_section(challenges);
   if (test.status == TestStatus::refused)
     sections += reasons_section(test.answer.value("reasons", Json::array()));
   if (test.ais.is_object() && !test.ais.empty())

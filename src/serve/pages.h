@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "http/url.h"
 #include "serve/http_server.h"
@@ -13,7 +14,9 @@ namespace assay::serve {
 
 /// `list` is what GET /api/v1/tests answers; `query` is kept in the links to other pages.
 [[nodiscard]] HttpResponse list_page(const Json& list, const http::Query& query);
-[[nodiscard]] HttpResponse test_page(const TestRecord& test);
+/// `challenges`: those to measure this test again.
+[[nodiscard]] HttpResponse test_page(const TestRecord& test,
+                                     const std::vector<ChallengeRecord>& challenges = {});
 [[nodiscard]] HttpResponse page_of(const Refusal& refusal);
 
 }  // namespace assay::serve

@@ -17,7 +17,7 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kSchema = 2;
 constexpr const char* kTables = R"(
 CREATE TABLE tokens (
   name TEXT PRIMARY KEY,
@@ -54,6 +54,19 @@ CREATE TABLE files (
   sha256 TEXT NOT NULL,
   PRIMARY KEY (test_id, n)
 ) WITHOUT ROWID;
+)";
+// Since schema 2.
+constexpr const char* kChallengeTable = R"(
+CREATE TABLE challenges (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  test_id TEXT NOT NULL REFERENCES tests(id) ON DELETE CASCADE,
+  token TEXT NOT NULL REFERENCES tokens(name),
+  body TEXT NOT NULL,
+  expires TEXT NOT NULL,
+  answered_by TEXT
+);
+CREATE INDEX challenges_by_test ON challenges(test_id, seq);
 )";
 // `answer` last, so that a list can leave it out.
 constexpr const char* kColumns =
@@ -98,10 +111,9 @@ Records::Records(const std::filesystem::path& file) : database_(file) {
     throw Error(ErrorKind::environment,
                 fmt::format("the database has schema {}, this Assay knows {}", found, kSchema),
                 file.string(), "use the Assay that wrote it, or a newer one");
-  if (found == 0) {
-    database_.execute(kTables);
-    database_.execute(fmt::format("PRAGMA user_version = {}", kSchema));
-  }
+  if (found == 0) database_.execute(kTables);
+  if (found < 2) database_.execute(kChallengeTable);
+  if (found < kSchema) database_.execute(fmt::format("PRAGMA user_version = {}", kSchema));
   transaction.commit();
 }
 
@@ -294,8 +306,15 @@ std::optional<ManifestFile> Records::file(const std::string& id, std::int64_t n)
   return ManifestFile{row.text(0), static_cast<std::uint64_t>(row.number(1)), row.text(2)};
 }
 
-void Records::finish(const TestRecord& test) {
+void Records::finish(const TestRecord& test, const std::string& challenge) {
   const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  if (!challenge.empty())
+    database_
+        .prepare("UPDATE challenges SET answered_by = ?2 WHERE id = ?1 AND answered_by IS NULL")
+        .bind(1, challenge)
+        .bind(2, test.id)
+        .run();
   // A refused test's evidence is removed, so that it no longer takes up space.
   database_
       .prepare(
@@ -310,6 +329,7 @@ void Records::finish(const TestRecord& test) {
       .bind(6, test.suite)
       .bind(7, dump_line(test.answer))
       .run();
+  transaction.commit();
 }
 
 std::vector<std::string> Records::unfinished_before(const std::string& created) {

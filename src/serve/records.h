@@ -9,6 +9,7 @@
 
 #include "core/enum_names.h"
 #include "core/json.h"
+#include "serve/challenges.h"
 #include "serve/database.h"
 #include "serve/manifest.h"
 
@@ -80,8 +81,16 @@ class Records {
   /// One file of the manifest; nothing when there is no such file.
   [[nodiscard]] std::optional<ManifestFile> file(const std::string& id, std::int64_t n);
 
-  /// The end of a test. `verdict`, `run_id` and `suite` are the server's own.
-  void finish(const TestRecord& test);
+  /// The end of a test. `verdict`, `run_id` and `suite` are the server's own. `challenge`: id of
+  /// the one that it answers, which is used up then; empty: none.
+  void finish(const TestRecord& test, const std::string& challenge = {});
+
+  /// Refusal 429 when the test has kMaxChallenges that are neither answered nor expired.
+  void add_challenge(const Challenge& challenge, const std::string& token);
+  [[nodiscard]] std::optional<ChallengeRecord> challenge(const std::string& id);
+  /// Those about the test, newest first, at most 100.
+  [[nodiscard]] std::vector<ChallengeRecord> challenges_of(const std::string& test);
+  static constexpr int kMaxChallenges = 20;
 
   /// Unfinished tests made before `created`; removed from the database by remove_test.
   [[nodiscard]] std::vector<std::string> unfinished_before(const std::string& created);

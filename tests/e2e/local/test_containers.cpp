@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/sha256.h"
 #include "core/text.h"
 #include "e2e/harness.h"
 #include "needs.h"
@@ -114,6 +115,38 @@ TEST_F(Containers, RanksRunInsideWithTheirEnvironmentAndAreRemoved) {
     if (entry.path().filename() == "rank1.out.log") log = read_file(entry.path());
   EXPECT_THAT(log, HasSubstr("rank 1 of 2"));
   EXPECT_THAT(log, HasSubstr("inside"));
+}
+
+TEST_F(Containers, TheRecordOfWhatRanNamesRuntimeAndImage) {
+  const CommandResult run = assay({"run", suite("echo ran").string()});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const Json ran = result()["cases"][0]["rounds"][0]["executed"][0];
+  const std::string id(
+      trim(podman({"image", "inspect", "--format", "{{.Id}}", "localhost/assay-test:1"}).out));
+  ASSERT_EQ(id.size(), 64U) << id;
+  EXPECT_THAT(ran["image"].get<std::string>(), HasSubstr(id));
+  const std::string podman_path = ran["program"]["path"];
+  EXPECT_EQ(fs::path(podman_path).filename(), "podman");
+  EXPECT_EQ(ran["program"]["sha256"], sha256_file(podman_path));
+  const std::string command = ran["command"].dump();
+  EXPECT_THAT(command, HasSubstr("localhost/assay-test:1"));
+  EXPECT_THAT(command, HasSubstr("echo ran"));
+  EXPECT_EQ(ran["given"]["RANK"], "0");
+}
+
+// The same name with other content is another image, in the record too.
+TEST_F(Containers, AnImageThatChangesBetweenRunsHasAnotherIdInTheRecord) {
+  const auto image = [&] {
+    EXPECT_EQ(assay({"run", suite("echo ran").string()}).status.code, 0);
+    return result()["cases"][0]["rounds"][0]["executed"][0]["image"].get<std::string>();
+  };
+  const std::string first = image();
+  write("image/changed", "since\n");
+  (void)run_command(
+      {"tar", "-C", (folder_ / "image").string(), "-cf", (folder_ / "image.tar").string(), "."});
+  ASSERT_TRUE(
+      podman({"import", (folder_ / "image.tar").string(), "localhost/assay-test:1"}).status.ok());
+  EXPECT_NE(image(), first);
 }
 
 TEST_F(Containers, ACaseWhoseNameHasColonsFindsItsFolder) {

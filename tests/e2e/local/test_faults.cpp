@@ -195,6 +195,29 @@ TEST_F(Faults, ADaemonWithAnEmptyEnvironmentEndsWithAnAgentKilledWithNine) {
   }
 }
 
+// Nothing is left then that knows of it but its control group.
+TEST_F(Faults, ADaemonWithAnEmptyEnvironmentIsFoundWhenAgentAndGuardianAreKilled) {
+  ASSERT_EQ(assay({"run", script_suite("true\n").string()}).err, "");
+  const Json group = read_json(latest() / "system.json")["nodes"][0]["round_cgroup"];
+  if (!group["available"].get<bool>())
+    GTEST_SKIP() << needs::system("control groups: " + group["why"].get<std::string>());
+  const std::string marker = "27.1828" + std::to_string(::getpid());
+  const fs::path suite =
+      script_suite("(env -i setsid sleep " + marker + " &)\nsleep " + marker + "\n",
+                   "    limits: {grace: 500ms}\n");
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 2; }));
+  std::vector<pid_t> both = agents_of(pid, "assay-agent");
+  for (const pid_t guardian : agents_of(pid, "assay-guardian")) both.push_back(guardian);
+  ASSERT_EQ(both.size(), 2u);
+  for (const int signal : {SIGSTOP, SIGKILL})  // neither sees the other's end
+    for (const pid_t half : both) ::kill(half, signal);
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << "assay still waits for a dead agent";
+  EXPECT_EQ(status->code, 5);
+  EXPECT_TRUE(eventually([&] { return processes_with("sleep " + marker).empty(); }));
+}
+
 TEST_F(Faults, CtrlCStopsGentlyAndKeepsWhatWasMeasured) {
   const fs::path suite = script_suite(
       "echo started\ntrap 'echo bye; exit 0' TERM\n"

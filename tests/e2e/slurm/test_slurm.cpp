@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/sha256.h"
 #include "e2e/slurm_cluster.h"
 
 namespace assay::e2e {
@@ -15,6 +16,8 @@ namespace assay::e2e {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
+
+const std::string kMicro = std::string(ASSAY_BIN_DIR) + "/assay-micro";
 
 class Slurm : public SlurmTest {
  protected:
@@ -54,6 +57,18 @@ TEST_F(Slurm, OneSrunCarriesTheAgentsOfFourNodes) {
     EXPECT_EQ(round["ranks"][r]["host"], "n" + std::to_string(r / 2 + 1));
     EXPECT_EQ(round["ranks"][r]["steps"], 60);
   }
+  // What every node ran, by what its own agent found there.
+  ASSERT_EQ(round["executed"].size(), 4u);
+  for (int n = 0; n < 4; ++n) {
+    const Json& ran = round["executed"][n];
+    EXPECT_EQ(ran["host"], "n" + std::to_string(n + 1));
+    EXPECT_EQ(ran["program"]["path"], kMicro);
+    EXPECT_EQ(ran["program"]["sha256"], sha256_file(kMicro));
+    EXPECT_EQ(ran["command"][0], kMicro);
+    EXPECT_EQ(ran["given"]["RANK"], std::to_string(2 * n));
+    EXPECT_EQ(ran["given"]["WORLD_SIZE"], "8");
+    EXPECT_FALSE(ran.contains("image"));
+  }
 }
 
 TEST_F(Slurm, ACheckAsksTheNodesThatSlurmGives) {
@@ -78,6 +93,12 @@ TEST_F(Slurm, WithoutASharedFileSystemTheProgramsAreBroadcastAndTheLogsFetched) 
                         .string()});
   ASSERT_EQ(run.status.code, 0) << run.out << run.err;
   EXPECT_TRUE(fs::exists(latest() / "null:native:cpu:2:2:1/round1/n2_noderank1/rank3.out.log"));
+  // The copy that was broadcast is what ran, and is the same program.
+  for (const Json& ran : result()["cases"][0]["rounds"][0]["executed"]) {
+    EXPECT_NE(ran["program"]["path"], kMicro);
+    EXPECT_EQ(ran["program"]["path"], ran["command"][0]);
+    EXPECT_EQ(ran["program"]["sha256"], sha256_file(kMicro));
+  }
 }
 
 TEST_F(Slurm, AnAllocationThatStaysPendingIsSaidAndGivenUp) {

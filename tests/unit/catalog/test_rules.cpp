@@ -150,8 +150,64 @@ TEST(RuleDifferences, KnowWhatRelaxes) {
   EXPECT_FALSE(relaxed("min-steps: {min: 100, required: true}"));
 }
 
+// Rules of an installation that no suite asked for.
+
+TEST(RuleDifferences, AWiderBoundOfTheInstallationIsRelaxedWithItsPlace) {
+  std::vector<Rule> site = two_rules();
+  site.at(0).min = 3;
+  site.at(0).origin = "conf/rules/default.yaml:9";
+  const auto found = rule_differences(two_rules(), site, {});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found[0].relaxed());
+  EXPECT_EQ(difference_text(found[0]),
+            "min-steps: at least 3 steps instead of at least 10 steps (conf/rules/default.yaml:9)");
+}
+
+TEST(RuleDifferences, ARuleThatTheInstallationLeavesOutIsOff) {
+  std::vector<Rule> site = two_rules();
+  site.erase(site.begin());
+  const auto found = rule_differences(two_rules(), site, {});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found[0].relaxed());
+  EXPECT_EQ(difference_text(found[0]),
+            "min-steps: off instead of at least 10 steps (left out of conf/rules)");
+}
+
+TEST(RuleDifferences, ARuleOfTheSameNameThatAsksSomethingElseIsRelaxed) {
+  std::vector<Rule> site = two_rules();
+  site.at(0).fact = "ranks_failed";
+  const auto found = rule_differences(two_rules(), site, {});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found[0].relaxed());
+  EXPECT_THAT(difference_text(found[0]),
+              HasSubstr("ranks_failed at least 10 ranks instead of steps at least 10 steps"));
+}
+
+TEST(RuleDifferences, AnAddedRuleIsListedAndRelaxesNothing) {
+  std::vector<Rule> site = two_rules();
+  site.push_back(site.at(0));
+  site.back().id = "own";
+  site.back().origin = "conf/rules/site.yaml:2";
+  const auto found = rule_differences(two_rules(), site, {});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].relaxed());
+  EXPECT_EQ(difference_text(found[0]),
+            "own: at least 10 steps, which is not standard (conf/rules/site.yaml:2)");
+}
+
+TEST(ShippedRules, AreThoseOfConf) {
+  const Catalog catalog = load_catalog(std::string(ASSAY_SOURCE_DIR) + "/conf");
+  EXPECT_EQ(to_json(shipped_rules().rules), to_json(catalog.rules));
+  for (const Workload& workload : catalog.workloads)
+    EXPECT_TRUE(rule_differences(shipped_rules().of(workload.name),
+                                 resolve_rules(catalog.rules, workload.rules), {})
+                    .empty())
+        << workload.name;
+}
+
 TEST(RuleDifferences, JsonRoundTripIsExact) {
   auto all = differences("{spread: off, min-steps: {min: 5}}");
+  all.push_back({std::nullopt, two_rules().at(0), "conf/rules/site.yaml:2"});
   const Json json = to_json(all);
   EXPECT_EQ(to_json(rule_differences_from_json(json, "plan.json")), json);
   EXPECT_THAT(error_of([] {

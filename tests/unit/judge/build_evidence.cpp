@@ -137,7 +137,7 @@ std::optional<double> metric(const RoundResult& round, const std::string& name) 
 
 std::string origin(const RoundResult& round, const std::string& name) {
   for (const Metric& m : round.metrics)
-    if (m.info.name == name) return m.origin;
+    if (m.info.name == name) return std::string(to_text(m.origin));
   return "absent";
 }
 

@@ -212,6 +212,11 @@ const std::map<std::string, Break>& faults() {
       {"counters-rise", [](auto& s) { s.round.ranks[1].log.audit.counters_back = 1; }},
       {"accuracy-in-range",
        [](auto& s) { s.round.ranks[1].log.evaluations[0].values[0].second = 1.5; }},
+      {"samples-fit-data",
+       [](auto& s) {
+         s.round.ranks[0].log.finished_values.emplace_back("train_samples", 640);
+         s.round.ranks[1].log.finished_values.emplace_back("train_samples", 6400);
+       }},
       {"plausible-peak", [](auto& s) { s.round.ranks[1].log.finished->peak_flops = 1e10; }},
       {"devices-worked",
        [](auto& s) {

@@ -60,10 +60,10 @@ const Metric* find(const RoundResult& round, const std::string& name) {
 
 TEST(ServiceTimes, OfTheServiceAreMeasuredAndThoseOfPollsEstimated) {
   const RoundResult told = judge_round(case_plan(), round_of({of_service(5, true)}));
-  EXPECT_EQ(find(told, "e2e_time")->origin, "measured");
+  EXPECT_EQ(find(told, "e2e_time")->origin, Origin::measured);
   EXPECT_THAT(find(told, "e2e_time")->note, ::testing::HasSubstr("service's clock"));
   const RoundResult polled = judge_round(case_plan(), round_of({of_service(5, false)}));
-  EXPECT_EQ(find(polled, "e2e_time")->origin, "estimated");
+  EXPECT_EQ(find(polled, "e2e_time")->origin, Origin::estimated);
   EXPECT_THAT(find(polled, "e2e_time")->note, ::testing::HasSubstr("within 5 s"));
 }
 

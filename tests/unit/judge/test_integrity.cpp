@@ -302,6 +302,63 @@ TEST_F(Integrity, IsAskedForEvenWhereTheSuiteSwitchedTheRulesOff) {
   EXPECT_THAT(run_reason("evidence-unasked"), HasSubstr("evidence_changed"));
 }
 
+// The rules are the plan's; by which standard they are relaxed is the judge's to say.
+
+TEST_F(Integrity, RulesAsTheyAreShippedAreNotRelaxed) {
+  const CaseResult found = judge().cases.at(0);
+  EXPECT_FALSE(found.relaxed());
+  EXPECT_THAT(*found.rule_changes, IsEmpty());
+}
+
+TEST_F(Integrity, APlanThatHoldsBackWhatItRelaxedIsFoundOut) {
+  edit(run_ / "plan.json", [](std::string& text) {
+    Json plan = parse_json(text, "plan.json");
+    for (Json& rule : plan["rules"])
+      if (rule["id"] == "repeat-spread") rule["max"] = 0.5;
+    plan["cases"][0]["rules"] = {{"without", {"min-steps"}}};
+    plan["cases"][0]["rule_changes"] = Json::array();
+    text = dump_pretty(plan);
+  });
+  write_seal(run_, &test_key());
+  const CaseResult found = judge().cases.at(0);
+  EXPECT_TRUE(found.relaxed());
+  std::vector<std::string> texts;
+  for (const catalog::RuleDifference& change : *found.rule_changes)
+    texts.push_back(catalog::difference_text(change));
+  ASSERT_EQ(texts.size(), 2U);
+  EXPECT_THAT(texts[0], HasSubstr("min-steps: off instead of at least"));
+  EXPECT_THAT(texts[0], HasSubstr("not in the plan, which Assay"));
+  EXPECT_THAT(texts[1], HasSubstr("repeat-spread: at most 50 % instead of at most 5 %"));
+}
+
+// A challenge that the plan answers.
+
+TEST_F(Integrity, AChallengesSeedIsLookedForInWhatTheRanksGot) {
+  const auto answer = [&] { return judge().provenance.at("answer"); };
+  const auto with_seed = [&](int planned, const std::string& got) {
+    edit(run_ / "plan.json", [&](std::string& text) {
+      Json plan = parse_json(text, "plan.json");
+      plan["challenge"] = {{"id", "00"},       {"test", "20261115-ab3dE9"}, {"suite", "suite"},
+                           {"case", "case"},   {"suite_sha256", ""},        {"seed", 7},
+                           {"issued", "then"}, {"expires", "later"}};
+      plan["cases"][0]["config"] = {{"seed", planned}};
+      text = dump_pretty(plan);
+    });
+    write_file_atomic(run_ / "case/round1/node0_noderank0/config.json", got);
+    write_seal(run_, &test_key());
+  };
+  with_seed(7, R"({"seed": 7})");
+  EXPECT_EQ(answer()["faults"], Json::array());
+  EXPECT_EQ(answer()["seed"], "offered");
+  EXPECT_EQ(answer()["began"], judge().cases.at(0).rounds.at(0).started);
+  with_seed(8, R"({"seed": 7})");
+  EXPECT_EQ(answer()["faults"], Json({"the seed of the case 'case' is 8, not 7"}));
+  with_seed(7, R"({"seed": 1})");
+  EXPECT_EQ(answer()["faults"], Json({"round 1, node 0: the seed in config.json is 1, not 7"}));
+  with_seed(7, "");
+  EXPECT_EQ(answer()["faults"], Json({"round 1, node 0: the seed in config.json is none, not 7"}));
+}
+
 TEST_F(Integrity, OfARunNamesTheFileThatIsNotWhatWasSealed) {
   replace(run_ / "plan.json", "\"suite\"", "\"Suite\"");
   write_seal(run_, &test_key());  // of a plan that says another suite; then the plan is put back

@@ -30,8 +30,8 @@ TEST(MetricSet, AMisspeltMetricSeriesOrFactIsADefect) {
 
 TEST(MetricSet, WhatTheWorkloadNamesComesAfterTheCatalog) {
   MetricSet metrics;
-  metrics.add_named({"rate", "1", Better::higher, ""}, 1, "reported");
-  metrics.add("busbw_bytes_per_s", 1, "reported");
+  metrics.add_named({"rate", "1", Better::higher, ""}, 1, Origin::reported);
+  metrics.add("busbw_bytes_per_s", 1, Origin::reported);
   metrics.add("e2e_time", 1);
   metrics.add("p_whole", 1);
   std::vector<std::string> names;

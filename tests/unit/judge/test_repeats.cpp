@@ -19,8 +19,8 @@ RoundResult round_at(int number, double rate, RoundStatus status = RoundStatus::
   round.status = status;
   round.validity = status == RoundStatus::completed ? Validity::valid : Validity::invalid;
   if (rate > 0)
-    round.metrics = {{{"p_whole", "samples/s", Better::higher, ""}, rate, "measured", ""},
-                     {{"step_time_p50", "s", Better::lower, ""}, 1 / rate, "measured", ""}};
+    round.metrics = {{{"p_whole", "samples/s", Better::higher, ""}, rate, Origin::measured, ""},
+                     {{"step_time_p50", "s", Better::lower, ""}, 1 / rate, Origin::measured, ""}};
   return round;
 }
 

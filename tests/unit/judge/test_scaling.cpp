@@ -22,7 +22,7 @@ class Scaling : public ::testing::Test {
     result.headline = "p_whole";
     Summary summary;
     summary.info.name = "p_whole";
-    summary.origin = "measured";
+    summary.origin = Origin::measured;
     summary.n = 1;
     summary.median = samples_per_s;
     result.summary.push_back(summary);

@@ -16,8 +16,8 @@ RoundResult round_with(int number, double p_whole, RoundStatus status = RoundSta
   round.round = number;
   round.status = status;
   round.validity = status == RoundStatus::completed ? Validity::valid : Validity::invalid;
-  round.metrics = {{{"p_whole", "samples/s", Better::higher, ""}, p_whole, "measured", ""},
-                   {{"e2e_time", "s", Better::lower, ""}, 20, "measured", ""}};
+  round.metrics = {{{"p_whole", "samples/s", Better::higher, ""}, p_whole, Origin::measured, ""},
+                   {{"e2e_time", "s", Better::lower, ""}, 20, Origin::measured, ""}};
   return round;
 }
 
@@ -98,16 +98,19 @@ TEST(Summary, TheHeadlineIsTheOneThatTheWorkloadNames) {
 
 TEST(Summary, AMicroBenchmarkIsQuotedInItsOwnUnit) {
   RoundResult round = round_with(1, 100);
-  round.metrics.push_back({{"achieved_flops", "FLOP/s", Better::higher, ""}, 1e12, "measured", ""});
+  round.metrics.push_back(
+      {{"achieved_flops", "FLOP/s", Better::higher, ""}, 1e12, Origin::measured, ""});
   EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "p_whole");
-  round.metrics.push_back({{"peak_flops", "FLOP/s", Better::higher, ""}, 2e12, "reported", ""});
+  round.metrics.push_back(
+      {{"peak_flops", "FLOP/s", Better::higher, ""}, 2e12, Origin::reported, ""});
   EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "achieved_flops");
-  round.metrics.push_back({{"triad_bytes_per_s", "B/s", Better::higher, ""}, 3, "reported", ""});
+  round.metrics.push_back(
+      {{"triad_bytes_per_s", "B/s", Better::higher, ""}, 3, Origin::reported, ""});
   EXPECT_EQ(summarize_case(case_plan(), {round}).headline, "triad_bytes_per_s");
 }
 
 Metric of(const std::string& name, double value) {
-  return {{name, "", Better::higher, ""}, value, "measured", ""};
+  return {{name, "", Better::higher, ""}, value, Origin::measured, ""};
 }
 
 TEST(Headline, OfAFixedLengthIsTheSteadyThroughput) {
@@ -168,7 +171,7 @@ TEST(TargetSpread, OfSeedsThatDifferMuchIsAWarning) {
 
 TEST(Summary, WhatTheSuiteReadsFromTheOutputRanksBelowWhatIsMeasured) {
   RoundResult round = round_with(1, 100);
-  round.metrics.push_back({{"throughput_ratio", "", Better::higher, ""}, 3, "reported", ""});
+  round.metrics.push_back({{"throughput_ratio", "", Better::higher, ""}, 3, Origin::reported, ""});
   auto plan = case_plan();
   EXPECT_EQ(summarize_case(plan, {round}).headline, "throughput_ratio") << "of set_result";
   plan.metrics = {{"throughput_ratio", "x", "1", Better::higher, "last", "mean"}};
@@ -203,7 +206,7 @@ TEST(RepeatSpread, OfAShortPlainCommandIsNotJudgedByItsDuration) {
   std::vector<RoundResult> rounds;
   for (const double e2e : {0.01, 0.02, 0.005}) {
     rounds.push_back(round_with(1, 0));
-    rounds.back().metrics = {{{"e2e_time", "s", Better::lower, ""}, e2e, "measured", ""}};
+    rounds.back().metrics = {{{"e2e_time", "s", Better::lower, ""}, e2e, Origin::measured, ""}};
   }
   EXPECT_EQ(summarize_case(plan, rounds).validity, Validity::valid);
 }
@@ -275,6 +278,20 @@ TEST(CaseRules, SeeTheMedianOfAMetric) {
 
 TEST(CaseVerdict, OfACaseWithoutRoundsIsIncomplete) {
   EXPECT_EQ(summarize_case(case_plan(), {}).validity, Validity::incomplete);
+}
+
+// A number of a case is no better than the worst of its rounds.
+TEST(Origins, OfSeveralRoundsAreTheWorst) {
+  EXPECT_EQ(worst(Origin::measured, Origin::estimated), Origin::estimated);
+  EXPECT_EQ(worst(Origin::claimed, Origin::reported), Origin::claimed);
+  std::vector<RoundResult> rounds;
+  for (const Origin origin : {Origin::measured, Origin::reported, Origin::estimated}) {
+    rounds.emplace_back();
+    rounds.back().status = RoundStatus::completed;
+    rounds.back().metrics = {{{"p_whole", "samples/s", Better::higher, ""}, 10, origin, ""}};
+  }
+  const CaseResult result = summarize_case(testing::case_plan(1, 1, 3), std::move(rounds));
+  EXPECT_EQ(result.summary.at(0).origin, Origin::reported);
 }
 
 }  // namespace

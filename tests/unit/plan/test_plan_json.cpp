@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,13 +87,61 @@ TEST(PlanJson, EveryFieldOfAWrongTypeIsAnError) {
   }
 }
 
+// The rules stand there once.
+
+Plan plan_of_three() {
+  return testing::plan(
+      "cases:\n"
+      "  - {case: train:native:cpu:1:1:1, name: a, rules: {min-steps: off}}\n"
+      "  - {case: train:native:cpu:1:1:1, name: b, rules: {min-steps: {min: 7}}}\n"
+      "  - {case: train:native:cpu:1:1:1, name: c}\n");
+}
+
+TEST(PlanRules, StandOnceAndCasesHaveTheirDifferences) {
+  const Json json = to_json(plan_of_three());
+  EXPECT_EQ(json["rules"].size(), 2U);
+  EXPECT_EQ(json["cases"][0]["rules"], Json({{"without", {"min-steps"}}}));
+  const Plan back = plan_from_json(json, "plan.json");
+  const Plan made = plan_of_three();
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(catalog::to_json(back.cases[i].rules), catalog::to_json(made.cases[i].rules)) << i;
+}
+
+TEST(PlanRules, RulesInAnotherOrderAreWrittenInFull) {
+  Plan p = plan_of_three();
+  std::ranges::reverse(p.cases[2].rules);
+  const Json json = to_json(p);
+  EXPECT_TRUE(json["cases"][2]["rules"].is_array());
+  EXPECT_EQ(plan_from_json(json, "plan.json").cases[2].rules.at(0).id, "min-duration");
+}
+
+TEST(PlanRules, APlanOfSchema1HasThemInEveryCase) {
+  const Plan p = plan_of_three();
+  Json old = to_json(p);
+  old["schema_version"] = 1;
+  old.erase("rules");
+  for (std::size_t i = 0; i < 3; ++i) old["cases"][i]["rules"] = catalog::to_json(p.cases[i].rules);
+  const Plan back = plan_from_json(old, "plan.json");
+  EXPECT_EQ(dump_line(to_json(back)), dump_line(to_json(p)));
+}
+
+TEST(PlanRules, WhatIsNotARuleOfThePlanIsAnError) {
+  Json json = to_json(plan_of_three());
+  json["cases"][2]["rules"]["without"] = {"min-stps"};
+  EXPECT_THAT(error_of([&] { return plan_from_json(json, "plan.json"); }),
+              HasSubstr("plan.json: case 3: rules: not a rule of the plan: \"min-stps\""));
+  json["cases"][2]["rules"] = {{"off", {"min-steps"}}};
+  EXPECT_THAT(error_of([&] { return plan_from_json(json, "plan.json"); }),
+              HasSubstr("expected the lists 'changed' and 'without'"));
+}
+
 TEST(PlanJson, NotAnObjectAndOtherVersions) {
   EXPECT_THAT(error_of([] { return plan_from_json(Json::array(), "plan.json"); }),
               HasSubstr("plan.json: expected an object"));
   Json newer = to_json(full_plan());
   newer["schema_version"] = 99;
   EXPECT_THAT(error_of([&] { return plan_from_json(newer, "plan.json"); }),
-              HasSubstr("schema_version is 99; this program reads 1"));
+              HasSubstr("schema_version is 99; this program reads 1 to 2"));
 }
 
 }  // namespace

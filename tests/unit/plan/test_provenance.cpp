@@ -148,6 +148,30 @@ TEST(RuleChanges, AreRecordedWithTheStandardBoundAndTheOrigin) {
   EXPECT_EQ(c.rule_changes->at(1).origin, "s.yaml:5");
 }
 
+TEST(RuleChanges, WhatAnInstallationRelaxesIsAChangeLikeASuites) {
+  catalog::Catalog site = testing::small_catalog();
+  site.rules.at(0).min = 1;
+  site.rules.at(0).origin = "conf/rules/default.yaml:5";
+  site.workloads.at(0).rules = catalog::read_rule_changes(
+      config::parse_yaml("{min-duration: off}", {"conf/workloads/train.yaml", "", false}));
+  const CasePlan c = make_plan(testing::suite("cases: [train:native:cpu:1:1:1]"), site).cases.at(0);
+  ASSERT_EQ(c.rule_changes->size(), 2U);
+  EXPECT_TRUE(c.rule_changes->at(0).relaxed());
+  EXPECT_EQ(c.rule_changes->at(0).origin, "conf/rules/default.yaml:5");
+  EXPECT_FALSE(c.rule_changes->at(1).in_force);
+  EXPECT_THAT(c.rule_changes->at(1).origin, HasSubstr("conf/workloads/train.yaml"));
+}
+
+TEST(RuleChanges, AnExemptionThatAWorkloadWasShippedWithIsNone) {
+  catalog::Catalog catalog = testing::small_catalog();
+  catalog.workloads.at(0).rules = catalog::read_rule_changes(
+      config::parse_yaml("{min-duration: off}", {"conf/workloads/train.yaml", "", false}));
+  catalog.standard.changes["train"] = catalog.workloads.at(0).rules;
+  const CasePlan c =
+      make_plan(testing::suite("cases: [train:native:cpu:1:1:1]"), catalog).cases.at(0);
+  EXPECT_TRUE(c.rule_changes->empty());
+}
+
 TEST(RuleChanges, SurviveThePlanFile) {
   const Plan p = plan("cases: [{case: train:native:cpu:1:1:1, rules: {min-steps: {min: 99}}}]");
   const Plan back = plan_from_json(to_json(p), "plan.json");

@@ -63,6 +63,7 @@ inline catalog::Catalog small_catalog() {
   duration.fact = "train_time";
   duration.min = 60;
   catalog.rules = {steps, duration};
+  catalog.standard.rules = catalog.rules;
   return catalog;
 }
 

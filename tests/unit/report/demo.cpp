@@ -23,7 +23,7 @@ double rounded(double value) {
 }
 
 Metric metric(const std::string& name, double value, const std::string& unit, Better better,
-              const std::string& origin = "measured", const std::string& note = "") {
+              judge::Origin origin = judge::Origin::measured, const std::string& note = "") {
   return {{name, unit, better, "The " + name + " of the round"}, value, origin, note};
 }
 
@@ -80,8 +80,7 @@ double memory_shape(double x, double n) {
   return (x < 0.05 ? 2.0 + 30 * x / 0.05 * 1.0 : 61.5 + 0.05 * n) * 1073741824.0;
 }
 
-Summary summarize(const std::vector<double>& values, const MetricInfo& info,
-                  const std::string& origin) {
+Summary summarize(const std::vector<double>& values, const MetricInfo& info, judge::Origin origin) {
   Summary s;
   s.info = info;
   s.origin = origin;
@@ -131,20 +130,21 @@ RoundResult gpu_round(const std::string& name, int number, int nodes, int procs,
   round.ended = "2026-11-15T10:" + std::to_string(18 + 5 * (number - 1)) + ":26Z";
   round.ranks = ranks(nodes, procs, number, name, 0.0141, slow);
   const double f = 1 + 0.006 * noise(static_cast<unsigned>(number) * 31);
-  round.metrics = {metric("p_whole", 16932.4 * f, "samples/s", Better::higher),
-                   metric("p_train", 17806.1 * f, "samples/s", Better::higher),
-                   metric("p_core", 18411.9 * f, "samples/s", Better::higher),
-                   metric("e2e_time", 206.31 / f, "s", Better::lower),
-                   metric("step_time_p50", 0.013902 / f, "s", Better::lower),
-                   metric("step_time_p99", 0.019733 / f, "s", Better::lower),
-                   metric("time_to_target", 141.2 / f, "s", Better::lower),
-                   metric("final_accuracy", 0.7612, "ratio", Better::higher, "reported"),
-                   metric("mfu", 0.4183 * f, "ratio", Better::higher, "estimated",
-                          "peak from conf/vendors/nvidia.yaml"),
-                   metric("energy_j", 1.0246e6 / f, "J", Better::lower),
-                   metric("samples_per_joule", 3.2418 * f, "samples/J", Better::higher),
-                   metric("device_util", 0.927, "ratio", Better::higher),
-                   metric("harness_overhead", 0.0011, "ratio", Better::lower)};
+  round.metrics = {
+      metric("p_whole", 16932.4 * f, "samples/s", Better::higher),
+      metric("p_train", 17806.1 * f, "samples/s", Better::higher),
+      metric("p_core", 18411.9 * f, "samples/s", Better::higher),
+      metric("e2e_time", 206.31 / f, "s", Better::lower),
+      metric("step_time_p50", 0.013902 / f, "s", Better::lower),
+      metric("step_time_p99", 0.019733 / f, "s", Better::lower),
+      metric("time_to_target", 141.2 / f, "s", Better::lower),
+      metric("final_accuracy", 0.7612, "ratio", Better::higher, judge::Origin::reported),
+      metric("mfu", 0.4183 * f, "ratio", Better::higher, judge::Origin::estimated,
+             "peak from conf/vendors/nvidia.yaml"),
+      metric("energy_j", 1.0246e6 / f, "J", Better::lower),
+      metric("samples_per_joule", 3.2418 * f, "samples/J", Better::higher),
+      metric("device_util", 0.927, "ratio", Better::higher),
+      metric("harness_overhead", 0.0011, "ratio", Better::lower)};
   round.phases = {{"init", 0, 14.2},
                   {"train", 14.2, 201.4},
                   {"evaluate", 108.0, 116.5},
@@ -358,9 +358,10 @@ RunResult small_result() {
   round.ended = "2026-11-15T10:15:12.750Z";
   round.evidence = sound_evidence();
   round.ranks = ranks(1, 1, 1, "null", 0.01);
-  round.metrics = {metric("p_whole", 24576, "samples/s", Better::higher),
-                   metric("e2e_time", 12.5, "s", Better::lower),
-                   metric("final_accuracy", 0.93, "ratio", Better::higher, "reported")};
+  round.metrics = {
+      metric("p_whole", 24576, "samples/s", Better::higher),
+      metric("e2e_time", 12.5, "s", Better::lower),
+      metric("final_accuracy", 0.93, "ratio", Better::higher, judge::Origin::reported)};
   round.phases = {{"init", 0, 0.5}, {"train", 0.5, 10.5}, {"evaluate", 10.5, 12.5}};
   one.rounds = {round};
   add_summary(one);

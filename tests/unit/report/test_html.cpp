@@ -31,8 +31,7 @@ judge::RunResult hostile_result() {
     round.reason = round.started = round.ended = evil;
     round.status = RoundStatus::failed;
     for (judge::Metric& metric : round.metrics)
-      metric.info.name = metric.info.unit = metric.info.description = metric.note = metric.origin =
-          evil;
+      metric.info.name = metric.info.unit = metric.info.description = metric.note = evil;
     for (judge::Finding& finding : round.findings)
       finding.rule = finding.reason = finding.advice = finding.where = evil;
     for (judge::RankResult& rank : round.ranks) rank.host = rank.log = rank.ended_by = evil;
@@ -40,7 +39,7 @@ judge::RunResult hostile_result() {
     for (judge::Series& series : round.series) series.label = series.unit = evil;
   }
   for (judge::Summary& summary : one.summary)
-    summary.info.name = summary.info.unit = summary.note = summary.origin = evil;
+    summary.info.name = summary.info.unit = summary.note = evil;
   run.system = {{evil, evil},
                 {"nodes", {{{"host", evil}, {"cpu", {{"model", evil}}}, {evil, {evil, {evil}}}}}}};
   run.provenance = {{"assay", evil}, {evil, {{evil, evil}}}};
@@ -108,7 +107,7 @@ judge::CaseResult case_of(const std::vector<double>& values) {
     round.status = RoundStatus::completed;
     round.validity = judge::Validity::valid;
     round.metrics.push_back(
-        {{"p_whole", "samples/s", Better::higher, ""}, values[i], "measured", ""});
+        {{"p_whole", "samples/s", Better::higher, ""}, values[i], judge::Origin::measured, ""});
     round.series.push_back({"throughput", "all ranks", "samples/s", {{0, values[i]}, {9, 1}}});
     one.rounds.push_back(round);
   }

@@ -152,7 +152,7 @@ TEST(Mllog, WhatIsNotKnownIsNullWithANote) {
 TEST(Mllog, TargetMetricIsTheAccuracy) {
   judge::RunResult run = small_result();
   run.cases[0].rounds[0].metrics.push_back(
-      {{"final_mlm_accuracy", "1", Better::higher, ""}, 0.71, "reported", ""});
+      {{"final_mlm_accuracy", "1", Better::higher, ""}, 0.71, judge::Origin::reported, ""});
   MllogContext context;
   context.target_metric = "mlm_accuracy";
   const auto events = parse_mllog(render_mllog(run.cases[0], run.cases[0].rounds[0], context));
@@ -179,7 +179,8 @@ TEST(Mllog, AnAutomaticBatchSizeIsTheOneThatWasUsed) {
                     "global_batch_size");
   };
   for (judge::RoundResult& round : run.cases[0].rounds)
-    round.metrics.push_back({{"batch_size", "samples", Better::neither, ""}, 256, "reported", ""});
+    round.metrics.push_back(
+        {{"batch_size", "samples", Better::neither, ""}, 256, judge::Origin::reported, ""});
   EXPECT_EQ(batch()["value"], 256 * 8);
 }
 
@@ -246,6 +247,31 @@ TEST(Mllog, OfAssaysOwnProgramTheOptimizersSettingsAreKnown) {
   context.own_program = false;
   EXPECT_THAT(mllog_obstacles(run.cases[0], run.cases[0].rounds[0], context),
               ElementsAre(HasSubstr("asks for gradient_accumulation_steps, opt_lamb_epsilon")));
+}
+
+TEST(Mllog, ResnetWithSgdHasWhatItsRulesAskForOrSaysWhatIsMissing) {
+  judge::RunResult run = evaluated_run();
+  run.cases[0].model = "resnet50";
+  for (judge::EvaluationResult& evaluation : run.cases[0].rounds[0].evaluations)
+    for (auto& [name, value] : evaluation.values) value = 0.8;
+  MllogContext context = full_context();
+  context.own_program = true;
+  context.division = "closed";
+  context.config = {{"optimizer", "sgd"},     {"learning_rate", 0.1}, {"final_lr_fraction", 0.0},
+                    {"power", 1.0},           {"momentum", 0.9},      {"weight_decay", 1e-4},
+                    {"warmup_epochs", 5.0},   {"max_steps", 1000},    {"batch_size", 8},
+                    {"epochs", 90.0},         {"schedule", "step"},   {"milestones", {0.5, 0.75}},
+                    {"train_samples", 50000}, {"eval_samples", 10000}};
+  const auto obstacles = [&] {
+    return mllog_obstacles(run.cases[0], run.cases[0].rounds[0], context);
+  };
+  const auto events = parse_mllog(render_mllog(run.cases[0], run.cases[0].rounds[0], context));
+  EXPECT_EQ(event_of(events, "opt_learning_rate_decay_boundary_epochs")["value"], Json({45, 67.5}));
+  EXPECT_TRUE(obstacles().empty());
+  context.config["schedule"] = "cosine";
+  context.config["max_steps"] = 0;
+  EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("asks for sgd_opt_learning_rate_decay_steps, "
+                                                 "opt_learning_rate_decay_boundary_epochs")));
 }
 
 TEST(Mllog, AModelThatMlperfDoesNotHaveIsSaid) {

@@ -1,0 +1,26 @@
+# Writes OUTPUT, a header with the constant NAME of NAMESPACE: the text files FILES (separated by |),
+# each as its folder and name ("rules/default.yaml") with its text.
+set(entries "")
+set(count 0)
+string(REPLACE "|" ";" files "${FILES}")
+foreach(file ${files})
+  file(READ ${file} text)
+  get_filename_component(base ${file} NAME)
+  get_filename_component(folder ${file} DIRECTORY)
+  get_filename_component(folder ${folder} NAME)
+  string(APPEND entries "    {\"${folder}/${base}\", R\"__text__(${text})__text__\"},\n")
+  math(EXPR count "${count} + 1")
+endforeach()
+file(WRITE ${OUTPUT} "#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace ${NAMESPACE} {
+
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, ${count}> ${NAME}{{
+${entries}}};
+
+}  // namespace ${NAMESPACE}
+")

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "core/json.h"
+#include "http/client.h"
+#include "push/client.h"
+
+namespace assay::push {
+
+/// The tester's answers, or Errors with its messages. The token is in none of them.
+class Connection {
+ public:
+  Connection(const Tester& tester, std::stop_token stop);
+
+  [[nodiscard]] const std::string& origin() const { return origin_; }
+
+  struct Answer {
+    int status = 0;
+    Json body;
+    std::string retry_after;
+  };
+
+  /// Throws Error of kind launch when the tester cannot be reached, or is none.
+  Answer ask(http::Request request);
+  Answer ask(const std::string& method, const std::string& path, const Json& body = Json());
+
+  /// The Error for an answer that was not expected.
+  [[noreturn]] void refuse(const Answer& answer) const;
+
+ private:
+  std::string origin_;
+  std::stop_token stop_;
+  http::Client client_;
+  std::string token_;
+};
+
+}  // namespace assay::push
