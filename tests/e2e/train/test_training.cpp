@@ -79,7 +79,7 @@ TEST_F(Training, TellsWhereTheTimeOfARoundWent) {
     sum += share["seconds"].get<double>();
   }
   EXPECT_NEAR(sum, round["wall_s"].get<double>(), 1e-6);
-  EXPECT_THAT(parts, ::testing::IsSupersetOf({"launch", "start", "device", "join", "data", "model",
+  EXPECT_THAT(parts, ::testing::IsSupersetOf({"launch", "start", "join", "data", "model",
                                               "first_step", "compute", "communication",
                                               "evaluation", "checkpoint", "end", "collection"}));
   EXPECT_THAT(parts, ::testing::Not(::testing::Contains("unexplained")));

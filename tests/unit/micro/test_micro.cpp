@@ -106,7 +106,7 @@ TEST_F(Micro, MatmulComputesAndReportsItsPeak) {
   EXPECT_EQ(flops, samples * 2 * 100 * 100 * 100);
   ASSERT_TRUE(summary.peak_flops);
   EXPECT_GT(*summary.peak_flops, 1e7);
-  EXPECT_EQ(summary.converged, true);
+  EXPECT_FALSE(summary.converged);  // nothing was to be reached
 }
 
 TEST_F(Micro, MatmulIsRightForSizesThatFitNoBlock) {
