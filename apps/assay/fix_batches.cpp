@@ -1,11 +1,13 @@
 #include "fix_batches.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
 #include "core/subprocess.h"
@@ -27,15 +29,16 @@ bool searches(const plan::Plan& plan, const plan::CasePlan& plan_case) {
 
 // FINISHED of an assay-train that was asked for the batch size; null: it did not say it.
 Json ask(const plan::CasePlan& plan_case) {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / fmt::format("assay-batch-{}.json", ::getpid());
+  std::string folder = (std::filesystem::temp_directory_path() / "assay-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr)
+    throw system_error(ErrorKind::environment, "cannot make a temporary folder", folder, errno);
+  const std::string file = folder + "/config.json";
   write_file_atomic(file, dump_pretty(plan_case.config));
   CommandOptions options;
   options.timeout = kSearchTimeout;
   const CommandResult result = run_command(
-      {plan_case.command[0], plan_case.command[1], "--config", file.string(), "--find-batch"},
-      options);
-  std::filesystem::remove(file);
+      {plan_case.command[0], plan_case.command[1], "--config", file, "--find-batch"}, options);
+  std::filesystem::remove_all(folder);
   for (const std::string_view line : split(result.out, '\n')) {
     constexpr std::string_view kMark = "[PerfLog] ";
     if (!result.ok() || !line.starts_with(kMark)) continue;

@@ -11,7 +11,7 @@
 #include "automl/start_models.h"
 #include "error_of.h"
 #include "stats/descriptive.h"
-#include "unit/automl/mann_whitney.h"
+#include "stats/mann_whitney.h"
 
 namespace assay::automl {
 namespace {
