@@ -1,5 +1,6 @@
 #include "train/parallel/communicator.h"
 
+#include <csignal>
 #include <cstdlib>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -85,6 +86,9 @@ Communicator::Communicator(const workload::Place& place, torch::Device device,
   if (collectives_ == Collectives::nccl && !device.is_cuda())
     throw Error(ErrorKind::config, "NCCL connects CUDA devices only, and this rank is on the CPU",
                 "collectives", "use 'auto' or 'gloo'");
+  // Gloo writes to a rank that has gone without asking for no signal: it would end this one before
+  // it could say which rank that was.
+  ::signal(SIGPIPE, SIG_IGN);
   MembershipOptions members = options.membership;
   members.terms += "device: " + torch::DeviceTypeName(device.type(), true) + "\n";
   membership_ = std::make_unique<Membership>(place, members, std::move(on_lost));

@@ -8,6 +8,7 @@
 namespace assay::e2e {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -77,7 +78,9 @@ TEST_F(Claims, AReplayedLogIsNotValid) {
 TEST_F(Claims, AClockThatRunsTenTimesAsFastIsNotValid) {
   EXPECT_NE(assay({"run", training(60, "10 * t").string()}).status.code, 0);
   EXPECT_EQ(validity(), "INVALID");
-  EXPECT_THAT(findings(), AllOf(HasSubstr("times-within-run"), HasSubstr("but it ended")));
+  // On a slow machine a line is late before the rank is.
+  EXPECT_THAT(findings(), AllOf(HasSubstr("times-within-run"),
+                                AnyOf(HasSubstr("but it ended"), HasSubstr("later than when"))));
 }
 
 TEST_F(Claims, AClockThatIsOneHourAheadInTheMiddleIsNotValid) {

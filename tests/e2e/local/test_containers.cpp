@@ -44,7 +44,10 @@ class Containers : public AssayTest {
   void TearDown() override {
     AssayTest::TearDown();
     if (IsSkipped()) return;
-    EXPECT_EQ(podman({"ps", "--all", "--quiet"}).out, "") << "a container was left behind";
+    // podman removes them beside us.
+    const auto left = [this] { return podman({"ps", "--all", "--quiet"}).out; };
+    EXPECT_TRUE(eventually([&] { return left().empty(); }, 30s))
+        << "a container was left behind: " << left();
     EXPECT_TRUE(processes_with("sleep " + marker_).empty());
   }
   [[nodiscard]] CommandResult podman(const std::vector<std::string>& args) const {

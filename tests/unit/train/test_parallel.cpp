@@ -116,7 +116,7 @@ TEST(ParallelTest, ARankThatDiesIsNamedByTheOthers) {
 TEST(ParallelTest, ARankThatFailsGivesTheOthersItsReason) {
   const auto results = run({{0, 2}, {1, 2}}, {"collapse", "fail", "1"});
   EXPECT_EQ(results[1].status.code, 3);
-  EXPECT_EQ(results[0].status.code, 5);
+  EXPECT_EQ(results[0].status.code, 5) << to_string(results[0].status);
   EXPECT_THAT(results[0].err, HasSubstr("rank 1"));
   EXPECT_THAT(results[0].err, HasSubstr("the disk burns"));
 }
