@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/units.h"
+#include "push.h"
 #include "push/challenge.h"
 
 namespace assay::app {
@@ -47,19 +48,13 @@ void add_challenge(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "challenge", "Have a tester ask for a case of a test to be measured again with a new seed");
   command->add_option("test", given->test, "Id of an accepted test")->required()->type_name("TEST");
-  command->add_option("--to", given->url, "Address of the tester")->required()->type_name("URL");
+  add_tester_options(*command, given->url, given->token_file, given->ca);
   command
       ->add_option("--case", given->case_name,
                    "The case; else one that takes a seed, by the tester's chance")
       ->type_name("CASE");
   command->add_option("--valid", given->valid, "How long there is time to answer (default: 24h)")
       ->type_name("DURATION");
-  command
-      ->add_option("--token-file", given->token_file,
-                   "File with the token, that only you can read; else ASSAY_TESTER_TOKEN")
-      ->type_name("FILE");
-  command->add_option("--ca", given->ca, "Certificate to trust, PEM; else the system's")
-      ->type_name("FILE");
   command->add_option("--out", given->out, "Write it to this file instead of the terminal")
       ->type_name("FILE");
   command->footer(

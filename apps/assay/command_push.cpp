@@ -143,18 +143,22 @@ int push(const PushRequest& given) {
   return verdict == "VALID" ? 0 : exit_code(ErrorKind::round_failed);
 }
 
+void add_tester_options(CLI::App& command, std::string& url, std::string& token_file,
+                        std::string& ca) {
+  command.add_option("--to", url, "Address of the tester")->required()->type_name("URL");
+  command
+      .add_option("--token-file", token_file,
+                  "File with the token, that only you can read; else ASSAY_TESTER_TOKEN")
+      ->type_name("FILE");
+  command.add_option("--ca", ca, "Certificate to trust, PEM; else the system's")->type_name("FILE");
+}
+
 void add_push(CLI::App& app, Action& action) {
   const auto given = std::make_shared<PushRequest>();
   CLI::App* command =
       app.add_subcommand("push", "Send a run with its evidence to a tester, which judges it again");
   command->add_option("run", given->run, "Folder of a run")->required()->type_name("RUN");
-  command->add_option("--to", given->url, "Address of the tester")->required()->type_name("URL");
-  command
-      ->add_option("--token-file", given->token_file,
-                   "File with the token, that only you can read; else ASSAY_TESTER_TOKEN")
-      ->type_name("FILE");
-  command->add_option("--ca", given->ca, "Certificate to trust, PEM; else the system's")
-      ->type_name("FILE");
+  add_tester_options(*command, given->url, given->token_file, given->ca);
   command->add_option("--name", given->name, "How the tester's list is to call it")
       ->type_name("NAME");
   command->footer(

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include "core/json.h"
 
 namespace assay::app {
@@ -19,5 +21,9 @@ struct PushRequest {
 
 /// Sends the run to the tester and prints its answer; gives the exit code of `assay push`.
 int push(const PushRequest& given);
+
+/// --to, --token-file and --ca of a command that talks to a tester. The texts must outlive it.
+void add_tester_options(CLI::App& command, std::string& url, std::string& token_file,
+                        std::string& ca);
 
 }  // namespace assay::app

@@ -15,20 +15,19 @@ namespace {
 using Leaves = std::map<std::string, std::string>;
 
 // Of no meaning for a comparison, or different in every run.
-constexpr std::array<std::string_view, 14> kVolatile{"available_bytes",
+constexpr std::array<std::string_view, 13> kVolatile{"available_bytes",
                                                      "boot_id",
                                                      "created",
+                                                     "device_state_after",
                                                      "dirty",
-                                                     "journal_lines_skipped",
                                                      "load",
                                                      "node",
+                                                     "journal_lines_skipped",
+                                                     "processes",
                                                      "run_id",
                                                      "swap_free_bytes",
-                                                     "uptime_s",
-                                                     "time",
-                                                     "temperature_c",
-                                                     "power_w",
-                                                     "processes"};
+                                                     "temp_c",
+                                                     "uptime_s"};
 
 void flatten(const Json& value, const std::string& path, Leaves& out) {
   if (value.is_object()) {

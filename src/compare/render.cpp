@@ -1,6 +1,7 @@
 #include "compare/render.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace assay::compare {
 
 namespace {
 
-constexpr std::size_t kShownDifferences = 12;
+constexpr std::size_t kShownDifferences = 16;
 
 std::string percent(double ratio) {
   return fmt::format("{:+.2f} %", ratio * 100);
@@ -80,16 +81,41 @@ std::string side(const std::string& text) {
   return text.empty() ? "–" : ellipsize(printable(text), 60);
 }
 
+std::string difference_line(const Difference& difference) {
+  return fmt::format("{}: {} → {}", printable(difference.what), side(difference.base),
+                     side(difference.candidate));
+}
+
+// The first of them, and how many there are besides.
+std::vector<std::string> shortened(std::vector<std::string> lines) {
+  if (lines.size() <= kShownDifferences) return lines;
+  const std::size_t more = lines.size() - kShownDifferences;
+  lines.resize(kShownDifferences);
+  lines.push_back(fmt::format("and {} more (--format json has all)", more));
+  return lines;
+}
+
 std::vector<std::string> difference_lines(const std::vector<Difference>& differences) {
   std::vector<std::string> out;
-  for (const Difference& difference : differences) {
-    if (out.size() == kShownDifferences) {
-      out.push_back(fmt::format("and {} more (--format json has all)",
-                                differences.size() - kShownDifferences));
-      break;
+  for (const Difference& difference : differences) out.push_back(difference_line(difference));
+  return shortened(std::move(out));
+}
+
+// A line for every difference, with the cases that have it: a changed suite differs in all alike.
+std::vector<std::string> folded_differences(const std::vector<CaseChange>& cases) {
+  std::map<std::string, std::vector<std::string>> by_line;
+  std::vector<std::string> order;
+  for (const CaseChange& change : cases)
+    for (const Difference& difference : change.differences) {
+      const std::string line = difference_line(difference);
+      if (by_line[line].empty()) order.push_back(line);
+      by_line[line].push_back(change.name);
     }
-    out.push_back(fmt::format("{}: {} → {}", printable(difference.what), side(difference.base),
-                              side(difference.candidate)));
+  std::vector<std::string> out;
+  for (const std::string& line : order) {
+    const std::vector<std::string>& names = by_line[line];
+    const bool all = names.size() == cases.size() && names.size() > 1;
+    out.push_back((all ? "all cases" : ellipsize(join(names, ", "), 80)) + ": " + line);
   }
   return out;
 }
@@ -100,12 +126,12 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   for (const CaseChange& change : comparison.cases) {
     if (!change.refused.empty()) out.push_back(change.name + ": not compared: " + change.refused);
     if (!change.warning.empty()) out.push_back(change.name + ": " + change.warning);
-    for (const std::string& line : difference_lines(change.differences))
-      out.push_back(change.name + ": " + line);
     for (const MetricChange& metric : change.metrics)
       if (metric.headline && !metric.note.empty())
         out.push_back(change.name + ": " + metric.info.name + ": " + metric.note);
   }
+  for (std::string& line : shortened(folded_differences(comparison.cases)))
+    out.push_back(std::move(line));
   return out;
 }
 

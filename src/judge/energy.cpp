@@ -67,6 +67,20 @@ std::optional<double> idle_baseline(const RoundContext& round,
   return baseline;
 }
 
+// The least that the nodes drew before training began: what is nearest to idle there, since loading
+// and compiling take power too.
+double least_power(const RoundContext& round, const std::vector<NodePower>& nodes) {
+  double least = 0;
+  for (const NodePower& node : nodes) {
+    double begin = -1e300;
+    for (const PowerSource& source : node.sources) begin = std::max(begin, source.power.front().t);
+    const std::vector<Sample> sum =
+        power_sum(node, power_moments({node}, {begin, round.train->start}));
+    least += std::ranges::min_element(sum, {}, &Sample::value)->value;
+  }
+  return least;
+}
+
 // Mean power of the steady steps, without the evaluations between them; nothing where telemetry
 // does not cover them.
 std::optional<double> steady_power(const RoundContext& round, const std::vector<NodePower>& nodes) {
@@ -219,8 +233,12 @@ void compute_energy(RoundContext& round, const Sources& sources) {
   round.metrics.add("energy_j", joules, Origin::measured, note);
   round.metrics.add("energy_idle_baseline_w", baseline, Origin::measured,
                     "mean power between the first sample and TRAIN_START");
-  if (baseline && joules >= *baseline * round.train->length())
-    round.metrics.add("energy_above_idle_j", joules - *baseline * round.train->length());
+  if (baseline) {
+    const double least = least_power(round, nodes);
+    round.metrics.add("energy_above_idle_j", std::max(0.0, joules - least * round.train->length()),
+                      Origin::measured,
+                      fmt::format("above {} W, the least before training", format_number(least)));
+  }
   round.metrics.add("mean_power_w", joules / round.train->length());
   if (const auto samples = round.metrics.get("samples"); samples && joules > 0)
     round.metrics.add("samples_per_joule", *samples / joules,

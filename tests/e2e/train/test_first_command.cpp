@@ -44,6 +44,9 @@ class FirstCommand : public AssayTest {
     program("assay-train", "if [ \"$1\" = --devices ]; then echo '{\"devices\": [" + list +
                                "], \"precisions\": [" + precisions +
                                "]}'; exit; fi\n"
+                               "if [ \"$4\" = --find-batch ]; then echo '[PerfLog] {\"event\": "
+                               "\"FINISHED\", \"value\": {\"batch_size\": 24, \"why\": \"48 do "
+                               "not fit\"}}'; exit; fi\n"
                                "sed 's/\"cuda\"/\"cpu\"/' \"$3\" > config$$.json\n"
                                "exec " ASSAY_BIN_DIR "/assay-train \"$1\" --config config$$.json");
   }
@@ -121,6 +124,25 @@ TEST_F(FirstCommand, ASuiteThatIsNamedDoesNotFallBack) {
   devices(1);
   train_uses(1);
   EXPECT_THAT(first({"run", "quick", "--dry-run"}).err, Not(HasSubstr("H200")));
+}
+
+TEST_F(FirstCommand, TheBatchSizeIsFoundOnceAndStandsInThePlan) {
+  devices(1);
+  train_uses(1);
+  const fs::path suite = write(
+      "auto.yaml",
+      "name: auto\nvendor: nvidia\ntelemetry: {enabled: false}\n"
+      "cases:\n  - case: resnet20:libtorch:H200:1:1:2\n    config: {device: cuda, batch_size: "
+      "auto, train_size: 96, eval_size: 16, epochs: 0, max_steps: 2, threads: 1}\n");
+  const CommandResult run = first({"run", suite.string()});
+  EXPECT_THAT(run.err, HasSubstr("24 (48 do not fit)")) << run.out;
+  const Json made = read_json(latest() / "plan.json")["cases"][0];
+  EXPECT_EQ(made["config"]["batch_size"], 24);
+  EXPECT_THAT(made["config_origin"]["batch_size"].get<std::string>(), HasSubstr("48 do not fit"));
+  for (const Json& round : result()["cases"][0]["rounds"])
+    EXPECT_EQ(round["metrics"]["samples"]["value"], 2 * 24) << round.dump();
+  // A plan that is only looked at does not use the device.
+  EXPECT_THAT(first({"run", suite.string(), "--dry-run"}).err, Not(HasSubstr("looking for")));
 }
 
 TEST_F(FirstCommand, RunsOnAllDevicesAndTheReportSaysWhatWasLeftOut) {

@@ -190,6 +190,16 @@ TEST(Render, ShowsTextMarkdownAndJson) {
   EXPECT_EQ(to_json(found)["cases"][0]["metrics"][0]["verdict"], "SLOWER");
 }
 
+TEST(Render, SaysADifferenceOfAllCasesOnce) {
+  std::vector<judge::CaseResult> base{make_case("a", {100, 101, 99}), make_case("b", {1, 1, 1})};
+  std::vector<judge::CaseResult> now = base;
+  for (judge::CaseResult& result : now)
+    result.configuration.push_back({"config.threads", 8, "", ""});
+  const std::string text = render_text(of(make_run(base), make_run(now)), {});
+  EXPECT_THAT(text, HasSubstr("all cases: config.threads: – → 8"));
+  EXPECT_EQ(text.find("config.threads"), text.rfind("config.threads"));
+}
+
 // What the verdicts are worth, on runs whose truth is known: eight cases whose rounds spread by 1
 // %, and one round in fifty is 5 % slower.
 constexpr double kSpread = 0.0122;  // of both together

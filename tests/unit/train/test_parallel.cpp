@@ -98,6 +98,11 @@ TEST(ParallelTest, CountsAreAddedExactly) {
     EXPECT_EQ(result.out, "3 3458764513820540931\n") << result.err;  // 3·2^60 + 3
 }
 
+TEST(ParallelTest, ABrokenPipeDoesNotEndARank) {
+  for (const CommandResult& result : run({{0, 2}, {1, 2}}, {"pipe"}))
+    EXPECT_TRUE(result.status.ok()) << to_string(result.status);
+}
+
 TEST(ParallelTest, ARankThatDiesIsNamedByTheOthers) {
   for (const int culprit : {0, 2}) {
     const std::int64_t begin = mono_now_ns();
