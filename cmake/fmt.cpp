@@ -10,8 +10,7 @@ template thousands_sep_result<char> thousands_sep_impl(locale_ref);
 template char decimal_point_impl(locale_ref);
 template std::locale locale_ref::get<std::locale>() const;
 template void buffer<char>::append(const char*, const char*);
-template void vformat_to(buffer<char>&, string_view, basic_format_args<format_context>,
-                         locale_ref);
+template void vformat_to(buffer<char>&, string_view, basic_format_args<format_context>, locale_ref);
 
 }  // namespace detail
 FMT_END_NAMESPACE

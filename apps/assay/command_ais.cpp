@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "launch/modelarts/stop_job.h"
 #include "push.h"
-#include "push/client.h"
+#include "push/tester_client.h"
 #include "stop.h"
 #include "store/run_dir.h"
 

@@ -9,7 +9,7 @@
 #include "core/json_fields.h"
 #include "core/units.h"
 #include "push.h"
-#include "push/challenge.h"
+#include "push/challenge_request.h"
 
 namespace assay::app {
 

@@ -16,7 +16,7 @@
 #include "core/units.h"
 #include "http/url.h"
 #include "push.h"
-#include "push/client.h"
+#include "push/tester_client.h"
 #include "serve/challenges.h"
 #include "terminal.h"
 

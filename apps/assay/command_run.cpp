@@ -14,8 +14,8 @@
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
-#include "push/challenge.h"
-#include "push/client.h"
+#include "push/challenge_request.h"
+#include "push/tester_client.h"
 #include "terminal.h"
 
 namespace assay::app {

@@ -13,7 +13,7 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "probe/devices.h"
+#include "probe/device_query.h"
 #include "probe/system_info.h"
 
 namespace assay::app {

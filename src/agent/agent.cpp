@@ -14,8 +14,8 @@
 #include "agent/device_states.h"
 #include "agent/guardian.h"
 #include "agent/identity.h"
-#include "agent/metrics.h"
 #include "agent/node_files.h"
+#include "agent/node_metrics.h"
 #include "agent/page_caches.h"
 #include "agent/round_cgroup.h"
 #include "agent/self_usage.h"
@@ -25,7 +25,7 @@
 #include "core/time.h"
 #include "core/version.h"
 #include "probe/check.h"
-#include "probe/devices.h"
+#include "probe/device_query.h"
 #include "probe/listing.h"
 #include "probe/system_info.h"
 

@@ -9,7 +9,7 @@
 #include <asio/posix/stream_descriptor.hpp>
 
 #include "agent/messages.h"
-#include "agent/rank_log.h"
+#include "agent/output_log.h"
 #include "core/process.h"
 #include "core/time.h"
 #include "perflog/progress.h"

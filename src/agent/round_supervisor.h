@@ -11,7 +11,7 @@
 
 #include "agent/evidence_log.h"
 #include "agent/messages.h"
-#include "agent/metrics.h"
+#include "agent/node_metrics.h"
 #include "agent/rank_process.h"
 #include "agent/round_cgroup.h"
 #include "agent/running_rounds.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "catalog/case_settings.h"
 #include "catalog/option_sets.h"
 #include "catalog/rule.h"
-#include "catalog/settings.h"
 #include "catalog/shipped_rules.h"
 #include "config/node.h"
 #include "core/json.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "catalog/case_settings.h"
 #include "catalog/rule.h"
-#include "catalog/settings.h"
 
 namespace assay::catalog {
 

@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 #include "core/units.h"
-#include "judge/repeats.h"
+#include "judge/repeat_state.h"
 #include "stats/descriptive.h"
 
 namespace assay::judge {

@@ -21,7 +21,7 @@
 #include "judge/time_parts.h"
 #include "perflog/finished.h"
 #include "telemetry/machine_use.h"
-#include "telemetry/table.h"
+#include "telemetry/telemetry_table.h"
 
 namespace assay::judge {
 

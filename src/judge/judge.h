@@ -1,6 +1,6 @@
 #pragma once
 
-#include "judge/repeats.h"
+#include "judge/repeat_state.h"
 #include "judge/result.h"
 #include "plan/plan.h"
 #include "store/run_dir.h"

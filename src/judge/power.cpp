@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "telemetry/power.h"
+#include "telemetry/source_kind.h"
 
 namespace assay::judge {
 

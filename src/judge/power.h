@@ -6,7 +6,7 @@
 #include "judge/evidence.h"
 #include "judge/timeline.h"
 #include "stats/series.h"
-#include "telemetry/power.h"
+#include "telemetry/source_kind.h"
 
 namespace assay::judge {
 

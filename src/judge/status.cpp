@@ -5,8 +5,8 @@
 #include "aisbench/reported_results.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "judge/judge_round.h"
 #include "judge/rank_log.h"
-#include "judge/round.h"
 
 namespace assay::judge {
 

@@ -7,9 +7,9 @@
 
 #include "catalog/metrics.h"
 #include "core/text.h"
+#include "judge/judge_round.h"
 #include "judge/provenance.h"
-#include "judge/repeats.h"
-#include "judge/round.h"
+#include "judge/repeat_state.h"
 #include "judge/rules.h"
 #include "stats/descriptive.h"
 #include "stats/student.h"

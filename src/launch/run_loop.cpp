@@ -14,7 +14,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "core/version.h"
-#include "launch/round_files.h"
+#include "launch/round_listing.h"
 #include "launch/run_on_thread.h"
 #include "launch/seal_run.h"
 

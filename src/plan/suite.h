@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "automl/experiment_settings.h"
-#include "catalog/settings.h"
+#include "catalog/case_settings.h"
 #include "config/node.h"
 #include "plan/plan.h"
 #include "plan/repeats.h"

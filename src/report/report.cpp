@@ -7,7 +7,7 @@
 #include "report/csv.h"
 #include "report/experiment_report.h"
 #include "report/html.h"
-#include "report/json.h"
+#include "report/json_report.h"
 #include "report/junit.h"
 #include "report/markdown.h"
 #include "report/mllog.h"

@@ -9,11 +9,15 @@
 
 #include "core/enum_names.h"
 #include "core/json.h"
+#include "database/database.h"
 #include "serve/challenges.h"
-#include "serve/database.h"
 #include "serve/manifest.h"
 
 namespace assay::serve {
+
+using database::Database;
+using database::Statement;
+using database::Transaction;
 
 struct TokenRecord {
   std::string name;

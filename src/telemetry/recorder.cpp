@@ -18,9 +18,9 @@
 #include "telemetry/job_memory.h"
 #include "telemetry/log_file.h"
 #include "telemetry/monitor_logs.h"
-#include "telemetry/power.h"
 #include "telemetry/procfs.h"
 #include "telemetry/rapl.h"
+#include "telemetry/source_kind.h"
 #include "telemetry/table_writer.h"
 #include "telemetry/values.h"
 

@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/host.h"
 #include "core/time.h"
-#include "train/automl/connection.h"
+#include "train/automl/coordinator_link.h"
 #include "train/automl/trial.h"
 #include "train/loop/device.h"
 #include "workload/runtime.h"

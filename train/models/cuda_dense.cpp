@@ -2,7 +2,7 @@
 
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 
-#include "train/cuda/dense.h"
+#include "train/cuda/dense_kernels.h"
 #include "train/cuda/layer_norm.h"
 #include "train/cuda/tensors.h"
 

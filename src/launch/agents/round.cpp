@@ -10,7 +10,7 @@
 #include "core/secrets.h"
 #include "core/time.h"
 #include "launch/agents/collect.h"
-#include "launch/round_files.h"
+#include "launch/round_listing.h"
 #include "launch/run_on_thread.h"
 #include "rendezvous/container.h"
 

@@ -18,7 +18,7 @@
 #include "e2e/harness.h"
 #include "evidence/chain.h"
 #include "judge/judge.h"
-#include "report/json.h"
+#include "report/json_report.h"
 #include "sealed_run.h"
 
 namespace assay::e2e {

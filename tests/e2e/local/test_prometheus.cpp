@@ -20,7 +20,7 @@
 #include "e2e/harness.h"
 #include "http/client.h"
 #include "needs.h"
-#include "telemetry/table.h"
+#include "telemetry/telemetry_table.h"
 
 namespace assay::e2e {
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/metrics.h"
+#include "agent/node_metrics.h"
 #include "telemetry/values.h"
 
 namespace assay::agent {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "agent/rank_log.h"
+#include "agent/output_log.h"
 #include "core/error.h"
 #include "temporary_folder.h"
 

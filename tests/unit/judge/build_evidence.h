@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "judge/evidence.h"
-#include "judge/round.h"
+#include "judge/judge_round.h"
 #include "plan/plan.h"
 
 namespace assay::judge::testing {

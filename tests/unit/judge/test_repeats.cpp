@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/catalog.h"
-#include "judge/repeats.h"
+#include "judge/repeat_state.h"
 #include "unit/judge/build_evidence.h"
 
 namespace assay::judge {

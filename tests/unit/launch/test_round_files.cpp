@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/round_files.h"
+#include "launch/round_listing.h"
 #include "temporary_folder.h"
 
 namespace assay::launch {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/time.h"
-#include "probe/devices.h"
+#include "probe/device_query.h"
 
 namespace assay::probe {
 namespace {

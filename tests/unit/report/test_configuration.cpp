@@ -4,7 +4,7 @@
 #include "demo.h"
 #include "report/console.h"
 #include "report/html.h"
-#include "report/json.h"
+#include "report/json_report.h"
 #include "report/markdown.h"
 
 namespace assay::report {

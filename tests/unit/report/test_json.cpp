@@ -6,7 +6,7 @@
 #include "demo.h"
 #include "golden.h"
 #include "needs.h"
-#include "report/json.h"
+#include "report/json_report.h"
 #include "temporary_folder.h"
 
 namespace assay::report {

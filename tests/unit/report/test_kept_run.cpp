@@ -7,7 +7,7 @@
 
 #include "core/files.h"
 #include "judge/judge.h"
-#include "report/json.h"
+#include "report/json_report.h"
 
 namespace assay::report {
 namespace {

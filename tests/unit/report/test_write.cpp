@@ -6,7 +6,7 @@
 #include "core/files.h"
 #include "core/run_layout.h"
 #include "demo.h"
-#include "report/json.h"
+#include "report/json_report.h"
 #include "report/report.h"
 #include "temporary_folder.h"
 

@@ -16,7 +16,7 @@
 #include "core/time.h"
 #include "telemetry/device_parser.h"
 #include "telemetry/recorder.h"
-#include "telemetry/table.h"
+#include "telemetry/telemetry_table.h"
 #include "temporary_folder.h"
 
 namespace assay::telemetry {

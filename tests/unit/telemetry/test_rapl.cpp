@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "support.h"
-#include "telemetry/power.h"
 #include "telemetry/rapl.h"
+#include "telemetry/source_kind.h"
 #include "telemetry/values.h"
 
 namespace assay::telemetry {

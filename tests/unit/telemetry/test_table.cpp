@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "support.h"
-#include "telemetry/power.h"
-#include "telemetry/table.h"
+#include "telemetry/source_kind.h"
 #include "telemetry/table_writer.h"
+#include "telemetry/telemetry_table.h"
 
 namespace assay::telemetry {
 namespace {

@@ -1,4 +1,4 @@
-#include "judge/round.h"
+#include "judge/judge_round.h"
 
 #include <algorithm>
 

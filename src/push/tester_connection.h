@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 #include "http/client.h"
-#include "push/client.h"
+#include "push/tester_client.h"
 
 namespace assay::push {
 

@@ -1,4 +1,4 @@
-#include "push/evidence.h"
+#include "push/run_files.h"
 
 #include <algorithm>
 

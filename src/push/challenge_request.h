@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/challenge.h"
-#include "push/client.h"
+#include "push/tester_client.h"
 
 namespace assay::push {
 

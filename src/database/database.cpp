@@ -1,10 +1,10 @@
-#include "serve/database.h"
+#include "database/database.h"
 
 #include <sqlite3.h>
 
 #include "core/error.h"
 
-namespace assay::serve {
+namespace assay::database {
 
 namespace {
 
@@ -12,7 +12,7 @@ namespace {
   const int code = sqlite3_errcode(database);
   throw Error(ErrorKind::environment,
               std::string(what) + ": " + (database == nullptr ? "" : sqlite3_errmsg(database)),
-              "the tester's database",
+              database == nullptr ? std::string() : sqlite3_db_filename(database, "main"),
               code == SQLITE_FULL ? "the disk is full: make room" : std::string());
 }
 
@@ -43,6 +43,12 @@ Statement& Statement::bind(int index, std::string_view value) {
 
 Statement& Statement::bind(int index, std::int64_t value) {
   if (sqlite3_bind_int64(statement_.get(), index, value) != SQLITE_OK)
+    fail(sqlite3_db_handle(statement_.get()), "cannot bind a value");
+  return *this;
+}
+
+Statement& Statement::bind_real(int index, double value) {
+  if (sqlite3_bind_double(statement_.get(), index, value) != SQLITE_OK)
     fail(sqlite3_db_handle(statement_.get()), "cannot bind a value");
   return *this;
 }
@@ -80,6 +86,14 @@ std::string Statement::text(int column) const {
 
 std::int64_t Statement::number(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
+}
+
+double Statement::real(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
 Database::Database(const std::filesystem::path& path) {
@@ -129,4 +143,4 @@ void Transaction::commit() {
   open_ = false;
 }
 
-}  // namespace assay::serve
+}  // namespace assay::database

@@ -1,11 +1,11 @@
-#include "agent/metrics.h"
+#include "agent/node_metrics.h"
 
 #include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "telemetry/power.h"
+#include "telemetry/source_kind.h"
 
 namespace assay::agent {
 

@@ -1,4 +1,4 @@
-#include "plan/challenge.h"
+#include "plan/answering.h"
 
 #include <algorithm>
 

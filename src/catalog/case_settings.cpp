@@ -1,4 +1,4 @@
-#include "catalog/settings.h"
+#include "catalog/case_settings.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "agent/rank_log.h"
+#include "agent/output_log.h"
 
 #include <algorithm>
 #include <cerrno>

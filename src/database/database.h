@@ -10,7 +10,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace assay::serve {
+namespace assay::database {
 
 /// One prepared statement; values are bound, never pasted. Errors are Error of kind environment.
 class Statement {
@@ -18,14 +18,17 @@ class Statement {
   Statement(sqlite3* database, std::string_view sql);
   Statement& bind(int index, std::string_view value);
   Statement& bind(int index, std::int64_t value);
+  Statement& bind_real(int index, double value);
   Statement& bind_null(int index);
   /// Whether there is a (next) row.
   [[nodiscard]] bool step();
   /// Runs a statement that gives no rows to its end.
   void run();
   void reset();
-  [[nodiscard]] std::string text(int column) const;  ///< NULL is ""
-  [[nodiscard]] std::int64_t number(int column) const;
+  [[nodiscard]] std::string text(int column) const;     ///< NULL is ""
+  [[nodiscard]] std::int64_t number(int column) const;  ///< NULL is 0
+  [[nodiscard]] double real(int column) const;          ///< NULL is 0
+  [[nodiscard]] bool is_null(int column) const;
 
  private:
   struct Finalize {
@@ -64,4 +67,4 @@ class Transaction {
   bool open_ = true;
 };
 
-}  // namespace assay::serve
+}  // namespace assay::database

@@ -1,4 +1,4 @@
-#include "judge/challenge.h"
+#include "judge/challenge_answer.h"
 
 #include <algorithm>
 

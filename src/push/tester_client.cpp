@@ -1,4 +1,4 @@
-#include "push/client.h"
+#include "push/tester_client.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,8 +16,8 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "push/connection.h"
-#include "push/evidence.h"
+#include "push/run_files.h"
+#include "push/tester_connection.h"
 #include "serve/claim.h"
 #include "serve/manifest.h"
 #include "serve/random_text.h"

@@ -1,4 +1,4 @@
-#include "train/automl/connection.h"
+#include "train/automl/coordinator_link.h"
 
 #include <algorithm>
 #include <array>

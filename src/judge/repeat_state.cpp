@@ -1,4 +1,4 @@
-#include "judge/repeats.h"
+#include "judge/repeat_state.h"
 
 #include <algorithm>
 #include <cmath>

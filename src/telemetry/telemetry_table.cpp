@@ -1,4 +1,4 @@
-#include "telemetry/table.h"
+#include "telemetry/telemetry_table.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "telemetry/power.h"
+#include "telemetry/source_kind.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "report/json.h"
+#include "report/json_report.h"
 
 #include <cmath>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "push/connection.h"
+#include "push/tester_connection.h"
 
 #include <utility>
 

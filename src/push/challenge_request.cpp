@@ -1,11 +1,11 @@
-#include "push/challenge.h"
+#include "push/challenge_request.h"
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/text.h"
 #include "http/url.h"
-#include "push/connection.h"
+#include "push/tester_connection.h"
 
 namespace assay::push {
 

@@ -1,4 +1,4 @@
-#include "probe/devices.h"
+#include "probe/device_query.h"
 
 #include "core/pattern.h"
 #include "core/subprocess.h"

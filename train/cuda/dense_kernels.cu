@@ -1,4 +1,4 @@
-#include "train/cuda/dense.h"
+#include "train/cuda/dense_kernels.h"
 #include "train/cuda/device.cuh"
 
 namespace assay::train::cuda {

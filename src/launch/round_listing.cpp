@@ -1,4 +1,4 @@
-#include "launch/round_files.h"
+#include "launch/round_listing.h"
 
 #include <algorithm>
 
