@@ -12,8 +12,6 @@ namespace assay::compare {
 
 namespace {
 
-using Leaves = std::map<std::string, std::string>;
-
 // Of no meaning for a comparison, or different in every run.
 constexpr std::array<std::string_view, 13> kVolatile{"available_bytes",
                                                      "boot_id",
@@ -91,6 +89,18 @@ std::vector<Difference> run_differences(const judge::RunResult& base,
 std::vector<Difference> case_differences(const judge::CaseResult& base,
                                          const judge::CaseResult& candidate) {
   return between(leaves_of(base), leaves_of(candidate));
+}
+
+Leaves run_leaves(const judge::RunResult& run) {
+  return leaves_of(run);
+}
+
+Leaves case_leaves(const judge::CaseResult& result) {
+  return leaves_of(result);
+}
+
+std::vector<Difference> leaf_differences(const Leaves& base, const Leaves& candidate) {
+  return between(base, candidate);
 }
 
 }  // namespace assay::compare

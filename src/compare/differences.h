@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "compare/comparison.h"
@@ -13,5 +15,11 @@ namespace assay::compare {
 /// The effective configuration and the rules of a case.
 [[nodiscard]] std::vector<Difference> case_differences(const judge::CaseResult& base,
                                                        const judge::CaseResult& candidate);
+
+/// What there is to compare, by its path ("nodes 0.kernel"), for those who keep it.
+using Leaves = std::map<std::string, std::string>;
+[[nodiscard]] Leaves run_leaves(const judge::RunResult& run);
+[[nodiscard]] Leaves case_leaves(const judge::CaseResult& result);
+[[nodiscard]] std::vector<Difference> leaf_differences(const Leaves& base, const Leaves& candidate);
 
 }  // namespace assay::compare

@@ -25,7 +25,7 @@ using judge::Point;
 using judge::Series;
 
 constexpr double kHeight = 168;  // pixels of the plot; its width is that of the page
-constexpr double kUnits = 1000;  // of the stretched inner drawing, in both directions
+constexpr double kUnits = kStretchedUnits;
 constexpr std::size_t kMaxPhases = 200;
 
 bool finite(const Point& point) {
@@ -144,19 +144,6 @@ PhaseMarkup phases_svg(const Chart& chart, const Axis& x) {
   return out;
 }
 
-Html value_grid(const Axis& y, double height) {
-  Html out;
-  for (const double tick : y.ticks) {
-    const double at = (1 - y.at(tick)) * height;
-    out += markup(
-        "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>"
-        "<text class=\"tick\" x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
-        tick == y.low ? " base" : "", coordinate(at), coordinate(at), coordinate(at + 3.5),
-        tick_text(tick, y));
-  }
-  return out;
-}
-
 Html time_grid(const Axis& x) {
   Html out;
   for (const double tick : x.ticks) {
@@ -168,14 +155,6 @@ Html time_grid(const Axis& x) {
         percent(at), kHeight, kHeight + 4, kHeight + 17, anchor, time_text(tick, x));
   }
   return out;
-}
-
-// What is drawn in kUnits × kUnits, stretched to the width of the page.
-Html stretched(const Html& drawing, double height) {
-  return markup(
-      "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "
-      "height=\"{1}\">{2}</svg>",
-      kUnits, height, drawing);
 }
 
 Html line_svg(std::string_view style, const std::string& label, const std::string& d) {
@@ -214,6 +193,26 @@ Html legend_item(std::string_view classes, const std::string& label) {
 }
 
 }  // namespace
+
+Html value_grid(const Axis& y, double height) {
+  Html out;
+  for (const double tick : y.ticks) {
+    const double at = (1 - y.at(tick)) * height;
+    out += markup(
+        "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>"
+        "<text class=\"tick\" x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
+        tick == y.low ? " base" : "", coordinate(at), coordinate(at), coordinate(at + 3.5),
+        tick_text(tick, y));
+  }
+  return out;
+}
+
+Html stretched(const Html& drawing, double height) {
+  return markup(
+      "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "
+      "height=\"{1}\">{2}</svg>",
+      kUnits, height, drawing);
+}
 
 std::string_view phase_class(std::string_view name) noexcept {
   if (name == "init") return "ph-init";
