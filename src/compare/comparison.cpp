@@ -33,6 +33,14 @@ struct Side {
   [[nodiscard]] const judge::CaseResult& first() const { return *results.front(); }
 };
 
+// Two runs with other numbers of rounds have the same cases.
+std::string identity(const judge::CaseResult& result) {
+  const std::string rounds = ":" + std::to_string(result.repeats);
+  const std::string placed = fmt::format("{}:{}:{}:{}:{}", result.model, result.framework,
+                                         result.hardware, result.nodes, result.procs);
+  return result.name == placed + rounds ? placed : result.name;
+}
+
 bool is_named(const std::string& metric, const std::string& name) {
   return metric == name || (name == "throughput" && metric == "steady_throughput");
 }
@@ -159,7 +167,7 @@ struct Sides {
   explicit Sides(std::span<const judge::RunResult> runs) {
     for (const judge::RunResult& run : runs)
       for (const judge::CaseResult& result : run.cases) {
-        const std::string key = case_key(result);
+        const std::string key = identity(result);
         Side& side = cases[key];
         if (side.results.empty()) order.push_back(key);
         side.results.push_back(&result);
@@ -203,13 +211,6 @@ Comparison compare_runs(std::span<const judge::RunResult> base,
     if (!before.cases.contains(key)) out.cases.push_back({key, "only in the new runs"});
   decide_all(out);
   return out;
-}
-
-std::string case_key(const judge::CaseResult& result) {
-  const std::string rounds = ":" + std::to_string(result.repeats);
-  const std::string placed = fmt::format("{}:{}:{}:{}:{}", result.model, result.framework,
-                                         result.hardware, result.nodes, result.procs);
-  return result.name == placed + rounds ? placed : result.name;
 }
 
 std::string verdict_word(const MetricChange& change) {

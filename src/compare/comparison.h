@@ -71,9 +71,6 @@ struct Comparison {
                                       std::span<const judge::RunResult> candidate,
                                       const Options& options);
 
-/// The name of a case without its number of rounds, which is no part of what is measured.
-[[nodiscard]] std::string case_key(const judge::CaseResult& result);
-
 /// "FASTER" for a rate or a time that got better, "BETTER" for another metric, …
 [[nodiscard]] std::string verdict_word(const MetricChange& change);
 

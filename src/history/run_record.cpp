@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "compare/comparison.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
+#include "judge/case_identity.h"
 #include "report/html_page.h"
 #include "report/mllog.h"
 #include "report/result_file.h"
@@ -65,7 +65,7 @@ void take_result(const judge::RunResult& run, RunRecord& record) {
   record.environment = compare::run_leaves(run);
   read_times(run, record);
   for (const judge::CaseResult& result : run.cases)
-    record.cases.push_back({compare::case_key(result), result.validity, result.headline,
+    record.cases.push_back({judge::case_identity(result), result.validity, result.headline,
                             result.summary, compare::case_leaves(result)});
 }
 
@@ -75,7 +75,8 @@ void take_plan(const fs::path& folder, RunRecord& record) {
   record.run_id = run.plan().run_id;
   record.suite = run.plan().suite;
   for (const plan::CasePlan& plan_case : run.plan().cases)
-    record.cases.push_back({plan_case.name, judge::Validity::incomplete, "", {}, {}});
+    record.cases.push_back(
+        {judge::case_identity(plan_case), judge::Validity::incomplete, "", {}, {}});
 }
 
 void read_files(const fs::path& folder, RunRecord& record) {
