@@ -25,6 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kFileWidth = 200;  ///< of a table that goes to a file or a pipe
+
 struct HistoryArguments {
   RunChoice choice;
   std::vector<std::string> metrics;
@@ -112,10 +114,10 @@ int show_history(const HistoryArguments& arguments) {
     write_out(history::render_history_page(
                   found, links_from(arguments.output, arguments.choice.results), remarks),
               arguments.output);
-  else if (arguments.output.empty())
+  else if (arguments.output.empty() && terminal().interactive)
     say(history::render_history(found, console_style("")));
   else
-    write_out(history::render_history(found, {}), arguments.output);
+    write_out(history::render_history(found, {.width = kFileWidth}), arguments.output);
   say_remarks(remarks);
   if (arguments.fail_percent < 0) return 0;
   const std::vector<std::string> worse = history::worse_now(found, arguments.fail_percent / 100);

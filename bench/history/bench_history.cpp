@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "catalog/metrics.h"
 #include "core/error.h"
@@ -147,8 +148,8 @@ int bench(std::size_t runs, std::size_t cases, const fs::path& results) {
     });
     fmt::print("{} runs made in {:.1f} s\n", runs, took);
   }
-  const auto first = std::ranges::find_if(fs::directory_iterator(results),
-                                          [](const auto& entry) { return entry.is_directory(); });
+  fs::directory_iterator first(results);
+  while (!first->is_directory()) ++first;
   fmt::print("a result.json has {} bytes\n", fs::file_size(first->path() / "result.json"));
   history::IndexOptions anew;
   anew.rebuild = true;

@@ -95,12 +95,13 @@ class TrendDrawing {
       const std::string_view anchor = count > 1 && share < 0.06   ? "start"
                                       : count > 1 && share > 0.94 ? "end"
                                                                   : "middle";
-      // On a narrow screen every second one has room.
+      // On a narrow screen three have room.
       out += markup(
           "<line class=\"mark\" x1=\"{0:.4g}%\" x2=\"{0:.4g}%\" y1=\"{1}\" y2=\"{2}\"/>"
           "<text class=\"tick{6}\" x=\"{0:.4g}%\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",
           share * 100, kTrendHeight, kTrendHeight + 4, kTrendHeight + 17, anchor, last,
-          i % 2 == 1 && i + 1 < count ? std::string_view(" wide-only") : std::string_view());
+          i > 0 && i + 1 < count && i != (count - 1) / 2 ? std::string_view(" wide-only")
+                                                         : std::string_view());
     }
     return out;
   }

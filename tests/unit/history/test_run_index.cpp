@@ -179,9 +179,9 @@ TEST_F(RunIndexTest, AReadOnlyFolderWithAnOldIndexIsAnsweredInFull) {
   fs::permissions(results(), fs::perms(0555));
   // Root may write everywhere, so somebody else asks.
   const bool root = ::geteuid() == 0;
-  if (root) ASSERT_EQ(::seteuid(65534), 0);
+  ASSERT_EQ(root ? ::seteuid(65534) : 0, 0);
   const std::vector<std::string> found = folders();
-  if (root) ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_EQ(root ? ::seteuid(0) : 0, 0);
   fs::permissions(results(), fs::perms::owner_all);
   EXPECT_THAT(found, ElementsAre("a", "b"));
   EXPECT_THAT(messages_, ElementsAre(HasSubstr("cannot be written")));
