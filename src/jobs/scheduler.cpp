@@ -1,0 +1,234 @@
+#include "jobs/scheduler.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "jobs/cluster_resources.h"
+
+namespace assay::jobs {
+
+namespace {
+
+/// One decision.
+class SchedulingPass {
+ public:
+  SchedulingPass(const Snapshot& snapshot, const SchedulerOptions& options, WallTime now_ns)
+      : snapshot_(snapshot),
+        options_(options),
+        now_ns_(now_ns),
+        resources_(snapshot.nodes, snapshot.reservations, snapshot.teams, options.grace, now_ns),
+        standing_(snapshot.fair_share.standing(snapshot.teams, now_ns)) {
+    for (const Queue& queue : snapshot.queues) queues_.emplace(queue.name, &queue);
+    for (const Team& team : snapshot.teams) teams_.emplace(team.name, &team);
+    for (const Occupant& occupant : snapshot.occupants) {
+      const Request& request = occupant.request;
+      resources_.occupy(occupant, request.preemptible ? std::optional<int>(base_priority(request))
+                                                      : std::nullopt);
+      if (request.array != 0) ++array_use_[request.array];
+    }
+  }
+
+  Decision run() {
+    for (const Request& request : snapshot_.queued) admit(request);
+    std::ranges::sort(line_, [](const InLine& a, const InLine& b) {
+      if (a.points != b.points) return a.points > b.points;
+      return std::tuple(a.request->submitted_ns, a.request->id) <
+             std::tuple(b.request->submitted_ns, b.request->id);
+    });
+    int place = 0;
+    for (const InLine& in_line : line_) consider(*in_line.request, ++place);
+    std::ranges::move(aside_, std::back_inserter(decision_.waiting));
+    return std::move(decision_);
+  }
+
+ private:
+  struct InLine {
+    const Request* request;
+    double points;
+  };
+
+  [[nodiscard]] const Queue* queue_of(const Request& request) const {
+    const auto found = queues_.find(request.queue);
+    return found == queues_.end() ? nullptr : found->second;
+  }
+  /// Without age and fair share: what a preemption goes by, or jobs would take turns.
+  [[nodiscard]] int base_priority(const Request& request) const {
+    const Queue* queue = queue_of(request);
+    return request.priority + (queue == nullptr ? 0 : queue->priority);
+  }
+  [[nodiscard]] double points(const Request& request) const {
+    const auto waited =
+        static_cast<double>(std::max<std::int64_t>(0, now_ns_ - request.submitted_ns));
+    return base_priority(request) + options_.points_per_hour * waited / 3.6e12 +
+           options_.fair_share_points * standing_.factor(request.team, request.user);
+  }
+
+  /// Into the line, or aside with the reason.
+  void admit(const Request& request) {
+    for (const Dependency& dependency : request.after) {
+      if (!is_final(dependency.state) || dependency.state == State::finished) continue;
+      decision_.broken.push_back({request.id, dependency.id});
+      return;
+    }
+    if (auto reason = reason_to_stay_aside(request))
+      aside_.push_back({request.id, 0, std::move(*reason), std::nullopt});
+    else
+      line_.push_back({&request, points(request)});
+  }
+
+  [[nodiscard]] std::optional<Pending> reason_to_stay_aside(const Request& request) const {
+    Pending reason = asked(request);
+    for (const Dependency& dependency : request.after) {
+      if (dependency.state == State::finished) continue;
+      reason.kind = PendingKind::dependency;
+      reason.job = dependency.id;
+      return reason;
+    }
+    if (request.not_before_ns > now_ns_) {
+      reason.kind = PendingKind::not_before;
+      reason.until_ns = request.not_before_ns;
+      return reason;
+    }
+    const Queue* queue = queue_of(request);
+    if (queue == nullptr ? !snapshot_.queues.empty() : queue->closed) {
+      reason.kind = queue == nullptr ? PendingKind::no_queue : PendingKind::queue_closed;
+      reason.subject = request.queue;
+      return reason;
+    }
+    if (!snapshot_.teams.empty() && !teams_.contains(request.team)) {
+      reason.kind = PendingKind::no_team;
+      reason.subject = request.team;
+      return reason;
+    }
+    return reason_never_to_fit(request);
+  }
+
+  [[nodiscard]] std::optional<Pending> reason_never_to_fit(const Request& request) const {
+    Pending reason = asked(request);
+    if (const auto excess = resources_.exceeded(request); excess && excess->asked > excess->limit)
+      return quota_reason(request, *excess);
+    const Shape shape{request.nodes, request.devices, request.device_type};
+    auto known = unfit_.find(shape);
+    if (known == unfit_.end()) {
+      const Resources::Count count = resources_.count(request);
+      std::optional<PendingKind> kind;
+      if (count.of_type == 0)
+        kind = PendingKind::no_such_type;
+      else if (count.large_enough < request.nodes || request.nodes < 1 || request.devices < 1)
+        kind = PendingKind::too_large;
+      else if (count.available < request.nodes)
+        kind = PendingKind::drained;
+      known = unfit_.emplace(shape, std::pair(kind, count)).first;
+    }
+    if (!known->second.first) return std::nullopt;
+    reason.kind = *known->second.first;
+    reason.limit = known->second.second.large_enough;
+    reason.used = known->second.second.large_enough - known->second.second.available;
+    return reason;
+  }
+
+  void consider(const Request& request, int place) {
+    if (request.array != 0 && request.array_limit > 0 &&
+        array_use_[request.array] >= request.array_limit) {
+      Pending reason = asked(request);
+      reason.kind = PendingKind::array_limit;
+      reason.limit = request.array_limit;
+      reason.used = array_use_[request.array];
+      decision_.waiting.push_back({request.id, place, std::move(reason), std::nullopt});
+      return;
+    }
+    if (const auto plan = resources_.start_now(request)) {
+      decision_.starts.push_back({request.id, resources_.placement(request, *plan)});
+      resources_.take(request, *plan);
+      if (request.array != 0) ++array_use_[request.array];
+      return;
+    }
+    Decision::Waiting waiting{request.id, place, reason_to_wait(request), std::nullopt};
+    if (planned_ < options_.plan_depth) {
+      if (auto plan = plan_ahead(request)) {
+        ++planned_;
+        if (first_ == 0) first_ = request.id;
+        waiting.estimated_start_ns = plan->start_ns;
+        resources_.take(request, *plan);
+      }
+    }
+    decision_.waiting.push_back(std::move(waiting));
+  }
+
+  /// By itself, or by taking the place of others where that is sooner.
+  std::optional<Resources::Plan> plan_ahead(const Request& request) {
+    auto plan = resources_.earliest(request);
+    const Queue* queue = queue_of(request);
+    if ((queue != nullptr && !queue->preempts) ||
+        (plan && plan->start_ns <= now_ns_ + options_.grace.count()))
+      return plan;
+    if (auto eviction = resources_.evict(request, base_priority(request))) {
+      for (const JobId victim : eviction->victims)
+        decision_.preemptions.push_back({victim, request.id});
+      return eviction->plan;
+    }
+    return plan;
+  }
+
+  [[nodiscard]] Pending reason_to_wait(const Request& request) const {
+    if (const auto excess = resources_.exceeded(request)) return quota_reason(request, *excess);
+    Pending reason = asked(request);
+    const Resources::Count count = resources_.count(request);
+    reason.kind = PendingKind::resources;
+    reason.limit = count.free;
+    if (count.free < request.nodes) return reason;
+    if (!count.reserved.empty()) {
+      reason.kind = PendingKind::reservation;
+      reason.subject = count.reserved;
+    } else if (first_ != 0) {
+      reason.kind = PendingKind::priority;
+      reason.job = first_;
+    }
+    return reason;
+  }
+
+  static Pending quota_reason(const Request& request, const Resources::Excess& excess) {
+    Pending reason = asked(request);
+    reason.kind = excess.kind;
+    reason.devices = excess.asked;
+    reason.limit = excess.limit;
+    reason.used = excess.used;
+    reason.subject = excess.kind == PendingKind::user_quota ? request.user : request.team;
+    return reason;
+  }
+  static Pending asked(const Request& request) {
+    Pending reason;
+    reason.nodes = request.nodes;
+    reason.devices = request.devices;
+    reason.device_type = request.device_type;
+    return reason;
+  }
+
+  using Shape = std::tuple<int, int, std::string>;
+
+  const Snapshot& snapshot_;
+  const SchedulerOptions& options_;
+  WallTime now_ns_;
+  Resources resources_;
+  FairShare::Standing standing_;
+  std::map<std::string, const Queue*> queues_;
+  std::map<std::string, const Team*> teams_;
+  std::map<JobId, int> array_use_;
+  // Whether the cluster could ever hold such a job: the same for many.
+  mutable std::map<Shape, std::pair<std::optional<PendingKind>, Resources::Count>> unfit_;
+  std::vector<InLine> line_;
+  std::vector<Decision::Waiting> aside_;
+  std::size_t planned_ = 0;
+  JobId first_ = 0;  // the first job that was planned
+  Decision decision_;
+};
+
+}  // namespace
+
+Decision decide(const Snapshot& snapshot, const SchedulerOptions& options, WallTime now_ns) {
+  return SchedulingPass(snapshot, options, now_ns).run();
+}
+
+}  // namespace assay::jobs
