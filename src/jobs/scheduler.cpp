@@ -40,6 +40,10 @@ class SchedulingPass {
     int place = 0;
     for (const InLine& in_line : line_) consider(*in_line.request, ++place);
     std::ranges::move(aside_, std::back_inserter(decision_.waiting));
+    for (const Decision::Waiting& waiting : decision_.waiting) {
+      if (waiting.estimated_start_ns) wake_at(*waiting.estimated_start_ns);
+      if (waiting.reason.kind == PendingKind::not_before) wake_at(waiting.reason.until_ns);
+    }
     return std::move(decision_);
   }
 
@@ -49,6 +53,9 @@ class SchedulingPass {
     double points;
   };
 
+  void wake_at(WallTime at_ns) {
+    if (!decision_.wake_ns || at_ns < *decision_.wake_ns) decision_.wake_ns = at_ns;
+  }
   [[nodiscard]] const Queue* queue_of(const Request& request) const {
     const auto found = queues_.find(request.queue);
     return found == queues_.end() ? nullptr : found->second;

@@ -56,6 +56,9 @@ struct Decision {
   std::vector<Preemption> preemptions{};
   std::vector<Broken> broken{};
   std::vector<Waiting> waiting{};  ///< in line first, then the others
+  /// When to decide again although nothing has happened: a planned start, or a job's time that has
+  /// come. Nothing: not before something happens.
+  std::optional<WallTime> wake_ns{};
 };
 
 /// Which jobs start now and where, which make room, and why all others wait. Pure: the same

@@ -347,6 +347,7 @@ TEST(Scheduler, AJobStaysAwayUntilItsTime) {
   snapshot.queued = {request_of(1, 1, 8)};
   snapshot.queued[0].not_before_ns = kNow + kSecondNs;
   EXPECT_EQ(why(decide_now(snapshot), 1), "does not start before 1970-01-01T00:16:41Z");
+  EXPECT_EQ(decide_now(snapshot).wake_ns, kNow + kSecondNs);
   EXPECT_THAT(started(decide(snapshot, kExact, kNow + kSecondNs)), ElementsAre(1));
 }
 

@@ -85,6 +85,7 @@ class Simulation {
       WallTime at_ns = std::numeric_limits<WallTime>::max();
       if (next < work_.size()) at_ns = work_[next].request.submitted_ns;
       for (const Occupant& occupant : state_.occupants) at_ns = std::min(at_ns, end_of(occupant));
+      if (wake_ns_ && *wake_ns_ > now_ns) at_ns = std::min(at_ns, *wake_ns_);
       if (at_ns == std::numeric_limits<WallTime>::max()) return;
       now_ns = std::max(now_ns, at_ns);
       end_jobs();
@@ -117,6 +118,7 @@ class Simulation {
 
   void decide_once() {
     const Decision decision = decide(state_, options_, now_ns);
+    wake_ns_ = decision.wake_ns;
     if (compare_with_reference) check_first(decision);
     for (const Decision::Preemption& preemption : decision.preemptions) {
       auto victim = std::ranges::find(state_.occupants, preemption.id,
@@ -127,7 +129,7 @@ class Simulation {
       const auto winner = std::ranges::find(state_.queued, preemption.in_favor, &Request::id);
       ASSERT_NE(winner, state_.queued.end());
       ASSERT_GT(winner->priority, victim->request.priority);
-      victim->stopped_by_ns = now_ns + options_.grace.count();
+      victim->stopped_by_ns = now_ns + std::max<std::int64_t>(1, options_.grace.count());
     }
     for (const Decision::Start& start : decision.starts) {
       const auto request = std::ranges::find(state_.queued, start.id, &Request::id);
@@ -205,6 +207,7 @@ class Simulation {
   std::vector<Work> work_;
   std::map<JobId, std::int64_t> runs_ns_;
   SchedulerOptions options_;
+  std::optional<WallTime> wake_ns_;
 };
 
 class Random {
@@ -276,11 +279,15 @@ TEST(SchedulerProperties, BackfillDoesStartJobsOutOfTurn) {
     Random random(seed);
     Snapshot cluster;
     cluster.nodes = nodes_of(4, 4);
-    Simulation simulation(cluster, plain_work(random, cluster.nodes, 40, true), kWithoutGrace);
+    const std::vector<Work> work = plain_work(random, cluster.nodes, 40, true);
+    Simulation simulation(cluster, work, kWithoutGrace);
     simulation.run();
-    for (const auto& [a, first] : simulation.records)
-      for (const auto& [b, second] : simulation.records)
-        if (a < b && first.started_ns > second.started_ns) ++overtaken;
+    for (const Work& first : work)
+      for (const Work& second : work)
+        if (first.request.submitted_ns < second.request.submitted_ns &&
+            simulation.records[first.request.id].started_ns >
+                simulation.records[second.request.id].started_ns)
+          ++overtaken;
   }
   EXPECT_GT(overtaken, 50);
 }
