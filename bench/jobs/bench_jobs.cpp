@@ -43,7 +43,7 @@ Snapshot full_cluster(Load load) {
     out.team = "team" + std::to_string(from(0, 19));
     out.queue = "default";
     out.priority = from(1, 200);
-    out.submitted_ns = id;
+    out.waiting_since_ns = id;
     out.time = std::chrono::minutes(from(10, 3000));
     out.nodes = load == small_jobs ? 1 : from(1, 4) == 1 ? from(2, 64) : 1;
     out.devices = out.nodes > 1 ? 8 : from(1, 8);

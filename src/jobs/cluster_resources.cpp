@@ -41,13 +41,13 @@ WallTime Resources::end_of(WallTime start_ns, const Request& request) const noex
   return start_ns > kNever - occupied ? kNever : start_ns + occupied;
 }
 
-void Resources::occupy(const Occupant& occupant, std::optional<int> preemptible_below) {
+void Resources::occupy(const Occupant& occupant, const std::optional<Standing>& standing) {
   const Request& request = occupant.request;
   WallTime end_ns =
       occupant.stopped_by_ns != 0 ? occupant.stopped_by_ns : end_of(occupant.since_ns, request);
   // What should have ended and has not gets the time that stopping takes, again and again.
   if (end_ns <= now_ns_) end_ns = now_ns_ + std::max<std::int64_t>(1, grace_.count());
-  const bool evictable = preemptible_below.has_value() && occupant.stopped_by_ns == 0;
+  const bool evictable = standing.has_value() && occupant.stopped_by_ns == 0;
   if (evictable) evictable_.emplace(request.id, &occupant);
   for (const NodeShare& share : occupant.placement) {
     const auto found = node_index_.find(share.node);
@@ -57,13 +57,14 @@ void Resources::occupy(const Occupant& occupant, std::optional<int> preemptible_
     if (!evictable) continue;
     // The lowest priority goes first, and of equals the one that has run for the shortest time.
     std::vector<Tenant>& tenants = nodes_[found->second].tenants;
-    const Tenant tenant{request.id, share.devices, end_ns, *preemptible_below};
-    tenants.insert(std::ranges::upper_bound(tenants, tenant,
-                                            [](const Tenant& a, const Tenant& b) {
-                                              return std::tuple(a.priority, -a.end_ns, -a.id) <
-                                                     std::tuple(b.priority, -b.end_ns, -b.id);
-                                            }),
-                   tenant);
+    const Tenant tenant{request.id, share.devices, end_ns, *standing};
+    tenants.insert(
+        std::ranges::upper_bound(tenants, tenant,
+                                 [](const Tenant& a, const Tenant& b) {
+                                   return std::tuple(a.standing.priority, -a.end_ns, -a.id) <
+                                          std::tuple(b.standing.priority, -b.end_ns, -b.id);
+                                 }),
+        tenant);
   }
 }
 
@@ -292,10 +293,11 @@ void Resources::use_quotas(const Request& request, std::size_t type, WallTime fr
     quotas_.try_emplace(limit.key, limit.limit, now_ns_).first->second.use(from_ns, to_ns, devices);
 }
 
-std::optional<Resources::Eviction> Resources::evict(const Request& request, int priority) {
+std::optional<Resources::Eviction> Resources::evict(const Request& request,
+                                                    const Standing& standing) {
   if (evictable_.empty()) return std::nullopt;
   for (const std::size_t type : types_for(request)) {
-    auto eviction = evict(request, priority, type);
+    auto eviction = evict(request, standing, type);
     if (!eviction) continue;
     for (const JobId victim : eviction->victims) release(victim, eviction->plan.start_ns);
     return eviction;
@@ -303,7 +305,8 @@ std::optional<Resources::Eviction> Resources::evict(const Request& request, int 
   return std::nullopt;
 }
 
-std::optional<Resources::Eviction> Resources::evict(const Request& request, int priority,
+std::optional<Resources::Eviction> Resources::evict(const Request& request,
+                                                    const Standing& standing,
                                                     std::size_t type) const {
   const WallTime start_ns = now_ns_ + grace_.count();
   const WallTime end_ns = end_of(start_ns, request);
@@ -325,7 +328,8 @@ std::optional<Resources::Eviction> Resources::evict(const Request& request, int 
     if (!fits && !node.tenants.empty()) {
       Profile without = node.profile;
       for (const Tenant& tenant : node.tenants) {
-        if (fits || tenant.priority >= priority) break;
+        if (fits) break;
+        if (!tenant.standing.yields_to(standing)) continue;
         without.use(start_ns, tenant.end_ns, -tenant.devices);
         offer.devices += tenant.devices;
         offer.victims.push_back(tenant.id);

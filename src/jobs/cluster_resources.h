@@ -24,9 +24,21 @@ class Resources {
     std::vector<std::size_t> nodes{};
   };
 
-  /// A job that holds nodes. One that may be stopped for others has a priority that theirs has to
-  /// exceed. Of nodes that are gone nothing is counted.
-  void occupy(const Occupant& occupant, std::optional<int> preemptible_below);
+  /// What decides who makes room for whom: both have to be less than the other's. Priority, because
+  /// age and fair share are no reason to stop a job; points, because one that is back in line must
+  /// stand behind the job that it made room for, or they would take turns.
+  struct Standing {
+    int priority = 0;
+    double points = 0;  ///< of an occupant: what it would have, back in line
+
+    [[nodiscard]] bool yields_to(const Standing& other) const noexcept {
+      return priority < other.priority && points < other.points;
+    }
+  };
+
+  /// A job that holds nodes; it has a standing when it may be stopped for others. Of nodes that are
+  /// gone nothing is counted.
+  void occupy(const Occupant& occupant, const std::optional<Standing>& standing);
   /// The nodes are the job's from the start of the plan on.
   void take(const Request& request, const Plan& plan);
 
@@ -53,13 +65,13 @@ class Resources {
   };
   [[nodiscard]] Count count(const Request& request) const;
 
-  /// Makes room for a request of this priority: names the jobs that have to be stopped, counts them
+  /// Makes room for a request of this standing: names the jobs that have to be stopped, counts them
   /// as gone after the grace, and plans the request for then. Nothing where that is impossible.
   struct Eviction {
     std::vector<JobId> victims{};
     Plan plan{};
   };
-  [[nodiscard]] std::optional<Eviction> evict(const Request& request, int priority);
+  [[nodiscard]] std::optional<Eviction> evict(const Request& request, const Standing& standing);
 
   /// That a job may occupy its nodes: its time, and the grace in which it is stopped.
   [[nodiscard]] std::int64_t length(const Request& request) const noexcept;
@@ -71,7 +83,7 @@ class Resources {
     JobId id;
     int devices;
     WallTime end_ns;
-    int priority;
+    Standing standing;
   };
   struct Node {
     std::string name;
@@ -115,7 +127,7 @@ class Resources {
   void use(std::size_t node, WallTime from_ns, WallTime to_ns, int devices);
   void use_quotas(const Request& request, std::size_t type, WallTime from_ns, WallTime to_ns,
                   int devices);
-  [[nodiscard]] std::optional<Eviction> evict(const Request& request, int priority,
+  [[nodiscard]] std::optional<Eviction> evict(const Request& request, const Standing& standing,
                                               std::size_t type) const;
   void release(JobId victim, WallTime by_ns);
 

@@ -55,7 +55,7 @@ struct Request {
   std::string team{};
   std::string queue{};
   int priority = 0;
-  WallTime submitted_ns = 0;
+  WallTime waiting_since_ns = 0;
   WallTime not_before_ns = 0;
   int nodes = 1;
   int devices = 1;            ///< on each node

@@ -149,6 +149,7 @@ class Transition {
     if (life_.state == State::paused) {
       take("resumed" + by());
       life_.state = life_.approved ? State::queued : State::unapproved;
+      life_.waiting_since_ns = now_ns_;
     } else if (life_.state == State::pausing && life_.after_stop == State::paused) {
       take("is to go on after it has stopped" + by());
       life_.after_stop = State::queued;
@@ -337,6 +338,7 @@ class Transition {
   void requeue(Nanoseconds pause) {
     leave_nodes();
     ++life_.restarts;
+    if (life_.cause == Cause::preempted) life_.waiting_since_ns = now_ns_;
     life_.not_before_ns = pause.count() == 0 ? 0 : now_ns_ + pause.count();
     life_.state = State::queued;
   }
@@ -395,7 +397,7 @@ Life born(bool needs_approval, WallTime now_ns) {
   Life life;
   life.state = needs_approval ? State::unapproved : State::queued;
   life.approved = !needs_approval;
-  life.submitted_ns = now_ns;
+  life.submitted_ns = life.waiting_since_ns = now_ns;
   life.message = "submitted";
   return life;
 }

@@ -223,11 +223,13 @@ struct Life {
   bool idle_warned = false;
   Placement placement{};  ///< while it holds nodes; afterwards those of its last attempt
   WallTime submitted_ns = 0;
-  WallTime not_before_ns = 0;  ///< a retry waits a while
-  WallTime placed_ns = 0;      ///< of the last attempt; 0: none
-  WallTime started_ns = 0;     ///< of the last attempt; 0: not started
-  WallTime ended_ns = 0;       ///< 0: not yet
-  std::int64_t ran_ns = 0;     ///< in all attempts
+  WallTime waiting_since_ns = 0;  ///< for its place in line: since it was submitted, resumed, or
+                                  ///< preempted
+  WallTime not_before_ns = 0;     ///< a retry waits a while
+  WallTime placed_ns = 0;         ///< of the last attempt; 0: none
+  WallTime started_ns = 0;        ///< of the last attempt; 0: not started
+  WallTime ended_ns = 0;          ///< 0: not yet
+  std::int64_t ran_ns = 0;        ///< in all attempts
   std::optional<int> exit_code{};
   Verdict verdict = Verdict::none;
   std::string message{};  ///< the last thing that happened, in words
@@ -244,6 +246,7 @@ struct Life {
     field("idle_warned", self.idle_warned);
     field.optional("placement", self.placement);
     field("submitted_ns", self.submitted_ns);
+    field("waiting_since_ns", self.waiting_since_ns);
     field("not_before_ns", self.not_before_ns);
     field("placed_ns", self.placed_ns);
     field("started_ns", self.started_ns);

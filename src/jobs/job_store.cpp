@@ -337,7 +337,7 @@ Request request_of(const Job& job, Nanoseconds default_time) {
   request.team = job.team;
   request.queue = submission.queue;
   request.priority = submission.priority.value_or(kDefaultPriority);
-  request.submitted_ns = job.life.submitted_ns;
+  request.waiting_since_ns = job.life.waiting_since_ns;
   request.not_before_ns = job.life.not_before_ns;
   request.nodes = submission.nodes;
   request.devices = devices_per_node(submission);

@@ -24,8 +24,9 @@ class SchedulingPass {
     for (const Team& team : snapshot.teams) teams_.emplace(team.name, &team);
     for (const Occupant& occupant : snapshot.occupants) {
       const Request& request = occupant.request;
-      resources_.occupy(occupant, request.preemptible ? std::optional<int>(base_priority(request))
-                                                      : std::nullopt);
+      std::optional<Resources::Standing> standing;
+      if (request.preemptible) standing = {base_priority(request), points(request, now_ns)};
+      resources_.occupy(occupant, standing);
       if (request.array != 0) ++array_use_[request.array];
     }
   }
@@ -34,8 +35,8 @@ class SchedulingPass {
     for (const Request& request : snapshot_.queued) admit(request);
     std::ranges::sort(line_, [](const InLine& a, const InLine& b) {
       if (a.points != b.points) return a.points > b.points;
-      return std::tuple(a.request->submitted_ns, a.request->id) <
-             std::tuple(b.request->submitted_ns, b.request->id);
+      return std::tuple(a.request->waiting_since_ns, a.request->id) <
+             std::tuple(b.request->waiting_since_ns, b.request->id);
     });
     int place = 0;
     for (const InLine& in_line : line_) consider(*in_line.request, ++place);
@@ -60,14 +61,14 @@ class SchedulingPass {
     const auto found = queues_.find(request.queue);
     return found == queues_.end() ? nullptr : found->second;
   }
-  /// Without age and fair share: what a preemption goes by, or jobs would take turns.
+  /// Without age and fair share.
   [[nodiscard]] int base_priority(const Request& request) const {
     const Queue* queue = queue_of(request);
     return request.priority + (queue == nullptr ? 0 : queue->priority);
   }
-  [[nodiscard]] double points(const Request& request) const {
-    const auto waited =
-        static_cast<double>(std::max<std::int64_t>(0, now_ns_ - request.submitted_ns));
+  /// Of a job that has waited since then.
+  [[nodiscard]] double points(const Request& request, WallTime since_ns) const {
+    const auto waited = static_cast<double>(std::max<std::int64_t>(0, now_ns_ - since_ns));
     return base_priority(request) + options_.points_per_hour * waited / 3.6e12 +
            options_.fair_share_points * standing_.factor(request.team, request.user);
   }
@@ -82,7 +83,7 @@ class SchedulingPass {
     if (auto reason = reason_to_stay_aside(request))
       aside_.push_back({request.id, 0, std::move(*reason), std::nullopt});
     else
-      line_.push_back({&request, points(request)});
+      line_.push_back({&request, points(request, request.waiting_since_ns)});
   }
 
   [[nodiscard]] std::optional<Pending> reason_to_stay_aside(const Request& request) const {
@@ -171,7 +172,8 @@ class SchedulingPass {
     if ((queue != nullptr && !queue->preempts) ||
         (plan && plan->start_ns <= now_ns_ + options_.grace.count()))
       return plan;
-    if (auto eviction = resources_.evict(request, base_priority(request))) {
+    if (auto eviction = resources_.evict(
+            request, {base_priority(request), points(request, request.waiting_since_ns)})) {
       for (const JobId victim : eviction->victims)
         decision_.preemptions.push_back({victim, request.id});
       return eviction->plan;

@@ -281,6 +281,22 @@ TEST(Scheduler, NobodyMakesRoomForAJobOfTheSamePriorityOrWithoutQuota) {
   EXPECT_THAT(decide_now(snapshot).preemptions, IsEmpty()) << "the queue does not preempt";
 }
 
+TEST(Scheduler, AJobMakesNoRoomForOneThatItWouldStandBeforeInLine) {
+  Snapshot snapshot;
+  snapshot.nodes = nodes_of(1, 8);
+  snapshot.teams = {{"vision", 1, {}, {}}, {"text", 1, {}, {}}};
+  snapshot.fair_share.add("vision", "ann", 1e6, kNow);
+  Request other = request_of(1, 1, 8, 10);
+  other.team = "text";
+  other.preemptible = true;
+  other.priority = 90;
+  snapshot.occupants = {occupant_of(other, {"n1"}, 0)};
+  snapshot.queued = {request_of(2, 1, 8)};
+  EXPECT_THAT(decide_now(snapshot).preemptions, IsEmpty()) << "they would take turns";
+  snapshot.queued[0].priority = 300;
+  EXPECT_THAT(decide_now(snapshot).preemptions, SizeIs(1));
+}
+
 TEST(Scheduler, ADrainedNodeGetsNothingNew) {
   Snapshot snapshot;
   snapshot.nodes = nodes_of(2, 8);

@@ -40,8 +40,8 @@ WallTime reference_start(const Snapshot& snapshot, const std::vector<Decision::S
           {occupant.since_ns + occupant.request.time.count(), share.node, share.devices});
   for (const Decision::Start& start : starts) {
     const auto request = std::ranges::find(snapshot.queued, start.id, &Request::id);
-    const bool is_ahead =
-        std::tuple(request->submitted_ns, request->id) < std::tuple(job.submitted_ns, job.id);
+    const bool is_ahead = std::tuple(request->waiting_since_ns, request->id) <
+                          std::tuple(job.waiting_since_ns, job.id);
     for (const NodeShare& share : start.placement)
       if (is_ahead) holds.push_back({now_ns + request->time.count(), share.node, share.devices});
   }
@@ -71,7 +71,7 @@ class Simulation {
  public:
   Simulation(Snapshot cluster, std::vector<Work> work, SchedulerOptions options)
       : state_(std::move(cluster)), work_(std::move(work)), options_(options) {
-    std::ranges::sort(work_, {}, [](const Work& w) { return w.request.submitted_ns; });
+    std::ranges::sort(work_, {}, [](const Work& w) { return w.request.waiting_since_ns; });
     for (const Work& each : work_) runs_ns_[each.request.id] = each.runs_ns;
   }
 
@@ -83,13 +83,13 @@ class Simulation {
     std::size_t next = 0;
     for (int i = 0; i < max_decisions; ++i) {
       WallTime at_ns = std::numeric_limits<WallTime>::max();
-      if (next < work_.size()) at_ns = work_[next].request.submitted_ns;
+      if (next < work_.size()) at_ns = work_[next].request.waiting_since_ns;
       for (const Occupant& occupant : state_.occupants) at_ns = std::min(at_ns, end_of(occupant));
       if (wake_ns_ && *wake_ns_ > now_ns) at_ns = std::min(at_ns, *wake_ns_);
       if (at_ns == std::numeric_limits<WallTime>::max()) return;
       now_ns = std::max(now_ns, at_ns);
       end_jobs();
-      for (; next < work_.size() && work_[next].request.submitted_ns <= now_ns; ++next)
+      for (; next < work_.size() && work_[next].request.waiting_since_ns <= now_ns; ++next)
         state_.queued.push_back(work_[next].request);
       decide_once();
     }
@@ -111,6 +111,7 @@ class Simulation {
       } else {
         ++records[occupant.request.id].preempted;
         state_.queued.push_back(occupant.request);
+        state_.queued.back().waiting_since_ns = now_ns;
       }
       return true;
     });
@@ -229,7 +230,7 @@ std::vector<Work> plain_work(Random& random, const std::vector<ClusterNode>& nod
   for (JobId id = 1; id <= jobs; ++id) {
     Request request = request_of(id, random.from(1, static_cast<int>(nodes.size()) / 2),
                                  random.from(1, nodes[0].devices), 1);
-    request.submitted_ns = random.from(0, 40) * kHourNs;
+    request.waiting_since_ns = random.from(0, 40) * kHourNs;
     request.time = std::chrono::hours(random.from(1, 12));
     request.whole_nodes = random.one_in(5);
     if (random.one_in(3)) request.device_type = nodes[0].device_type;
@@ -284,7 +285,7 @@ TEST(SchedulerProperties, BackfillDoesStartJobsOutOfTurn) {
     simulation.run();
     for (const Work& first : work)
       for (const Work& second : work)
-        if (first.request.submitted_ns < second.request.submitted_ns &&
+        if (first.request.waiting_since_ns < second.request.waiting_since_ns &&
             simulation.records[first.request.id].started_ns >
                 simulation.records[second.request.id].started_ns)
           ++overtaken;
@@ -334,12 +335,12 @@ WallTime start_of_the_large_job(double points_per_hour) {
   std::vector<Work> work;
   Request large = request_of(1, 4, 4, 2);
   large.priority = 10;
-  large.submitted_ns = kHourNs;
+  large.waiting_since_ns = kHourNs;
   work.push_back({large, large.time.count()});
   for (JobId id = 2; id <= 4000; ++id) {
     Request small = request_of(id, 1, 2, 2);
     small.priority = 200;
-    small.submitted_ns = id * (kHourNs / 5);  // more than the cluster can do
+    small.waiting_since_ns = id * (kHourNs / 5);  // more than the cluster can do
     work.push_back({small, small.time.count()});
   }
   Simulation simulation(cluster, work, {4, points_per_hour, 0, Nanoseconds(0)});
