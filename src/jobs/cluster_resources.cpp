@@ -210,25 +210,26 @@ std::optional<Resources::Plan> Resources::earliest(const Request& request, std::
   return std::nullopt;
 }
 
-Resources::Count Resources::count(const Request& request) const {
-  Count count;
+std::vector<Resources::Supply> Resources::supplies(const Request& request) const {
+  std::vector<Supply> out;
   for (const std::size_t type : types_for(request)) {
+    Supply& supply = out.emplace_back();
+    supply.excess = exceeded(request, type, now_ns_);
     for (const std::size_t index : types_[type].nodes) {
       const Node& node = nodes_[index];
-      ++count.of_type;
       if (node.profile.capacity() < request.devices) continue;
-      ++count.large_enough;
+      ++supply.large_enough;
       if (!node.available) continue;
-      ++count.available;
+      ++supply.available;
       if (node.profile.free_now() < amount(request, node)) continue;
-      ++count.free;
+      ++supply.free;
+      if (node.reservations.empty() || !supply.reserved.empty()) continue;
       if (const Reservation* reservation =
-              in_the_way(request, node, now_ns_, end_of(now_ns_, request));
-          reservation != nullptr && count.reserved.empty())
-        count.reserved = reservation->name;
+              in_the_way(request, node, now_ns_, end_of(now_ns_, request)))
+        supply.reserved = reservation->name;
     }
   }
-  return count;
+  return out;
 }
 
 std::vector<Resources::Limit> Resources::limits(const Request& request, std::size_t type) const {
@@ -265,16 +266,6 @@ std::optional<Resources::Excess> Resources::exceeded(const Request& request, std
       now = Excess{limit.kind, asked, limit.limit, used};
   }
   return now;
-}
-
-std::optional<Resources::Excess> Resources::exceeded(const Request& request) const {
-  std::optional<Excess> first;
-  for (const std::size_t type : types_for(request)) {
-    const auto excess = exceeded(request, type, now_ns_);
-    if (!excess) return std::nullopt;
-    if (!first) first = excess;
-  }
-  return first;
 }
 
 void Resources::use(std::size_t index, WallTime from_ns, WallTime to_ns, int devices) {

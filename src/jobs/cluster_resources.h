@@ -53,17 +53,19 @@ class Resources {
     int asked = 0;
     int limit = 0;
     int used = 0;
-  };
-  [[nodiscard]] std::optional<Excess> exceeded(const Request& request) const;
 
-  struct Count {
-    int of_type = 0;         ///< nodes with such devices
-    int large_enough = 0;    ///< with as many as are asked for
-    int available = 0;       ///< and neither drained nor lost
-    int free = 0;            ///< and free now
-    std::string reserved{};  ///< a reservation of others on a free one; empty: none
+    [[nodiscard]] bool forever() const noexcept { return asked > limit; }
   };
-  [[nodiscard]] Count count(const Request& request) const;
+  /// What there is of one device type for a request.
+  struct Supply {
+    int large_enough = 0;    ///< nodes with as many devices as are asked for
+    int available = 0;       ///< of those, neither drained nor lost
+    int free = 0;            ///< of those, free now
+    std::string reserved{};  ///< a reservation of others on a free one; empty: none
+    std::optional<Excess> excess{};
+  };
+  /// Of each type that the request can have; empty: there is none.
+  [[nodiscard]] std::vector<Supply> supplies(const Request& request) const;
 
   /// Makes room for a request of this standing: names the jobs that have to be stopped, counts them
   /// as gone after the grace, and plans the request for then. Nothing where that is impossible.

@@ -113,27 +113,33 @@ class SchedulingPass {
     return reason_never_to_fit(request);
   }
 
+  /// Whether a start is possible some day, as things are.
+  static bool can_fit(const Request& request, const Resources::Supply& supply) {
+    return supply.available >= request.nodes && !(supply.excess && supply.excess->forever());
+  }
+
   [[nodiscard]] std::optional<Pending> reason_never_to_fit(const Request& request) const {
     Pending reason = asked(request);
-    if (const auto excess = resources_.exceeded(request); excess && excess->asked > excess->limit)
-      return quota_reason(request, *excess);
-    const Shape shape{request.nodes, request.devices, request.device_type};
-    auto known = unfit_.find(shape);
-    if (known == unfit_.end()) {
-      const Resources::Count count = resources_.count(request);
-      std::optional<PendingKind> kind;
-      if (count.of_type == 0)
-        kind = PendingKind::no_such_type;
-      else if (count.large_enough < request.nodes || request.nodes < 1 || request.devices < 1)
-        kind = PendingKind::too_large;
-      else if (count.available < request.nodes)
-        kind = PendingKind::drained;
-      known = unfit_.emplace(shape, std::pair(kind, count)).first;
+    reason.kind = PendingKind::too_large;
+    if (request.nodes < 1 || request.devices < 1) return reason;
+    const std::vector<Resources::Supply> supplies = resources_.supplies(request);
+    if (supplies.empty()) reason.kind = PendingKind::no_such_type;
+    for (const Resources::Supply& supply : supplies) {
+      if (can_fit(request, supply)) return std::nullopt;
+      if (reason.kind == PendingKind::drained) continue;
+      // Of several types, the one that comes nearest to fitting.
+      if (supply.large_enough < request.nodes) {
+        if (reason.kind == PendingKind::too_large)
+          reason.limit = std::max(reason.limit, supply.large_enough);
+      } else if (supply.excess && supply.excess->forever()) {
+        reason = quota_reason(request, *supply.excess);
+      } else {
+        reason = asked(request);
+        reason.kind = PendingKind::drained;
+        reason.limit = supply.large_enough;
+        reason.used = supply.large_enough - supply.available;
+      }
     }
-    if (!known->second.first) return std::nullopt;
-    reason.kind = *known->second.first;
-    reason.limit = known->second.second.large_enough;
-    reason.used = known->second.second.large_enough - known->second.second.available;
     return reason;
   }
 
@@ -182,15 +188,22 @@ class SchedulingPass {
   }
 
   [[nodiscard]] Pending reason_to_wait(const Request& request) const {
-    if (const auto excess = resources_.exceeded(request)) return quota_reason(request, *excess);
     Pending reason = asked(request);
-    const Resources::Count count = resources_.count(request);
-    reason.kind = PendingKind::resources;
-    reason.limit = count.free;
-    if (count.free < request.nodes) return reason;
-    if (!count.reserved.empty()) {
+    std::optional<Resources::Excess> excess;
+    std::optional<Resources::Supply> best;  // the most nodes that are free and within the quota
+    for (Resources::Supply& supply : resources_.supplies(request)) {
+      if (!can_fit(request, supply)) continue;
+      if (supply.excess)
+        excess = supply.excess;
+      else if (!best || supply.free > best->free)
+        best = std::move(supply);
+    }
+    if (!best) return excess ? quota_reason(request, *excess) : reason;
+    reason.limit = best->free;
+    if (best->free < request.nodes) return reason;
+    if (!best->reserved.empty()) {
       reason.kind = PendingKind::reservation;
-      reason.subject = count.reserved;
+      reason.subject = best->reserved;
     } else if (first_ != 0) {
       reason.kind = PendingKind::priority;
       reason.job = first_;
@@ -215,8 +228,6 @@ class SchedulingPass {
     return reason;
   }
 
-  using Shape = std::tuple<int, int, std::string>;
-
   const Snapshot& snapshot_;
   const SchedulerOptions& options_;
   WallTime now_ns_;
@@ -225,8 +236,6 @@ class SchedulingPass {
   std::map<std::string, const Queue*> queues_;
   std::map<std::string, const Team*> teams_;
   std::map<JobId, int> array_use_;
-  // Whether the cluster could ever hold such a job: the same for many.
-  mutable std::map<Shape, std::pair<std::optional<PendingKind>, Resources::Count>> unfit_;
   std::vector<InLine> line_;
   std::vector<Decision::Waiting> aside_;
   std::size_t planned_ = 0;

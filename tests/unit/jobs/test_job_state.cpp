@@ -304,9 +304,8 @@ TEST(JobState, WhatOthersSayIsMadeSafeToShow) {
 }
 
 TEST(JobState, ALifeIsTheSameAfterItWasWrittenAndRead) {
-  const Policy policy{true, {3, {}, {}}, std::chrono::seconds(1)};
   for (const State state : enum_values<State>()) {
-    const Life life = life_in(state, policy);
+    const Life life = life_in(state);
     EXPECT_EQ(fields_from_json<Life>(fields_to_json(life), "life"), life) << to_text(state);
   }
 }

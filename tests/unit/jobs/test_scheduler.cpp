@@ -119,10 +119,23 @@ TEST(Scheduler, ATeamGetsNoMoreThanItsQuota) {
   snapshot.queued = {request_of(1, 2, 8), request_of(2, 1, 6), request_of(3, 1, 4), other};
   snapshot.queued[0].device_type = "H200";
   const Decision decision = decide_now(snapshot);
-  EXPECT_THAT(started(decision), ElementsAre(4, 2)) << "who has used nothing comes first";
+  EXPECT_THAT(started(decision), ElementsAre(2, 4));
   EXPECT_EQ(why(decision, 1), "asks for 16 devices of type H200; the team's quota is 8");
   EXPECT_EQ(why(decision, 3), "asks for 4 devices; the team's quota is 8, of which 6 are in use");
   EXPECT_EQ(waiting(decision, 3).estimated_start_ns, kNow + kHourNs) << "when job 2 has ended";
+}
+
+TEST(Scheduler, OfSeveralTypesTheOneThatComesNearestIsTheReason) {
+  Snapshot snapshot;
+  snapshot.nodes = nodes_of(2, 8);
+  std::ranges::copy(nodes_of(1, 8, "A100", "a"), std::back_inserter(snapshot.nodes));
+  snapshot.teams = {{"vision", 1, {{"H200", 8}}, {}}};
+  snapshot.queued = {request_of(1, 2, 8), request_of(2, 3, 8)};
+  const Decision decision = decide_now(snapshot);
+  EXPECT_THAT(decision.starts, IsEmpty()) << "one type is too small, the other beyond the quota";
+  EXPECT_EQ(why(decision, 1), "asks for 16 devices; the team's quota is 8");
+  EXPECT_EQ(why(decision, 2),
+            "asks for 3 nodes with 8 devices each; the cluster has 2 nodes of that size");
 }
 
 TEST(Scheduler, AUserGetsNoMoreThanTheTeamsQuotaForOne) {
