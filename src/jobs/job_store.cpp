@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/json_fields.h"
+#include "core/parse_number.h"
 #include "database/migrate.h"
 #include "jobs/job_array.h"
 
@@ -40,6 +41,9 @@ CREATE INDEX jobs_by_time ON jobs (submitted_ns, id);
 CREATE INDEX jobs_by_state ON jobs (state, submitted_ns, id);
 CREATE INDEX jobs_by_owner ON jobs (owner, submitted_ns, id);
 CREATE INDEX jobs_by_team ON jobs (team, submitted_ns, id);
+CREATE INDEX jobs_by_name ON jobs (name, id);
+CREATE INDEX jobs_by_start ON jobs (started_ns, id);
+CREATE INDEX jobs_by_end ON jobs (ended_ns, id);
 CREATE INDEX jobs_by_key ON jobs (owner, request_key) WHERE request_key IS NOT NULL;
 CREATE TABLE details (
   job INTEGER PRIMARY KEY REFERENCES jobs (id),
@@ -293,9 +297,12 @@ JobPage JobStore::list(const JobFilter& filter) {
       if (c == '%' || c == '_' || c == '\\') pattern += '\\';
       pattern += c;
     }
-    where += " AND (name LIKE ? ESCAPE '\\' OR CAST(id AS TEXT) = ?)";
+    // The names are read from their index, which is much smaller than the table.
+    where += " AND id IN (SELECT id FROM jobs WHERE name LIKE ? ESCAPE '\\'";
     values.push_back(pattern + "%");
-    values.push_back(filter.search);
+    if (const auto id = parse_number<JobId>(filter.search, 1))
+      where += fmt::format(" UNION ALL SELECT {}", *id);
+    where += ")";
   }
   const auto bound = [&](const std::string& sql) {
     Statement query = database_.prepare(sql);
