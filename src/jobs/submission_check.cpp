@@ -25,6 +25,7 @@ constexpr std::size_t kMaxAfter = 100;
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::size_t kMaxWord = 64;
 constexpr std::size_t kMaxImage = 512;
+constexpr Nanoseconds kMinTime = std::chrono::seconds(1);
 constexpr Nanoseconds kMaxTime = std::chrono::hours(24 * 365);
 
 std::string shown(std::string_view text) {
@@ -90,8 +91,8 @@ class SubmissionCheck {
     if (!job_.image.empty()) image();
     word("queue", job_.queue);
     if (job_.priority) number("priority", *job_.priority, 0, kMaxPriority);
-    if (job_.time && (job_.time->value <= Nanoseconds(0) || job_.time->value > kMaxTime))
-      problem("time", "a job may run for more than no time and at most 365d");
+    if (job_.time && (job_.time->value < kMinTime || job_.time->value > kMaxTime))
+      problem("time", "a job may run for 1s to 365d");
     retries();
     env();
     mounts();
