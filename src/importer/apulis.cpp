@@ -146,8 +146,11 @@ class ApulisReader {
     } else if (key == "gpuType") {
       device_type(entry);
     } else if (key == "frameworkType") {
-      framework_ = value.text();
       env_["aiframework"] = value.text();
+      if (is_variable(value.text()) && value.text().size() <= 60)
+        framework_ = value.text();
+      else
+        warn(entry, "not a name of a framework: " + value.describe());
     } else if (key == "codePath" || key == "outputPath") {
       env_[key == "codePath" ? "CODE_PATH" : "OUTPUT_PATH"] = value.text();
     } else if (key == "env") {
