@@ -299,7 +299,8 @@ std::optional<Resources::Eviction> Resources::evict(const Request& request,
 std::optional<Resources::Eviction> Resources::evict(const Request& request,
                                                     const Standing& standing,
                                                     std::size_t type) const {
-  const WallTime start_ns = now_ns_ + grace_.count();
+  // Even without a grace, what runs now is not gone now.
+  const WallTime start_ns = now_ns_ + std::max<std::int64_t>(1, grace_.count());
   const WallTime end_ns = end_of(start_ns, request);
   if (exceeded(request, type, start_ns)) return std::nullopt;
   struct Offer {
