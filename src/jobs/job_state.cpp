@@ -167,7 +167,7 @@ class Transition {
       stop(State::killing, State::killed, Cause::person);
     } else if (life_.state == State::killing) {
       take("is being killed at once" + by());
-      act({ActionKind::stop_now, life_.attempt, 0, Nanoseconds(0)});
+      send_stop(std::nullopt);
     } else {
       ignore(std::string("cannot be killed: it is ") + std::string(to_text(life_.state)));
     }
@@ -205,7 +205,7 @@ class Transition {
       life_.after_stop = again ? State::queued : State::failed;
       life_.cause = Cause::node_lost;
     }
-    act({ActionKind::stop_now, life_.attempt, 0, Nanoseconds(0)});
+    send_stop(std::nullopt);
   }
 
   void exit() {
@@ -279,7 +279,7 @@ class Transition {
       case State::pausing:
       case State::killing:
         take("found running after a restart of the server, and is stopped again");
-        return act({ActionKind::stop, life_.attempt, 0, policy_.grace});
+        return send_stop(policy_.grace);
       default:
         return ignore("runs");
     }
@@ -312,13 +312,19 @@ class Transition {
     change_.words = std::move(words);
   }
   void act(Action action) { change_.actions.push_back(action); }
+  /// Without a grace, by force.
+  void send_stop(std::optional<Nanoseconds> grace) {
+    life_.stop_by_ns = now_ns_ + grace.value_or(Nanoseconds(0)).count();
+    act({grace ? ActionKind::stop : ActionKind::stop_now, life_.attempt, 0,
+         grace.value_or(Nanoseconds(0))});
+  }
   void run_from_now() {
     life_.state = State::running;
     life_.started_ns = now_ns_;
   }
   void stop(State via, State then, Cause cause) {
     // What is being stopped already has had its signal.
-    if (life_.state != State::pausing) act({ActionKind::stop, life_.attempt, 0, policy_.grace});
+    if (life_.state != State::pausing) send_stop(policy_.grace);
     life_.state = via;
     life_.after_stop = then;
     life_.cause = cause;
@@ -353,6 +359,7 @@ class Transition {
     if (holds_nodes(change_.from) && life_.started_ns != 0)
       life_.ran_ns += std::max<std::int64_t>(0, now_ns_ - life_.started_ns);
     life_.after_stop.reset();
+    life_.stop_by_ns = 0;
   }
   void keep_exit() {
     life_.exit_code = event_.exit.code;

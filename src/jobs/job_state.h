@@ -228,6 +228,7 @@ struct Life {
   WallTime not_before_ns = 0;     ///< a retry waits a while
   WallTime placed_ns = 0;         ///< of the last attempt; 0: none
   WallTime started_ns = 0;        ///< of the last attempt; 0: not started
+  WallTime stop_by_ns = 0;        ///< of pausing and killing: when it should have stopped; else 0
   WallTime ended_ns = 0;          ///< 0: not yet
   std::int64_t ran_ns = 0;        ///< in all attempts
   std::optional<int> exit_code{};
@@ -250,6 +251,7 @@ struct Life {
     field("not_before_ns", self.not_before_ns);
     field("placed_ns", self.placed_ns);
     field("started_ns", self.started_ns);
+    field("stop_by_ns", self.stop_by_ns);
     field("ended_ns", self.ended_ns);
     field("ran_ns", self.ran_ns);
     field.optional("exit_code", self.exit_code);

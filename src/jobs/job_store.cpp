@@ -234,6 +234,13 @@ std::optional<Job> JobStore::find(JobId id) {
   return job_of(query);
 }
 
+std::optional<State> JobStore::state_of(JobId id) {
+  Statement query = database_.prepare("SELECT state FROM jobs WHERE id = ?");
+  query.bind(1, id);
+  if (!query.step()) return std::nullopt;
+  return word_of<State>(query.text(0));
+}
+
 std::vector<Job> JobStore::unfinished() {
   std::string states;
   for (const State state : enum_values<State>())

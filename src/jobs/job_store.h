@@ -106,6 +106,7 @@ class JobStore {
   [[nodiscard]] Change apply(JobId id, const Event& event, WallTime now_ns);
 
   [[nodiscard]] std::optional<Job> find(JobId id);
+  [[nodiscard]] std::optional<State> state_of(JobId id);
   /// By their ids.
   [[nodiscard]] std::vector<Job> unfinished();
   [[nodiscard]] std::vector<TimelineEntry> timeline(JobId id);
