@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
-#include "e2e/harness.h"
+#include "e2e/ssh_hosts.h"
 
 namespace assay::e2e {
 
@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 class Dependencies : public AssayTest {
  protected:
   [[nodiscard]] Json case_named(const std::string& name) const {
-    for (const Json& one : result()["cases"])
+    const Json made = result();
+    for (const Json& one : made["cases"])
       if (one["name"] == name) return one;
     return {};
   }
@@ -131,6 +132,34 @@ TEST_F(Dependencies, ASkipThatWasPutIntoTheJournalIsSeen) {
   (void)assay({"report", latest().string()});
   EXPECT_NE(result()["validity"], "VALID");
   EXPECT_THAT(case_named("a")["findings"].dump(), HasSubstr("skip-founded"));
+}
+
+class HooksOverSsh : public SshTest {};
+
+TEST_F(HooksOverSsh, RunOnEveryHostAndOneThatFailsIsNamed) {
+  const fs::path suite = write("suite.yaml", sshd_.cluster(2) + R"(
+hooks: {before: {name: look, command: 'echo hook on {host}', on: nodes}}
+cases:
+  - name: a
+    nodes: 2
+    command: 'true'
+    hooks: {after: {name: check, command: 'test {node_rank} = 0', on: nodes}}
+)");
+  const CommandResult run = assay({"run", suite.string()});
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  for (int node = 0; node < 2; ++node) {
+    const std::string host = SshDaemon::host(node + 1);
+    EXPECT_THAT(read_file(latest() / "hook.before.look/round1" /
+                          (host + "_noderank" + std::to_string(node)) /
+                          ("rank" + std::to_string(node) + ".out.log")),
+                HasSubstr("hook on " + host));
+  }
+  const Json made = result();
+  EXPECT_EQ(made["hooks"][0]["verdict"], "passed");
+  EXPECT_EQ(made["cases"][0]["validity"], "VALID");
+  EXPECT_EQ(made["cases"][0]["hooks"][0]["verdict"], "failed");
+  EXPECT_THAT(made["cases"][0]["hooks"][0]["reason"].get<std::string>(),
+              HasSubstr(SshDaemon::host(2)));
 }
 
 TEST_F(Dependencies, TheExampleRunsOnAnyMachine) {

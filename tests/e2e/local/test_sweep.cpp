@@ -20,7 +20,7 @@ telemetry: {interval: 200ms}
 cases:
   - name: rate
     shell: true
-    command: 'test $N$ASSAY_WORLD_SIZE != 32 || exit 4; echo rate: $((N * 10))'
+    command: 'test $N-{world_size} != 3-2 || exit 4; echo rate: $((N * 10))'
     metrics: {rate: {match: 'rate: (\d+)', unit: items/s, better: higher, across: sum}}
     env: {N: [1, 2, 3]}
     sweep: {procs: [1, 2], exclude: {N: 2, procs: 2}}
