@@ -25,6 +25,7 @@ struct ServeArguments {
   std::string certificate;
   std::string key;
   std::string keys;
+  std::string config;
   bool public_read = false;
   std::size_t connections = 64;
   std::string read_timeout = "60s";
@@ -75,6 +76,7 @@ int serve_until_stopped(const ServeArguments& given) {
   options.certificate = given.certificate;
   options.key = given.key;
   options.keys = given.keys;
+  options.config = given.config;
   options.public_read = given.public_read;
   options.connections = given.connections;
   options.read_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -146,6 +148,8 @@ void add_serve(CLI::App& app, Action& action) {
   option("--tls-key", given->key, "FILE", "Its private key, PEM");
   option("--keys", given->keys, "DIR",
          "Folder of keys that the tester knows by name; else 'keys' in its folder");
+  option("--config", given->config, "FILE",
+         "Prices of hardware, YAML; else 'tester.yaml' in its folder, if it is there");
   command->add_flag("--public-read", given->public_read, "Let anyone read, without a token");
   option("--connections", given->connections, "N", "At the same time");
   option("--read-timeout", given->read_timeout, "DURATION", "For a request to arrive as a whole");

@@ -67,11 +67,12 @@ void secure(HttpResponse& response) {
 }  // namespace
 
 Api::Api(Records& records, Uploads& uploads, Judgements& judgements, ApiLimits limits,
-         bool public_read, CallAfter call_after)
+         BoardOptions board, bool public_read, CallAfter call_after)
     : records_(records),
       uploads_(uploads),
       judgements_(judgements),
       limits_(limits),
+      board_(std::move(board)),
       public_read_(public_read),
       call_after_(std::move(call_after)),
       by_address_(limits.address_rate, 2 * limits.address_rate),
@@ -157,7 +158,11 @@ const std::vector<Api::Route>& Api::route_table() {
       {"GET", "/api/v1/tests/([^/]+)/result", &Api::result},
       {"POST", "/api/v1/challenges", &Api::make_challenge},
       {"GET", "/api/v1/challenges/([^/]+)", &Api::show_challenge},
+      {"GET", "/api/v1/leaderboard", &Api::leaderboard},
+      {"GET", "/api/v1/compare", &Api::compare_tests},
       {"GET", "/", &Api::page_of_tests},
+      {"GET", "/leaderboard", &Api::page_of_leaderboard},
+      {"GET", "/compare", &Api::page_of_comparison},
       {"GET", "/tests/([^/]+)", &Api::page_of_test},
       {"GET", "/tests/([^/]+)/report.html", &Api::report},
   };

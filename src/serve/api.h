@@ -2,14 +2,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "serve/board_pages.h"
 #include "serve/http_server.h"
 #include "serve/judgements.h"
+#include "serve/prices.h"
 #include "serve/rate_limit.h"
 #include "serve/records.h"
 #include "serve/uploads.h"
@@ -26,6 +30,12 @@ struct ApiLimits {
   std::chrono::hours keep_unfinished{7 * 24};  ///< an unfinished upload is removed then
 };
 
+/// What the leaderboard shows besides the tests.
+struct BoardOptions {
+  std::filesystem::path keys;  ///< folder of the evidence::KeyStore with the keys that are known
+  Prices prices{};
+};
+
 /// Calls a task later; HttpServer::call_after.
 using CallAfter = std::function<void(std::chrono::milliseconds, std::function<void()>)>;
 
@@ -33,7 +43,7 @@ using CallAfter = std::function<void(std::chrono::milliseconds, std::function<vo
 class Api {
  public:
   Api(Records& records, Uploads& uploads, Judgements& judgements, ApiLimits limits,
-      bool public_read, CallAfter call_after);
+      BoardOptions board, bool public_read, CallAfter call_after);
 
   /// For HttpOptions::routes; requests come with the one that fits.
   [[nodiscard]] static std::vector<std::string> routes();
@@ -47,6 +57,9 @@ class Api {
 
   /// Removes uploads that were not finished in time.
   void expire();
+
+  /// Puts accepted tests on the leaderboard that an earlier version did not.
+  void fill_board();
 
  private:
   struct Call;
@@ -72,6 +85,18 @@ class Api {
   [[nodiscard]] std::optional<HttpResponse> page_of_tests(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> page_of_test(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> report(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> leaderboard(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> page_of_leaderboard(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> compare_tests(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> page_of_comparison(const Call& call);
+
+  [[nodiscard]] BoardView board_of(const Call& call);
+  struct Compared {
+    TestRecord base;
+    TestRecord candidate;
+    compare::Comparison comparison;
+  };
+  [[nodiscard]] Compared compared(const Call& call);
 
   struct Part {
     TestRecord test;
@@ -89,6 +114,8 @@ class Api {
   Uploads& uploads_;
   Judgements& judgements_;
   ApiLimits limits_;
+  BoardOptions board_;
+  std::mutex comparing_;
   bool public_read_;
   CallAfter call_after_;
   RateLimiter by_address_;

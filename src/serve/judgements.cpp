@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "evidence/key_store.h"
+#include "report/read_result.h"
 #include "serve/challenges.h"
 #include "serve/claim.h"
 #include "serve/evidence_state.h"
@@ -223,7 +224,8 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
     test.answer["relaxed"] = std::move(relaxed);
   keep(work / layout::kReportHtml, uploads_.folder(test.id) / "report.html");
   keep(file, uploads_.folder(test.id) / "result.json");
-  records_.finish(test, challenge);
+  const BoardRun board = board_run(report::read_result(result, "result.json"));
+  records_.finish(test, challenge, &board);
 }
 
 std::string Judgements::answer_challenge(const TestRecord& test, const Json& result, Json& reasons,

@@ -9,13 +9,13 @@
 #include "core/json_access.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "page/document.h"
 #include "page/table.h"
 #include "page/template.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/html_system.h"
 #include "report/present.h"
+#include "serve/page_parts.h"
 #include "serve/serve_assets.h"
 
 namespace assay::serve {
@@ -27,39 +27,6 @@ using page::Cell;
 using page::fill;
 using page::Html;
 using page::markup;
-
-HttpResponse html_response(std::string_view title, const Html& body, int status = 200) {
-  HttpResponse response;
-  response.status = status;
-  response.type = "text/html; charset=utf-8";
-  response.body = page::document(title, body);
-  response.headers.emplace_back(
-      "Content-Security-Policy",
-      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-      "form-action 'none'; frame-ancestors 'none'");
-  return response;
-}
-
-report::html::Masthead top(std::string title, std::string sentence, Html facts = {}) {
-  return {.brand = "Assay tester",
-          .title = std::move(title),
-          .sentence = std::move(sentence),
-          .facts = std::move(facts)};
-}
-
-Html section(std::string_view title, const Html& content) {
-  return fill(assets::kSection, {{"title", title}, {"content", content}});
-}
-
-Html tests_table(const page::Table& table) {
-  return page::to_html(table, {.css = "tests"});
-}
-
-judge::Validity validity_of(std::string_view text) {
-  for (const judge::Validity validity : {judge::Validity::valid, judge::Validity::invalid})
-    if (text == judge::to_string(validity)) return validity;
-  return judge::Validity::incomplete;
-}
 
 page::Row test_row(const Json& test) {
   const std::string verdict = text_at(test, "verdict");
@@ -118,14 +85,6 @@ Html reasons_section(const Json& reasons) {
   return section("Why it was refused", tests_table(table));
 }
 
-std::string signer_text(const Json& seal) {
-  const std::string fingerprint = text_at(seal, "fingerprint");
-  if (fingerprint.empty()) return "nobody";
-  const std::string name = text_at(seal, "signer");
-  return name.empty() ? fingerprint + ", a key that this tester does not know"
-                      : fmt::format("{}, known here as {}", fingerprint, name);
-}
-
 // What was checked, by whom it is signed, and what that proves and what it cannot.
 Html evidence_section(const Json& evidence) {
   const Json& seal = member_at(evidence, "seal");
@@ -150,13 +109,9 @@ Html evidence_section(const Json& evidence) {
   return section(
       "Evidence",
       markup("<p>{}</p><p>Seal: {}. Signed by: {}{}.</p>", words, text_at(seal, "text"),
-             signer_text(seal),
+             signature_words(text_at(seal, "fingerprint"), text_at(seal, "signer")),
              text_at(seal, "signed_at").empty() ? "" : ", " + text_at(seal, "signed_at")) +
           page::scrolling(tests_table(table)));
-}
-
-Html test_link(const std::string& id) {
-  return markup("<a href=\"/tests/{0}\"><code>{0}</code></a>", id);
 }
 
 // The comparison with the test that was to be measured again.
@@ -264,6 +219,7 @@ HttpResponse list_page(const Json& list, const http::Query& query) {
   return html_response(
       "Tests", fill(assets::kTests,
                     {{"masthead", report::html::plain_masthead(top("Tests", sentence))},
+                     {"navigation", navigation("/")},
                      {"filters", filters},
                      {"tests", table.rows.empty() ? Html() : page::scrolling(tests_table(table))},
                      {"empty", table.rows.empty()},

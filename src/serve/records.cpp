@@ -17,7 +17,7 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::int64_t kSchema = 2;
+constexpr std::int64_t kSchema = 3;
 constexpr const char* kTables = R"(
 CREATE TABLE tokens (
   name TEXT PRIMARY KEY,
@@ -68,6 +68,47 @@ CREATE TABLE challenges (
 );
 CREATE INDEX challenges_by_test ON challenges(test_id, seq);
 )";
+// Since schema 3: what accepted tests show on the leaderboard, one row for each case.
+constexpr const char* kBoardTables = R"(
+CREATE TABLE results (
+  test_id TEXT PRIMARY KEY REFERENCES tests(id) ON DELETE CASCADE,
+  run_id TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  listed INTEGER NOT NULL,
+  public_key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  machine TEXT NOT NULL
+);
+CREATE INDEX results_by_run ON results(run_id);
+CREATE TABLE entries (
+  test_id TEXT NOT NULL REFERENCES results(test_id) ON DELETE CASCADE,
+  n INTEGER NOT NULL,
+  suite TEXT NOT NULL,
+  case_name TEXT NOT NULL,
+  work TEXT NOT NULL,
+  model TEXT NOT NULL,
+  framework TEXT NOT NULL,
+  hardware TEXT NOT NULL,
+  nodes INTEGER NOT NULL,
+  procs INTEGER NOT NULL,
+  devices INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  relaxed INTEGER NOT NULL,
+  metric TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  better TEXT NOT NULL,
+  value REAL NOT NULL,
+  half REAL,
+  half_kind TEXT NOT NULL,
+  rounds INTEGER NOT NULL,
+  per TEXT NOT NULL,
+  seconds REAL NOT NULL,
+  energy REAL,
+  energy_origin TEXT NOT NULL,
+  PRIMARY KEY (test_id, n)
+) WITHOUT ROWID;
+CREATE INDEX entries_by_case ON entries(suite, case_name, work, metric);
+)";
 // `answer` last, so that a list can leave it out.
 constexpr const char* kColumns =
     "id, token, name, system, ais, status, created, finished, verdict, run_id, suite, bytes";
@@ -113,6 +154,7 @@ Records::Records(const std::filesystem::path& file) : database_(file) {
                 file.string(), "use the Assay that wrote it, or a newer one");
   if (found == 0) database_.execute(kTables);
   if (found < 2) database_.execute(kChallengeTable);
+  if (found < 3) database_.execute(kBoardTables);
   if (found < kSchema) database_.execute(fmt::format("PRAGMA user_version = {}", kSchema));
   transaction.commit();
 }
@@ -306,7 +348,7 @@ std::optional<ManifestFile> Records::file(const std::string& id, std::int64_t n)
   return ManifestFile{row.text(0), static_cast<std::uint64_t>(row.number(1)), row.text(2)};
 }
 
-void Records::finish(const TestRecord& test, const std::string& challenge) {
+void Records::finish(const TestRecord& test, const std::string& challenge, const BoardRun* board) {
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
   if (!challenge.empty())
@@ -329,6 +371,7 @@ void Records::finish(const TestRecord& test, const std::string& challenge) {
       .bind(6, test.suite)
       .bind(7, dump_line(test.answer))
       .run();
+  if (board != nullptr && database_.changes() > 0) insert_board(test.id, test.token, *board);
   transaction.commit();
 }
 
@@ -344,7 +387,13 @@ std::vector<std::string> Records::unfinished_before(const std::string& created) 
 
 void Records::remove_test(const std::string& id) {
   const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  Statement shown = database_.prepare("SELECT run_id FROM results WHERE test_id = ?1");
+  const std::string run_id = shown.bind(1, id).step() ? shown.text(0) : std::string();
+  shown.reset();
   database_.prepare("DELETE FROM tests WHERE id = ?1").bind(1, id).run();
+  if (!run_id.empty()) list_run(run_id);
+  transaction.commit();
 }
 
 }  // namespace assay::serve

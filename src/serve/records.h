@@ -10,6 +10,7 @@
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "database/database.h"
+#include "serve/board.h"
 #include "serve/challenges.h"
 #include "serve/manifest.h"
 
@@ -87,7 +88,18 @@ class Records {
 
   /// The end of a test. `verdict`, `run_id` and `suite` are the server's own. `challenge`: id of
   /// the one that it answers, which is used up then; empty: none.
-  void finish(const TestRecord& test, const std::string& challenge = {});
+  /// `board`: what an accepted one shows there.
+  void finish(const TestRecord& test, const std::string& challenge = {},
+              const BoardRun* board = nullptr);
+
+  /// The lines of accepted tests. Of tests of the same run there is one: of those by whoever sent
+  /// it first (the key that signed, else the token), the newest.
+  [[nodiscard]] BoardPage board(const BoardQuery& query, const BoardTerms& terms);
+  [[nodiscard]] BoardChoices board_choices();
+  /// Puts an accepted test on the board, again when it was there.
+  void set_board(const std::string& id, const BoardRun& run);
+  /// Those of a database that an earlier version wrote.
+  [[nodiscard]] std::vector<std::string> accepted_without_board();
 
   /// Refusal 429 when the test has kMaxChallenges that are neither answered nor expired.
   void add_challenge(const Challenge& challenge, const std::string& token);
@@ -101,6 +113,11 @@ class Records {
   void remove_test(const std::string& id);
 
  private:
+  // With the lock held, inside of a transaction.
+  void insert_board(const std::string& id, const std::string& token, const BoardRun& run);
+  void list_run(const std::string& run_id);
+  void mark_pareto(std::vector<BoardLine>& lines);
+
   std::mutex lock_;
   Database database_;
 };

@@ -86,6 +86,10 @@ Records open_records(const fs::path& data) {
 
 void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
   const sigset_t signals = block_signals();
+  if (!options.config.empty() && !fs::exists(options.config))
+    throw Error(ErrorKind::config, "there is no such file", options.config.string());
+  const Prices prices =
+      read_prices(options.config.empty() ? options.data / "tester.yaml" : options.config);
   const fs::path data = make_data_folder(options.data);
   const OwnerOnly files;
   const UniqueFd lock = lock_folder(data);
@@ -100,15 +104,16 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
     say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
         "' makes one");
 
-  Judgements judgements(records, uploads, options.judge,
-                        options.keys.empty() ? options.data / "keys" : options.keys);
+  const fs::path keys = options.keys.empty() ? data / "keys" : options.keys;
+  Judgements judgements(records, uploads, options.judge, keys);
   std::unique_ptr<HttpServer> server;
   std::atomic<bool> ending = false;
-  Api api(records, uploads, judgements, options.limits, options.public_read,
+  Api api(records, uploads, judgements, options.limits, {keys, prices}, options.public_read,
           [&](std::chrono::milliseconds delay, std::function<void()> task) {
             server->call_after(delay, std::move(task));
           });
   api.expire();
+  api.fill_board();
   auto workers = std::make_unique<WorkerPool>(4, 1000);
 
   HttpOptions http;

@@ -19,6 +19,7 @@ struct ServeOptions {
   std::filesystem::path certificate;  ///< PEM; empty: no TLS
   std::filesystem::path key;
   std::filesystem::path keys;  ///< with trusted/NAME.pub (assay key); empty: `data`/keys
+  std::filesystem::path config;  ///< YAML with prices; empty: `data`/tester.yaml
   bool public_read = false;
   std::size_t connections = 64;
   std::chrono::milliseconds read_timeout{60'000};  ///< for a whole request

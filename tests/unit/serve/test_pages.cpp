@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "serve/board_pages.h"
 #include "serve/pages.h"
 #include "serve/serve_assets.h"
 #include "sound_page.h"
@@ -103,7 +104,7 @@ TEST(Pages, NothingMayRunOrBeLoaded) {
                 Contains(Pair("Content-Security-Policy",
                               HasSubstr("default-src 'none'; style-src 'unsafe-inline'; "
                                         "img-src data:; base-uri 'none'; "
-                                        "form-action 'none'; frame-ancestors 'none'"))));
+                                        "form-action 'self'; frame-ancestors 'none'"))));
 }
 
 TEST(Pages, AnAcceptedTestShowsItsSealAndMetrics) {
@@ -144,10 +145,10 @@ TEST(Pages, ARefusalKeepsItsStatus) {
 
 // Placeholders and values agree, or filling throws; what no page fills would go unchecked.
 TEST(Pages, EveryTemplateIsFilled) {
-  const std::string pages = test_page(test_of(TestStatus::accepted)).body +
-                            test_page(test_of(TestStatus::refused)).body +
-                            list_page(list_of(Json::array()), {}).body +
-                            page_of(Refusal(404, "not_found", "nothing here")).body;
+  const std::string pages =
+      test_page(test_of(TestStatus::accepted)).body + test_page(test_of(TestStatus::refused)).body +
+      list_page(list_of(Json::array()), {}).body + board_page({}).body +
+      comparison_page({}, {}, {}).body + page_of(Refusal(404, "not_found", "nothing here")).body;
   for (const page::Asset& asset : assets::kAll)
     EXPECT_TRUE(has(pages, testing::longest_literal(asset.text))) << asset.name;
 }
