@@ -6,7 +6,7 @@
 namespace assay::testing {
 
 /// Fails the test unless every element of the page is closed, ids are unique, and nothing runs or
-/// is loaded. Links lead into the page, or to what begins with `links`. Skips the test without
+/// is loaded. Links and forms lead into the page, or to what begins with `links`. Skips the test without
 /// python3.
 void expect_sound_page(const std::string& page, const std::string& links = "#");
 

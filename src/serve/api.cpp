@@ -25,8 +25,16 @@ Refusal not_found() {
 }
 
 Refusal wrong_method(const std::string& method, const std::string& allowed) {
-  return {405, "method_not_allowed", printable(ellipsize(method, 20)) + " is not possible here",
-          "possible: " + allowed};
+  Refusal refusal(405, "method_not_allowed",
+                  printable(ellipsize(method, 20)) + " is not possible here",
+                  "possible: " + allowed);
+  refusal.allow = allowed;
+  return refusal;
+}
+
+// HEAD is GET without the body, which the server leaves out.
+std::string method_of(const HttpRequest& request) {
+  return request.method == "HEAD" ? "GET" : request.method;
 }
 
 // An IPv6 peer has as many addresses as it likes, in one network of 64 bits.
@@ -93,7 +101,7 @@ std::string Api::identify(const HttpRequest& request) {
   std::string token;
   if (to_lower(header.substr(0, 7)) == "bearer ")
     token = std::string(trim(header.substr(7)));
-  else if (to_lower(header.substr(0, 6)) == "basic " && request.method == "GET")
+  else if (to_lower(header.substr(0, 6)) == "basic " && method_of(request) == "GET")
     token = password_of_basic(trim(std::string_view(header).substr(6)));
   const std::string key = rate_key(request.address);
   const auto name = token.empty() ? std::nullopt : records_.token_name(token);
@@ -177,7 +185,7 @@ std::vector<std::string> Api::routes() {
 }
 
 std::optional<HttpResponse> Api::dispatch(const Call& call) {
-  const std::string& method = call.request.method;
+  const std::string method = method_of(call.request);
   const Route* wanted = nullptr;
   std::vector<std::string> methods;
   bool for_anyone = false;
@@ -185,6 +193,7 @@ std::optional<HttpResponse> Api::dispatch(const Call& call) {
     if (route.pattern != call.request.route) continue;
     if (route.method == method) wanted = &route;
     methods.emplace_back(route.method);
+    if (methods.back() == "GET") methods.emplace_back("HEAD");
     for_anyone = for_anyone || route.for_anyone;
   }
   const bool reads = method == "GET";

@@ -28,6 +28,8 @@ struct ApiLimits {
   double address_rate = 1000;                  ///< by address
   std::chrono::milliseconds patience{20'000};  ///< /finish answers 202 when it takes longer
   std::chrono::hours keep_unfinished{7 * 24};  ///< an unfinished upload is removed then
+  std::chrono::hours keep_empty{24};           ///< an id without a manifest is
+  std::int64_t open_tests = 1000;              ///< unfinished ones of a token
 };
 
 /// What the leaderboard shows besides the tests.
@@ -57,9 +59,6 @@ class Api {
 
   /// Removes uploads that were not finished in time.
   void expire();
-
-  /// Puts accepted tests on the leaderboard that an earlier version did not.
-  void fill_board();
 
  private:
   struct Call;

@@ -7,7 +7,6 @@
 #include "report/read_result.h"
 #include "serve/api_call.h"
 #include "serve/board_pages.h"
-#include "serve/log.h"
 
 namespace assay::serve {
 
@@ -28,14 +27,6 @@ std::string query_value(const http::Query& query, std::string_view name) {
 }
 
 }  // namespace
-
-void Api::fill_board() {
-  for (const std::string& id : records_.accepted_without_board()) try {
-      records_.set_board(id, board_run(result_in(uploads_.folder(id) / layout::kResult)));
-    } catch (const std::exception& error) {
-      log_error(fmt::format("test {} is not on the leaderboard: {}", id, error.what()));
-    }
-}
 
 BoardView Api::board_of(const Call& call) {
   BoardView view;

@@ -29,13 +29,6 @@ using page::markup;
 
 constexpr std::size_t kMaxParameter = 400;
 
-// "As forms write it": a query's "+" is a space.
-http::Query form_query(std::string query) {
-  for (auto at = query.find('+'); at != std::string::npos; at = query.find('+', at + 1))
-    query.replace(at, 1, "%20");
-  return http::parse_query(query);
-}
-
 std::int64_t whole(const std::string& name, const std::string& text, std::int64_t max) {
   const auto value = parse_number<std::int64_t>(text);
   if (!value || *value < 1 || *value > max)
@@ -404,6 +397,12 @@ std::string named(const TestRecord& test) {
 }
 
 }  // namespace
+
+http::Query form_query(std::string query) {
+  for (auto at = query.find('+'); at != std::string::npos; at = query.find('+', at + 1))
+    query.replace(at, 1, "%20");
+  return http::parse_query(query);
+}
 
 BoardQuery parse_board_query(const std::string& text) {
   BoardQuery out;

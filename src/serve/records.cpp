@@ -213,7 +213,7 @@ std::optional<std::string> Records::token_name(const std::string& token) {
 }
 
 TestRecord Records::make_test(const TestRecord& wanted, const std::string& idempotency_key,
-                              bool& is_new) {
+                              bool& is_new, std::int64_t max_open) {
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
   if (!idempotency_key.empty()) {
@@ -224,6 +224,13 @@ TestRecord Records::make_test(const TestRecord& wanted, const std::string& idemp
       return record_of(known);
     }
   }
+  Statement unfinished =
+      database_.prepare("SELECT count(*) FROM tests WHERE token = ?1 AND finished IS NULL");
+  if (unfinished.bind(1, wanted.token).step() && unfinished.number(0) >= max_open)
+    throw Refusal(429, "too_many_open",
+                  fmt::format("the token has {} tests that are not finished", max_open),
+                  "finish one of them; those without a manifest end after a day");
+  unfinished.reset();
   TestRecord test = wanted;
   test.created = iso_utc(wall_now_ns());
   Statement taken = database_.prepare("SELECT 1 FROM tests WHERE id = ?1");
@@ -261,18 +268,50 @@ std::optional<TestRecord> Records::test(const std::string& id) {
   return test;
 }
 
-TestPage Records::list(std::int64_t page, std::int64_t per_page, std::optional<TestStatus> status) {
+TestPage Records::list(const TestQuery& query) {
+  const auto column = [&] {
+    switch (query.sort) {
+      case TestSort::number:
+        return "seq";
+      case TestSort::name:
+        return "name";
+      case TestSort::status:
+        return "status";
+      case TestSort::verdict:
+        return "verdict";
+      case TestSort::by:
+        return "token";
+      case TestSort::machine:
+        return "machine";
+      case TestSort::bytes:
+        return "bytes";
+    }
+    return "seq";
+  };
+  const std::string from =
+      "FROM (SELECT *, coalesce((SELECT machine FROM results WHERE test_id = id), '') AS machine "
+      "FROM tests) WHERE (?1 = '' OR status = ?1) AND (?2 = '' OR instr(lower(name || char(10) || "
+      "id || char(10) || token || char(10) || machine || char(10) || coalesce(suite, '') || "
+      "char(10) || coalesce(run_id, '')), lower(?2)) > 0)";
+  const std::string status(query.status ? to_text(*query.status) : "");
   const std::scoped_lock lock(lock_);
   TestPage out;
-  const std::string wanted(status ? to_text(*status) : "");
-  Statement count = database_.prepare("SELECT count(*) FROM tests WHERE ?1 = '' OR status = ?1");
-  if (count.bind(1, wanted).step()) out.total = count.number(0);
-  Statement rows = database_.prepare(
-      fmt::format("SELECT {} FROM tests WHERE ?1 = '' OR status = ?1 ORDER BY seq DESC "
-                  "LIMIT ?2 OFFSET ?3",
-                  kColumns));
-  rows.bind(1, wanted).bind(2, per_page).bind(3, (page - 1) * per_page);
-  while (rows.step()) out.tests.push_back(record_of(rows));
+  Statement count = database_.prepare("SELECT count(*) " + from);
+  if (count.bind(1, status).bind(2, query.text).step()) out.total = count.number(0);
+  // What has no such value comes last in either direction.
+  Statement rows = database_.prepare(fmt::format(
+      "SELECT {0}, seq, machine {1} ORDER BY {2} IS NULL OR {2} = '', {2} {3}, seq DESC LIMIT ?3 "
+      "OFFSET ?4",
+      kColumns, from, column(), query.descending ? "DESC" : ""));
+  rows.bind(1, status)
+      .bind(2, query.text)
+      .bind(3, query.per_page)
+      .bind(4, (query.page - 1) * query.per_page);
+  while (rows.step()) {
+    TestRecord& test = out.tests.emplace_back(record_of(rows));
+    test.number = rows.number(12);
+    test.machine = rows.text(13);
+  }
   return out;
 }
 
@@ -288,6 +327,18 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
   if (!known.empty())
     throw Refusal(409, "manifest_exists", "the test has another manifest already",
                   "make a new test for a run that has changed");
+  Statement same = database_.prepare(
+      "SELECT o.id FROM tests o JOIN tests t ON t.token = o.token WHERE t.id = ?1 AND o.id <> ?1 "
+      "AND o.manifest_sha256 = ?2 AND o.status <> 'refused' ORDER BY o.seq LIMIT 1");
+  if (same.bind(1, id).bind(2, hash).step()) {
+    Refusal refusal(409, "same_run", "the run is a test already: " + same.text(0), "see that test");
+    refusal.more["test_id"] = same.text(0);
+    same.reset();
+    database_.prepare("DELETE FROM tests WHERE id = ?1").bind(1, id).run();
+    transaction.commit();
+    throw refusal;
+  }
+  same.reset();
   Statement sum = database_.prepare("SELECT coalesce(sum(bytes), 0) FROM tests");
   const std::uint64_t used = sum.step() ? static_cast<std::uint64_t>(sum.number(0)) : 0;
   sum.reset();
@@ -299,6 +350,16 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
                               format_bytes(static_cast<double>(used)),
                               format_bytes(static_cast<double>(manifest.bytes()))),
                   "ask the tester's operator for a larger --quota");
+  insert_manifest(id, manifest, manifest.bytes());
+  database_.prepare("UPDATE tests SET status = ?2 WHERE id = ?1")
+      .bind(1, id)
+      .bind(2, to_text(TestStatus::uploading))
+      .run();
+  transaction.commit();
+}
+
+void Records::insert_manifest(const std::string& id, const Manifest& manifest,
+                              std::uint64_t bytes) {
   Statement insert = database_.prepare(
       "INSERT INTO files (test_id, n, path, size, sha256) VALUES (?1, ?2, ?3, ?4, ?5)");
   std::int64_t n = 0;
@@ -311,17 +372,12 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
         .bind(5, file.sha256)
         .run();
   }
-  database_
-      .prepare(
-          "UPDATE tests SET manifest_sha256 = ?2, claim = ?3, bytes = ?4, status = ?5 "
-          "WHERE id = ?1")
+  database_.prepare("UPDATE tests SET manifest_sha256 = ?2, claim = ?3, bytes = ?4 WHERE id = ?1")
       .bind(1, id)
-      .bind(2, hash)
+      .bind(2, sha256(dump_line(to_json(manifest))))
       .bind(3, dump_line(manifest.claim))
-      .bind(4, static_cast<std::int64_t>(manifest.bytes()))
-      .bind(5, to_text(TestStatus::uploading))
+      .bind(4, static_cast<std::int64_t>(bytes))
       .run();
-  transaction.commit();
 }
 
 std::optional<Manifest> Records::manifest(const std::string& id) {
@@ -375,12 +431,14 @@ void Records::finish(const TestRecord& test, const std::string& challenge, const
   transaction.commit();
 }
 
-std::vector<std::string> Records::unfinished_before(const std::string& created) {
+std::vector<std::string> Records::unfinished_before(const std::string& created,
+                                                    const std::string& empty_created) {
   const std::scoped_lock lock(lock_);
   std::vector<std::string> out;
-  Statement rows =
-      database_.prepare("SELECT id FROM tests WHERE finished IS NULL AND created < ?1");
-  rows.bind(1, created);
+  Statement rows = database_.prepare(
+      "SELECT id FROM tests WHERE finished IS NULL AND (created < ?1 OR (created < ?2 AND "
+      "manifest_sha256 IS NULL))");
+  rows.bind(1, created).bind(2, empty_created);
   while (rows.step()) out.push_back(rows.text(0));
   return out;
 }

@@ -66,8 +66,13 @@ TEST_F(Leaderboard, ShowsWhatTheTesterComputed) {
 TEST_F(Leaderboard, OfTheSameRunHasOneLineAndOfARefusedOneNone) {
   const fs::path run = make_run();
   start_tester();
-  push_anew(run);
-  push_anew(run);
+  const std::string first = push_anew(run);
+  EXPECT_EQ(push_anew(run), first) << "it is a test already";
+  // The same run by another token is another test, and no other line.
+  const std::string alice = alice_;
+  alice_ = add_token("bob");
+  EXPECT_NE(push_anew(run), first);
+  alice_ = alice;
   EXPECT_EQ(ask("GET", "/api/v1/leaderboard").json["total"], 1);
   Json result = read_json(run / "result.json");
   result["cases"][0]["rounds"][0]["metrics"]["p_whole"]["value"] = 1e9;

@@ -364,7 +364,7 @@ TEST(BoardQueryTest, WhatIsNotPossibleIsRefused) {
             "400 bad_parameter");
 }
 
-const std::string kEvil =
+const std::string kHostileName =
     "</script><script>alert(1)</script>\"'><img src=x "
     "onerror=alert(1)>\x01\x1b[31m\xff\u202e\u2066" +
     std::string(10'000, 'x');
@@ -372,18 +372,22 @@ const std::string kEvil =
 TEST(BoardPageTest, HostileNamesStayText) {
   BoardLine line;
   line.test = line.name = line.by = line.run_id = line.finished = line.machine = line.fingerprint =
-      line.signer = kEvil;
+      line.signer = kHostileName;
   BoardEntry& entry = line.entry;
   entry.suite = entry.case_name = entry.work = entry.model = entry.framework = entry.hardware =
-      entry.metric.name = entry.metric.unit = entry.per.what = kEvil;
+      entry.metric.name = entry.metric.unit = entry.per.what = kHostileName;
   entry.per.energy_j = 1;
   line.price = 1;
   line.place = 1;
   line.pareto = true;
   BoardQuery query;
-  query.text = query.suite = query.case_name = query.work = query.signer = kEvil;
-  BoardView view{query, {{line}, 100}, {{{kEvil, kEvil, 1}}, {kEvil}, {kEvil}}, {{kEvil, kEvil}},
-                 kEvil, {line}};
+  query.text = query.suite = query.case_name = query.work = query.signer = kHostileName;
+  BoardView view{query,
+                 {{line}, 100},
+                 {{{kHostileName, kHostileName, 1}}, {kHostileName}, {kHostileName}},
+                 {{kHostileName, kHostileName}},
+                 kHostileName,
+                 {line}};
   const std::string page = board_page(view).body;
   testing::expect_sound_page(page, "/");
   for (const char* text : {"<img", "<script", "\x01", "\x1b", "\xff", "\u202e", "\u2066"})
@@ -419,11 +423,11 @@ TEST(BoardPageTest, AnEmptyBoardSaysHowToFillIt) {
 
 TEST(ComparisonPageTest, ShowsChangesAndDifferences) {
   compare::Comparison comparison;
-  comparison.differences = {{kEvil, kEvil, ""}};
-  comparison.cases = {{kEvil, "not the same work"}};
+  comparison.differences = {{kHostileName, kHostileName, ""}};
+  comparison.cases = {{kHostileName, "not the same work"}};
   TestRecord base;
   base.id = "20261115-ab3dE9";
-  base.name = kEvil;
+  base.name = kHostileName;
   TestRecord candidate = base;
   candidate.id = "20261116-ab3dE9";
   const std::string page = comparison_page(base, candidate, comparison).body;
