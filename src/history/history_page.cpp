@@ -148,8 +148,8 @@ class HistoryPage {
 
   [[nodiscard]] Html changes_table(const Trend& trend) const {
     if (trend.changes.empty()) return {};
-    page::Table table{{{.title = "From"},
-                       {.title = "Change"},
+    page::Table table{{{.title = "From", .css = "w"},
+                       {.title = "Change", .css = "w"},
                        {.title = "Level"},
                        {.title = "What changed then"}}};
     for (const TrendChange& change : trend.changes) {

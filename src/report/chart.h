@@ -9,7 +9,6 @@
 
 #include "judge/result.h"
 #include "page/markup.h"
-#include "report/axis.h"
 
 namespace assay::report {
 
@@ -55,12 +54,6 @@ struct ChartFrame {
   std::optional<Extent> extent = {};
 };
 [[nodiscard]] page::Html render_frame(const ChartFrame& frame);
-
-/// Lines across a drawing of this height at the ticks of its axis, with their numbers beside it.
-[[nodiscard]] page::Html value_grid(const Axis& y, double height);
-/// What is drawn in kStretchedUnits × kStretchedUnits, stretched to the width of the page.
-inline constexpr double kStretchedUnits = 1000;
-[[nodiscard]] page::Html stretched(const page::Html& drawing, double height);
 
 /// Empty when no series has a finite point.
 [[nodiscard]] page::Html render_chart(const Chart& chart);

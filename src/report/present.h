@@ -63,6 +63,11 @@ struct Spread {
   double half = 0;   ///< in the unit of the metric
   Kind kind = Kind::rounds;
 };
+constexpr auto enum_names(Spread::Kind /*kind*/) {
+  using enum Spread::Kind;
+  return std::to_array<EnumName<Spread::Kind>>(
+      {{rounds, "rounds"}, {deviation, "deviation"}, {steps, "steps"}});
+}
 /// `summary` is one of the case's.
 [[nodiscard]] std::optional<Spread> spread_of(const judge::CaseResult& result,
                                               const judge::Summary& summary);
@@ -78,7 +83,10 @@ struct Spread {
 /// What `±` stands for in a table of these cases; empty: there is none.
 [[nodiscard]] std::string spread_legend(const judge::RunResult& result);
 
-/// "VALID", or "VALID under relaxed rules".
+/// What stands in the place of a case's verdict when it was not run.
+inline constexpr std::string_view kSkippedWord = "SKIPPED";
+
+/// "VALID", or "VALID under relaxed rules"; "SKIPPED".
 [[nodiscard]] std::string verdict_words(const judge::CaseResult& result);
 [[nodiscard]] std::string verdict_words(const judge::RunResult& result);
 

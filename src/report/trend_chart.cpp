@@ -7,6 +7,7 @@
 
 #include "report/axis.h"
 #include "report/chart.h"
+#include "report/chart_parts.h"
 #include "report/present.h"
 
 namespace assay::report {
@@ -121,20 +122,17 @@ class TrendDrawing {
     std::string above;
     std::string below;
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      const double at = x_of_drawn(i) * kStretchedUnits;
-      line += fmt::format("{}{:.1f},{:.1f}", i == 0 ? "M" : " ", at,
-                          y(points_[i].value) * kStretchedUnits);
-      above += fmt::format("{}{:.1f},{:.1f}", i == 0 ? "M" : " ", at,
-                           y(points_[i].high) * kStretchedUnits);
-      below = fmt::format(" {:.1f},{:.1f}", at, y(points_[i].low) * kStretchedUnits) + below;
+      const double at = x_of_drawn(i) * kUnits;
+      line += fmt::format("{}{:.1f},{:.1f}", i == 0 ? "M" : " ", at, y(points_[i].value) * kUnits);
+      above += fmt::format("{}{:.1f},{:.1f}", i == 0 ? "M" : " ", at, y(points_[i].high) * kUnits);
+      below = fmt::format(" {:.1f},{:.1f}", at, y(points_[i].low) * kUnits) + below;
     }
     Html out = markup("<path class=\"band\" d=\"{}\"/><path class=\"s s0 thin\" d=\"{}\"/>",
                       above + below + "Z", line);
     for (const TrendChart::Stretch& level : chart_.levels)
       out += markup("<path class=\"s level-line\" d=\"M{:.1f},{:.1f}H{:.1f}\"/>",
-                    x(static_cast<double>(level.first) - 0.5) * kStretchedUnits,
-                    y(level.level) * kStretchedUnits,
-                    x(static_cast<double>(level.end) - 0.5) * kStretchedUnits);
+                    x(static_cast<double>(level.first) - 0.5) * kUnits, y(level.level) * kUnits,
+                    x(static_cast<double>(level.end) - 0.5) * kUnits);
     return out;
   }
 

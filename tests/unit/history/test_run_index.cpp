@@ -247,8 +247,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadResult{"Empty", "", "not valid JSON"},
         BadResult{"Cut", kWhole.substr(0, kWhole.size() / 2), "not valid JSON"},
-        BadResult{"Foreign", R"({"benchmarks": [], "context": {}})", "not a result of Assay"},
-        BadResult{"Newer", R"({"schema_version": 9, "run_id": "x"})", "schema 9"},
+        BadResult{"Foreign", R"({"benchmarks": [], "context": {}})", "not the result of a run"},
+        BadResult{"Newer", R"({"schema_version": 9, "run_id": "x", "cases": []})", "schema 9"},
         BadResult{"Binary", std::string("\0\x01\xff\xfe{", 5), "not valid JSON"},
         BadResult{"Deep", "{\"system\": " + std::string(100'000, '['), "fewer levels"}),
     [](const auto& test) { return std::string(test.param.name); });

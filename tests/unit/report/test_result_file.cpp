@@ -65,7 +65,8 @@ TEST(ResultFile, EveryCutIsAnError) {
 
 TEST(ResultFile, WhatIsNoResultOfAssayIsAnError) {
   for (const char* text : {"", "[]", "{}", R"({"schema_version": 1})",
-                           R"({"schema_version": 1, "run_id": "r", "validity": "GOOD"})",
+                           R"({"schema_version": 1, "run_id": "r", "validity": "VALID"})",
+                           R"({"schema_version": 1, "validity": "VALID", "cases": []})",
                            R"({"results": [1, 2, 3], "version": "3.1"})",
                            R"({"schema_version":1,"run_id":"r","validity":"VALID","cases":[{}]})"})
     EXPECT_NE(error_of([&] { return read_result_summary(text, "r"); }), "no error") << text;
@@ -73,7 +74,7 @@ TEST(ResultFile, WhatIsNoResultOfAssayIsAnError) {
 
 TEST(ResultFile, ANewerSchemaIsSaid) {
   EXPECT_THAT(
-      error_of([] { return read_result_summary(R"({"schema_version": 99, "run_id": "r"})", "r"); }),
+      error_of([] { return read_result_summary(R"({"schema_version": 99, "cases": []})", "r"); }),
       HasSubstr("schema 99"));
 }
 
