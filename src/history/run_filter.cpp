@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -104,16 +105,17 @@ Where where_of(RunIndex& index, const RunFilter& filter) {
 }
 
 void add_labels(RunIndex& index, std::vector<FoundRun>& runs) {
-  std::unordered_map<std::int64_t, FoundRun*> by_id;
-  for (FoundRun& run : runs) by_id.emplace(run.id, &run);
+  std::unordered_map<std::int64_t, FoundRun> labels;  // few runs have any
   Statement tags = index.database().prepare("SELECT run, tag FROM tags ORDER BY run, tag");
-  while (tags.step())
-    if (const auto run = by_id.find(tags.number(0)); run != by_id.end())
-      run->second->tags.push_back(tags.text(1));
+  while (tags.step()) labels[tags.number(0)].tags.push_back(tags.text(1));
   Statement notes = index.database().prepare("SELECT run, at, text FROM notes ORDER BY rowid");
-  while (notes.step())
-    if (const auto run = by_id.find(notes.number(0)); run != by_id.end())
-      run->second->notes.push_back({notes.text(1), notes.text(2)});
+  while (notes.step()) labels[notes.number(0)].notes.push_back({notes.text(1), notes.text(2)});
+  if (labels.empty()) return;
+  for (FoundRun& run : runs)
+    if (const auto found = labels.find(run.id); found != labels.end()) {
+      run.tags = std::move(found->second.tags);
+      run.notes = std::move(found->second.notes);
+    }
 }
 
 }  // namespace
@@ -163,7 +165,7 @@ std::vector<FoundRun> find_runs(RunIndex& index, const RunFilter& filter) {
   Statement all = index.database().prepare(
       "SELECT id, folder, run_id, suite, state, problem, validity, started, ended, machine, "
       "version, environment, copy_of FROM runs" +
-      where.sql() + " ORDER BY started, folder");
+      where.sql());
   where.bind(all);
   std::vector<FoundRun> out;
   while (all.step())
@@ -171,6 +173,10 @@ std::vector<FoundRun> find_runs(RunIndex& index, const RunFilter& filter) {
                    static_cast<RunState>(all.number(4)), all.text(5),
                    static_cast<judge::Validity>(all.number(6)), all.number(7), all.number(8),
                    all.text(9), all.text(10), all.number(11), all.text(12)});
+  // Faster here than in SQLite, which would write the rows down to sort them.
+  std::ranges::sort(out, [](const FoundRun& a, const FoundRun& b) {
+    return std::tie(a.started_ms, a.folder) < std::tie(b.started_ms, b.folder);
+  });
   add_labels(index, out);
   return out;
 }

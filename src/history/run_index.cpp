@@ -78,7 +78,9 @@ std::unordered_map<std::string, Known> known_runs(Database& database) {
 }  // namespace
 
 RunIndex::RunIndex(fs::path results, Database database)
-    : results_(std::move(results)), database_(std::move(database)) {}
+    : results_(std::move(results)), database_(std::move(database)) {
+  database_.execute("PRAGMA cache_size = -65536");  // KiB
+}
 
 RunIndex RunIndex::open(const fs::path& results, const IndexOptions& options) {
   const std::vector<RunFolder> folders = scan_results(results, options.threads);

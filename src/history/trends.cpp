@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -22,7 +22,10 @@ namespace {
 using compare::Difference;
 using database::Statement;
 
+constexpr std::size_t kNoPlace = std::numeric_limits<std::size_t>::max();
+
 struct CaseEntry {
+  bool known = false;
   judge::Validity validity = judge::Validity::incomplete;
   std::int64_t headline = 0;  ///< 0: none
   std::int64_t configuration = 0;
@@ -33,8 +36,11 @@ class TrendReader {
  public:
   TrendReader(RunIndex& index, const TrendOptions& options, History& history)
       : database_(index.database()), options_(options), history_(history) {
-    for (std::size_t i = 0; i < history_.runs.size(); ++i)
-      if (history_.runs[i].copy_of.empty()) places_.emplace(history_.runs[i].id, i);
+    for (std::size_t i = 0; i < history_.runs.size(); ++i) {
+      const auto id = static_cast<std::size_t>(history_.runs[i].id);
+      if (places_.size() <= id) places_.resize(id + 1, kNoPlace);
+      if (history_.runs[i].copy_of.empty()) places_[id] = i;
+    }
     Statement metrics = database_.prepare("SELECT id, name, unit, better FROM metrics");
     while (metrics.step())
       metrics_.emplace(metrics.number(0), MetricInfo{metrics.text(1), metrics.text(2),
@@ -60,22 +66,27 @@ class TrendReader {
                 "'assay list metrics' describes them");
   }
 
+  // The run's place among those that are meant.
+  [[nodiscard]] std::size_t place_of(std::int64_t id) const {
+    const auto at = static_cast<std::size_t>(id);
+    return at < places_.size() ? places_[at] : kNoPlace;
+  }
+
   void read_case(std::int64_t id, const std::string& name) {
-    std::unordered_map<std::size_t, CaseEntry> entries;  // by the run's place
+    std::vector<CaseEntry> entries(history_.runs.size());
     Statement rows = database_.prepare(
         "SELECT run, validity, headline, configuration FROM run_cases WHERE case_id = ?");
     rows.bind(1, id);
     std::size_t newest = 0;
     std::int64_t headline = 0;
     while (rows.step()) {
-      const auto place = places_.find(rows.number(0));
-      if (place == places_.end()) continue;
-      const CaseEntry entry{static_cast<judge::Validity>(rows.number(1)), rows.number(2),
-                            rows.number(3)};
-      entries.emplace(place->second, entry);
-      if (entry.headline != 0 && place->second >= newest) {
-        newest = place->second;
-        headline = entry.headline;
+      const std::size_t place = place_of(rows.number(0));
+      if (place == kNoPlace) continue;
+      entries[place] = {true, static_cast<judge::Validity>(rows.number(1)), rows.number(2),
+                        rows.number(3)};
+      if (entries[place].headline != 0 && place >= newest) {
+        newest = place;
+        headline = entries[place].headline;
       }
     }
     for (const std::int64_t metric : metrics_of(headline)) read_values(id, name, metric, entries);
@@ -93,24 +104,21 @@ class TrendReader {
   }
 
   void read_values(std::int64_t case_id, const std::string& name, std::int64_t metric,
-                   const std::unordered_map<std::size_t, CaseEntry>& entries) {
+                   const std::vector<CaseEntry>& entries) {
     Statement rows = database_.prepare(
         "SELECT run, n, median, low, high FROM metric_values WHERE metric = ? AND case_id = ?");
     rows.bind(1, metric).bind(2, case_id);
     std::map<std::string, Trend> by_machine;
     while (rows.step()) {
-      const auto place = places_.find(rows.number(0));
-      if (place == places_.end()) continue;
-      const auto entry = entries.find(place->second);
-      if (entry == entries.end() || !std::isfinite(rows.real(2))) continue;
-      const std::string& machine = history_.runs[place->second].machine;
-      Trend& trend = by_machine[machine];
-      if (entry->second.validity != judge::Validity::valid && !options_.invalid_too) {
+      const std::size_t place = place_of(rows.number(0));
+      if (place == kNoPlace || !entries[place].known || !std::isfinite(rows.real(2))) continue;
+      Trend& trend = by_machine[history_.runs[place].machine];
+      if (entries[place].validity != judge::Validity::valid && !options_.invalid_too) {
         ++trend.left_out;
         continue;
       }
-      trend.points.push_back({place->second, rows.real(2), rows.real(3), rows.real(4),
-                              static_cast<int>(rows.number(1)), entry->second.configuration});
+      trend.points.push_back({place, rows.real(2), rows.real(3), rows.real(4),
+                              static_cast<int>(rows.number(1)), entries[place].configuration});
     }
     for (auto& [machine, trend] : by_machine) {
       if (trend.points.empty()) continue;
@@ -125,7 +133,7 @@ class TrendReader {
   database::Database& database_;
   const TrendOptions& options_;
   History& history_;
-  std::unordered_map<std::int64_t, std::size_t> places_;  // a run's id → its place
+  std::vector<std::size_t> places_;  // by a run's id
   std::map<std::int64_t, MetricInfo> metrics_;
 };
 
