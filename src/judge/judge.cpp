@@ -169,6 +169,8 @@ RunResult judge_run(const store::RunDir& run) {
     const bool unmeant = one.skipped && one.skipped->cause == plan::SkipCause::condition;
     result.validity = worst(result.validity, unmeant ? verdict(one.findings) : one.validity);
   }
+  misfits += static_cast<int>(
+      std::ranges::count(result.findings, std::string(kHookEvidence), &Finding::rule));
   state_misfits(misfits, result.seal);
   add_scaling(plan, result.cases);
   result.sweeps = sweep_grids(plan, result.cases);

@@ -3,6 +3,8 @@
 #include "core/error.h"
 #include "core/json_access.h"
 #include "core/json_fields.h"
+#include "core/text.h"
+#include "plan/dependencies.h"
 #include "plan/plan.h"
 #include "plan/rule_set.h"
 
@@ -180,6 +182,11 @@ std::vector<Hook> read_plan_hooks(const JsonReader& fields) {
     hooks.push_back({hook.text("name"), hook.choice<HookTime>("when"), hook.choice<HookPlace>("on"),
                      hook.texts("command"), Nanoseconds(hook.integer<std::int64_t>("time_ns")),
                      hook.boolean("required"), hook.text("origin")});
+    // It becomes part of a path.
+    if (!is_hook_name(hooks.back().name))
+      throw Error(ErrorKind::config,
+                  "not the name of a hook: '" + printable(hooks.back().name) + "'", hook.where(),
+                  kPlanAdvice);
   }
   return hooks;
 }
