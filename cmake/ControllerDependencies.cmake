@@ -35,6 +35,11 @@ target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})
 # Whether Asio finds aligned_alloc depends on what was included before it; all must agree.
 target_compile_definitions(assay_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED
   ASIO_DISABLE_STD_ALIGNED_ALLOC)
+# clang has C++20's coroutines since 14 but says so since 17: libstdc++ and Asio have to be told.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 17)
+  target_compile_definitions(assay_asio INTERFACE __cpp_impl_coroutine=201902L ASIO_HAS_CO_AWAIT
+    ASIO_HAS_STD_COROUTINE)
+endif()
 target_link_libraries(assay_asio INTERFACE Threads::Threads)
 
 # The tester (src/serve). RESTinio is headers only, and parses with http_parser.

@@ -133,10 +133,10 @@ void decode(const Json& json, T& to, const std::string& where) {
     if (!json.is_number()) wrong(where, "a number");
     to = json.get<T>();
   } else if constexpr (kIsOptional<T>) {
-    if (json.is_null())
-      to.reset();
-    else
-      decode(json, to.emplace(), where);
+    to.reset();
+    if (json.is_null()) return;
+    to = typename T::value_type{};  // clang 16 rejects emplace() for a struct of a struct
+    decode(json, *to, where);
   } else if constexpr (kIsVector<T>) {
     if (!json.is_array()) wrong(where, "a list");
     to.clear();

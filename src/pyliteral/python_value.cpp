@@ -10,6 +10,36 @@ namespace assay::pyliteral {
 
 using Kind = Value::Kind;
 
+Value Value::container(Kind kind) {
+  Value value;
+  value.kind = kind;
+  return value;
+}
+
+Value Value::boolean(bool flag) {
+  Value value = container(Kind::boolean);
+  value.flag = flag;
+  return value;
+}
+
+Value Value::of_integer(std::int64_t integer) {
+  Value value = container(Kind::integer);
+  value.integer = integer;
+  return value;
+}
+
+Value Value::of_real(double real) {
+  Value value = container(Kind::real);
+  value.real = real;
+  return value;
+}
+
+Value Value::of_text(std::string text) {
+  Value value = container(Kind::text);
+  value.text = std::move(text);
+  return value;
+}
+
 double Value::number() const noexcept {
   switch (kind) {
     case Kind::boolean:

@@ -27,18 +27,14 @@ struct Value {
   double real = 0;               ///< real; may be infinite
   std::string text{};            ///< text (UTF-8)
   std::vector<Value> items{};    ///< list, tuple
-  std::vector<Entry> entries{};  ///< dict, in the order of first insertion
+  std::vector<Entry> entries;    ///< dict, in the order of first insertion
   Place place{};                 ///< of its first token
 
-  [[nodiscard]] static Value boolean(bool flag) { return {.kind = Kind::boolean, .flag = flag}; }
-  [[nodiscard]] static Value of_integer(std::int64_t integer) {
-    return {.kind = Kind::integer, .integer = integer};
-  }
-  [[nodiscard]] static Value of_real(double real) { return {.kind = Kind::real, .real = real}; }
-  [[nodiscard]] static Value of_text(std::string text) {
-    return {.kind = Kind::text, .text = std::move(text)};
-  }
-  [[nodiscard]] static Value container(Kind kind) { return {.kind = kind}; }
+  [[nodiscard]] static Value boolean(bool flag);
+  [[nodiscard]] static Value of_integer(std::int64_t integer);
+  [[nodiscard]] static Value of_real(double real);
+  [[nodiscard]] static Value of_text(std::string text);
+  [[nodiscard]] static Value container(Kind kind);
 
   [[nodiscard]] bool is_text() const noexcept { return kind == Kind::text; }
   [[nodiscard]] bool is_container() const noexcept { return kind >= Kind::list; }

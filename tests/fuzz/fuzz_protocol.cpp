@@ -19,7 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     second.feed(encoder.encode(node, message));
     if (again.is_null()) __builtin_trap();
     try {
-      (void)assay::agent::round_request_from_json(message);
+      (void)assay::agent::request_from_json(message);
+    } catch (const assay::Error&) {
+    }
+    try {
+      (void)assay::agent::report_from_json(message);
     } catch (const assay::Error&) {
     }
   });

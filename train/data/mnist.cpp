@@ -15,13 +15,14 @@ namespace assay::train::data {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 36;
-constexpr const char* advice = "give the folder that has train-images-idx3-ubyte and its siblings";
+constexpr const char* kMnistAdvice =
+    "give the folder that has train-images-idx3-ubyte and its siblings";
 
 MemoryImages read_split(const std::filesystem::path& folder, const std::string& split) {
   const std::filesystem::path images_path = folder / (split + "-images-idx3-ubyte");
   const std::filesystem::path labels_path = folder / (split + "-labels-idx1-ubyte");
-  const std::string images_file = read_set_file(images_path, advice);
-  const std::string labels_file = read_set_file(labels_path, advice);
+  const std::string images_file = read_set_file(images_path, kMnistAdvice);
+  const std::string labels_file = read_set_file(labels_path, kMnistAdvice);
   const IdxArray images = parse_idx(as_bytes_view(images_file), 3, images_path.string());
   const IdxArray labels = parse_idx(as_bytes_view(labels_file), 1, labels_path.string());
   if (images.sizes[0] != labels.sizes[0])
@@ -74,7 +75,7 @@ IdxArray parse_idx(std::span<const std::uint8_t> file, std::size_t dimensions,
 
 ImageSet open_mnist(const ImageSetOptions& options) {
   const std::filesystem::path folder = find_set_folder(
-      options.path, "mnist", {"", "MNIST/raw", "raw"}, "train-images-idx3-ubyte", advice);
+      options.path, "mnist", {"", "MNIST/raw", "raw"}, "train-images-idx3-ubyte", kMnistAdvice);
   MemoryImages train = read_split(folder, "train");
   MemoryImages eval = read_split(folder, "t10k");
   if (train.shape != eval.shape)
