@@ -174,6 +174,8 @@ std::string render_text(const Plan& plan) {
             (endpoint && is_loopback(endpoint->address) ? ""
                                                         : ", readable by anyone who can reach it"));
   }
+  if (plan.baseline)
+    line(out, "baseline", plan.baseline->file + ", sha256 " + plan.baseline->sha256);
   for (const LeftOut& left : plan.left_out) line(out, "left out", left.name + ": " + left.reason);
   const std::vector<std::string> common = common_rules(plan);
   for (const CasePlan& c : plan.cases) {
