@@ -120,10 +120,14 @@ Html reasons_section(const Json& reasons) {
 
 std::string signer_text(const Json& seal) {
   const std::string fingerprint = text_at(seal, "fingerprint");
-  if (fingerprint.empty()) return "nobody";
+  if (fingerprint.empty()) return "nobody: anybody can have written it";
   const std::string name = text_at(seal, "signer");
-  return name.empty() ? fingerprint + ", a key that this tester does not know"
-                      : fmt::format("{}, known here as {}", fingerprint, name);
+  return name.empty()
+             ? fingerprint +
+                   ", a key that this tester does not know and did not trust when it judged the run"
+             : fmt::format(
+                   "{}, known here as {}, whose key this tester trusted when it judged the run",
+                   fingerprint, name);
 }
 
 // What was checked, by whom it is signed, and what that proves and what it cannot.
