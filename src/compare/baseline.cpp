@@ -118,7 +118,7 @@ baseline::Metric metric_of(const MetricInfo& info, std::vector<double> values, d
   return out;
 }
 
-void note_range(const CaseEntry& entry, const baseline::Metric& metric,
+void note_range(const CaseEntry& entry, const baseline::Metric& metric, double tolerance,
                 std::vector<std::string>& notes) {
   const std::size_t n = metric.values.size();
   if (n < kSpreadValues) {
@@ -132,7 +132,7 @@ void note_range(const CaseEntry& entry, const baseline::Metric& metric,
   }
   if (metric.median == 0) return;
   const double share = (metric.high - metric.median) / std::abs(metric.median);
-  if (share > kWideRange)
+  if (share > std::max(kWideRange, tolerance * 1.001))
     notes.push_back(fmt::format(
         "{}: {} may be {:.0f} % off its median, because {} differ by {:.1f} % (standard "
         "deviation); more rounds, or a quieter machine, make the range narrower",
@@ -156,7 +156,7 @@ void fill_metrics(Collected& collected, const BaselineOptions& options, std::set
       if (values.empty()) continue;
       baseline::Metric metric = metric_of(info, std::move(values), options.tolerance);
       metric.judged = judged;
-      if (judged) note_range(collected.entry, metric, notes);
+      if (judged) note_range(collected.entry, metric, options.tolerance, notes);
       collected.entry.metrics.push_back(std::move(metric));
     }
   if (std::ranges::none_of(collected.entry.metrics, &baseline::Metric::judged))

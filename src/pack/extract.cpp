@@ -27,8 +27,11 @@ class Opened {
       : path_(file), pieces_(file, threads), head_(file.string()) {
     while (!head_.complete()) {
       std::optional<PieceReader::Piece> piece = pieces_.next();
-      if (!piece) fail(pieces_.file_bytes() == 0 ? "the file is empty" : kDamaged);
-      if (!piece->bytes) fail(kDamaged);
+      if (!piece)
+        fail(pieces_.file_bytes() == 0
+                 ? "the file is empty"
+                 : "this is not a packed run, or it was cut inside its list of files");
+      if (!piece->bytes) fail("its list of files is damaged");
       const std::size_t taken = head_.feed(*piece->bytes);
       rest_ = piece->bytes->substr(taken);
     }
@@ -50,9 +53,6 @@ class Opened {
   }
 
  private:
-  static constexpr const char* kDamaged =
-      "this is not a packed run, or its list of files is damaged";
-
   [[noreturn]] void fail(const char* what) const {
     throw Error(ErrorKind::config, what, path_.string(),
                 "take another copy of it, or pack the run again with 'assay pack RUN'");

@@ -83,6 +83,10 @@ void PieceWriter::append(std::string_view bytes) {
   }
 }
 
+void PieceWriter::end_piece(std::size_t least) {
+  if (!piece_.empty() && piece_.size() >= least) start();
+}
+
 void PieceWriter::start() {
   if (packing_.size() > ahead_) write_one();
   packing_.push_back(std::async(std::launch::async, compress, std::exchange(piece_, {})));
@@ -165,9 +169,8 @@ bool PieceReader::read_table() {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t entry = kTableHead + i * kTableEntry;
     const Frame frame{at, get32(table, entry), get32(table, entry + 4)};
-    const bool last = i + 1 == count;
     if (frame.packed == 0 || frame.packed > ZSTD_compressBound(kPieceBytes) || frame.size == 0 ||
-        frame.size > kPieceBytes || (!last && frame.size != kPieceBytes))
+        frame.size > kPieceBytes)
       return false;
     at += frame.packed;
     frames.push_back(frame);

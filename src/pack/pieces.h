@@ -13,9 +13,9 @@
 
 namespace assay::pack {
 
-// One stream of bytes, cut into pieces of kPieceBytes (the last may be shorter), each a zstd frame
-// with its size and checksum; then the table of Zstandard's seekable format, which finds the pieces
-// after a damaged one. 'zstd -d' reads it too.
+// One stream of bytes, cut into pieces of up to kPieceBytes, each a zstd frame with its size and
+// checksum; then the table of Zstandard's seekable format, which finds the pieces after a damaged
+// one. 'zstd -d' reads it too.
 
 inline constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
@@ -30,6 +30,8 @@ class PieceWriter {
 
   /// Throws Error of kind environment when it cannot write.
   void append(std::string_view bytes);
+  /// Ends the piece here when it holds `least` bytes or more: damage goes no further than a piece.
+  void end_piece(std::size_t least);
   /// The last piece and the table; gives the bytes written in all.
   std::uint64_t finish();
 
@@ -65,7 +67,7 @@ class PieceReader {
   PieceReader& operator=(const PieceReader&) = delete;
 
   struct Piece {
-    std::size_t size = 0;                ///< of its content; kPieceBytes where it is not known
+    std::size_t size = 0;                ///< of its content
     std::optional<std::string> bytes{};  ///< nothing: it is damaged
   };
   /// Nothing: there are no more.

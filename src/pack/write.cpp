@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+// Small files share a piece, because alone they shrink less; this many bytes of them do.
+constexpr std::size_t kGroupBytes = std::size_t{64} << 10;
 
 bool is_text(std::string_view name) {
   while (!name.empty()) {
@@ -117,6 +119,7 @@ void append_file(const fs::path& path, PackedFile& file, PieceWriter& pieces,
   }
   if (at != file.bytes) throw changed_meanwhile(path);
   file.sha256 = hash.hex();
+  pieces.end_piece(kGroupBytes);
 }
 
 }  // namespace
@@ -136,6 +139,7 @@ Written write(const fs::path& run_dir, const fs::path& out, const Options& optio
   NewFile file(out);
   PieceWriter pieces(file.fd(), out, options.threads);
   pieces.append(head);
+  pieces.end_piece(0);
   const std::uint64_t total = written.contents.bytes();
   std::uint64_t done = 0;
   for (PackedFile& packed : written.contents.files)
@@ -143,6 +147,7 @@ Written write(const fs::path& run_dir, const fs::path& out, const Options& optio
       done += more;
       if (options.progress) options.progress(done, total);
     });
+  pieces.end_piece(0);
   pieces.append(tail_text(written.contents));
   written.packed_bytes = pieces.finish();
   file.keep();

@@ -153,6 +153,18 @@ TEST_F(PackedRun, OneChangedByteNamesItsFileAndNoOther) {
   EXPECT_THAT(paths(verify(changed)), ElementsAre("case/round1/vm_noderank0/big damaged"));
 }
 
+TEST_F(PackedRun, DamageInASmallRunSparesTheFilesOfOtherPieces) {
+  fs::remove(run_ / "case/round1/vm_noderank0/big");
+  folder_.write(run_ / "a", noise(100'000));
+  folder_.write(run_ / "b", noise(100'000));
+  const fs::path changed =
+      altered([](std::string& bytes) { bytes[50'000] = static_cast<char>(~bytes[50'000]); });
+  EXPECT_THAT(paths(verify(changed)), ElementsAre("a damaged"));
+  const fs::path cut = altered([](std::string& bytes) { bytes.resize(150'000); });
+  EXPECT_THAT(paths(verify(cut)).front(), "a damaged");  // its hash is gone
+  EXPECT_THAT(paths(verify(cut))[1], "b missing");
+}
+
 TEST_F(PackedRun, WhateverByteIsChangedNothingIsUnpacked) {
   const std::string good = read_file(packed());
   std::mt19937 random(1);
