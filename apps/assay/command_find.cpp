@@ -81,7 +81,8 @@ void add_find(CLI::App& app, Action& action) {
       "  assay find --since 30d --verdict INVALID\n"
       "  assay find --case resnet50 --where 'mfu >= 0.4' --tag accepted\n"
       "  assay compare $(assay find --tag before --format paths) results/latest");
-  command->callback([arguments, &action] { action = [arguments] { return find_command(*arguments); }; });
+  command->callback(
+      [arguments, &action] { action = [arguments] { return find_command(*arguments); }; });
 }
 
 }  // namespace assay::app

@@ -103,6 +103,9 @@ int main(int argc, char** argv) {
   assay::app::add_tag(app, action);
   assay::app::add_note(app, action);
   assay::app::add_rm(app, action);
+  assay::app::add_baseline(app, action);
+  assay::app::add_pack(app, action);
+  assay::app::add_unpack(app, action);
   assay::app::add_top(app, action);
   assay::app::add_stop(app, action);
   assay::app::add_logs(app, action);
