@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "serve/board_pages.h"
+#include "serve/comparison_page.h"
 #include "serve/http_server.h"
 #include "serve/judgements.h"
 #include "serve/prices.h"

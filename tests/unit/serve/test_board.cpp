@@ -8,6 +8,7 @@
 #include "refused.h"
 #include "serve/board.h"
 #include "serve/board_pages.h"
+#include "serve/comparison_page.h"
 #include "serve/prices.h"
 #include "serve/records.h"
 #include "sound_page.h"
