@@ -11,11 +11,13 @@
 #include "judge/integrity.h"
 #include "judge/judge_round.h"
 #include "judge/load.h"
+#include "judge/preconditions.h"
 #include "judge/provenance.h"
 #include "judge/rules.h"
 #include "judge/run_findings.h"
 #include "judge/run_seal.h"
 #include "judge/scaling.h"
+#include "judge/sweeps.h"
 
 namespace assay::judge {
 
@@ -73,6 +75,40 @@ RepeatState repeats_so_far(const store::RunDir& run, const plan::CasePlan& case_
   return repeat_state(case_plan, summarize_case(case_plan, std::move(rounds)));
 }
 
+std::optional<std::string> unmet_condition(const store::RunDir& run,
+                                           const plan::CasePlan& case_plan) {
+  const plan::Plan& plan = run.plan();
+  const std::vector<Json> events = store::Journal::read(run.journal_file());
+  const RoundJournal journal(events);
+  const std::map<std::string, std::string> ended = store::ended_repeats(events);
+  const std::map<std::string, Skip> skips = skipped_cases(events);
+  for (const plan::Condition& condition : case_plan.only_if) {
+    const std::vector<std::string> names = cases_of(plan, condition.of);
+    if (names.empty()) return "'" + condition.of + "' is not in the plan";
+    for (const std::string& name : names) {
+      const plan::CasePlan& other = *plan.find_case(name);
+      CaseResult result;
+      if (const auto skip = skips.find(name); skip != skips.end()) {
+        result = skipped_result(other, skip->second);
+      } else {
+        std::vector<RoundResult> rounds;
+        const int last = last_round(other, journal);
+        for (int number = 1; number <= last; ++number) {
+          RoundEvidence evidence = round_evidence(plan, journal, other, number);
+          check_integrity(run, other, evidence);
+          load_evidence(run, other, evidence);
+          rounds.push_back(judge_round(other, evidence));
+        }
+        const auto why = ended.find(name);
+        result = summarize_case(other, std::move(rounds),
+                                why == ended.end() ? std::string() : why->second);
+      }
+      if (std::optional<std::string> why = unmet(condition, result)) return why;
+    }
+  }
+  return std::nullopt;
+}
+
 RunResult judge_run(const store::RunDir& run) {
   const plan::Plan& plan = run.plan();
   RunResult result;
@@ -92,9 +128,21 @@ RunResult judge_run(const store::RunDir& run) {
   found(left_out_findings(plan));
   result.seal = check_seal(run, has_ended(records), result.findings);
 
+  result.hooks = judge_hooks(run, journal, plan.hooks, "", result.findings);
+
   int misfits = 0;
   ChallengeAnswer answer(plan);
+  const std::map<std::string, Skip> skips = skipped_cases(records.events);
   for (const plan::CasePlan& case_plan : plan.cases) {
+    std::vector<HookResult> hooks =
+        judge_hooks(run, journal, case_plan.hooks, case_plan.name, result.findings);
+    if (const auto skip = skips.find(case_plan.name); skip != skips.end()) {
+      result.cases.push_back(skipped_result(case_plan, skip->second));
+      result.cases.back().hooks = std::move(hooks);
+      add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
+                        result.cases.back());
+      continue;
+    }
     std::vector<RoundResult> rounds;
     const int last = last_round(case_plan, journal);
     for (int number = 1; number <= last; ++number) {
@@ -109,14 +157,21 @@ RunResult judge_run(const store::RunDir& run) {
     const auto why = ended.find(case_plan.name);
     result.cases.push_back(summarize_case(case_plan, std::move(rounds),
                                           why == ended.end() ? std::string() : why->second));
+    result.cases.back().hooks = std::move(hooks);
     add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
                       result.cases.back());
   }
   if (plan.challenge) result.provenance["answer"] = answer.json();
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
-  for (const CaseResult& one : result.cases) result.validity = worst(result.validity, one.validity);
+  check_skips(plan, result);
+  for (const CaseResult& one : result.cases) {
+    // What was not meant to run does not count; what could not be run does.
+    const bool unmeant = one.skipped && one.skipped->cause == plan::SkipCause::condition;
+    result.validity = worst(result.validity, unmeant ? verdict(one.findings) : one.validity);
+  }
   state_misfits(misfits, result.seal);
   add_scaling(plan, result.cases);
+  result.sweeps = sweep_grids(plan, result.cases);
   return result;
 }
 

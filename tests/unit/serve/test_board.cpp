@@ -115,6 +115,12 @@ TEST(BoardRunTest, ACaseIsNoBetterThanItsRun) {
   EXPECT_EQ(board_run(run).entries.at(0).verdict, judge::Validity::valid);
 }
 
+TEST(BoardRunTest, WhatWasSkippedHasNoLine) {
+  judge::CaseResult skipped = training();
+  skipped.skipped = judge::Skip{plan::SkipCause::dependency, "the case before failed"};
+  EXPECT_THAT(board_run(run_of(skipped)).entries, IsEmpty());
+}
+
 TEST(BoardRunTest, LongNamesAreCut) {
   judge::CaseResult one = training();
   one.name = std::string(10'000, 'x');
