@@ -50,6 +50,7 @@ class Counting {
 };
 
 int list_tests(const AdminArguments& given) {
+  serve::require_tester(given.data);
   serve::Records records = serve::open_records(given.data);
   serve::TestQuery query;
   query.per_page = 1'000'000;
