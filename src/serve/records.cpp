@@ -1,11 +1,13 @@
 #include "serve/records.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
-#include "core/error.h"
 #include "core/sha256.h"
 #include "core/time.h"
 #include "core/units.h"
+#include "database/migrate.h"
 #include "serve/random_text.h"
 #include "serve/refusal.h"
 
@@ -13,7 +15,6 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::int64_t kSchema = 3;
 constexpr const char* kTables = R"(
 CREATE TABLE tokens (
   name TEXT PRIMARY KEY,
@@ -133,19 +134,8 @@ std::string today() {
 }  // namespace
 
 Records::Records(const std::filesystem::path& file) : database_(file) {
-  Transaction transaction(database_);
-  Statement version = database_.prepare("PRAGMA user_version");
-  const std::int64_t found = version.step() ? version.number(0) : 0;
-  version.reset();
-  if (found > kSchema)
-    throw Error(ErrorKind::environment,
-                fmt::format("the database has schema {}, this Assay knows {}", found, kSchema),
-                file.string(), "use the Assay that wrote it, or a newer one");
-  if (found == 0) database_.execute(kTables);
-  if (found < 2) database_.execute(kChallengeTable);
-  if (found < 3) database_.execute(kBoardTables);
-  if (found < kSchema) database_.execute(fmt::format("PRAGMA user_version = {}", kSchema));
-  transaction.commit();
+  static constexpr std::array<std::string_view, 3> kSteps{kTables, kChallengeTable, kBoardTables};
+  database::migrate(database_, kSteps);
 }
 
 TestRecord Records::make_test(const TestRecord& wanted, const std::string& idempotency_key,
