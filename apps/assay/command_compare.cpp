@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "compare/render.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/parallel.h"
 #include "core/text.h"
 #include "outcome.h"
 #include "terminal.h"
@@ -50,14 +53,21 @@ CompareFormat format_of(const CompareArguments& arguments) {
   return CompareFormat::text;
 }
 
-compare::Side read_with_progress(const std::string& text) {
+// All at once: much of what it takes to read a run is done by one thread.
+std::vector<compare::Side> read_sides(const std::vector<std::string>& texts) {
+  constexpr int kSidesAtOnce = 2;
   const bool shown = isatty(STDERR_FILENO) == 1;
-  compare::Side side = compare::read_side(text, [&](const std::string& path) {
-    if (shown)
-      std::cerr << "\rreading " << ellipsize(printable(path), 60) << "\x1b[K" << std::flush;
+  std::mutex mutex;
+  std::vector<compare::Side> sides(texts.size());
+  run_parallel(texts.size(), kSidesAtOnce, {}, [&](std::size_t i, const std::stop_token&) {
+    sides[i] = compare::read_side(texts[i], [&](const std::string& path) {
+      const std::lock_guard lock(mutex);
+      if (shown)
+        std::cerr << "\rreading " << ellipsize(printable(path), 60) << "\x1b[K" << std::flush;
+    });
   });
   if (shown) std::cerr << "\r\x1b[K" << std::flush;
-  return side;
+  return sides;
 }
 
 int run_compare(const CompareArguments& arguments) {
@@ -78,9 +88,11 @@ int run_compare(const CompareArguments& arguments) {
   options.all_metrics = arguments.all_metrics || format == CompareFormat::html;
   for (const compare::Bound& bound : bounds) options.metrics.push_back(bound.metric);
   options.invalid_too = arguments.invalid_too;
-  const compare::Side base = read_with_progress(arguments.base);
-  std::vector<compare::Side> others;
-  for (const std::string& text : arguments.others) others.push_back(read_with_progress(text));
+  std::vector<std::string> texts{arguments.base};
+  texts.insert(texts.end(), arguments.others.begin(), arguments.others.end());
+  const std::vector<compare::Side> sides = read_sides(texts);
+  const compare::Side& base = sides.front();
+  const std::span<const compare::Side> others = std::span(sides).subspan(1);
   const compare::Comparison found = compare::compare_sides(base, others, options);
   const std::vector<compare::Excess> over = compare::exceeded(found, bounds);
   const auto rendered = [&]() -> std::string {

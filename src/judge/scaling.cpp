@@ -52,7 +52,7 @@ void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
     if (own == nullptr) continue;
     std::size_t base = i;
     for (std::size_t k = 0; k < cases.size(); ++k)
-      if (comparable(cases[k], cases[i]) && ranks_of(cases[k]) < ranks_of(cases[base])) base = k;
+      if (ranks_of(cases[k]) < ranks_of(cases[base]) && comparable(cases[k], cases[i])) base = k;
     if (base == i) continue;
     const CaseResult& smaller = cases[base];
     const Summary& reference = *throughput_of(smaller);
