@@ -27,6 +27,8 @@ int execute(const store::RunDir& run, Json declared) {
       const judge::RepeatState state = judge::repeats_so_far(run, plan_case);
       return state.enough ? std::optional(state.why) : std::nullopt;
     });
+    loop.run_only_if(
+        [&run](const plan::CasePlan& plan_case) { return judge::unmet_condition(run, plan_case); });
     loop.execute();
   } catch (const Error&) {
     // What was measured before it is not lost.

@@ -170,6 +170,13 @@ const KnownMetric& known_metric(std::string_view name) {
               "catalog/metrics.cpp", "describe it there");
 }
 
+bool adds_up_over_ranks(std::string_view name) noexcept {
+  static constexpr std::array<std::string_view, 8> kTotals{
+      "steady_throughput", "steady_tokens_per_s",  "p_whole",      "tokens_per_s",
+      "achieved_flops",    "achieved_flops_whole", "automl_score", "automl_ops"};
+  return std::ranges::find(kTotals, name) != kTotals.end();
+}
+
 bool MetricFamily::holds(std::string_view name) const noexcept {
   return name.size() > prefix.size() + suffix.size() && name.starts_with(prefix) &&
          name.ends_with(suffix);

@@ -36,6 +36,9 @@ struct KnownMetric {
 /// Throws Error of kind internal for a name that is not in the table.
 [[nodiscard]] const KnownMetric& known_metric(std::string_view name);
 
+/// Whether it is the speed of all ranks together, which grows with their number.
+[[nodiscard]] bool adds_up_over_ranks(std::string_view name) noexcept;
+
 /// The card and the headline of metrics that a workload, or the suite, names itself.
 inline constexpr int kNamedCard = 8;
 inline constexpr int kNamedHeadline = 12;

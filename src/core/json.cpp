@@ -7,7 +7,7 @@ namespace assay {
 Json parse_json(std::string_view text, const std::string& where) {
   try {
     return Json::parse(text);
-  } catch (const nlohmann::json::parse_error& e) {
+  } catch (const nlohmann::json::exception& e) {
     throw Error(ErrorKind::config, std::string("not valid JSON: ") + e.what(), where,
                 "the file may be truncated; restore it, or run again");
   }

@@ -74,6 +74,7 @@ namespace json_fields_detail {
 
 template <class T>
 Json encode(const T& value) {
+  // First, because a Json also fits some of the others.  NOLINTNEXTLINE(bugprone-branch-clone)
   if constexpr (std::is_same_v<T, Json>) {
     return value;
   } else if constexpr (NamedEnum<T>) {

@@ -53,6 +53,7 @@ std::span<const RunFile> run_files() {
       {kJobResults, round, evidence, true},
       {kExperimentJournal, round, evidence, true},
       {kWeights, round, control},
+      {kHookLog, round, evidence, true},
       {kTrainResult, round, derived},
       {kAisResult, round, derived},
       {kReportText, round, derived},

@@ -69,6 +69,7 @@ inline constexpr std::string_view kWeights = "automl/weights/";
 inline constexpr std::string_view kTrainResult = "train_result_info.json";
 inline constexpr std::string_view kAisResult = "ais_result.json";
 inline constexpr std::string_view kTelemetry = "telemetry.csv";
+inline constexpr std::string_view kHookLog = "hook.log";  ///< of a hook on the controller
 inline constexpr std::string_view kEvidence = "evidence.jsonl";
 
 [[nodiscard]] std::span<const RunFile> run_files();

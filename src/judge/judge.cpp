@@ -13,11 +13,13 @@
 #include "judge/integrity.h"
 #include "judge/judge_round.h"
 #include "judge/load.h"
+#include "judge/preconditions.h"
 #include "judge/provenance.h"
 #include "judge/rules.h"
 #include "judge/run_findings.h"
 #include "judge/run_seal.h"
 #include "judge/scaling.h"
+#include "judge/sweeps.h"
 
 namespace assay::judge {
 
@@ -94,6 +96,7 @@ JudgedRounds judge_rounds(const store::RunDir& run, const RoundJournal& journal,
 
 // An answer to a challenge is read in the order of the plan.
 std::vector<JudgedRounds> judge_all_rounds(const store::RunDir& run, const RoundJournal& journal,
+                                           const std::map<std::string, Skip>& skips,
                                            ChallengeAnswer& answer) {
   const std::vector<plan::CasePlan>& cases = run.plan().cases;
   const bool by_case = cases.size() >= kManyCases && !run.plan().challenge;
@@ -102,7 +105,8 @@ std::vector<JudgedRounds> judge_all_rounds(const store::RunDir& run, const Round
   std::vector<JudgedRounds> out(cases.size());
   run_parallel(cases.size(), static_cast<int>(at_once), {},
                [&](std::size_t i, const std::stop_token& /*stop*/) {
-                 out[i] = judge_rounds(run, journal, cases[i], by_case ? 1 : 0, answer);
+                 if (!skips.contains(cases[i].name))
+                   out[i] = judge_rounds(run, journal, cases[i], by_case ? 1 : 0, answer);
                });
   return out;
 }
@@ -119,6 +123,40 @@ RepeatState repeats_so_far(const store::RunDir& run, const plan::CasePlan& case_
     rounds.push_back(judge_round(case_plan, evidence));
   }
   return repeat_state(case_plan, summarize_case(case_plan, std::move(rounds)));
+}
+
+std::optional<std::string> unmet_condition(const store::RunDir& run,
+                                           const plan::CasePlan& case_plan) {
+  const plan::Plan& plan = run.plan();
+  const std::vector<Json> events = store::Journal::read(run.journal_file());
+  const RoundJournal journal(events);
+  const std::map<std::string, std::string> ended = store::ended_repeats(events);
+  const std::map<std::string, Skip> skips = skipped_cases(events);
+  for (const plan::Condition& condition : case_plan.only_if) {
+    const std::vector<std::string> names = cases_of(plan, condition.of);
+    if (names.empty()) return "'" + condition.of + "' is not in the plan";
+    for (const std::string& name : names) {
+      const plan::CasePlan& other = *plan.find_case(name);
+      CaseResult result;
+      if (const auto skip = skips.find(name); skip != skips.end()) {
+        result = skipped_result(other, skip->second);
+      } else {
+        std::vector<RoundResult> rounds;
+        const int last = last_round(other, journal);
+        for (int number = 1; number <= last; ++number) {
+          RoundEvidence evidence = round_evidence(plan, journal, other, number);
+          check_integrity(run, other, evidence);
+          load_evidence(run, other, evidence);
+          rounds.push_back(judge_round(other, evidence));
+        }
+        const auto why = ended.find(name);
+        result = summarize_case(other, std::move(rounds),
+                                why == ended.end() ? std::string() : why->second);
+      }
+      if (std::optional<std::string> why = unmet(condition, result)) return why;
+    }
+  }
+  return std::nullopt;
 }
 
 RunResult judge_run(const store::RunDir& run) {
@@ -140,25 +178,44 @@ RunResult judge_run(const store::RunDir& run) {
   found(left_out_findings(plan));
   result.seal = check_seal(run, has_ended(records), result.findings);
 
+  result.hooks = judge_hooks(run, journal, plan.hooks, "", result.findings);
+
   int misfits = 0;
   ChallengeAnswer answer(plan);
-  std::vector<JudgedRounds> judged = judge_all_rounds(run, journal, answer);
+  const std::map<std::string, Skip> skips = skipped_cases(records.events);
+  std::vector<JudgedRounds> judged = judge_all_rounds(run, journal, skips, answer);
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     const plan::CasePlan& case_plan = plan.cases[i];
+    std::vector<HookResult> hooks =
+        judge_hooks(run, journal, case_plan.hooks, case_plan.name, result.findings);
+    if (const auto skip = skips.find(case_plan.name); skip != skips.end()) {
+      result.cases.push_back(skipped_result(case_plan, skip->second));
+      result.cases.back().hooks = std::move(hooks);
+      add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
+                        result.cases.back());
+      continue;
+    }
     misfits += judged[i].misfits;
     found(std::move(judged[i].findings));
     std::vector<RoundResult>& rounds = judged[i].rounds;
     const auto why = ended.find(case_plan.name);
     result.cases.push_back(summarize_case(case_plan, std::move(rounds),
                                           why == ended.end() ? std::string() : why->second));
+    result.cases.back().hooks = std::move(hooks);
     add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
                       result.cases.back());
   }
   if (plan.challenge) result.provenance["answer"] = answer.json();
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
-  for (const CaseResult& one : result.cases) result.validity = worst(result.validity, one.validity);
+  check_skips(plan, result);
+  for (const CaseResult& one : result.cases) {
+    // What was not meant to run does not count; what could not be run does.
+    const bool unmeant = one.skipped && one.skipped->cause == plan::SkipCause::condition;
+    result.validity = worst(result.validity, unmeant ? verdict(one.findings) : one.validity);
+  }
   state_misfits(misfits, result.seal);
   add_scaling(plan, result.cases);
+  result.sweeps = sweep_grids(plan, result.cases);
   return result;
 }
 

@@ -16,4 +16,9 @@ namespace assay::judge {
 /// directory that were begun. Throws Error when the journal cannot be read at all.
 [[nodiscard]] RepeatState repeats_so_far(const store::RunDir& run, const plan::CasePlan& case_plan);
 
+/// Why a case with CasePlan::only_if is not to be run, by what the run's directory holds so far;
+/// nothing: all of its conditions hold. Throws Error when the journal cannot be read at all.
+[[nodiscard]] std::optional<std::string> unmet_condition(const store::RunDir& run,
+                                                         const plan::CasePlan& case_plan);
+
 }  // namespace assay::judge

@@ -16,6 +16,7 @@
 #include "core/subprocess.h"
 #include "judge/time_parts.h"
 #include "plan/effective_settings.h"
+#include "plan/plan.h"
 
 namespace assay::judge {
 
@@ -215,6 +216,39 @@ struct Summary {
   std::string note;                    ///< what is missing and how many rounds it needs
 };
 
+/// A case that was passed over. Its validity is INCOMPLETE; it is shown as SKIPPED.
+struct Skip {
+  plan::SkipCause cause = plan::SkipCause::dependency;
+  std::string reason;
+};
+
+/// How a hook ended the last time it was run: its own verdict.
+enum class HookVerdict { passed, failed, timed_out, not_run };
+
+constexpr auto enum_names(HookVerdict /*verdict*/) {
+  using enum HookVerdict;
+  return std::to_array<EnumName<HookVerdict>>(
+      {{passed, "passed"}, {failed, "failed"}, {timed_out, "timed_out"}, {not_run, "not_run"}});
+}
+
+struct HookResult {
+  plan::Hook hook;
+  HookVerdict verdict = HookVerdict::not_run;
+  std::string reason{};             ///< why it failed, with the node; empty when it passed
+  std::optional<double> seconds{};  ///< that it took
+  std::string output{};             ///< folder of its output, relative to the run directory
+};
+
+/// A grid of cases.
+struct SweepGrid {
+  plan::Sweep sweep;
+  std::vector<std::size_t> cases{};  ///< its points that were planned: indices of RunResult::cases
+  /// The metric that its points are compared by: the headline of the first VALID one; or "".
+  std::string headline{};
+  /// Whether the headline is of all ranks together, so that it can be held against their number.
+  bool adds_up = false;
+};
+
 struct CaseResult {
   std::string name;
   std::string model;
@@ -237,6 +271,10 @@ struct CaseResult {
   /// How the rules differ from the standard; nothing: not recorded.
   std::optional<std::vector<catalog::RuleDifference>> rule_changes{};
 
+  std::optional<plan::SweepPoint> sweep{};
+  std::optional<Skip> skipped{};
+  std::vector<HookResult> hooks{};
+
   /// Whether a rule was relaxed: a verdict must not be shown without saying so.
   [[nodiscard]] bool relaxed() const;
 };
@@ -258,6 +296,8 @@ struct RunResult {
   std::vector<Finding> findings;  ///< about the run as a whole: its seal, its journal, its machine
   RunSeal seal;
   std::vector<CaseResult> cases;
+  std::vector<SweepGrid> sweeps{};
+  std::vector<HookResult> hooks{};   ///< around all cases
   Json system = Json::object();      ///< system.json: nodes and their hardware
   Json provenance = Json::object();  ///< versions, hashes, overrides
 };

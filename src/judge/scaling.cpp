@@ -28,6 +28,24 @@ const Summary* throughput_of(const CaseResult& result) {
   return at != result.summary.end() && at->median > 0 ? &*at : nullptr;
 }
 
+bool counts_ranks(const plan::SweepDimension& dimension) {
+  return dimension.key == "nodes" || dimension.key == "procs";
+}
+
+// Points of a sweep are held against their own: those that differ in the number of ranks alone.
+bool same_line(const plan::Plan& plan, const CaseResult& a, const CaseResult& b) {
+  if (!a.sweep || !b.sweep) return !a.sweep && !b.sweep;
+  if (a.sweep->sweep != b.sweep->sweep) return false;
+  const auto sweep = std::ranges::find(plan.sweeps, a.sweep->sweep, &plan::Sweep::name);
+  if (sweep == plan.sweeps.end()) return false;
+  for (std::size_t i = 0; i < sweep->dimensions.size(); ++i)
+    if (!counts_ranks(sweep->dimensions[i]) &&
+        (i >= a.sweep->values.size() || i >= b.sweep->values.size() ||
+         a.sweep->values[i] != b.sweep->values[i]))
+      return false;
+  return true;
+}
+
 bool comparable(const CaseResult& a, const CaseResult& b) {
   const Summary* one = throughput_of(a);
   const Summary* other = throughput_of(b);
@@ -52,7 +70,9 @@ void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
     if (own == nullptr) continue;
     std::size_t base = i;
     for (std::size_t k = 0; k < cases.size(); ++k)
-      if (ranks_of(cases[k]) < ranks_of(cases[base]) && comparable(cases[k], cases[i])) base = k;
+      if (ranks_of(cases[k]) < ranks_of(cases[base]) && comparable(cases[k], cases[i]) &&
+          same_line(plan, cases[k], cases[i]))
+        base = k;
     if (base == i) continue;
     const CaseResult& smaller = cases[base];
     const Summary& reference = *throughput_of(smaller);

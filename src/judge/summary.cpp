@@ -132,6 +132,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   result.hardware = plan.hardware;
   result.nodes = plan.nodes;
   result.procs = plan.procs;
+  result.sweep = plan.sweep;
   for (RoundResult& round : rounds)
     (round.warmup ? result.warmup_rounds : result.rounds).push_back(std::move(round));
   result.repeats_ended = std::move(repeats_ended);

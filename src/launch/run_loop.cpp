@@ -74,9 +74,8 @@ void add_states_after(const store::RunDir& run, const Json& states) {
 
 }  // namespace
 
-std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
-    const std::vector<Json>& journal) {
-  std::map<std::pair<std::string, int>, RoundStatus> finished;
+RoundStatuses finished_rounds(const std::vector<Json>& journal) {
+  RoundStatuses finished;
   for (const Json& event : journal) {
     const std::pair key(event.value("case", ""), event.value("round", 0));
     if (event["event"] == "round_start" || event["event"] == "round_reopened") finished.erase(key);
@@ -92,7 +91,8 @@ int reopen_failed_rounds(const store::RunDir& run) {
   std::optional<store::Journal> journal;
   int reopened = 0;
   for (const auto& [round, status] : finished_rounds(store::Journal::read(run.journal_file()))) {
-    if (status == RoundStatus::completed) continue;
+    // What is run again brings its hooks with it.
+    if (status == RoundStatus::completed || run.plan().find_case(round.first) == nullptr) continue;
     if (!journal) {
       break_seal(run);
       journal.emplace(run.journal_file());
@@ -129,6 +129,7 @@ RunStatus RunLoop::execute() {
                  [&](const std::exception_ptr& error, RunStatus result) {
                    failure = error;
                    status = result;
+                   hooks_.reset();
                    backend_.reset();
                    signals.cancel();
                  });
@@ -141,13 +142,15 @@ RunStatus RunLoop::execute() {
 
 void RunLoop::interrupt() {
   observer_.stopping(++interrupts_);
+  if (hooks_) hooks_->interrupt(interrupts_);
   if (backend_) backend_->interrupt(interrupts_);
 }
 
 asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   const bool resumed = std::filesystem::exists(run_.journal_file());
+  std::vector<Json> journal;
   if (resumed) {
-    const std::vector<Json> journal = store::Journal::read(run_.journal_file());
+    journal = store::Journal::read(run_.journal_file());
     finished_ = finished_rounds(journal);
     started_ = last_started(journal);
     ended_ = store::ended_repeats(journal);
@@ -155,11 +158,13 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   break_seal(run_);
   journal_ = std::make_unique<store::Journal>(run_.journal_file());
   journal_->append(resumed ? "run_resume" : "run_start", run_start(run_.plan()));
-  backend_ = make_backend_({loop, run_, *journal_, observer_});
+  const BackendContext context{loop, run_, *journal_, observer_};
+  backend_ = make_backend_(context);
+  make_hooks(context, journal);
   co_await backend_->prepare();
   if (!std::filesystem::exists(run_.system_file()))
     write_system(run_, co_await backend_->describe(), declared_);
-  for (const plan::CasePlan& plan_case : run_.plan().cases) co_await execute_case(plan_case);
+  co_await execute_cases();
   if (interrupts_ == 0) {
     const Json states = co_await backend_->device_states();
     add_states_after(run_, states);
@@ -174,6 +179,35 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   co_return status;
 }
 
+void RunLoop::make_hooks(const BackendContext& context, const std::vector<Json>& events) {
+  HookRunner::Rounds rounds;
+  rounds.on_nodes = [this](const plan::CasePlan& hook_case, int number) {
+    return run_hook_on_nodes(hook_case, number);
+  };
+  rounds.end = [this](const std::string& name, int number, const RoundOutcome& outcome) {
+    return end_round(name, number, outcome);
+  };
+  hooks_ = std::make_unique<HookRunner>(context, std::move(rounds), events);
+}
+
+asio::awaitable<void> RunLoop::execute_cases() {
+  const plan::Plan& plan = run_.plan();
+  const std::string everywhere;
+  int nodes = 1;
+  bool pending = false;
+  for (const plan::CasePlan& plan_case : plan.cases) {
+    nodes = std::max(nodes, plan_case.nodes);
+    pending |= wanting(plan_case);
+  }
+  if (pending && interrupts_ == 0)
+    failed_hook_ = co_await hooks_->run(plan.hooks, plan::HookTime::before, everywhere, nodes);
+  for (const plan::CasePlan& plan_case : plan.cases) co_await execute_case(plan_case);
+  if (interrupts_ > 0 || !hooks_->owed("")) co_return;
+  const std::optional<std::string> failed =
+      co_await hooks_->run(plan.hooks, plan::HookTime::after, everywhere, nodes);
+  all_completed_ &= !failed;
+}
+
 bool RunLoop::has_result(const plan::CasePlan& plan_case, int number) const {
   return finished_.contains({plan_case.name, number});
 }
@@ -185,7 +219,59 @@ bool RunLoop::wanting(const plan::CasePlan& plan_case) const {
   return false;
 }
 
+// A round that was begun before it is run to its end, whatever became of the others since.
+asio::awaitable<bool> RunLoop::begin_case(const plan::CasePlan& plan_case) {
+  if (failed_hook_) {
+    skip(plan_case, plan::SkipCause::hook, *failed_hook_);
+    co_return false;
+  }
+  bool begun = false;
+  for (int number = plan_case.warmup_rounds + 1; number <= plan_case.rounds(); ++number)
+    begun |= has_result(plan_case, number);
+  if (const auto why = failed_dependency(run_.plan(), plan_case, finished_, skipped_);
+      why && !begun) {
+    skip(plan_case, plan::SkipCause::dependency, *why);
+    co_return false;
+  }
+  if (!plan_case.only_if.empty() && !begun) {
+    std::optional<std::string> why = "nobody can say whether its condition holds";
+    const auto ask = [&] { return unmet_(plan_case); };
+    if (unmet_) why = co_await run_on_thread(ask);
+    if (why) {
+      skip(plan_case, plan::SkipCause::condition, *why);
+      co_return false;
+    }
+  }
+  const std::optional<std::string> failed = co_await hooks_->run(
+      plan_case.hooks, plan::HookTime::before, plan_case.name, plan_case.nodes);
+  if (failed) skip(plan_case, plan::SkipCause::hook, *failed);
+  co_return !failed;
+}
+
+void RunLoop::skip(const plan::CasePlan& plan_case, plan::SkipCause cause,
+                   const std::string& reason) {
+  skipped_.insert(plan_case.name);
+  // What was not meant to run is no failure.
+  all_completed_ &= cause == plan::SkipCause::condition;
+  rounds_total_ -= plan_case.rounds();
+  journal_->append("case_skipped",
+                   {{"case", plan_case.name}, {"cause", to_text(cause)}, {"reason", reason}});
+  journal_->sync();
+  observer_.remark(printable(plan_case.name + ": skipped: " + reason));
+}
+
 asio::awaitable<void> RunLoop::execute_case(const plan::CasePlan& plan_case) {
+  const bool pending = interrupts_ == 0 && wanting(plan_case);
+  bool startable = true;
+  if (pending) startable = co_await begin_case(plan_case);
+  if (startable) co_await execute_rounds_of(plan_case);
+  if (interrupts_ > 0 || !hooks_->owed(plan_case.name)) co_return;
+  const std::optional<std::string> failed =
+      co_await hooks_->run(plan_case.hooks, plan::HookTime::after, plan_case.name, plan_case.nodes);
+  all_completed_ &= !failed;
+}
+
+asio::awaitable<void> RunLoop::execute_rounds_of(const plan::CasePlan& plan_case) {
   bool startable = true;
   const bool warm_up = wanting(plan_case);
   for (int number = 1; number <= plan_case.rounds(); ++number, ++rounds_done_) {
@@ -246,6 +332,7 @@ asio::awaitable<bool> RunLoop::execute_round(const plan::CasePlan& plan_case, in
 
 asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, int number) {
   ended_.erase(plan_case.name);
+  hooks_->round_started(plan_case.name);
   const RoundTask task{plan_case, number, [&](const RoundProgress& progress) {
                          observer_.round_progress(plan_case, number, progress);
                          write_live(plan_case, number, progress);
@@ -253,21 +340,34 @@ asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, 
   co_await backend_->prepare_round(task);
   observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
   const RoundOutcome outcome = co_await backend_->run_round(task);
-  const auto list = [&] {
-    return list_round_files(run_.round_dir(plan_case.name, number), outcome.listed);
-  };
+  co_await end_round(plan_case.name, number, outcome);
+  if (is_result(outcome.status)) finished_[{plan_case.name, number}] = outcome.status;
+  observer_.round_ended(plan_case, number, outcome);
+  co_return outcome;
+}
+
+asio::awaitable<RoundOutcome> RunLoop::run_hook_on_nodes(const plan::CasePlan& hook_case,
+                                                         int number) {
+  const RoundTask task{hook_case, number, [](const RoundProgress&) {}};
+  co_await backend_->prepare_round(task);
+  const RoundOutcome outcome = co_await backend_->run_round(task);
+  co_await end_round(hook_case.name, number, outcome);
+  co_return outcome;
+}
+
+asio::awaitable<void> RunLoop::end_round(const std::string& name, int number,
+                                         const RoundOutcome& outcome) {
+  const auto list = [&] { return list_round_files(run_.round_dir(name, number), outcome.listed); };
   const RoundFiles files = co_await run_on_thread(list);
-  Json listing{{"case", plan_case.name}, {"round", number}};
+  Json listing{{"case", name}, {"round", number}};
   listing.update(fields_to_json(files));
   journal_->append("round_files", listing);
-  journal_->append("round_end", {{"case", plan_case.name},
+  journal_->append("round_end", {{"case", name},
                                  {"round", number},
                                  {"status", to_text(outcome.status)},
                                  {"reason", outcome.reason},
                                  {"advice", outcome.advice}});
   journal_->sync();
-  observer_.round_ended(plan_case, number, outcome);
-  co_return outcome;
 }
 
 void RunLoop::write_live(const plan::CasePlan& plan_case, int number,

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 #include <asio/awaitable.hpp>
 
 #include "launch/backend.h"
+#include "launch/hook_runner.h"
+#include "launch/preconditions.h"
 
 namespace assay::launch {
 
@@ -19,6 +22,9 @@ namespace assay::launch {
 /// where a round runs is the backend's. Finished rounds are never touched.
 class RunLoop {
  public:
+  /// Says of a case with CasePlan::only_if, by what the run has measured so far, why it does not
+  /// hold; nothing: it does. Called on a thread of its own.
+  using UnmetCondition = std::function<std::optional<std::string>(const plan::CasePlan&)>;
   /// Says of a case with CasePlan::until, by its rounds so far, why they are enough; nothing: they
   /// are not. Called on a thread of its own.
   using EnoughRounds = std::function<std::optional<std::string>(const plan::CasePlan&)>;
@@ -37,9 +43,18 @@ class RunLoop {
   /// up to their limit. Without it they go on to the limit.
   void repeat_until(EnoughRounds enough) { enough_ = std::move(enough); }
 
+  /// Who decides whether cases with CasePlan::only_if are run. Without it they are skipped.
+  void run_only_if(UnmetCondition unmet) { unmet_ = std::move(unmet); }
+
  private:
   asio::awaitable<RunStatus> execute_rounds(asio::io_context& loop);
+  asio::awaitable<void> execute_cases();
   asio::awaitable<void> execute_case(const plan::CasePlan& plan_case);
+  asio::awaitable<void> execute_rounds_of(const plan::CasePlan& plan_case);
+  /// Skips the case, or runs the hooks before it; gives whether it can be run.
+  asio::awaitable<bool> begin_case(const plan::CasePlan& plan_case);
+  void skip(const plan::CasePlan& plan_case, plan::SkipCause cause, const std::string& reason);
+  void make_hooks(const BackendContext& context, const std::vector<Json>& events);
   /// Why round `number` is not needed; nothing: it is.
   asio::awaitable<std::optional<std::string>> enough_before(const plan::CasePlan& plan_case,
                                                             int number);
@@ -50,6 +65,9 @@ class RunLoop {
   /// Gives whether a further round of the case can be started.
   asio::awaitable<bool> execute_round(const plan::CasePlan& plan_case, int number);
   asio::awaitable<RoundOutcome> attempt(const plan::CasePlan& plan_case, int number);
+  asio::awaitable<RoundOutcome> run_hook_on_nodes(const plan::CasePlan& hook_case, int number);
+  /// Lists the files of the round and journals its end.
+  asio::awaitable<void> end_round(const std::string& name, int number, const RoundOutcome& outcome);
   void write_live(const plan::CasePlan& plan_case, int number, const RoundProgress& progress);
   void interrupt();
 
@@ -59,10 +77,14 @@ class RunLoop {
   MakeBackend make_backend_;
   std::unique_ptr<store::Journal> journal_;
   std::unique_ptr<Backend> backend_;
-  std::map<std::pair<std::string, int>, RoundStatus> finished_;  // by case and round
-  std::map<std::string, int> started_;                           // by case: the last one ever
-  std::map<std::string, std::string> ended_;                     // ended_repeats()
+  std::unique_ptr<HookRunner> hooks_;
+  RoundStatuses finished_;  // by case and round
+  std::set<std::string> skipped_;
+  std::optional<std::string> failed_hook_;    // before all cases
+  std::map<std::string, int> started_;        // by case: the last one ever
+  std::map<std::string, std::string> ended_;  // ended_repeats()
   EnoughRounds enough_;
+  UnmetCondition unmet_;
   bool all_completed_ = true;
   int interrupts_ = 0;
   int rounds_done_ = 0;
@@ -77,7 +99,6 @@ int reopen_failed_rounds(const store::RunDir& run);
 
 /// The rounds that need no further run: (case, round) → status. A failed round is a result, unless
 /// it was reopened; an interrupted, lost or never started one is not.
-[[nodiscard]] std::map<std::pair<std::string, int>, RoundStatus> finished_rounds(
-    const std::vector<Json>& journal);
+[[nodiscard]] RoundStatuses finished_rounds(const std::vector<Json>& journal);
 
 }  // namespace assay::launch

@@ -39,6 +39,7 @@ asio::awaitable<std::invoke_result_t<F&>> run_on_thread(F work) {
       done.cancel();
     });
   });
+  // The posted function sets it.  NOLINTNEXTLINE(bugprone-infinite-loop)
   while (!ended) {
     asio::error_code ec;
     co_await done.async_wait(asio::redirect_error(asio::use_awaitable, ec));

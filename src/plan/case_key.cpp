@@ -73,6 +73,9 @@ void check_case_name(const config::Node& node, const std::string& name) {
               advice);
   if (printable(name) != name || name.find_first_of("\n\t") != std::string::npos)
     node.fail("a case name must not contain control characters", advice);
+  if (name.starts_with("hook."))
+    node.fail("the name of a case must not begin with 'hook.', got '" + printable(name) + "'",
+              "folders of that name hold what hooks wrote");
   if (layout::is_taken(name))
     node.fail("a case cannot be named '" + name + "': the run directory has a file of that name",
               "choose another name");

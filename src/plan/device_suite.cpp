@@ -46,7 +46,10 @@ Suite with_devices(const Suite& suite, const Devices& devices, const catalog::Ca
                    suite.defaults.env.find(vendor->visible_devices) != nullptr;
   if (vendor != nullptr && !devices.visible.empty() && !set)
     root = root.with({"defaults", "env", vendor->visible_devices}, found(devices.visible));
-  return read_suite(root);
+  Suite out = read_suite(root);
+  out.sweeps = suite.sweeps;
+  for (std::size_t i = 0; i < out.cases.size(); ++i) out.cases[i].point = suite.cases[i].point;
+  return out;
 }
 
 std::string unmet_need(const SuiteCase& wanted, const Devices& devices) {

@@ -45,6 +45,37 @@ Json to_json(const Container& container) {
           {"timeout_ns", container.timeout.count()}};
 }
 
+Json to_json(const Condition& condition) {
+  Json json{{"case", condition.of}};
+  if (!condition.verdicts.empty()) json["verdicts"] = condition.verdicts;
+  if (!condition.metric.empty()) json["metric"] = condition.metric;
+  if (condition.min) json["min"] = *condition.min;
+  if (condition.max) json["max"] = *condition.max;
+  json["origin"] = condition.origin;
+  return json;
+}
+
+Json to_json(const std::vector<Hook>& hooks) {
+  Json json = Json::array();
+  for (const Hook& hook : hooks)
+    json.push_back({{"name", hook.name},
+                    {"when", to_text(hook.when)},
+                    {"on", to_text(hook.on)},
+                    {"command", hook.command},
+                    {"time_ns", hook.time.count()},
+                    {"required", hook.required},
+                    {"origin", hook.origin}});
+  return json;
+}
+
+Json to_json(const Sweep& sweep) {
+  Json json{{"name", sweep.name}, {"origin", sweep.origin}, {"dimensions", Json::array()}};
+  for (const SweepDimension& one : sweep.dimensions)
+    json["dimensions"].push_back({{"key", one.key}, {"label", one.label}, {"values", one.values}});
+  if (sweep.excluded > 0) json["excluded"] = sweep.excluded;
+  return json;
+}
+
 Json to_json(const CasePlan& plan, const std::vector<catalog::Rule>& rules) {
   Json json{{"name", plan.name},           {"model", plan.model},
             {"framework", plan.framework}, {"hardware", plan.hardware},
@@ -74,6 +105,10 @@ Json to_json(const CasePlan& plan, const std::vector<catalog::Rule>& rules) {
   json["rules"] = case_rules_to_json(plan.rules, rules);
   if (plan.rule_changes) json["rule_changes"] = catalog::to_json(*plan.rule_changes);
   if (!plan.headline.empty()) json["headline"] = plan.headline;
+  if (plan.sweep) json["sweep"] = {{"name", plan.sweep->sweep}, {"values", plan.sweep->values}};
+  if (!plan.after.empty()) json["after"] = plan.after;
+  for (const Condition& condition : plan.only_if) json["only_if"].push_back(to_json(condition));
+  if (!plan.hooks.empty()) json["hooks"] = to_json(plan.hooks);
   return json;
 }
 
@@ -124,6 +159,44 @@ Container read_container(const JsonReader& fields) {
   container.load = fields.text("load");
   container.timeout = Nanoseconds(fields.integer<std::int64_t>("timeout_ns"));
   return container;
+}
+
+Condition read_plan_condition(const JsonReader& fields) {
+  Condition condition;
+  condition.of = fields.text("case");
+  if (fields.has("verdicts")) condition.verdicts = fields.texts("verdicts");
+  condition.metric = fields.text_or_empty("metric");
+  if (fields.has("min")) condition.min = fields.number("min");
+  if (fields.has("max")) condition.max = fields.number("max");
+  condition.origin = fields.text("origin");
+  return condition;
+}
+
+std::vector<Hook> read_plan_hooks(const JsonReader& fields) {
+  std::vector<Hook> hooks;
+  if (!fields.has("hooks")) return hooks;
+  for (const Json& item : fields.array("hooks")) {
+    const JsonReader hook(item, fields.where() + ": hooks", kPlanAdvice);
+    hooks.push_back({hook.text("name"), hook.choice<HookTime>("when"), hook.choice<HookPlace>("on"),
+                     hook.texts("command"), Nanoseconds(hook.integer<std::int64_t>("time_ns")),
+                     hook.boolean("required"), hook.text("origin")});
+  }
+  return hooks;
+}
+
+std::vector<Json> read_values(const JsonReader& fields) {
+  const Json& values = fields.array("values");
+  return {values.begin(), values.end()};
+}
+
+Sweep read_sweep(const JsonReader& fields) {
+  Sweep sweep{fields.text("name"), fields.text("origin")};
+  for (const Json& item : fields.array("dimensions")) {
+    const JsonReader one(item, fields.where() + ": dimensions", kPlanAdvice);
+    sweep.dimensions.push_back({one.text("key"), one.text("label"), read_values(one)});
+  }
+  if (fields.has("excluded")) sweep.excluded = fields.integer("excluded");
+  return sweep;
 }
 
 CasePlan read_case(const JsonReader& fields, const std::vector<catalog::Rule>& rules) {
@@ -177,6 +250,16 @@ CasePlan read_case(const JsonReader& fields, const std::vector<catalog::Rule>& r
     plan.rule_changes = catalog::rule_differences_from_json(fields.array("rule_changes"),
                                                             fields.where() + ": rule_changes");
   plan.headline = fields.text_or_empty("headline");
+  if (fields.has("sweep")) {
+    const JsonReader point = fields.fields("sweep");
+    plan.sweep = SweepPoint{point.text("name"), read_values(point)};
+  }
+  if (fields.has("after")) plan.after = fields.texts("after");
+  if (fields.has("only_if"))
+    for (const Json& item : fields.array("only_if"))
+      plan.only_if.push_back(
+          read_plan_condition({item, fields.where() + ": only_if", kPlanAdvice}));
+  plan.hooks = read_plan_hooks(fields);
   return plan;
 }
 
@@ -234,6 +317,8 @@ Json to_json(const Plan& plan) {
   for (const CasePlan& c : plan.cases) json["cases"].push_back(to_json(c, rules));
   for (const LeftOut& c : plan.left_out)
     json["left_out"].push_back({{"name", c.name}, {"reason", c.reason}});
+  for (const Sweep& sweep : plan.sweeps) json["sweeps"].push_back(to_json(sweep));
+  if (!plan.hooks.empty()) json["hooks"] = to_json(plan.hooks);
   return json;
 }
 
@@ -273,6 +358,10 @@ Plan plan_from_json(const Json& json, const std::string& where) {
       const JsonReader left(item, where + ": left_out", kPlanAdvice);
       plan.left_out.push_back({left.text("name"), left.text("reason")});
     }
+  if (fields.has("sweeps"))
+    for (const Json& item : fields.array("sweeps"))
+      plan.sweeps.push_back(read_sweep({item, where + ": sweeps", kPlanAdvice}));
+  plan.hooks = read_plan_hooks(fields);
   return plan;
 }
 

@@ -11,9 +11,11 @@
 #include "plan/case_key.h"
 #include "plan/command.h"
 #include "plan/config_use.h"
+#include "plan/dependencies.h"
 #include "plan/device_suite.h"
 #include "plan/origins.h"
 #include "plan/overrides.h"
+#include "plan/sweep.h"
 
 namespace assay::plan {
 
@@ -357,29 +359,43 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   check_judged(workload, plan);
   resolve_config_use(wanted, found, suite.cluster, plan);
   plan.origin = origins_of(wanted, suite, found, options, plan);
+  plan.sweep = wanted.point;
+  for (const Node& name : wanted.after)
+    for (std::string& one : cases_named(suite, name.text())) plan.after.push_back(std::move(one));
+  plan.only_if = wanted.only_if;
+  plan.hooks = resolve_hooks(wanted.hooks, suite.cluster, options.bindir, known);
   return plan;
 }
 
 bool selects(const std::string& pattern, const SuiteCase& wanted) {
   return pattern == wanted.name || pattern == wanted.model ||
+         (wanted.point && pattern == wanted.point->sweep) ||
          (is_glob(pattern) && glob_matches(pattern, wanted.name));
 }
 
+// With what these depend on, in the order in which they are run.
 std::vector<const SuiteCase*> selected_cases(const Suite& suite,
                                              const std::vector<std::string>& only) {
   std::vector<std::string> names;
-  for (const SuiteCase& wanted : suite.cases) names.push_back(wanted.name);
+  for (const SuiteCase& wanted : suite.cases) {
+    if (wanted.point && (names.empty() || names.back() != wanted.point->sweep))
+      names.push_back(wanted.point->sweep);
+    if (!wanted.point) names.push_back(wanted.name);
+  }
   for (const std::string& pattern : only)
     if (std::ranges::none_of(suite.cases, [&](const auto& c) { return selects(pattern, c); }))
       throw Error(ErrorKind::config,
                   "no case matches '" + printable(ellipsize(pattern, 200)) + "'" +
                       did_you_mean(pattern, names),
                   "--only", "cases: " + join(names, ", "));
+  std::vector<std::size_t> selected;
+  for (std::size_t i = 0; i < suite.cases.size(); ++i)
+    if (only.empty() || std::ranges::any_of(only, [&](const auto& pattern) {
+          return selects(pattern, suite.cases[i]);
+        }))
+      selected.push_back(i);
   std::vector<const SuiteCase*> out;
-  for (const SuiteCase& wanted : suite.cases)
-    if (only.empty() ||
-        std::ranges::any_of(only, [&](const auto& pattern) { return selects(pattern, wanted); }))
-      out.push_back(&wanted);
+  for (const std::size_t index : in_order(suite, selected)) out.push_back(&suite.cases[index]);
   return out;
 }
 
@@ -415,7 +431,8 @@ std::vector<std::string> as_given(const PlanOptions& options) {
 }  // namespace
 
 Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& asked) {
-  const PlanOptions options = asked.challenge ? answering(given, asked) : asked;
+  const PlanOptions options =
+      asked.challenge ? answering(expand_sweeps(given, catalog), asked) : asked;
   if (options.repeat && (*options.repeat < 1 || *options.repeat > kMaxRepeats))
     throw Error(ErrorKind::usage,
                 "expected a whole number from 1 to " + std::to_string(kMaxRepeats) + ", got " +
@@ -424,6 +441,7 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& as
   Suite suite = given;
   if (!options.overrides.empty())
     suite = read_suite(apply_overrides(given, catalog, options.overrides));
+  suite = expand_sweeps(suite, catalog);
   std::optional<Devices> devices;
   if (uses_devices(suite)) {
     devices = find_devices(suite, options);
@@ -449,6 +467,7 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& as
   plan.submission = suite.submission;
   for (const SuiteCase* wanted : selected_cases(suite, options.only)) {
     std::string unmet = devices ? unmet_need(*wanted, *devices) : std::string();
+    if (unmet.empty()) unmet = left_out_before(*wanted, suite, plan);
     if (unmet.empty())
       plan.cases.push_back(resolve_case(*wanted, suite, catalog, vendor, options));
     else
@@ -459,6 +478,14 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& as
                 "no case is left to run: " + plan.left_out.front().name + " " +
                     plan.left_out.front().reason,
                 suite.file, "choose others with --only, or another suite");
+  plan.hooks = resolve_hooks(suite.hooks, suite.cluster, options.bindir,
+                             known_paths(suite.cluster, options));
+  check_conditions(suite, plan);
+  for (Sweep& sweep : suite.sweeps)
+    if (std::ranges::any_of(plan.cases, [&](const CasePlan& one) {
+          return one.sweep && one.sweep->sweep == sweep.name;
+        }))
+      plan.sweeps.push_back(std::move(sweep));
   return plan;
 }
 

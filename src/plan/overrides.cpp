@@ -8,6 +8,7 @@
 #include "config/yaml.h"
 #include "core/text.h"
 #include "plan/case_key.h"
+#include "plan/sweep.h"
 
 namespace assay::plan {
 
@@ -32,7 +33,8 @@ std::vector<std::string> split_path(const std::string& path) {
   std::string_view rest = path;
   for (;;) {
     const auto dot = rest.find('.');
-    const bool opaque = !parts.empty() && (parts.back() == "config" || parts.back() == "env");
+    const bool opaque = !parts.empty() && (parts.back() == "config" || parts.back() == "env" ||
+                                           parts.back() == "sweep");
     if (dot == std::string_view::npos || opaque) {
       parts.emplace_back(rest);
       return parts;
@@ -71,9 +73,10 @@ class Applier {
     const Node* cases = suite.root.find("cases");
     for (std::size_t i = 0; i < suite.cases.size(); ++i) {
       const Node& node = cases->items()[i];
-      names_.push_back(suite.cases[i].name);
       workloads_.push_back(
           suite.cases[i].command.empty() ? catalog.find_workload(suite.cases[i].model) : nullptr);
+      const std::string sweep = sweep_name(suite.cases[i], workloads_.back());
+      names_.push_back(sweep.empty() ? suite.cases[i].name : sweep);
       cases_.push_back(node.is_mapping()
                            ? node
                            : Node::mapping({Entry{"case", node.line(), node.column(), node}},
@@ -174,7 +177,10 @@ class Applier {
       return config->find(key) != nullptr;
     };
     for (const std::size_t i : selected) {
-      const bool own = has(cases_[i].find("config"));
+      const Node* sweep = cases_[i].find("sweep");
+      const bool swept =
+          sweep != nullptr && sweep->is_mapping() && sweep->find("config." + key) != nullptr;
+      const bool own = has(cases_[i].find("config")) || swept;
       const bool inherited = workloads_[i] != nullptr && has(&workloads_[i]->config);
       if (own || inherited) out.push_back(i);
     }

@@ -105,6 +105,82 @@ struct RepeatUntil {
 /// What the ranks of an AutoML experiment run, whatever the case is called.
 inline constexpr const char* kAutomlWorkload = "automl-worker";
 
+/// One axis of a grid of cases.
+struct SweepDimension {
+  std::string key;    ///< as in a suite: "config.batch_size", "env.OMP_NUM_THREADS", "procs"
+  std::string label;  ///< "batch_size"; the key where two axes would share it
+  std::vector<Json> values{};
+};
+
+/// A case of the suite that was a grid.
+struct Sweep {
+  std::string name;
+  std::string origin{};  ///< "suite.yaml:9"
+  std::vector<SweepDimension> dimensions{};
+  int excluded = 0;  ///< points of the grid that its constraints leave out
+};
+
+/// Which point of which sweep a case is.
+struct SweepPoint {
+  std::string sweep;
+  std::vector<Json> values{};  ///< one of each of the sweep's dimensions, in their order
+};
+
+/// What must be so for a case to be run: of another case, by its judged result so far.
+struct Condition {
+  std::string of;  ///< a case, or a sweep: then it must hold for every point
+  /// One of them must be its verdict (VALID, INVALID, INCOMPLETE, SKIPPED); empty: the metric says.
+  std::vector<std::string> verdicts{};
+  std::string metric{};  ///< its median over rounds must be in the bounds
+  std::optional<double> min{};
+  std::optional<double> max{};
+  std::string origin{};
+
+  /// "verdict of 'warm' is VALID", "steady_throughput of 'train' ≥ 100".
+  [[nodiscard]] std::string text() const;
+};
+
+enum class HookTime { before, after };
+
+constexpr auto enum_names(HookTime /*time*/) {
+  using enum HookTime;
+  return std::to_array<EnumName<HookTime>>({{before, "before"}, {after, "after"}});
+}
+
+enum class HookPlace {
+  controller,  ///< once, where assay runs
+  nodes,       ///< once on every node
+};
+
+constexpr auto enum_names(HookPlace /*place*/) {
+  using enum HookPlace;
+  return std::to_array<EnumName<HookPlace>>({{controller, "controller"}, {nodes, "nodes"}});
+}
+
+/// A command that is run before or after a case, or all of them.
+struct Hook {
+  std::string name;  ///< unique among the hooks of the same case (or of the run) and time
+  HookTime when = HookTime::before;
+  HookPlace on = HookPlace::controller;
+  std::vector<std::string> command{};  ///< argv
+  Nanoseconds time = std::chrono::minutes(10);
+  bool required = true;  ///< false: when it fails, that is a warning and everything goes on
+  std::string origin{};
+};
+
+/// Why a case was not run; the texts are those of the journal and of result.json.
+enum class SkipCause {
+  dependency,  ///< a case of its `after` did not complete, or was skipped itself
+  condition,   ///< its `only_if` does not hold: it was not meant to run
+  hook,        ///< a hook before it, or before all cases, failed
+};
+
+constexpr auto enum_names(SkipCause /*cause*/) {
+  using enum SkipCause;
+  return std::to_array<EnumName<SkipCause>>(
+      {{dependency, "dependency"}, {condition, "condition"}, {hook, "hook"}});
+}
+
 /// One case: what is run, how often, and how it is judged. Everything is resolved; nothing in it
 /// refers to conf/ any more.
 struct CasePlan {
@@ -150,6 +226,11 @@ struct CasePlan {
   /// before this was recorded.
   std::optional<std::vector<catalog::RuleDifference>> rule_changes;
   std::string headline;  ///< metric that stands for the case; empty: by rank
+  std::optional<SweepPoint> sweep{};
+  /// Cases that are run before it and whose rounds must all have completed; never a sweep's name.
+  std::vector<std::string> after{};
+  std::vector<Condition> only_if{};  ///< all of them
+  std::vector<Hook> hooks{};
 
   [[nodiscard]] int world_size() const noexcept { return nodes * procs; }
   /// The number of the last round that there can be.
@@ -223,8 +304,12 @@ struct Plan {
   Cluster cluster;
   Telemetry telemetry;
   std::map<std::string, std::string> submission;  ///< who hands the result in, for MLPerf logs
-  std::vector<CasePlan> cases;
+  std::vector<CasePlan> cases;                    ///< in the order in which they are run
   std::vector<LeftOut> left_out;
+  std::vector<Sweep> sweeps{};  ///< those of which there are cases
+  std::vector<Hook> hooks{};    ///< around all cases
+
+  [[nodiscard]] const CasePlan* find_case(std::string_view name) const noexcept;
 };
 
 [[nodiscard]] Json to_json(const Plan& plan);

@@ -76,6 +76,32 @@ void render_automl(std::string& out, const CasePlan& plan) {
     line(out, "space", fmt::format("{} {}", name, dump_line(range)));
 }
 
+std::string sweep_text(const Sweep& sweep, const Plan& plan) {
+  std::vector<std::string> axes;
+  std::size_t grid = 1;
+  for (const SweepDimension& one : sweep.dimensions) {
+    std::vector<std::string> values;
+    for (const Json& value : one.values)
+      values.push_back(value.is_string() ? value.get<std::string>() : dump_line(value));
+    axes.push_back(one.key + " " + join(values, ", "));
+    grid *= one.values.size();
+  }
+  const auto points = std::ranges::count_if(
+      plan.cases, [&](const CasePlan& one) { return one.sweep && one.sweep->sweep == sweep.name; });
+  return fmt::format(
+      "{}: {}; {} of {}{}  # {}", sweep.name, join(axes, " × "), points, counted(grid, "point"),
+      sweep.excluded > 0 ? fmt::format(", {} left out by its constraints", sweep.excluded) : "",
+      sweep.origin);
+}
+
+void render_hooks(std::string& out, const std::vector<Hook>& hooks) {
+  for (const Hook& hook : hooks)
+    line(out, "hook",
+         fmt::format("{} ({}, on the {}, at most {}{}): {}  # {}", hook.name, to_text(hook.when),
+                     to_text(hook.on), duration_text(hook.time), hook.required ? "" : ", may fail",
+                     shell_join(hook.command), hook.origin));
+}
+
 void render_case(std::string& out, const CasePlan& plan, const std::set<std::string>& common) {
   out += fmt::format("case {}\n", plan.name);
   line(out, "runs",
@@ -92,6 +118,11 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
          fmt::format("{} with {}, pull {}", plan.container->image, plan.container->runtime,
                      plan.container->pull));
   if (plan.automl) render_automl(out, plan);
+  if (plan.sweep) line(out, "sweep", plan.sweep->sweep);
+  if (!plan.after.empty()) line(out, "after", join(plan.after, ", "));
+  for (const Condition& condition : plan.only_if)
+    line(out, "only if", fmt::format("{}  # {}", condition.text(), condition.origin));
+  render_hooks(out, plan.hooks);
   if (!plan.workdir.empty()) line(out, "workdir", plan.workdir);
   if (!plan.data.empty()) line(out, "data", plan.data);
   for (const auto& [name, value] : plan.env)
@@ -174,6 +205,8 @@ std::string render_text(const Plan& plan) {
             (endpoint && is_loopback(endpoint->address) ? ""
                                                         : ", readable by anyone who can reach it"));
   }
+  for (const Sweep& sweep : plan.sweeps) line(out, "sweep", sweep_text(sweep, plan));
+  render_hooks(out, plan.hooks);
   for (const LeftOut& left : plan.left_out) line(out, "left out", left.name + ": " + left.reason);
   const std::vector<std::string> common = common_rules(plan);
   for (const CasePlan& c : plan.cases) {

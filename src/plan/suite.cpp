@@ -13,6 +13,8 @@
 #include "plan/case_key.h"
 #include "plan/cluster.h"
 #include "plan/command.h"
+#include "plan/dependencies.h"
+#include "plan/sweep.h"
 
 namespace assay::plan {
 
@@ -283,6 +285,10 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
   if (const Node* drop = map.find("drop_caches")) out.drop_caches = drop->boolean();
   if (const Node* limits = map.find("limits")) out.limits = catalog::read_limits(*limits);
   if (const Node* rules = map.find("rules")) out.rules = catalog::read_rule_changes(*rules);
+  if (const Node* after = map.find("after")) out.after = read_after(*after);
+  if (const Node* only_if = map.find("only_if"))
+    out.only_if = read_only_if(*only_if, out.only_if_nodes);
+  if (const Node* hooks = map.find("hooks")) out.hooks = read_hooks(*hooks);
   return out;
 }
 
@@ -341,7 +347,7 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
     std::map<std::string, std::vector<std::string>> keys{
         {"",
          {"name", "description", "vendor", "cluster", "telemetry", "submission", "container",
-          "defaults", "cases"}},
+          "defaults", "cases", "hooks"}},
         {"cluster", {"launcher", "hosts", "master_addr", "master_port", "rank_table", "retries"}},
         {"cluster.modelarts.volumes", CloudVolume::keys()},
         {"cluster.hosts",
@@ -357,11 +363,15 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
          {"limits", "env", "rules", "repeats", "warmup_rounds", "warmup_steps", "drop_caches"}},
         {"repeats", repeats_keys()},
         {"limits", catalog::limit_keys()},
-        {"case", {"case",    "name",      "model",   "framework",    "hardware",     "nodes",
-                  "procs",   "repeats",   "command", "shell",        "launch",       "rendezvous",
-                  "automl",  "container", "data",    "config",       "declared",     "env",
-                  "workdir", "metrics",   "target",  "peak_flops",   "warmup_steps", "drop_caches",
-                  "limits",  "rules",     "needs",   "warmup_rounds"}},
+        {"case", {"case",    "name",      "model",   "framework",     "hardware",     "nodes",
+                  "procs",   "repeats",   "command", "shell",         "launch",       "rendezvous",
+                  "automl",  "container", "data",    "config",        "declared",     "env",
+                  "workdir", "metrics",   "target",  "peak_flops",    "warmup_steps", "drop_caches",
+                  "limits",  "rules",     "needs",   "warmup_rounds", "sweep",        "after",
+                  "only_if", "hooks"}},
+        {"only_if", {"case", "verdict", "metric", "min", "max"}},
+        {"hooks", {"before", "after"}},
+        {"hook", {"name", "command", "shell", "on", "time", "required"}},
         {"needs", {"devices", "precision", "lacks"}},
         {"automl", {"start",      "classes",     "data",     "precision",    "space",
                     "hyper",      "epochs",      "patience", "max_duration", "min_duration",
@@ -406,11 +416,13 @@ Suite read_suite(const Node& root) {
   if (const Node* submission = map.find("submission"))
     suite.submission = read_submission(*submission);
   if (const Node* defaults = map.find("defaults")) suite.defaults = read_defaults(*defaults);
+  if (const Node* hooks = map.find("hooks")) suite.hooks = read_hooks(*hooks);
   const Node& cases = map.at("cases");
   if (cases.items().empty()) cases.fail("the suite has no cases");
   std::map<std::string, std::string> places;
   for (const Node& item : cases.items()) {
-    SuiteCase next = read_case(item, suite.defaults, suite.vendor);
+    SuiteCase next = read_case(first_point(item), suite.defaults, suite.vendor);
+    next.node = item;
     const auto [first, fresh] = places.try_emplace(next.name, item.where());
     if (!fresh)
       item.fail("the case '" + next.name + "' exists twice, first at " + first->second,

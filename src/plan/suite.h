@@ -53,6 +53,11 @@ struct SuiteCase {
   std::optional<bool> drop_caches;
   catalog::LimitSettings limits;
   std::vector<catalog::RuleChange> rules;
+  std::optional<SweepPoint> point;  ///< set by expand_sweeps()
+  std::vector<config::Node> after;  ///< names of cases or sweeps
+  std::vector<Condition> only_if;
+  std::vector<config::Node> only_if_nodes;  ///< where each was written
+  std::vector<Hook> hooks;
   config::Node node;  ///< where the case was written
 };
 
@@ -81,6 +86,8 @@ struct Suite {
   std::optional<Container> container;  ///< of every case that has none of its own
   SuiteDefaults defaults;
   std::vector<SuiteCase> cases;
+  std::vector<Sweep> sweeps;  ///< set by expand_sweeps(); until then cases may be grids
+  std::vector<Hook> hooks;
   config::Node root;  ///< the whole document, for --set
 };
 
@@ -93,7 +100,7 @@ struct Suite {
 /// Every key that a suite may have, by the place where it stands: "" (top level), "cluster",
 /// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "submission", "defaults",
 /// "repeats", "limits", "case", "needs", "automl", "automl.hyper", "automl.limits",
-/// "automl.patience", "metric", "target", "rule".
+/// "automl.patience", "metric", "target", "rule", "only_if", "hooks", "hook".
 [[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
 
 }  // namespace assay::plan

@@ -22,13 +22,13 @@ struct Value {
   enum class Kind { none, boolean, integer, real, text, list, tuple, dict };
 
   Kind kind = Kind::none;
-  bool flag = false;             ///< boolean
-  std::int64_t integer = 0;      ///< integer
-  double real = 0;               ///< real; may be infinite
-  std::string text{};            ///< text (UTF-8)
-  std::vector<Value> items{};    ///< list, tuple
-  std::vector<Entry> entries;    ///< dict, in the order of first insertion
-  Place place{};                 ///< of its first token
+  bool flag = false;           ///< boolean
+  std::int64_t integer = 0;    ///< integer
+  double real = 0;             ///< real; may be infinite
+  std::string text{};          ///< text (UTF-8)
+  std::vector<Value> items{};  ///< list, tuple
+  std::vector<Entry> entries;  ///< dict, in the order of first insertion
+  Place place{};               ///< of its first token
 
   [[nodiscard]] static Value boolean(bool flag);
   [[nodiscard]] static Value of_integer(std::int64_t integer);

@@ -38,7 +38,7 @@ Json parse_strictly(std::string_view text, const std::string& where) {
   };
   try {
     return Json::parse(text, watch);
-  } catch (const nlohmann::json::parse_error& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::config, std::string("not valid JSON: ") + printable(error.what()), where,
                 "a rank table is a JSON file; it may be cut short");
   }

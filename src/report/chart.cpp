@@ -10,6 +10,7 @@
 #include "page/template.h"
 #include "report/axis.h"
 #include "report/chart_band.h"
+#include "report/chart_parts.h"
 #include "report/present.h"
 #include "report/report_assets.h"
 
@@ -25,17 +26,10 @@ using judge::Point;
 using judge::Series;
 
 constexpr double kHeight = 168;  // pixels of the plot; its width is that of the page
-constexpr double kUnits = 1000;  // of the stretched inner drawing, in both directions
 constexpr std::size_t kMaxPhases = 200;
 
 bool finite(const Point& point) {
   return std::isfinite(point.t_s) && std::isfinite(point.value);
-}
-
-std::string coordinate(double value) {
-  std::string text = fmt::format("{:.1f}", value);
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text == "-0" ? "0" : text;
 }
 
 // A line is broken where samples are missing, so that a gap in the evidence shows as a gap.
@@ -111,10 +105,6 @@ Axis value_axis(const Chart& chart, const Extent& extent, double factor) {
   return nice_axis(from_zero ? 0 : low, high, 4);
 }
 
-std::string percent(double share) {
-  return fmt::format("{:.4g}%", share * 100);
-}
-
 struct PhaseMarkup {
   Html areas;
   Html labels;  // above the lines
@@ -144,19 +134,6 @@ PhaseMarkup phases_svg(const Chart& chart, const Axis& x) {
   return out;
 }
 
-Html value_grid(const Axis& y, double height) {
-  Html out;
-  for (const double tick : y.ticks) {
-    const double at = (1 - y.at(tick)) * height;
-    out += markup(
-        "<line class=\"grid{}\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>"
-        "<text class=\"tick\" x=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
-        tick == y.low ? " base" : "", coordinate(at), coordinate(at), coordinate(at + 3.5),
-        tick_text(tick, y));
-  }
-  return out;
-}
-
 Html time_grid(const Axis& x) {
   Html out;
   for (const double tick : x.ticks) {
@@ -168,14 +145,6 @@ Html time_grid(const Axis& x) {
         percent(at), kHeight, kHeight + 4, kHeight + 17, anchor, time_text(tick, x));
   }
   return out;
-}
-
-// What is drawn in kUnits × kUnits, stretched to the width of the page.
-Html stretched(const Html& drawing, double height) {
-  return markup(
-      "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "
-      "height=\"{1}\">{2}</svg>",
-      kUnits, height, drawing);
 }
 
 Html line_svg(std::string_view style, const std::string& label, const std::string& d) {
@@ -207,10 +176,6 @@ Html level_svg(const judge::Level& level, const Axis& y) {
 Html level_item(const judge::Level& level, const std::string& unit) {
   return markup("<li><i class=\"{}\"></i>{} {}</li>", level_class(level), level.name,
                 show(level.value, unit).text());
-}
-
-Html legend_item(std::string_view classes, const std::string& label) {
-  return markup("<li><i class=\"{}\"></i>{}</li>", classes, label);
 }
 
 }  // namespace

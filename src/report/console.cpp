@@ -13,6 +13,7 @@
 #include "report/findings.h"
 #include "report/present.h"
 #include "report/summary_table.h"
+#include "report/sweep_view.h"
 
 namespace assay::report {
 
@@ -85,6 +86,7 @@ class Console {
     table(result);
     rules(result);
     scaling(result);
+    sweeps(result);
     sections(found);
     line("");
     line(verdict_line(result));
@@ -152,12 +154,46 @@ class Console {
     bool first = true;
     for (const CaseResult& case_result : result.cases) {
       const judge::Summary* summary = find_summary(case_result, "scaling_efficiency");
-      if (summary == nullptr) continue;
+      // Points of a sweep have their curve there.
+      if (summary == nullptr || case_result.sweep) continue;
       if (first) line("");
       first = false;
       paragraph(plain(fmt::format("{}: {}", case_result.name, summary->note)),
                 "scaling " + pad_left(own(show_percent(summary->median)), 7) + "  ",
                 std::string(17, ' '));
+    }
+  }
+
+  void sweeps(const judge::RunResult& result) {
+    for (const SweepView& view : sweep_views(result)) {
+      line("");
+      line(cut_middle(
+          paint("1", "sweep " + plain(view.grid->sweep.name)) + "  " + plain(grid_text(view)),
+          width_, own("…")));
+      constexpr std::size_t kMatrixColumns = 6;
+      constexpr std::size_t kListedPoints = 40;
+      const bool matrix = fits_matrix(view, kMatrixColumns);
+      page::Table table = matrix ? sweep_matrix(view) : sweep_table(view, result);
+      const std::size_t all = table.rows.size();
+      // The summary above has every point with its verdict.
+      if (all > kListedPoints) table.rows.resize(kListedPoints);
+      table.columns[0].cut = page::Cut::end;
+      table.columns[0].soft_min = table.columns[0].hard_min = 8;
+      for (page::Row& row : table.rows)
+        for (page::Cell& cell : row.cells) cell.text = plain(cell.text);
+      for (page::Column& column : table.columns) column.title = plain(column.title);
+      for (const std::string& text : page::text_lines(table, {.width = width_,
+                                                             .indent = 2,
+                                                             .mark = style_.unicode ? "…" : "...",
+                                                             .heading = "2",
+                                                             .color = style_.color}))
+        line(cut_to(text, width_, own("…")));
+      if (all > kListedPoints) line(own(fmt::format("  … and {} more above", all - kListedPoints)));
+      if (matrix && view.best)
+        paragraph(
+            plain(fmt::format("{} of each point, * the best", metric_title(view.grid->headline))),
+            "  ", "  ");
+      for (const std::string& text : sweep_sentences(view)) paragraph(plain(text), "  ", "    ");
     }
   }
 
@@ -229,8 +265,9 @@ class Console {
 
   std::string verdict_line(const judge::RunResult& result) const {
     std::array<std::size_t, 3> counts{};
+    std::size_t skipped = 0;
     for (const CaseResult& case_result : result.cases)
-      ++counts[static_cast<std::size_t>(case_result.validity)];
+      ++(case_result.skipped ? skipped : counts[static_cast<std::size_t>(case_result.validity)]);
     std::string text;
     const auto add = [&](std::size_t count, std::string_view word) {
       if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
@@ -238,6 +275,7 @@ class Console {
     add(counts[0], "valid");
     add(counts[1], "invalid");
     add(counts[2], "incomplete");
+    add(skipped, "skipped");
     const std::string verdict = verdict_words(result);
     return paint(verdict_color(result.validity), verdict) + (text.empty() ? "" : "  " + text);
   }

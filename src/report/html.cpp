@@ -11,8 +11,10 @@
 #include "report/chart.h"
 #include "report/html_case.h"
 #include "report/html_devices.h"
+#include "report/html_hooks.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
+#include "report/html_sweep.h"
 #include "report/html_system.h"
 #include "report/mllog.h"
 #include "report/present.h"
@@ -54,8 +56,9 @@ std::size_t points_per_line(const RunResult& result) {
 
 std::string verdict_sentence(const RunResult& result) {
   std::array<std::size_t, 3> counts{};
+  std::size_t skipped = 0;
   for (const CaseResult& case_result : result.cases)
-    ++counts[static_cast<std::size_t>(case_result.validity)];
+    ++(case_result.skipped ? skipped : counts[static_cast<std::size_t>(case_result.validity)]);
   const std::size_t all = result.cases.size();
   if (all == 0) return "No case was run.";
   if (counts[0] == all) {
@@ -73,6 +76,7 @@ std::string verdict_sentence(const RunResult& result) {
   add(counts[1], "invalid");
   add(counts[2], "incomplete");
   add(counts[0], "valid");
+  add(skipped, "skipped");
   return fmt::format("Of {}, {}.", counted(all, "case"), text);
 }
 
@@ -135,7 +139,8 @@ Html other_files() {
 
 Html summary(const RunResult& result) {
   if (result.cases.empty()) return {};
-  return page::scrolling(page::to_html(page_summary(result), {.cards = true}));
+  return page::scrolling(page::to_html(page_summary(result), {.cards = true})) +
+         html::hooks(result.hooks);
 }
 
 }  // namespace
@@ -149,6 +154,7 @@ std::string render_html(const RunResult& result) {
       assets::kReport, {{"masthead", header(result)},
                         {"findings", html::findings(folded_findings(merged_findings(result)))},
                         {"summary", summary(result)},
+                        {"sweeps", html::sweeps(result)},
                         {"cases", cases},
                         {"system", html::device_states(result.system) +
                                        html::json_tree(html::without_device_states(result.system))},

@@ -14,6 +14,7 @@
 #include "page/template.h"
 #include "report/chart.h"
 #include "report/html_configuration.h"
+#include "report/html_hooks.h"
 #include "report/html_parts.h"
 #include "report/html_rounds.h"
 #include "report/html_time.h"
@@ -256,11 +257,11 @@ Html case_section(const CaseResult& result, std::size_t number, std::size_t max_
        {"heading", fmt::format("h-{}", number)},
        {"name", result.name},
        {"subtitle", case_subtitle(result)},
-       {"chip", chip(result.validity)},
+       {"chip", chip(result)},
        {"content", rules_notice(result) + findings(folded_findings(merged_findings(result))) +
                        cards_of(result) + time_bars(result) + rounds(result, number, max_points) +
-                       about_rounds(result) + statistics(result) + configuration(result) +
-                       rules_in_force(result)}});
+                       about_rounds(result) + hooks(result.hooks) + statistics(result) +
+                       configuration(result) + rules_in_force(result)}});
 }
 
 }  // namespace assay::report::html

@@ -146,6 +146,12 @@ Html chip(Validity validity) {
                               {"verdict", judge::to_string(validity)}});
 }
 
+Html chip(const judge::CaseResult& result) {
+  if (!result.skipped) return chip(result.validity);
+  return fill(assets::kChip,
+              {{"class", "skipped"}, {"glyph", "M4 8h8"}, {"verdict", kSkippedWord}});
+}
+
 Html seal(Validity validity, std::string_view run_id) {
   return fill(assets::kSeal, {{"class", css_class(validity)},
                               {"verdict", judge::to_string(validity)},

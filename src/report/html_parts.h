@@ -20,6 +20,9 @@ namespace assay::report::html {
 /// A verdict in a table or heading: symbol and word, so that color is not needed to read it.
 [[nodiscard]] page::Html chip(judge::Validity validity);
 
+/// The same of a case, which may have been skipped.
+[[nodiscard]] page::Html chip(const judge::CaseResult& result);
+
 /// The round seal of the whole run's verdict, with the run id around it.
 [[nodiscard]] page::Html seal(judge::Validity validity, std::string_view run_id);
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <optional>
 
+#include "report/sweep_view.h"
+
 namespace assay::report {
 
 namespace {
@@ -175,6 +177,16 @@ Json change_to_json(const catalog::RuleDifference& difference) {
   return json;
 }
 
+Json hook_to_json(const judge::HookResult& result) {
+  Json json = {{"name", result.hook.name},         {"when", to_text(result.hook.when)},
+               {"on", to_text(result.hook.on)},    {"command", result.hook.command},
+               {"required", result.hook.required}, {"verdict", to_text(result.verdict)}};
+  put_text(json, "reason", result.reason);
+  put_number(json, "seconds", result.seconds);
+  put_text(json, "output", result.output);
+  return json;
+}
+
 Json case_to_json(const CaseResult& result) {
   Json json = {{"name", result.name},
                {"model", result.model},
@@ -189,6 +201,12 @@ Json case_to_json(const CaseResult& result) {
                {"summary", summary_to_json(result.summary)},
                {"rounds", Json::array()}};
   put_text(json, "beside", result.beside);
+  if (result.skipped)
+    json["skipped"] = {{"cause", to_text(result.skipped->cause)},
+                       {"reason", result.skipped->reason}};
+  if (result.sweep)
+    json["sweep"] = {{"name", result.sweep->sweep}, {"values", result.sweep->values}};
+  for (const judge::HookResult& hook : result.hooks) json["hooks"].push_back(hook_to_json(hook));
   for (const RoundResult& round : result.rounds) json["rounds"].push_back(round_to_json(round));
   for (const RoundResult& round : result.warmup_rounds)
     json["warmup_rounds"].push_back(round_to_json(round));
@@ -221,6 +239,8 @@ Json result_to_json(const RunResult& result) {
   put_text(json["seal"], "signed_at", result.seal.signed_at);
   for (const CaseResult& case_result : result.cases)
     json["cases"].push_back(case_to_json(case_result));
+  if (!result.sweeps.empty()) json["sweeps"] = sweeps_to_json(result);
+  for (const judge::HookResult& hook : result.hooks) json["hooks"].push_back(hook_to_json(hook));
   return json;
 }
 

@@ -103,9 +103,41 @@ void add_round(std::string& out, Counts& counts, const CaseResult& case_result,
   out += "    </testcase>\n";
 }
 
+void add_skipped(std::string& out, Counts& counts, const CaseResult& case_result) {
+  ++counts.tests;
+  ++counts.skipped;
+  out += fmt::format(
+      "    <testcase classname=\"{}\" name=\"case\" time=\"0.000\">\n"
+      "      <skipped message=\"{}\"/>\n    </testcase>\n",
+      page::escape_markup(case_result.name), page::escape_markup(case_result.skipped->reason));
+}
+
+void add_hooks(std::string& out, Counts& counts, const std::vector<judge::HookResult>& hooks,
+               const std::string& of) {
+  for (const judge::HookResult& hook : hooks) {
+    ++counts.tests;
+    const double seconds = hook.seconds.value_or(0);
+    counts.seconds += seconds;
+    out += fmt::format("    <testcase classname=\"{}\" name=\"hook {} {}\" time=\"{:.3f}\"",
+                       page::escape_markup(of), to_text(hook.hook.when),
+                       page::escape_markup(hook.hook.name), seconds);
+    if (hook.verdict == judge::HookVerdict::passed) {
+      out += "/>\n";
+      continue;
+    }
+    const bool skipped = hook.verdict == judge::HookVerdict::not_run || !hook.hook.required;
+    ++(skipped ? counts.skipped : counts.failures);
+    out += fmt::format(">\n      <{} message=\"{}\"/>\n    </testcase>\n",
+                       skipped ? "skipped" : "failure",
+                       page::escape_markup(hook.reason.empty() ? std::string(to_text(hook.verdict))
+                                                               : hook.reason));
+  }
+}
+
 // A case can be worse than each of its rounds (their spread, rounds that are missing).
 void add_case(std::string& out, Counts& counts, const CaseResult& case_result) {
-  if (case_result.validity == Validity::valid) return;
+  if (case_result.skipped) add_skipped(out, counts, case_result);
+  if (case_result.skipped || case_result.validity == Validity::valid) return;
   for (const RoundResult& round : case_result.rounds)
     if (round.validity == case_result.validity) return;
   counts.add(case_result.validity);
@@ -138,7 +170,9 @@ std::string render_junit(const judge::RunResult& result) {
       add_round(body, counts, case_result, round);
     }
     add_case(body, counts, case_result);
+    add_hooks(body, counts, case_result.hooks, case_result.name);
   }
+  add_hooks(body, counts, result.hooks, "run");
   add_run(body, counts, result);
   const std::string name = result.suite.empty() ? result.run_id : result.suite;
   const std::string totals =

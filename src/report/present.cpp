@@ -223,6 +223,7 @@ std::string spread_legend(const judge::RunResult& result) {
 }
 
 std::string verdict_words(const judge::CaseResult& result) {
+  if (result.skipped) return std::string(kSkippedWord);
   const bool said = result.validity == judge::Validity::valid && result.relaxed();
   return std::string(judge::to_string(result.validity)) + (said ? " under relaxed rules" : "");
 }

@@ -78,7 +78,10 @@ struct Spread {
 /// What `±` stands for in a table of these cases; empty: there is none.
 [[nodiscard]] std::string spread_legend(const judge::RunResult& result);
 
-/// "VALID", or "VALID under relaxed rules".
+/// What stands in the place of a case's verdict when it was not run.
+inline constexpr std::string_view kSkippedWord = "SKIPPED";
+
+/// "VALID", or "VALID under relaxed rules"; "SKIPPED".
 [[nodiscard]] std::string verdict_words(const judge::CaseResult& result);
 [[nodiscard]] std::string verdict_words(const judge::RunResult& result);
 

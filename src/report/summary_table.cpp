@@ -98,11 +98,13 @@ const SummaryColumn kEnergy{
 const SummaryColumn kVerdict{
     {.title = "Verdict"}, [](const CaseResult& case_result, std::size_t) {
       const bool relaxed = case_result.validity == Validity::valid && case_result.relaxed();
-      Cell cell = shown_as(
-          std::string(judge::to_string(case_result.validity)) + (relaxed ? " (relaxed)" : ""),
-          html::chip(case_result.validity) +
-              (relaxed ? Html("<span class=\"sub\">relaxed rules</span>") : Html()));
-      cell.color = verdict_color(case_result.validity);
+      Cell cell =
+          shown_as((case_result.skipped ? std::string(kSkippedWord)
+                                        : std::string(judge::to_string(case_result.validity))) +
+                       (relaxed ? " (relaxed)" : ""),
+                   html::chip(case_result) +
+                       (relaxed ? Html("<span class=\"sub\">relaxed rules</span>") : Html()));
+      cell.color = case_result.skipped ? "2" : verdict_color(case_result.validity);
       return cell;
     }};
 

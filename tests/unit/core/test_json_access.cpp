@@ -20,6 +20,13 @@ const Json kValue = Json::parse(R"({
   "text": "a", "whole": 7, "real": 1.5, "huge": 1e300, "yes": true, "none": null,
   "list": [1], "object": {"x": 1}, "digits": "3043"})");
 
+TEST(ParseJson, ANumberThatNothingHoldsIsAnErrorOfTheFile) {
+  EXPECT_THAT(error_of([] { return parse_json(R"({"a": 1e999})", "run/plan.json"); }),
+              ::testing::AllOf(::testing::HasSubstr("not valid JSON"),
+                               ::testing::HasSubstr("run/plan.json")));
+  EXPECT_TRUE(parse_json_or_null(R"({"a": 1e999})").is_null());
+}
+
 TEST(TolerantJson, GivesWhatIsThere) {
   EXPECT_EQ(text_at(kValue, "text"), "a");
   EXPECT_EQ(number_at(kValue, "real"), 1.5);

@@ -84,5 +84,21 @@ TEST_F(Scaling, ACaseWithoutThroughputIsNoBase) {
   EXPECT_EQ(efficiency(1), nullptr);
 }
 
+TEST_F(Scaling, OfAPointOfASweepIsAgainstThoseThatDifferInRanksAlone) {
+  plan_.sweeps.push_back(
+      {"s", "", {{"config.batch", "batch", {32, 64}}, {"procs", "procs", {1, 2}}}});
+  add("32x1", 1, 1, 100);
+  add("32x2", 1, 2, 180);
+  add("64x1", 1, 1, 400);
+  add("64x2", 1, 2, 600);
+  cases_[0].sweep = plan::SweepPoint{"s", {32, 1}};
+  cases_[1].sweep = plan::SweepPoint{"s", {32, 2}};
+  cases_[2].sweep = plan::SweepPoint{"s", {64, 1}};
+  cases_[3].sweep = plan::SweepPoint{"s", {64, 2}};
+  add_scaling(plan_, cases_);
+  EXPECT_DOUBLE_EQ(efficiency(1)->median, 0.9);
+  EXPECT_DOUBLE_EQ(efficiency(3)->median, 0.75);
+}
+
 }  // namespace
 }  // namespace assay::judge

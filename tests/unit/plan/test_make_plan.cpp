@@ -123,7 +123,7 @@ TEST(MakePlan, ConfigTypesMustMatchTheDefaults) {
   EXPECT_THAT(with("lr: fast"), HasSubstr("expected a finite number"));
   EXPECT_THAT(with("amp: maybe"), HasSubstr("expected true or false"));
   EXPECT_THAT(with("layers: 3"), HasSubstr("expected a list"));
-  EXPECT_THAT(with("precision: [1]"), HasSubstr("expected text"));
+  EXPECT_THAT(with("precision: {a: 1}"), HasSubstr("expected text"));
   EXPECT_EQ(with("amp: on"), "no error");
 }
 

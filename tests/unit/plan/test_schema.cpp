@@ -44,7 +44,10 @@ const std::map<std::string, std::string>& places() {
       {"repeats", "/$defs/repeats"},
       {"metric", "/$defs/metric"},
       {"target", "/$defs/target"},
-      {"rule", "/$defs/rule"}};
+      {"rule", "/$defs/rule"},
+      {"only_if", "/$defs/only_if"},
+      {"hooks", "/$defs/hooks"},
+      {"hook", "/$defs/hook"}};
   return all;
 }
 

@@ -241,7 +241,7 @@ TEST(SuiteErrors, KeysThatAContainerRuntimeWouldIgnoreAreRefused) {
 }
 
 TEST(SuiteErrors, EnvironmentMustBeNamesAndText) {
-  EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {A: [1]}}]"),
+  EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {A: {B: 1}}}]"),
               HasSubstr("expected text"));
   EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {A: }}]"), HasSubstr("has no value"));
   EXPECT_THAT(suite_error("cases: [{name: x, command: y, env: {'A=B': 1}}]"),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catalog/metrics.h"
+
 namespace assay::report {
 
 namespace {
@@ -388,6 +390,63 @@ RunResult wide_result(int count) {
     round.series.push_back(series("power", label, "W", 400, 12.5, seed + 1, power_shape));
     round.series.push_back(series("memory", label, "bytes", 400, 12.5, seed + 2, memory_shape));
   }
+  return run;
+}
+
+judge::RunResult sweep_result() {
+  judge::RunResult run = small_result();
+  const judge::CaseResult point = run.cases[0];
+  run.cases.clear();
+  judge::SweepGrid grid;
+  grid.sweep = {
+      "resnet50",
+      "suite.yaml:4",
+      {{"config.batch_size", "batch_size", {32, 64, 128, 256}}, {"procs", "procs", {1, 2, 4, 8}}},
+      1};
+  grid.headline = "steady_throughput";
+  grid.adds_up = true;
+  for (const int batch : {32, 64, 128, 256})
+    for (const int procs : {1, 2, 4, 8}) {
+      if (batch == 256 && procs == 8) continue;
+      judge::CaseResult one = point;
+      one.name = "resnet50@batch_size=" + std::to_string(batch) + ",procs=" + std::to_string(procs);
+      one.procs = procs;
+      one.sweep = plan::SweepPoint{"resnet50", {batch, procs}};
+      one.headline = grid.headline;
+      one.summary.clear();
+      const auto add = [&](const char* name, double value, double half) {
+        judge::Summary summary;
+        summary.info = catalog::known_metric(name).info();
+        summary.n = 3;
+        summary.median = summary.mean = summary.min = summary.max = value;
+        summary.ci95_low = value - half;
+        summary.ci95_high = value + half;
+        one.summary.push_back(summary);
+      };
+      const double rate = 1000.0 * batch / (batch + 40) * procs / (1 + 0.04 * (procs - 1));
+      add("steady_throughput", rate, 0.01 * rate);
+      add("energy_per_sample_j", (300 + 250 * procs) / rate + batch * 1e-4, 0.002);
+      if (batch == 256 && procs == 4) one.validity = judge::Validity::invalid;
+      if (batch == 32 && procs == 8) {
+        one.skipped = judge::Skip{plan::SkipCause::dependency, "it comes after 'check'"};
+        one.validity = judge::Validity::incomplete;
+        one.rounds.clear();
+        one.summary.clear();
+      }
+      grid.cases.push_back(run.cases.size());
+      run.cases.push_back(std::move(one));
+    }
+  run.sweeps = {grid};
+  judge::HookResult hook;
+  hook.hook.name = "clocks";
+  hook.hook.command = {"nvidia-smi", "-lgc", "1980"};
+  hook.verdict = judge::HookVerdict::passed;
+  hook.seconds = 0.2;
+  hook.output = "hook.before.clocks/round1";
+  run.hooks = {hook};
+  run.cases[0].hooks = {hook};
+  run.cases[0].hooks[0].verdict = judge::HookVerdict::failed;
+  run.cases[0].hooks[0].reason = "exit 3: no such device";
   return run;
 }
 

@@ -14,4 +14,7 @@ namespace assay::report {
 /// One case with one round of `ranks` ranks, each with a series for throughput, power and memory.
 [[nodiscard]] judge::RunResult wide_result(int ranks);
 
+/// A sweep of batch size and processes: points that failed, energy and a scaling curve.
+[[nodiscard]] judge::RunResult sweep_result();
+
 }  // namespace assay::report

@@ -169,7 +169,8 @@ TEST_F(ExperimentReport, IsASoundPage) {
 
 // Placeholders and values agree, or filling throws; what no page fills would go unchecked.
 TEST_F(ExperimentReport, FillsEveryTemplateTogetherWithTheReport) {
-  const std::string pages = render_html(demo_result()) + render_experiments(run_, {view_});
+  const std::string pages =
+      render_html(demo_result()) + render_html(sweep_result()) + render_experiments(run_, {view_});
   for (const page::Asset& asset : assets::kAll) {
     if (!asset.name.ends_with(".html")) continue;
     EXPECT_TRUE(has(pages, testing::longest_literal(asset.text))) << asset.name;

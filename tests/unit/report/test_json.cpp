@@ -93,6 +93,13 @@ TEST(Json, KeepsWarmUpRoundsApart) {
   EXPECT_EQ(problems, "");
 }
 
+TEST(Json, SweepsSkippedCasesAndHooksConformToTheSchema) {
+  std::string problems;
+  if (check_schema(render_json(sweep_result()), problems) == 77)
+    GTEST_SKIP() << needs::package("python3-jsonschema");
+  EXPECT_EQ(problems, "");
+}
+
 TEST(Json, RankThatNeverEndedHasNoExit) {
   judge::RunResult run = small_result();
   run.cases[0].rounds[0].ranks[0].exit.reset();

@@ -15,5 +15,6 @@ int main(int argc, char** argv) {
   assay::report::write_reports(assay::report::demo_result(), {}, folder / "demo");
   assay::report::write_reports(assay::report::small_result(), {}, folder / "small");
   assay::report::write_reports(assay::report::wide_result(512), {}, folder / "wide");
+  assay::report::write_reports(assay::report::sweep_result(), {}, folder / "sweep");
   return 0;
 }

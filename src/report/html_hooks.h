@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "judge/result.h"
+#include "page/markup.h"
+
+namespace assay::report::html {
+
+/// The hooks around a case, or all of them, with their verdicts. Empty when there are none.
+[[nodiscard]] page::Html hooks(const std::vector<judge::HookResult>& list);
+
+}  // namespace assay::report::html

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/result.h"
+#include "page/table.h"
+
+namespace assay::report {
+
+/// How far the best point of a sweep is before the next one.
+enum class Lead {
+  clear,    ///< the 95 % interval of the difference, from both spreads, leaves out 0
+  spread,   ///< it does not: which one is better is not known
+  unknown,  ///< one of them has no spread
+  alone,    ///< there is no other VALID point
+};
+
+constexpr auto enum_names(Lead /*lead*/) {
+  using enum Lead;
+  return std::to_array<EnumName<Lead>>(
+      {{clear, "clear"}, {spread, "within the spread"}, {unknown, "unknown"}, {alone, "alone"}});
+}
+
+/// The best VALID point of a sweep by one metric.
+struct SweepBest {
+  const judge::CaseResult* point = nullptr;
+  const judge::Summary* summary = nullptr;    ///< of the metric
+  const judge::CaseResult* second = nullptr;  ///< the next best
+  const judge::Summary* second_summary = nullptr;
+  Lead lead = Lead::alone;
+};
+
+struct ScalingPoint {
+  const judge::CaseResult* point = nullptr;
+  int ranks = 0;
+  /// Against the fewest ranks of its line; nothing where the point is not VALID.
+  std::optional<double> speedup{};
+  std::optional<double> efficiency{};  ///< speedup / (ranks / the fewest ranks)
+};
+
+/// Points that differ in the number of ranks alone, the fewest first.
+struct ScalingLine {
+  std::string label{};  ///< where it lies on the other axes, "batch_size=32"; or ""
+  int base_ranks = 0;
+  std::vector<ScalingPoint> points{};
+};
+
+/// What a sweep shows. It refers to the result that it was made of.
+struct SweepView {
+  const judge::SweepGrid* grid = nullptr;
+  std::vector<const judge::CaseResult*> points{};
+  std::optional<SweepBest> best{};    ///< by the headline
+  std::string no_best{};              ///< why there is none
+  std::optional<SweepBest> energy{};  ///< by energy; nothing: no VALID point has any
+  std::vector<ScalingLine> scaling{};
+  std::string no_scaling{};  ///< why there is none, where nodes or procs vary
+
+  [[nodiscard]] const judge::CaseResult* at(const std::vector<Json>& values) const;
+};
+
+[[nodiscard]] std::vector<SweepView> sweep_views(const judge::RunResult& result);
+
+/// "32", "bf16": a value of an axis.
+[[nodiscard]] std::string axis_value_text(const Json& value);
+/// "batch_size=32, procs=2"
+[[nodiscard]] std::string place_text(const SweepView& view, const judge::CaseResult& point);
+/// "batch_size × procs: 5 points, 1 of the grid left out by constraints"
+[[nodiscard]] std::string grid_text(const SweepView& view);
+/// "Best by Throughput: batch_size=64 with 812 samples/s; batch_size=32 with 808 samples/s is
+/// within the spread". `what` is "Best by" or "Least".
+[[nodiscard]] std::string best_text(const SweepView& view, const SweepBest& best,
+                                    const std::string& what);
+/// Best, energy and scaling as sentences, what is missing too.
+[[nodiscard]] std::vector<std::string> sweep_sentences(const SweepView& view);
+
+/// A row for every point: where it lies, its result, its energy, its verdict.
+[[nodiscard]] page::Table sweep_table(const SweepView& view, const judge::RunResult& result);
+/// Of two axes: a row for every value of the first and a column for every one of the second.
+[[nodiscard]] page::Table sweep_matrix(const SweepView& view);
+/// Whether a sweep has two axes of a size that a matrix can show.
+[[nodiscard]] bool fits_matrix(const SweepView& view, std::size_t columns);
+
+/// The sweeps as result.json has them.
+[[nodiscard]] Json sweeps_to_json(const judge::RunResult& result);
+
+}  // namespace assay::report
