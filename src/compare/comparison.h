@@ -64,6 +64,7 @@ struct CaseChange {
   std::string name;
   std::string refused{};                  ///< why it is not compared; empty: it is
   bool only_new = false;                  ///< refused because the base does not have it
+  bool not_meant = false;                 ///< refused because neither side was meant to run it
   std::string warning{};                  ///< it is compared although …
   std::vector<Difference> differences{};  ///< of its configuration and rules
   std::vector<MetricChange> metrics{};    ///< the headline first

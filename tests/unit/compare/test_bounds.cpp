@@ -60,6 +60,17 @@ TEST(Bounds, DoNotAskForCasesThatTheBaseDoesNotHave) {
   EXPECT_THAT(texts(found, "headline: 2 %"), IsEmpty());
 }
 
+TEST(Bounds, DoNotAskForACaseThatNeitherSideWasMeantToRun) {
+  judge::CaseResult skipped = make_case("b", {});
+  skipped.skipped = judge::Skip{plan::SkipCause::condition, "a was fast enough"};
+  const auto a = make_case("a", {100, 101, 99});
+  EXPECT_THAT(texts(compared(make_run({a, skipped}), make_run({a, skipped})), "headline: 2 %"),
+              IsEmpty());
+  skipped.skipped->cause = plan::SkipCause::dependency;
+  EXPECT_THAT(texts(compared(make_run({a, skipped}), make_run({a, skipped})), "headline: 2 %"),
+              ElementsAre("b is not compared: the base skipped it: a was fast enough"));
+}
+
 TEST(Bounds, FailForWhatWasMeasuredOnceOnEachSide) {
   const Comparison found =
       compared(make_run({make_case("a", {100})}), make_run({make_case("a", {50})}));
