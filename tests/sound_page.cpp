@@ -26,7 +26,7 @@ class Lint(HTMLParser):
             if name == "id":
                 if value in self.ids: self.bad.append("id twice: " + value)
                 self.ids.add(value)
-            link = tag == "a" and value and value.startswith(sys.argv[2])
+            link = tag in ("a", "form") and value and value.startswith(sys.argv[2])
             if name in ("src", "href", "action", "data") and not link and not value.startswith(("#", "data:,")):
                 self.bad.append(name + "=" + value)
             if name.startswith("on"): self.bad.append("handler " + name)

@@ -6,8 +6,8 @@
 namespace assay::testing {
 
 /// Fails the test unless every element of the page is closed, ids are unique, and nothing runs or
-/// is loaded. Links lead into the page, or to what begins with `links`. Skips the test without
-/// python3.
+/// is loaded. Links and forms lead into the page, or to what begins with `links`. Skips the test
+/// without python3.
 void expect_sound_page(const std::string& page, const std::string& links = "#");
 
 /// Whether it is there; a page is too long to print when an expectation fails.

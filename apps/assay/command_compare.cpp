@@ -93,7 +93,7 @@ int run_compare(const CompareArguments& arguments) {
   const std::vector<compare::Side> sides = read_sides(texts);
   const compare::Side& base = sides.front();
   const std::span<const compare::Side> others = std::span(sides).subspan(1);
-  const compare::Comparison found = compare::compare_sides(base, others, options);
+  const compare::Comparisons found = compare::compare_sides(base, others, options);
   const std::vector<compare::Excess> over = compare::exceeded(found, bounds);
   const auto rendered = [&]() -> std::string {
     switch (format) {

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "importer/aah.h"
+#include "importer/apulis.h"
 #include "importer/flagperf.h"
 #include "importer/modelarts_package.h"
 #include "importer/nodes.h"
@@ -79,6 +80,13 @@ int import_aah(const ImportOptions& options) {
   return 0;
 }
 
+int import_apulis(const ImportOptions& options) {
+  const importer::ApulisImport result = importer::import_apulis(options.directory);
+  print_diagnostics(result.diagnostics);
+  put_suite(result.suite_yaml, options);
+  return 0;
+}
+
 int import_modelarts(const ImportOptions& options) {
   const importer::ModelArtsImport result = importer::import_modelarts(options.directory);
   print_diagnostics(result.diagnostics);
@@ -134,6 +142,17 @@ void add_import(CLI::App& app, Action& action) {
   aah->footer(
       "Examples:\n  assay import aah config.yml -o aah.yaml && assay run aah.yaml --dry-run");
   aah->callback([options, &action] { action = [options] { return import_aah(*options); }; });
+  CLI::App* apulis = command->add_subcommand(
+      "apulis", "A job of the Apulis platform (the JSON of POST /apis/PostJob), as a suite");
+  apulis->add_option("file", options->directory, "The job")->required()->type_name("FILE");
+  apulis->add_option("-o,--out", options->out, "Write the suite here instead of to stdout")
+      ->type_name("FILE");
+  apulis->footer(
+      "Examples:\n"
+      "  assay import apulis job.json -o job.yaml && assay run job.yaml --dry-run\n"
+      "\n"
+      "Keys, passwords and variables that look like secrets are never copied.");
+  apulis->callback([options, &action] { action = [options] { return import_apulis(*options); }; });
   CLI::App* modelarts = command->add_subcommand(
       "modelarts", "An ais-bench package for ModelArts; its Python files are read, never executed");
   modelarts->add_option("directory", options->directory, "The package, or its code/config/ folder")

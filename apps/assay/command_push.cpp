@@ -159,6 +159,8 @@ void add_push(CLI::App& app, Action& action) {
       app.add_subcommand("push", "Send a run with its evidence to a tester, which judges it again");
   command->add_option("run", given->run, "Folder of a run")->required()->type_name("RUN");
   add_tester_options(*command, given->url, given->token_file, given->ca);
+  command->add_option("--test", given->test_id, "Id that the tester's operator reserved for it")
+      ->type_name("ID");
   command->add_option("--name", given->name, "How the tester's list is to call it")
       ->type_name("NAME");
   command->footer(

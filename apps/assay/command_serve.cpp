@@ -25,8 +25,11 @@ struct ServeArguments {
   std::string certificate;
   std::string key;
   std::string keys;
+  std::string config;
   bool public_read = false;
   std::size_t connections = 64;
+  std::size_t connections_per_address = 16;
+  std::string audit_size = "64M";
   std::string read_timeout = "60s";
   double rate = 500;
   std::string test_limit = "4G";
@@ -69,14 +72,17 @@ int serve_until_stopped(const ServeArguments& given) {
   if (given.certificate.empty() != given.key.empty())
     throw Error(ErrorKind::usage, "TLS needs both --tls-certificate and --tls-key");
   if (given.rate <= 0) throw Error(ErrorKind::usage, "the rate must be above 0", "--rate");
-  if (given.connections == 0)
+  if (given.connections == 0 || given.connections_per_address == 0)
     throw Error(ErrorKind::usage, "at least one connection must be allowed", "--connections");
   options.data = given.data;
   options.certificate = given.certificate;
   options.key = given.key;
   options.keys = given.keys;
+  options.config = given.config;
   options.public_read = given.public_read;
-  options.connections = given.connections;
+  options.connections.total = given.connections;
+  options.connections.per_address = given.connections_per_address;
+  options.audit_bytes = size_of(given.audit_size, "--audit-size");
   options.read_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
       duration_of(given.read_timeout, "--read-timeout"));
   options.limits.token_rate = given.rate;
@@ -120,6 +126,14 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
       return 0;
     };
   });
+  CLI::App* rotate = command("rotate", "Give a token a new secret and print it, this once");
+  rotate->add_option("name", given->token_name, "Its name")->required();
+  rotate->callback([given, &action] {
+    action = [given] {
+      say(serve::open_records(given->data).rotate_token(given->token_name) + "\n");
+      return 0;
+    };
+  });
   CLI::App* revoke = command("revoke", "Revoke a token; it stops working at once");
   revoke->add_option("name", given->token_name, "Its name")->required();
   revoke->callback([given, &action] {
@@ -146,21 +160,30 @@ void add_serve(CLI::App& app, Action& action) {
   option("--tls-key", given->key, "FILE", "Its private key, PEM");
   option("--keys", given->keys, "DIR",
          "Folder of keys that the tester knows by name; else 'keys' in its folder");
+  option("--config", given->config, "FILE",
+         "Prices of hardware, YAML; else 'tester.yaml' in its folder, if it is there");
   command->add_flag("--public-read", given->public_read, "Let anyone read, without a token");
   option("--connections", given->connections, "N", "At the same time");
+  option("--connections-per-address", given->connections_per_address, "N",
+         "Of them from one address; more behind a proxy");
   option("--read-timeout", given->read_timeout, "DURATION", "For a request to arrive as a whole");
   option("--rate", given->rate, "N", "Requests a second of a token; an address has twice that");
+  option("--audit-size", given->audit_size, "SIZE", "Of audit.jsonl before it is rotated");
   option("--test-limit", given->test_limit, "SIZE", "Evidence of one test");
   option("--quota", given->quota, "SIZE", "Evidence of all tests");
   option("--judge-time", given->judge_time, "DURATION", "For judging one test");
   option("--judge-memory", given->judge_memory, "SIZE", "For judging one test");
   add_token_commands(*command, given, action);
+  add_tester_admin(*command, action);
   command->footer(
       "Examples:\n"
       "  assay serve token add alice --data tester      make a token; it is shown this once\n"
       "  assay serve --data tester                      on http://127.0.0.1:8480\n"
       "  assay serve --listen 0.0.0.0:8480 --tls-certificate tester.crt --tls-key tester.key\n"
       "  assay push results/latest --to http://127.0.0.1:8480\n"
+      "  assay serve list --text H100                   the tests of this folder; also delete, "
+      "export,\n"
+      "  assay serve verify --deep                      rebuild, backup, restore, reserve, rotate\n"
       "\n"
       "SIGTERM and Ctrl-C end it; requests that are being answered are finished. docs/tester.md "
       "has the API.");

@@ -16,7 +16,8 @@ constexpr double kMostPercent = 1e6;
 
 class Check {
  public:
-  Check(const Comparison& comparison, std::size_t side) : side_(side), of_(comparison.sides[side]) {
+  Check(const Comparisons& comparison, std::size_t side)
+      : side_(side), of_(comparison.sides[side]) {
     several_ = comparison.sides.size() > 1;
   }
 
@@ -62,7 +63,7 @@ class Check {
   }
 
   std::size_t side_;
-  const SideChange& of_;
+  const Comparison& of_;
   bool several_ = false;
 };
 
@@ -84,7 +85,7 @@ Bound parse_bound(const std::string& text) {
   return {std::string(metric), *percent / 100};
 }
 
-std::vector<Excess> exceeded(const Comparison& comparison, std::span<const Bound> bounds) {
+std::vector<Excess> exceeded(const Comparisons& comparison, std::span<const Bound> bounds) {
   std::vector<Excess> out;
   if (bounds.empty()) return out;
   for (std::size_t side = 0; side < comparison.sides.size(); ++side) {

@@ -29,7 +29,7 @@ struct Excess {
 /// A change for the worse that is certain and larger; a case or metric of the base that cannot be
 /// compared; one that is measured once on each side; a metric that no case has. Empty when nothing
 /// is, or without a bound.
-[[nodiscard]] std::vector<Excess> exceeded(const Comparison& comparison,
+[[nodiscard]] std::vector<Excess> exceeded(const Comparisons& comparison,
                                            std::span<const Bound> bounds);
 
 }  // namespace assay::compare

@@ -34,9 +34,9 @@ struct SideCases {
   std::map<std::string, SideCase> cases{};
 };
 
-SideCases cases_of(const Side& side) {
+SideCases cases_of(std::span<const judge::RunResult> runs) {
   SideCases out;
-  for (const judge::RunResult& run : side.runs)
+  for (const judge::RunResult& run : runs)
     for (const judge::CaseResult& result : run.cases) {
       const std::string key = judge::case_identity(result);
       SideCase& entry = out.cases[key];
@@ -53,7 +53,7 @@ SideCases cases_of(const Side& side) {
 class BaselineSide {
  public:
   BaselineSide(const Side& side, const judge::RunResult& other)
-      : side_{side.name, {run_of(*side.baseline, other)}, {}}, cases_(cases_of(side_)) {
+      : run_(run_of(*side.baseline, other)), cases_(cases_of(std::span(&run_, 1))) {
     for (auto& [name, one] : cases_.cases) one.entry = entry_of(*side.baseline, name, other);
   }
   BaselineSide(const BaselineSide&) = delete;
@@ -61,8 +61,8 @@ class BaselineSide {
   [[nodiscard]] const SideCases& cases() const noexcept { return cases_; }
 
  private:
-  Side side_;
-  SideCases cases_;  // of side_
+  judge::RunResult run_;
+  SideCases cases_;  // of run_
 };
 
 const judge::Metric* metric_of(const judge::RoundResult& round, const std::string& name) {
@@ -283,35 +283,45 @@ std::vector<CaseChange> compare_cases(const SideCases& base, const SideCases& ca
   return out;
 }
 
-std::vector<std::string> run_ids(const Side& side) {
+std::vector<std::string> run_ids(std::span<const judge::RunResult> runs) {
   std::vector<std::string> out;
-  for (const judge::RunResult& run : side.runs) out.push_back(run.run_id);
+  for (const judge::RunResult& run : runs) out.push_back(run.run_id);
   return out;
 }
 
 }  // namespace
 
-Comparison compare_sides(const Side& base, std::span<const Side> others, const Options& options) {
-  Comparison out{base.name, run_ids(base), {}, options};
-  const SideCases before = cases_of(base);
+Comparisons compare_sides(const Side& base, std::span<const Side> others, const Options& options) {
+  Comparisons out{base.name, run_ids(base.runs), {}, options};
+  const SideCases before = cases_of(base.runs);
   for (const Side& side : others) {
     if (base.baseline && side.baseline)
       throw Error(ErrorKind::usage, "two baselines have no rounds to compare", side.name,
                   "compare a run with a baseline");
-    SideChange change{side.name, run_ids(side), {}, {}};
+    Comparison change{side.name, run_ids(side.runs), {}, {}, options};
     if (base.baseline || side.baseline) {
       const BaselineSide file(base.baseline ? base : side,
                               (base.baseline ? side : base).runs.at(0));
-      change.cases = base.baseline ? compare_cases(file.cases(), cases_of(side), options)
+      change.cases = base.baseline ? compare_cases(file.cases(), cases_of(side.runs), options)
                                    : compare_cases(before, file.cases(), options);
     } else {
       change.differences = run_differences(base.runs, side.runs);
-      change.cases = compare_cases(before, cases_of(side), options);
+      change.cases = compare_cases(before, cases_of(side.runs), options);
     }
     out.sides.push_back(std::move(change));
   }
   decide_all(out);
   return out;
+}
+
+Comparison compare_runs(std::span<const judge::RunResult> base,
+                        std::span<const judge::RunResult> candidate, const Options& options) {
+  Comparisons out{"base", run_ids(base), {}, options};
+  const SideCases before = cases_of(base);
+  out.sides.push_back({"new", run_ids(candidate), run_differences(base, candidate),
+                       compare_cases(before, cases_of(candidate), options), options});
+  decide_all(out);
+  return std::move(out.sides.front());
 }
 
 bool is_named(const std::string& metric, const std::string& name) {

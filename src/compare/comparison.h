@@ -72,26 +72,33 @@ struct CaseChange {
 };
 
 /// What one new side shows against the base.
-struct SideChange {
+struct Comparison {
   std::string name;
   std::vector<std::string> runs;
   std::vector<Difference> differences;  ///< of machines, programs and suites
   std::vector<CaseChange> cases;        ///< in the order of the base; then what it does not have
+  Options options{};
 };
 
-struct Comparison {
+/// All of them.
+struct Comparisons {
   std::string base;
   std::vector<std::string> base_runs;
-  std::vector<SideChange> sides;
+  std::vector<Comparison> sides;
   Options options;
 };
 
-/// Compares every new side with the base; one of two sides may be a baseline, or an Error of kind
-/// usage is thrown. A case is refused when it is on one side only, has
+/// Compares every new side with the base. A case is refused when it is on one side only, has
 /// another model or data, is not VALID or of a run that as a whole is not, or has no round with a
-/// headline. Pure; uses all processors.
-[[nodiscard]] Comparison compare_sides(const Side& base, std::span<const Side> others,
-                                       const Options& options);
+/// headline. Throws Error of kind usage for a baseline against a baseline. Pure; uses all
+/// processors.
+[[nodiscard]] Comparisons compare_sides(const Side& base, std::span<const Side> others,
+                                        const Options& options);
+
+/// The same of two sides that are runs.
+[[nodiscard]] Comparison compare_runs(std::span<const judge::RunResult> base,
+                                      std::span<const judge::RunResult> candidate,
+                                      const Options& options);
 
 /// Whether `name` means the metric: its name, or "throughput" for the steady one.
 [[nodiscard]] bool is_named(const std::string& metric, const std::string& name);

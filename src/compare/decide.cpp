@@ -73,11 +73,11 @@ void decide(MetricChange& change, const Options& options) {
 
 // The headlines are one family of tests, all other metrics another: who asks for more of them must
 // not lose what the headlines show.
-void decide_all(Comparison& comparison) {
+void decide_all(Comparisons& comparison) {
   for (const bool headline : {true, false}) {
     std::vector<MetricChange*> family;
     std::vector<double> p_values;
-    for (SideChange& side : comparison.sides)
+    for (Comparison& side : comparison.sides)
       for (CaseChange& change : side.cases)
         for (MetricChange& metric : change.metrics)
           if (metric.headline == headline) {

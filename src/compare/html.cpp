@@ -97,7 +97,7 @@ struct CaseRow {
   std::vector<const CaseChange*> sides;  // one a new side; nothing: it does not have the case
 };
 
-std::vector<CaseRow> case_rows(const Comparison& comparison) {
+std::vector<CaseRow> case_rows(const Comparisons& comparison) {
   std::vector<CaseRow> rows;
   std::map<std::string, std::size_t> places;
   for (std::size_t side = 0; side < comparison.sides.size(); ++side)
@@ -109,11 +109,11 @@ std::vector<CaseRow> case_rows(const Comparison& comparison) {
   return rows;
 }
 
-std::string label_of(const Comparison& comparison, std::size_t side) {
+std::string label_of(const Comparisons& comparison, std::size_t side) {
   return comparison.sides.size() == 1 ? "new" : fmt::format("new {}", side + 1);
 }
 
-Html summary_table(const Comparison& comparison, const std::vector<CaseRow>& rows) {
+Html summary_table(const Comparisons& comparison, const std::vector<CaseRow>& rows) {
   const bool several = comparison.sides.size() > 1;
   page::Table table{{{"Case"}, {"Metric"}}};
   if (several) table.columns.insert(table.columns.begin() + 1, {.title = "Side", .css = "w"});
@@ -166,15 +166,15 @@ Html difference_table(const std::vector<const std::vector<Difference>*>& sides) 
   return out;
 }
 
-Html run_difference_table(const Comparison& comparison) {
+Html run_difference_table(const Comparisons& comparison) {
   std::vector<const std::vector<Difference>*> sides;
-  for (const SideChange& side : comparison.sides) sides.push_back(&side.differences);
+  for (const Comparison& side : comparison.sides) sides.push_back(&side.differences);
   const Html table = difference_table(sides);
   return table.empty() ? markup("<p>Machines, programs and suites are the same.</p>") : table;
 }
 
 // What a reader must know about the case.
-Html notices(const Comparison& comparison, const CaseRow& row) {
+Html notices(const Comparisons& comparison, const CaseRow& row) {
   Html out;
   const auto add = [&](std::string_view css, std::string_view word, std::size_t side,
                        const std::string& text) {
@@ -215,7 +215,7 @@ const judge::RoundResult* typical_round(const Side& side, const std::string& cas
       ->second;
 }
 
-Html curves(const Comparison& comparison, const Side& base, std::span<const Side> others,
+Html curves(const Comparisons& comparison, const Side& base, std::span<const Side> others,
             const CaseRow& row) {
   std::vector<html::Curve> list;
   for (std::size_t side = 0; side < std::min(others.size(), kChartedSides); ++side) {
@@ -232,7 +232,7 @@ Html curves(const Comparison& comparison, const Side& base, std::span<const Side
   return list.size() < 2 ? Html() : html::overlaid(list, kPoints);
 }
 
-Html metric_table(const Comparison& comparison, const CaseRow& row) {
+Html metric_table(const Comparisons& comparison, const CaseRow& row) {
   const bool several = comparison.sides.size() > 1;
   page::Table table{{{"Metric"}}};
   if (several) table.columns.push_back({.title = "Side", .css = "w"});
@@ -277,7 +277,7 @@ const MetricChange* worst_of(const CaseRow& row) {
   return out;
 }
 
-Html case_section(const Comparison& comparison, const Side& base, std::span<const Side> others,
+Html case_section(const Comparisons& comparison, const Side& base, std::span<const Side> others,
                   const CaseRow& row, std::size_t number) {
   std::vector<const std::vector<Difference>*> sides;
   for (const CaseChange* change : row.sides)
@@ -307,12 +307,12 @@ Html side_fact(const std::string& name, const std::vector<std::string>& runs) {
   return out;
 }
 
-Html masthead(const Comparison& comparison) {
+Html masthead(const Comparisons& comparison) {
   const bool several = comparison.sides.size() > 1;
   Html facts = html::fact("Base", side_fact(comparison.base, comparison.base_runs));
   std::string sentence;
   for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
-    const SideChange& side = comparison.sides[i];
+    const Comparison& side = comparison.sides[i];
     facts +=
         html::fact(several ? fmt::format("New {}", i + 1) : "New", side_fact(side.name, side.runs));
     sentence += several
@@ -337,7 +337,7 @@ Html bound_list(std::span<const Excess> over) {
 
 }  // namespace
 
-std::string render_html(const Comparison& comparison, const Side& base,
+std::string render_html(const Comparisons& comparison, const Side& base,
                         std::span<const Side> others, std::span<const Excess> over) {
   const std::vector<CaseRow> rows = case_rows(comparison);
   Html cases;

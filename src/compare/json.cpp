@@ -52,22 +52,33 @@ Json case_json(const CaseChange& change) {
   return out;
 }
 
+Json side_json(const Comparison& side) {
+  Json cases = Json::array();
+  for (const CaseChange& change : side.cases) cases.push_back(case_json(change));
+  return {{"name", side.name},
+          {"runs", side.runs},
+          {"differences", differences_json(side.differences)},
+          {"cases", std::move(cases)}};
+}
+
 }  // namespace
 
-Json to_json(const Comparison& comparison, std::span<const Excess> over) {
+Json to_json(const Comparison& comparison) {
+  Json out = {{"schema_version", 1},
+              {"tolerance", comparison.options.tolerance},
+              {"level", comparison.options.level}};
+  out.update(side_json(comparison));
+  return out;
+}
+
+Json to_json(const Comparisons& comparison, std::span<const Excess> over) {
   Json sides = Json::array();
   for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
-    const SideChange& side = comparison.sides[i];
-    Json cases = Json::array();
-    for (const CaseChange& change : side.cases) cases.push_back(case_json(change));
     Json exceeded = Json::array();
     for (const Excess& excess : over)
       if (excess.side == i) exceeded.push_back(excess.text);
-    sides.push_back({{"name", side.name},
-                     {"runs", side.runs},
-                     {"differences", differences_json(side.differences)},
-                     {"cases", std::move(cases)},
-                     {"exceeded", std::move(exceeded)}});
+    sides.push_back(side_json(comparison.sides[i]));
+    sides.back()["exceeded"] = std::move(exceeded);
   }
   return {{"schema_version", 1},
           {"base", {{"name", comparison.base}, {"runs", comparison.base_runs}}},

@@ -23,7 +23,7 @@ struct TestCounts {
 
 class Suite {
  public:
-  Suite(const SideChange& side, std::size_t number, bool bounds, std::span<const Excess> over)
+  Suite(const Comparison& side, std::size_t number, bool bounds, std::span<const Excess> over)
       : bounds_(bounds) {
     for (const Excess& excess : over)
       if (excess.side == number) over_.push_back(&excess);
@@ -91,7 +91,7 @@ class Suite {
 
 }  // namespace
 
-std::string render_junit(const Comparison& comparison, bool bounds, std::span<const Excess> over) {
+std::string render_junit(const Comparisons& comparison, bool bounds, std::span<const Excess> over) {
   TestCounts all;
   std::string suites;
   for (std::size_t i = 0; i < comparison.sides.size(); ++i) {

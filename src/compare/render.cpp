@@ -31,7 +31,7 @@ std::string color_of(Verdict verdict) {
   return "33";
 }
 
-page::Table table_of(const SideChange& side) {
+page::Table table_of(const Comparison& side) {
   using page::Align;
   page::Table table{{{.title = "CASE", .cut = page::Cut::middle, .soft_min = 24, .hard_min = 20},
                      {.title = "METRIC", .cut = page::Cut::end, .soft_min = 20, .hard_min = 14},
@@ -110,7 +110,7 @@ std::string side_text(const std::string& name, const std::vector<std::string>& r
   return fmt::format("{} ({})", printable(name), ellipsize(join(runs, ", "), 200));
 }
 
-std::string title_of(const Comparison& comparison, std::size_t i) {
+std::string title_of(const Comparisons& comparison, std::size_t i) {
   return comparison.sides.size() == 1 ? "New" : fmt::format("New {}", i + 1);
 }
 
@@ -130,14 +130,14 @@ std::string median_text(const std::vector<double>& rounds, const std::string& un
   return middle ? report::show(*middle, unit).text() : "–";
 }
 
-std::string legend(const Comparison& comparison) {
+std::string legend(const Comparisons& comparison) {
   return fmt::format(
       "SAME: the whole interval lies within ±{:.3g} %. FASTER, SLOWER, BETTER, WORSE: there is a "
       "change; over all headlines together, a false one is less probable than {:.3g} %.",
       comparison.options.tolerance * 100, comparison.options.level * 100);
 }
 
-std::string verdict_sentence(const SideChange& side) {
+std::string verdict_sentence(const Comparison& side) {
   std::map<std::string, std::size_t> words;
   for (const CaseChange& change : side.cases)
     ++words[change.metrics.empty() ? "not compared"
@@ -154,7 +154,7 @@ std::string verdict_sentence(const SideChange& side) {
                      parts.empty() ? "" : " and ", last);
 }
 
-std::vector<std::string> remarks(const SideChange& side) {
+std::vector<std::string> remarks(const Comparison& side) {
   std::vector<std::string> out;
   for (const CaseChange& change : side.cases) {
     if (!change.refused.empty()) out.push_back(change.name + ": not compared: " + change.refused);
@@ -172,12 +172,12 @@ std::vector<std::string> remarks(const SideChange& side) {
   return out;
 }
 
-std::string render_text(const Comparison& comparison, const report::ConsoleStyle& style) {
+std::string render_text(const Comparisons& comparison, const report::ConsoleStyle& style) {
   const bool several = comparison.sides.size() > 1;
   std::string out =
       fmt::format("{:<6}{}\n", "Base", side_text(comparison.base, comparison.base_runs));
   for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
-    const SideChange& side = comparison.sides[i];
+    const Comparison& side = comparison.sides[i];
     out += fmt::format("{}{:<6}{}\n\n", i == 0 ? "" : "\n", title_of(comparison, i),
                        (several ? " " : "") + side_text(side.name, side.runs));
     const std::vector<std::string> differing = difference_lines(side.differences);
@@ -193,10 +193,10 @@ std::string render_text(const Comparison& comparison, const report::ConsoleStyle
   return out + "\n" + legend(comparison) + "\n";
 }
 
-std::string render_markdown(const Comparison& comparison, std::span<const Excess> over) {
+std::string render_markdown(const Comparisons& comparison, std::span<const Excess> over) {
   std::string out;
   for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
-    const SideChange& side = comparison.sides[i];
+    const Comparison& side = comparison.sides[i];
     out += fmt::format("**{}** {}\n\nBase {}, {} {}\n\n{}\n",
                        comparison.sides.size() == 1 ? "Comparison:" : title_of(comparison, i) + ":",
                        report::markdown_text(verdict_sentence(side)),

@@ -9,11 +9,11 @@
 #include "config/yaml.h"
 #include "core/address.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "core/parse_number.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "importer/flagperf.h"
+#include "importer/json_places.h"
 
 namespace assay::importer {
 
@@ -25,30 +25,6 @@ using config::Node;
 
 std::optional<int> whole_number(std::string_view text) {
   return parse_number<int>(text, 0);
-}
-
-/// Tabs between the tokens of JSON become spaces: YAML, which knows places, does not take them.
-std::string without_tabs(std::string text) {
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      quoted = !quoted;
-    } else if (text[i] == '\t' && !quoted) {
-      text[i] = ' ';
-    }
-  }
-  return text;
-}
-
-/// A JSON file as nodes that know their line and column; a key given twice is an error.
-Node load_json_with_places(const fs::path& file) {
-  const std::string text = config::read_yaml_text(file);
-  const Json json = parse_json(text, file.string());
-  if (!json.is_object())
-    throw Error(ErrorKind::config, "a node file is a JSON object", file.string());
-  return config::parse_yaml(without_tabs(text), {file.string(), file.string(), false});
 }
 
 /// Nothing that ssh could take for an option, and nothing that needs quoting.
@@ -69,7 +45,8 @@ std::string read_word(const Node& node, const char* what) {
 class Reader {
  public:
   NodesImport read(const fs::path& file) {
-    const Node root = load_json_with_places(file);
+    const Node root =
+        parse_json_with_places(config::read_yaml_text(file), file.string(), "a node file");
     const Node* cluster = root.find("cluster");
     const bool numbered = std::ranges::any_of(
         root.entries(), [](const YamlEntry& entry) { return whole_number(entry.key).has_value(); });

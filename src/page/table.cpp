@@ -66,6 +66,11 @@ std::string html_cell(const Column& column, const Cell& cell, bool heading, bool
   return out + (heading ? "</th>" : "</td>");
 }
 
+std::string heading_of(const Column& column) {
+  const std::string title = escape_markup(column.title);
+  return column.link.empty() ? title : "<a" + attribute("href", column.link) + ">" + title + "</a>";
+}
+
 }  // namespace
 
 std::string paint(bool color, std::string_view code, std::string_view text) {
@@ -97,7 +102,8 @@ std::vector<std::string> text_lines(const Table& table, const TextStyle& style) 
 Html to_html(const Table& table, const HtmlStyle& style) {
   std::string out = "<table" + attribute("class", style.css) + "><thead><tr>";
   for (const Column& column : table.columns)
-    out += "<th" + class_of(column, "") + ">" + escape_markup(column.title) + "</th>";
+    out += "<th" + class_of(column, "") + attribute("aria-sort", column.sorted) + ">" +
+           heading_of(column) + "</th>";
   out += "</tr></thead><tbody>\n";
   for (const Row& row : table.rows) {
     out += "<tr" + attribute("class", row.css) + ">";

@@ -31,6 +31,9 @@ struct Column {
 
   /// The CSS class of its heading and cells on a page; it replaces the "n" of right-aligned ones.
   std::string css = {};
+  /// On a page: where its heading leads, such as to the same table sorted by it.
+  std::string link = {};
+  std::string sorted = {};  ///< on a page: "ascending" or "descending" when the table is, by it
 };
 
 struct Cell {

@@ -12,10 +12,12 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "push/part_size.h"
 #include "push/run_files.h"
 #include "push/tester_connection.h"
 #include "serve/claim.h"
@@ -33,7 +35,6 @@ using serve::Manifest;
 using serve::ManifestFile;
 using serve::random_hex;
 
-constexpr std::uint64_t kPart = 4U << 20;
 constexpr std::chrono::minutes kMaxJudgement{30};
 
 // The state from which an interrupted push continues; it holds no secret.
@@ -126,7 +127,8 @@ class Push {
         manifest_(manifest),
         total_(manifest.bytes()) {}
 
-  // False: the test is not there any more, or is for something else; a new one is needed.
+  // False: the test is not there any more, or is for something else; a new one is needed, unless
+  // the run is another test already.
   bool send_manifest(const std::string& id) {
     const auto answer = connection_.ask("PUT", test_path(id) + "/manifest", to_json(manifest_));
     if (answer.status == 200) return true;
@@ -134,9 +136,16 @@ class Push {
         answer.body.value("error", Json::object()).value("code", std::string());
     ended_ = answer.status == 409 && code == "finished";
     if (ended_) return true;
+    if (answer.status == 409 && code == "same_run") {
+      same_run_ = text_at(answer.body, "test_id");
+      return false;
+    }
     if (answer.status == 404 || (answer.status == 409 && code == "manifest_exists")) return false;
     connection_.refuse(answer);
   }
+
+  /// The test that the run is already; empty: none.
+  [[nodiscard]] const std::string& same_run() const { return same_run_; }
 
   void send_files(const std::string& id, bool resumed) {
     if (ended_) return;
@@ -177,7 +186,8 @@ class Push {
     }
     const std::uint64_t before = done_;
     do {
-      const std::string part = read_part(run_ / file.path, here, std::min(kPart, file.size - here));
+      const std::string part =
+          read_part(run_ / file.path, here, std::min(part_.bytes(), file.size - here));
       http::Request request;
       request.method = "PUT";
       request.path = path;
@@ -189,7 +199,7 @@ class Push {
       } else {
         request.body = part;
       }
-      const auto answer = connection_.ask(std::move(request));
+      const auto answer = send_part(std::move(request), path, part.size());
       const bool wrong_hash = answer.status == 422 && answer.body.contains("received");
       if (wrong_hash && begun_again)
         throw Error(ErrorKind::environment, "the file changes while it is sent",
@@ -202,6 +212,19 @@ class Push {
       done_ = before + std::min(here, file.size);
       report();
     } while (here < file.size);
+  }
+
+  // A part that does not get through is given up for smaller ones: where it is now says the tester.
+  Connection::Answer send_part(http::Request request, const std::string& path, std::size_t size) {
+    const std::int64_t began_ns = mono_now_ns();
+    try {
+      Connection::Answer answer = connection_.ask(std::move(request));
+      if (size == part_.bytes()) part_.took(static_cast<double>(mono_now_ns() - began_ns) / 1e9);
+      return answer;
+    } catch (const Error&) {
+      if (options_.stop.stop_requested() || size < PartSize::kLeast || !part_.failed()) throw;
+    }
+    return connection_.ask("GET", path);
   }
 
   std::uint64_t received(const Connection::Answer& answer) const {
@@ -220,6 +243,8 @@ class Push {
   const Manifest& manifest_;
   std::uint64_t total_;
   std::uint64_t done_ = 0;
+  PartSize part_;
+  std::string same_run_;
   bool ended_ = false;
 };
 
@@ -283,6 +308,16 @@ PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptio
       write_state(run.path(), state);
     }
     if (push.send_manifest(state.test_id)) break;
+    if (const std::string& same = push.same_run(); !same.empty() && tries == 0) {
+      if (options.test_id)
+        throw Error(ErrorKind::environment, "the run is test " + same + " already",
+                    connection.origin(), "'assay push' without a test id shows it");
+      // Somebody pushes the same run at this moment, or has done so.
+      state.test_id = same;
+      write_state(run.path(), state);
+      resumed = true;
+      continue;
+    }
     if (options.test_id || tries > 0)
       throw Error(ErrorKind::environment,
                   "the tester has no test " + state.test_id + " for this run", connection.origin(),

@@ -63,6 +63,11 @@ struct Spread {
   double half = 0;   ///< in the unit of the metric
   Kind kind = Kind::rounds;
 };
+constexpr auto enum_names(Spread::Kind /*kind*/) {
+  using enum Spread::Kind;
+  return std::to_array<EnumName<Spread::Kind>>(
+      {{rounds, "rounds"}, {deviation, "deviation"}, {steps, "steps"}});
+}
 /// `summary` is one of the case's.
 [[nodiscard]] std::optional<Spread> spread_of(const judge::CaseResult& result,
                                               const judge::Summary& summary);

@@ -25,8 +25,16 @@ Refusal not_found() {
 }
 
 Refusal wrong_method(const std::string& method, const std::string& allowed) {
-  return {405, "method_not_allowed", printable(ellipsize(method, 20)) + " is not possible here",
-          "possible: " + allowed};
+  Refusal refusal(405, "method_not_allowed",
+                  printable(ellipsize(method, 20)) + " is not possible here",
+                  "possible: " + allowed);
+  refusal.allow = allowed;
+  return refusal;
+}
+
+// HEAD is GET without the body, which the server leaves out.
+std::string method_of(const HttpRequest& request) {
+  return request.method == "HEAD" ? "GET" : request.method;
 }
 
 // An IPv6 peer has as many addresses as it likes, in one network of 64 bits.
@@ -67,11 +75,12 @@ void secure(HttpResponse& response) {
 }  // namespace
 
 Api::Api(Records& records, Uploads& uploads, Judgements& judgements, ApiLimits limits,
-         bool public_read, CallAfter call_after)
+         BoardOptions board, bool public_read, CallAfter call_after)
     : records_(records),
       uploads_(uploads),
       judgements_(judgements),
       limits_(limits),
+      board_(std::move(board)),
       public_read_(public_read),
       call_after_(std::move(call_after)),
       by_address_(limits.address_rate, 2 * limits.address_rate),
@@ -92,7 +101,7 @@ std::string Api::identify(const HttpRequest& request) {
   std::string token;
   if (to_lower(header.substr(0, 7)) == "bearer ")
     token = std::string(trim(header.substr(7)));
-  else if (to_lower(header.substr(0, 6)) == "basic " && request.method == "GET")
+  else if (to_lower(header.substr(0, 6)) == "basic " && method_of(request) == "GET")
     token = password_of_basic(trim(std::string_view(header).substr(6)));
   const std::string key = rate_key(request.address);
   const auto name = token.empty() ? std::nullopt : records_.token_name(token);
@@ -157,7 +166,11 @@ const std::vector<Api::Route>& Api::route_table() {
       {"GET", "/api/v1/tests/([^/]+)/result", &Api::result},
       {"POST", "/api/v1/challenges", &Api::make_challenge},
       {"GET", "/api/v1/challenges/([^/]+)", &Api::show_challenge},
+      {"GET", "/api/v1/leaderboard", &Api::leaderboard},
+      {"GET", "/api/v1/compare", &Api::compare_tests},
       {"GET", "/", &Api::page_of_tests},
+      {"GET", "/leaderboard", &Api::page_of_leaderboard},
+      {"GET", "/compare", &Api::page_of_comparison},
       {"GET", "/tests/([^/]+)", &Api::page_of_test},
       {"GET", "/tests/([^/]+)/report.html", &Api::report},
   };
@@ -172,7 +185,7 @@ std::vector<std::string> Api::routes() {
 }
 
 std::optional<HttpResponse> Api::dispatch(const Call& call) {
-  const std::string& method = call.request.method;
+  const std::string method = method_of(call.request);
   const Route* wanted = nullptr;
   std::vector<std::string> methods;
   bool for_anyone = false;
@@ -180,6 +193,7 @@ std::optional<HttpResponse> Api::dispatch(const Call& call) {
     if (route.pattern != call.request.route) continue;
     if (route.method == method) wanted = &route;
     methods.emplace_back(route.method);
+    if (methods.back() == "GET") methods.emplace_back("HEAD");
     for_anyone = for_anyone || route.for_anyone;
   }
   const bool reads = method == "GET";

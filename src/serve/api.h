@@ -2,14 +2,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "serve/board_pages.h"
 #include "serve/http_server.h"
 #include "serve/judgements.h"
+#include "serve/prices.h"
 #include "serve/rate_limit.h"
 #include "serve/records.h"
 #include "serve/uploads.h"
@@ -24,6 +28,14 @@ struct ApiLimits {
   double address_rate = 1000;                  ///< by address
   std::chrono::milliseconds patience{20'000};  ///< /finish answers 202 when it takes longer
   std::chrono::hours keep_unfinished{7 * 24};  ///< an unfinished upload is removed then
+  std::chrono::hours keep_empty{24};           ///< an id without a manifest is
+  std::int64_t open_tests = 1000;              ///< unfinished ones of a token
+};
+
+/// What the leaderboard shows besides the tests.
+struct BoardOptions {
+  std::filesystem::path keys;  ///< folder of the evidence::KeyStore with the keys that are known
+  Prices prices{};
 };
 
 /// Calls a task later; HttpServer::call_after.
@@ -33,7 +45,7 @@ using CallAfter = std::function<void(std::chrono::milliseconds, std::function<vo
 class Api {
  public:
   Api(Records& records, Uploads& uploads, Judgements& judgements, ApiLimits limits,
-      bool public_read, CallAfter call_after);
+      BoardOptions board, bool public_read, CallAfter call_after);
 
   /// For HttpOptions::routes; requests come with the one that fits.
   [[nodiscard]] static std::vector<std::string> routes();
@@ -72,6 +84,18 @@ class Api {
   [[nodiscard]] std::optional<HttpResponse> page_of_tests(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> page_of_test(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> report(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> leaderboard(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> page_of_leaderboard(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> compare_tests(const Call& call);
+  [[nodiscard]] std::optional<HttpResponse> page_of_comparison(const Call& call);
+
+  [[nodiscard]] BoardView board_of(const Call& call);
+  struct Compared {
+    TestRecord base;
+    TestRecord candidate;
+    compare::Comparison comparison;
+  };
+  [[nodiscard]] Compared compared(const Call& call);
 
   struct Part {
     TestRecord test;
@@ -89,6 +113,8 @@ class Api {
   Uploads& uploads_;
   Judgements& judgements_;
   ApiLimits limits_;
+  BoardOptions board_;
+  std::mutex comparing_;
   bool public_read_;
   CallAfter call_after_;
   RateLimiter by_address_;

@@ -12,9 +12,11 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "core/version.h"
+#include "evidence/key_store.h"
 #include "serve/api_call.h"
 #include "serve/log.h"
 #include "serve/pages.h"
+#include "serve/test_file.h"
 
 namespace assay::serve {
 
@@ -136,7 +138,7 @@ std::optional<HttpResponse> Api::make_test(const Call& call) {
   const std::string key = call.request.header("idempotency-key");
   if (key.size() > 128) throw Refusal(400, "bad_field", "Idempotency-Key has more than 128 bytes");
   bool is_new = false;
-  const TestRecord test = records_.make_test(wanted, key, is_new);
+  const TestRecord test = records_.make_test(wanted, key, is_new, limits_.open_tests);
   return json_response({{"test_id", test.id},
                         {"upload",
                          {{"part_bytes", limits_.part_bytes},
@@ -158,6 +160,8 @@ std::optional<HttpResponse> Api::put_manifest(const Call& call) {
     expire();
     records_.set_manifest(test.id, manifest, limits_.quota);
   }
+  if (const auto described = records_.test(test.id))
+    write_test_file(uploads_.folder(test.id), *described, manifest);
   return json_response({{"test_id", test.id}, {"files", manifest.files.size()}});
 }
 
@@ -226,20 +230,21 @@ std::optional<HttpResponse> Api::finish(const Call& call) {
     }
     if (answer) answer(response);
   };
-  judgements_.judge(test.id, [this, respond, id = test.id](const std::optional<Refusal>& why) {
-    try {
-      if (why) {
-        respond(response_of(*why));
-      } else if (const auto ended = records_.test(id); ended && !ended->answer.is_null()) {
-        respond(finished_response(*ended));
-      } else {
-        respond(response_of(Refusal(404, "no_such_test", "the test is gone")));
-      }
-    } catch (const std::exception& error) {
-      log_error(fmt::format("test {}: {}", id, error.what()));
-      respond(response_of(Refusal(500, "internal", "the tester failed")));
-    }
-  });
+  judgements_.judge(
+      test.id, test.token, [this, respond, id = test.id](const std::optional<Refusal>& why) {
+        try {
+          if (why) {
+            respond(response_of(*why));
+          } else if (const auto ended = records_.test(id); ended && !ended->answer.is_null()) {
+            respond(finished_response(*ended));
+          } else {
+            respond(response_of(Refusal(404, "no_such_test", "the test is gone")));
+          }
+        } catch (const std::exception& error) {
+          log_error(fmt::format("test {}: {}", id, error.what()));
+          respond(response_of(Refusal(500, "internal", "the tester failed")));
+        }
+      });
   call_after_(limits_.patience, [respond, id = test.id] {
     HttpResponse response = json_response({{"status", "judging"}, {"test_id", id}}, 202);
     response.headers.emplace_back("Retry-After", "1");
@@ -249,25 +254,41 @@ std::optional<HttpResponse> Api::finish(const Call& call) {
 }
 
 Json Api::listed(const Call& call) {
-  const std::int64_t page = parameter(call.query, "page", 1, 1, 1'000'000);
-  const std::int64_t per_page = parameter(call.query, "per_page", 25, 1, 100);
-  std::optional<TestStatus> status;
-  for (const auto& [key, value] : call.query) {
-    if (key != "status" || value.empty()) continue;
-    status = parse_enum<TestStatus>(value);
-    if (!status)
-      throw Refusal(400, "bad_parameter", "there is no such status",
-                    "one of: open, uploading, accepted, refused");
+  const http::Query query = form_query(call.request.query);
+  TestQuery wanted;
+  wanted.page = parameter(query, "page", 1, 1, 1'000'000);
+  wanted.per_page = parameter(query, "per_page", 25, 1, 100);
+  for (const auto& [key, value] : query) {
+    if (value.empty()) continue;
+    if (key == "text") wanted.text = value;
+    if (key == "order") wanted.descending = value != "up";
+    if (key == "status") {
+      wanted.status = parse_enum<TestStatus>(value);
+      if (!wanted.status)
+        throw Refusal(400, "bad_parameter", "there is no such status",
+                      "one of: open, uploading, accepted, refused");
+    }
+    if (key == "sort") {
+      const auto sort = parse_enum<TestSort>(value);
+      if (!sort)
+        throw Refusal(400, "bad_parameter", "tests are not sorted by that",
+                      "one of: " + enum_choices<TestSort>());
+      wanted.sort = *sort;
+    }
   }
-  const TestPage found = records_.list(page, per_page, status);
+  const TestPage found = records_.list(wanted);
   Json tests = Json::array();
   for (const TestRecord& test : found.tests) {
     Json entry = to_json(test);
     entry.erase("system");
+    entry["number"] = test.number;
+    if (!test.machine.empty()) entry["machine"] = test.machine;
     tests.push_back(std::move(entry));
   }
-  return {
-      {"tests", std::move(tests)}, {"page", page}, {"per_page", per_page}, {"total", found.total}};
+  return {{"tests", std::move(tests)},
+          {"page", wanted.page},
+          {"per_page", wanted.per_page},
+          {"total", found.total}};
 }
 
 std::optional<HttpResponse> Api::list(const Call& call) {
@@ -275,12 +296,19 @@ std::optional<HttpResponse> Api::list(const Call& call) {
 }
 
 std::optional<HttpResponse> Api::page_of_tests(const Call& call) {
-  return list_page(listed(call), call.query);
+  return list_page(listed(call), form_query(call.request.query));
 }
 
 std::optional<HttpResponse> Api::page_of_test(const Call& call) {
   const TestRecord test = test_of(call);
-  return test_page(test, records_.challenges_of(test.id));
+  // Who is known is known now, whenever it was judged.
+  const std::string key = records_.public_key_of(test.id);
+  TestRecord shown = test;
+  if (!key.empty() && shown.answer.contains("evidence")) {
+    const std::string name = evidence::KeyStore(board_.keys).name_of(key);
+    shown.answer["evidence"]["seal"]["signer"] = name;
+  }
+  return test_page(shown, records_.challenges_of(test.id));
 }
 
 std::optional<HttpResponse> Api::make_challenge(const Call& call) {
@@ -338,11 +366,13 @@ HttpResponse Api::file_of(const Call& call, const std::string& name, const std::
 }
 
 void Api::expire() {
-  const std::int64_t oldest =
-      wall_now_ns() - std::chrono::nanoseconds(limits_.keep_unfinished).count();
-  for (const std::string& id : records_.unfinished_before(iso_utc(oldest))) {
+  const auto before = [now_ns = wall_now_ns()](std::chrono::hours time) {
+    return iso_utc(now_ns - std::chrono::nanoseconds(time).count());
+  };
+  for (const std::string& id :
+       records_.unfinished_before(before(limits_.keep_unfinished), before(limits_.keep_empty))) {
+    uploads_.remove(id);  // first: a folder without a test would be taken in again
     records_.remove_test(id);
-    uploads_.remove(id);
   }
 }
 

@@ -9,39 +9,48 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <restinio/all.hpp>
 #include <restinio/router/express.hpp>
-#include <restinio/tls.hpp>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "http/url.h"
+#include "serve/watched_socket.h"
 
 namespace assay::serve {
 
 namespace {
 
-struct PlainTraits : restinio::default_traits_t {
+template <class Socket>
+struct WatchedTraits
+    : restinio::traits_t<restinio::asio_timer_manager_t, restinio::null_logger_t,
+                         restinio::default_request_handler_t, restinio::default_strand_t, Socket> {
   static constexpr bool use_connection_count_limiter = true;
 };
-struct TlsTraits : restinio::default_tls_traits_t {
-  static constexpr bool use_connection_count_limiter = true;
-};
+using PlainTraits = WatchedTraits<PlainSocket>;
+using TlsTraits = WatchedTraits<TlsSocket>;
 
-// RESTinio does not limit the time of a handshake; this overload, which it finds by its
-// argument's traits, does.
+// A connection begins here: RESTinio finds these by their arguments.
+template <class Start, class Failed>
+void prepare_connection_and_start_read(PlainSocket& socket,
+                                       restinio::impl::connection_t<PlainTraits>& connection,
+                                       Start start, Failed /*failed*/) {
+  socket.watch(connection.connection_id());
+  start();
+}
+
+// RESTinio does not limit the time of a handshake.
 constexpr std::chrono::seconds kHandshakeLimit{10};
 
 template <class Start, class Failed>
-void prepare_connection_and_start_read(restinio::tls_socket_t& socket,
+void prepare_connection_and_start_read(TlsSocket& socket,
                                        restinio::impl::connection_t<TlsTraits>& connection,
                                        Start start, Failed failed) {
+  socket.watch(connection.connection_id());
   auto self = connection.shared_from_this();
   auto timer = std::make_shared<asio::steady_timer>(socket.get_executor(), kHandshakeLimit);
   timer->async_wait([self, &socket](const asio::error_code& stopped) {
-    if (stopped) return;
     asio::error_code ignored;
-    socket.lowest_layer().close(ignored);
+    if (!stopped) socket.lowest_layer().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   });
   socket.async_handshake(asio::ssl::stream_base::server,
                          [self, timer, start, failed](const asio::error_code& ec) mutable {
@@ -54,7 +63,7 @@ void prepare_connection_and_start_read(restinio::tls_socket_t& socket,
 }
 
 std::string_view reason_of(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 17> kReasons{
+  static constexpr std::array<std::pair<int, std::string_view>, 18> kReasons{
       {{200, "OK"},
        {201, "Created"},
        {202, "Accepted"},
@@ -71,6 +80,7 @@ std::string_view reason_of(int status) {
        {429, "Too Many Requests"},
        {500, "Internal Server Error"},
        {503, "Service Unavailable"},
+       {505, "HTTP Version Not Supported"},
        {507, "Insufficient Storage"}}};
   const auto* const found =
       std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
@@ -86,15 +96,30 @@ struct Unanswered {
   std::atomic<std::size_t>& count;
 };
 
-void send(const restinio::request_handle_t& request, const HttpResponse& response,
-          const std::shared_ptr<Unanswered>& counted) {
-  auto reply = request->create_response(restinio::http_status_line_t{
-      restinio::http_status_code_t{static_cast<std::uint16_t>(response.status)},
-      std::string(reason_of(response.status))});
+template <class Reply>
+void complete(Reply& reply, const HttpResponse& response, bool last, std::function<void()> sent) {
   reply.append_header(restinio::http_field::content_type, response.type);
   for (const auto& [name, value] : response.headers) reply.append_header(name, value);
-  if (request->header().method() != restinio::http_method_head()) reply.set_body(response.body);
-  reply.done([counted](const asio::error_code&) {});
+  if (last) reply.connection_close();
+  reply.done([sent = std::move(sent)](const asio::error_code&) { sent(); });
+}
+
+// `last`: the connection is closed after it.
+void send(const restinio::request_handle_t& request, const HttpResponse& response, bool last,
+          std::function<void()> sent) {
+  const restinio::http_status_line_t status{
+      restinio::http_status_code_t{static_cast<std::uint16_t>(response.status)},
+      std::string(reason_of(response.status))};
+  if (request->header().method() == restinio::http_method_head()) {
+    // The length is that of what GET would answer.
+    auto reply = request->create_response<restinio::user_controlled_output_t>(status);
+    reply.set_content_length(response.body.size());
+    complete(reply, response, last, std::move(sent));
+    return;
+  }
+  auto reply = request->create_response(status);
+  reply.set_body(response.body);
+  complete(reply, response, last, std::move(sent));
 }
 
 HttpRequest taken_from(const restinio::request_handle_t& request) {
@@ -150,28 +175,34 @@ std::function<restinio::request_handling_status_t(restinio::request_handle_t)> r
   return [router](const restinio::request_handle_t& request) { return (*router)(request); };
 }
 
-struct Loop : asio::io_context {
-  Loop() : asio::io_context(1) {}
-  // Does what its destructor does first: connections end while the server that counts them exists.
-  void drop_handlers() { shutdown(); }
-};
-
 }  // namespace
 
 struct HttpServer::Engine {
+  explicit Engine(const ConnectionLimits& limits) : io(limits), sweep(io) {}
   virtual ~Engine() = default;
   virtual void open() = 0;
   virtual void close() = 0;
   std::uint16_t port = 0;
   std::atomic<std::size_t> unanswered = 0;  // before what holds the requests
   Loop io;
+  asio::steady_timer sweep;
   std::jthread thread;
+
+  void sweep_later() {
+    sweep.expires_after(std::chrono::milliseconds(500));
+    sweep.async_wait([this](const asio::error_code& stopped) {
+      if (stopped) return;
+      io.hang_up_overdue();
+      sweep_later();
+    });
+  }
 };
 
 template <class Traits>
 struct HttpServer::EngineOf : HttpServer::Engine {
   EngineOf(const HttpOptions& options, Handler handler)
-      : server(
+      : Engine(options.connections),
+        server(
             restinio::external_io_context(static_cast<asio::io_context&>(this->io)),
             [&](auto& settings) {
               settings.address(asio::ip::make_address(options.address))
@@ -179,7 +210,8 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                   .read_next_http_message_timelimit(options.read_timeout)
                   .write_http_response_timelimit(options.read_timeout)
                   .handle_request_timeout(options.handling_timeout)
-                  .max_parallel_connections(options.connections)
+                  // Who comes is let in, and makes room by displacing another.
+                  .max_parallel_connections(options.connections.total + 16)
                   .max_pipelined_requests(1)
                   .buffer_size(64 << 10)
                   .incoming_http_msg_limits(restinio::incoming_http_msg_limits_t{}
@@ -200,14 +232,20 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                       options.routes, [this, handler = std::move(handler)](
                                           const restinio::request_handle_t& request,
                                           std::string route, std::vector<std::string> parameters) {
+                        const std::uint64_t id = request->connection_id();
+                        const auto [fault, last] = this->io.asked(id);
+                        const Respond respond =
+                            [request, id, loop = &this->io, last = last,
+                             counted = std::make_shared<Unanswered>(this->unanswered)](
+                                const HttpResponse& response) {
+                              send(request, response, last,
+                                   [loop, id, counted] { loop->answered(id); });
+                            };
                         HttpRequest taken = taken_from(request);
+                        taken.fault = fault;
                         taken.route = std::move(route);
                         taken.parameters = std::move(parameters);
-                        handler(std::move(taken),
-                                [request, counted = std::make_shared<Unanswered>(this->unanswered)](
-                                    const HttpResponse& response) {
-                                  send(request, response, counted);
-                                });
+                        handler(std::move(taken), respond);
                         return restinio::request_accepted();
                       }));
               if constexpr (std::is_same_v<Traits, TlsTraits>)
@@ -240,7 +278,8 @@ HttpServer::HttpServer(const HttpOptions& options, Handler handler) {
 
 void HttpServer::start() {
   engine_->thread = std::jthread([engine = engine_.get()] {
-    const auto work = asio::make_work_guard(engine->io);
+    const auto work = asio::make_work_guard(static_cast<asio::io_context&>(engine->io));
+    engine->sweep_later();
     engine->io.run();
   });
 }

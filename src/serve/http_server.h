@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "serve/connection_table.h"
+#include "serve/request_head.h"
+
 namespace assay::serve {
 
 struct HttpRequest {
@@ -22,6 +25,7 @@ struct HttpRequest {
   std::string address;                  ///< of the peer, without port
   std::string route;                    ///< which one of HttpOptions::routes fits the path, or ""
   std::vector<std::string> parameters;  ///< what the route's groups match, decoded
+  HeadFault fault{};  ///< what is wrong with its head; its connection is closed after the answer
 
   [[nodiscard]] std::string header(const std::string& lower_name) const;  ///< or ""
 };
@@ -40,8 +44,8 @@ struct HttpOptions {
   std::filesystem::path key;
   std::chrono::milliseconds read_timeout{};      ///< for a whole request, and for a TLS handshake
   std::chrono::milliseconds handling_timeout{};  ///< until it is answered
-  std::size_t connections = 0;  ///< at the same time; others wait in the kernel's queue
-  std::uint64_t max_body = 0;   ///< a larger one closes the connection
+  ConnectionLimits connections{};
+  std::uint64_t max_body = 0;  ///< a larger one closes the connection
   /// Patterns of RESTinio's express router, with unnamed groups: "/tests/([^/]+)". The first that
   /// fits the path counts, whatever the method.
   std::vector<std::string> routes;

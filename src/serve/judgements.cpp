@@ -14,10 +14,12 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "evidence/key_store.h"
+#include "report/read_result.h"
 #include "serve/challenges.h"
 #include "serve/claim.h"
 #include "serve/evidence_state.h"
 #include "serve/log.h"
+#include "serve/test_file.h"
 
 namespace assay::serve {
 
@@ -82,7 +84,11 @@ Json reason(const std::string& message) {
 }  // namespace
 
 Judgements::Judgements(Records& records, Uploads& uploads, JudgeOptions options, fs::path keys)
-    : records_(records), uploads_(uploads), options_(std::move(options)), keys_(std::move(keys)) {
+    : records_(records),
+      uploads_(uploads),
+      options_(std::move(options)),
+      keys_(std::move(keys)),
+      queue_(kMaxWaiting, kMaxWaiting / 4) {
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
@@ -104,7 +110,7 @@ void Judgements::stop() {
     for (const Done& done : waiting) done(being_stopped());
 }
 
-void Judgements::judge(const std::string& id, Done done) {
+void Judgements::judge(const std::string& id, const std::string& token, Done done) {
   const std::scoped_lock lock(lock_);
   if (stopped_) throw being_stopped();
   const auto found = waiting_.find(id);
@@ -112,13 +118,12 @@ void Judgements::judge(const std::string& id, Done done) {
     found->second.push_back(std::move(done));
     return;
   }
-  if (queue_.size() >= kMaxWaiting) {
+  if (!queue_.push(token, id)) {
     Refusal busy(503, "busy", fmt::format("{} tests wait to be judged", queue_.size()),
                  "ask again later");
     busy.retry_after_s = 10;
     throw busy;
   }
-  queue_.push_back(id);
   waiting_[id].push_back(std::move(done));
   changed_.notify_all();
 }
@@ -130,7 +135,7 @@ void Judgements::work(const std::stop_token& stop) {
       std::unique_lock lock(lock_);
       if (!changed_.wait(lock, stop, [&] { return !queue_.empty(); })) return;
       if (stop.stop_requested()) return;
-      id = queue_.front();
+      id = queue_.pop();
     }
     std::optional<Refusal> undecided;
     try {
@@ -147,7 +152,6 @@ void Judgements::work(const std::stop_token& stop) {
     std::vector<Done> waiting;
     {
       const std::scoped_lock lock(lock_);
-      queue_.pop_front();
       waiting = std::move(waiting_[id]);
       waiting_.erase(id);
     }
@@ -223,7 +227,9 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
     test.answer["relaxed"] = std::move(relaxed);
   keep(work / layout::kReportHtml, uploads_.folder(test.id) / "report.html");
   keep(file, uploads_.folder(test.id) / "result.json");
-  records_.finish(test, challenge);
+  const BoardRun board = board_run(report::read_result(result, "result.json"));
+  records_.finish(test, challenge, &board);
+  describe(test.id);
 }
 
 std::string Judgements::answer_challenge(const TestRecord& test, const Json& result, Json& reasons,
@@ -245,7 +251,13 @@ void Judgements::refuse(TestRecord test, Json reasons) {
   test.status = TestStatus::refused;
   test.answer = {{"status", "refused"}, {"test_id", test.id}, {"reasons", std::move(reasons)}};
   records_.finish(test);
+  describe(test.id);
   uploads_.remove_evidence(test.id);
+}
+
+void Judgements::describe(const std::string& id) {
+  if (const auto ended = records_.test(id))
+    write_test_file(uploads_.folder(id), *ended, records_.manifest(id));
 }
 
 }  // namespace assay::serve

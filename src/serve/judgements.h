@@ -1,7 +1,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "serve/fair_queue.h"
 #include "serve/judge_process.h"
 #include "serve/records.h"
 #include "serve/refusal.h"
@@ -35,9 +35,9 @@ class Judgements {
   /// Ends the judgement in progress, and asks its callers to try again; it is judged again then.
   void stop();
 
-  /// Queues the test unless it is queued already. `done` is called once, from any thread. Throws
-  /// Refusal 503 when too many wait.
-  void judge(const std::string& id, Done done);
+  /// Queues the test unless it is queued already; tests of different tokens take turns. `done` is
+  /// called once, from any thread. Throws Refusal 503 when too many wait.
+  void judge(const std::string& id, const std::string& token, Done done);
 
  private:
   void work(const std::stop_token& stop);
@@ -49,6 +49,7 @@ class Judgements {
   [[nodiscard]] std::string answer_challenge(const TestRecord& test, const Json& result,
                                              Json& reasons, Json& comparison);
   void refuse(TestRecord test, Json reasons);
+  void describe(const std::string& id);  // in its folder
 
   Records& records_;
   Uploads& uploads_;
@@ -57,7 +58,7 @@ class Judgements {
   std::mutex lock_;
   std::condition_variable_any changed_;
   bool stopped_ = false;
-  std::deque<std::string> queue_;
+  FairQueue<std::string> queue_;
   std::map<std::string, std::vector<Done>> waiting_;  // for those in the queue or being judged
   std::jthread thread_;
 };

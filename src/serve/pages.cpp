@@ -9,13 +9,13 @@
 #include "core/json_access.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "page/document.h"
 #include "page/table.h"
 #include "page/template.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/html_system.h"
 #include "report/present.h"
+#include "serve/page_parts.h"
 #include "serve/serve_assets.h"
 
 namespace assay::serve {
@@ -28,39 +28,6 @@ using page::fill;
 using page::Html;
 using page::markup;
 
-HttpResponse html_response(std::string_view title, const Html& body, int status = 200) {
-  HttpResponse response;
-  response.status = status;
-  response.type = "text/html; charset=utf-8";
-  response.body = page::document(title, body);
-  response.headers.emplace_back(
-      "Content-Security-Policy",
-      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-      "form-action 'none'; frame-ancestors 'none'");
-  return response;
-}
-
-report::html::Masthead top(std::string title, std::string sentence, Html facts = {}) {
-  return {.brand = "Assay tester",
-          .title = std::move(title),
-          .sentence = std::move(sentence),
-          .facts = std::move(facts)};
-}
-
-Html section(std::string_view title, const Html& content) {
-  return fill(assets::kSection, {{"title", title}, {"content", content}});
-}
-
-Html tests_table(const page::Table& table) {
-  return page::to_html(table, {.css = "tests"});
-}
-
-judge::Validity validity_of(std::string_view text) {
-  for (const judge::Validity validity : {judge::Validity::valid, judge::Validity::invalid})
-    if (text == judge::to_string(validity)) return validity;
-  return judge::Validity::incomplete;
-}
-
 page::Row test_row(const Json& test) {
   const std::string verdict = text_at(test, "verdict");
   const std::string created = text_at(test, "created");
@@ -68,13 +35,15 @@ page::Row test_row(const Json& test) {
   std::string sub = text_at(test, "suite");
   if (title.empty()) std::swap(title, sub);
   const double bytes = test.value("bytes", 0.0);
-  return {{{markup("<a href=\"/tests/{0}\"><code>{0}</code></a>", text_at(test, "test_id")), "w"},
-           {markup("{}<span class=\"sub\">{}</span>", title.empty() ? "–" : title, sub), "name"},
-           markup("<span class=\"state {0}\">{0}</span>", text_at(test, "status")),
-           verdict.empty() ? Html("–") : report::html::chip(validity_of(verdict)),
-           text_at(test, "by"),
-           {created.empty() ? Html("–") : report::html::time_element(created), "w"},
-           bytes > 0 ? format_bytes(bytes) : "–"}};
+  return {
+      {{markup("{} {}", integer_at(test, "number", 0), test_link(text_at(test, "test_id"))), "w"},
+       {markup("{}<span class=\"sub\">{}</span>", title.empty() ? "–" : title, sub), "name"},
+       markup("<span class=\"state {0}\">{0}</span>", text_at(test, "status")),
+       verdict.empty() ? Html("–") : report::html::chip(validity_of(verdict)),
+       text_at(test, "by"),
+       text_at(test, "machine", "–"),
+       {created.empty() ? Html("–") : report::html::time_element(created), "w"},
+       bytes > 0 ? format_bytes(bytes) : "–"}};
 }
 
 std::string value_of(const Json& value) {
@@ -115,15 +84,8 @@ Html reasons_section(const Json& reasons) {
                  value_of(reason.value("claimed", Json())),
                  value_of(reason.value("recomputed", Json()))};
   }
-  return section("Why it was refused", tests_table(table));
-}
-
-std::string signer_text(const Json& seal) {
-  const std::string fingerprint = text_at(seal, "fingerprint");
-  if (fingerprint.empty()) return "nobody";
-  const std::string name = text_at(seal, "signer");
-  return name.empty() ? fingerprint + ", a key that this tester does not know"
-                      : fmt::format("{}, known here as {}", fingerprint, name);
+  return section("Why it was refused",
+                 markup("<div class=\"board\">{}</div>", page::to_html(table, {.cards = true})));
 }
 
 // What was checked, by whom it is signed, and what that proves and what it cannot.
@@ -150,13 +112,9 @@ Html evidence_section(const Json& evidence) {
   return section(
       "Evidence",
       markup("<p>{}</p><p>Seal: {}. Signed by: {}{}.</p>", words, text_at(seal, "text"),
-             signer_text(seal),
+             signature_words(text_at(seal, "fingerprint"), text_at(seal, "signer")),
              text_at(seal, "signed_at").empty() ? "" : ", " + text_at(seal, "signed_at")) +
           page::scrolling(tests_table(table)));
-}
-
-Html test_link(const std::string& id) {
-  return markup("<a href=\"/tests/{0}\"><code>{0}</code></a>", id);
 }
 
 // The comparison with the test that was to be measured again.
@@ -232,40 +190,73 @@ std::string sentence_of(const TestRecord& test) {
 }  // namespace
 
 HttpResponse list_page(const Json& list, const http::Query& query) {
-  std::string status;
-  for (const auto& [key, value] : query)
-    if (key == "status") status = value;
+  const auto asked = [&](std::string_view name) {
+    for (const auto& [key, value] : query)
+      if (key == name) return value;
+    return std::string();
+  };
+  // The same list, but for these.
+  const auto address = [&](const http::Query& changes) {
+    http::Query out;
+    for (const char* key : {"status", "text", "sort", "order", "per_page", "page"}) {
+      std::string value = std::string_view(key) == "page" ? "" : asked(key);
+      for (const auto& [name, other] : changes)
+        if (name == key) value = other;
+      if (!value.empty()) out.emplace_back(key, value);
+    }
+    return out.empty() ? std::string("/") : "/?" + http::encode_query(out);
+  };
+  const std::string status = asked("status");
   const auto page = list["page"].get<std::int64_t>();
   const auto per_page = list["per_page"].get<std::int64_t>();
   const auto total = list["total"].get<std::int64_t>();
   const std::int64_t pages = std::max<std::int64_t>(1, (total + per_page - 1) / per_page);
 
   Html filters;
-  for (const std::string_view choice : {"", "accepted", "refused", "uploading", "open"})
+  for (const std::string choice : {"", "accepted", "refused", "uploading", "open"})
     filters +=
-        markup("<a href=\"/{}{}\"{}>{}</a>", choice.empty() ? "" : "?status=", choice,
+        markup("<a href=\"{}\"{}>{}</a>", address({{"status", choice}}),
                Html(choice == status ? " class=\"on\"" : ""), choice.empty() ? "all" : choice);
-  page::Table table{{{"Test"},
-                     {"Name"},
-                     {"Status"},
-                     {"Verdict"},
-                     {"Sent by"},
+  const std::string sorted = asked("sort").empty() ? "number" : asked("sort");
+  const bool down = asked("order") != "up";
+  const auto column = [&](const char* title, TestSort sort, Align align = Align::left) {
+    const std::string name(to_text(sort));
+    const bool here = name == sorted;
+    return page::Column{.title = title,
+                        .align = align,
+                        .link = address({{"sort", name}, {"order", here && down ? "up" : "down"}}),
+                        .sorted = !here  ? ""
+                                  : down ? "descending"
+                                         : "ascending"};
+  };
+  page::Table table{{column("Test", TestSort::number),
+                     column("Name", TestSort::name),
+                     column("Status", TestSort::status),
+                     column("Verdict", TestSort::verdict),
+                     column("Sent by", TestSort::by),
+                     column("Machine", TestSort::machine),
                      {"Created"},
-                     {"Evidence", Align::right}}};
+                     column("Evidence", TestSort::bytes, Align::right)}};
   for (const Json& test : list["tests"]) table.rows.push_back(test_row(test));
   const auto link = [&](std::int64_t to, std::string_view text) {
     return to < 1 || to > pages
                ? Html()
-               : markup("<a href=\"/?status={}&amp;per_page={}&amp;page={}\">{}</a>",
-                        http::percent_encode(status), per_page, to, text);
+               : markup("<a href=\"{}\">{}</a>", address({{"page", std::to_string(to)}}), text);
   };
+  Html kept;
+  for (const char* key : {"status", "sort", "order", "per_page"})
+    if (const std::string value = asked(key); !value.empty())
+      kept += markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", key, value);
   const std::string sentence =
       counted(total, "test") + "; results are recomputed here from the evidence.";
   return html_response(
       "Tests", fill(assets::kTests,
                     {{"masthead", report::html::plain_masthead(top("Tests", sentence))},
+                     {"navigation", navigation("/")},
                      {"filters", filters},
-                     {"tests", table.rows.empty() ? Html() : page::scrolling(tests_table(table))},
+                     {"text", asked("text")},
+                     {"kept", kept},
+                     {"tests", table.rows.empty() ? Html() : page::to_html(table, {.cards = true})},
                      {"empty", table.rows.empty()},
                      {"newer", link(page - 1, "← newer")},
                      {"page", page},
@@ -314,6 +305,7 @@ HttpResponse page_of(const Refusal& refusal) {
       refusal.status);
   if (refusal.retry_after_s > 0)
     response.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));
+  if (!refusal.allow.empty()) response.headers.emplace_back("Allow", refusal.allow);
   return response;
 }
 

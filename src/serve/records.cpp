@@ -17,7 +17,7 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::int64_t kSchema = 2;
+constexpr std::int64_t kSchema = 3;
 constexpr const char* kTables = R"(
 CREATE TABLE tokens (
   name TEXT PRIMARY KEY,
@@ -68,6 +68,47 @@ CREATE TABLE challenges (
 );
 CREATE INDEX challenges_by_test ON challenges(test_id, seq);
 )";
+// Since schema 3: what accepted tests show on the leaderboard, one row for each case.
+constexpr const char* kBoardTables = R"(
+CREATE TABLE results (
+  test_id TEXT PRIMARY KEY REFERENCES tests(id) ON DELETE CASCADE,
+  run_id TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  listed INTEGER NOT NULL,
+  public_key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  machine TEXT NOT NULL
+);
+CREATE INDEX results_by_run ON results(run_id);
+CREATE TABLE entries (
+  test_id TEXT NOT NULL REFERENCES results(test_id) ON DELETE CASCADE,
+  n INTEGER NOT NULL,
+  suite TEXT NOT NULL,
+  case_name TEXT NOT NULL,
+  work TEXT NOT NULL,
+  model TEXT NOT NULL,
+  framework TEXT NOT NULL,
+  hardware TEXT NOT NULL,
+  nodes INTEGER NOT NULL,
+  procs INTEGER NOT NULL,
+  devices INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  relaxed INTEGER NOT NULL,
+  metric TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  better TEXT NOT NULL,
+  value REAL NOT NULL,
+  half REAL,
+  half_kind TEXT NOT NULL,
+  rounds INTEGER NOT NULL,
+  per TEXT NOT NULL,
+  seconds REAL NOT NULL,
+  energy REAL,
+  energy_origin TEXT NOT NULL,
+  PRIMARY KEY (test_id, n)
+) WITHOUT ROWID;
+CREATE INDEX entries_by_case ON entries(suite, case_name, work, metric);
+)";
 // `answer` last, so that a list can leave it out.
 constexpr const char* kColumns =
     "id, token, name, system, ais, status, created, finished, verdict, run_id, suite, bytes";
@@ -113,6 +154,7 @@ Records::Records(const std::filesystem::path& file) : database_(file) {
                 file.string(), "use the Assay that wrote it, or a newer one");
   if (found == 0) database_.execute(kTables);
   if (found < 2) database_.execute(kChallengeTable);
+  if (found < 3) database_.execute(kBoardTables);
   if (found < kSchema) database_.execute(fmt::format("PRAGMA user_version = {}", kSchema));
   transaction.commit();
 }
@@ -171,7 +213,7 @@ std::optional<std::string> Records::token_name(const std::string& token) {
 }
 
 TestRecord Records::make_test(const TestRecord& wanted, const std::string& idempotency_key,
-                              bool& is_new) {
+                              bool& is_new, std::int64_t max_open) {
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
   if (!idempotency_key.empty()) {
@@ -182,6 +224,13 @@ TestRecord Records::make_test(const TestRecord& wanted, const std::string& idemp
       return record_of(known);
     }
   }
+  Statement unfinished =
+      database_.prepare("SELECT count(*) FROM tests WHERE token = ?1 AND finished IS NULL");
+  if (unfinished.bind(1, wanted.token).step() && unfinished.number(0) >= max_open)
+    throw Refusal(429, "too_many_open",
+                  fmt::format("the token has {} tests that are not finished", max_open),
+                  "finish one of them; those without a manifest end after a day");
+  unfinished.reset();
   TestRecord test = wanted;
   test.created = iso_utc(wall_now_ns());
   Statement taken = database_.prepare("SELECT 1 FROM tests WHERE id = ?1");
@@ -219,18 +268,50 @@ std::optional<TestRecord> Records::test(const std::string& id) {
   return test;
 }
 
-TestPage Records::list(std::int64_t page, std::int64_t per_page, std::optional<TestStatus> status) {
+TestPage Records::list(const TestQuery& query) {
+  const auto column = [&] {
+    switch (query.sort) {
+      case TestSort::number:
+        return "seq";
+      case TestSort::name:
+        return "name";
+      case TestSort::status:
+        return "status";
+      case TestSort::verdict:
+        return "verdict";
+      case TestSort::by:
+        return "token";
+      case TestSort::machine:
+        return "machine";
+      case TestSort::bytes:
+        return "bytes";
+    }
+    return "seq";
+  };
+  const std::string from =
+      "FROM (SELECT *, coalesce((SELECT machine FROM results WHERE test_id = id), '') AS machine "
+      "FROM tests) WHERE (?1 = '' OR status = ?1) AND (?2 = '' OR instr(lower(name || char(10) || "
+      "id || char(10) || token || char(10) || machine || char(10) || coalesce(suite, '') || "
+      "char(10) || coalesce(run_id, '')), lower(?2)) > 0)";
+  const std::string status(query.status ? to_text(*query.status) : "");
   const std::scoped_lock lock(lock_);
   TestPage out;
-  const std::string wanted(status ? to_text(*status) : "");
-  Statement count = database_.prepare("SELECT count(*) FROM tests WHERE ?1 = '' OR status = ?1");
-  if (count.bind(1, wanted).step()) out.total = count.number(0);
-  Statement rows = database_.prepare(
-      fmt::format("SELECT {} FROM tests WHERE ?1 = '' OR status = ?1 ORDER BY seq DESC "
-                  "LIMIT ?2 OFFSET ?3",
-                  kColumns));
-  rows.bind(1, wanted).bind(2, per_page).bind(3, (page - 1) * per_page);
-  while (rows.step()) out.tests.push_back(record_of(rows));
+  Statement count = database_.prepare("SELECT count(*) " + from);
+  if (count.bind(1, status).bind(2, query.text).step()) out.total = count.number(0);
+  // What has no such value comes last in either direction.
+  Statement rows = database_.prepare(fmt::format(
+      "SELECT {0}, seq, machine {1} ORDER BY {2} IS NULL OR {2} = '', {2} {3}, seq DESC LIMIT ?3 "
+      "OFFSET ?4",
+      kColumns, from, column(), query.descending ? "DESC" : ""));
+  rows.bind(1, status)
+      .bind(2, query.text)
+      .bind(3, query.per_page)
+      .bind(4, (query.page - 1) * query.per_page);
+  while (rows.step()) {
+    TestRecord& test = out.tests.emplace_back(record_of(rows));
+    test.number = rows.number(12);
+    test.machine = rows.text(13);
+  }
   return out;
 }
 
@@ -246,6 +327,18 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
   if (!known.empty())
     throw Refusal(409, "manifest_exists", "the test has another manifest already",
                   "make a new test for a run that has changed");
+  Statement same = database_.prepare(
+      "SELECT o.id FROM tests o JOIN tests t ON t.token = o.token WHERE t.id = ?1 AND o.id <> ?1 "
+      "AND o.manifest_sha256 = ?2 AND o.status <> 'refused' ORDER BY o.seq LIMIT 1");
+  if (same.bind(1, id).bind(2, hash).step()) {
+    Refusal refusal(409, "same_run", "the run is a test already: " + same.text(0), "see that test");
+    refusal.more["test_id"] = same.text(0);
+    same.reset();
+    database_.prepare("DELETE FROM tests WHERE id = ?1").bind(1, id).run();
+    transaction.commit();
+    throw refusal;
+  }
+  same.reset();
   Statement sum = database_.prepare("SELECT coalesce(sum(bytes), 0) FROM tests");
   const std::uint64_t used = sum.step() ? static_cast<std::uint64_t>(sum.number(0)) : 0;
   sum.reset();
@@ -257,6 +350,16 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
                               format_bytes(static_cast<double>(used)),
                               format_bytes(static_cast<double>(manifest.bytes()))),
                   "ask the tester's operator for a larger --quota");
+  insert_manifest(id, manifest, manifest.bytes());
+  database_.prepare("UPDATE tests SET status = ?2 WHERE id = ?1")
+      .bind(1, id)
+      .bind(2, to_text(TestStatus::uploading))
+      .run();
+  transaction.commit();
+}
+
+void Records::insert_manifest(const std::string& id, const Manifest& manifest,
+                              std::uint64_t bytes) {
   Statement insert = database_.prepare(
       "INSERT INTO files (test_id, n, path, size, sha256) VALUES (?1, ?2, ?3, ?4, ?5)");
   std::int64_t n = 0;
@@ -269,17 +372,12 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
         .bind(5, file.sha256)
         .run();
   }
-  database_
-      .prepare(
-          "UPDATE tests SET manifest_sha256 = ?2, claim = ?3, bytes = ?4, status = ?5 "
-          "WHERE id = ?1")
+  database_.prepare("UPDATE tests SET manifest_sha256 = ?2, claim = ?3, bytes = ?4 WHERE id = ?1")
       .bind(1, id)
-      .bind(2, hash)
+      .bind(2, sha256(dump_line(to_json(manifest))))
       .bind(3, dump_line(manifest.claim))
-      .bind(4, static_cast<std::int64_t>(manifest.bytes()))
-      .bind(5, to_text(TestStatus::uploading))
+      .bind(4, static_cast<std::int64_t>(bytes))
       .run();
-  transaction.commit();
 }
 
 std::optional<Manifest> Records::manifest(const std::string& id) {
@@ -306,7 +404,7 @@ std::optional<ManifestFile> Records::file(const std::string& id, std::int64_t n)
   return ManifestFile{row.text(0), static_cast<std::uint64_t>(row.number(1)), row.text(2)};
 }
 
-void Records::finish(const TestRecord& test, const std::string& challenge) {
+void Records::finish(const TestRecord& test, const std::string& challenge, const BoardRun* board) {
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
   if (!challenge.empty())
@@ -329,22 +427,31 @@ void Records::finish(const TestRecord& test, const std::string& challenge) {
       .bind(6, test.suite)
       .bind(7, dump_line(test.answer))
       .run();
+  if (board != nullptr && database_.changes() > 0) insert_board(test.id, test.token, *board);
   transaction.commit();
 }
 
-std::vector<std::string> Records::unfinished_before(const std::string& created) {
+std::vector<std::string> Records::unfinished_before(const std::string& created,
+                                                    const std::string& empty_created) {
   const std::scoped_lock lock(lock_);
   std::vector<std::string> out;
-  Statement rows =
-      database_.prepare("SELECT id FROM tests WHERE finished IS NULL AND created < ?1");
-  rows.bind(1, created);
+  Statement rows = database_.prepare(
+      "SELECT id FROM tests WHERE finished IS NULL AND (created < ?1 OR (created < ?2 AND "
+      "manifest_sha256 IS NULL))");
+  rows.bind(1, created).bind(2, empty_created);
   while (rows.step()) out.push_back(rows.text(0));
   return out;
 }
 
 void Records::remove_test(const std::string& id) {
   const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  Statement shown = database_.prepare("SELECT run_id FROM results WHERE test_id = ?1");
+  const std::string run_id = shown.bind(1, id).step() ? shown.text(0) : std::string();
+  shown.reset();
   database_.prepare("DELETE FROM tests WHERE id = ?1").bind(1, id).run();
+  if (!run_id.empty()) list_run(run_id);
+  transaction.commit();
 }
 
 }  // namespace assay::serve

@@ -43,6 +43,7 @@ HttpResponse response_of(const Refusal& refusal) {
   response.body = dump_pretty(body);
   if (refusal.retry_after_s > 0)
     response.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));
+  if (!refusal.allow.empty()) response.headers.emplace_back("Allow", refusal.allow);
   return response;
 }
 

@@ -25,6 +25,7 @@ struct Refusal : std::exception {
   std::string advice;
   Json more = Json::object();  ///< beside "error": {"received": 4096}
   int retry_after_s = 0;       ///< 0: no such header
+  std::string allow;           ///< methods that are possible; empty: no such header
 };
 
 [[nodiscard]] HttpResponse response_of(const Refusal& refusal);

@@ -9,16 +9,16 @@
 #include <utility>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/address.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "core/time.h"
+#include "serve/admin.h"
 #include "serve/audit.h"
 #include "serve/worker_pool.h"
 
@@ -29,6 +29,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds kMaxShutdown{10};
+constexpr const char* kRebuildAdvice =
+    "'assay serve rebuild --data DIR' makes a new one from the tests' folders and keeps this one";
 
 // Files made meanwhile can be read by their owner only.
 class OwnerOnly {
@@ -48,16 +50,6 @@ fs::path make_data_folder(const fs::path& data) {
     ::chmod(data.c_str(), 0700);
   }
   return fs::absolute(data);
-}
-
-UniqueFd lock_folder(const fs::path& data) {
-  const fs::path file = data / "lock";
-  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-    throw Error(ErrorKind::environment, "another tester serves this folder", data.string(),
-                "end it first, or give another --data DIR");
-  return fd;
 }
 
 std::string url_of(const ServeOptions& options, std::uint16_t port) {
@@ -81,18 +73,34 @@ sigset_t block_signals() {
 
 Records open_records(const fs::path& data) {
   const OwnerOnly files;
-  return Records(make_data_folder(data) / "tester.db");
+  const fs::path file = make_data_folder(data) / "tester.db";
+  try {
+    return Records(file);
+  } catch (const Error& error) {
+    if (!error.advice().empty()) throw;
+    throw Error(error.kind(), error.message(), file.string(), kRebuildAdvice);
+  }
 }
 
 void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
   const sigset_t signals = block_signals();
+  if (!options.config.empty() && !fs::exists(options.config))
+    throw Error(ErrorKind::config, "there is no such file", options.config.string());
+  const Prices prices =
+      read_prices(options.config.empty() ? options.data / "tester.yaml" : options.config);
   const fs::path data = make_data_folder(options.data);
   const OwnerOnly files;
   const UniqueFd lock = lock_folder(data);
-  Records records(data / "tester.db");
+  Records records = open_records(data);
   Uploads uploads(data);
-  uploads.clean([&](const std::string& id) { return is_test_id(id) && records.test(id); });
-  AuditLog audit(data / "audit.jsonl");
+  if (const auto faults = records.faults(); !faults.empty())
+    throw Error(ErrorKind::environment, "the database is damaged: " + faults.front(),
+                (data / "tester.db").string(), kRebuildAdvice);
+  if (const std::size_t found = take_in_folders(data, records, uploads); found > 0)
+    say(fmt::format("note: {} that the database did not know {} found again in {}",
+                    counted(found, "test"), found == 1 ? "was" : "were",
+                    (data / "tests").string()));
+  AuditLog audit(data / "audit.jsonl", options.audit_bytes);
   if (!is_loopback(options.address) && options.certificate.empty())
     say("warning: listening beyond this machine without TLS: tokens and evidence can be read on "
         "the way; give --tls-certificate and --tls-key");
@@ -100,11 +108,11 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
     say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
         "' makes one");
 
-  Judgements judgements(records, uploads, options.judge,
-                        options.keys.empty() ? options.data / "keys" : options.keys);
+  const fs::path keys = options.keys.empty() ? data / "keys" : options.keys;
+  Judgements judgements(records, uploads, options.judge, keys);
   std::unique_ptr<HttpServer> server;
   std::atomic<bool> ending = false;
-  Api api(records, uploads, judgements, options.limits, options.public_read,
+  Api api(records, uploads, judgements, options.limits, {keys, prices}, options.public_read,
           [&](std::chrono::milliseconds delay, std::function<void()> task) {
             server->call_after(delay, std::move(task));
           });
@@ -122,28 +130,35 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   http.routes = Api::routes();
   // A body that is a little too large gets an answer that explains it.
   http.max_body = 2 * options.limits.part_bytes;
-  server = std::make_unique<HttpServer>(http, [&](HttpRequest request,
-                                                  HttpServer::Respond respond) {
-    const auto shared = std::make_shared<HttpRequest>(std::move(request));
-    const auto token = std::make_shared<std::string>();
-    const auto answer = [shared, token, respond, &audit](HttpResponse response) {
-      audit.write(*shared, *token, response.status, shared->body.size(), response.body.size());
-      respond(std::move(response));
-    };
-    if (auto refusal = api.turned_away(*shared)) {
-      answer(std::move(*refusal));
-      return;
-    }
-    const auto busy = [&](const char* why) {
-      Refusal refusal(503, "busy", why, "try again in a moment");
-      refusal.retry_after_s = 1;
-      answer(response_of(refusal));
-    };
-    if (ending)
-      busy("the tester is being stopped");
-    else if (!workers->post([&api, shared, token, answer] { api.handle(*shared, *token, answer); }))
-      busy("too many requests wait");
-  });
+  server =
+      std::make_unique<HttpServer>(http, [&](HttpRequest request, HttpServer::Respond respond) {
+        const auto shared = std::make_shared<HttpRequest>(std::move(request));
+        const auto token = std::make_shared<std::string>();
+        const auto answer = [shared, token, respond, &audit](HttpResponse response) {
+          audit.write(*shared, *token, response.status, shared->body.size(), response.body.size());
+          respond(std::move(response));
+        };
+        if (const HeadFault& fault = shared->fault; fault.status != 0) {
+          answer(response_of(Refusal(
+              fault.status, fault.status == 505 ? "bad_version" : "bad_request", fault.text)));
+          return;
+        }
+        if (auto refusal = api.turned_away(*shared)) {
+          answer(std::move(*refusal));
+          return;
+        }
+        const auto busy = [&](const char* why) {
+          Refusal refusal(503, "busy", why, "try again in a moment");
+          refusal.retry_after_s = 1;
+          answer(response_of(refusal));
+        };
+        if (ending)
+          busy("the tester is being stopped");
+        else if (!workers->post(shared->address, [&api, shared, token, answer] {
+                   api.handle(*shared, *token, answer);
+                 }))
+          busy("too many requests wait");
+      });
   server->start();
   say("listening on " + url_of(options, server->port()));
 

@@ -18,10 +18,12 @@ struct ServeOptions {
   std::uint16_t port = 8480;          ///< 0: a free one
   std::filesystem::path certificate;  ///< PEM; empty: no TLS
   std::filesystem::path key;
-  std::filesystem::path keys;  ///< with trusted/NAME.pub (assay key); empty: `data`/keys
+  std::filesystem::path keys;    ///< with trusted/NAME.pub (assay key); empty: `data`/keys
+  std::filesystem::path config;  ///< YAML with prices; empty: `data`/tester.yaml
   bool public_read = false;
-  std::size_t connections = 64;
-  std::chrono::milliseconds read_timeout{60'000};  ///< for a whole request
+  ConnectionLimits connections{};
+  std::uint64_t audit_bytes = std::uint64_t{64} << 20;  ///< of audit.jsonl, before it is rotated
+  std::chrono::milliseconds read_timeout{60'000};       ///< for a whole request
   ApiLimits limits;
   JudgeOptions judge;
 };

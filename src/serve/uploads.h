@@ -41,19 +41,6 @@ class Uploads {
   void remove_work(const std::string& id);
   void remove_evidence(const std::string& id);
 
-  /// After a crash: removes work folders, and folders of tests that `known` does not know.
-  template <class Known>
-  void clean(const Known& known) {
-    std::error_code ec;
-    for (const auto& entry : std::filesystem::directory_iterator(data_ / "tests", ec)) {
-      const std::string id = entry.path().filename().string();
-      if (!known(id))
-        remove(id);
-      else
-        remove_work(id);
-    }
-  }
-
  private:
   /// received() with the file's lock held; checks a file that is complete and gives it its name.
   [[nodiscard]] std::uint64_t received_locked(const std::string& id, std::int64_t n,

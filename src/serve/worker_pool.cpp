@@ -4,7 +4,8 @@
 
 namespace assay::serve {
 
-WorkerPool::WorkerPool(unsigned threads, std::size_t max_waiting) : max_waiting_(max_waiting) {
+WorkerPool::WorkerPool(unsigned threads, std::size_t max_waiting)
+    : waiting_(max_waiting, (max_waiting + 3) / 4) {
   for (unsigned i = 0; i < threads; ++i)
     threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
 }
@@ -14,10 +15,9 @@ WorkerPool::~WorkerPool() {
   threads_.clear();
 }
 
-bool WorkerPool::post(std::function<void()> task) {
+bool WorkerPool::post(const std::string& key, std::function<void()> task) {
   const std::scoped_lock lock(lock_);
-  if (waiting_.size() >= max_waiting_) return false;
-  waiting_.push_back(std::move(task));
+  if (!waiting_.push(key, std::move(task))) return false;
   changed_.notify_one();
   return true;
 }
@@ -28,8 +28,7 @@ void WorkerPool::work(const std::stop_token& stop) {
     {
       std::unique_lock lock(lock_);
       if (!changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) return;
-      task = std::move(waiting_.front());
-      waiting_.pop_front();
+      task = waiting_.pop();
     }
     task();
   }

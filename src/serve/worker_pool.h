@@ -2,11 +2,13 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "serve/fair_queue.h"
 
 namespace assay::serve {
 
@@ -19,16 +21,15 @@ class WorkerPool {
   /// Finishes the running tasks, and drops the waiting ones.
   ~WorkerPool();
 
-  /// False when too many wait.
-  [[nodiscard]] bool post(std::function<void()> task);
+  /// Tasks of different keys take turns. False when too many wait, in all or of that key.
+  [[nodiscard]] bool post(const std::string& key, std::function<void()> task);
 
  private:
   void work(const std::stop_token& stop);
 
-  std::size_t max_waiting_;
   std::mutex lock_;
   std::condition_variable_any changed_;
-  std::deque<std::function<void()>> waiting_;
+  FairQueue<std::function<void()>> waiting_;
   std::vector<std::jthread> threads_;
 };
 

@@ -49,19 +49,19 @@ inline judge::RunResult make_run(std::vector<judge::CaseResult> cases) {
   return run;
 }
 
-inline Comparison compared(const judge::RunResult& base, const judge::RunResult& candidate,
-                           const Options& options = {}) {
+inline Comparisons compared(const judge::RunResult& base, const judge::RunResult& candidate,
+                            const Options& options = {}) {
   const Side other{"new", {candidate}};
   return compare_sides({"base", {base}}, std::span(&other, 1), options);
 }
 
-inline SideChange of(const judge::RunResult& base, const judge::RunResult& candidate,
+inline Comparison of(const judge::RunResult& base, const judge::RunResult& candidate,
                      const Options& options = {}) {
   return compared(base, candidate, options).sides.at(0);
 }
 
 /// Several runs on each side.
-inline SideChange side_of(const std::vector<judge::RunResult>& base,
+inline Comparison side_of(const std::vector<judge::RunResult>& base,
                           const std::vector<judge::RunResult>& candidate) {
   const Side other{"new", candidate};
   return compare_sides({"base", base}, std::span(&other, 1), {}).sides.at(0);
@@ -69,7 +69,7 @@ inline SideChange side_of(const std::vector<judge::RunResult>& base,
 
 inline MetricChange headline(const std::vector<double>& base,
                              const std::vector<double>& candidate) {
-  const SideChange found =
+  const Comparison found =
       of(make_run({make_case("a", base)}), make_run({make_case("a", candidate)}));
   return found.cases.at(0).metrics.at(0);
 }

@@ -80,7 +80,7 @@ TEST(BaselineSide, DoesNotTakeItsOwnSilenceForADifference) {
 TEST(BaselineSide, CanBeTheNewOne) {
   const Side base{"base", {run_on(kSystem, {80, 81, 79, 80})}};
   const Side file = baseline_of({100, 101, 99, 100}, 90, 110);
-  const Comparison found = compare_sides(base, std::span(&file, 1), {});
+  const Comparisons found = compare_sides(base, std::span(&file, 1), {});
   EXPECT_EQ(verdict_word(found.sides.at(0).cases.at(0).metrics.at(0)), "FASTER");
 }
 

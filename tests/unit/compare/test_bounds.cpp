@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-std::vector<std::string> texts(const Comparison& found, const std::string& text) {
+std::vector<std::string> texts(const Comparisons& found, const std::string& text) {
   const Bound bound = parse_bound(text);
   std::vector<std::string> out;
   for (const Excess& excess : exceeded(found, std::span(&bound, 1))) out.push_back(excess.text);
@@ -22,8 +22,8 @@ std::vector<std::string> texts(const Comparison& found, const std::string& text)
 }
 
 TEST(Bounds, AreReadAndCheckedAgainstCertainChanges) {
-  const Comparison found = compared(make_run({make_case("a", {100, 101, 99, 100.5, 99.5})}),
-                                    make_run({make_case("a", {95, 96, 94.5, 95.2, 94.8})}));
+  const Comparisons found = compared(make_run({make_case("a", {100, 101, 99, 100.5, 99.5})}),
+                                     make_run({make_case("a", {95, 96, 94.5, 95.2, 94.8})}));
   const auto over = [&](const std::string& text) { return texts(found, text); };
   EXPECT_THAT(over("throughput: 2 %"), ElementsAre(HasSubstr("worse by 4.9 %")));
   EXPECT_THAT(over("headline:2%"), ElementsAre(HasSubstr("steady_throughput")));
@@ -49,14 +49,14 @@ TEST(Bounds, MayHaveBlanksAndFractions) {
 }
 
 TEST(Bounds, FailForACaseThatCannotBeCompared) {
-  const Comparison found = compared(make_run({make_case("a", {100, 101, 99})}), make_run({}));
+  const Comparisons found = compared(make_run({make_case("a", {100, 101, 99})}), make_run({}));
   EXPECT_THAT(texts(found, "headline: 2 %"),
               ElementsAre(HasSubstr("only in the base"), HasSubstr("no case")));
 }
 
 TEST(Bounds, DoNotAskForCasesThatTheBaseDoesNotHave) {
   const auto a = make_case("a", {100, 101, 99});
-  const Comparison found = compared(make_run({a}), make_run({a, make_case("b", {1, 2})}));
+  const Comparisons found = compared(make_run({a}), make_run({a, make_case("b", {1, 2})}));
   EXPECT_THAT(texts(found, "headline: 2 %"), IsEmpty());
 }
 
@@ -72,7 +72,7 @@ TEST(Bounds, DoNotAskForACaseThatNeitherSideWasMeantToRun) {
 }
 
 TEST(Bounds, FailForWhatWasMeasuredOnceOnEachSide) {
-  const Comparison found =
+  const Comparisons found =
       compared(make_run({make_case("a", {100})}), make_run({make_case("a", {50})}));
   EXPECT_THAT(texts(found, "headline: 2 %"),
               ElementsAre(HasSubstr("cannot be checked: one round")));
@@ -90,7 +90,7 @@ TEST(Bounds, FailForAMetricThatOneCaseHasLost) {
   };
   Options options;
   options.metrics = {"energy_j"};
-  const Comparison found =
+  const Comparisons found =
       compared(make_run({with_energy("a"), with_energy("b")}),
                make_run({with_energy("a"), make_case("b", {100, 101, 99})}), options);
   EXPECT_THAT(texts(found, "energy_j: 5 %"),
@@ -101,7 +101,7 @@ TEST(Bounds, NameTheSideWhenThereAreSeveral) {
   const auto base = make_run({make_case("a", {100, 101, 99, 100.5, 99.5})});
   const std::vector<Side> others{{"good", {base}},
                                  {"bad", {make_run({make_case("a", {95, 96, 94, 95, 95.1})})}}};
-  const Comparison found = compare_sides({"base", {base}}, others, {});
+  const Comparisons found = compare_sides({"base", {base}}, others, {});
   EXPECT_THAT(texts(found, "headline: 2 %"), ElementsAre(HasSubstr("bad: a: steady_throughput")));
 }
 

@@ -34,7 +34,7 @@ TEST(Compare, FiveRoundsShowASlowdownOfFivePercent) {
 
 TEST(Compare, LowerIsBetterForTimes) {
   const MetricInfo time{"time_to_target", "s", Better::lower, ""};
-  const SideChange found = of(make_run({make_case("a", {10, 10.1, 9.9, 10.05}, time)}),
+  const Comparison found = of(make_run({make_case("a", {10, 10.1, 9.9, 10.05}, time)}),
                               make_run({make_case("a", {8, 8.1, 7.9, 8.05}, time)}));
   EXPECT_EQ(verdict_word(found.cases[0].metrics[0]), "FASTER");
 }
@@ -58,7 +58,7 @@ TEST(Compare, ASpreadThatHidesTheChangeIsUnsureAndSaysHowManyRoundsAreNeeded) {
 TEST(Compare, RoundsOfSeveralRunsCountTogether) {
   const std::vector<judge::RunResult> base{make_run({make_case("a", {100, 101})}),
                                            make_run({make_case("a", {99, 100})})};
-  const SideChange found = side_of(base, {make_run({make_case("a", {90, 91, 89, 90})})});
+  const Comparison found = side_of(base, {make_run({make_case("a", {90, 91, 89, 90})})});
   EXPECT_EQ(found.cases[0].metrics[0].base.size(), 4);
   EXPECT_EQ(found.cases[0].metrics[0].verdict, Verdict::worse);
 }
@@ -72,7 +72,7 @@ TEST(Compare, CasesThatDifferOnlyInTheirRoundsAreTheSameCase) {
     result->repeats = static_cast<int>(result->rounds.size());
     result->name = "m:native:cpu:1:1:" + std::to_string(result->repeats);
   }
-  const SideChange found = of(make_run({three}), make_run({five}));
+  const Comparison found = of(make_run({three}), make_run({five}));
   ASSERT_EQ(found.cases.size(), 1);
   EXPECT_EQ(found.cases[0].refused, "");
 }
@@ -84,7 +84,7 @@ TEST(Compare, WhatIsNotValidIsRefusedUnlessItIsAskedFor) {
   EXPECT_THAT(of(good, make_run({bad})).cases[0].refused, HasSubstr("INVALID"));
   Options too;
   too.invalid_too = true;
-  const SideChange found = of(good, make_run({bad}), too);
+  const Comparison found = of(good, make_run({bad}), too);
   EXPECT_EQ(found.cases[0].refused, "");
   EXPECT_THAT(found.cases[0].warning, HasSubstr("is INVALID"));
 }
@@ -102,14 +102,14 @@ TEST(Compare, AnotherBatchSizeIsSaid) {
   other.configuration.push_back({"config.batch_size", 64, "", ""});
   judge::CaseResult base = make_case("a", {100, 101, 99});
   base.configuration.push_back({"config.batch_size", 32, "", ""});
-  const SideChange found = of(make_run({base}), make_run({other}));
+  const Comparison found = of(make_run({base}), make_run({other}));
   EXPECT_EQ(found.cases[0].refused, "");
   ASSERT_EQ(found.cases[0].differences.size(), 1);
   EXPECT_EQ(found.cases[0].differences[0].candidate, "64");
 }
 
 TEST(Compare, CasesOnOneSideOnlyAreNamed) {
-  const SideChange found =
+  const Comparison found =
       of(make_run({make_case("a", {1, 1})}), make_run({make_case("b", {1, 1})}));
   ASSERT_EQ(found.cases.size(), 2);
   EXPECT_EQ(found.cases[0].refused, "only in the base");
@@ -122,7 +122,7 @@ TEST(Compare, MachinesAreComparedWithoutWhatChangesByItself) {
   judge::RunResult now = base;
   now.system["nodes"][0]["kernel"] = "6.2";
   now.system["nodes"][0]["uptime_s"] = 7;
-  const SideChange found = of(base, now);
+  const Comparison found = of(base, now);
   ASSERT_EQ(found.differences.size(), 1);
   EXPECT_EQ(found.differences[0].what, "nodes 0.kernel");
 }
@@ -159,8 +159,8 @@ TEST(Compare, SeveralNewSidesAreCorrectedTogether) {
   const auto now = make_run({make_case("a", {98.2, 98.4, 97.4, 98})});
   const std::vector<Side> one{{"1", {now}}};
   const std::vector<Side> many(6, Side{"n", {now}});
-  const Comparison alone = compare_sides({"base", {base}}, one, {});
-  const Comparison together = compare_sides({"base", {base}}, many, {});
+  const Comparisons alone = compare_sides({"base", {base}}, one, {});
+  const Comparisons together = compare_sides({"base", {base}}, many, {});
   ASSERT_EQ(together.sides.size(), 6);
   const double p = alone.sides[0].cases[0].metrics[0].adjusted_p;
   EXPECT_DOUBLE_EQ(together.sides[5].cases[0].metrics[0].adjusted_p, std::min(1.0, 6 * p));
@@ -187,7 +187,7 @@ TEST(Compare, AFewEqualValuesThatDifferFromOthersAreAChange) {
 
 TEST(Compare, OtherUnitsAreRefused) {
   const MetricInfo tokens{"steady_throughput", "tokens/s", Better::higher, ""};
-  const SideChange found = of(make_run({make_case("a", {100, 101, 99})}),
+  const Comparison found = of(make_run({make_case("a", {100, 101, 99})}),
                               make_run({make_case("a", {100, 101, 99}, tokens)}));
   EXPECT_EQ(found.cases[0].refused, "steady_throughput: the units differ: samples/s and tokens/s");
 }
@@ -195,14 +195,14 @@ TEST(Compare, OtherUnitsAreRefused) {
 TEST(Compare, ValuesThatAreNotNumbersAreRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double value : {nan, std::numeric_limits<double>::infinity()}) {
-    const SideChange found = of(make_run({make_case("a", {100, 101, 99})}),
+    const Comparison found = of(make_run({make_case("a", {100, 101, 99})}),
                                 make_run({make_case("a", {100, value, 99})}));
     EXPECT_EQ(found.cases[0].refused, "steady_throughput: a value is not a number");
   }
 }
 
 TEST(Compare, ABaseOfZeroHasNoRelativeChange) {
-  const SideChange found =
+  const Comparison found =
       of(make_run({make_case("a", {0, 0, 0})}), make_run({make_case("a", {1, 2, 3})}));
   EXPECT_THAT(found.cases[0].refused, HasSubstr("no relative change"));
 }
@@ -210,7 +210,7 @@ TEST(Compare, ABaseOfZeroHasNoRelativeChange) {
 TEST(Compare, RoundsThatDidNotCompleteDoNotCount) {
   judge::CaseResult base = make_case("a", {100, 101, 99, 5});
   base.rounds.back().status = RoundStatus::failed;
-  const SideChange found = of(make_run({base}), make_run({make_case("a", {100, 101, 99})}));
+  const Comparison found = of(make_run({base}), make_run({make_case("a", {100, 101, 99})}));
   EXPECT_EQ(found.cases[0].metrics[0].base.size(), 3);
 }
 
@@ -237,7 +237,7 @@ TEST(Compare, RunsOfOneSideMustHaveDoneTheSameWork) {
   small.configuration.push_back({"config.sequence", 128, "", ""});
   judge::CaseResult large = make_case("a", {50, 51});
   large.configuration.push_back({"config.sequence", 256, "", ""});
-  const SideChange found =
+  const Comparison found =
       side_of({make_run({small}), make_run({large})}, {make_run({small}), make_run({small})});
   EXPECT_THAT(found.cases[0].refused, HasSubstr("runs of the base have not the same work"));
 }
@@ -247,7 +247,7 @@ TEST(Compare, MachinesOfASideThatAreNotAlikeAreBothNamed) {
   first.system = Json::parse(R"({"nodes": [{"kernel": "6.1"}]})");
   judge::RunResult second = first;
   second.system["nodes"][0]["kernel"] = "6.2";
-  const SideChange found = side_of({first, second}, {first});
+  const Comparison found = side_of({first, second}, {first});
   ASSERT_EQ(found.differences.size(), 1);
   EXPECT_EQ(found.differences[0].base, "6.1 or 6.2");
 }

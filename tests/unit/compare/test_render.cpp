@@ -16,13 +16,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Comparison slower() {
+Comparisons slower() {
   return compared(make_run({make_case("a|b", {100, 101, 99, 100.5, 99.5})}),
                   make_run({make_case("a|b", {95, 96, 94.5, 95.2, 94.8})}));
 }
 
 TEST(Render, ShowsTextMarkdownAndJson) {
-  const Comparison found = slower();
+  const Comparisons found = slower();
   EXPECT_THAT(render_text(found, {}), HasSubstr("SLOWER"));
   EXPECT_THAT(render_markdown(found), HasSubstr("a\\|b"));
   EXPECT_EQ(to_json(found)["new"][0]["cases"][0]["metrics"][0]["verdict"], "SLOWER");
@@ -42,7 +42,7 @@ TEST(Render, HasNoEscapeSequenceWithoutColor) {
   judge::CaseResult odd = make_case("\x1b[31mred\x07", {100, 101, 99});
   odd.configuration.push_back({"config.x", "\x1b[2J", "", ""});
   const auto base = make_run({make_case("\x1b[31mred\x07", {100, 101, 99})});
-  const Comparison found = compared(base, make_run({odd}));
+  const Comparisons found = compared(base, make_run({odd}));
   EXPECT_THAT(render_text(found, {}), Not(HasSubstr("\x1b")));
   EXPECT_THAT(render_markdown(found), Not(HasSubstr("\x1b")));
   EXPECT_THAT(render_junit(found, false), Not(HasSubstr("\x1b")));
@@ -88,7 +88,7 @@ TEST(Json, IsAsItsSchemaSays) {
   other.validity = judge::Validity::invalid;
   Options options;
   options.invalid_too = true;
-  for (const Comparison& found :
+  for (const Comparisons& found :
        {slower(), compared(make_run({steps, make_case("u", {1, 2}), make_case("o", {1})}),
                            make_run({other, make_case("u", {1, 2}, tokens), make_case("n", {1})}),
                            options)}) {
@@ -102,7 +102,7 @@ TEST(Json, IsAsItsSchemaSays) {
 }
 
 TEST(Junit, FailsForWhatGotWorseOrForWhatExceedsABound) {
-  const Comparison found = slower();
+  const Comparisons found = slower();
   EXPECT_THAT(render_junit(found, false),
               AllOf(HasSubstr("failures=\"1\""), HasSubstr("<failure message=\"SLOWER:")));
   const Bound wide{"headline", 0.2};
@@ -114,7 +114,7 @@ TEST(Junit, FailsForWhatGotWorseOrForWhatExceedsABound) {
 }
 
 TEST(Junit, SkipsWhatIsNotComparedUnlessABoundAsksForIt) {
-  const Comparison found = compared(make_run({make_case("a", {1, 1, 1})}), make_run({}));
+  const Comparisons found = compared(make_run({make_case("a", {1, 1, 1})}), make_run({}));
   EXPECT_THAT(render_junit(found, false), HasSubstr("<skipped message=\"not compared: only in"));
   const Bound bound{"headline", 0.02};
   EXPECT_THAT(render_junit(found, true, exceeded(found, std::span(&bound, 1))),
@@ -142,7 +142,7 @@ TEST(Html, IsASoundPageWithTheCurvesOfAllSides) {
   const Side base{"base", {make_run({with_curves(odd, 100), with_curves("b", 50)})}};
   const std::vector<Side> others{{"one", {make_run({with_curves(odd, 90)})}},
                                  {"two", {make_run({with_curves(odd, 110)})}}};
-  const Comparison found = compare_sides(base, others, {});
+  const Comparisons found = compare_sides(base, others, {});
   const Bound bound{"headline", 0.02};
   const std::string page = render_html(found, base, others, exceeded(found, std::span(&bound, 1)));
   testing::expect_sound_page(page);

@@ -38,14 +38,14 @@ TEST_F(Sides, AreRunsOfAnEarlierVersionToo) {
   EXPECT_EQ(side.name, side.runs[0].run_id);
   Options too;
   too.invalid_too = true;
-  const Comparison found = compare_sides(side, std::span(&side, 1), too);
+  const Comparisons found = compare_sides(side, std::span(&side, 1), too);
   ASSERT_EQ(found.sides.at(0).cases.size(), side.runs[0].cases.size());
   EXPECT_EQ(found.sides[0].cases[0].metrics.at(0).level.change, 0);
 }
 
 TEST_F(Sides, OfARunWithoutASealAreNotComparedByThemselves) {
   const Side side = read_side(kKept.string());
-  const Comparison found = compare_sides(side, std::span(&side, 1), {});
+  const Comparisons found = compare_sides(side, std::span(&side, 1), {});
   EXPECT_THAT(found.sides[0].cases[0].refused, HasSubstr("of a run that is INCOMPLETE"));
 }
 

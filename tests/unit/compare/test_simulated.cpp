@@ -35,11 +35,11 @@ Truth simulate(int times, double spread, const Measured& measured) {
       base.push_back(measured(std::to_string(i), 100));
       same.push_back(measured(std::to_string(i), 100));
     }
-    const SideChange unchanged = of(make_run(base), make_run(same), strict);
+    const Comparison unchanged = of(make_run(base), make_run(same), strict);
     truth.alarms += std::ranges::any_of(unchanged.cases, [](const CaseChange& change) {
       return change.metrics[0].verdict != Verdict::unsure;
     });
-    const SideChange changed =
+    const Comparison changed =
         of(make_run({base[0]}), make_run({measured("0", 100 * (1 - 3 * spread))}), strict);
     truth.found += changed.cases[0].metrics[0].verdict == Verdict::worse;
   }

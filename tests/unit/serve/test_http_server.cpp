@@ -33,7 +33,7 @@ class RoutesTest : public ::testing::Test {
   static HttpOptions options() {
     HttpOptions options;
     options.read_timeout = options.handling_timeout = std::chrono::seconds(20);
-    options.connections = 4;
+    options.connections.total = 4;
     options.max_body = 1000;
     options.routes = Api::routes();
     return options;

@@ -88,7 +88,7 @@ TEST_F(RecordsTest, TheSameKeyGivesTheSameTest) {
   EXPECT_EQ(make("key"), id);
   EXPECT_NE(make("other"), id);
   EXPECT_NE(make(), make());
-  EXPECT_EQ(records_.list(1, 100, std::nullopt).total, 4);
+  EXPECT_EQ(records_.list({}).total, 4);
 }
 
 TEST_F(RecordsTest, TheFirstManifestStays) {
@@ -142,13 +142,81 @@ TEST_F(RecordsTest, AListHasPagesAndAFilter) {
   TestRecord test = *records_.test(ids[1]);
   test.status = TestStatus::accepted;
   records_.finish(test);
-  const TestPage second = records_.list(2, 2, std::nullopt);
+  const TestPage second = records_.list({.page = 2, .per_page = 2});
   EXPECT_EQ(second.total, 5);
   ASSERT_EQ(second.tests.size(), 2U);
   EXPECT_EQ(second.tests[0].id, ids[2]);
   EXPECT_EQ(second.tests[1].id, ids[1]);
-  EXPECT_EQ(records_.list(1, 10, TestStatus::accepted).total, 1);
-  EXPECT_TRUE(records_.list(9, 10, std::nullopt).tests.empty());
+  EXPECT_EQ(records_.list({.status = TestStatus::accepted}).total, 1);
+  EXPECT_TRUE(records_.list({.page = 9, .per_page = 10}).tests.empty());
+}
+
+TEST_F(RecordsTest, AListIsSortedAndSearched) {
+  for (const char* name : {"beta", "alpha", "gamma"}) {
+    TestRecord wanted;
+    wanted.token = "alice";
+    wanted.name = name;
+    bool is_new = false;
+    (void)records_.make_test(wanted, "", is_new);
+  }
+  const auto names = [&](const TestQuery& query) {
+    std::string out;
+    for (const TestRecord& test : records_.list(query).tests) out += test.name[0];
+    return out;
+  };
+  EXPECT_EQ(names({}), "gab");
+  EXPECT_EQ(names({.sort = TestSort::name, .descending = false}), "abg");
+  EXPECT_EQ(names({.text = "ALPH"}), "a");
+  EXPECT_EQ(names({.text = "' OR 1=1"}), "");
+  EXPECT_EQ(records_.list({.text = "alpha"}).tests.at(0).number, 2);
+}
+
+TEST_F(RecordsTest, ATokenHasSoManyOpenTests) {
+  TestRecord wanted;
+  wanted.token = "alice";
+  bool is_new = false;
+  const auto make_one = [&] { return records_.make_test(wanted, "", is_new, 2).id; };
+  TestRecord first = *records_.test(make_one());
+  (void)make_one();
+  EXPECT_EQ(refused(make_one), "429 too_many_open");
+  first.status = TestStatus::accepted;
+  records_.finish(first);
+  EXPECT_EQ(refused(make_one), "granted");
+}
+
+TEST_F(RecordsTest, TheSameRunIsOneTest) {
+  const std::string first = make();
+  const std::string second = make();
+  records_.set_manifest(first, manifest_of(5), 100);
+  EXPECT_EQ(refused([&] {
+              records_.set_manifest(second, manifest_of(5), 100);
+              return 0;
+            }),
+            "409 same_run");
+  EXPECT_FALSE(records_.test(second));
+  // What was refused may be tried again.
+  TestRecord end = *records_.test(first);
+  end.status = TestStatus::refused;
+  records_.finish(end);
+  const std::string third = make();
+  records_.set_manifest(third, manifest_of(5), 100);
+  EXPECT_TRUE(records_.manifest(third));
+}
+
+TEST_F(RecordsTest, ARotatedTokenHasANewSecret) {
+  const std::string fresh = records_.rotate_token("alice");
+  EXPECT_EQ(records_.token_name(alice_), std::nullopt);
+  EXPECT_EQ(records_.token_name(fresh), "alice");
+  EXPECT_THAT(testing::error_of([&] { return records_.rotate_token("nobody"); }),
+              HasSubstr("no token"));
+}
+
+TEST_F(RecordsTest, IdsWithoutAManifestEndSooner) {
+  const std::string empty = make();
+  const std::string coming = make();
+  records_.set_manifest(coming, manifest_of(5), 100);
+  EXPECT_THAT(records_.unfinished_before("2000", "2999"), ::testing::ElementsAre(empty));
+  EXPECT_EQ(records_.unfinished_before("2999", "2000").size(), 2U);
 }
 
 TEST_F(RecordsTest, ADatabaseOfANewerAssayIsLeftAlone) {

@@ -112,16 +112,6 @@ TEST_F(UploadsTest, TheJudgeGetsTheEvidenceAndNothingDerived) {
   EXPECT_EQ(read_file(folder_.path() / "tests/t/files/0"), "0123456789");
 }
 
-TEST_F(UploadsTest, CleaningRemovesWorkAndWhatNobodyKnows) {
-  append(0, "0123");
-  fs::create_directories(folder_.path() / "tests/t/work/x");
-  fs::create_directories(folder_.path() / "tests/unknown/files");
-  uploads_.clean([](const std::string& id) { return id == "t"; });
-  EXPECT_FALSE(fs::exists(folder_.path() / "tests/t/work"));
-  EXPECT_FALSE(fs::exists(folder_.path() / "tests/unknown"));
-  EXPECT_EQ(uploads_.received("t", 0, file_), 4U);
-}
-
 TEST(PackedParts, AreUnpacked) {
   const std::string text = std::string(300'000, 'a') + "end";
   EXPECT_EQ(unpack_zstd(packed_by_zstd(text), text.size()), text);

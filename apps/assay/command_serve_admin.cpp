@@ -1,0 +1,178 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "core/units.h"
+#include "page/table.h"
+#include "serve/admin.h"
+#include "serve/api.h"
+#include "serve/audit.h"
+#include "serve/server.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+struct AdminArguments {
+  std::string data = "tester";
+  std::string folder;
+  std::string text;
+  std::string status;
+  std::string format = "text";
+  std::string token;
+  std::string name;
+  std::vector<std::string> ids;
+  bool deep = false;
+};
+
+/// A line on stderr at most every two seconds, for what takes longer.
+class Counting {
+ public:
+  explicit Counting(const char* what) : what_(what) {}
+  void operator()(std::size_t done, std::size_t total) {
+    const std::int64_t now_ns = mono_now_ns();
+    if (now_ns - shown_ns_ < 2'000'000'000) return;
+    shown_ns_ = now_ns;
+    fmt::print(stderr, "assay: {}: {} of {}\n", what_, done, total);
+  }
+
+ private:
+  const char* what_;
+  std::int64_t shown_ns_ = mono_now_ns();
+};
+
+int list_tests(const AdminArguments& given) {
+  serve::Records records = serve::open_records(given.data);
+  serve::TestQuery query;
+  query.per_page = 1'000'000;
+  query.text = given.text;
+  if (!given.status.empty()) query.status = parse_enum<serve::TestStatus>(given.status);
+  const std::vector<serve::TestRecord> tests = records.list(query).tests;
+  if (given.format == "json") {
+    Json out = Json::array();
+    for (const serve::TestRecord& test : tests) {
+      Json one = serve::to_json(test);
+      one["number"] = test.number;
+      if (!test.machine.empty()) one["machine"] = test.machine;
+      out.push_back(std::move(one));
+    }
+    say(dump_pretty(out));
+    return 0;
+  }
+  page::Table table{{{.title = "NO", .align = page::Align::right},
+                     {.title = "TEST"},
+                     {.title = "STATUS"},
+                     {.title = "VERDICT"},
+                     {.title = "BY"},
+                     {.title = "CREATED"},
+                     {.title = "EVIDENCE", .align = page::Align::right},
+                     {.title = "NAME"},
+                     {.title = "MACHINE"}}};
+  for (const serve::TestRecord& test : tests)
+    table.rows.push_back(
+        {{std::to_string(test.number), test.id, to_text(test.status),
+          test.verdict.empty() ? "–" : test.verdict, test.token, test.created,
+          format_bytes(static_cast<double>(test.bytes)), test.name.empty() ? "–" : test.name,
+          test.machine.empty() ? "–" : test.machine}});
+  for (const std::string& line : page::text_lines(table)) say(line + "\n");
+  return 0;
+}
+
+int verify_tester(const AdminArguments& given) {
+  const std::vector<std::string> faults =
+      serve::verify(given.data, given.deep, Counting("checked"));
+  for (const std::string& fault : faults) say(printable(fault) + "\n");
+  if (faults.empty()) {
+    say("Everything is as it should be.\n");
+    return 0;
+  }
+  throw Error(ErrorKind::environment, counted(faults.size(), "fault") + " found", given.data,
+              "'assay serve rebuild' makes a new database from the tests' folders; what is missing "
+              "there is in a backup only");
+}
+
+int rebuild_tester(const AdminArguments& given) {
+  const serve::Rebuilt made = serve::rebuild(given.data);
+  say(fmt::format("{} found, {} kept.\n", counted(made.tests, "test"),
+                  counted(made.tokens, "token")));
+  if (!made.kept.empty()) say("The old database is " + made.kept.string() + "\n");
+  say("Challenges are not in the tests' folders: those of the old database are gone.\n"
+      "Who has no good token any more gets one with 'assay serve token rotate NAME'.\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_tester_admin(CLI::App& serve, Action& action) {
+  const auto given = std::make_shared<AdminArguments>();
+  const auto command = [&](const char* name, const char* what, auto run) {
+    CLI::App* made = serve.add_subcommand(name, what);
+    made->add_option("--data", given->data, "The tester's folder")
+        ->type_name("DIR")
+        ->capture_default_str();
+    made->callback([given, run, &action] { action = [given, run] { return run(*given); }; });
+    return made;
+  };
+  CLI::App* list = command("list", "Show the tests of a folder", list_tests);
+  list->add_option("--text", given->text, "In name, machine, suite, token or id")
+      ->type_name("TEXT");
+  list->add_option("--status", given->status, "Only these")
+      ->check(CLI::IsMember({"open", "uploading", "accepted", "refused"}));
+  list->add_option("--format", given->format, "Of the output")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  CLI::App* remove =
+      command("delete", "Remove tests with their evidence", [](const AdminArguments& wanted) {
+        for (const std::string& id : wanted.ids) serve::delete_test(wanted.data, id);
+        say(counted(wanted.ids.size(), "test") + " removed.\n");
+        return 0;
+      });
+  remove->add_option("ids", given->ids, "Their ids")->required()->type_name("ID");
+  CLI::App* copy = command("export", "Write a test's evidence and result into a new folder",
+                           [](const AdminArguments& wanted) {
+                             serve::export_test(wanted.data, wanted.ids.at(0), wanted.folder);
+                             return 0;
+                           });
+  copy->add_option("id", given->ids, "Its id")->required()->expected(1)->type_name("ID");
+  copy->add_option("--out", given->folder, "The folder")->required()->type_name("DIR");
+  CLI::App* check = command("verify", "Check database and files", verify_tester);
+  check->add_flag("--deep", given->deep, "Also the content of every file");
+  command("rebuild", "Make a new database from the tests' folders", rebuild_tester);
+  CLI::App* keep =
+      command("backup", "Copy database and finished tests, beside a running tester too",
+              [](const AdminArguments& wanted) {
+                serve::backup(wanted.data, wanted.folder, Counting("copied"));
+                return 0;
+              });
+  keep->add_option("to", given->folder, "A new folder")->required()->type_name("DIR");
+  CLI::App* bring =
+      command("restore", "Make a tester's folder from a backup", [](const AdminArguments& wanted) {
+        serve::restore(wanted.folder, wanted.data, Counting("checked"));
+        return 0;
+      });
+  bring->add_option("from", given->folder, "The backup")->required()->type_name("DIR");
+  CLI::App* reserve =
+      command("reserve", "Print an id for a test that a token's owner will send",
+              [](const AdminArguments& wanted) {
+                say(serve::reserve_test(wanted.data, wanted.token, wanted.name) + "\n");
+                return 0;
+              });
+  reserve->add_option("token", given->token, "Name of the token")->required()->type_name("NAME");
+  reserve->add_option("--name", given->name, "How the list calls the test")->type_name("TEXT");
+  command("rotate", "Begin a new audit.jsonl; older ones are numbered",
+          [](const AdminArguments& wanted) {
+            if (!serve::rotate_audit(std::filesystem::path(wanted.data) / "audit.jsonl"))
+              throw Error(ErrorKind::usage, "there is no audit.jsonl", wanted.data);
+            return 0;
+          });
+}
+
+}  // namespace assay::app

@@ -1,0 +1,31 @@
+#include "database/migrate.h"
+
+#include <string>
+
+#include "core/error.h"
+
+namespace assay::database {
+
+void migrate(Database& database, std::span<const std::string_view> steps) {
+  const auto newest = static_cast<std::int64_t>(steps.size());
+  for (;;) {
+    // Another process may be doing the same.
+    Transaction transaction(database);
+    std::int64_t version = 0;
+    {
+      Statement query = database.prepare("PRAGMA user_version");
+      if (query.step()) version = query.number(0);
+    }
+    if (version < 0 || version > newest)
+      throw Error(ErrorKind::environment,
+                  "the database has schema " + std::to_string(version) +
+                      "; this version of Assay knows " + std::to_string(newest) + " and older ones",
+                  {}, "use the version of Assay that wrote it, or a newer one");
+    if (version == newest) return;
+    database.execute(std::string(steps[static_cast<std::size_t>(version)]));
+    database.execute("PRAGMA user_version = " + std::to_string(version + 1));
+    transaction.commit();
+  }
+}
+
+}  // namespace assay::database

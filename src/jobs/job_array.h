@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace assay::jobs {
+
+inline constexpr int kMaxArrayIndex = 1'000'000;
+inline constexpr std::size_t kMaxArrayElements = 10'000;
+
+/// The elements of a job array.
+struct ArrayRange {
+  std::vector<int> indices{};  ///< ascending, each once
+  int limit = 0;               ///< elements at a time; 0: any number
+
+  bool operator==(const ArrayRange&) const = default;
+};
+
+/// "0-9", "0-9%4" (four at a time), "1,5,10-20:2". Nothing where it is not that, names an element
+/// twice, or has more than kMaxArrayElements.
+[[nodiscard]] std::optional<ArrayRange> parse_array(std::string_view text);
+
+}  // namespace assay::jobs

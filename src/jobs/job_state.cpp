@@ -1,0 +1,422 @@
+#include "jobs/job_state.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace assay::jobs {
+
+namespace {
+
+constexpr std::size_t kMaxDetail = 500;  // code points of what others say
+
+/// One event of one job; `life_` is changed only by what is taken.
+class Transition {
+ public:
+  Transition(Life& life, const Policy& policy, const Event& event, WallTime now_ns)
+      : life_(life), policy_(policy), event_(event), now_ns_(now_ns) {
+    change_.from = change_.to = life.state;
+  }
+
+  Change run() {
+    if (is_stale())
+      stale();
+    else
+      dispatch();
+    change_.to = life_.state;
+    if (change_.taken) life_.message = change_.words;
+    return std::move(change_);
+  }
+
+ private:
+  [[nodiscard]] bool in(std::initializer_list<State> states) const {
+    return std::ranges::find(states, life_.state) != states.end();
+  }
+  [[nodiscard]] bool is_stale() const {
+    switch (event_.kind) {
+      case EventKind::started:
+      case EventKind::node_lost:
+      case EventKind::exited:
+      case EventKind::time_limit:
+      case EventKind::idle_warned:
+      case EventKind::idle_cleared:
+      case EventKind::idle_limit:
+      case EventKind::engine_error:
+      case EventKind::found:
+      case EventKind::not_found:
+        return event_.attempt != life_.attempt || !holds_nodes(life_.state);
+      default:
+        return false;
+    }
+  }
+  void stale() {
+    ignore("is about an execution that has ended");
+    // It should not run any more: whatever is left of it must not run beside the next attempt.
+    if (event_.kind == EventKind::found)
+      change_.actions.push_back({ActionKind::stop_now, event_.attempt, 0, Nanoseconds(0)});
+  }
+
+  void dispatch() {
+    switch (event_.kind) {
+      case EventKind::submitted:
+        return ignore("the job was submitted before");
+      case EventKind::approved:
+        return approve();
+      case EventKind::rejected:
+        return reject();
+      case EventKind::placed:
+        return place();
+      case EventKind::started:
+        return start();
+      case EventKind::pause_asked:
+        return pause();
+      case EventKind::resume_asked:
+        return resume();
+      case EventKind::kill_asked:
+        return kill();
+      case EventKind::preempted:
+        return preempt();
+      case EventKind::node_lost:
+        return lose_node();
+      case EventKind::exited:
+        return exit();
+      case EventKind::time_limit:
+        return time_limit();
+      case EventKind::idle_warned:
+        return warn_idle();
+      case EventKind::idle_cleared:
+        return clear_idle();
+      case EventKind::idle_limit:
+        return idle_limit();
+      case EventKind::engine_error:
+        return engine_error();
+      case EventKind::dependency_failed:
+        return dependency_failed();
+      case EventKind::found:
+        return found();
+      case EventKind::not_found:
+        return not_found();
+    }
+  }
+
+  // What people and the scheduler ask for.
+
+  void approve() {
+    if (life_.approved || is_final(life_.state)) return ignore("is not waiting for approval");
+    take("approved" + by());
+    life_.approved = true;
+    if (life_.state == State::unapproved) life_.state = State::queued;
+  }
+
+  void reject() {
+    if (life_.approved || is_final(life_.state)) return ignore("is not waiting for approval");
+    take("rejected" + by() + because());
+    end(State::killed, Cause::rejected);
+  }
+
+  void place() {
+    if (life_.state != State::queued) return ignore("is not waiting for nodes");
+    if (event_.placement.empty()) return ignore("has been given no node");
+    take("placed on " + counted(event_.placement.size(), "node"));
+    life_.state = State::scheduling;
+    ++life_.attempt;
+    life_.placement = event_.placement;
+    life_.placed_ns = now_ns_;
+    life_.started_ns = life_.not_before_ns = 0;
+    life_.idle_warned = false;
+    life_.cause = Cause::none;
+    life_.exit_code.reset();
+    life_.verdict = Verdict::none;
+    act({ActionKind::start, life_.attempt, life_.restarts, Nanoseconds(0)});
+  }
+
+  void pause() {
+    if (in({State::unapproved, State::queued})) {
+      take("paused" + by());
+      life_.state = State::paused;
+    } else if (in({State::scheduling, State::running})) {
+      take("is being paused" + by());
+      stop(State::pausing, State::paused, Cause::person);
+    } else if (life_.state == State::pausing && life_.after_stop != State::paused) {
+      take("is being paused" + by());
+      life_.after_stop = State::paused;
+    } else {
+      ignore(std::string("cannot be paused: it is ") + std::string(to_text(life_.state)));
+    }
+  }
+
+  void resume() {
+    if (life_.state == State::paused) {
+      take("resumed" + by());
+      life_.state = life_.approved ? State::queued : State::unapproved;
+      life_.waiting_since_ns = now_ns_;
+    } else if (life_.state == State::pausing && life_.after_stop == State::paused) {
+      take("is to go on after it has stopped" + by());
+      life_.after_stop = State::queued;
+    } else {
+      ignore(std::string("cannot be resumed: it is ") + std::string(to_text(life_.state)));
+    }
+  }
+
+  void kill() {
+    if (in({State::unapproved, State::queued, State::paused})) {
+      take("killed" + by());
+      end(State::killed, Cause::person);
+    } else if (in({State::scheduling, State::running, State::pausing})) {
+      take("is being killed" + by());
+      stop(State::killing, State::killed, Cause::person);
+    } else if (life_.state == State::killing) {
+      take("is being killed at once" + by());
+      send_stop(std::nullopt);
+    } else {
+      ignore(std::string("cannot be killed: it is ") + std::string(to_text(life_.state)));
+    }
+  }
+
+  void preempt() {
+    if (!in({State::scheduling, State::running})) return ignore("does not run");
+    if (!policy_.preemptible) return ignore("is not preemptible");
+    take("makes room" + because() + " and goes back into the queue");
+    stop(State::pausing, State::queued, Cause::preempted);
+  }
+
+  void dependency_failed() {
+    if (!in({State::unapproved, State::queued, State::paused}))
+      return ignore("does not wait for another job any more");
+    take("cannot run any more" + because());
+    end(State::killed, Cause::dependency);
+  }
+
+  // What the engine says about the current attempt, which holds nodes.
+
+  void start() {
+    if (life_.state != State::scheduling) return ignore("has started before");
+    take("started" + because());
+    run_from_now();
+  }
+
+  void lose_node() {
+    if (in({State::pausing, State::killing})) {
+      take("a node was lost" + because() + " while the job was being stopped");
+    } else {
+      take("a node was lost" + because());
+      const bool again = retried_after(RetryEvent::node_lost);
+      life_.state = again ? State::pausing : State::killing;
+      life_.after_stop = again ? State::queued : State::failed;
+      life_.cause = Cause::node_lost;
+    }
+    send_stop(std::nullopt);
+  }
+
+  void exit() {
+    const Exit& exit = event_.exit;
+    // A run that came to its end before the stop reached it has come to its end.
+    const bool done = exit.ending == Ending::completed;
+    if (done || !in({State::pausing, State::killing})) {
+      const bool again = !done && retried_after_exit(exit.code);
+      take(done ? "finished"
+                : (again ? "failed and is tried again" : "failed") + with_code(exit.code) +
+                      because());
+      keep_exit();
+      if (done)
+        end(State::finished, Cause::itself);
+      else if (again)
+        requeue(retry_pause(life_.retries));
+      else
+        end(State::failed, Cause::itself);
+    } else {
+      take("stopped" + with_code(exit.code));
+      keep_exit();
+      after_stop();
+    }
+  }
+
+  void time_limit() {
+    if (life_.state != State::running) return ignore("does not run");
+    take("has run for as long as it may" + because());
+    stop(State::killing, State::killed, Cause::time_limit);
+  }
+
+  void warn_idle() {
+    if (life_.state != State::running || life_.idle_warned)
+      return ignore("has been warned, or does not run");
+    take("its devices do nothing" + because());
+    life_.idle_warned = true;
+    act({ActionKind::warn_idle, life_.attempt, 0, Nanoseconds(0)});
+  }
+
+  void clear_idle() {
+    if (life_.state != State::running || !life_.idle_warned) return ignore("was not idle");
+    take("its devices work again");
+    life_.idle_warned = false;
+  }
+
+  void idle_limit() {
+    if (life_.state != State::running) return ignore("does not run");
+    if (!life_.idle_warned) return warn_idle();  // nobody is stopped without a warning
+    take("its devices have done nothing for too long" + because());
+    stop(State::killing, State::killed, Cause::idle_limit);
+  }
+
+  void engine_error() {
+    if (in({State::pausing, State::killing})) {
+      take("the engine lost it while it was being stopped" + because());
+      return after_stop();
+    }
+    const bool again = retried_after(RetryEvent::engine_error);
+    take((again ? "could not be run and is tried again" : "could not be run") + because());
+    if (again)
+      requeue(retry_pause(life_.retries));
+    else
+      end(State::error, Cause::engine_error);
+  }
+
+  void found() {
+    switch (life_.state) {
+      case State::scheduling:
+        take("found running after a restart of the server");
+        return run_from_now();
+      case State::pausing:
+      case State::killing:
+        take("found running after a restart of the server, and is stopped again");
+        return send_stop(policy_.grace);
+      default:
+        return ignore("runs");
+    }
+  }
+
+  void not_found() {
+    if (in({State::pausing, State::killing})) {
+      take("had stopped when the server came back");
+      after_stop();
+    } else if (life_.state == State::scheduling) {
+      // It never began: nothing is counted.
+      take("had not been started when the server stopped; back in the queue");
+      life_.state = State::queued;
+    } else {
+      const bool again = retried_after(RetryEvent::node_lost);
+      take(again ? "was gone when the server came back, and is tried again"
+                 : "was gone when the server came back");
+      if (again)
+        requeue(retry_pause(life_.retries));
+      else
+        end(State::failed, Cause::node_lost);
+    }
+  }
+
+  // Steps that several events share.
+
+  void ignore(std::string why) { change_.words = std::move(why); }
+  void take(std::string words) {
+    change_.taken = true;
+    change_.words = std::move(words);
+  }
+  void act(Action action) { change_.actions.push_back(action); }
+  /// Without a grace, by force.
+  void send_stop(std::optional<Nanoseconds> grace) {
+    life_.stop_by_ns = now_ns_ + grace.value_or(Nanoseconds(0)).count();
+    act({grace ? ActionKind::stop : ActionKind::stop_now, life_.attempt, 0,
+         grace.value_or(Nanoseconds(0))});
+  }
+  void run_from_now() {
+    life_.state = State::running;
+    life_.started_ns = now_ns_;
+  }
+  void stop(State via, State then, Cause cause) {
+    // What is being stopped already has had its signal.
+    if (life_.state != State::pausing) send_stop(policy_.grace);
+    life_.state = via;
+    life_.after_stop = then;
+    life_.cause = cause;
+  }
+  void after_stop() {
+    const State next = life_.after_stop.value_or(State::failed);
+    if (next == State::queued) {
+      requeue(life_.cause == Cause::node_lost ? retry_pause(life_.retries) : Nanoseconds(0));
+    } else if (next == State::paused) {
+      leave_nodes();
+      ++life_.restarts;
+      life_.state = State::paused;
+    } else {
+      end(next, life_.cause);
+    }
+  }
+  void requeue(Nanoseconds pause) {
+    leave_nodes();
+    ++life_.restarts;
+    if (life_.cause == Cause::preempted) life_.waiting_since_ns = now_ns_;
+    life_.not_before_ns = pause.count() == 0 ? 0 : now_ns_ + pause.count();
+    life_.state = State::queued;
+  }
+  void end(State state, Cause cause) {
+    leave_nodes();
+    life_.state = state;
+    life_.cause = cause;
+    life_.ended_ns = now_ns_;
+  }
+  void leave_nodes() {
+    // The clock may have been set back.
+    if (holds_nodes(change_.from) && life_.started_ns != 0)
+      life_.ran_ns += std::max<std::int64_t>(0, now_ns_ - life_.started_ns);
+    life_.after_stop.reset();
+    life_.stop_by_ns = 0;
+  }
+  void keep_exit() {
+    life_.exit_code = event_.exit.code;
+    life_.verdict = event_.exit.verdict;
+  }
+
+  /// Counts the retry where there is one.
+  bool retry() {
+    if (life_.retries >= policy_.retries.count) return false;
+    ++life_.retries;
+    return true;
+  }
+  bool retried_after(RetryEvent event) {
+    const auto& events = policy_.retries.events;
+    return (!events || std::ranges::find(*events, event) != events->end()) && retry();
+  }
+  bool retried_after_exit(int code) {
+    const auto& codes = policy_.retries.exit_codes;
+    return (codes.empty() || std::ranges::find(codes, code) != codes.end()) && retry();
+  }
+
+  [[nodiscard]] std::string by() const {
+    return event_.who.empty() ? "" : " by " + ellipsize(printable(event_.who), kMaxDetail);
+  }
+  [[nodiscard]] std::string because() const {
+    return event_.detail.empty() ? "" : ": " + ellipsize(printable(event_.detail), kMaxDetail);
+  }
+  static std::string with_code(int code) {
+    return code == 0 ? "" : " with exit code " + std::to_string(code);
+  }
+
+  Life& life_;
+  const Policy& policy_;
+  const Event& event_;
+  WallTime now_ns_;
+  Change change_;
+};
+
+}  // namespace
+
+Life born(bool needs_approval, WallTime now_ns) {
+  Life life;
+  life.state = needs_approval ? State::unapproved : State::queued;
+  life.approved = !needs_approval;
+  life.submitted_ns = life.waiting_since_ns = now_ns;
+  life.message = "submitted";
+  return life;
+}
+
+Change apply(Life& life, const Policy& policy, const Event& event, WallTime now_ns) {
+  return Transition(life, policy, event, now_ns).run();
+}
+
+Nanoseconds retry_pause(int retry) noexcept {
+  constexpr Nanoseconds kFirst = std::chrono::seconds(10);
+  constexpr Nanoseconds kMost = std::chrono::minutes(5);
+  return std::min<Nanoseconds>(kFirst * (std::int64_t{1} << std::clamp(retry - 1, 0, 10)), kMost);
+}
+
+}  // namespace assay::jobs

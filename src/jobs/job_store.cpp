@@ -1,0 +1,368 @@
+#include "jobs/job_store.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/json_fields.h"
+#include "core/parse_number.h"
+#include "database/migrate.h"
+#include "jobs/job_array.h"
+
+namespace assay::jobs {
+
+namespace {
+
+using database::Statement;
+using database::Transaction;
+
+// What lists show is apart from what is long, so that a list of 100,000 jobs is read quickly.
+constexpr std::array<std::string_view, 1> kSchema{R"(
+CREATE TABLE jobs (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  team TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  devices INTEGER NOT NULL,
+  device_type TEXT NOT NULL,
+  verdict TEXT NOT NULL,
+  submitted_ns INTEGER NOT NULL,
+  started_ns INTEGER NOT NULL,
+  ended_ns INTEGER NOT NULL,
+  array INTEGER NOT NULL,
+  array_index INTEGER,
+  request_key TEXT
+);
+CREATE INDEX jobs_by_time ON jobs (submitted_ns, id);
+CREATE INDEX jobs_by_state ON jobs (state, submitted_ns, id);
+CREATE INDEX jobs_by_owner ON jobs (owner, submitted_ns, id);
+CREATE INDEX jobs_by_team ON jobs (team, submitted_ns, id);
+CREATE INDEX jobs_by_name ON jobs (name, id);
+CREATE INDEX jobs_by_start ON jobs (started_ns, id);
+CREATE INDEX jobs_by_end ON jobs (ended_ns, id);
+CREATE INDEX jobs_by_key ON jobs (owner, request_key) WHERE request_key IS NOT NULL;
+CREATE TABLE details (
+  job INTEGER PRIMARY KEY REFERENCES jobs (id),
+  submission TEXT NOT NULL,
+  life TEXT NOT NULL
+);
+CREATE TABLE timeline (
+  job INTEGER NOT NULL REFERENCES jobs (id),
+  number INTEGER NOT NULL,
+  at_ns INTEGER NOT NULL,
+  event TEXT NOT NULL,
+  from_state TEXT NOT NULL,
+  to_state TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  words TEXT NOT NULL,
+  PRIMARY KEY (job, number)
+) WITHOUT ROWID;
+CREATE TABLE usage (
+  job INTEGER NOT NULL REFERENCES jobs (id),
+  attempt INTEGER NOT NULL,
+  team TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  devices INTEGER NOT NULL,
+  from_ns INTEGER NOT NULL,
+  to_ns INTEGER NOT NULL,
+  PRIMARY KEY (job, attempt)
+) WITHOUT ROWID;
+CREATE INDEX usage_by_end ON usage (to_ns);
+)"};
+
+constexpr const char* kSelectJob =
+    "SELECT id, owner, team, array, array_index, submission, life FROM jobs "
+    "JOIN details ON details.job = jobs.id ";
+
+/// A word that this program has written; another one means that the file is damaged.
+template <NamedEnum E>
+E word_of(const std::string& text) {
+  const auto value = parse_enum<E>(text);
+  if (!value)
+    throw Error(ErrorKind::environment, "the database of jobs is damaged: '" + text + "'");
+  return *value;
+}
+
+template <class T>
+T read_stored(const std::string& text, const std::string& where) {
+  try {
+    return fields_from_json<T>(parse_json(text, where), where);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::environment, "the database of jobs is damaged: " + error.message(),
+                error.where());
+  }
+}
+
+std::string text_of(State state) {
+  return std::string(to_text(state));
+}
+
+}  // namespace
+
+JobStore::JobStore(const std::filesystem::path& file) : database_(file) {
+  database::migrate(database_, kSchema);
+}
+
+std::vector<JobId> JobStore::submit(const NewJob& job, WallTime now_ns) {
+  Transaction transaction(database_);
+  std::vector<JobId> ids;
+  if (!job.request_key.empty()) {
+    Statement earlier = database_.prepare(
+        "SELECT id, submission FROM jobs JOIN details ON details.job = jobs.id"
+        " WHERE owner = ? AND request_key = ? ORDER BY id");
+    earlier.bind(1, job.owner).bind(2, job.request_key);
+    while (earlier.step()) {
+      ids.push_back(earlier.number(0));
+      if (earlier.text(1) != dump_line(fields_to_json(job.submission)))
+        throw Error(ErrorKind::usage, "the request has the key of another one, which made job " +
+                                          std::to_string(ids.front()));
+    }
+    if (!ids.empty()) return ids;
+  }
+  if (job.submission.array.empty()) {
+    ids.push_back(insert(job, 0, std::nullopt, now_ns));
+  } else {
+    const auto range = parse_array(job.submission.array);
+    if (!range) throw Error(ErrorKind::usage, "not a valid array: '" + job.submission.array + "'");
+    for (const int index : range->indices)
+      ids.push_back(insert(job, ids.empty() ? 0 : ids.front(), index, now_ns));
+    database_.prepare("UPDATE jobs SET array = ?1 WHERE id = ?1").bind(1, ids.front()).run();
+  }
+  transaction.commit();
+  return ids;
+}
+
+JobId JobStore::insert(const NewJob& job, JobId array, std::optional<int> index, WallTime now_ns) {
+  const Submission& submission = job.submission;
+  const Life life = born(job.needs_approval, now_ns);
+  Statement add = database_.prepare(
+      "INSERT INTO jobs (name, owner, team, queue, priority, state, devices, device_type, verdict,"
+      " submitted_ns, started_ns, ended_ns, array, array_index, request_key)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?) RETURNING id");
+  add.bind(1, submission.name).bind(2, job.owner).bind(3, job.team).bind(4, submission.queue);
+  add.bind(5, std::int64_t{submission.priority.value_or(kDefaultPriority)});
+  add.bind(6, text_of(life.state));
+  add.bind(7, std::int64_t{submission.nodes} * devices_per_node(submission));
+  add.bind(8, submission.device_type).bind(9, to_text(life.verdict)).bind(10, now_ns);
+  add.bind(11, array);
+  if (index)
+    add.bind(12, std::int64_t{*index});
+  else
+    add.bind_null(12);
+  if (job.request_key.empty())
+    add.bind_null(13);
+  else
+    add.bind(13, job.request_key);
+  if (!add.step()) throw Error(ErrorKind::internal, "the database has not given the job a number");
+  const JobId id = add.number(0);
+  add.run();
+  database_.prepare("INSERT INTO details (job, submission, life) VALUES (?, ?, ?)")
+      .bind(1, id)
+      .bind(2, dump_line(fields_to_json(submission)))
+      .bind(3, dump_line(fields_to_json(life)))
+      .run();
+  Event event;
+  event.kind = EventKind::submitted;
+  event.who = job.owner;
+  write_event(id, event, {true, life.state, life.state, {}, "submitted"}, 0, now_ns);
+  return id;
+}
+
+void JobStore::write_event(JobId id, const Event& event, const Change& change, int attempt,
+                           WallTime now_ns) {
+  Statement add = database_.prepare(
+      "INSERT INTO timeline (job, number, at_ns, event, from_state, to_state, attempt, who, words)"
+      " SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
+      " FROM timeline WHERE job = ?1");
+  add.bind(1, id).bind(2, now_ns).bind(3, to_text(event.kind)).bind(4, to_text(change.from));
+  add.bind(5, to_text(change.to)).bind(6, std::int64_t{attempt}).bind(7, event.who);
+  add.bind(8, change.words).run();
+}
+
+Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
+  Transaction transaction(database_);
+  std::optional<Job> job = find(id);
+  if (!job) throw Error(ErrorKind::usage, fmt::format("there is no job {}", id));
+  Change change = jobs::apply(job->life, policy_of(job->submission), event, now_ns);
+  if (!change.taken) return change;
+  const Life& life = job->life;
+  Statement list = database_.prepare(
+      "UPDATE jobs SET state = ?2, verdict = ?3, started_ns = ?4, ended_ns = ?5 WHERE id = ?1");
+  list.bind(1, id).bind(2, to_text(life.state)).bind(3, to_text(life.verdict));
+  list.bind(4, life.started_ns).bind(5, life.ended_ns).run();
+  database_.prepare("UPDATE details SET life = ?2 WHERE job = ?1")
+      .bind(1, id)
+      .bind(2, dump_line(fields_to_json(life)))
+      .run();
+  write_event(id, event, change, life.attempt, now_ns);
+  if (change.released() && life.started_ns != 0) {
+    std::int64_t devices = 0;
+    for (const NodeShare& share : life.placement) devices += share.devices;
+    Statement used = database_.prepare(
+        "INSERT OR REPLACE INTO usage (job, attempt, team, owner, devices, from_ns, to_ns)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)");
+    used.bind(1, id).bind(2, std::int64_t{life.attempt}).bind(3, job->team).bind(4, job->owner);
+    used.bind(5, devices).bind(6, life.started_ns);
+    used.bind(7, std::max(now_ns, life.started_ns)).run();
+  }
+  transaction.commit();
+  return change;
+}
+
+Job JobStore::job_of(const Statement& row) const {
+  Job job;
+  job.id = row.number(0);
+  job.owner = row.text(1);
+  job.team = row.text(2);
+  job.array = row.number(3);
+  if (!row.is_null(4)) job.array_index = static_cast<int>(row.number(4));
+  const std::string where = fmt::format("job {}", job.id);
+  job.submission = read_stored<Submission>(row.text(5), where + ": submission");
+  job.life = read_stored<Life>(row.text(6), where + ": life");
+  return job;
+}
+
+std::optional<Job> JobStore::find(JobId id) {
+  Statement query = database_.prepare(std::string(kSelectJob) + "WHERE id = ?");
+  query.bind(1, id);
+  if (!query.step()) return std::nullopt;
+  return job_of(query);
+}
+
+std::optional<State> JobStore::state_of(JobId id) {
+  Statement query = database_.prepare("SELECT state FROM jobs WHERE id = ?");
+  query.bind(1, id);
+  if (!query.step()) return std::nullopt;
+  return word_of<State>(query.text(0));
+}
+
+std::vector<Job> JobStore::unfinished() {
+  std::string states;
+  for (const State state : enum_values<State>())
+    if (!is_final(state)) states += (states.empty() ? "'" : ", '") + text_of(state) + "'";
+  Statement query =
+      database_.prepare(std::string(kSelectJob) + "WHERE state IN (" + states + ") ORDER BY id");
+  std::vector<Job> out;
+  while (query.step()) out.push_back(job_of(query));
+  return out;
+}
+
+std::vector<TimelineEntry> JobStore::timeline(JobId id) {
+  Statement query = database_.prepare(
+      "SELECT at_ns, event, from_state, to_state, attempt, who, words FROM timeline"
+      " WHERE job = ? ORDER BY number");
+  query.bind(1, id);
+  std::vector<TimelineEntry> out;
+  while (query.step())
+    out.push_back({query.number(0), word_of<EventKind>(query.text(1)),
+                   word_of<State>(query.text(2)), word_of<State>(query.text(3)),
+                   static_cast<int>(query.number(4)), query.text(5), query.text(6)});
+  return out;
+}
+
+FairShare JobStore::fair_share(Nanoseconds half_life, WallTime now_ns) {
+  FairShare share(half_life);
+  // What is twenty half-lives old counts for a millionth.
+  Statement query = database_.prepare(
+      "SELECT team, owner, devices, from_ns, to_ns FROM usage WHERE to_ns > ? ORDER BY to_ns");
+  query.bind(1, now_ns - 20 * half_life.count());
+  while (query.step())
+    share.add(query.text(0), query.text(1),
+              static_cast<double>(query.number(2)) *
+                  static_cast<double>(query.number(4) - query.number(3)) / 1e9,
+              query.number(4));
+  return share;
+}
+
+JobPage JobStore::list(const JobFilter& filter) {
+  std::string where = " WHERE 1";
+  std::vector<std::string> values;
+  const auto equals = [&](const char* column, const std::string& value) {
+    if (value.empty()) return;
+    where += fmt::format(" AND {} = ?", column);
+    values.push_back(value);
+  };
+  equals("owner", filter.owner);
+  equals("team", filter.team);
+  equals("queue", filter.queue);
+  if (!filter.states.empty()) {
+    where += " AND state IN (";
+    for (std::size_t i = 0; i < filter.states.size(); ++i) {
+      where += i == 0 ? "?" : ", ?";
+      values.push_back(text_of(filter.states[i]));
+    }
+    where += ")";
+  }
+  if (!filter.search.empty()) {
+    std::string pattern = "%";
+    for (const char c : filter.search) {
+      if (c == '%' || c == '_' || c == '\\') pattern += '\\';
+      pattern += c;
+    }
+    // The names are read from their index, which is much smaller than the table.
+    where += " AND id IN (SELECT id FROM jobs WHERE name LIKE ? ESCAPE '\\'";
+    values.push_back(pattern + "%");
+    if (const auto id = parse_number<JobId>(filter.search, 1))
+      where += fmt::format(" UNION ALL SELECT {}", *id);
+    where += ")";
+  }
+  const auto bound = [&](const std::string& sql) {
+    Statement query = database_.prepare(sql);
+    for (std::size_t i = 0; i < values.size(); ++i) query.bind(static_cast<int>(i) + 1, values[i]);
+    return query;
+  };
+  JobPage page;
+  Statement count = bound("SELECT COUNT(*) FROM jobs" + where);
+  if (count.step()) page.total = count.number(0);
+  constexpr std::array<const char*, 8> kColumns{"submitted_ns", "started_ns", "ended_ns", "name",
+                                                "owner",        "priority",   "devices",  "state"};
+  static_assert(kColumns.size() == enum_values<JobOrder>().size());
+  const char* direction = filter.descending ? "DESC" : "ASC";
+  Statement rows = bound(fmt::format(
+      "SELECT id, name, owner, team, queue, priority, state, devices, device_type, verdict,"
+      " submitted_ns, started_ns, ended_ns, array FROM jobs{} ORDER BY {} {}, id {}"
+      " LIMIT {} OFFSET {}",
+      where, kColumns[static_cast<std::size_t>(filter.order)], direction, direction,
+      std::clamp<std::int64_t>(filter.limit, 1, kMaxPage),
+      std::max<std::int64_t>(filter.offset, 0)));
+  while (rows.step())
+    page.rows.push_back({rows.number(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4),
+                         static_cast<int>(rows.number(5)), word_of<State>(rows.text(6)),
+                         static_cast<int>(rows.number(7)), rows.text(8),
+                         word_of<Verdict>(rows.text(9)), rows.number(10), rows.number(11),
+                         rows.number(12), rows.number(13)});
+  return page;
+}
+
+Policy policy_of(const Submission& submission) {
+  return {submission.preemptible, submission.retries, std::chrono::seconds(60)};
+}
+
+Request request_of(const Job& job, Nanoseconds default_time) {
+  const Submission& submission = job.submission;
+  Request request;
+  request.id = job.id;
+  request.user = job.owner;
+  request.team = job.team;
+  request.queue = submission.queue;
+  request.priority = submission.priority.value_or(kDefaultPriority);
+  request.waiting_since_ns = job.life.waiting_since_ns;
+  request.not_before_ns = job.life.not_before_ns;
+  request.nodes = submission.nodes;
+  request.devices = devices_per_node(submission);
+  request.device_type = submission.device_type;
+  request.whole_nodes = submission.whole_nodes;
+  request.time = submission.time ? submission.time->value : default_time;
+  request.preemptible = submission.preemptible;
+  request.array = job.array;
+  if (!submission.array.empty())
+    if (const auto range = parse_array(submission.array)) request.array_limit = range->limit;
+  return request;
+}
+
+}  // namespace assay::jobs

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "database/database.h"
+#include "jobs/fair_share.h"
+#include "jobs/job_state.h"
+#include "jobs/submission.h"
+
+namespace assay::jobs {
+
+struct NewJob {
+  Submission submission{};  ///< without problems
+  std::string owner{};
+  std::string team{};
+  bool needs_approval = false;
+  /// Chosen by the client: the same one again, from the same owner, is the same request and gives
+  /// the same jobs, so that an answer that got lost can be asked for again. Empty: none.
+  std::string request_key{};
+};
+
+struct Job {
+  JobId id = 0;
+  std::string owner{};
+  std::string team{};
+  JobId array = 0;  ///< the first element's id; 0: not of an array
+  std::optional<int> array_index{};
+  Submission submission{};
+  Life life{};
+};
+
+struct TimelineEntry {
+  WallTime at_ns = 0;
+  EventKind event = EventKind::submitted;
+  State from = State::queued;
+  State to = State::queued;
+  int attempt = 0;
+  std::string who{};
+  std::string words{};
+};
+
+enum class JobOrder { submitted, started, ended, name, owner, priority, devices, state };
+
+constexpr auto enum_names(JobOrder) {
+  using enum JobOrder;
+  return std::to_array<EnumName<JobOrder>>({{submitted, "submitted"},
+                                            {started, "started"},
+                                            {ended, "ended"},
+                                            {name, "name"},
+                                            {owner, "owner"},
+                                            {priority, "priority"},
+                                            {devices, "devices"},
+                                            {state, "state"}});
+}
+
+/// Which jobs of all, in what order. Empty fields do not limit.
+struct JobFilter {
+  std::vector<State> states{};
+  std::string owner{};
+  std::string team{};
+  std::string queue{};
+  std::string search{};  ///< in the name, ASCII letters without case; or a job's number
+  JobOrder order = JobOrder::submitted;
+  bool descending = true;
+  std::int64_t offset = 0;
+  std::int64_t limit = 50;  ///< at most kMaxPage
+};
+inline constexpr std::int64_t kMaxPage = 1000;
+
+/// A line of a list.
+struct JobRow {
+  JobId id = 0;
+  std::string name{};
+  std::string owner{};
+  std::string team{};
+  std::string queue{};
+  int priority = 0;
+  State state = State::queued;
+  int devices = 0;  ///< in all
+  std::string device_type{};
+  Verdict verdict = Verdict::none;
+  WallTime submitted_ns = 0;
+  WallTime started_ns = 0;
+  WallTime ended_ns = 0;
+  JobId array = 0;
+};
+
+struct JobPage {
+  std::vector<JobRow> rows{};
+  std::int64_t total = 0;  ///< that match, on all pages
+};
+
+/// All jobs, in one SQLite file. What a call has changed is on the disk when it returns, and only
+/// then may anybody act on it: an action that was lost with the process comes back with the events
+/// `found` and `not_found`. Errors are of kind environment. Not thread-safe.
+class JobStore {
+ public:
+  explicit JobStore(const std::filesystem::path& file);
+
+  /// One job, or all elements of its array, or nothing at all.
+  [[nodiscard]] std::vector<JobId> submit(const NewJob& job, WallTime now_ns);
+  /// Takes an event as jobs::apply does. Throws Error of kind usage for a job that there is not.
+  [[nodiscard]] Change apply(JobId id, const Event& event, WallTime now_ns);
+
+  [[nodiscard]] std::optional<Job> find(JobId id);
+  [[nodiscard]] std::optional<State> state_of(JobId id);
+  /// By their ids.
+  [[nodiscard]] std::vector<Job> unfinished();
+  [[nodiscard]] std::vector<TimelineEntry> timeline(JobId id);
+  [[nodiscard]] JobPage list(const JobFilter& filter);
+  /// From what all attempts have used.
+  [[nodiscard]] FairShare fair_share(Nanoseconds half_life, WallTime now_ns);
+
+ private:
+  [[nodiscard]] JobId insert(const NewJob& job, JobId array, std::optional<int> index,
+                             WallTime now_ns);
+  void write_event(JobId id, const Event& event, const Change& change, int attempt,
+                   WallTime now_ns);
+  [[nodiscard]] Job job_of(const database::Statement& row) const;
+
+  database::Database database_;
+};
+
+/// What of a submission decides about the job's life.
+[[nodiscard]] Policy policy_of(const Submission& submission);
+
+/// What a queued job asks of the cluster; `default_time` is its queue's. Dependencies are for the
+/// caller to fill in.
+[[nodiscard]] Request request_of(const Job& job, Nanoseconds default_time);
+
+}  // namespace assay::jobs

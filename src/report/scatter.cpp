@@ -1,0 +1,140 @@
+#include "report/scatter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "report/axis.h"
+#include "report/chart.h"
+#include "report/present.h"
+
+namespace assay::report {
+
+using page::Html;
+using page::markup;
+
+namespace {
+
+constexpr double kScatterHeight = 260;
+
+struct Scale {
+  Axis axis;  // in the unit that is shown
+  AxisUnit unit;
+
+  [[nodiscard]] double at(double value) const { return axis.at(value * unit.factor); }
+};
+
+Scale scale_of(const Scatter& scatter, const Scatter::Quantity& quantity,
+               double Scatter::Point::*part) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (const Scatter::Point& point : scatter.points) {
+    low = std::min(low, point.*part);
+    high = std::max(high, point.*part);
+  }
+  Scale out;
+  out.unit = axis_unit(quantity.unit, std::max(std::abs(low), std::abs(high)));
+  low *= out.unit.factor;
+  high *= out.unit.factor;
+  // Zero belongs on the axis, except where the points would lie in a corner of the plot.
+  const bool from_zero = low >= 0 && low < high * 0.7;
+  const double room = (high - low) * 0.08;
+  out.axis = nice_axis(from_zero ? 0 : low - room, high + room, 5);
+  return out;
+}
+
+std::string across(double share) {
+  return fmt::format("{:.4g}%", share * 100);
+}
+
+Html grid_of(const Scale& x, const Scale& y) {
+  Html out;
+  for (const double tick : y.axis.ticks) {
+    const double at = (1 - y.axis.at(tick)) * kScatterHeight;
+    out += markup(
+        "<line class=\"grid{0}\" x1=\"0\" x2=\"100%\" y1=\"{1:.1f}\" y2=\"{1:.1f}\"/>"
+        "<text class=\"tick\" x=\"-8\" y=\"{2:.1f}\" text-anchor=\"end\">{3}</text>",
+        tick == y.axis.low ? " base" : "", at, at + 3.5, tick_text(tick, y.axis));
+  }
+  for (const double tick : x.axis.ticks) {
+    const double at = x.axis.at(tick);
+    out += markup(
+        "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>"
+        "<text class=\"tick\" x=\"{0}\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",
+        across(at), kScatterHeight, kScatterHeight + 4, kScatterHeight + 17,
+        at < 0.02   ? "start"
+        : at > 0.96 ? "end"
+                    : "middle",
+        tick_text(tick, x.axis));
+  }
+  return out;
+}
+
+Html front_line(const Scatter& scatter, const Scale& x, const Scale& y) {
+  std::vector<const Scatter::Point*> front;
+  for (const Scatter::Point& point : scatter.points)
+    if (point.front) front.push_back(&point);
+  std::ranges::sort(front, {},
+                    [](const Scatter::Point* point) { return std::pair(point->x, point->y); });
+  Html out;
+  for (std::size_t i = 1; i < front.size(); ++i)
+    out += markup("<line class=\"front\" x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\"/>",
+                  across(x.at(front[i - 1]->x)), (1 - y.at(front[i - 1]->y)) * kScatterHeight,
+                  across(x.at(front[i]->x)), (1 - y.at(front[i]->y)) * kScatterHeight);
+  return out;
+}
+
+Html point_of(const Scatter::Point& point, const Scale& x, const Scale& y) {
+  const double across_share = x.at(point.x);
+  const double down = (1 - y.at(point.y)) * kScatterHeight;
+  Html dot = markup(
+      "<circle class=\"point{}\" cx=\"{}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title>"
+      "</circle>",
+      point.front ? " on" : "", across(across_share), down, point.front ? 6 : 4.5,
+      ellipsize(point.label, 300));
+  if (!point.name.empty())
+    dot += markup(
+        "<text class=\"name\" x=\"{}\" dx=\"{}\" y=\"{:.1f}\" text-anchor=\"{}\">{}"
+        "</text>",
+        across(across_share), across_share > 0.7 ? -9 : 9, down - 7,
+        across_share > 0.7 ? "end" : "start", ellipsize(point.name, 24));
+  return point.link.empty() ? dot : markup("<a href=\"{}\">{}</a>", point.link, dot);
+}
+
+}  // namespace
+
+Html render_scatter(const Scatter& given) {
+  Scatter scatter = given;
+  std::erase_if(scatter.points, [](const Scatter::Point& point) {
+    return !std::isfinite(point.x) || !std::isfinite(point.y);
+  });
+  if (scatter.points.empty()) return {};
+  const Scale x = scale_of(scatter, scatter.x, &Scatter::Point::x);
+  const Scale y = scale_of(scatter, scatter.y, &Scatter::Point::y);
+  Html drawing = grid_of(x, y) + front_line(scatter, x, y);
+  // What is marked lies above the rest.
+  for (const bool front : {false, true})
+    for (const Scatter::Point& point : scatter.points)
+      if (point.front == front) drawing += point_of(point, x, y);
+  const auto of = [](const Scatter::Quantity& quantity, const Scale& scale) {
+    return quantity.title + (scale.unit.unit.empty() ? "" : ", " + scale.unit.unit);
+  };
+  Html legend;
+  if (!scatter.front.empty())
+    legend += markup("<li><i class=\"dot on\"></i>{}</li>", scatter.front);
+  if (!scatter.other.empty()) legend += markup("<li><i class=\"dot\"></i>{}</li>", scatter.other);
+  return render_frame(
+      {.title = scatter.title,
+       .unit = fmt::format("↑ {}   → {}", of(scatter.y, y), of(scatter.x, x)),
+       .label = fmt::format("{}: {} against {}, {}", scatter.title, scatter.y.title,
+                            scatter.x.title, counted(scatter.points.size(), "point")),
+       .drawing = drawing,
+       .height = kScatterHeight,
+       .legend = legend,
+       .css = "scatter"});
+}
+
+}  // namespace assay::report

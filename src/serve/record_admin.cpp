@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/sha256.h"
+#include "core/time.h"
+#include "serve/random_text.h"
+#include "serve/records.h"
+
+namespace assay::serve {
+
+namespace {
+
+constexpr std::size_t kMaxDatabaseFaults = 100;
+
+}  // namespace
+
+std::string Records::rotate_token(const std::string& name) {
+  const std::scoped_lock lock(lock_);
+  std::string token = "assay-" + random_hex(32);
+  database_.prepare("UPDATE tokens SET sha256 = ?2, revoked = NULL WHERE name = ?1")
+      .bind(1, name)
+      .bind(2, sha256(token))
+      .run();
+  if (database_.changes() == 0)
+    throw Error(ErrorKind::usage, "there is no token named '" + name + "'", {},
+                "'assay serve token list' shows them");
+  return token;
+}
+
+void Records::adopt_token(const StoredToken& token) {
+  const std::scoped_lock lock(lock_);
+  Statement insert = database_.prepare(
+      "INSERT OR IGNORE INTO tokens (name, sha256, created, revoked) VALUES (?1, ?2, ?3, ?4)");
+  insert.bind(1, token.record.name).bind(2, token.sha256).bind(3, token.record.created);
+  if (!token.record.revoked.empty()) insert.bind(4, token.record.revoked);
+  insert.run();
+}
+
+void Records::adopt(const TestRecord& test, const std::optional<Manifest>& manifest) {
+  const std::string now = iso_utc(wall_now_ns());
+  const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  // Nobody has this token's secret: it is there for its name, until it is rotated.
+  database_
+      .prepare(
+          "INSERT OR IGNORE INTO tokens (name, sha256, created, revoked) VALUES (?1, ?2, ?3, ?3)")
+      .bind(1, test.token)
+      .bind(2, sha256(random_hex(32)))
+      .bind(3, now)
+      .run();
+  Statement insert = database_.prepare(
+      "INSERT OR IGNORE INTO tests (id, token, name, system, ais, status, created, finished, "
+      "verdict, run_id, suite, answer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
+  insert.bind(1, test.id)
+      .bind(2, test.token)
+      .bind(3, test.name)
+      .bind(4, dump_line(test.system))
+      .bind(5, dump_line(test.ais))
+      .bind(6, to_text(test.status))
+      .bind(7, test.created.empty() ? now : test.created);
+  if (!test.finished.empty())
+    insert.bind(8, test.finished)
+        .bind(9, test.verdict)
+        .bind(10, test.run_id)
+        .bind(11, test.suite)
+        .bind(12, dump_line(test.answer));
+  insert.run();
+  if (manifest && database_.changes() > 0)
+    insert_manifest(test.id, *manifest, test.status == TestStatus::refused ? 0 : manifest->bytes());
+  transaction.commit();
+}
+
+std::vector<std::string> Records::all_tests() {
+  const std::scoped_lock lock(lock_);
+  std::vector<std::string> out;
+  Statement rows = database_.prepare("SELECT id FROM tests ORDER BY seq");
+  while (rows.step()) out.push_back(rows.text(0));
+  return out;
+}
+
+std::vector<std::string> Records::faults() {
+  const std::scoped_lock lock(lock_);
+  std::vector<std::string> out;
+  Statement check = database_.prepare("PRAGMA integrity_check(100)");
+  while (check.step() && out.size() < kMaxDatabaseFaults)
+    if (check.text(0) != "ok") out.push_back("the database: " + check.text(0));
+  Statement keys = database_.prepare("PRAGMA foreign_key_check");
+  while (keys.step() && out.size() < kMaxDatabaseFaults)
+    out.push_back(fmt::format("the database: a row of {} refers to nothing in {}", keys.text(0),
+                              keys.text(2)));
+  return out;
+}
+
+void Records::copy_to(const std::filesystem::path& file) {
+  const std::scoped_lock lock(lock_);
+  database_.prepare("VACUUM INTO ?1").bind(1, file.string()).run();
+}
+
+std::string Records::public_key_of(const std::string& test) {
+  const std::scoped_lock lock(lock_);
+  Statement row = database_.prepare("SELECT public_key FROM results WHERE test_id = ?1");
+  return row.bind(1, test).step() ? row.text(0) : std::string();
+}
+
+std::vector<StoredToken> read_tokens(const std::filesystem::path& file) {
+  std::vector<StoredToken> out;
+  try {
+    Database database(file);
+    Statement rows = database.prepare("SELECT name, sha256, created, revoked FROM tokens");
+    while (rows.step()) out.push_back({{rows.text(0), rows.text(2), rows.text(3)}, rows.text(1)});
+  } catch (const Error&) {
+    // What can be read is all there is.
+  }
+  return out;
+}
+
+}  // namespace assay::serve

@@ -1,0 +1,136 @@
+#include "serve/request_head.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/parse_number.h"
+#include "core/text.h"
+
+namespace assay::serve {
+
+namespace {
+
+// The parser closes the connection long before; here only memory is bounded.
+constexpr std::size_t kMaxLine = 16U << 10;
+constexpr std::size_t kMaxHeads = 64;
+
+bool is_token(std::string_view text) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kMarks.find(c) != std::string_view::npos;
+  });
+}
+
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < ' ' && c != '\t') || byte == 127;
+  });
+}
+
+}  // namespace
+
+void RequestHeads::fault(int status, std::string text) {
+  if (current_.status == 0) current_ = {status, std::move(text)};
+}
+
+HeadFault RequestHeads::next_fault() {
+  if (faults_.empty()) return {};
+  HeadFault out = std::move(faults_.front());
+  faults_.pop_front();
+  return out;
+}
+
+void RequestHeads::feed(std::string_view bytes) {
+  while (!bytes.empty() && state_ != State::lost) {
+    if (state_ == State::body) {
+      const auto taken =
+          static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, bytes.size()));
+      bytes.remove_prefix(taken);
+      body_left_ -= taken;
+      if (body_left_ == 0) state_ = State::request_line;
+      continue;
+    }
+    const std::size_t end = bytes.find('\n');
+    const std::string_view part = bytes.substr(0, end);
+    if (line_.size() + part.size() > kMaxLine) skipping_ = true;
+    if (!skipping_) line_ += part;
+    if (end == std::string_view::npos) return;
+    bytes.remove_prefix(end + 1);
+    if (skipping_) fault(400, "a line of the request is too long");
+    take_line();
+    line_.clear();
+    skipping_ = false;
+  }
+}
+
+void RequestHeads::take_line() {
+  std::string_view line = line_;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (state_ == State::request_line) {
+    if (line.empty()) return;  // between requests
+    const std::size_t version = line.rfind(' ');
+    const std::string_view protocol =
+        version == std::string_view::npos ? std::string_view() : line.substr(version + 1);
+    old_ = protocol == "HTTP/1.0";
+    hosts_ = 0;
+    chunked_ = false;
+    body_left_ = 0;
+    current_ = {};
+    if (protocol != "HTTP/1.1" && !old_)
+      fault(505, "the request is not HTTP/1.1");
+    else if (std::ranges::count(line, ' ') != 2 || has_control(line) ||
+             line.find('\t') != std::string_view::npos)
+      fault(400, "the request line is not 'METHOD TARGET HTTP/1.1'");
+    state_ = State::headers;
+  } else if (line.empty()) {
+    end_head();
+  } else {
+    take_header(line);
+  }
+}
+
+void RequestHeads::take_header(std::string_view line) {
+  if (line.front() == ' ' || line.front() == '\t') {
+    fault(400, "a header line is folded");
+    return;
+  }
+  const std::size_t colon = line.find(':');
+  const std::string_view name = line.substr(0, colon);
+  if (colon == std::string_view::npos || !is_token(name)) {
+    fault(400, "the name of a header is not valid: nothing may stand before its colon");
+    return;
+  }
+  const std::string_view value = trim(line.substr(colon + 1));
+  if (has_control(value)) fault(400, "a header has control characters");
+  const std::string lower = to_lower(name);
+  if (lower == "host") {
+    ++hosts_;
+    if (value.empty() || value.find_first_of(" \t,/") != std::string_view::npos)
+      fault(400, "the Host header is not valid");
+  }
+  if (lower == "content-length") {
+    const auto length = parse_number<std::uint64_t>(value);
+    if (!length)
+      fault(400, "the Content-Length is not a whole number");
+    else
+      body_left_ = *length;
+  }
+  if (lower == "transfer-encoding") chunked_ = true;
+}
+
+void RequestHeads::end_head() {
+  if (hosts_ == 0 && !old_) fault(400, "the request has no Host header");
+  if (hosts_ > 1) fault(400, "the request has several Host headers");
+  if (faults_.size() >= kMaxHeads) {
+    state_ = State::lost;
+    return;
+  }
+  // Where a doubtful request ends is doubtful, too.
+  const bool doubtful = chunked_ || current_.status != 0;
+  faults_.push_back(std::exchange(current_, {}));
+  state_ = doubtful ? State::lost : body_left_ > 0 ? State::body : State::request_line;
+}
+
+}  // namespace assay::serve

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace assay::serve {
+
+/// Why a request is refused before anybody looks at what it asks for.
+struct HeadFault {
+  int status = 0;  ///< 400 or 505; 0: there is none
+  std::string text{};
+};
+
+/// Watches the bytes of a connection and finds requests whose heads are not to the letter of RFC
+/// 9112: a lenient parser takes them, and one in front of it may read them in another way. It
+/// changes nothing: the parser decides where a request ends. Pure.
+class RequestHeads {
+ public:
+  /// Bytes as they came.
+  void feed(std::string_view bytes);
+
+  /// Of the first request that was not asked for yet; call it once for every request.
+  [[nodiscard]] HeadFault next_fault();
+  /// Whether what follows the request cannot be told apart (a chunked body): the connection is to
+  /// be closed after the answer.
+  [[nodiscard]] bool lost() const noexcept { return state_ == State::lost; }
+
+ private:
+  enum class State { request_line, headers, body, lost };
+  void take_line();
+  void take_header(std::string_view line);
+  void end_head();
+  void fault(int status, std::string text);
+
+  State state_ = State::request_line;
+  std::string line_;
+  bool skipping_ = false;  // the rest of a line that is too long
+  std::uint64_t body_left_ = 0;
+  int hosts_ = 0;
+  bool old_ = false;  // HTTP/1.0
+  bool chunked_ = false;
+  HeadFault current_;
+  std::deque<HeadFault> faults_;  // of whole heads
+};
+
+}  // namespace assay::serve

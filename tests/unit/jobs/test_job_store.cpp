@@ -1,0 +1,209 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster_examples.h"
+#include "error_of.h"
+#include "jobs/job_store.h"
+#include "temporary_folder.h"
+
+namespace assay::jobs {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+NewJob new_job(const std::string& name, const std::string& owner = "ann") {
+  NewJob job;
+  job.submission.name = name;
+  job.submission.command = "true";
+  job.owner = owner;
+  job.team = "vision";
+  return job;
+}
+
+Event event(EventKind kind, int attempt = 0) {
+  Event out;
+  out.kind = kind;
+  out.attempt = attempt;
+  if (kind == EventKind::placed) out.placement = {{"n1", 4}, {"n2", 4}};
+  return out;
+}
+
+class JobStoreTest : public testing::Test {
+ protected:
+  JobId submit(const NewJob& job, WallTime now_ns = kSecondNs) {
+    return store.submit(job, now_ns).at(0);
+  }
+  void finish(JobId id, WallTime from_ns, WallTime to_ns) {
+    EXPECT_TRUE(store.apply(id, event(EventKind::placed), from_ns).taken);
+    EXPECT_TRUE(store.apply(id, event(EventKind::started, 1), from_ns).taken);
+    EXPECT_TRUE(store.apply(id, event(EventKind::exited, 1), to_ns).taken);
+  }
+  std::vector<std::string> names(const JobFilter& filter) {
+    std::vector<std::string> out;
+    for (const JobRow& row : store.list(filter).rows) out.push_back(row.name);
+    return out;
+  }
+
+  testing::TemporaryFolder folder;
+  JobStore store{folder.path() / "jobs.db"};
+};
+
+TEST_F(JobStoreTest, KeepsWhatItIsGivenAcrossProcesses) {
+  const JobId id = submit(new_job("first"));
+  ASSERT_TRUE(store.apply(id, event(EventKind::placed), 2 * kSecondNs).taken);
+  JobStore reopened(folder.path() / "jobs.db");
+  const auto job = reopened.find(id);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->submission, new_job("first").submission);
+  EXPECT_EQ(job->owner, "ann");
+  EXPECT_EQ(job->life.state, State::scheduling);
+  EXPECT_EQ(job->life.placement, (Placement{{"n1", 4}, {"n2", 4}}));
+  EXPECT_FALSE(reopened.find(id + 1));
+}
+
+TEST_F(JobStoreTest, ATimelineHoldsWhatWasTaken) {
+  const JobId id = submit(new_job("first"));
+  ASSERT_TRUE(store.apply(id, event(EventKind::placed), 2 * kSecondNs).taken);
+  EXPECT_FALSE(store.apply(id, event(EventKind::placed), 2 * kSecondNs).taken);
+  Event kill = event(EventKind::kill_asked);
+  kill.who = "bob";
+  ASSERT_TRUE(store.apply(id, kill, 3 * kSecondNs).taken);
+  const auto timeline = store.timeline(id);
+  ASSERT_THAT(timeline, SizeIs(3));
+  EXPECT_EQ(timeline[0].event, EventKind::submitted);
+  EXPECT_EQ(timeline[0].who, "ann");
+  EXPECT_EQ(timeline[1].words, "placed on 2 nodes");
+  EXPECT_EQ(timeline[2].from, State::scheduling);
+  EXPECT_EQ(timeline[2].to, State::killing);
+  EXPECT_EQ(timeline[2].words, "is being killed by bob");
+  EXPECT_EQ(timeline[2].attempt, 1);
+}
+
+TEST_F(JobStoreTest, TheSameRequestAgainIsTheSameJob) {
+  NewJob job = new_job("once");
+  job.request_key = "k1";
+  const JobId id = submit(job);
+  EXPECT_EQ(submit(job, 5 * kSecondNs), id);
+  EXPECT_EQ(store.list({}).total, 1);
+  job.owner = "bob";
+  EXPECT_NE(submit(job), id) << "a key is its owner's";
+  job.submission.command = "false";
+  EXPECT_THAT(testing::error_of([&] { return store.submit(job, kSecondNs); }),
+              HasSubstr("the key of another one"));
+}
+
+TEST_F(JobStoreTest, AnArrayIsOneJobForEachElement) {
+  NewJob job = new_job("sweep");
+  job.submission.array = "2,5-6%2";
+  job.request_key = "k";
+  const std::vector<JobId> ids = store.submit(job, kSecondNs);
+  ASSERT_THAT(ids, SizeIs(3));
+  EXPECT_EQ(store.submit(job, kSecondNs), ids);
+  std::vector<int> indices;
+  for (const JobId id : ids) {
+    const Job element = store.find(id).value();
+    EXPECT_EQ(element.array, ids[0]);
+    indices.push_back(element.array_index.value());
+    EXPECT_EQ(request_of(element, std::chrono::hours(1)).array_limit, 2);
+  }
+  EXPECT_THAT(indices, ElementsAre(2, 5, 6));
+}
+
+TEST_F(JobStoreTest, AnEventForAJobThatThereIsNotIsAnError) {
+  EXPECT_THAT(testing::error_of([&] { return store.apply(7, event(EventKind::kill_asked), 0); }),
+              HasSubstr("there is no job 7"));
+}
+
+TEST_F(JobStoreTest, UnfinishedJobsAreThoseThatAreNotOver) {
+  const JobId first = submit(new_job("a"));
+  const JobId second = submit(new_job("b"));
+  finish(first, kSecondNs, 2 * kSecondNs);
+  const auto jobs = store.unfinished();
+  ASSERT_THAT(jobs, SizeIs(1));
+  EXPECT_EQ(jobs[0].id, second);
+}
+
+TEST_F(JobStoreTest, ListsAreFilteredSearchedSortedAndPaged) {
+  submit(new_job("resnet one"), 1 * kSecondNs);
+  submit(new_job("bert", "bob"), 2 * kSecondNs);
+  finish(submit(new_job("ResNet two"), 3 * kSecondNs), 4 * kSecondNs, 5 * kSecondNs);
+  EXPECT_THAT(names({}), ElementsAre("ResNet two", "bert", "resnet one"));
+  JobFilter filter;
+  filter.search = "resnet";
+  filter.descending = false;
+  EXPECT_THAT(names(filter), ElementsAre("resnet one", "ResNet two"));
+  filter = {};
+  filter.search = "2";
+  EXPECT_THAT(names(filter), ElementsAre("bert")) << "by its number";
+  filter = {};
+  filter.states = {State::finished, State::failed};
+  EXPECT_THAT(names(filter), ElementsAre("ResNet two"));
+  filter = {};
+  filter.owner = "bob";
+  EXPECT_THAT(names(filter), ElementsAre("bert"));
+  filter = {};
+  filter.order = JobOrder::name;
+  filter.limit = 1;
+  filter.offset = 1;
+  EXPECT_THAT(names(filter), ElementsAre("bert"));
+  EXPECT_EQ(store.list(filter).total, 3);
+  filter.offset = 100;
+  EXPECT_THAT(names(filter), IsEmpty());
+  for (const JobOrder order : enum_values<JobOrder>()) {
+    filter = {};
+    filter.order = order;
+    EXPECT_THAT(names(filter), SizeIs(3)) << to_text(order);
+  }
+}
+
+TEST_F(JobStoreTest, ASearchIsTextAndNothingElse) {
+  submit(new_job("100 %"));
+  submit(new_job("a_b\\c'; DROP TABLE jobs; --"));
+  JobFilter filter;
+  filter.search = "%";
+  EXPECT_THAT(names(filter), ElementsAre("100 %"));
+  filter.search = "_b\\c'; DROP";
+  EXPECT_THAT(names(filter), SizeIs(1));
+  filter.search = "0_%";
+  EXPECT_THAT(names(filter), IsEmpty());
+  filter = {};
+  filter.owner = "' OR 1 --";
+  filter.limit = -5;
+  filter.offset = -5;
+  EXPECT_THAT(names(filter), IsEmpty());
+}
+
+TEST_F(JobStoreTest, FairShareComesFromWhatAttemptsHaveUsed) {
+  finish(submit(new_job("a")), 10 * kSecondNs, 20 * kSecondNs);
+  const FairShare share = store.fair_share(std::chrono::hours(1), 20 * kSecondNs);
+  EXPECT_DOUBLE_EQ(share.usage("vision", "ann", 20 * kSecondNs), 80) << "8 devices for 10 s";
+}
+
+TEST_F(JobStoreTest, ADamagedFileIsSaid) {
+  submit(new_job("a"));
+  database::Database raw(folder.path() / "jobs.db");
+  raw.execute("UPDATE details SET life = '{\"state\": \"dancing\"}'");
+  EXPECT_THAT(testing::error_of([&] { return store.find(1); }),
+              HasSubstr("the database of jobs is damaged"));
+  const auto other = folder.write("other.db", "this is not a database, and long enough for a page");
+  EXPECT_NE(testing::error_of([&] {
+              JobStore broken(other);
+              return 0;
+            }),
+            "no error");
+}
+
+TEST_F(JobStoreTest, ADatabaseOfANewerVersionIsRefused) {
+  database::Database(folder.path() / "jobs.db").execute("PRAGMA user_version = 99");
+  EXPECT_THAT(testing::error_of([&] {
+                JobStore newer(folder.path() / "jobs.db");
+                return 0;
+              }),
+              HasSubstr("schema 99"));
+}
+
+}  // namespace
+}  // namespace assay::jobs

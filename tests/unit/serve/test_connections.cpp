@@ -1,0 +1,143 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serve/connection_table.h"
+#include "serve/fair_queue.h"
+#include "serve/request_head.h"
+
+namespace assay::serve {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t kOneSecond = 1'000'000'000;
+
+ConnectionLimits limits() {
+  return {.total = 4,
+          .per_address = 3,
+          .idle = std::chrono::seconds(15),
+          .grace = std::chrono::seconds(10),
+          .bytes_per_s = 1000};
+}
+
+TEST(Connections, OfOneAddressTheIdlestMakesRoom) {
+  ConnectionTable table(limits());
+  EXPECT_FALSE(table.opened(1, "a", 0));
+  EXPECT_FALSE(table.opened(2, "a", 1));
+  EXPECT_FALSE(table.opened(3, "a", 2));
+  table.received(1, 10, 3);
+  EXPECT_EQ(table.opened(4, "a", 4), 2U);
+}
+
+TEST(Connections, WhatIsBeingAnsweredStays) {
+  ConnectionTable table(limits());
+  for (ConnectionTable::Id id : {1, 2, 3}) {
+    EXPECT_FALSE(table.opened(id, "a", 0));
+    table.asked(id);
+  }
+  EXPECT_EQ(table.opened(4, "a", 1), 4U) << "there is nobody else to let go";
+  table.closed(4);
+  table.answered(2, 2);
+  EXPECT_EQ(table.opened(5, "a", 3), 2U);
+}
+
+TEST(Connections, AnotherAddressAlwaysGetsIn) {
+  ConnectionTable table(limits());
+  EXPECT_FALSE(table.opened(1, "a", 0));
+  EXPECT_FALSE(table.opened(2, "a", 1));
+  EXPECT_FALSE(table.opened(3, "a", 2));
+  EXPECT_FALSE(table.opened(4, "b", 3));
+  EXPECT_EQ(table.opened(5, "c", 4), 1U) << "of the address that has the most";
+  table.closed(1);
+  EXPECT_EQ(table.size(), 4U);
+}
+
+TEST(Connections, SilentOnesEnd) {
+  ConnectionTable table(limits());
+  (void)table.opened(1, "a", 0);
+  EXPECT_THAT(table.overdue(14 * kOneSecond), IsEmpty());
+  EXPECT_THAT(table.overdue(15 * kOneSecond), ElementsAre(1));
+  table.asked(1);
+  EXPECT_THAT(table.overdue(99 * kOneSecond), IsEmpty()) << "it waits for us";
+  table.answered(1, 100 * kOneSecond);
+  EXPECT_THAT(table.overdue(114 * kOneSecond), IsEmpty());
+}
+
+TEST(Connections, ARequestMustComeFastEnough) {
+  ConnectionTable table(limits());
+  (void)table.opened(1, "drips", 0);
+  (void)table.opened(2, "slow line", 0);
+  for (int second = 1; second <= 60; ++second) {
+    table.received(1, 1, second * kOneSecond);
+    table.received(2, 1500, second * kOneSecond);
+  }
+  EXPECT_THAT(table.overdue(60 * kOneSecond), ElementsAre(1));
+}
+
+TEST(FairQueueTest, LinesTakeTurns) {
+  FairQueue<int> queue(100, 50);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(queue.push("flood", i));
+  EXPECT_TRUE(queue.push("one", 100));
+  EXPECT_EQ(queue.pop(), 0);
+  EXPECT_EQ(queue.pop(), 100);
+  EXPECT_EQ(queue.pop(), 1);
+  EXPECT_EQ(queue.size(), 3U);
+}
+
+TEST(FairQueueTest, IsBoundedByKeyAndInAll) {
+  FairQueue<int> queue(3, 2);
+  EXPECT_TRUE(queue.push("a", 1));
+  EXPECT_TRUE(queue.push("a", 1));
+  EXPECT_FALSE(queue.push("a", 1));
+  EXPECT_TRUE(queue.push("b", 1));
+  EXPECT_FALSE(queue.push("c", 1));
+}
+
+std::string fault_of(const std::string& request) {
+  RequestHeads heads;
+  // Byte by byte, as a slow peer sends it.
+  for (const char c : request) heads.feed({&c, 1});
+  const HeadFault fault = heads.next_fault();
+  return fault.status == 0 ? "" : std::to_string(fault.status) + " " + fault.text;
+}
+
+TEST(RequestHeadsTest, GoodRequestsPass) {
+  EXPECT_EQ(fault_of("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "");
+  EXPECT_EQ(fault_of("GET / HTTP/1.0\r\n\r\n"), "");
+  EXPECT_EQ(fault_of("\r\nPUT /x?a=b HTTP/1.1\r\nhost: [::1]:8480\r\nX-Empty:\r\n\r\n"), "");
+}
+
+TEST(RequestHeadsTest, WhatTwoParsersMayReadDifferentlyIsRefused) {
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost : x\r\n\r\n"),
+              HasSubstr("400 the name of a header"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n"), HasSubstr("folded"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\n folded: x\r\nHost: x\r\n\r\n"), HasSubstr("folded"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nA: b\r\n\r\n"), HasSubstr("no Host"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"), HasSubstr("several Host"));
+  EXPECT_THAT(fault_of("GET / HTTP/9.9\r\nHost: x\r\n\r\n"), HasSubstr("505"));
+  EXPECT_THAT(fault_of("GET  / HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("request line"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n"), HasSubstr("name"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost: x\r\nA: b\x01\r\n\r\n"), HasSubstr("control"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"), HasSubstr("Host header"));
+}
+
+TEST(RequestHeadsTest, BodiesAreNotTakenForHeads) {
+  RequestHeads heads;
+  heads.feed("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n bad : body\n");
+  heads.feed("\nGET / HTTP/1.1\r\nHost : x\r\n\r\n");
+  EXPECT_EQ(heads.next_fault().status, 0);
+  EXPECT_EQ(heads.next_fault().status, 400);
+  EXPECT_TRUE(heads.lost()) << "where it ends is not certain";
+}
+
+TEST(RequestHeadsTest, AfterAChunkedBodyNothingIsCertain) {
+  RequestHeads heads;
+  heads.feed("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+  EXPECT_TRUE(heads.lost());
+  EXPECT_EQ(heads.next_fault().status, 0);
+}
+
+}  // namespace
+}  // namespace assay::serve
