@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -5,6 +6,7 @@
 
 #include "commands.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "evidence/key_store.h"
 #include "page/table.h"
@@ -18,7 +20,16 @@ using evidence::KeyStore;
 struct KeyArguments {
   std::string name;
   std::string key;
+  bool site = false;
+
+  [[nodiscard]] KeyStore store() const { return site ? KeyStore::of_site() : KeyStore::of_user(); }
 };
+
+// The key itself, or the file that holds it.
+std::string public_key_of(const std::string& given) {
+  if (evidence::is_public_key(given) || !std::filesystem::is_regular_file(given)) return given;
+  return std::string(trim(read_file(given)));
+}
 
 void print_key(const std::string& public_key) {
   fmt::print("{}\n{}\n", public_key, evidence::fingerprint(public_key));
@@ -37,17 +48,22 @@ int show_key() {
 int list_keys() {
   const KeyStore store = KeyStore::of_user();
   page::Table table;
-  table.columns = {{"NAME"}, {"FINGERPRINT"}, {"PUBLIC KEY"}};
+  table.columns = {{"NAME"}, {"WHOSE"}, {"FINGERPRINT"}, {"PUBLIC KEY"}};
+  const auto add = [&](const std::string& name, const char* whose, const std::string& key) {
+    table.rows.push_back({{name, whose, evidence::fingerprint(key), key}});
+  };
   if (const auto own = store.own())
-    table.rows.push_back({{"(own)", evidence::fingerprint(own->public_key()), own->public_key()}});
-  for (const auto& [name, key] : store.trusted())
-    table.rows.push_back({{name, evidence::fingerprint(key), key}});
+    add(store.own_name().empty() ? "(own)" : store.own_name(), "yours", own->public_key());
+  for (const auto& [name, key] : store.trusted()) add(name, "trusted by you", key);
+  for (const auto& [name, key] : KeyStore::of_site().trusted())
+    add(name, "trusted by this site", key);
   for (const std::string& line : page::text_lines(table)) fmt::print("{}\n", line);
   return 0;
 }
 
-int distrust(const std::string& name) {
-  const KeyStore store = KeyStore::of_user();
+int untrust(const KeyArguments& given) {
+  const std::string& name = given.name;
+  const KeyStore store = given.store();
   if (store.distrust(name)) return 0;
   std::vector<std::string> names;
   for (const auto& [known, key] : store.trusted()) names.push_back(known);
@@ -71,25 +87,38 @@ void add_key(CLI::App& app, Action& action) {
     to->add_option("name", given->name, what)->required()->type_name("NAME");
   };
   add("show", "Print your public key and its fingerprint", show_key);
-  add("new", "Make a new key; the old one is kept beside it", [] {
-    print_key(KeyStore::of_user().replace_own().public_key());
+  CLI::App* made = add("new", "Make a new key; the old one is kept beside it", [given] {
+    const KeyStore store = KeyStore::of_user();
+    if (!given->name.empty()) store.name_own(given->name);
+    print_key(store.replace_own().public_key());
     return 0;
   });
+  made->add_option("name", given->name, "What you call it")->type_name("NAME");
   add("list", "List your key and the trusted ones", list_keys);
   CLI::App* trust = add("trust", "Show runs with this key's signature under a name", [given] {
-    KeyStore::of_user().trust(given->name, given->key);
+    const std::string key = public_key_of(given->key);
+    given->store().trust(given->name, key);
+    fmt::print("{} is trusted as {}; compare this fingerprint with its owner's\n",
+               evidence::fingerprint(key), given->name);
     return 0;
   });
+  const auto take_site = [given](CLI::App* to) {
+    to->add_flag("--site", given->site, "For all users: in /etc/assay/keys or $ASSAY_SITE_KEYS");
+  };
+  take_site(trust);
   take_name(trust, "Whose key it is");
-  trust->add_option("key", given->key, "The public key, ed25519:…")
+  trust->add_option("key", given->key, "The public key, ed25519:…, or a file that holds it")
       ->required()
       ->type_name("PUBLIC-KEY");
-  take_name(add("distrust", "Forget a trusted key", [given] { return distrust(given->name); }),
-            "Its name");
+  CLI::App* forget = add("untrust", "Forget a trusted key", [given] { return untrust(*given); });
+  forget->alias("distrust");
+  take_site(forget);
+  take_name(forget, "Its name");
   command->footer(
       "Examples:\n"
       "  assay key show                          what others need to recognize your runs\n"
       "  assay key trust lab ed25519:…           recognize theirs\n"
+      "  assay key trust lab lab.pub --site      for all users of this machine\n"
       "  assay key list\n"
       "\n"
       "Keys are in $XDG_CONFIG_HOME/assay/keys (~/.config/assay/keys), or in $ASSAY_KEYS.\n"

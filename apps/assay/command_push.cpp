@@ -1,4 +1,3 @@
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -8,12 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "byte_progress.h"
 #include "commands.h"
 #include "core/error.h"
 #include "core/json_access.h"
 #include "core/text.h"
-#include "core/time.h"
-#include "core/units.h"
 #include "http/url.h"
 #include "push.h"
 #include "push/tester_client.h"
@@ -23,38 +21,6 @@
 namespace assay::app {
 
 namespace {
-
-/// One line that is redrawn on a terminal, else a line at the start, at most every five seconds,
-/// and at the end.
-class UploadProgress {
- public:
-  void show(std::uint64_t done, std::uint64_t total) {
-    const std::int64_t now_ns = mono_now_ns();
-    const bool last = done == total;
-    const std::int64_t pause = terminal_.interactive ? 100'000'000 : 5'000'000'000;
-    if (ended_ || (!last && shown_ns_ != 0 && now_ns - shown_ns_ < pause)) return;
-    shown_ns_ = now_ns;
-    ended_ = last;
-    const std::string text = fmt::format("{} of {}", format_bytes(static_cast<double>(done)),
-                                         format_bytes(static_cast<double>(total)));
-    if (!terminal_.interactive) {
-      say("Sent: " + text + "\n");
-      return;
-    }
-    const int filled = total == 0 ? 30
-                                  : static_cast<int>(std::lround(30.0 * static_cast<double>(done) /
-                                                                 static_cast<double>(total)));
-    std::string bar;
-    for (int i = 0; i < 30; ++i)
-      bar += terminal_.unicode ? (i < filled ? "█" : "░") : (i < filled ? "#" : ".");
-    say("\r" + bar + "  " + text + "\x1b[K" + (last ? "\n" : ""));
-  }
-
- private:
-  Terminal terminal_ = terminal();
-  std::int64_t shown_ns_ = 0;
-  bool ended_ = false;
-};
 
 std::string shown(const Json& value) {
   return value.is_null() ? "nothing" : dump_line(value);
@@ -120,7 +86,7 @@ int push(const PushRequest& given) {
     fmt::print(stderr, "assay: warning: {} has no TLS: the token can be read on the way\n",
                url.origin);
   const Interrupt interrupt;
-  UploadProgress progress;
+  ByteProgress progress("Sent");
   push::PushOptions options;
   options.name = given.name;
   options.ais = given.ais;

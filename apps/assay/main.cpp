@@ -97,6 +97,9 @@ int main(int argc, char** argv) {
   assay::app::add_ais(app, action);
   assay::app::add_report(app, action);
   assay::app::add_compare(app, action);
+  assay::app::add_baseline(app, action);
+  assay::app::add_pack(app, action);
+  assay::app::add_unpack(app, action);
   assay::app::add_top(app, action);
   assay::app::add_stop(app, action);
   assay::app::add_logs(app, action);

@@ -137,6 +137,15 @@ std::span<const FactInfo> known_facts() {
        "half of the 95 % confidence interval of the headline's mean, relative to it, / the width "
        "until which the case was to be repeated",
        whole_case},
+      {"baseline_unknown", "1",
+       "1 when the suite's baseline says nothing about the case on this hardware, else 0",
+       whole_case},
+      {"baseline_worse", "ratio",
+       "by how much a metric is worse than the baseline tolerates, relative to its median there",
+       whole_case},
+      {"baseline_better", "ratio",
+       "by how much a metric is better than the baseline expects, relative to its median there",
+       whole_case},
       {"cold_start_s", "s",
        "by how much longer the first round took to its second step than the others, whose steps "
        "were no faster",

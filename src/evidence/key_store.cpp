@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kPublic = ".pub";
+constexpr std::string_view kOwnName = "own.name";
 constexpr std::size_t kMaxKeyFile = 64 << 10;
 
 bool is_key_name(std::string_view name) {
@@ -51,6 +52,12 @@ KeyStore KeyStore::of_user() {
     config /= ".config";
   }
   return KeyStore(config / "assay" / "keys");
+}
+
+KeyStore KeyStore::of_site() {
+  const char* keys = std::getenv("ASSAY_SITE_KEYS");
+  return KeyStore(keys == nullptr || *keys == '\0' ? fs::path("/etc/assay/keys")
+                                                   : fs::absolute(keys));
 }
 
 std::optional<SigningKey> KeyStore::own() const {
@@ -132,6 +139,17 @@ SigningKey KeyStore::replace_own() const {
   return key;
 }
 
+std::string KeyStore::own_name() const {
+  const std::string name(trim(read_file_or_empty(folder_ / kOwnName)));
+  return is_key_name(name) ? name : "";
+}
+
+void KeyStore::name_own(const std::string& name) const {
+  (void)trusted_file(name);  // the same names
+  make_folder();
+  write_file_atomic(folder_ / kOwnName, name + "\n");
+}
+
 fs::path KeyStore::trusted_file(const std::string& name) const {
   if (!is_key_name(name))
     throw Error(ErrorKind::usage, "not a name for a key: '" + printable(name) + "'", {},
@@ -176,6 +194,35 @@ bool KeyStore::distrust(const std::string& name) const {
   if (::unlink(file.c_str()) == 0) return true;
   if (errno == ENOENT) return false;
   throw system_error(ErrorKind::environment, "cannot remove the key", file.string(), errno);
+}
+
+Trust trust_of(std::string_view public_key) {
+  if (public_key.empty()) return {};
+  try {
+    const KeyStore user = KeyStore::of_user();
+    if (const std::string name = user.name_of(public_key); !name.empty()) return {name, "you"};
+    if (const auto own = user.own(); own && own->public_key() == public_key) {
+      const std::string name = user.own_name();
+      return {name.empty() ? "yourself" : name, "you"};
+    }
+  } catch (const Error&) {
+    // Without a home, or with keys that are broken, the site's are asked all the same.
+  }
+  try {
+    if (const std::string name = KeyStore::of_site().name_of(public_key); !name.empty())
+      return {name, "this site"};
+  } catch (const Error&) {
+    return {};
+  }
+  return {};
+}
+
+std::string signer_text(std::string_view fingerprint, const Trust& trust) {
+  if (fingerprint.empty()) return "nobody";
+  const std::string key(fingerprint);
+  return trust.name.empty()
+             ? key + ", a key that nobody here trusts"
+             : trust.name + ", whose key is trusted by " + trust.by + " (" + key + ")";
 }
 
 }  // namespace assay::evidence

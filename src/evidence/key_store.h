@@ -18,6 +18,8 @@ class KeyStore {
   /// $ASSAY_KEYS, $XDG_CONFIG_HOME/assay/keys or ~/.config/assay/keys. Throws Error of kind
   /// environment where none is set.
   [[nodiscard]] static KeyStore of_user();
+  /// Keys that all users of a site trust: $ASSAY_SITE_KEYS or /etc/assay/keys. It has no own key.
+  [[nodiscard]] static KeyStore of_site();
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
@@ -28,6 +30,11 @@ class KeyStore {
   [[nodiscard]] SigningKey own_or_new() const;
   /// A new own key; the old one stays in the folder under another name.
   [[nodiscard]] SigningKey replace_own() const;
+  /// What its owner calls the own key; empty: nothing. It is shown to the owner alone: others know
+  /// a key by the name under which they trust it.
+  [[nodiscard]] std::string own_name() const;
+  /// Throws Error of kind usage for a bad name.
+  void name_own(const std::string& name) const;
 
   /// Names and public keys. A file that holds no key is left out.
   [[nodiscard]] std::map<std::string, std::string> trusted() const;
@@ -46,5 +53,19 @@ class KeyStore {
 
   std::filesystem::path folder_;
 };
+
+/// Who trusts a key, and as whose.
+struct Trust {
+  std::string name{};  ///< empty: nobody trusts it
+  std::string by{};    ///< "you", "this site"
+};
+
+/// Looks in the user's keys, where the own one is trusted too, and then in the site's. What cannot
+/// be read trusts nobody.
+[[nodiscard]] Trust trust_of(std::string_view public_key);
+
+/// Who signed, in words: "lab, whose key is trusted by you (SHA256:…)", "SHA256:…, a key that is
+/// not trusted by anybody here", "nobody". `fingerprint` is empty when nobody did.
+[[nodiscard]] std::string signer_text(std::string_view fingerprint, const Trust& trust);
 
 }  // namespace assay::evidence

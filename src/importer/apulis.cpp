@@ -24,31 +24,15 @@ namespace {
 
 using config::Node;
 
-/// Fields that say who, when and how it is shown: nothing of it belongs into a suite.
-constexpr std::array<std::string_view, 24> kSilent{"jobId",
-                                                   "userName",
-                                                   "userId",
-                                                   "containerUserId",
-                                                   "gid",
-                                                   "uid",
-                                                   "team",
-                                                   "cluster",
-                                                   "familyToken",
-                                                   "isParent",
-                                                   "jobGroup",
-                                                   "track",
-                                                   "job_token",
-                                                   "numps",
-                                                   "description",
-                                                   "jobType",
-                                                   "dataset",
-                                                   "resourcegpu",
-                                                   "numpsworker",
-                                                   "enabledataPath",
-                                                   "enabledatapath",
-                                                   "enablejobpath",
-                                                   "enableworkpath",
-                                                   "jobtrainingtype"};
+/// Fields that say who, when and how it is shown, or that are read with others.
+// clang-format off
+constexpr auto kSilent = std::to_array<std::string_view>({
+    "cluster", "containerUserId", "dataset", "description", "enabledataPath", "enabledatapath",
+    "enablejobpath", "enableworkpath", "familyToken", "gid", "hyperparameterendvalue",
+    "hyperparameterstartvalue", "hyperparameterstep", "isParent", "jobGroup", "jobId", "jobType",
+    "job_token", "jobtrainingtype", "numps", "numpsworker", "resourcegpu", "team", "track",
+    "uid", "userId", "userName"});
+// clang-format on
 
 /// Text that YAML reads as it is, whatever it holds: a JSON string.
 std::string as_scalar(const std::string& text) {
@@ -79,6 +63,7 @@ class ApulisReader {
       root.fail("not a job of Apulis: it has neither 'jobName' nor 'cmd'",
                 "give what POST /apis/PostJob takes, or a job's detail with its jobParams");
     shape(root);
+    hyperparameter(root);
     for (const config::Entry& entry : root.entries()) field(entry);
     if (command_.empty())
       root.fail("the job has no command ('cmd')", "a case needs something to run");
@@ -133,6 +118,35 @@ class ApulisReader {
     nodes_ = number(*workers, 1, 100'000);
   }
 
+  /// Apulis starts a job for every value of a variable; a sweep has a case for each.
+  void hyperparameter(const Node& root) {
+    const Node* name = root.find("hyperparametername");
+    if (name == nullptr || name->is_null() || name->text().empty()) return;
+    if (!is_variable(name->text()))
+      name->fail("not a valid name of a variable: " + name->describe());
+    const auto given = [&](const char* key) {
+      const Node* node = root.find(key);
+      const auto value = node == nullptr || node->is_null()
+                             ? std::nullopt
+                             : parse_number<double>(trim(node->text()), -1e15, 1e15);
+      if (!value)
+        (node == nullptr ? *name : *node).fail(fmt::format("'{}' should be a number", key));
+      return *value;
+    };
+    const double first = given("hyperparameterstartvalue");
+    const double last = given("hyperparameterendvalue");
+    const double step = given("hyperparameterstep");
+    constexpr int kMaxPoints = 1000;
+    const double steps = step > 0 ? (last - first) / step : -1;
+    if (!(steps >= 0 && steps < kMaxPoints))
+      name->fail(
+          fmt::format("from {} to {} by {} are not 1 to {} values", first, last, step, kMaxPoints));
+    sweep_name_ = name->text();
+    // The last value counts, though it may be reached only nearly.
+    for (int i = 0; i <= static_cast<int>(steps + 1e-6); ++i)
+      sweep_values_.push_back(fmt::format("{:.10g}", first + i * step));
+  }
+
   void field(const config::Entry& entry) {
     const std::string& key = entry.key;
     const Node& value = entry.value;
@@ -157,6 +171,9 @@ class ApulisReader {
       variables(entry);
     } else if (key == "mountpoints") {
       mounts(entry);
+    } else if (key == "hyperparametername") {
+      note(entry, fmt::format("a sweep over {} in {}", counted(sweep_values_.size(), "value"),
+                              sweep_name_));
     } else if (key == "hostNetwork" || key == "isPrivileged") {
       if (truth(value) && key == "isPrivileged")
         warn(entry,
@@ -188,10 +205,6 @@ class ApulisReader {
         {"dataPath", "where the platform keeps it is not known: mount it with `container.mounts`"},
         {"jobPath", "the run directory takes its place"},
         {"logDir", "Assay starts no second job for TensorBoard"},
-        {"hyperparametername", "Apulis would start a job for every value; add a case for each"},
-        {"hyperparameterstartvalue", "see hyperparametername"},
-        {"hyperparameterendvalue", "see hyperparametername"},
-        {"hyperparameterstep", "see hyperparametername"},
         {"nodeSelector", "name the nodes under `cluster.hosts`"},
         {"sku", "name the nodes under `cluster.hosts`"},
         {"useGPUTopology", "a case gets the devices of its nodes in their order"},
@@ -324,6 +337,14 @@ class ApulisReader {
       warn(entry, "the command ends with 'sleep infinity' and will not end by itself");
   }
 
+  [[nodiscard]] std::string rendered_sweep() const {
+    if (sweep_name_.empty()) return {};
+    std::string out = "    sweep:\n      env." + sweep_name_ + ": [";
+    for (std::size_t i = 0; i < sweep_values_.size(); ++i)
+      out += (i == 0 ? "'" : ", '") + sweep_values_[i] + "'";
+    return out + "]\n";
+  }
+
   [[nodiscard]] std::string render() const {
     std::string out = fmt::format("# Written by assay {} import apulis, from {}.\n",
                                   version_string(), printable(file_));
@@ -346,7 +367,7 @@ class ApulisReader {
     if (!env_.empty()) out += "    env:\n";
     for (const auto& [key, value] : env_)
       out += "      " + key + ": " + as_scalar(without_placeholders(value)) + "\n";
-    return out;
+    return out + rendered_sweep();
   }
 
   std::string file_;
@@ -358,6 +379,8 @@ class ApulisReader {
   std::string framework_;
   std::map<std::string, std::string> env_;
   std::vector<std::string> mounts_;
+  std::string sweep_name_;
+  std::vector<std::string> sweep_values_;
   bool distributed_ = false;
   bool head_ = false;
   int nodes_ = 1;

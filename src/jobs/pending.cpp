@@ -98,7 +98,8 @@ std::string to_words(const Pending& pending) {
           "{}; {} free now", asked_nodes(pending),
           pending.limit == 1 ? "1 such node is" : fmt::format("{} such nodes are", pending.limit));
     case PendingKind::priority:
-      return fmt::format("would delay job {}, which comes first", pending.job);
+      return fmt::format("would delay jobs before it in line, of which job {} is the first",
+                         pending.job);
   }
   return {};
 }

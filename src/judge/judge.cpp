@@ -125,6 +125,43 @@ RepeatState repeats_so_far(const store::RunDir& run, const plan::CasePlan& case_
   return repeat_state(case_plan, summarize_case(case_plan, std::move(rounds)));
 }
 
+EvidenceCheck check_evidence(const store::RunDir& run) {
+  const plan::Plan& plan = run.plan();
+  const store::JournalReading records = store::Journal::read_all(run.journal_file());
+  const RoundJournal journal(records.events);
+  EvidenceCheck check;
+  std::vector<Finding> findings;
+  check.seal = check_seal(run, has_ended(records), findings);
+  for (const Finding& finding : findings) check.faults.push_back(finding.reason);
+  check.validity = verdict(findings);
+  if (check.seal.state == Soundness::unknown)
+    check.validity = worst(check.validity, Validity::incomplete);
+  int misfits = 0;
+  std::vector<Finding> hook_findings;
+  (void)judge_hooks(run, journal, plan.hooks, "", hook_findings);
+  for (const plan::CasePlan& case_plan : plan.cases) {
+    (void)judge_hooks(run, journal, case_plan.hooks, case_plan.name, hook_findings);
+    const int last = last_round(case_plan, journal);
+    for (int number = 1; number <= last; ++number) {
+      RoundEvidence evidence = round_evidence(plan, journal, case_plan, number);
+      check_integrity(run, case_plan, evidence);
+      if (fits_its_lists(evidence.integrity)) continue;
+      ++misfits;
+      const RoundIntegrity& found = evidence.integrity;
+      for (const auto* places : {&found.missing, &found.changed, &found.unlisted, &found.broken})
+        check.faults.insert(check.faults.end(), places->begin(), places->end());
+    }
+  }
+  for (const Finding& finding : hook_findings) {
+    if (finding.aspect != Aspect::integrity) continue;  // how a hook ended is not asked here
+    ++misfits;
+    check.faults.push_back(finding.reason);
+  }
+  state_misfits(misfits, check.seal);
+  if (misfits > 0) check.validity = Validity::invalid;
+  return check;
+}
+
 std::optional<std::string> unmet_condition(const store::RunDir& run,
                                            const plan::CasePlan& case_plan) {
   const plan::Plan& plan = run.plan();
@@ -182,6 +219,7 @@ RunResult judge_run(const store::RunDir& run) {
 
   int misfits = 0;
   ChallengeAnswer answer(plan);
+  const Expectations expectations(plan);
   const std::map<std::string, Skip> skips = skipped_cases(records.events);
   std::vector<JudgedRounds> judged = judge_all_rounds(run, journal, skips, answer);
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
@@ -200,7 +238,8 @@ RunResult judge_run(const store::RunDir& run) {
     std::vector<RoundResult>& rounds = judged[i].rounds;
     const auto why = ended.find(case_plan.name);
     result.cases.push_back(summarize_case(case_plan, std::move(rounds),
-                                          why == ended.end() ? std::string() : why->second));
+                                          why == ended.end() ? std::string() : why->second,
+                                          expectations.of(case_plan, result.system)));
     result.cases.back().hooks = std::move(hooks);
     add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
                       result.cases.back());
@@ -213,6 +252,8 @@ RunResult judge_run(const store::RunDir& run) {
     const bool unmeant = one.skipped && one.skipped->cause == plan::SkipCause::condition;
     result.validity = worst(result.validity, unmeant ? verdict(one.findings) : one.validity);
   }
+  misfits += static_cast<int>(
+      std::ranges::count(result.findings, std::string(kHookEvidence), &Finding::rule));
   state_misfits(misfits, result.seal);
   add_scaling(plan, result.cases);
   result.sweeps = sweep_grids(plan, result.cases);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "judge/repeat_state.h"
 #include "judge/result.h"
 #include "plan/plan.h"
@@ -11,6 +14,19 @@ namespace assay::judge {
 /// the same evidence gives the same result. Missing or damaged evidence becomes a finding.
 /// Throws Error only when plan.json or the journal cannot be read at all.
 [[nodiscard]] RunResult judge_run(const store::RunDir& run);
+
+/// Whether a run is what was recorded when it was measured.
+struct EvidenceCheck {
+  RunSeal seal;  ///< as in the result of judge_run()
+  /// Every file that is changed, gone or added; why the seal does not fit.
+  std::vector<std::string> faults{};
+  /// invalid: something was changed; incomplete: there is no seal, or nobody signed it.
+  Validity validity = Validity::valid;
+};
+
+/// Checks the seal, and every listed file of every round, without judging anything. Throws as
+/// judge_run().
+[[nodiscard]] EvidenceCheck check_evidence(const store::RunDir& run);
 
 /// Where a case stands that is repeated until its result is certain, by the rounds in the run's
 /// directory that were begun. Throws Error when the journal cannot be read at all.

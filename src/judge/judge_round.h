@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "judge/evidence.h"
+#include "judge/expectations.h"
 #include "judge/metric_set.h"
 #include "judge/result.h"
 #include "plan/plan.h"
@@ -15,9 +16,11 @@ namespace assay::judge {
                                       Facts* facts = nullptr);
 
 /// Statistics over the completed rounds, rules of the case and its verdict; warm-up rounds are in
-/// none of them. `repeats_ended`: why the journal says that no further round was needed. Pure.
+/// none of them. `repeats_ended`: why the journal says that no further round was needed.
+/// `expected`: what the case is held against. Pure.
 [[nodiscard]] CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds,
-                                        std::string repeats_ended = {});
+                                        std::string repeats_ended = {},
+                                        const std::optional<ExpectedCase>& expected = {});
 
 /// The findings about a round that did not complete: what failed first, and what to do. Empty for
 /// a completed round.

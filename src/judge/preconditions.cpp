@@ -82,7 +82,7 @@ void add_misfits(const std::string& hook, const RoundIntegrity& integrity,
   const auto add = [&](const std::vector<std::string>& problems, Severity severity) {
     if (problems.empty()) return;
     findings.push_back(
-        {"hook-evidence",
+        {std::string(kHookEvidence),
          severity,
          fmt::format("the output of {} is not as it was recorded: {}{}", hook, problems.front(),
                      problems.size() > 1 ? fmt::format(", and {} more", problems.size() - 1) : ""),

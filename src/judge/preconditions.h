@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
@@ -26,6 +27,9 @@ namespace assay::judge {
 
 /// The names of the plan's cases that a condition is about: a case, or all points of a sweep.
 [[nodiscard]] std::vector<std::string> cases_of(const plan::Plan& plan, const std::string& name);
+
+/// The rule of findings about what a hook wrote.
+inline constexpr std::string_view kHookEvidence = "hook-evidence";
 
 /// How the hooks of a case ("": those around all) ended, from the journal and their evidence. What
 /// failed, and what should have been run and was not, becomes a finding of the run; so does

@@ -104,6 +104,9 @@ Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
   out["vendor"] = plan.vendor;
   out["launcher"] = plan.cluster.launcher();
   out["telemetry_interval_s"] = seconds(plan.telemetry.interval);
+  if (plan.baseline)
+    out["baseline"] = {{"file", std::filesystem::path(plan.baseline->file).filename().string()},
+                       {"sha256", plan.baseline->sha256}};
   if (!plan.submission.empty()) out["submission"] = plan.submission;
   out["journal_lines_skipped"] = skipped;
   return out;

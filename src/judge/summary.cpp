@@ -124,7 +124,7 @@ void state_spread(const CaseResult& result, Facts& facts) {
 }  // namespace
 
 CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds,
-                          std::string repeats_ended) {
+                          std::string repeats_ended, const std::optional<ExpectedCase>& expected) {
   CaseResult result;
   result.name = plan.name;
   result.model = plan.model;
@@ -171,6 +171,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   state_changes(result.rounds, facts);
   const Summary* headline = find(result.summary, result.headline);
   state_spread(result, facts);
+  if (expected) state_expected(*expected, result, facts);
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {
     if (const auto fact = facts.find(name); fact != facts.end()) return fact->second;
     if (const Summary* summary = find(result.summary, name))

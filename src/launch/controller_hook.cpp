@@ -6,12 +6,10 @@
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "core/process_tree.h"
 #include "core/text.h"
-#include "core/time.h"
 #include "core/units.h"
 #include "launch/run_on_thread.h"
 
@@ -31,9 +29,9 @@ std::string last_words(const std::string& output) {
 
 }  // namespace
 
-ControllerHook::ControllerHook(const plan::Hook& hook, std::map<std::string, std::string> env,
-                               std::filesystem::path output)
-    : hook_(hook), env_(std::move(env)), path_(std::move(output)) {}
+ControllerHook::ControllerHook(const plan::Hook& hook, std::string id,
+                               std::map<std::string, std::string> env, std::filesystem::path output)
+    : hook_(hook), id_(std::move(id)), env_(std::move(env)), path_(std::move(output)) {}
 
 ControllerHook::~ControllerHook() {
   if (process_) process_->discard();
@@ -61,13 +59,11 @@ void ControllerHook::interrupt(int times) {
 asio::awaitable<RoundOutcome> ControllerHook::run() {
   const auto executor = co_await asio::this_coro::executor;
   limit_ = std::make_unique<asio::steady_timer>(executor);
-  // What leaves its session is found by this name.
-  const std::string id = fmt::format("hook/{}/{}/{:x}", hook_.name, ::getpid(), mono_now_ns());
   SpawnOptions options;
   // Errors where the output goes, in their order.
   options.argv = {"/bin/sh", "-c", "exec \"$@\" 2>&1", "sh"};
   options.argv.insert(options.argv.end(), hook_.command.begin(), hook_.command.end());
-  std::vector<std::string> variables{"ASSAY_ROUND_ID=" + id};
+  std::vector<std::string> variables{"ASSAY_ROUND_ID=" + id_};
   for (const auto& [name, value] : env_) variables.push_back(name + "=" + value);
   options.env = environment_with(variables);
   options.group = Group::session;
@@ -96,7 +92,7 @@ asio::awaitable<RoundOutcome> ControllerHook::run() {
     }
   }
   process_.reset();
-  const auto sweep = [&id] { return sweep_round(id); };
+  const auto sweep = [this] { return sweep_round(id_); };
   (void)co_await run_on_thread(sweep);
   std::string text = kept_;
   if (dropped_ > 0) text += fmt::format("\n[{} more bytes were not kept]\n", dropped_);

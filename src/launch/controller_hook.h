@@ -20,8 +20,9 @@ namespace assay::launch {
 /// output and errors go to a file, of which the first MiB is kept.
 class ControllerHook {
  public:
-  /// `env` is added to this process's environment. The file's folder exists.
-  ControllerHook(const plan::Hook& hook, std::map<std::string, std::string> env,
+  /// `env` is added to this process's environment, and `id`, by which its processes are found
+  /// wherever they went. The file's folder exists.
+  ControllerHook(const plan::Hook& hook, std::string id, std::map<std::string, std::string> env,
                  std::filesystem::path output);
   ControllerHook(const ControllerHook&) = delete;
   ControllerHook& operator=(const ControllerHook&) = delete;
@@ -39,6 +40,7 @@ class ControllerHook {
   [[nodiscard]] RoundOutcome outcome_of(const std::optional<CommandResult>& result) const;
 
   const plan::Hook& hook_;
+  std::string id_;
   std::map<std::string, std::string> env_;
   std::filesystem::path path_;
   std::shared_ptr<AsyncProcess> process_;

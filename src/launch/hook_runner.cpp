@@ -4,8 +4,10 @@
 
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/process_tree.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "core/time.h"
 #include "plan/dependencies.h"
 
 namespace assay::launch {
@@ -43,6 +45,7 @@ HookRunner::HookRunner(const BackendContext& context, Rounds rounds,
                        const std::vector<Json>& events)
     : context_(context), rounds_(std::move(rounds)) {
   const std::map<std::string, Owner> owners = owners_of(context_.run.plan());
+  std::map<std::string, std::string> unended;
   for (const Json& event : events) {
     const std::string kind = text_at(event, "event");
     const std::string name = text_at(event, "case");
@@ -54,13 +57,18 @@ HookRunner::HookRunner(const BackendContext& context, Rounds rounds,
         runs_[name] =
             std::max<int>(runs_[name], static_cast<int>(integer_at(event, "round").value_or(0)));
         owed_.insert(owner->second.case_name);
+        unended[name] = text_at(event, "processes");
       }
     }
+    if (kind == "round_end") unended.erase(name);
     const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
     if (kind == "round_end" && owner != owners.end() && owner->second.last && status &&
         is_result(*status))
       owed_.erase(owner->second.case_name);
   }
+  // What is left of hooks whose controller was killed.
+  for (const auto& [name, id] : unended)
+    if (!id.empty()) sweep_round(id);
 }
 
 void HookRunner::round_started(const std::string& case_name) {
@@ -78,12 +86,16 @@ asio::awaitable<RoundOutcome> HookRunner::run_here(const Hook& hook, const std::
   const std::string folder = plan::hook_folder(hook, case_name);
   const std::filesystem::path path = context_.run.round_dir(folder, number);
   make_directories(path);
-  context_.journal.append(
-      "round_start",
-      {{"case", folder}, {"round", number}, {"hook", hook.name}, {"command", hook.command}});
+  const std::string id =
+      fmt::format("{}/{}/{}/{:x}", context_.run.plan().run_id, folder, number, mono_now_ns());
+  context_.journal.append("round_start", {{"case", folder},
+                                          {"round", number},
+                                          {"hook", hook.name},
+                                          {"command", hook.command},
+                                          {"processes", id}});
   std::map<std::string, std::string> env{{"ASSAY_CASE", case_name},
                                          {"ASSAY_RUN_DIR", context_.run.path().string()}};
-  ControllerHook command(hook, std::move(env), path / layout::kHookLog);
+  ControllerHook command(hook, id, std::move(env), path / layout::kHookLog);
   current_ = &command;
   RoundOutcome outcome;
   std::exception_ptr failure;

@@ -72,7 +72,7 @@ std::string default_name(const std::string& word) {
 
 std::string read_name(const Node& node) {
   std::string name = node.nonempty_text();
-  if (name.size() > kMaxHookName || name.find_first_not_of(kNameCharacters) != std::string::npos)
+  if (!is_hook_name(name))
     node.fail("the name of a hook has letters, digits, '-' and '_', at most " +
                   std::to_string(kMaxHookName) + ", got " + node.describe(),
               "it becomes part of a folder of the run directory");
@@ -227,6 +227,19 @@ std::vector<std::size_t> in_order(const Suite& suite, const std::vector<std::siz
 std::string hook_folder(const Hook& hook, const std::string& case_name) {
   const std::string name = fmt::format("{}{}.{}", kHookFolder, to_text(hook.when), hook.name);
   return case_name.empty() ? name : name + "." + case_name;
+}
+
+bool is_hook_name(std::string_view name) noexcept {
+  return !name.empty() && name.size() <= kMaxHookName &&
+         name.find_first_not_of(kNameCharacters) == std::string_view::npos;
+}
+
+std::vector<std::string> hook_folders(const Plan& plan) {
+  std::vector<std::string> out;
+  for (const Hook& hook : plan.hooks) out.push_back(hook_folder(hook, ""));
+  for (const CasePlan& one : plan.cases)
+    for (const Hook& hook : one.hooks) out.push_back(hook_folder(hook, one.name));
+  return out;
 }
 
 CasePlan hook_case(const Hook& hook, const std::string& case_name, int nodes) {

@@ -53,6 +53,12 @@ inline constexpr std::string_view kHookFolder = "hook.";
 /// "hook.before.warm" for the run, "hook.before.warm.train" for the case 'train'.
 [[nodiscard]] std::string hook_folder(const Hook& hook, const std::string& case_name);
 
+/// Whether a hook may have this name: letters, digits, '-' and '_', at most 30.
+[[nodiscard]] bool is_hook_name(std::string_view name) noexcept;
+
+/// hook_folder() of every hook of the plan.
+[[nodiscard]] std::vector<std::string> hook_folders(const Plan& plan);
+
 /// The case that runs a hook on all of `nodes` nodes: one process each, without telemetry, rules or
 /// a stall limit.
 [[nodiscard]] CasePlan hook_case(const Hook& hook, const std::string& case_name, int nodes);

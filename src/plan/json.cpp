@@ -3,6 +3,8 @@
 #include "core/error.h"
 #include "core/json_access.h"
 #include "core/json_fields.h"
+#include "core/text.h"
+#include "plan/dependencies.h"
 #include "plan/plan.h"
 #include "plan/rule_set.h"
 
@@ -180,6 +182,11 @@ std::vector<Hook> read_plan_hooks(const JsonReader& fields) {
     hooks.push_back({hook.text("name"), hook.choice<HookTime>("when"), hook.choice<HookPlace>("on"),
                      hook.texts("command"), Nanoseconds(hook.integer<std::int64_t>("time_ns")),
                      hook.boolean("required"), hook.text("origin")});
+    // It becomes part of a path.
+    if (!is_hook_name(hooks.back().name))
+      throw Error(ErrorKind::config,
+                  "not the name of a hook: '" + printable(hooks.back().name) + "'", hook.where(),
+                  kPlanAdvice);
   }
   return hooks;
 }
@@ -310,6 +317,10 @@ Json to_json(const Plan& plan) {
   if (!plan.telemetry.prometheus.empty())
     json["telemetry"]["prometheus"] = plan.telemetry.prometheus;
   if (!plan.submission.empty()) json["submission"] = plan.submission;
+  if (plan.baseline)
+    json["baseline"] = {{"file", plan.baseline->file},
+                        {"sha256", plan.baseline->sha256},
+                        {"text", plan.baseline->text}};
   if (plan.challenge) json["challenge"] = fields_to_json(*plan.challenge);
   const std::vector<catalog::Rule> rules = rule_set_of(plan.cases);
   json["rules"] = catalog::to_json(rules);
@@ -346,6 +357,10 @@ Plan plan_from_json(const Json& json, const std::string& where) {
   plan.telemetry.enabled = telemetry.boolean("enabled");
   if (telemetry.has("prometheus")) plan.telemetry.prometheus = telemetry.text("prometheus");
   if (fields.has("submission")) plan.submission = fields.text_map("submission");
+  if (fields.has("baseline")) {
+    const JsonReader baseline = fields.fields("baseline");
+    plan.baseline = {baseline.text("file"), baseline.text("sha256"), baseline.text("text")};
+  }
   if (fields.has("challenge"))
     plan.challenge = fields_from_json<Challenge>(fields.object("challenge"), where + ": challenge");
   std::vector<catalog::Rule> rules;

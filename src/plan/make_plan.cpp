@@ -465,6 +465,7 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& as
   plan.cluster = suite.cluster;
   plan.telemetry = suite.telemetry;
   plan.submission = suite.submission;
+  plan.baseline = suite.baseline;
   for (const SuiteCase* wanted : selected_cases(suite, options.only)) {
     std::string unmet = devices ? unmet_need(*wanted, *devices) : std::string();
     if (unmet.empty()) unmet = left_out_before(*wanted, suite, plan);

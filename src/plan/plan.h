@@ -288,6 +288,14 @@ struct LeftOut {
   std::string reason;  ///< "needs 2 devices, there is 1"
 };
 
+/// What the cases are held against, as it was when the run was planned: the result can be computed
+/// again without the file.
+struct PlanBaseline {
+  std::string file;    ///< as it was named
+  std::string sha256;  ///< of `text`
+  std::string text;    ///< of the whole file; baseline::parse() reads it
+};
+
 /// The whole run, as stored in plan.json: the only thing that launching and judging read.
 struct Plan {
   static constexpr int kSchemaVersion = 2;  ///< 1: every case has all of its rules; still read
@@ -304,7 +312,8 @@ struct Plan {
   Cluster cluster;
   Telemetry telemetry;
   std::map<std::string, std::string> submission;  ///< who hands the result in, for MLPerf logs
-  std::vector<CasePlan> cases;                    ///< in the order in which they are run
+  std::optional<PlanBaseline> baseline{};
+  std::vector<CasePlan> cases;  ///< in the order in which they are run
   std::vector<LeftOut> left_out;
   std::vector<Sweep> sweeps{};  ///< those of which there are cases
   std::vector<Hook> hooks{};    ///< around all cases

@@ -205,6 +205,8 @@ std::string render_text(const Plan& plan) {
             (endpoint && is_loopback(endpoint->address) ? ""
                                                         : ", readable by anyone who can reach it"));
   }
+  if (plan.baseline)
+    line(out, "baseline", plan.baseline->file + ", sha256 " + plan.baseline->sha256);
   for (const Sweep& sweep : plan.sweeps) line(out, "sweep", sweep_text(sweep, plan));
   render_hooks(out, plan.hooks);
   for (const LeftOut& left : plan.left_out) line(out, "left out", left.name + ": " + left.reason);

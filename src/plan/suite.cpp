@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "baseline/baseline.h"
 #include "catalog/metrics.h"
 #include "config/mapping.h"
 #include "config/yaml.h"
@@ -340,14 +341,31 @@ std::map<std::string, std::string> read_submission(const Node& node) {
   return out;
 }
 
+// Read now: what is wrong with it is said before anything runs.
+PlanBaseline read_baseline(const Node& node) {
+  PlanBaseline out;
+  out.file = node.nonempty_text();
+  std::filesystem::path path(out.file);
+  if (path.is_relative() && node.source() != nullptr && !node.is_override())
+    path = std::filesystem::path(node.source()->path).parent_path() / path;
+  try {
+    out.text = config::read_yaml_text(path);
+  } catch (const Error& error) {
+    node.fail("the baseline cannot be read: " + error.message(), error.where());
+  }
+  (void)baseline::parse(out.text, path.string());
+  out.sha256 = sha256(out.text);
+  return out;
+}
+
 }  // namespace
 
 const std::map<std::string, std::vector<std::string>>& suite_keys() {
   static const std::map<std::string, std::vector<std::string>> all = [] {
     std::map<std::string, std::vector<std::string>> keys{
         {"",
-         {"name", "description", "vendor", "cluster", "telemetry", "submission", "container",
-          "defaults", "cases", "hooks"}},
+         {"name", "description", "vendor", "cluster", "telemetry", "submission", "baseline",
+          "container", "defaults", "cases", "hooks"}},
         {"cluster", {"launcher", "hosts", "master_addr", "master_port", "rank_table", "retries"}},
         {"cluster.modelarts.volumes", CloudVolume::keys()},
         {"cluster.hosts",
@@ -413,6 +431,8 @@ Suite read_suite(const Node& root) {
   }
   if (const Node* telemetry = map.find("telemetry")) suite.telemetry = read_telemetry(*telemetry);
   if (const Node* container = map.find("container")) suite.container = read_container(*container);
+  if (const Node* baseline = map.find("baseline"); baseline != nullptr && !baseline->is_off())
+    suite.baseline = read_baseline(*baseline);
   if (const Node* submission = map.find("submission"))
     suite.submission = read_submission(*submission);
   if (const Node* defaults = map.find("defaults")) suite.defaults = read_defaults(*defaults);

@@ -9,6 +9,7 @@
 #include "core/secrets.h"
 #include "core/sha256.h"
 #include "core/text.h"
+#include "plan/dependencies.h"
 
 namespace assay::push {
 
@@ -63,6 +64,8 @@ std::vector<serve::ManifestFile> evidence_of(const store::RunDir& run) {
   for (const plan::CasePlan& case_plan : run.plan().cases)
     for (int round = 1; round <= case_plan.rounds(); ++round)
       add_judged(run.round_dir(case_plan.name, round), run.path(), kMaxDepth, found);
+  for (const std::string& hook : plan::hook_folders(run.plan()))
+    add_judged(run.path() / hook, run.path(), kMaxDepth + 1, found);
   std::vector<serve::ManifestFile> out;
   for (const fs::path& path : found)
     out.push_back({path.lexically_relative(run.path()).generic_string(), fs::file_size(path),

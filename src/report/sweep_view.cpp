@@ -25,6 +25,8 @@ constexpr std::array<const char*, 5> kEnergies{"energy_to_target_j", "energy_per
                                                "samples_per_joule", "energy_per_step_j",
                                                "energy_j"};
 
+constexpr std::size_t kSaidLines = 8;  // of scaling, in words
+
 bool is_rank_axis(const plan::SweepDimension& axis) {
   return axis.key == "nodes" || axis.key == "procs";
 }
@@ -115,8 +117,8 @@ std::vector<ScalingLine> scaling_lines(const SweepGrid& grid,
 
 std::string why_no_best(const std::vector<const CaseResult*>& points, const SweepGrid& grid) {
   if (std::ranges::none_of(points, [](const CaseResult* point) { return is_counted(*point); }))
-    return "no point is VALID, so none is best";
-  if (grid.headline.empty()) return "its points have no headline metric to be compared by";
+    return "No point is VALID, so none is best";
+  if (grid.headline.empty()) return "Its points have no headline metric to be compared by";
   return fmt::format("{} has no better direction, so no point is best",
                      metric_title(grid.headline));
 }
@@ -139,7 +141,7 @@ SweepView view_of(const RunResult& result, const SweepGrid& grid) {
     view.scaling = scaling_lines(grid, view.points);
   else
     view.no_scaling = fmt::format(
-        "no speed-up is computed: {} is not known to be of all ranks together for the same work",
+        "No speed-up is computed: {} is not known to be of all ranks together for the same work",
         metric_title(grid.headline));
   return view;
 }
@@ -173,6 +175,14 @@ page::Cell result_cell_of(const SweepView& view, const CaseResult& point) {
   page::Cell cell(summary == nullptr ? "–" : value_of(point, *summary) + (best ? " *" : ""));
   if (best) cell.color = "1";
   return cell;
+}
+
+// Where nothing is VALID, what was measured is still shown.
+std::string shown_metric(const SweepView& view) {
+  if (!view.grid->headline.empty()) return view.grid->headline;
+  for (const CaseResult* point : view.points)
+    if (!point->headline.empty()) return point->headline;
+  return {};
 }
 
 Json best_to_json(const SweepBest& best) {
@@ -248,7 +258,12 @@ std::vector<std::string> sweep_sentences(const SweepView& view) {
   std::vector<std::string> out;
   out.push_back(view.best ? best_text(view, *view.best, "Best by") : view.no_best);
   if (view.energy) out.push_back(best_text(view, *view.energy, "Best by"));
-  for (const ScalingLine& line : view.scaling) out.push_back(scaling_text(line));
+  for (std::size_t i = 0; i < std::min(view.scaling.size(), kSaidLines); ++i)
+    out.push_back(scaling_text(view.scaling[i]));
+  if (view.scaling.size() > kSaidLines)
+    out.push_back(
+        fmt::format("Speed-up and parallel efficiency of {} more lines are in result.json",
+                    view.scaling.size() - kSaidLines));
   if (!view.no_scaling.empty()) out.push_back(view.no_scaling);
   const auto bad = std::ranges::count_if(
       view.points, [](const CaseResult* point) { return !is_counted(*point); });
@@ -261,12 +276,12 @@ std::vector<std::string> sweep_sentences(const SweepView& view) {
 
 page::Table sweep_table(const SweepView& view, const RunResult& result) {
   constexpr auto kRight = page::Align::right;
+  const std::string metric = shown_metric(view);
   page::Table table;
   for (const plan::SweepDimension& axis : view.grid->sweep.dimensions)
     table.columns.push_back({.title = axis.label});
   table.columns.push_back(
-      {.title = view.grid->headline.empty() ? "Result" : metric_title(view.grid->headline),
-       .align = kRight});
+      {.title = metric.empty() ? "Result" : metric_title(metric), .align = kRight});
   if (view.energy)
     table.columns.push_back(
         {.title = metric_title(view.energy->summary->info.name), .align = kRight});
@@ -277,7 +292,7 @@ page::Table sweep_table(const SweepView& view, const RunResult& result) {
     for (const Json& value : point->sweep->values) row.cells.emplace_back(axis_value_text(value));
     const auto number = static_cast<std::size_t>(point - result.cases.data()) + 1;
     row.cells[0].html = page::markup("<a href=\"#case-{}\">{}</a>", number, row.cells[0].text);
-    const Summary* summary = find_summary(*point, view.grid->headline);
+    const Summary* summary = find_summary(*point, metric);
     row.cells.emplace_back(summary == nullptr ? "–" : show(*point, *summary).text());
     if (view.energy) {
       const Summary* energy = find_summary(*point, view.energy->summary->info.name);

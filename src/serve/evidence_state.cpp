@@ -49,6 +49,7 @@ Json evidence_summary(const Json& result, const NameOfKey& name_of) {
     if (const std::string text = text_at(seal, key); !text.empty()) out["seal"][key] = text;
   if (const std::string key = text_at(seal, "public_key"); !key.empty())
     if (const std::string name = name_of(key); !name.empty()) out["seal"]["signer"] = name;
+  if (out["seal"].contains("fingerprint")) out["seal"]["trusted"] = out["seal"].contains("signer");
   each_round(result, [&](const std::string& name, std::int64_t number, const Json& evidence) {
     if (out["rounds"].size() >= kMaxRounds) return;
     Json round{{"case", name}, {"round", number}};

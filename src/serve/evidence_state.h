@@ -18,7 +18,7 @@ namespace assay::serve {
 using NameOfKey = std::function<std::string(const std::string& public_key)>;
 
 /// What the tester keeps and shows of it:
-///   {"seal": {"state", "text", "fingerprint"?, "signed_at"?, "signer"?},
+///   {"seal": {"state", "text", "fingerprint"?, "signed_at"?, "signer"?, "trusted"?},
 ///    "rounds": [{"case", "round", "completeness", "integrity", "plausibility"}]}
 /// with {"state", "text"} for each of the last three.
 [[nodiscard]] Json evidence_summary(const Json& result, const NameOfKey& name_of);

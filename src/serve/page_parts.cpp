@@ -61,8 +61,9 @@ Html navigation(std::string_view here) {
 
 std::string signature_words(const std::string& fingerprint, const std::string& name) {
   if (fingerprint.empty()) return "nobody";
-  return name.empty() ? fingerprint + ", a key that this tester does not know"
-                      : fmt::format("{}, known here as {}", fingerprint, name);
+  return name.empty()
+             ? fingerprint + ", a key that this tester does not know, and so does not trust"
+             : fmt::format("{}, known here as {}, whose key this tester trusts", fingerprint, name);
 }
 
 }  // namespace assay::serve

@@ -104,6 +104,7 @@ cases:
   std::ofstream(latest() / "hook.before.here/round1/hook.log") << "something else\n";
   (void)assay({"report", latest().string()});
   EXPECT_EQ(result()["validity"], "INVALID");
+  EXPECT_EQ(result()["seal"]["state"], "flawed");
 }
 
 TEST_F(Dependencies, AHookOnNodesThatHangsIsEndedAndNamed) {

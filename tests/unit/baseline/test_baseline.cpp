@@ -125,7 +125,7 @@ TEST(Baseline, ErrorsNameThePlace) {
   EXPECT_THAT(fault(with("rounds: 5", "rounds: 0")), HasSubstr("b.yaml:9:13"));
   const std::string twice =
       std::string(kText) + std::string(kText).substr(std::string(kText).find("  - case"));
-  EXPECT_THAT(fault(twice), AllOf(HasSubstr("b.yaml:16:5"), HasSubstr("first at b.yaml:4:5")));
+  EXPECT_THAT(fault(twice), AllOf(HasSubstr("b.yaml:15:5"), HasSubstr("first at b.yaml:4:5")));
   EXPECT_THAT(error_of([] { return load("/nowhere/b.yaml"); }), HasSubstr("/nowhere/b.yaml"));
 }
 

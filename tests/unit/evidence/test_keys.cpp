@@ -184,5 +184,31 @@ TEST(KeyStore, RefusesNamesAndKeysThatAreNone) {
   EXPECT_TRUE(store.trusted().empty());
 }
 
+TEST(KeyStore, TrustIsTheUsersOwnThenTheUsersThenTheSites) {
+  const TemporaryFolder folder;
+  ::setenv("ASSAY_KEYS", (folder.path() / "keys").c_str(), 1);
+  ::setenv("ASSAY_SITE_KEYS", (folder.path() / "site").c_str(), 1);
+  const std::string other = SigningKey::generate().public_key();
+  EXPECT_EQ(trust_of(other).name, "");
+  EXPECT_EQ(trust_of("").name, "");
+  EXPECT_EQ(signer_text(fingerprint(other), trust_of(other)),
+            fingerprint(other) + ", a key that nobody here trusts");
+  KeyStore::of_site().trust("lab", other);
+  EXPECT_EQ(signer_text("SHA256:x", trust_of(other)),
+            "lab, whose key is trusted by this site (SHA256:x)");
+  KeyStore::of_user().trust("friend", other);
+  EXPECT_EQ(trust_of(other).name, "friend");
+  EXPECT_EQ(trust_of(other).by, "you");
+  const KeyStore mine = KeyStore::of_user();
+  const std::string own = mine.own_or_new().public_key();
+  EXPECT_EQ(trust_of(own).name, "yourself");
+  mine.name_own("alice");
+  EXPECT_EQ(trust_of(own).name, "alice");
+  EXPECT_THROW(mine.name_own("../up"), Error);
+  EXPECT_EQ(signer_text("", {}), "nobody");
+  ::unsetenv("ASSAY_SITE_KEYS");
+  EXPECT_EQ(KeyStore::of_site().folder(), "/etc/assay/keys");
+}
+
 }  // namespace
 }  // namespace assay::evidence

@@ -139,6 +139,24 @@ TEST(ImportApulis, MountsBecomeTheContainers) {
               HasSubstr("not a path that can be mounted"));
 }
 
+TEST(ImportApulis, AHyperparameterBecomesASweep) {
+  const ApulisImport import = import_job(
+      R"({"jobName": "x", "cmd": "train --lr $LR", "hyperparametername": "LR",
+          "hyperparameterstartvalue": "0.1", "hyperparameterendvalue": 0.3, "hyperparameterstep": 0.1})");
+  EXPECT_TRUE(says(import, "a sweep over 3 values in LR"));
+  const plan::Plan plan =
+      plan::make_plan(suite_of(import), catalog::load_catalog(ASSAY_SOURCE_DIR "/conf"));
+  std::vector<std::string> rates;
+  for (const plan::CasePlan& point : plan.cases) rates.push_back(point.env.at("LR"));
+  EXPECT_THAT(rates, ElementsAre("0.1", "0.2", "0.3"));
+  EXPECT_THAT(error_in(R"({"jobName": "x", "cmd": "true", "hyperparametername": "LR",
+      "hyperparameterstartvalue": 1, "hyperparameterendvalue": 0, "hyperparameterstep": 1})"),
+              HasSubstr("from 1 to 0 by 1 are not 1 to 1000 values"));
+  EXPECT_THAT(error_in(R"({"jobName": "x", "cmd": "true", "hyperparametername": "LR",
+      "hyperparameterstartvalue": 1, "hyperparameterendvalue": 2})"),
+              HasSubstr("'hyperparameterstep' should be a number"));
+}
+
 TEST(ImportApulis, WhatMakesNoSenseIsAnErrorWithItsPlace) {
   EXPECT_THAT(error_in("[]"), HasSubstr("a job of Apulis is a JSON object"));
   EXPECT_THAT(error_in("{"), HasSubstr("job.json"));

@@ -205,7 +205,7 @@ TEST(Scheduler, AJobMayGoAheadWhenItIsOverBeforeTheFirstOneCanStart) {
   snapshot.queued = {request_of(2, 2, 8, 1), request_of(3, 1, 8, 5), request_of(4, 1, 8, 4)};
   const Decision decision = decide_now(snapshot);
   EXPECT_THAT(started(decision), ElementsAre(4));
-  EXPECT_EQ(why(decision, 3), "would delay job 2, which comes first");
+  EXPECT_EQ(why(decision, 3), "would delay jobs before it in line, of which job 2 is the first");
   EXPECT_EQ(waiting(decision, 2).estimated_start_ns, kNow + 4 * kHourNs);
   EXPECT_EQ(waiting(decision, 3).estimated_start_ns, kNow + 5 * kHourNs) << "after job 2";
 }

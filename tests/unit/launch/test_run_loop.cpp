@@ -636,6 +636,22 @@ TEST_F(PreconditionTest, ResumingRunsTheHooksOfWhatIsLeftAndNoOthers) {
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "close"));
 }
 
+TEST_F(PreconditionTest, WhatAHookLeftWhoseControllerWasKilledIsSweptByTheNext) {
+  plan_.cases.resize(1);
+  plan_.hooks = {hook("pre", kBefore, "true")};
+  const store::RunDir run = store::RunDir::create(folder_.path(), plan_);
+  store::Journal(run.journal_file())
+      .append("round_start",
+              {{"case", "hook.before.pre"}, {"round", 1}, {"processes", "left/behind/1"}});
+  SpawnOptions options;
+  options.argv = {"sleep", "60"};
+  options.env = environment_with({"ASSAY_ROUND_ID=left/behind/1"});
+  Child left = spawn(options);
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_EQ(left.wait().signal, SIGKILL);
+  EXPECT_THAT(journal("round_end"), ElementsAre("hook.before.pre2 completed", "a1 completed"));
+}
+
 TEST_F(PreconditionTest, InterruptingAHookEndsItAndTheRun) {
   plan_.cases.resize(1);
   plan_.hooks = {hook("pre", kBefore, "kill -TERM $PPID; sleep 60")};

@@ -146,6 +146,13 @@ TEST(Hooks, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(error_in("cases: [{name: hook.x, model: train}]"), HasSubstr("hook."));
 }
 
+TEST(Hooks, ANameInAPlanThatWouldLeadElsewhereIsRefused) {
+  Json json = to_json(plan("cases: [{name: a, model: train}]\nhooks: {before: 'true'}\n"));
+  json["hooks"][0]["name"] = "x/../../etc";
+  EXPECT_THAT(error_of([&] { return plan_from_json(json, "plan.json"); }),
+              HasSubstr("not the name of a hook"));
+}
+
 TEST(Hooks, PlaceholdersAreFilledWhereTheyAreKnown) {
   const Plan p = plan(
       "cases: [{name: a, model: train}]\n"

@@ -73,6 +73,27 @@ TEST(Evidence, IsWhatTheJudgeReadsAndNothingElse) {
                   "fit/round1/h_noderank0/telemetry.csv", "fit/round2/results/0/a.json"));
 }
 
+TEST(Evidence, HoldsWhatHooksWrote) {
+  const testing::TemporaryFolder folder;
+  plan::Plan plan = plan_with_case();
+  plan::Hook hook;
+  hook.name = "look";
+  plan.hooks = {hook};
+  plan.cases[0].hooks = {hook};
+  const store::RunDir run = store::RunDir::create(folder.path(), plan);
+  for (const char* name :
+       {"hook.before.look/round1/hook.log", "hook.before.look/round1/other",
+        "hook.before.look.fit/round2/h_noderank0/rank0.out.log", "hook.before.none/round1/hook.log",
+        "hook.before.look/round1.interrupted-1/hook.log"}) {
+    make_directories((run.path() / name).parent_path());
+    write_file_atomic(run.path() / name, name, false);
+  }
+  std::vector<std::string> paths;
+  for (const serve::ManifestFile& file : evidence_of(run)) paths.push_back(file.path);
+  EXPECT_THAT(paths, ElementsAre("plan.json", "hook.before.look/round1/hook.log",
+                                 "hook.before.look.fit/round2/h_noderank0/rank0.out.log"));
+}
+
 TEST(Evidence, WithASecretInThePlanIsNotSent) {
   for (const char* name : {"HF_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "OPENAI_API_KEY"}) {
     plan::Plan plan = plan_with_case();

@@ -118,7 +118,7 @@ TEST_F(Sweeps, WithoutAValidPointNothingIsBest) {
   point({32}, 100).validity = judge::Validity::incomplete;
   grid_.headline = "";
   EXPECT_FALSE(view().best);
-  EXPECT_THAT(sentences(), HasSubstr("no point is VALID, so none is best"));
+  EXPECT_THAT(sentences(), HasSubstr("No point is VALID, so none is best"));
 }
 
 TEST_F(Sweeps, EnergyHasABestOfItsOwn) {
@@ -180,7 +180,7 @@ TEST_F(Sweeps, WhatIsNotOfAllRanksHasNoSpeedUp) {
   point({1}, 10);
   point({2}, 9);
   EXPECT_TRUE(view().scaling.empty());
-  EXPECT_THAT(sentences(), HasSubstr("no speed-up is computed"));
+  EXPECT_THAT(sentences(), HasSubstr("No speed-up is computed"));
 }
 
 TEST_F(Sweeps, ATimeToTargetThatHalvesIsASpeedUpOfTwo) {

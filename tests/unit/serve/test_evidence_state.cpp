@@ -54,10 +54,12 @@ TEST(EvidenceSummary, NamesTheSignerWhoIsKnown) {
     return key == "ed25519:AA" ? std::string("lab") : std::string();
   };
   EXPECT_EQ(evidence_summary(result_of("ok", "ok"), lab)["seal"]["signer"], "lab");
+  EXPECT_EQ(evidence_summary(result_of("ok", "ok"), lab)["seal"]["trusted"], true);
   const auto nobody = [](const std::string&) { return std::string(); };
   const Json summary = evidence_summary(result_of("ok", "ok"), nobody);
   EXPECT_FALSE(summary["seal"].contains("signer"));
   EXPECT_EQ(summary["seal"]["fingerprint"], "SHA256:xy");
+  EXPECT_EQ(summary["seal"]["trusted"], false);
   EXPECT_EQ(summary["rounds"][0]["integrity"]["state"], "ok");
 }
 
