@@ -62,6 +62,18 @@ Leaves leaves_of(const judge::RunResult& run) {
   return out;
 }
 
+Leaves leaves_of(std::span<const judge::RunResult> runs) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const judge::RunResult& run : runs)
+    for (const auto& [key, value] : leaves_of(run)) {
+      std::vector<std::string>& known = values[key];
+      if (std::ranges::find(known, value) == known.end()) known.push_back(value);
+    }
+  Leaves out;
+  for (const auto& [key, all] : values) out[key] = join(all, " or ");
+  return out;
+}
+
 std::string bounds_of(const catalog::Rule& rule) {
   std::string out(to_text(rule.severity));
   if (rule.min) out += ", at least " + dump_line(Json(*rule.min));
@@ -81,8 +93,8 @@ Leaves leaves_of(const judge::CaseResult& result) {
 
 }  // namespace
 
-std::vector<Difference> run_differences(const judge::RunResult& base,
-                                        const judge::RunResult& candidate) {
+std::vector<Difference> run_differences(std::span<const judge::RunResult> base,
+                                        std::span<const judge::RunResult> candidate) {
   return between(leaves_of(base), leaves_of(candidate));
 }
 
