@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -83,6 +84,10 @@ int run_compare(const CompareArguments& arguments) {
                 "name a file, as in -o comparison.html");
   std::vector<compare::Bound> bounds;
   for (const std::string& text : arguments.bounds) bounds.push_back(compare::parse_bound(text));
+  // CLI11's range lets it pass.
+  if (std::isnan(arguments.tolerance_percent))
+    throw Error(ErrorKind::usage, "not a number of percent", "--tolerance nan",
+                "give a number from 0 to 100");
   compare::Options options;
   options.tolerance = arguments.tolerance_percent / 100;
   options.all_metrics = arguments.all_metrics || format == CompareFormat::html;

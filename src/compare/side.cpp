@@ -71,7 +71,14 @@ Side read_side(const std::string& text, const std::function<void(const std::stri
                   "its rounds would count twice; name it once");
     seen.push_back(run.path());
     if (progress) progress(path.string());
-    side.runs.push_back(judge::judge_run(run));
+    judge::RunResult result = judge::judge_run(run);
+    if (std::ranges::any_of(side.runs, [&](const judge::RunResult& other) {
+          return other.run_id == result.run_id;
+        }))
+      throw Error(ErrorKind::usage,
+                  "a copy of the run " + result.run_id + " is on the same side, too", path.string(),
+                  "its rounds would count twice; name one of them");
+    side.runs.push_back(std::move(result));
   }
   side.name = side.runs.size() == 1 ? side.runs.front().run_id : printable(text);
   return side;

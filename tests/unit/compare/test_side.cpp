@@ -24,10 +24,14 @@ const fs::path kKept = fs::path(ASSAY_SOURCE_DIR) / "tests/fixtures/run-0.1/run"
 
 class Sides : public ::testing::Test {
  protected:
-  // A copy of the kept run.
-  [[nodiscard]] fs::path copy(const std::string& name) const {
-    fs::copy(kKept, folder_.path() / name, fs::copy_options::recursive);
-    return folder_.path() / name;
+  // The kept run again, under another id unless one is given.
+  [[nodiscard]] fs::path copy(const std::string& name, std::string id = {}) const {
+    const fs::path run = folder_.path() / name;
+    fs::copy(kKept, run, fs::copy_options::recursive);
+    Json plan = parse_json(read_file(run / layout::kPlan), "plan.json");
+    plan["run_id"] = id.empty() ? name : id;
+    folder_.write(name + "/plan.json", dump_pretty(plan));
+    return run;
   }
   testing::TemporaryFolder folder_;
 };
@@ -74,6 +78,11 @@ TEST_F(Sides, DoNotCountARunTwice) {
   const std::string run = copy("a").string();
   EXPECT_THAT(error_of([&] { return read_side(run + "," + run + "/."); }),
               HasSubstr("named twice"));
+}
+
+TEST_F(Sides, DoNotCountACopyOfARunTwice) {
+  const std::string text = copy("a").string() + "," + copy("b", "a").string();
+  EXPECT_THAT(error_of([&] { return read_side(text); }), HasSubstr("copy of the run a"));
 }
 
 TEST_F(Sides, ThatAreNoRunsAreNamed) {
