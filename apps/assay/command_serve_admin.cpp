@@ -50,6 +50,7 @@ class Counting {
 };
 
 int list_tests(const AdminArguments& given) {
+  serve::require_tester(given.data);
   serve::Records records = serve::open_records(given.data);
   serve::TestQuery query;
   query.per_page = 1'000'000;
@@ -113,15 +114,17 @@ int rebuild_tester(const AdminArguments& given) {
 
 void add_tester_admin(CLI::App& serve, Action& action) {
   const auto given = std::make_shared<AdminArguments>();
-  const auto command = [&](const char* name, const char* what, auto run) {
+  const auto command = [&](const char* name, const char* what, const char* example, auto run) {
     CLI::App* made = serve.add_subcommand(name, what);
     made->add_option("--data", given->data, "The tester's folder")
         ->type_name("DIR")
         ->capture_default_str();
+    made->footer(std::string("Example:\n  assay serve ") + example);
     made->callback([given, run, &action] { action = [given, run] { return run(*given); }; });
     return made;
   };
-  CLI::App* list = command("list", "Show the tests of a folder", list_tests);
+  CLI::App* list =
+      command("list", "Show the tests of a folder", "list --data tester --text H100", list_tests);
   list->add_option("--text", given->text, "In name, machine, suite, token or id")
       ->type_name("TEXT");
   list->add_option("--status", given->status, "Only these")
@@ -130,44 +133,49 @@ void add_tester_admin(CLI::App& serve, Action& action) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   CLI::App* remove =
-      command("delete", "Remove tests with their evidence", [](const AdminArguments& wanted) {
-        for (const std::string& id : wanted.ids) serve::delete_test(wanted.data, id);
-        say(counted(wanted.ids.size(), "test") + " removed.\n");
-        return 0;
-      });
+      command("delete", "Remove tests with their evidence", "delete 20261115-ab3dE9 --data tester",
+              [](const AdminArguments& wanted) {
+                for (const std::string& id : wanted.ids) serve::delete_test(wanted.data, id);
+                say(counted(wanted.ids.size(), "test") + " removed.\n");
+                return 0;
+              });
   remove->add_option("ids", given->ids, "Their ids")->required()->type_name("ID");
   CLI::App* copy = command("export", "Write a test's evidence and result into a new folder",
+                           "export 20261115-ab3dE9 --out evidence --data tester",
                            [](const AdminArguments& wanted) {
                              serve::export_test(wanted.data, wanted.ids.at(0), wanted.folder);
                              return 0;
                            });
   copy->add_option("id", given->ids, "Its id")->required()->expected(1)->type_name("ID");
   copy->add_option("--out", given->folder, "The folder")->required()->type_name("DIR");
-  CLI::App* check = command("verify", "Check database and files", verify_tester);
+  CLI::App* check =
+      command("verify", "Check database and files", "verify --deep --data tester", verify_tester);
   check->add_flag("--deep", given->deep, "Also the content of every file");
-  command("rebuild", "Make a new database from the tests' folders", rebuild_tester);
+  command("rebuild", "Make a new database from the tests' folders", "rebuild --data tester",
+          rebuild_tester);
   CLI::App* keep =
       command("backup", "Copy database and finished tests, beside a running tester too",
-              [](const AdminArguments& wanted) {
+              "backup /mnt/tester-copy --data tester", [](const AdminArguments& wanted) {
                 serve::backup(wanted.data, wanted.folder, Counting("copied"));
                 return 0;
               });
   keep->add_option("to", given->folder, "A new folder")->required()->type_name("DIR");
   CLI::App* bring =
-      command("restore", "Make a tester's folder from a backup", [](const AdminArguments& wanted) {
-        serve::restore(wanted.folder, wanted.data, Counting("checked"));
-        return 0;
-      });
+      command("restore", "Make a tester's folder from a backup",
+              "restore /mnt/tester-copy --data tester2", [](const AdminArguments& wanted) {
+                serve::restore(wanted.folder, wanted.data, Counting("checked"));
+                return 0;
+              });
   bring->add_option("from", given->folder, "The backup")->required()->type_name("DIR");
   CLI::App* reserve =
       command("reserve", "Print an id for a test that a token's owner will send",
-              [](const AdminArguments& wanted) {
+              "reserve alice --name acceptance --data tester", [](const AdminArguments& wanted) {
                 say(serve::reserve_test(wanted.data, wanted.token, wanted.name) + "\n");
                 return 0;
               });
   reserve->add_option("token", given->token, "Name of the token")->required()->type_name("NAME");
   reserve->add_option("--name", given->name, "How the list calls the test")->type_name("TEXT");
-  command("rotate", "Begin a new audit.jsonl; older ones are numbered",
+  command("rotate", "Begin a new audit.jsonl; older ones are numbered", "rotate --data tester",
           [](const AdminArguments& wanted) {
             if (!serve::rotate_audit(std::filesystem::path(wanted.data) / "audit.jsonl"))
               throw Error(ErrorKind::usage, "there is no audit.jsonl", wanted.data);

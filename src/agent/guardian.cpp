@@ -17,6 +17,9 @@ namespace {
 
 constexpr int kSweeps = 100;
 constexpr int kBetweenSweeps_ms = 20;
+// How long the child may be stopped (SIGSTOP). Its controller has given it up long before.
+constexpr int kStoppedLimit_s = 60;
+constexpr int kStoppedLook_s = 5;
 
 // Collects every child that has ended; gives the status of `wanted` when it is among them.
 bool collect(pid_t wanted, int& status) {
@@ -30,6 +33,17 @@ bool collect(pid_t wanted, int& status) {
   return found;
 }
 
+// Whether `child` is stopped, given whether it was before.
+bool is_stopped(pid_t child, bool before) {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
+         info.si_pid == child) {
+    before = info.si_code == CLD_STOPPED;
+    info = {};
+  }
+  return before;
+}
+
 // The child's connections must end with it.
 void let_go_of_streams() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -40,10 +54,6 @@ void let_go_of_streams() {
 }
 
 }  // namespace
-
-int guardian_gone_signal() {
-  return SIGRTMIN;
-}
 
 void kill_descendants() {
   for (int i = 0; i < kSweeps; ++i) {
@@ -62,7 +72,8 @@ int run_guarded(const std::function<int()>& work) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t watched{};
   sigemptyset(&watched);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, guardian_gone_signal()})
+    sigaddset(&watched, signal);
   sigset_t before{};
   ::sigprocmask(SIG_BLOCK, &watched, &before);
   const pid_t guardian = ::getpid();
@@ -79,12 +90,20 @@ int run_guarded(const std::function<int()>& work) {
   }
   ::prctl(PR_SET_NAME, "assay-guardian");
   let_go_of_streams();
-  int status = 0;
-  for (;;) {
-    const int signal = ::sigwaitinfo(&watched, nullptr);
-    if (signal < 0 && errno != EINTR) break;
+  int status = SIGKILL;  // unless the child ends by itself
+  bool stopped = false;
+  // Counted by looks, so that the time does not count in which this process is stopped, too.
+  for (int stopped_s = 0; stopped_s < kStoppedLimit_s;) {
+    const timespec look{.tv_sec = kStoppedLook_s, .tv_nsec = 0};
+    const int signal =
+        stopped ? ::sigtimedwait(&watched, nullptr, &look) : ::sigwaitinfo(&watched, nullptr);
+    if (signal < 0 && errno == EAGAIN) stopped_s += kStoppedLook_s;
+    if (signal < 0 && errno != EINTR && errno != EAGAIN) break;
+    if (signal == guardian_gone_signal()) break;
     if (signal == SIGCHLD) {
       if (collect(child, status)) break;
+      stopped = is_stopped(child, stopped);
+      if (!stopped) stopped_s = 0;
     } else if (signal > 0) {
       ::kill(child, signal);
     }

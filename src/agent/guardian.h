@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <functional>
 
 namespace assay::agent {
@@ -9,11 +10,15 @@ namespace assay::agent {
 /// empty environment. This process is a subreaper: whoever loses its parent below it becomes its
 /// child. When this process is killed, the child gets guardian_gone_signal(), and is expected to
 /// kill what is below it and to end. Gives the child's exit code, or ends by the signal that killed
-/// it. Asked to end by a signal, it passes the signal on. To be called while there is one thread.
+/// it. Asked to end by a signal, it passes the signal on; guardian_gone_signal() has it kill
+/// everything at once, also a child that is stopped or hangs, and so does a child that is stopped
+/// for a minute. To be called while there is one thread.
 [[nodiscard]] int run_guarded(const std::function<int()>& work);
 
 /// A signal that nothing else uses.
-[[nodiscard]] int guardian_gone_signal();
+[[nodiscard]] inline int guardian_gone_signal() {
+  return SIGRTMIN;
+}
 
 /// SIGKILL for everything below this process until nothing is left, for a second or two at most.
 void kill_descendants();

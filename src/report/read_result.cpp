@@ -124,6 +124,9 @@ CaseResult case_in(const Json& json) {
   out.beside = text_at(json, "beside");
   out.repeats_ended = text_at(json, "repeats_ended");
   out.findings = findings_in(json);
+  if (const Json& skipped = member_at(json, "skipped"); skipped.is_object())
+    out.skipped = {enum_in(skipped, "cause", plan::SkipCause::dependency),
+                   text_at(skipped, "reason")};
   for (const auto& [name, entry] : object_at(json, "summary").items())
     if (number_at(entry, "median")) out.summary.push_back(summary_in(name, entry));
   for (const Json& round : list_at(json, "rounds")) out.rounds.push_back(round_in(round, false));

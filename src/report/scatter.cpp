@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "report/axis.h"
 #include "report/chart.h"
+#include "report/chart_parts.h"
 #include "report/present.h"
 
 namespace assay::report {
@@ -46,25 +47,14 @@ Scale scale_of(const Scatter& scatter, const Scatter::Quantity& quantity,
   return out;
 }
 
-std::string across(double share) {
-  return fmt::format("{:.4g}%", share * 100);
-}
-
-Html grid_of(const Scale& x, const Scale& y) {
-  Html out;
-  for (const double tick : y.axis.ticks) {
-    const double at = (1 - y.axis.at(tick)) * kScatterHeight;
-    out += markup(
-        "<line class=\"grid{0}\" x1=\"0\" x2=\"100%\" y1=\"{1:.1f}\" y2=\"{1:.1f}\"/>"
-        "<text class=\"tick\" x=\"-8\" y=\"{2:.1f}\" text-anchor=\"end\">{3}</text>",
-        tick == y.axis.low ? " base" : "", at, at + 3.5, tick_text(tick, y.axis));
-  }
+Html scatter_grid(const Scale& x, const Scale& y) {
+  Html out = value_grid(y.axis, kScatterHeight);
   for (const double tick : x.axis.ticks) {
     const double at = x.axis.at(tick);
     out += markup(
         "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>"
         "<text class=\"tick\" x=\"{0}\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",
-        across(at), kScatterHeight, kScatterHeight + 4, kScatterHeight + 17,
+        percent(at), kScatterHeight, kScatterHeight + 4, kScatterHeight + 17,
         at < 0.02   ? "start"
         : at > 0.96 ? "end"
                     : "middle",
@@ -82,8 +72,8 @@ Html front_line(const Scatter& scatter, const Scale& x, const Scale& y) {
   Html out;
   for (std::size_t i = 1; i < front.size(); ++i)
     out += markup("<line class=\"front\" x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\"/>",
-                  across(x.at(front[i - 1]->x)), (1 - y.at(front[i - 1]->y)) * kScatterHeight,
-                  across(x.at(front[i]->x)), (1 - y.at(front[i]->y)) * kScatterHeight);
+                  percent(x.at(front[i - 1]->x)), (1 - y.at(front[i - 1]->y)) * kScatterHeight,
+                  percent(x.at(front[i]->x)), (1 - y.at(front[i]->y)) * kScatterHeight);
   return out;
 }
 
@@ -93,13 +83,13 @@ Html point_of(const Scatter::Point& point, const Scale& x, const Scale& y) {
   Html dot = markup(
       "<circle class=\"point{}\" cx=\"{}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title>"
       "</circle>",
-      point.front ? " on" : "", across(across_share), down, point.front ? 6 : 4.5,
+      point.front ? " on" : "", percent(across_share), down, point.front ? 6 : 4.5,
       ellipsize(point.label, 300));
   if (!point.name.empty())
     dot += markup(
         "<text class=\"name\" x=\"{}\" dx=\"{}\" y=\"{:.1f}\" text-anchor=\"{}\">{}"
         "</text>",
-        across(across_share), across_share > 0.7 ? -9 : 9, down - 7,
+        percent(across_share), across_share > 0.7 ? -9 : 9, down - 7,
         across_share > 0.7 ? "end" : "start", ellipsize(point.name, 24));
   return point.link.empty() ? dot : markup("<a href=\"{}\">{}</a>", point.link, dot);
 }
@@ -114,7 +104,7 @@ Html render_scatter(const Scatter& given) {
   if (scatter.points.empty()) return {};
   const Scale x = scale_of(scatter, scatter.x, &Scatter::Point::x);
   const Scale y = scale_of(scatter, scatter.y, &Scatter::Point::y);
-  Html drawing = grid_of(x, y) + front_line(scatter, x, y);
+  Html drawing = scatter_grid(x, y) + front_line(scatter, x, y);
   // What is marked lies above the rest.
   for (const bool front : {false, true})
     for (const Scatter::Point& point : scatter.points)

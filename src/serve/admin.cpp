@@ -33,12 +33,6 @@ std::vector<fs::path> folders_in(const fs::path& data) {
   return out;
 }
 
-void require_tester(const fs::path& data) {
-  if (!fs::exists(data / kDatabase) && !fs::exists(data / "tests"))
-    throw Error(ErrorKind::usage, "this is no tester's folder", data.string(),
-                "give the one that 'assay serve --data DIR' uses");
-}
-
 void require_new(const fs::path& folder) {
   std::error_code ec;
   if (fs::exists(folder, ec) && !fs::is_empty(folder, ec))
@@ -103,6 +97,12 @@ void verify_test(const fs::path& folder, const TestRecord& test,
 }
 
 }  // namespace
+
+void require_tester(const fs::path& data) {
+  if (!fs::exists(data / kDatabase) && !fs::exists(data / "tests"))
+    throw Error(ErrorKind::usage, "this is no tester's folder", data.string(),
+                "give the one that 'assay serve --data DIR' uses");
+}
 
 UniqueFd lock_folder(const fs::path& data) {
   const fs::path file = data / "lock";
@@ -254,6 +254,7 @@ void restore(const fs::path& from, const fs::path& data, const Progress& progres
 }
 
 std::string reserve_test(const fs::path& data, const std::string& token, const std::string& name) {
+  require_tester(data);
   Records records = open_records(data);
   const std::vector<TokenRecord> tokens = records.tokens();
   const auto found = std::ranges::find(tokens, token, &TokenRecord::name);

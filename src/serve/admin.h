@@ -15,6 +15,9 @@ namespace assay::serve {
 // What an operator does with a tester's folder. All throw Error; those that change the database as
 // a whole refuse while a server uses the folder.
 
+/// Throws Error of kind usage for a folder that no tester has used; a wrong name must not make one.
+void require_tester(const std::filesystem::path& data);
+
 /// Refuses when another process has it. Held as long as the descriptor lives.
 [[nodiscard]] UniqueFd lock_folder(const std::filesystem::path& data);
 

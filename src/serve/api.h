@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "serve/board_pages.h"
+#include "serve/comparison_page.h"
 #include "serve/http_server.h"
 #include "serve/judgements.h"
 #include "serve/prices.h"
@@ -89,7 +90,7 @@ class Api {
   [[nodiscard]] std::optional<HttpResponse> compare_tests(const Call& call);
   [[nodiscard]] std::optional<HttpResponse> page_of_comparison(const Call& call);
 
-  [[nodiscard]] BoardView board_of(const Call& call);
+  [[nodiscard]] BoardView board_of(const Call& call, bool chart);
   struct Compared {
     TestRecord base;
     TestRecord candidate;

@@ -83,6 +83,7 @@ BoardRun board_run(const judge::RunResult& result) {
                .machine = shortened(report::html::machine_line(result.system)),
                .entries = {}};
   for (const judge::CaseResult& one : result.cases) {
+    if (one.skipped) continue;
     BoardEntry entry;
     entry.suite = shortened(result.suite);
     entry.case_name = shortened(judge::case_identity(one));

@@ -53,7 +53,8 @@ struct BoardRun {
   std::vector<BoardEntry> entries;
 };
 
-/// From the tester's own result. Pure. Texts are cut to 200 code points.
+/// From the tester's own result; a case that was skipped is left out. Pure. Texts are cut to 200
+/// code points.
 [[nodiscard]] BoardRun board_run(const judge::RunResult& result);
 
 enum class BoardSort {

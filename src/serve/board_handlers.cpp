@@ -28,7 +28,7 @@ std::string query_value(const http::Query& query, std::string_view name) {
 
 }  // namespace
 
-BoardView Api::board_of(const Call& call) {
+BoardView Api::board_of(const Call& call, bool chart) {
   BoardView view;
   view.query = parse_board_query(call.request.query);
   view.choices = records_.board_choices();
@@ -39,7 +39,7 @@ BoardView Api::board_of(const Call& call) {
   view.page = records_.board(view.query, terms);
   // The chart has one kind of work: that of the first line that has a place in it.
   for (const BoardLine& line : view.page.lines) {
-    if (line.place == 0 || !line.entry.per.energy_j) continue;
+    if (!chart || line.place == 0 || !line.entry.per.energy_j) continue;
     BoardQuery group;
     group.suite = line.entry.suite;
     group.case_name = line.entry.case_name;
@@ -59,11 +59,11 @@ BoardView Api::board_of(const Call& call) {
 }
 
 std::optional<HttpResponse> Api::leaderboard(const Call& call) {
-  return json_response(board_json(board_of(call)));
+  return json_response(board_json(board_of(call, false)));
 }
 
 std::optional<HttpResponse> Api::page_of_leaderboard(const Call& call) {
-  return board_page(board_of(call));
+  return board_page(board_of(call, true));
 }
 
 Api::Compared Api::compared(const Call& call) {

@@ -4,12 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/comparison.h"
 #include "core/json.h"
 #include "http/url.h"
 #include "serve/board.h"
 #include "serve/http_server.h"
-#include "serve/records.h"
 
 namespace assay::serve {
 
@@ -36,11 +34,5 @@ struct BoardView {
 /// What GET /api/v1/leaderboard answers (docs/tester.md).
 [[nodiscard]] Json board_json(const BoardView& view);
 [[nodiscard]] HttpResponse board_page(const BoardView& view);
-
-/// Two accepted tests, side by side.
-[[nodiscard]] Json comparison_json(const TestRecord& base, const TestRecord& candidate,
-                                   const compare::Comparison& comparison);
-[[nodiscard]] HttpResponse comparison_page(const TestRecord& base, const TestRecord& candidate,
-                                           const compare::Comparison& comparison);
 
 }  // namespace assay::serve

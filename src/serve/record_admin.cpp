@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "core/error.h"
 #include "core/sha256.h"
 #include "core/time.h"
 #include "serve/random_text.h"
@@ -13,28 +12,6 @@ namespace {
 constexpr std::size_t kMaxDatabaseFaults = 100;
 
 }  // namespace
-
-std::string Records::rotate_token(const std::string& name) {
-  const std::scoped_lock lock(lock_);
-  std::string token = "assay-" + random_hex(32);
-  database_.prepare("UPDATE tokens SET sha256 = ?2, revoked = NULL WHERE name = ?1")
-      .bind(1, name)
-      .bind(2, sha256(token))
-      .run();
-  if (database_.changes() == 0)
-    throw Error(ErrorKind::usage, "there is no token named '" + name + "'", {},
-                "'assay serve token list' shows them");
-  return token;
-}
-
-void Records::adopt_token(const StoredToken& token) {
-  const std::scoped_lock lock(lock_);
-  Statement insert = database_.prepare(
-      "INSERT OR IGNORE INTO tokens (name, sha256, created, revoked) VALUES (?1, ?2, ?3, ?4)");
-  insert.bind(1, token.record.name).bind(2, token.sha256).bind(3, token.record.created);
-  if (!token.record.revoked.empty()) insert.bind(4, token.record.revoked);
-  insert.run();
-}
 
 void Records::adopt(const TestRecord& test, const std::optional<Manifest>& manifest) {
   const std::string now = iso_utc(wall_now_ns());
@@ -100,18 +77,6 @@ std::string Records::public_key_of(const std::string& test) {
   const std::scoped_lock lock(lock_);
   Statement row = database_.prepare("SELECT public_key FROM results WHERE test_id = ?1");
   return row.bind(1, test).step() ? row.text(0) : std::string();
-}
-
-std::vector<StoredToken> read_tokens(const std::filesystem::path& file) {
-  std::vector<StoredToken> out;
-  try {
-    Database database(file);
-    Statement rows = database.prepare("SELECT name, sha256, created, revoked FROM tokens");
-    while (rows.step()) out.push_back({{rows.text(0), rows.text(2), rows.text(3)}, rows.text(1)});
-  } catch (const Error&) {
-    // What can be read is all there is.
-  }
-  return out;
 }
 
 }  // namespace assay::serve

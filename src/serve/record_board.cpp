@@ -267,17 +267,23 @@ BoardPage Records::board(const BoardQuery& query, const BoardTerms& terms) {
   std::vector<Bound> values;
   const std::string tables = tables_of(terms, values);
   const std::string filter = filter_of(query, values);
-  Statement count =
-      database_.prepare(fmt::format("{}SELECT count(*) FROM line {}", tables, filter));
-  bind_all(count, values);
-  if (count.step()) out.total = count.number(0);
-  count.reset();
-  values.emplace_back(query.per_page);
-  values.emplace_back((query.page - 1) * query.per_page);
-  Statement rows = database_.prepare(fmt::format("{}SELECT {} FROM line {} {} LIMIT ? OFFSET ?",
-                                                 tables, kLineColumns, filter, order_of(query)));
-  bind_all(rows, values);
-  while (rows.step()) out.lines.push_back(line_in(rows));
+  std::vector<Bound> with_page = values;
+  with_page.emplace_back(query.per_page);
+  with_page.emplace_back((query.page - 1) * query.per_page);
+  Statement rows = database_.prepare(
+      fmt::format("{}SELECT {}, count(*) OVER () FROM line {} {} LIMIT ? OFFSET ?", tables,
+                  kLineColumns, filter, order_of(query)));
+  bind_all(rows, with_page);
+  while (rows.step()) {
+    out.lines.push_back(line_in(rows));
+    out.total = rows.number(32);
+  }
+  if (out.lines.empty() && query.page > 1) {
+    Statement count =
+        database_.prepare(fmt::format("{}SELECT count(*) FROM line {}", tables, filter));
+    bind_all(count, values);
+    if (count.step()) out.total = count.number(0);
+  }
   mark_pareto(out.lines);
   return out;
 }

@@ -1,15 +1,13 @@
 #include "serve/records.h"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
-#include <openssl/crypto.h>
 
-#include "core/error.h"
 #include "core/sha256.h"
 #include "core/time.h"
 #include "core/units.h"
+#include "database/migrate.h"
 #include "serve/random_text.h"
 #include "serve/refusal.h"
 
@@ -17,7 +15,6 @@ namespace assay::serve {
 
 namespace {
 
-constexpr std::int64_t kSchema = 3;
 constexpr const char* kTables = R"(
 CREATE TABLE tokens (
   name TEXT PRIMARY KEY,
@@ -113,13 +110,6 @@ CREATE INDEX entries_by_case ON entries(suite, case_name, work, metric);
 constexpr const char* kColumns =
     "id, token, name, system, ais, status, created, finished, verdict, run_id, suite, bytes";
 
-bool is_token_name(const std::string& name) {
-  return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  });
-}
-
 TestRecord record_of(const Statement& row) {
   TestRecord test;
   test.id = row.text(0);
@@ -144,72 +134,8 @@ std::string today() {
 }  // namespace
 
 Records::Records(const std::filesystem::path& file) : database_(file) {
-  Transaction transaction(database_);
-  Statement version = database_.prepare("PRAGMA user_version");
-  const std::int64_t found = version.step() ? version.number(0) : 0;
-  version.reset();
-  if (found > kSchema)
-    throw Error(ErrorKind::environment,
-                fmt::format("the database has schema {}, this Assay knows {}", found, kSchema),
-                file.string(), "use the Assay that wrote it, or a newer one");
-  if (found == 0) database_.execute(kTables);
-  if (found < 2) database_.execute(kChallengeTable);
-  if (found < 3) database_.execute(kBoardTables);
-  if (found < kSchema) database_.execute(fmt::format("PRAGMA user_version = {}", kSchema));
-  transaction.commit();
-}
-
-std::string Records::add_token(const std::string& name) {
-  if (!is_token_name(name))
-    throw Error(ErrorKind::usage, "not a valid name for a token", {},
-                "up to 64 letters, digits, '-', '_' and '.'");
-  const std::scoped_lock lock(lock_);
-  Transaction transaction(database_);
-  Statement taken = database_.prepare("SELECT revoked FROM tokens WHERE name = ?1");
-  if (taken.bind(1, name).step())
-    throw Error(ErrorKind::usage, "there is a token named '" + name + "' already", {},
-                "choose another name: tests keep the name of the token that sent them");
-  taken.reset();
-  const std::string token = "assay-" + random_hex(32);
-  database_.prepare("INSERT INTO tokens (name, sha256, created) VALUES (?1, ?2, ?3)")
-      .bind(1, name)
-      .bind(2, sha256(token))
-      .bind(3, iso_utc(wall_now_ns()))
-      .run();
-  transaction.commit();
-  return token;
-}
-
-void Records::revoke_token(const std::string& name) {
-  const std::scoped_lock lock(lock_);
-  database_.prepare("UPDATE tokens SET revoked = coalesce(revoked, ?2) WHERE name = ?1")
-      .bind(1, name)
-      .bind(2, iso_utc(wall_now_ns()))
-      .run();
-  if (database_.changes() == 0)
-    throw Error(ErrorKind::usage, "there is no token named '" + name + "'", {},
-                "'assay serve token list' shows them");
-}
-
-std::vector<TokenRecord> Records::tokens() {
-  const std::scoped_lock lock(lock_);
-  std::vector<TokenRecord> out;
-  Statement rows = database_.prepare("SELECT name, created, revoked FROM tokens ORDER BY name");
-  while (rows.step()) out.push_back({rows.text(0), rows.text(1), rows.text(2)});
-  return out;
-}
-
-std::optional<std::string> Records::token_name(const std::string& token) {
-  const std::string hash = sha256(token);
-  const std::scoped_lock lock(lock_);
-  std::optional<std::string> name;
-  Statement rows = database_.prepare("SELECT name, sha256 FROM tokens WHERE revoked IS NULL");
-  while (rows.step()) {
-    const std::string stored = rows.text(1);
-    if (stored.size() == hash.size() && CRYPTO_memcmp(stored.data(), hash.data(), hash.size()) == 0)
-      name = rows.text(0);
-  }
-  return name;
+  static constexpr std::array<std::string_view, 3> kSteps{kTables, kChallengeTable, kBoardTables};
+  database::migrate(database_, kSteps);
 }
 
 TestRecord Records::make_test(const TestRecord& wanted, const std::string& idempotency_key,

@@ -15,7 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/guardian.h"
 #include "core/error.h"
+#include "core/process_tree.h"
 #include "core/text.h"
 #include "launch/agents/launch_command.h"
 
@@ -209,6 +211,7 @@ void Channel::close_input() {
 }
 
 void Channel::silence() {
+  silenced_ = true;
   handlers_ = {[](int, const Json&) {}, [](const std::string&) {}};
 }
 
@@ -219,8 +222,17 @@ asio::awaitable<void> Channel::kill() {
     ::kill(pid_, SIGTERM);
     if (co_await gone_within(kAskedLimit)) co_return;
   }
-  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  // An agent's guardian kills what is below it; any other command ends by this signal, too.
+  if (pid_ > 0) ::kill(pid_, agent::guardian_gone_signal());
+  if (!co_await gone_within(kAskedLimit) && pid_ > 0) {
+    for (const pid_t below : descendants(pid_)) ::kill(below, SIGKILL);
+    ::kill(pid_, SIGKILL);
+  }
   co_await gone_within(kAskedLimit);
+  // What it left may hold the other ends of the pipes for ever.
+  if (!silenced_) co_return;
+  output_.close(ignored);
+  errors_.close(ignored);
 }
 
 }  // namespace assay::launch

@@ -82,6 +82,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   bool writing_ = false;
   bool close_requested_ = false;
   bool closed_ = false;
+  bool silenced_ = false;
   pid_t pid_ = -1;  // until it is collected
   std::optional<ExitStatus> exit_;
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/process_tree.h"
 #include "e2e/harness.h"
 #include "needs.h"
 
@@ -172,6 +173,29 @@ TEST_F(Faults, AnAgentKilledWithNineIsNamedAndItsRanksEnd) {
   const Json round = result()["cases"][0]["rounds"][0];
   EXPECT_EQ(round["status"], "lost");
   EXPECT_THAT(round["reason"].get<std::string>(), HasSubstr("SIGKILL"));
+}
+
+TEST_F(Faults, AnAgentThatIsStoppedIsGivenUpAndNothingOfItIsLeft) {
+  const std::string marker = "14.1421" + std::to_string(::getpid());
+  const fs::path suite = script_suite("sleep " + marker + "\n");
+  for (const bool guardian_too : {false, true}) {
+    SCOPED_TRACE(guardian_too ? "with its guardian" : "alone");
+    const pid_t pid = start({"run", suite.string()});
+    ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 1; }));
+    std::vector<pid_t> stopped = agents_of(pid);
+    ASSERT_EQ(stopped.size(), 1u);
+    if (guardian_too)
+      for (const pid_t guardian : agents_of(pid, "assay-guardian")) stopped.push_back(guardian);
+    for (const pid_t one : stopped) ::kill(one, SIGSTOP);
+    const auto status = wait(pid, 90s);
+    ASSERT_TRUE(status) << "assay still waits for an agent that is stopped";
+    EXPECT_EQ(status->code, 5);
+    for (const pid_t one : stopped) EXPECT_EQ(process_state(one), '\0');
+    EXPECT_TRUE(eventually([&] { return processes_with("sleep " + marker).empty(); }));
+    EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "lost");
+    EXPECT_EQ(result()["verdict"], "INCOMPLETE");
+    EXPECT_TRUE(fs::exists(latest() / "report.html"));
+  }
 }
 
 // Neither their session nor their environment says whose they are.

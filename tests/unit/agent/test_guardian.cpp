@@ -82,6 +82,21 @@ TEST(Guardian, KillsADaemonThatTheWorkLeft) {
   EXPECT_TRUE(testing::eventually([&] { return gone(daemon); }));
 }
 
+TEST(Guardian, ToldToEndItAllItKillsWorkThatIsStopped) {
+  const Pipe pipe = make_pipe();
+  const pid_t pid = guarded([&] { return leave_a_daemon(pipe, true); });
+  const pid_t work = next_pid(pipe);
+  const pid_t daemon = next_pid(pipe);
+  ::kill(work, SIGSTOP);
+  ASSERT_TRUE(testing::eventually([&] { return process_state(work) == 'T'; }));
+  ::kill(pid, guardian_gone_signal());
+  const int status = status_of(pid);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_TRUE(gone(work));
+  EXPECT_TRUE(testing::eventually([&] { return gone(daemon); }));
+}
+
 TEST(Guardian, KillsADaemonWhenTheWorkIsKilled) {
   const Pipe pipe = make_pipe();
   const pid_t pid = guarded([&] { return leave_a_daemon(pipe, true); });

@@ -19,11 +19,14 @@ Json json_in(const std::string& name) {
 
 // What result.json holds and nobody reads back.
 Json without_details(Json result) {
-  for (Json& one : result["cases"])
+  for (const char* key : {"sweeps", "hooks"}) result.erase(key);
+  for (Json& one : result["cases"]) {
+    for (const char* key : {"sweep", "hooks"}) one.erase(key);
     for (const char* list : {"rounds", "warmup_rounds"})
       if (one.contains(list))
         for (Json& round : one[list])
           for (const char* key : {"phases", "ranks", "steady", "time_shares"}) round.erase(key);
+  }
   return result;
 }
 

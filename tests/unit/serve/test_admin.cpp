@@ -202,6 +202,9 @@ TEST_F(Admin, AnIdIsReservedForAToken) {
 TEST_F(Admin, NoTestersFolderIsSaid) {
   EXPECT_THAT(error_of([&] { return verify(folder_.path() / "none", false).size(); }),
               HasSubstr("no tester's folder"));
+  EXPECT_THAT(error_of([&] { return reserve_test(folder_.path() / "none", "alice", ""); }),
+              HasSubstr("no tester's folder"));
+  EXPECT_FALSE(fs::exists(folder_.path() / "none"));
 }
 
 TEST(Audit, IsBoundedAndFollowsWhoRenamesIt) {

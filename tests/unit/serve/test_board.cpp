@@ -8,6 +8,7 @@
 #include "refused.h"
 #include "serve/board.h"
 #include "serve/board_pages.h"
+#include "serve/comparison_page.h"
 #include "serve/prices.h"
 #include "serve/records.h"
 #include "sound_page.h"
@@ -112,6 +113,12 @@ TEST(BoardRunTest, ACaseIsNoBetterThanItsRun) {
   EXPECT_EQ(board_run(run).entries.at(0).verdict, judge::Validity::invalid);
   run.findings = {{"load", judge::Severity::warning, "the machine was busy", "", ""}};
   EXPECT_EQ(board_run(run).entries.at(0).verdict, judge::Validity::valid);
+}
+
+TEST(BoardRunTest, WhatWasSkippedHasNoLine) {
+  judge::CaseResult skipped = training();
+  skipped.skipped = judge::Skip{plan::SkipCause::dependency, "the case before failed"};
+  EXPECT_THAT(board_run(run_of(skipped)).entries, IsEmpty());
 }
 
 TEST(BoardRunTest, LongNamesAreCut) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "serve/board_pages.h"
+#include "serve/comparison_page.h"
 #include "serve/pages.h"
 #include "serve/serve_assets.h"
 #include "sound_page.h"

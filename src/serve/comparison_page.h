@@ -1,0 +1,16 @@
+#pragma once
+
+#include "compare/comparison.h"
+#include "core/json.h"
+#include "serve/http_server.h"
+#include "serve/records.h"
+
+namespace assay::serve {
+
+/// Two accepted tests, side by side.
+[[nodiscard]] Json comparison_json(const TestRecord& base, const TestRecord& candidate,
+                                   const compare::Comparison& comparison);
+[[nodiscard]] HttpResponse comparison_page(const TestRecord& base, const TestRecord& candidate,
+                                           const compare::Comparison& comparison);
+
+}  // namespace assay::serve
