@@ -82,6 +82,15 @@ struct LoggedEvent {
   std::string name{};      ///< "TRAIN_END"
 };
 
+/// One field of an event, as a finding shows it.
+struct SaidValue {
+  LoggedEvent event;
+  std::int64_t step = kNoTime;
+  std::string key{};
+  std::string shown{};  ///< "-32", "NaN", "'abc'"
+  double number = 0;    ///< where it is a finite one
+};
+
 /// What a log says that can be held against the agent's clocks and against itself (log_audit.h).
 struct LogAudit {
   std::uint64_t step_ends = 0;  ///< all of them, also those outside of the training
@@ -104,6 +113,23 @@ struct LogAudit {
   double wall_ahead_s = 0;
   LoggedEvent mono_ahead;
   LoggedEvent wall_ahead;
+  /// The longest time that a field of EVALUATE, PHASE or STEP_END says something took.
+  SaidValue longest_said;
+  /// EVALUATE or PHASE checkpoint whose `time` is longest beyond what had passed since the rank's
+  /// last event that ends something, on the rank's own clock (one writer only).
+  SaidValue long_pause;
+  double pause_room_s = 0;    ///< of long_pause: what had passed
+  double pause_excess_s = 0;  ///< of long_pause; 0: every pause fits
+  LoggedEvent pause_since;
+  /// By how much mono_us fell from a line to a later one, the most, and all falls together; a
+  /// STEP_END behind the TRAIN_END that follows it counts as a fall too. Seconds.
+  double back_s = 0;
+  double back_sum_s = 0;
+  LoggedEvent back;
+  std::uint64_t impossible_counts = 0;  ///< counts and times that are no number, negative or absurd
+  SaidValue first_impossible;
+  std::uint64_t unreadable_shares = 0;  ///< accuracies that are no finite number
+  SaidValue first_unreadable_share;
 };
 
 /// What a worker of an AutoML experiment logged of one trial.

@@ -4,6 +4,9 @@
 #include <bit>
 #include <cmath>
 
+#include "core/text.h"
+#include "core/units.h"
+#include "perflog/finished.h"
 #include "stats/descriptive.h"
 
 namespace assay::judge {
@@ -28,6 +31,49 @@ std::uint64_t hash_of(const perflog::Event& event, const Stamp& at) {
   return hash;
 }
 
+// How a value of STEP_END is bounded. Whole models are known to take 1e20 operations a step.
+constexpr double kMostCounted = 1e15;
+constexpr double kMostOperations = 1e24;
+constexpr std::string_view kCounts[] = {"samples", "global_samples", "tokens", "global_tokens",
+                                        "num_trained_samples"};
+constexpr std::string_view kSeconds[] = {"data_s", "compute_s", "comm_s", "optimizer_s"};
+
+// The largest value that a field of such an event can have; nothing for one that is not bounded.
+std::optional<double> most_possible(perflog::EventKind kind, std::string_view key) {
+  using perflog::EventKind;
+  if (kind == EventKind::evaluate || kind == EventKind::phase)
+    return key == "time" ? std::optional(kMostCounted) : std::nullopt;
+  if (kind != EventKind::step_end) return std::nullopt;
+  if (key == "flops") return kMostOperations;
+  if (std::ranges::find(kCounts, key) != std::end(kCounts) ||
+      std::ranges::find(kSeconds, key) != std::end(kSeconds))
+    return kMostCounted;
+  return std::nullopt;
+}
+
+// Half of the unit that a time was rounded to for printing: 0.5 for "3", 0.05 for "2.5".
+double rounding_of(double seconds) {
+  for (const double unit : {1.0, 0.1, 0.01})
+    if (const double units = seconds / unit; std::abs(units - std::round(units)) < 1e-6)
+      return unit / 2;
+  return 0;
+}
+
+std::string shown_value(const perflog::Field& field) {
+  using Type = perflog::Field::Type;
+  switch (field.type) {
+    case Type::number:
+      return std::isnan(field.number) ? "NaN" : format_number(field.number);
+    case Type::boolean:
+      return field.number != 0 ? "true" : "false";
+    case Type::text:
+      return "'" + printable(field.text.substr(0, 40)) + "'";
+    case Type::null:
+      break;
+  }
+  return "null";
+}
+
 std::optional<double> finite_number(const perflog::Event& event, std::string_view key) {
   const perflog::Field* field = event.find(key);
   if (field == nullptr || field->type != perflog::Field::Type::number ||
@@ -37,6 +83,13 @@ std::optional<double> finite_number(const perflog::Event& event, std::string_vie
 }
 
 }  // namespace
+
+std::optional<double> possible_number(const perflog::Event& event, std::string_view key) {
+  const auto number = finite_number(event, key);
+  const auto most = most_possible(event.kind, key);
+  if (!number || *number < 0 || (most && *number > *most)) return std::nullopt;
+  return number;
+}
 
 LogAuditor::LogAuditor(RankLog& log, const plan::CasePlan& plan)
     : log_(log),
@@ -53,13 +106,16 @@ void LogAuditor::see(const perflog::Event& event, const Stamp& at) {
   if (at.known()) {
     see_times(event, at);
     see_arrival(event, at);
+    see_order(event, at);
   }
+  see_values(event, at);
   switch (event.kind) {
     case EventKind::train_start:
       ++audit_.train_starts;
       audit_.training_open = true;
       last_step_ = kNoTime;
       last_trained_ = 0;
+      if (at.known()) ended_ = place(event, at);
       break;
     case EventKind::train_end:
       ++audit_.train_ends;
@@ -92,6 +148,98 @@ void LogAuditor::see_times(const perflog::Event& event, const Stamp& at) {
       static_cast<double>(at.wall_ms) * 1e-3 - static_cast<double>(at.mono_us) * 1e-6;
   if (first_offsets_.size() < kReadings) first_offsets_.push_back(offset);
   last_offsets_[readings_++ % kReadings] = offset;
+}
+
+SaidValue LogAuditor::said(const perflog::Event& event, const Stamp& at,
+                           const perflog::Field& field) const {
+  const bool finite = field.type == perflog::Field::Type::number && std::isfinite(field.number);
+  return {place(event, at), event.step, std::string(field.key), shown_value(field),
+          finite ? field.number : 0};
+}
+
+// Threads and pipes may swap lines that were stamped at about the same time; what that explains is
+// decided by plausibility.cpp.
+void LogAuditor::see_order(const perflog::Event& event, const Stamp& at) {
+  using perflog::EventKind;
+  if (at.mono_us == kNoTime) return;
+  if (one_writer_ && latest_us_ != kNoTime && at.mono_us < latest_us_) {
+    const double fell = static_cast<double>(latest_us_ - at.mono_us) * 1e-6;
+    // Against the latest time so far: a clock that was set back once is that much behind in all
+    // lines that follow, which is one fall.
+    if (at.mono_us < previous_us_)
+      audit_.back_sum_s += static_cast<double>(previous_us_ - at.mono_us) * 1e-6;
+    if (fell > audit_.back_s) {
+      audit_.back_s = fell;
+      audit_.back = place(event, at);
+    }
+  }
+  previous_us_ = at.mono_us;
+  if (event.kind == EventKind::step_end && audit_.training_open &&
+      (last_trained_at_.line == 0 || at.mono_us > last_trained_at_.at.mono_us))
+    last_trained_at_ = place(event, at);
+  if (event.kind == EventKind::train_end) train_end_us_ = std::max(train_end_us_, at.mono_us);
+}
+
+// Counts and times that cannot be, and accuracies that are none. A null says nothing.
+void LogAuditor::see_values(const perflog::Event& event, const Stamp& at) {
+  using perflog::EventKind;
+  using Type = perflog::Field::Type;
+  const bool pause = event.kind == EventKind::evaluate || event.kind == EventKind::phase;
+  const bool qualities = event.kind == EventKind::evaluate || event.kind == EventKind::finished;
+  if (event.kind != EventKind::step_end && !pause && !qualities) return;
+  for (const perflog::Field& field : event.fields) {
+    if (field.type == Type::null) continue;
+    const bool finite = field.type == Type::number && std::isfinite(field.number);
+    // FINISHED may hold anything: "device_map": "auto" is no accuracy.
+    const bool share = qualities && perflog::is_share(field.key) &&
+                       (field.type == Type::number || event.kind == EventKind::evaluate ||
+                        field.key.starts_with("final_"));
+    if (share && !finite && audit_.unreadable_shares++ == 0)
+      audit_.first_unreadable_share = said(event, at, field);
+    const auto most = most_possible(event.kind, field.key);
+    if (!most) continue;
+    if (!finite || field.number < 0 || field.number > *most) {
+      if (audit_.impossible_counts++ == 0) audit_.first_impossible = said(event, at, field);
+      continue;
+    }
+    if (!pause && std::ranges::find(kSeconds, field.key) == std::end(kSeconds)) continue;
+    if (field.number > audit_.longest_said.number) audit_.longest_said = said(event, at, field);
+    if (pause) see_pause(event, at, field.number);
+  }
+  const bool ends = event.kind == EventKind::step_end || event.kind == EventKind::evaluate;
+  if (ends && at.known()) ended_ = place(event, at);
+}
+
+// A pause ends with its event, and began after what the rank had ended before.
+void LogAuditor::see_pause(const perflog::Event& event, const Stamp& at, double seconds) {
+  // time_ms is cut to milliseconds; NTP slews by up to 500 ppm.
+  constexpr double kStampSlack_s = 2e-3;
+  constexpr double kSlewShare = 1e-3;
+  if (!one_writer_ || !at.known()) return;
+  LoggedEvent since = ended_;
+  if (event.kind == perflog::EventKind::phase) {
+    const perflog::Field* name = event.find("name");
+    if (name == nullptr || name->type != perflog::Field::Type::text || name->text != "checkpoint")
+      return;
+    // An evaluation may hold a checkpoint, but a checkpoint no other.
+    if (saved_.line > since.line) since = saved_;
+    saved_ = place(event, at);
+  }
+  if (since.line == 0) return;
+  double room = 0;
+  if (at.mono_us != kNoTime && since.at.mono_us != kNoTime)
+    room = static_cast<double>(at.mono_us - since.at.mono_us) * 1e-6;
+  else if (at.wall_ms != kNoTime && since.at.wall_ms != kNoTime)
+    room = static_cast<double>(at.wall_ms - since.at.wall_ms) * 1e-3;
+  else
+    return;
+  const double excess = seconds - std::max(room, 0.0);
+  const double allowed = kStampSlack_s + kSlewShare * seconds + rounding_of(seconds);
+  if (excess <= allowed || excess <= audit_.pause_excess_s) return;
+  audit_.pause_excess_s = excess;
+  audit_.pause_room_s = room;
+  audit_.pause_since = since;
+  audit_.long_pause = {place(event, at), event.step, "time", format_number(seconds), seconds};
 }
 
 void LogAuditor::see_arrival(const perflog::Event& event, const Stamp& at) {
@@ -160,6 +308,13 @@ void LogAuditor::see_trial(const perflog::Event& event) {
 }
 
 void LogAuditor::on_end() {
+  if (!audit_.training_open && train_end_us_ != kNoTime && last_trained_at_.line > 0) {
+    const double late = static_cast<double>(last_trained_at_.at.mono_us - train_end_us_) * 1e-6;
+    if (late > audit_.back_s) {
+      audit_.back_s = late;
+      audit_.back = last_trained_at_;
+    }
+  }
   if (readings_ < 2) return;
   const std::size_t kept = std::min<std::size_t>(readings_, kReadings);
   // A process that is not scheduled between its two readings gives a single odd pair.

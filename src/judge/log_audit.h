@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "judge/arrivals.h"
@@ -10,6 +12,11 @@
 #include "plan/plan.h"
 
 namespace assay::judge {
+
+/// A count or a time of an event, where it can be one: finite, not negative, not absurd. What
+/// cannot be is in LogAudit::impossible_counts.
+[[nodiscard]] std::optional<double> possible_number(const perflog::Event& event,
+                                                    std::string_view key);
 
 /// Fills RankLog::audit and RankLog::trials from the events of one rank's log, in one pass and
 /// bounded memory. It states what the log says; what that means is decided by plausibility.cpp and
@@ -36,6 +43,11 @@ class LogAuditor {
   void see_step(const perflog::Event& event, const Stamp& at);
   void see_trial(const perflog::Event& event);
   void find_repeated(const perflog::Event& event, const Stamp& at);
+  void see_order(const perflog::Event& event, const Stamp& at);
+  void see_values(const perflog::Event& event, const Stamp& at);
+  void see_pause(const perflog::Event& event, const Stamp& at, double seconds);
+  [[nodiscard]] SaidValue said(const perflog::Event& event, const Stamp& at,
+                               const perflog::Field& field) const;
 
   RankLog& log_;
   LogAudit& audit_;
@@ -45,6 +57,11 @@ class LogAuditor {
   std::int64_t last_step_ = kNoTime;
   double last_trained_ = 0;
   std::int64_t latest_us_ = kNoTime;
+  std::int64_t previous_us_ = kNoTime;
+  LoggedEvent ended_;            // the last event that ends something: where a pause can begin
+  LoggedEvent saved_;            // the last PHASE checkpoint
+  LoggedEvent last_trained_at_;  // the STEP_END with the latest mono_us in a training
+  std::int64_t train_end_us_ = kNoTime;
   std::vector<std::uint64_t> hashes_;  // of STEP_ENDs
   std::uint64_t comparisons_ = 0;
   std::vector<double> first_offsets_;  // wall - monotonic of the first and the last readings

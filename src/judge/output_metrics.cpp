@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/text.h"
@@ -65,6 +67,7 @@ void add_output_series(RoundContext& round, std::size_t i) {
 void compute_outputs(RoundContext& round) {
   std::vector<std::string> missing;
   std::vector<std::string> hidden;
+  std::vector<std::string> cut;
   std::uint64_t unreadable = 0;
   std::string first_unreadable;
   for (std::size_t i = 0; i < round.plan.metrics.size(); ++i) {
@@ -72,7 +75,18 @@ void compute_outputs(RoundContext& round) {
     const RankOutputs outputs = outputs_of(round, i);
     const auto value =
         reduce(metric.across == "rank0" ? "last" : std::string_view(metric.across), outputs.values);
-    if (!value) missing.push_back(metric.name);
+    const auto counts = [&](const RankEvidence& rank) {
+      return i < rank.log.outputs.size() && (metric.across != "rank0" || rank.rank == 0);
+    };
+    // What was found and is no number has a finding of its own.
+    if (!value && std::ranges::none_of(round.evidence.ranks, [&](const RankEvidence& rank) {
+          return counts(rank) && rank.log.outputs[i].unreadable() > 0;
+        }))
+      missing.push_back(metric.name);
+    if (std::ranges::any_of(round.evidence.ranks, [&](const RankEvidence& rank) {
+          return counts(rank) && rank.dropped_bytes > 0;
+        }))
+      cut.push_back(metric.name);
     const auto measured = round.metrics.get(metric.name);
     if (value && measured && *measured != *value) hidden.push_back(metric.name);
     round.metrics.add_named(
@@ -90,6 +104,7 @@ void compute_outputs(RoundContext& round) {
   }
   if (round.plan.metrics.empty()) return;
   round.fact("output_metrics_missing", static_cast<double>(missing.size()), join(missing, ", "));
+  round.fact("output_metrics_cut", static_cast<double>(cut.size()), join(cut, ", "));
   round.fact("output_unreadable", static_cast<double>(unreadable), first_unreadable);
   round.fact("output_metrics_hidden", static_cast<double>(hidden.size()), join(hidden, ", "));
 }

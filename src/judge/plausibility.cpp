@@ -29,6 +29,9 @@ constexpr double kSpanSlackShare = 1e-3;
 constexpr double kArrivalSlack_s = 0.25;
 // A monotonic clock that shows nothing within this of the rank's life is another machine's.
 constexpr double kForeignClock_s = 5;
+// Threads that stamp and then wait for a processor, and pipes that are read in turn, swap lines.
+constexpr double kSwapped_s = 0.25;
+constexpr double kSwappedShare = 0.05;
 
 // What a rank says, and by how much it cannot be.
 struct Contradiction {
@@ -162,6 +165,87 @@ Contradiction check_times(const RoundContext& round, const RankEvidence& rank) {
   return worst;
 }
 
+// What a program says that things took, against how long it lived.
+Contradiction check_said_times(const RankEvidence& rank) {
+  const double lived = static_cast<double>(rank.end->mono_ns - rank.start->mono_ns) * 1e-9;
+  const double most = lived * (1 + kSpanSlackShare) + kSpanSlack_s;
+  Contradiction worst;
+  const SaidValue& longest = rank.log.audit.longest_said;
+  if (longest.number > most)
+    worst.offer(longest.number - lived,
+                fmt::format("{} says {} {} s, but the rank lived {:.3f} s",
+                            rank_and_line(rank, longest.event), longest.key, longest.shown, lived));
+  if (!rank.log.finished) return worst;
+  const perflog::FinishedSummary& finished = *rank.log.finished;
+  const std::pair<const char*, std::optional<double>> times[] = {
+      {"e2e_time", finished.e2e_time_s},
+      {"init_time", finished.init_time_s},
+      {"train_time", finished.train_time_s},
+      {"train_no_eval_time", finished.train_no_eval_time_s},
+      {"pure_compute_time", finished.pure_compute_time_s}};
+  for (const auto& [name, seconds] : times)
+    if (seconds && (*seconds > most || *seconds < 0))
+      worst.offer(*seconds < 0 ? -*seconds : *seconds - lived,
+                  fmt::format("FINISHED in {} says {} {} s, but rank {} lived {:.3f} s",
+                              rank.log_path, name, format_number(*seconds), rank.rank, lived));
+  return worst;
+}
+
+// Lines of one rank that go back in time, beyond what threads and pipes can swap.
+void check_order(RoundContext& round) {
+  Contradiction worst;
+  bool any = false;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const LogAudit& audit = rank.log.audit;
+    if (audit.mono_first.line == 0) continue;
+    any = true;
+    const double span =
+        static_cast<double>(audit.mono_last.at.mono_us - audit.mono_first.at.mono_us) * 1e-6;
+    if (audit.back_s > kSwapped_s)
+      worst.offer(audit.back_s, fmt::format("{} is {:.3f} s off the order of its log",
+                                            rank_and_line(rank, audit.back), audit.back_s));
+    else if (audit.back_sum_s > kSwapped_s + kSwappedShare * span)
+      worst.offer(audit.back_sum_s,
+                  fmt::format("the times in {} fall again and again, {:.3f} s in {:.3f} s",
+                              rank.log_path, audit.back_sum_s, span));
+  }
+  if (any) round.fact("times_back_s", worst.seconds, worst.detail);
+}
+
+void check_pauses(RoundContext& round) {
+  Contradiction worst;
+  bool any = false;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    any = any || !rank.log.evaluations.empty() || !rank.log.phases.empty();
+    const LogAudit& audit = rank.log.audit;
+    if (audit.pause_excess_s > 0)
+      worst.offer(audit.pause_excess_s,
+                  fmt::format("{} says {} s, but {:.3f} s had passed since {} in line {}",
+                              rank_and_line(rank, audit.long_pause.event), audit.long_pause.shown,
+                              audit.pause_room_s, audit.pause_since.name, audit.pause_since.line));
+  }
+  if (any) round.fact("pauses_impossible_s", worst.seconds, worst.detail);
+}
+
+std::string place_of(const RankEvidence& rank, const SaidValue& value) {
+  return fmt::format("{}{}: {} is {}", rank_and_line(rank, value.event),
+                     value.step == kNoTime ? "" : fmt::format(", step {}", value.step),
+                     printable(value.key), value.shown);
+}
+
+void check_counts(RoundContext& round) {
+  double wrong = 0;
+  bool any = false;
+  std::string detail;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const LogAudit& audit = rank.log.audit;
+    any = any || rank.log.events > 0;
+    if (audit.impossible_counts > 0 && wrong == 0) detail = place_of(rank, audit.first_impossible);
+    wrong += static_cast<double>(audit.impossible_counts);
+  }
+  if (any) round.fact("counts_impossible", wrong, detail);
+}
+
 std::string and_more(std::string detail, std::size_t others) {
   if (others > 0)
     detail += fmt::format("; {} more {} the same", others, others == 1 ? "rank does" : "ranks do");
@@ -213,6 +297,11 @@ void check_qualities(RoundContext& round) {
     for (const Evaluation& evaluation : rank.log.evaluations)
       for (const auto& [key, value] : evaluation.values) look(rank, "EVALUATE", key, value);
     for (const auto& [key, value] : rank.log.finished_values) look(rank, "FINISHED", key, value);
+    const LogAudit& audit = rank.log.audit;
+    if (audit.unreadable_shares == 0) continue;
+    any = true;
+    if (wrong == 0) detail = place_of(rank, audit.first_unreadable_share);
+    wrong += static_cast<double>(audit.unreadable_shares);
   }
   if (any) round.fact("accuracy_out_of_range", wrong, detail);
 }
@@ -238,13 +327,18 @@ void compute_plausibility(RoundContext& round) {
     repeated += audit.repeated;
     if (audit.counters_back > 0 && back == 0) back_at = rank_and_line(rank, audit.first_back);
     back += audit.counters_back;
-    if (!rank.log.first_event.known()) continue;
-    any = true;
+    const bool stamped = rank.log.first_event.known();
+    any = any || stamped || rank.log.finished;
+    if (!stamped && !rank.log.finished) continue;
     if (!evidence.supervised || !rank.start || !rank.end || rank.ended_by == EndedBy::lost) {
-      unchecked.push_back(rank.rank);
+      if (stamped) unchecked.push_back(rank.rank);
       continue;
     }
-    const Contradiction own = check_times(round, rank);
+    Contradiction own = check_said_times(rank);
+    if (stamped) {
+      const Contradiction stamps = check_times(round, rank);
+      own.offer(stamps.seconds, stamps.detail);
+    }
     if (own.seconds > 0) ++ranks_outside;
     outside.offer(own.seconds, own.detail);
     if (!audit.clocks_apart_s) continue;
@@ -258,6 +352,9 @@ void compute_plausibility(RoundContext& round) {
   }
   check_qualities(round);
   check_peak(round);
+  check_order(round);
+  check_pauses(round);
+  check_counts(round);
   if (!any) return;
   if (!unchecked.empty() || outside.seconds > 0) round.clock_origin = Origin::claimed;
   round.fact("times_unchecked", static_cast<double>(unchecked.size()),

@@ -225,20 +225,20 @@ void compute_quality(RoundContext& round) {
   // What FINISHED calls converged means nothing where nothing was to be reached.
   if (!target) return;
   std::string detail;
-  Origin origin = Origin::measured;
   const std::string goal =
       fmt::format("{} {} {}", target->metric, target->better == Better::lower ? "≤" : "≥",
                   format_number(target->value));
   if (seen) {
     detail = fmt::format("target {}, best {}", goal, format_number(best.value_or(0)));
   } else if (finished != nullptr && finished->converged) {
-    met = *finished->converged;
-    origin = Origin::reported;
-    detail = fmt::format("target {}; FINISHED reports only whether it converged", goal);
+    detail = fmt::format(
+        "target {}; no EVALUATE or FINISHED reports it, and that FINISHED says converged: {} shows "
+        "nothing",
+        goal, *finished->converged);
   } else {
     detail = fmt::format("target {}, but no EVALUATE or FINISHED reports it", goal);
   }
-  round.metrics.add("converged", met ? 1 : 0, origin, detail);
+  round.metrics.add("converged", met ? 1 : 0, Origin::measured, detail);
   round.fact("converged", met ? 1 : 0, detail);
   if (reached_at && round.train && !round.train_from_first_step &&
       *reached_at >= round.train->start)

@@ -37,13 +37,6 @@ std::int64_t sane(std::int64_t value, std::int64_t limit) {
   return value >= 0 && value < limit ? value : kNoTime;
 }
 
-std::optional<double> number_of(const Event& event, std::string_view key) {
-  const Field* field = event.find(key);
-  if (field == nullptr || field->type != Field::Type::number || !std::isfinite(field->number))
-    return std::nullopt;
-  return field->number;
-}
-
 bool is_counter(std::string_view key) {
   static constexpr std::string_view kNames[] = {
       "time",        "step",  "steps", "global_steps",
@@ -213,33 +206,34 @@ struct RankLogReader::Impl {
     ++track.logged;
     steps_since_start = true;
 
-    if (const auto v = number_of(event, "samples"); v && *v >= 0) {
+    // What cannot be is a finding of its own (LogAudit::impossible_counts), and no amount.
+    if (const auto v = possible_number(event, "samples")) {
       log.samples.add(*v);
       step.samples = *v;
     }
-    if (const auto v = number_of(event, "global_samples"); v && *v >= 0 && index == 0) {
+    if (const auto v = possible_number(event, "global_samples"); v && index == 0) {
       log.global_samples.add(*v);
       if (!log.samples.known) step.samples = *v;
     }
-    if (const auto v = number_of(event, "tokens"); v && *v >= 0) {
+    if (const auto v = possible_number(event, "tokens")) {
       log.tokens.add(*v);
       step.tokens = static_cast<float>(*v);
     }
-    if (const auto v = number_of(event, "global_tokens"); v && *v >= 0 && index == 0) {
+    if (const auto v = possible_number(event, "global_tokens"); v && index == 0) {
       log.global_tokens.add(*v);
       if (!log.tokens.known) step.tokens = static_cast<float>(*v);
     }
-    if (const auto v = number_of(event, "flops"); v && *v >= 0) {
+    if (const auto v = possible_number(event, "flops")) {
       log.flops.add(*v);
       step.flops = static_cast<float>(*v);
-      if (const auto taken = number_of(event, "compute_s"); taken && *taken > 0)
+      if (const auto taken = possible_number(event, "compute_s"); taken && *taken > 0)
         log.best_flops = std::max(log.best_flops.value_or(0), *v / *taken);
     }
-    if (const auto v = number_of(event, "data_s"); v && *v >= 0) log.data_s.add(*v);
-    if (const auto v = number_of(event, "compute_s"); v && *v >= 0) log.compute_s.add(*v);
-    if (const auto v = number_of(event, "comm_s"); v && *v >= 0) log.comm_s.add(*v);
-    if (const auto v = number_of(event, "optimizer_s"); v && *v >= 0) log.optimizer_s.add(*v);
-    if (const auto v = number_of(event, "num_trained_samples"); v && *v >= 0) {
+    if (const auto v = possible_number(event, "data_s")) log.data_s.add(*v);
+    if (const auto v = possible_number(event, "compute_s")) log.compute_s.add(*v);
+    if (const auto v = possible_number(event, "comm_s")) log.comm_s.add(*v);
+    if (const auto v = possible_number(event, "optimizer_s")) log.optimizer_s.add(*v);
+    if (const auto v = possible_number(event, "num_trained_samples")) {
       if (!log.trained_first) log.trained_first = *v;
       if (log.trained_last && *v > *log.trained_last) {
         log.trained_stride = std::max(log.trained_stride, *v - *log.trained_last);
@@ -289,8 +283,7 @@ struct RankLogReader::Impl {
     if (log.evaluations.size() >= kMaxEvaluations) return;
     Evaluation evaluation;
     evaluation.at = at;
-    if (const auto seconds = number_of(event, "time"); seconds && *seconds >= 0)
-      evaluation.seconds = seconds;
+    evaluation.seconds = possible_number(event, "time");
     evaluation.values = scalars(event, /*keep_counters=*/false);
     if (const Field* loss = event.find("eval_loss"); loss != nullptr && nonfinite_loss(*loss))
       ++log.nonfinite_losses;
@@ -299,8 +292,8 @@ struct RankLogReader::Impl {
 
   void phase(const Event& event, const Stamp& at) {
     const Field* name = event.find("name");
-    const auto seconds = number_of(event, "time");
-    if (name == nullptr || name->type != Field::Type::text || !seconds || *seconds < 0) return;
+    const auto seconds = possible_number(event, "time");
+    if (name == nullptr || name->type != Field::Type::text || !seconds) return;
     const auto part = logged_part(name->text);
     if (part && log.phases.size() < kMaxPhasesOfLog) log.phases.push_back({*part, at, *seconds});
   }

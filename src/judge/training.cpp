@@ -187,7 +187,16 @@ void compute_reported(RoundContext& round) {
     round.metrics.add("p_train", finished->p_train, Origin::reported, note);
     round.metrics.add("p_core", finished->p_core, Origin::reported, note);
   }
-  if (finished->train_time_s && *finished->train_time_s > 0)
+  // The ranks' life bounds it: what is longer is a finding, and no time.
+  const auto lived = round.metrics.get("e2e_time");
+  const auto only_reported = [&](const char* name) {
+    const Metric* metric = round.metrics.find(name);
+    return metric != nullptr && metric->origin == Origin::reported;
+  };
+  if (lived && (only_reported("p_whole") || only_reported("tokens_per_s")))
+    round.fact("unmeasured_throughput_s", *lived, "of FINISHED");
+  if (finished->train_time_s && *finished->train_time_s > 0 &&
+      (!lived || *finished->train_time_s <= *lived * 1.001 + 0.1))
     round.metrics.add("train_time", finished->train_time_s, Origin::reported, "by FINISHED");
   round.metrics.add("init_time", finished->init_time_s, Origin::reported, "by FINISHED");
   round.metrics.add("batch_size", finished_number(round, "batch_size"), Origin::reported,

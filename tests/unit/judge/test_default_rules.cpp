@@ -102,6 +102,21 @@ std::vector<telemetry::MachineUse::OtherRun> runs(double seconds) {
   return {{"run1", "ann", seconds}};
 }
 
+// No steps, a throughput in FINISHED alone, of ranks that lived for so long.
+void report_only(Situation& s, double seconds) {
+  for (RankEvidence& rank : s.round.ranks) {
+    RankLog log;
+    log.found = true;
+    log.events = 1;
+    log.outputs = {{5}};
+    log.finished = perflog::FinishedSummary{};
+    log.finished->p_whole = 1e12;
+    log.finished->train_time_s = 100;
+    rank.log = std::move(log);
+    rank.end = moment(seconds);
+  }
+}
+
 void stall(Situation& s, double seconds) {
   for (RankEvidence& rank : s.round.ranks) {
     move_times(rank.log, 6, seconds);
@@ -209,6 +224,12 @@ const std::map<std::string, Break>& faults() {
       {"rank-clocks-agree", [](auto& s) { s.round.ranks[1].log.audit.clocks_apart_s = 2; }},
       {"times-checked", [](auto& s) { s.round.supervised = false; }},
       {"no-repeated-events", [](auto& s) { s.round.ranks[1].log.audit.repeated = 1; }},
+      {"times-rise", [](auto& s) { s.round.ranks[1].log.audit.back_s = 1; }},
+      {"pauses-fit", [](auto& s) { s.round.ranks[1].log.audit.pause_excess_s = 1; }},
+      {"counts-possible", [](auto& s) { s.round.ranks[1].log.audit.impossible_counts = 1; }},
+      {"throughput-measured", [](auto& s) { report_only(s, 5); }},
+      {"throughput-long-enough", [](auto& s) { report_only(s, 0.4); }},
+      {"output-metrics-whole", [](auto& s) { s.round.ranks[1].dropped_bytes = 1; }},
       {"counters-rise", [](auto& s) { s.round.ranks[1].log.audit.counters_back = 1; }},
       {"accuracy-in-range",
        [](auto& s) { s.round.ranks[1].log.evaluations[0].values[0].second = 1.5; }},

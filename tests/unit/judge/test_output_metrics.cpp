@@ -95,6 +95,33 @@ TEST(OutputMetrics, ThatCannotBeReadAreAFact) {
             "tput: '1,5' at case/round1/node0/rank0.out.log:17");
 }
 
+TEST(OutputMetrics, ThatAreNoNumberAreNotMissingToo) {
+  auto plan = case_plan();
+  plan.metrics = {{"tput", "x", "tokens/s", Better::higher, "last", "mean"}};
+  RankEvidence rank = constant_rank(0);
+  rank.log.outputs = {{}};
+  rank.log.outputs[0].add_unreadable(17, "1,5");
+  Facts facts;
+  EXPECT_FALSE(metric(judge_round(plan, round_of({rank}), &facts), "tput"));
+  EXPECT_EQ(facts.at("output_unreadable").value, 1);
+  EXPECT_EQ(facts.at("output_metrics_missing").value, 0);
+}
+
+TEST(OutputMetrics, AreCutWhereOutputOfTheirRanksWasDropped) {
+  auto plan = case_plan(1, 2);
+  plan.metrics = {{"top", "x", "1", Better::higher, "max", "max"},
+                  {"head", "x", "1", Better::higher, "max", "rank0"}};
+  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1)};
+  for (RankEvidence& rank : ranks) rank.log.outputs = {{1}, {1}};
+  Facts facts;
+  judge_round(plan, round_of(ranks), &facts);
+  EXPECT_EQ(facts.at("output_metrics_cut").value, 0);
+  ranks[1].dropped_bytes = 4096;
+  judge_round(plan, round_of(ranks), &facts);
+  EXPECT_EQ(facts.at("output_metrics_cut").value, 1);
+  EXPECT_EQ(facts.at("output_metrics_cut").detail, "top");
+}
+
 TEST(OutputMetrics, DoNotHideWhatWasMeasured) {
   auto plan = case_plan();
   plan.metrics = {{"p_whole", "x", "samples/s", Better::higher, "last", "mean"},

@@ -267,5 +267,137 @@ TEST_F(Audit, ComparesTimesWithTheMomentALineWasThere) {
   EXPECT_NEAR(audit.wall_ahead_s, 2, 1e-3);
 }
 
+// An EVALUATE right after step 1, which ended at 10 s.
+constexpr const char* kTime = ", \"step\": 1, \"value\": {\"eval_acc\": 0.5, \"time\": ";
+
+TEST_F(Audit, HasNoRoomForAnEvaluationThatTookLongerThanSinceTheLastStep) {
+  event("TRAIN_START", 9.98, 109.98);
+  step(1, 10, 110);
+  event("EVALUATE", 10.0001, 110.0001, std::string(kTime) + "0.0195}");
+  const LogAudit audit = read();
+  EXPECT_NEAR(audit.pause_excess_s, 0.0194, 1e-6);
+  EXPECT_EQ(audit.long_pause.event.line, 3U);
+  EXPECT_EQ(audit.pause_since.line, 2U);
+}
+
+TEST_F(Audit, TakesAnEvaluationThatFits) {
+  step(1, 10, 110);
+  event("EVALUATE", 10.35, 110.35, std::string(kTime) + "0.35}");
+  step(2, 11, 111);
+  event("EVALUATE", 12.6, 112.6, std::string(kTime) + "2}");  // printed in whole seconds
+  step(3, 13, 113);
+  event("EVALUATE", 13.0, 113.0, std::string(kTime) + "0}");
+  EXPECT_EQ(read().pause_excess_s, 0);
+}
+
+TEST_F(Audit, KnowsMillisecondsThatWereGivenForSeconds) {
+  step(1, 10, 110);
+  event("EVALUATE", 10.35, 110.35, std::string(kTime) + "350}");
+  EXPECT_NEAR(read().pause_excess_s, 349.65, 1e-6);
+}
+
+TEST_F(Audit, LetsAnEvaluationHoldACheckpointAndNoTwoCheckpointsTheSameTime) {
+  const std::string save = ", \"value\": {\"name\": \"checkpoint\", \"time\": ";
+  step(1, 10, 110);
+  event("PHASE", 10.9, 110.9, save + "0.6}");
+  event("EVALUATE", 11, 111, std::string(kTime) + "0.987}");
+  EXPECT_EQ(read().pause_excess_s, 0);
+  step(2, 12, 112);
+  event("PHASE", 13, 113, save + "0.987}");
+  event("PHASE", 13.001, 113.001, save + "0.987}");
+  EXPECT_NEAR(read().pause_excess_s, 0.986, 1e-6);
+}
+
+TEST_F(Audit, DoesNotCompareTheEvaluationsOfProcessesThatShareALog) {
+  plan_.launch = plan::LaunchMode::per_node;
+  step(1, 10, 110);
+  step(1, 10.34, 110.34);
+  event("EVALUATE", 10.35, 110.35, std::string(kTime) + "0.345}");
+  EXPECT_EQ(read().pause_excess_s, 0);
+}
+
+TEST_F(Audit, MeasuresTimesThatRunBackwards) {
+  for (int i = 1; i <= 10; ++i) step(i, 10 + i * 0.02 - (i == 5 ? 0.3 : 0), 110);
+  const LogAudit audit = read();
+  EXPECT_NEAR(audit.back_s, 0.28, 1e-6);
+  EXPECT_EQ(audit.back.line, 5U);
+}
+
+TEST_F(Audit, FindsATrainingThatEndedBeforeItsSteps) {
+  plan_.launch = plan::LaunchMode::per_node;
+  event("TRAIN_START", 10, 110);
+  for (int i = 1; i <= 10; ++i) step(i, 10 + i, 110 + i);
+  event("TRAIN_END", 16, 116);
+  EXPECT_NEAR(read().back_s, 4, 1e-6);
+}
+
+TEST_F(Audit, FindsCountsThatCannotBe) {
+  for (const char* samples : {"-32", "NaN", "Infinity", "1e999", "1e16", "\"32\"", "true"})
+    event("STEP_END", 10, 110,
+          ", \"step\": 7, \"value\": {\"samples\": " + std::string(samples) + "}");
+  event("STEP_END", 10, 110, ", \"value\": {\"data_s\": -1, \"flops\": 1e40, \"tokens\": -5}");
+  event("EVALUATE", 10, 110, ", \"value\": {\"time\": -5}");
+  const LogAudit audit = read();
+  EXPECT_EQ(audit.impossible_counts, 11U);
+  EXPECT_EQ(audit.first_impossible.key, "samples");
+  EXPECT_EQ(audit.first_impossible.shown, "-32");
+  EXPECT_EQ(audit.first_impossible.step, 7);
+}
+
+TEST_F(Audit, TakesLargeAndUnknownCounts) {
+  event("STEP_END", 10, 110,
+        ", \"value\": {\"samples\": 0.5, \"tokens\": 16777216, \"flops\": 4e19, \"data_s\": null}");
+  EXPECT_EQ(read().impossible_counts, 0U);
+}
+
+TEST_F(Audit, FindsAccuraciesThatAreNoNumbers) {
+  for (const char* value : {"Infinity", "NaN", "\"0.99\""})
+    event("EVALUATE", 10, 110, ", \"value\": {\"eval_acc\": " + std::string(value) + "}");
+  event("FINISHED", 11, 111, ", \"value\": {\"final_acc\": Infinity, \"device_map\": \"auto\"}");
+  EXPECT_EQ(read().unreadable_shares, 4U);
+}
+
+TEST(Plausibility, LetsThreadsSwapLinesAndNotMore) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.audit.back_s = 0.2;
+  rank.log.audit.back_sum_s = 0.7;  // of 10 s
+  EXPECT_EQ(judged(round_of({rank})).facts.at("times_back_s").value, 0);
+  rank.log.audit.back_sum_s = 0.8;
+  EXPECT_EQ(judged(round_of({rank})).facts.at("times_back_s").value, 0.8);
+  rank.log.audit.back_s = 0.3;
+  rank.log.audit.back = {stamp(5), 33, "STEP_END"};
+  EXPECT_THAT(judged(round_of({rank})).facts.at("times_back_s").detail, HasSubstr("line 33"));
+}
+
+TEST(Plausibility, HoldsTheTimesOfFinishedToTheRanksLife) {
+  RankEvidence rank = constant_rank(0);
+  rank.log = {};
+  rank.log.found = true;
+  rank.log.events = 1;
+  rank.log.finished = perflog::FinishedSummary{};
+  rank.log.finished->p_whole = 1e12;
+  rank.log.finished->train_time_s = 100;
+  rank.end = moment(0.017);
+  const Judged j = judged(round_of({rank}));
+  EXPECT_NEAR(j.facts.at("times_outside_run_s").value, 99.983, 1e-6);
+  EXPECT_NEAR(j.facts.at("unmeasured_throughput_s").value, 0.017, 1e-6);
+  EXPECT_FALSE(metric(j.result, "train_time"));
+  rank.end = moment(101);
+  const Judged honest = judged(round_of({rank}));
+  EXPECT_EQ(honest.facts.at("times_outside_run_s").value, 0);
+  EXPECT_EQ(metric(honest.result, "train_time"), 100);
+}
+
+TEST(Plausibility, CountsAccuraciesThatAreNoNumbers) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.audit.unreadable_shares = 2;
+  rank.log.audit.first_unreadable_share = {{stamp(5), 33, "EVALUATE"}, 7, "eval_acc", "NaN", 0};
+  const Judged j = judged(round_of({rank}));
+  EXPECT_EQ(j.facts.at("accuracy_out_of_range").value, 2);
+  EXPECT_THAT(j.facts.at("accuracy_out_of_range").detail,
+              HasSubstr("line 33 of case/round1/node0_noderank0/rank0.out.log, step 7: eval_acc is "
+                        "NaN"));
+}
+
 }  // namespace
 }  // namespace assay::judge

@@ -116,6 +116,17 @@ TEST(Converged, IsZeroWhenNothingReportsTheTarget) {
   EXPECT_EQ(round.validity, Validity::invalid);
 }
 
+TEST(Converged, IsNotBelievedWithoutAValueThatMeetsTheTarget) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.finished = perflog::FinishedSummary{};
+  rank.log.finished->converged = true;
+  Facts facts;
+  const RoundResult round = judge_round(plan_with_target(0.75), round_of({rank}), &facts);
+  EXPECT_EQ(facts.at("converged").value, 0);
+  EXPECT_THAT(facts.at("converged").detail, HasSubstr("no EVALUATE or FINISHED reports it"));
+  EXPECT_EQ(round.validity, Validity::invalid);
+}
+
 TEST(Converged, IsOnlyThereWithATarget) {
   RankEvidence rank = constant_rank(0);
   rank.log.finished = perflog::FinishedSummary{};
