@@ -168,6 +168,7 @@ RunResult judge_run(const store::RunDir& run) {
   result.hooks = judge_hooks(run, journal, plan.hooks, "", result.findings);
 
   int misfits = 0;
+  int unlisted = 0;
   ChallengeAnswer answer(plan);
   const Expectations expectations(plan);
   const std::map<std::string, Skip> skips = skipped_cases(records.events);
@@ -182,11 +183,14 @@ RunResult judge_run(const store::RunDir& run) {
       continue;
     }
     std::vector<RoundResult> rounds;
+    const bool asks = std::ranges::find(case_plan.rules, "evidence_files", &catalog::Rule::fact) !=
+                      case_plan.rules.end();
     const int last = last_round(case_plan, journal);
     for (int number = 1; number <= last; ++number) {
       RoundEvidence evidence = round_evidence(plan, journal, case_plan, number);
       check_integrity(run, case_plan, evidence);
       misfits += fits_its_lists(evidence.integrity) ? 0 : 1;
+      if (is_result(evidence.status) && !evidence.integrity.recorded.listed && !asks) ++unlisted;
       found(unasked_findings(case_plan, evidence));
       load_evidence(run, case_plan, evidence);
       answer.see(run, case_plan, evidence);
@@ -200,6 +204,7 @@ RunResult judge_run(const store::RunDir& run) {
     add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
                       result.cases.back());
   }
+  found(unlisted_findings(unlisted, result.seal));
   if (plan.challenge) result.provenance["answer"] = answer.json();
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   check_skips(plan, result);
