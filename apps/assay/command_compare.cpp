@@ -1,64 +1,129 @@
+#include <array>
+#include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include "commands.h"
 #include "compare/render.h"
 #include "core/error.h"
-#include "judge/judge.h"
+#include "core/files.h"
+#include "core/parallel.h"
+#include "core/text.h"
 #include "outcome.h"
-#include "store/run_dir.h"
 #include "terminal.h"
 
 namespace assay::app {
 
 namespace {
 
+enum class CompareFormat { text, json, markdown, html, junit };
+
+constexpr auto enum_names(CompareFormat /*format*/) {
+  using enum CompareFormat;
+  return std::to_array<EnumName<CompareFormat>>(
+      {{text, "text"}, {json, "json"}, {markdown, "markdown"}, {html, "html"}, {junit, "junit"}});
+}
+
 struct CompareArguments {
   std::string base;
-  std::vector<std::string> candidates;
-  std::vector<std::string> more_base;
+  std::vector<std::string> others;
   std::vector<std::string> bounds;
-  std::string format = "text";
+  std::string format;
+  std::string output;
   double tolerance_percent = 2;
   bool all_metrics = false;
   bool invalid_too = false;
 };
 
-std::vector<judge::RunResult> judge_runs(const std::vector<std::string>& paths) {
-  std::vector<judge::RunResult> out;
-  for (const std::string& path : paths) {
-    const store::RunDir run = store::RunDir::open(path);
-    if (store::RunLock::held(run.path()))
-      throw Error(ErrorKind::usage, "the run is going on", path, "compare it when it has ended");
-    out.push_back(judge::judge_run(run));
-  }
-  return out;
+// As it is asked for, or as the name of the file says.
+CompareFormat format_of(const CompareArguments& arguments) {
+  if (!arguments.format.empty())
+    return parse_enum<CompareFormat>(arguments.format).value_or(CompareFormat::text);
+  const std::string ending = to_lower(std::filesystem::path(arguments.output).extension().string());
+  if (ending == ".json") return CompareFormat::json;
+  if (ending == ".md") return CompareFormat::markdown;
+  if (ending == ".html" || ending == ".htm") return CompareFormat::html;
+  if (ending == ".xml") return CompareFormat::junit;
+  return CompareFormat::text;
+}
+
+// All at once: much of what it takes to read a run is done by one thread.
+std::vector<compare::Side> read_sides(const std::vector<std::string>& texts) {
+  constexpr int kSidesAtOnce = 2;
+  const bool shown = isatty(STDERR_FILENO) == 1;
+  std::mutex mutex;
+  std::vector<compare::Side> sides(texts.size());
+  run_parallel(texts.size(), kSidesAtOnce, {}, [&](std::size_t i, const std::stop_token&) {
+    sides[i] = compare::read_side(texts[i], [&](const std::string& path) {
+      const std::lock_guard lock(mutex);
+      if (shown)
+        std::cerr << "\rreading " << ellipsize(printable(path), 60) << "\x1b[K" << std::flush;
+    });
+  });
+  if (shown) std::cerr << "\r\x1b[K" << std::flush;
+  return sides;
 }
 
 int run_compare(const CompareArguments& arguments) {
+  const CompareFormat format = format_of(arguments);
+  const bool to_stdout = arguments.output.empty() || arguments.output == "-";
+  // What is written replaces the file: of a device or a folder nothing must be left of its name.
+  if (std::error_code ec; !to_stdout && std::filesystem::exists(arguments.output, ec) &&
+                          !std::filesystem::is_regular_file(arguments.output, ec))
+    throw Error(ErrorKind::usage, "not a file that can be written", arguments.output,
+                "name a file, or '-' for the standard output");
+  if (format == CompareFormat::html && to_stdout && terminal().interactive)
+    throw Error(ErrorKind::usage, "a page is not for a terminal", "--format html",
+                "name a file, as in -o comparison.html");
   std::vector<compare::Bound> bounds;
   for (const std::string& text : arguments.bounds) bounds.push_back(compare::parse_bound(text));
+  // CLI11's range lets it pass.
+  if (std::isnan(arguments.tolerance_percent))
+    throw Error(ErrorKind::usage, "not a number of percent", "--tolerance nan",
+                "give a number from 0 to 100");
   compare::Options options;
   options.tolerance = arguments.tolerance_percent / 100;
-  options.all_metrics = arguments.all_metrics;
+  options.all_metrics = arguments.all_metrics || format == CompareFormat::html;
   for (const compare::Bound& bound : bounds) options.metrics.push_back(bound.metric);
   options.invalid_too = arguments.invalid_too;
-  std::vector<std::string> base{arguments.base};
-  base.insert(base.end(), arguments.more_base.begin(), arguments.more_base.end());
-  const compare::Comparison comparison =
-      compare::compare_runs(judge_runs(base), judge_runs(arguments.candidates), options);
-  if (arguments.format == "json")
-    say(dump_pretty(compare::to_json(comparison)));
-  else if (arguments.format == "markdown")
-    say(compare::render_markdown(comparison));
+  std::vector<std::string> texts{arguments.base};
+  texts.insert(texts.end(), arguments.others.begin(), arguments.others.end());
+  const std::vector<compare::Side> sides = read_sides(texts);
+  const compare::Side& base = sides.front();
+  const std::span<const compare::Side> others = std::span(sides).subspan(1);
+  const compare::Comparisons found = compare::compare_sides(base, others, options);
+  const std::vector<compare::Excess> over = compare::exceeded(found, bounds);
+  const auto rendered = [&]() -> std::string {
+    switch (format) {
+      case CompareFormat::json:
+        return dump_pretty(compare::to_json(found, over));
+      case CompareFormat::markdown:
+        return compare::render_markdown(found, over);
+      case CompareFormat::html:
+        return compare::render_html(found, base, others, over);
+      case CompareFormat::junit:
+        return compare::render_junit(found, !bounds.empty(), over);
+      case CompareFormat::text:
+        break;
+    }
+    report::ConsoleStyle style = console_style("");
+    if (!to_stdout) style = {};
+    return compare::render_text(found, style);
+  };
+  if (to_stdout)
+    say(rendered());
   else
-    say(compare::render_text(comparison, console_style("")));
-  const std::vector<std::string> over = compare::exceeded(comparison, bounds);
-  if (over.empty()) return 0;
-  for (const std::string& line : over) std::cerr << "assay: " << line << "\n";
-  return kExceededExit;
+    write_file_atomic(arguments.output, rendered());
+  for (const compare::Excess& excess : over)
+    std::cerr << "assay: " << printable(excess.text) << "\n";
+  return over.empty() ? 0 : kExceededExit;
 }
 
 }  // namespace
@@ -67,15 +132,17 @@ void add_compare(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand(
       "compare", "Say what became faster or slower, and whether that is certain");
-  command->add_option("base", arguments->base, "Folder of the run to compare with")
+  command->add_option("base", arguments->base, "What to compare with")
       ->required()
       ->type_name("BASE");
-  command->add_option("new", arguments->candidates, "Folders of runs whose rounds count together")
+  command
+      ->add_option("new", arguments->others,
+                   "What to compare; each is a side of its own.\nA side is the folder of a run, a "
+                   "folder that holds runs,\nRUN,RUN,… (their rounds count together), or a "
+                   "baseline file")
       ->required()
-      ->expected(1, 1000)
+      ->expected(1, 100)
       ->type_name("NEW");
-  command->add_option("--also-base", arguments->more_base, "Another run of the base's side")
-      ->type_name("RUN");
   command
       ->add_option("--tolerance", arguments->tolerance_percent,
                    "Changes within so many percent are the SAME")
@@ -85,17 +152,25 @@ void add_compare(CLI::App& app, Action& action) {
   command
       ->add_option("--fail-on", arguments->bounds,
                    "End with 7 when a metric got worse by more than this, and that is certain")
+      ->allow_extra_args(false)
       ->type_name("'METRIC: PERCENT %'");
-  command->add_option("--format", arguments->format, "Of the output")
-      ->check(CLI::IsMember({"text", "json", "markdown"}))
-      ->capture_default_str();
+  command
+      ->add_option("--format", arguments->format,
+                   "Of the output; else as the name of the file says, else text")
+      ->check(CLI::IsMember(enum_texts<CompareFormat>()));
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Write to this file; '-' is the standard output")
+      ->type_name("FILE");
   command->add_flag("--all", arguments->all_metrics, "All metrics, not only the headlines");
   command->add_flag("--invalid-too", arguments->invalid_too,
                     "Also what is not VALID; it is marked");
   command->footer(
       "Examples:\n"
       "  assay compare results/run20260101T120000Z-1a2b results/latest\n"
-      "  assay compare before after1 after2 --also-base before2 --all\n"
+      "  assay compare before1,before2 after1,after2 --all\n"
+      "  assay compare baseline.yaml results/latest\n"
+      "  assay compare before driver-550 driver-560 -o drivers.html\n"
       "  assay compare before after --fail-on 'throughput: 2 %'    # exit code 7 in CI\n"
       "  assay compare before after --format markdown > comment.md\n"
       "\n"

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "core/error.h"
 #include "execute.h"
+#include "history/run_index.h"
 #include "outcome.h"
 #include "report/pack.h"
 #include "store/run_dir.h"
@@ -21,6 +22,8 @@ int make_report(const std::string& path, bool logs) {
   const judge::RunResult result = judge_and_report(run);
   show_train_records(run);
   if (logs) say("Logs: " + report::pack_logs(result, run.path()).string() + "\n");
+  // A folder that somebody copied a run to need not become one of results.
+  history::index_run(run.path(), false);
   return exit_code_of(result);
 }
 

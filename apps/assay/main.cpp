@@ -23,6 +23,7 @@ constexpr const char* kExamples =
     "  assay run my-suite.yaml --dry-run   show every command, file and environment, run nothing\n"
     "  assay top results/latest            watch a run from another terminal\n"
     "  assay report results/latest         compute the result again from the evidence\n"
+    "  assay history                       how cases went over all runs, and what changed\n"
     "  assay push results/latest --to URL  send a run to a tester ('assay serve'), which judges "
     "it\n";
 
@@ -97,6 +98,11 @@ int main(int argc, char** argv) {
   assay::app::add_ais(app, action);
   assay::app::add_report(app, action);
   assay::app::add_compare(app, action);
+  assay::app::add_history(app, action);
+  assay::app::add_find(app, action);
+  assay::app::add_tag(app, action);
+  assay::app::add_note(app, action);
+  assay::app::add_rm(app, action);
   assay::app::add_baseline(app, action);
   assay::app::add_pack(app, action);
   assay::app::add_unpack(app, action);

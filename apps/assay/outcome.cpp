@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "history/run_index.h"
 #include "judge/judge.h"
 #include "report/console.h"
 #include "report/mllog.h"
@@ -85,7 +86,9 @@ judge::RunResult judge_and_report(const store::RunDir& run) {
 }
 
 int conclude(const store::RunDir& run) {
-  return exit_code_of(judge_and_report(run));
+  const int code = exit_code_of(judge_and_report(run));
+  history::index_run(run.path(), true);
+  return code;
 }
 
 }  // namespace assay::app

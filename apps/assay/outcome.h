@@ -9,7 +9,7 @@ namespace assay::app {
 /// prints the result and throws Error of kind environment.
 judge::RunResult judge_and_report(const store::RunDir& run);
 
-/// The same, and gives the exit code of the design.
+/// The same, notes the run in the index of its folder, and gives the exit code of the design.
 int conclude(const store::RunDir& run);
 
 /// 0 valid; 4 a launch failed; 5 a round failed, or the run is INCOMPLETE; 6 INVALID.

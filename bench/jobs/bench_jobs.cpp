@@ -73,8 +73,10 @@ void decision(benchmark::State& state) {
   std::size_t starts = 0;
   std::size_t planned = 0;
   std::size_t preempted = 0;
+  SchedulerOptions options;
+  options.plan_depth = static_cast<std::size_t>(state.range(1));
   for (auto _ : state) {
-    const Decision decision = decide(snapshot, {}, kHour / 10);
+    const Decision decision = decide(snapshot, options, kHour / 10);
     starts = decision.starts.size();
     preempted = decision.preemptions.size();
     planned = 0;
@@ -86,20 +88,31 @@ void decision(benchmark::State& state) {
   state.counters["preempted"] = static_cast<double>(preempted);
 }
 BENCHMARK(decision)
-    ->Arg(mixed)
-    ->Arg(small_jobs)
-    ->Arg(all_preemptible)
+    ->ArgNames({"load", "planned"})
+    ->Args({mixed, 50})
+    ->Args({small_jobs, 50})
+    ->Args({all_preemptible, 50})
+    ->Args({mixed, 1000})
     ->Unit(benchmark::kMillisecond);
+
+struct Folder {
+  Folder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "assay-bench-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    path = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::filesystem::path path;
+};
 
 /// Written past the store's own calls: 100,000 jobs that each took a transaction would take long.
 JobStore& full_store() {
-  static const std::filesystem::path file = [] {
-    std::string pattern = std::filesystem::temp_directory_path() / "assay-bench-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-    return std::filesystem::path(pattern) / "jobs.db";
-  }();
+  static const Folder folder;
   static JobStore store = [] {
-    JobStore made(file);
+    JobStore made(folder.path / "jobs.db");
     NewJob job;
     job.submission.name = "resnet-50 of a finished job";
     job.submission.command = std::string(300, 'x');
@@ -109,7 +122,7 @@ JobStore& full_store() {
     Event kill;
     kill.kind = EventKind::kill_asked;
     (void)made.apply(id, kill, 2);
-    assay::database::Database raw(file);
+    assay::database::Database raw(folder.path / "jobs.db");
     raw.execute(R"(BEGIN;
 WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
 INSERT INTO jobs SELECT i, name || ' ' || i, 'user' || (i % 500), 'team' || (i % 20), queue,

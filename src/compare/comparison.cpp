@@ -1,216 +1,331 @@
 #include "compare/comparison.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
+#include "compare/baseline_side.h"
+#include "compare/decide.h"
 #include "compare/differences.h"
+#include "compare/step_errors.h"
 #include "core/error.h"
-#include "core/parse_number.h"
-#include "core/text.h"
+#include "core/parallel.h"
+#include "judge/case_identity.h"
+#include "judge/rules.h"
 
 namespace assay::compare {
 
 namespace {
 
-// Two cases that differ in one of these have not done the same work.
-constexpr std::array<std::string_view, 8> kWork{"model",
-                                                "data",
-                                                "config.data",
-                                                "config.path",
-                                                "config.glyph_size",
-                                                "config.sequence",
-                                                "config.train_size",
-                                                "target"};
-
 // One case on one side, over all its runs.
-struct Side {
-  std::vector<const judge::CaseResult*> results;
+struct SideCase {
+  std::vector<const judge::CaseResult*> results{};
+  std::vector<const judge::RunResult*> runs{};          // of each result
+  std::vector<const judge::RoundResult*> rounds{};      // that completed
+  const baseline::CaseEntry* entry = nullptr;           // that it stands for
+  mutable std::optional<std::vector<double>> errors{};  // of the steps of all rounds
   [[nodiscard]] const judge::CaseResult& first() const { return *results.front(); }
 };
 
-// Two runs with other numbers of rounds have the same cases.
-std::string identity(const judge::CaseResult& result) {
-  const std::string rounds = ":" + std::to_string(result.repeats);
-  const std::string placed = fmt::format("{}:{}:{}:{}:{}", result.model, result.framework,
-                                         result.hardware, result.nodes, result.procs);
-  return result.name == placed + rounds ? placed : result.name;
+struct SideCases {
+  std::vector<std::string> order{};
+  std::map<std::string, SideCase> cases{};
+};
+
+SideCases cases_of(std::span<const judge::RunResult> runs) {
+  SideCases out;
+  for (const judge::RunResult& run : runs)
+    for (const judge::CaseResult& result : run.cases) {
+      const std::string key = judge::case_identity(result);
+      SideCase& entry = out.cases[key];
+      if (entry.results.empty()) out.order.push_back(key);
+      entry.results.push_back(&result);
+      entry.runs.push_back(&run);
+      for (const judge::RoundResult& round : result.rounds)
+        if (round.status == RoundStatus::completed) entry.rounds.push_back(&round);
+    }
+  return out;
+}
+
+// A baseline as the runs of a side, for the hardware of the other one.
+class BaselineSide {
+ public:
+  BaselineSide(const Side& side, const judge::RunResult& other)
+      : run_(run_of(*side.baseline, other)), cases_(cases_of(std::span(&run_, 1))) {
+    for (auto& [name, one] : cases_.cases) one.entry = entry_of(*side.baseline, name, other);
+  }
+  BaselineSide(const BaselineSide&) = delete;
+  BaselineSide& operator=(const BaselineSide&) = delete;
+  [[nodiscard]] const SideCases& cases() const noexcept { return cases_; }
+
+ private:
+  judge::RunResult run_;
+  SideCases cases_;  // of run_
+};
+
+const judge::Metric* metric_of(const judge::RoundResult& round, const std::string& name) {
+  const auto found = std::ranges::find(
+      round.metrics, name, [](const judge::Metric& m) { return std::string_view(m.info.name); });
+  return found == round.metrics.end() ? nullptr : &*found;
+}
+
+const judge::Summary* summary_of(const judge::CaseResult& result, const std::string& name) {
+  const auto found = std::ranges::find(
+      result.summary, name, [](const judge::Summary& s) { return std::string_view(s.info.name); });
+  return found == result.summary.end() ? nullptr : &*found;
+}
+
+std::vector<double> values_of(const SideCase& side, const std::string& metric) {
+  std::vector<double> out;
+  for (const judge::RoundResult* round : side.rounds)
+    if (const judge::Metric* found = metric_of(*round, metric)) out.push_back(found->value);
+  return out;
+}
+
+// Whether every round has an interval of the metric over its steps: it is computed from them.
+bool from_steps(const SideCase& side, const std::string& metric) {
+  return std::ranges::all_of(side.rounds, [&](const judge::RoundResult* round) {
+    const judge::Metric* found = metric_of(*round, metric);
+    return found != nullptr && found->ci95_low && found->ci95_high;
+  });
+}
+
+const std::vector<double>& errors_of(const SideCase& side) {
+  if (!side.errors) side.errors = step_errors(side.rounds);
+  return *side.errors;
+}
+
+std::string not_set(const std::string& text) {
+  return text.empty() ? "not set" : text;
+}
+
+// Two cases that did other work have nothing to compare.
+std::string other_work(const judge::CaseResult& base, const judge::CaseResult& candidate) {
+  const std::string what = judge::work_difference(judge::work_of(base.configuration),
+                                                  judge::work_of(candidate.configuration));
+  return what.empty() ? what : "not the same work: " + what;
+}
+
+// ": " and the first finding that makes it so.
+std::string because(std::span<const judge::Finding> findings) {
+  for (const judge::Finding& finding : findings)
+    if (finding.severity >= judge::Severity::incomplete) return ": " + finding.reason;
+  return {};
+}
+
+std::string why_not_valid(const judge::CaseResult& result) {
+  std::string out = because(result.findings);
+  for (const judge::RoundResult& round : result.rounds)
+    if (out.empty()) out = because(round.findings);
+  return out;
+}
+
+// Why the results of a side do not count; empty: they do.
+std::string not_valid(const SideCase& side, std::string_view who) {
+  for (std::size_t i = 0; i < side.results.size(); ++i) {
+    const judge::RunResult& run = *side.runs[i];
+    if (const judge::Validity whole = judge::verdict(run.findings); whole != judge::Validity::valid)
+      return fmt::format("{} is of a run that is {}{}", who, to_string(whole),
+                         because(run.findings));
+    const judge::CaseResult& result = *side.results[i];
+    if (result.validity != judge::Validity::valid)
+      return fmt::format("{} is {}{}", who, to_string(result.validity), why_not_valid(result));
+  }
+  return {};
+}
+
+// Runs of one side that did other work must not be put together.
+std::string mixed_work(const SideCase& side, std::string_view who) {
+  for (const judge::CaseResult* other : side.results) {
+    const std::string why = other_work(side.first(), *other);
+    if (!why.empty()) return fmt::format("runs of {} have {}", who, why);
+  }
+  return {};
+}
+
+// Why the metric has no change; empty: it has one.
+std::string why_left_out(const judge::Summary& base, const SideCase& candidate,
+                         const MetricChange& change) {
+  if (const judge::Summary* now = summary_of(candidate.first(), base.info.name)) {
+    if (now->info.unit != base.info.unit)
+      return fmt::format("the units differ: {} and {}", not_set(base.info.unit),
+                         not_set(now->info.unit));
+    if (now->info.better != base.info.better)
+      return fmt::format("better is {} on one side and {} on the other", to_text(base.info.better),
+                         to_text(now->info.better));
+  }
+  if (change.base.empty()) return "no round of the base has it";
+  if (change.candidate.empty()) return "no round of the new one has it";
+  const auto finite = [](double v) { return std::isfinite(v); };
+  if (!std::ranges::all_of(change.base, finite) || !std::ranges::all_of(change.candidate, finite))
+    return "a value is not a number";
+  return "the base's is 0, so that there is no relative change";
+}
+
+// Of the side that is a baseline.
+std::optional<stats::Interval> tolerated_by(const SideCase& base, const SideCase& candidate,
+                                            const std::string& name) {
+  const baseline::CaseEntry* entry = base.entry != nullptr ? base.entry : candidate.entry;
+  const baseline::Metric* metric = entry == nullptr ? nullptr : entry->find(name);
+  if (metric == nullptr || !(metric->median > 0)) return std::nullopt;
+  const stats::Interval range{metric->low / metric->median - 1, metric->high / metric->median - 1};
+  // Where it is the new side, the base changed by the inverse.
+  if (base.entry != nullptr) return range;
+  return stats::Interval{-range.high, -range.low};
+}
+
+void compare_metrics(const SideCase& base, const SideCase& candidate, const Options& options,
+                     CaseChange& out) {
+  const std::string& headline = base.first().headline;
+  for (const judge::Summary& summary : base.first().summary) {
+    const std::string& name = summary.info.name;
+    const bool is_headline = name == headline;
+    const bool asked =
+        options.all_metrics || std::ranges::any_of(options.metrics, [&](const std::string& given) {
+          return is_named(name, given);
+        });
+    if (!is_headline && (!asked || summary.info.better == Better::neither)) continue;
+    MetricChange change{summary.info, is_headline};
+    change.base = values_of(base, name);
+    change.candidate = values_of(candidate, name);
+    const judge::Summary* now = summary_of(candidate.first(), name);
+    const bool alike = now == nullptr || (now->info.unit == summary.info.unit &&
+                                          now->info.better == summary.info.better);
+    const auto level = alike ? stats::level_change(change.base, change.candidate) : std::nullopt;
+    if (!level) {
+      out.left_out.push_back({name, why_left_out(summary, candidate, change)});
+      continue;
+    }
+    change.level = *level;
+    change.tolerated = tolerated_by(base, candidate, name);
+    if (from_steps(base, name) && from_steps(candidate, name))
+      change.steps = steps_interval(level->change, summary.info.unit == "s", errors_of(base),
+                                    errors_of(candidate));
+    if (is_headline)
+      out.metrics.insert(out.metrics.begin(), std::move(change));
+    else
+      out.metrics.push_back(std::move(change));
+  }
+}
+
+std::string no_headline(const CaseChange& change, const std::string& headline) {
+  if (headline.empty()) return "it has no headline";
+  for (const LeftOut& left : change.left_out)
+    if (left.metric == headline) return headline + ": " + left.why;
+  return "a side has no round with " + headline;
+}
+
+// Why a side did not run the case; nullptr: it did.
+const judge::Skip* skip_of(const SideCase& side) {
+  for (const judge::CaseResult* result : side.results)
+    if (result->skipped) return &*result->skipped;
+  return nullptr;
+}
+
+CaseChange compare_case(const std::string& name, const SideCase& base, const SideCase* candidate,
+                        const Options& options) {
+  CaseChange change{name};
+  if (candidate == nullptr) {
+    change.refused = "only in the base";
+    return change;
+  }
+  const judge::Skip* before = skip_of(base);
+  const judge::Skip* now = skip_of(*candidate);
+  if (before != nullptr || now != nullptr) {
+    change.refused =
+        fmt::format("{} skipped it: {}", before != nullptr ? "the base" : "the new one",
+                    (before != nullptr ? before : now)->reason);
+    change.not_meant = before != nullptr && now != nullptr &&
+                       before->cause == plan::SkipCause::condition &&
+                       now->cause == plan::SkipCause::condition;
+    return change;
+  }
+  // A baseline knows the work, and no other setting.
+  if (base.entry == nullptr && candidate->entry == nullptr)
+    change.differences = case_differences(base.first(), candidate->first());
+  for (const std::string& why :
+       {other_work(base.first(), candidate->first()), mixed_work(base, "the base"),
+        mixed_work(*candidate, "the new side")})
+    if (change.refused.empty()) change.refused = why;
+  for (const std::string& why :
+       {not_valid(base, "the base"), not_valid(*candidate, "the new one")}) {
+    if (why.empty()) continue;
+    if (options.invalid_too)
+      change.warning += (change.warning.empty() ? "" : "; ") + why;
+    else if (change.refused.empty())
+      change.refused = why;
+  }
+  if (!change.refused.empty()) return change;
+  compare_metrics(base, *candidate, options, change);
+  if (change.metrics.empty() || !change.metrics.front().headline) {
+    change.refused = no_headline(change, base.first().headline);
+    change.metrics.clear();
+  }
+  return change;
+}
+
+std::vector<CaseChange> compare_cases(const SideCases& base, const SideCases& candidate,
+                                      const Options& options) {
+  std::vector<CaseChange> out(base.order.size());
+  run_parallel(out.size(), 0, {}, [&](std::size_t i, const std::stop_token&) {
+    const std::string& key = base.order[i];
+    const auto found = candidate.cases.find(key);
+    out[i] = compare_case(key, base.cases.at(key),
+                          found == candidate.cases.end() ? nullptr : &found->second, options);
+  });
+  for (const std::string& key : candidate.order)
+    if (!base.cases.contains(key)) {
+      out.push_back({key, "only in the new runs"});
+      out.back().only_new = true;
+    }
+  return out;
+}
+
+std::vector<std::string> run_ids(std::span<const judge::RunResult> runs) {
+  std::vector<std::string> out;
+  for (const judge::RunResult& run : runs) out.push_back(run.run_id);
+  return out;
+}
+
+}  // namespace
+
+Comparisons compare_sides(const Side& base, std::span<const Side> others, const Options& options) {
+  Comparisons out{base.name, run_ids(base.runs), {}, options};
+  const SideCases before = cases_of(base.runs);
+  for (const Side& side : others) {
+    if (base.baseline && side.baseline)
+      throw Error(ErrorKind::usage, "two baselines have no rounds to compare", side.name,
+                  "compare a run with a baseline");
+    Comparison change{side.name, run_ids(side.runs), {}, {}, options};
+    if (base.baseline || side.baseline) {
+      const BaselineSide file(base.baseline ? base : side,
+                              (base.baseline ? side : base).runs.at(0));
+      change.cases = base.baseline ? compare_cases(file.cases(), cases_of(side.runs), options)
+                                   : compare_cases(before, file.cases(), options);
+    } else {
+      change.differences = run_differences(base.runs, side.runs);
+      change.cases = compare_cases(before, cases_of(side.runs), options);
+    }
+    out.sides.push_back(std::move(change));
+  }
+  decide_all(out);
+  return out;
+}
+
+Comparison compare_runs(std::span<const judge::RunResult> base,
+                        std::span<const judge::RunResult> candidate, const Options& options) {
+  Comparisons out{"base", run_ids(base), {}, options};
+  const SideCases before = cases_of(base);
+  out.sides.push_back({"new", run_ids(candidate), run_differences(base, candidate),
+                       compare_cases(before, cases_of(candidate), options), options});
+  decide_all(out);
+  return std::move(out.sides.front());
 }
 
 bool is_named(const std::string& metric, const std::string& name) {
   return metric == name || (name == "throughput" && metric == "steady_throughput");
-}
-
-std::vector<double> values_of(const Side& side, const std::string& metric) {
-  std::vector<double> out;
-  for (const judge::CaseResult* result : side.results)
-    for (const judge::RoundResult& round : result->rounds) {
-      if (round.status != RoundStatus::completed) continue;
-      const auto found = std::ranges::find(round.metrics, metric, [](const judge::Metric& m) {
-        return std::string_view(m.info.name);
-      });
-      if (found != round.metrics.end()) out.push_back(found->value);
-    }
-  return out;
-}
-
-std::string why_refused(const Side& base, const Side& candidate, const CaseChange& change,
-                        const Options& options) {
-  for (const Difference& difference : change.differences)
-    if (std::ranges::find(kWork, difference.what) != kWork.end())
-      return fmt::format("not the same work: {} is {} and {}", difference.what,
-                         difference.base.empty() ? "not set" : difference.base,
-                         difference.candidate.empty() ? "not set" : difference.candidate);
-  if (options.invalid_too) return {};
-  for (const auto& [side, who] :
-       {std::pair{&base, "the base"}, std::pair{&candidate, "the new one"}})
-    for (const judge::CaseResult* result : side->results)
-      if (result->validity != judge::Validity::valid)
-        return fmt::format("{} is {}", who, to_string(result->validity));
-  return {};
-}
-
-std::string warning_of(const Side& base, const Side& candidate) {
-  const auto not_valid = [](const judge::CaseResult* result) {
-    return result->validity != judge::Validity::valid;
-  };
-  if (std::ranges::any_of(base.results, not_valid) ||
-      std::ranges::any_of(candidate.results, not_valid))
-    return "a side is not VALID";
-  return {};
-}
-
-std::vector<MetricChange> metric_changes(const Side& base, const Side& candidate,
-                                         const Options& options) {
-  std::vector<MetricChange> out;
-  const std::string& headline = base.first().headline;
-  for (const judge::Summary& summary : base.first().summary) {
-    const bool is_headline = summary.info.name == headline;
-    const bool asked =
-        options.all_metrics || std::ranges::any_of(options.metrics, [&](const std::string& name) {
-          return is_named(summary.info.name, name);
-        });
-    if (!is_headline && (!asked || summary.info.better == Better::neither)) continue;
-    MetricChange change{summary.info, is_headline};
-    change.base = values_of(base, summary.info.name);
-    change.candidate = values_of(candidate, summary.info.name);
-    const auto level = stats::level_change(change.base, change.candidate);
-    if (!level) continue;
-    change.level = *level;
-    if (is_headline)
-      out.insert(out.begin(), std::move(change));
-    else
-      out.push_back(std::move(change));
-  }
-  return out;
-}
-
-std::string unsure_note(const MetricChange& change, double tolerance) {
-  if (!change.level.interval)
-    return "one round on each side says nothing about the spread; repeat the case 5 times";
-  constexpr int kMost = 1000;
-  const int needed = stats::values_to_decide(change.level.spread, tolerance, kMost);
-  const auto have = static_cast<int>(std::min(change.base.size(), change.candidate.size()));
-  return fmt::format(
-      "with a spread of {:.2g} % {} rounds on each side tell a change of {:.3g} % from none; there "
-      "are {}",
-      change.level.spread * 100,
-      needed == kMost ? "more than 1000" : fmt::format("about {}", std::max(needed, have + 1)),
-      tolerance * 100, have);
-}
-
-void decide(MetricChange& change, const Options& options) {
-  const stats::LevelChange& level = change.level;
-  if (level.interval && std::abs(level.interval->low) <= options.tolerance &&
-      std::abs(level.interval->high) <= options.tolerance) {
-    change.verdict = Verdict::same;
-    return;
-  }
-  const bool certain = level.interval && change.adjusted_p < options.level &&
-                       level.rank_p.value_or(0) < options.level;
-  if (certain && change.info.better != Better::neither) {
-    change.verdict = (level.change > 0) == (change.info.better == Better::higher) ? Verdict::better
-                                                                                  : Verdict::worse;
-    return;
-  }
-  change.note = unsure_note(change, options.tolerance);
-}
-
-// The headlines are one family of tests, all other metrics another: who asks for more of them must
-// not lose what the headlines show.
-void decide_all(Comparison& comparison) {
-  for (const bool headline : {true, false}) {
-    std::vector<MetricChange*> family;
-    std::vector<double> p_values;
-    for (CaseChange& change : comparison.cases)
-      for (MetricChange& metric : change.metrics)
-        if (metric.headline == headline) {
-          family.push_back(&metric);
-          p_values.push_back(metric.level.p_value);
-        }
-    const std::vector<double> adjusted = stats::holm(p_values);
-    for (std::size_t i = 0; i < family.size(); ++i) {
-      family[i]->adjusted_p = adjusted[i];
-      decide(*family[i], comparison.options);
-    }
-  }
-}
-
-struct Sides {
-  std::vector<std::string> order;
-  std::map<std::string, Side> cases;
-
-  explicit Sides(std::span<const judge::RunResult> runs) {
-    for (const judge::RunResult& run : runs)
-      for (const judge::CaseResult& result : run.cases) {
-        const std::string key = identity(result);
-        Side& side = cases[key];
-        if (side.results.empty()) order.push_back(key);
-        side.results.push_back(&result);
-      }
-  }
-};
-
-}  // namespace
-
-Comparison compare_runs(std::span<const judge::RunResult> base,
-                        std::span<const judge::RunResult> candidate, const Options& options) {
-  Comparison out;
-  out.options = options;
-  for (const judge::RunResult& run : base) out.base_runs.push_back(run.run_id);
-  for (const judge::RunResult& run : candidate) out.candidate_runs.push_back(run.run_id);
-  if (!base.empty() && !candidate.empty())
-    out.differences = run_differences(base.front(), candidate.front());
-  const Sides before(base);
-  const Sides now(candidate);
-  for (const std::string& key : before.order) {
-    CaseChange change{key};
-    const Side& was = before.cases.at(key);
-    if (const auto is = now.cases.find(key); is == now.cases.end()) {
-      change.refused = "only in the base";
-    } else {
-      change.differences = case_differences(was.first(), is->second.first());
-      change.refused = why_refused(was, is->second, change, options);
-      if (change.refused.empty()) {
-        change.warning = warning_of(was, is->second);
-        change.metrics = metric_changes(was, is->second, options);
-        if (change.metrics.empty() || !change.metrics.front().headline)
-          change.refused = was.first().headline.empty()
-                               ? "it has no headline"
-                               : "a side has no round with " + was.first().headline;
-        if (!change.refused.empty()) change.metrics.clear();
-      }
-    }
-    out.cases.push_back(std::move(change));
-  }
-  for (const std::string& key : now.order)
-    if (!before.cases.contains(key)) out.cases.push_back({key, "only in the new runs"});
-  decide_all(out);
-  return out;
 }
 
 std::string verdict_word(const MetricChange& change) {
@@ -227,47 +342,6 @@ std::string verdict_word(const MetricChange& change) {
       break;
   }
   return "UNSURE";
-}
-
-Bound parse_bound(const std::string& text) {
-  const auto fail = [&]() -> Error {
-    return {ErrorKind::usage, "not a valid bound: '" + printable(text) + "'", "--fail-on",
-            "write METRIC: PERCENT, as in 'throughput: 2 %'"};
-  };
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) throw fail();
-  std::string_view number = trim(std::string_view(text).substr(colon + 1));
-  if (!number.ends_with('%')) throw fail();
-  number = trim(number.substr(0, number.size() - 1));
-  const auto percent = parse_number<double>(number);
-  Bound bound{std::string(trim(std::string_view(text).substr(0, colon))),
-              percent.value_or(-1) / 100};
-  if (bound.metric.empty() || !(bound.worse_by >= 0)) throw fail();
-  return bound;
-}
-
-std::vector<std::string> exceeded(const Comparison& comparison, std::span<const Bound> bounds) {
-  std::vector<std::string> out;
-  if (bounds.empty()) return out;
-  for (const CaseChange& change : comparison.cases)
-    if (!change.refused.empty() && change.refused != "only in the new runs")
-      out.push_back(change.name + " is not compared: " + change.refused);
-  for (const Bound& bound : bounds) {
-    bool found = false;
-    for (const CaseChange& change : comparison.cases)
-      for (const MetricChange& metric : change.metrics) {
-        if (!is_named(metric.info.name, bound.metric) &&
-            !(bound.metric == "headline" && metric.headline))
-          continue;
-        found = true;
-        if (metric.verdict == Verdict::worse && std::abs(metric.level.change) > bound.worse_by)
-          out.push_back(fmt::format("{}: {} is worse by {:.1f} %, at most {:.3g} % are allowed",
-                                    change.name, metric.info.name,
-                                    std::abs(metric.level.change) * 100, bound.worse_by * 100));
-      }
-    if (!found) out.push_back("no case that is compared has the metric '" + bound.metric + "'");
-  }
-  return out;
 }
 
 }  // namespace assay::compare

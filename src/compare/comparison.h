@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/side.h"
 #include "core/enum_names.h"
 #include "core/metric.h"
 #include "judge/result.h"
@@ -36,9 +37,14 @@ struct MetricChange {
   std::vector<double> base{};  ///< one value a round
   std::vector<double> candidate{};
   stats::LevelChange level{};
+  /// 95 %, of the change, by the steady steps of these very rounds (compare/step_errors.h); nothing
+  /// for a metric that is not computed from them.
+  std::optional<stats::Interval> steps{};
+  /// What a baseline tolerates, relative to its median; it takes the place of the tolerance.
+  std::optional<stats::Interval> tolerated{};
   double adjusted_p = 1;  ///< by Holm, over the headlines or over all other metrics
   Verdict verdict = Verdict::unsure;
-  std::string note{};  ///< why it is unsure, and how many rounds would decide it
+  std::string note{};  ///< why it is unsure, and what would decide it
 };
 
 /// Something besides the results that is not the same on both sides.
@@ -48,42 +54,56 @@ struct Difference {
   std::string candidate;
 };
 
+/// A metric that was asked for and has no change.
+struct LeftOut {
+  std::string metric;
+  std::string why;  ///< "the units differ: J and kJ"
+};
+
 struct CaseChange {
   std::string name;
   std::string refused{};                  ///< why it is not compared; empty: it is
+  bool only_new = false;                  ///< refused because the base does not have it
+  bool not_meant = false;                 ///< refused because neither side was meant to run it
   std::string warning{};                  ///< it is compared although …
   std::vector<Difference> differences{};  ///< of its configuration and rules
   std::vector<MetricChange> metrics{};    ///< the headline first
+  std::vector<LeftOut> left_out{};
 };
 
+/// What one new side shows against the base.
 struct Comparison {
-  std::vector<std::string> base_runs;
-  std::vector<std::string> candidate_runs;
+  std::string name;
+  std::vector<std::string> runs;
   std::vector<Difference> differences;  ///< of machines, programs and suites
   std::vector<CaseChange> cases;        ///< in the order of the base; then what it does not have
+  Options options{};
+};
+
+/// All of them.
+struct Comparisons {
+  std::string base;
+  std::vector<std::string> base_runs;
+  std::vector<Comparison> sides;
   Options options;
 };
 
-/// Compares the candidate's runs with the base's. Rounds of several runs of a side count together.
-/// A case is refused when it is on one side only, has another model or data, is not VALID, or has
-/// no round with a headline. Pure.
+/// Compares every new side with the base. A case is refused when it is on one side only, has
+/// another model or data, is not VALID or of a run that as a whole is not, or has no round with a
+/// headline. Throws Error of kind usage for a baseline against a baseline. Pure; uses all
+/// processors.
+[[nodiscard]] Comparisons compare_sides(const Side& base, std::span<const Side> others,
+                                        const Options& options);
+
+/// The same of two sides that are runs.
 [[nodiscard]] Comparison compare_runs(std::span<const judge::RunResult> base,
                                       std::span<const judge::RunResult> candidate,
                                       const Options& options);
 
+/// Whether `name` means the metric: its name, or "throughput" for the steady one.
+[[nodiscard]] bool is_named(const std::string& metric, const std::string& name);
+
 /// "FASTER" for a rate or a time that got better, "BETTER" for another metric, …
 [[nodiscard]] std::string verdict_word(const MetricChange& change);
-
-/// A bound that a change must not exceed: "throughput: 2 %".
-struct Bound {
-  std::string metric;  ///< a metric's name, or "headline", or "throughput"
-  double worse_by = 0;
-};
-/// Throws Error of kind usage.
-[[nodiscard]] Bound parse_bound(const std::string& text);
-/// What exceeds a bound, one sentence each: a change for the worse that is certain and larger; a
-/// case that cannot be compared; a metric that no case has. Empty: nothing does.
-[[nodiscard]] std::vector<std::string> exceeded(const Comparison& comparison,
-                                                std::span<const Bound> bounds);
 
 }  // namespace assay::compare

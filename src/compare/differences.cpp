@@ -12,8 +12,6 @@ namespace assay::compare {
 
 namespace {
 
-using Leaves = std::map<std::string, std::string>;
-
 // Of no meaning for a comparison, or different in every run.
 constexpr std::array<std::string_view, 13> kVolatile{"available_bytes",
                                                      "boot_id",
@@ -64,6 +62,18 @@ Leaves leaves_of(const judge::RunResult& run) {
   return out;
 }
 
+Leaves leaves_of(std::span<const judge::RunResult> runs) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const judge::RunResult& run : runs)
+    for (const auto& [key, value] : leaves_of(run)) {
+      std::vector<std::string>& known = values[key];
+      if (std::ranges::find(known, value) == known.end()) known.push_back(value);
+    }
+  Leaves out;
+  for (const auto& [key, all] : values) out[key] = join(all, " or ");
+  return out;
+}
+
 std::string bounds_of(const catalog::Rule& rule) {
   std::string out(to_text(rule.severity));
   if (rule.min) out += ", at least " + dump_line(Json(*rule.min));
@@ -83,14 +93,26 @@ Leaves leaves_of(const judge::CaseResult& result) {
 
 }  // namespace
 
-std::vector<Difference> run_differences(const judge::RunResult& base,
-                                        const judge::RunResult& candidate) {
+std::vector<Difference> run_differences(std::span<const judge::RunResult> base,
+                                        std::span<const judge::RunResult> candidate) {
   return between(leaves_of(base), leaves_of(candidate));
 }
 
 std::vector<Difference> case_differences(const judge::CaseResult& base,
                                          const judge::CaseResult& candidate) {
   return between(leaves_of(base), leaves_of(candidate));
+}
+
+Leaves run_leaves(const judge::RunResult& run) {
+  return leaves_of(run);
+}
+
+Leaves case_leaves(const judge::CaseResult& result) {
+  return leaves_of(result);
+}
+
+std::vector<Difference> leaf_differences(const Leaves& base, const Leaves& candidate) {
+  return between(base, candidate);
 }
 
 }  // namespace assay::compare

@@ -1,17 +1,27 @@
 #pragma once
 
+#include <map>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "compare/comparison.h"
 
 namespace assay::compare {
 
-/// Machines, programs and suites of the two sides' first runs. What changes from run to run by
-/// itself (times, load, free memory) is left out.
-[[nodiscard]] std::vector<Difference> run_differences(const judge::RunResult& base,
-                                                      const judge::RunResult& candidate);
+/// Machines, programs and suites of the two sides' runs; what is not the same in all runs of a side
+/// is given as "this or that". What changes from run to run by itself (times, load, free memory) is
+/// left out.
+[[nodiscard]] std::vector<Difference> run_differences(std::span<const judge::RunResult> base,
+                                                      std::span<const judge::RunResult> candidate);
 /// The effective configuration and the rules of a case.
 [[nodiscard]] std::vector<Difference> case_differences(const judge::CaseResult& base,
                                                        const judge::CaseResult& candidate);
+
+/// What there is to compare, by its path ("nodes 0.kernel"), for those who keep it.
+using Leaves = std::map<std::string, std::string>;
+[[nodiscard]] Leaves run_leaves(const judge::RunResult& run);
+[[nodiscard]] Leaves case_leaves(const judge::CaseResult& result);
+[[nodiscard]] std::vector<Difference> leaf_differences(const Leaves& base, const Leaves& candidate);
 
 }  // namespace assay::compare

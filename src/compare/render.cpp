@@ -9,30 +9,13 @@
 #include "page/table.h"
 #include "report/markdown.h"
 #include "report/present.h"
+#include "stats/descriptive.h"
 
 namespace assay::compare {
 
 namespace {
 
 constexpr std::size_t kShownDifferences = 16;
-
-std::string percent(double ratio) {
-  return fmt::format("{:+.2f} %", ratio * 100);
-}
-
-std::string interval_text(const MetricChange& change) {
-  const auto& interval = change.level.interval;
-  return interval ? fmt::format("{:+.2f} … {:+.2f} %", interval->low * 100, interval->high * 100)
-                  : "–";
-}
-
-std::string middle(const std::vector<double>& values, const std::string& unit) {
-  std::vector<double> sorted = values;
-  std::ranges::sort(sorted);
-  const std::size_t n = sorted.size();
-  return report::show(n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2, unit)
-      .text();
-}
 
 std::string color_of(Verdict verdict) {
   switch (verdict) {
@@ -48,7 +31,7 @@ std::string color_of(Verdict verdict) {
   return "33";
 }
 
-page::Table table_of(const Comparison& comparison) {
+page::Table table_of(const Comparison& side) {
   using page::Align;
   page::Table table{{{.title = "CASE", .cut = page::Cut::middle, .soft_min = 24, .hard_min = 20},
                      {.title = "METRIC", .cut = page::Cut::end, .soft_min = 20, .hard_min = 14},
@@ -58,7 +41,7 @@ page::Table table_of(const Comparison& comparison) {
                      {.title = "95 % INTERVAL", .align = Align::right},
                      {.title = "ROUNDS", .align = Align::right},
                      {.title = "VERDICT"}}};
-  for (const CaseChange& change : comparison.cases) {
+  for (const CaseChange& change : side.cases) {
     if (!change.refused.empty()) {
       page::Cell verdict("not compared");
       verdict.color = "33";
@@ -69,21 +52,22 @@ page::Table table_of(const Comparison& comparison) {
       verdict.color = color_of(metric.verdict);
       table.rows.push_back(
           {{metric.headline ? change.name : "", report::metric_title(metric.info.name),
-            middle(metric.base, metric.info.unit), middle(metric.candidate, metric.info.unit),
-            percent(metric.level.change), interval_text(metric),
+            median_text(metric.base, metric.info.unit),
+            median_text(metric.candidate, metric.info.unit), percent_text(metric.level.change),
+            interval_text(metric.level.interval),
             fmt::format("{}, {}", metric.base.size(), metric.candidate.size()), verdict}});
     }
   }
   return table;
 }
 
-std::string side(const std::string& text) {
+std::string shown_value(const std::string& text) {
   return text.empty() ? "–" : ellipsize(printable(text), 60);
 }
 
 std::string difference_line(const Difference& difference) {
-  return fmt::format("{}: {} → {}", printable(difference.what), side(difference.base),
-                     side(difference.candidate));
+  return fmt::format("{}: {} → {}", printable(difference.what), shown_value(difference.base),
+                     shown_value(difference.candidate));
 }
 
 // The first of them, and how many there are besides.
@@ -120,104 +104,117 @@ std::vector<std::string> folded_differences(const std::vector<CaseChange>& cases
   return out;
 }
 
-// What a reader must know beside the table, a line each.
-std::vector<std::string> remarks(const Comparison& comparison) {
-  std::vector<std::string> out;
-  for (const CaseChange& change : comparison.cases) {
-    if (!change.refused.empty()) out.push_back(change.name + ": not compared: " + change.refused);
-    if (!change.warning.empty()) out.push_back(change.name + ": " + change.warning);
-    for (const MetricChange& metric : change.metrics)
-      if (metric.headline && !metric.note.empty())
-        out.push_back(change.name + ": " + metric.info.name + ": " + metric.note);
-  }
-  for (std::string& line : shortened(folded_differences(comparison.cases)))
-    out.push_back(std::move(line));
-  return out;
+// The name of a side, and of its runs where that is not the same.
+std::string side_text(const std::string& name, const std::vector<std::string>& runs) {
+  if (runs.size() == 1 && runs.front() == name) return printable(name);
+  return fmt::format("{} ({})", printable(name), ellipsize(join(runs, ", "), 200));
 }
 
-std::string legend(const Comparison& comparison) {
+std::string title_of(const Comparisons& comparison, std::size_t i) {
+  return comparison.sides.size() == 1 ? "New" : fmt::format("New {}", i + 1);
+}
+
+}  // namespace
+
+std::string percent_text(double ratio) {
+  return fmt::format("{:+.2f} %", ratio * 100);
+}
+
+std::string interval_text(const std::optional<stats::Interval>& interval) {
+  return interval ? fmt::format("{:+.2f} … {:+.2f} %", interval->low * 100, interval->high * 100)
+                  : "–";
+}
+
+std::string median_text(const std::vector<double>& rounds, const std::string& unit) {
+  const auto middle = stats::median(rounds);
+  return middle ? report::show(*middle, unit).text() : "–";
+}
+
+std::string legend(const Comparisons& comparison) {
   return fmt::format(
       "SAME: the whole interval lies within ±{:.3g} %. FASTER, SLOWER, BETTER, WORSE: there is a "
       "change; over all headlines together, a false one is less probable than {:.3g} %.",
       comparison.options.tolerance * 100, comparison.options.level * 100);
 }
 
-Json differences_json(const std::vector<Difference>& differences) {
-  Json out = Json::array();
-  for (const Difference& difference : differences)
-    out.push_back(
-        {{"what", difference.what}, {"base", difference.base}, {"new", difference.candidate}});
+std::string verdict_sentence(const Comparison& side) {
+  std::map<std::string, std::size_t> words;
+  for (const CaseChange& change : side.cases)
+    ++words[change.metrics.empty() ? "not compared"
+                                   : to_lower(verdict_word(change.metrics.front()))];
+  std::vector<std::string> parts;
+  for (const char* word : {"slower", "worse", "faster", "better", "same", "unsure", "not compared"})
+    if (const auto found = words.find(word); found != words.end())
+      parts.push_back(fmt::format("{} {} {}{}", found->second, found->second == 1 ? "is" : "are",
+                                  found->first == "same" ? "the " : "", found->first));
+  if (parts.empty()) return "There is no case.";
+  const std::string last = parts.back();
+  parts.pop_back();
+  return fmt::format("Of {}, {}{}{}.", counted(side.cases.size(), "case"), join(parts, ", "),
+                     parts.empty() ? "" : " and ", last);
+}
+
+std::vector<std::string> remarks(const Comparison& side) {
+  std::vector<std::string> out;
+  for (const CaseChange& change : side.cases) {
+    if (!change.refused.empty()) out.push_back(change.name + ": not compared: " + change.refused);
+    if (!change.warning.empty()) out.push_back(change.name + ": " + change.warning);
+    for (const MetricChange& metric : change.metrics)
+      if (metric.headline && !metric.note.empty())
+        out.push_back(change.name + ": " + metric.info.name + ": " + metric.note);
+    if (change.refused.empty())
+      for (const LeftOut& left : change.left_out)
+        out.push_back(change.name + ": " + left.metric + " is not compared: " + left.why);
+  }
+  for (std::string& line : shortened(folded_differences(side.cases)))
+    out.push_back(std::move(line));
+  for (std::string& line : out) line = printable(line);
   return out;
 }
 
-Json metric_json(const MetricChange& metric) {
-  Json out = {{"name", metric.info.name},
-              {"unit", metric.info.unit},
-              {"better", to_text(metric.info.better)},
-              {"headline", metric.headline},
-              {"base", metric.base},
-              {"new", metric.candidate},
-              {"change", metric.level.change},
-              {"p_value", metric.level.p_value},
-              {"adjusted_p", metric.adjusted_p},
-              {"superiority", metric.level.superiority},
-              {"spread", metric.level.spread},
-              {"verdict", verdict_word(metric)}};
-  if (metric.level.interval)
-    out["interval95"] = {metric.level.interval->low, metric.level.interval->high};
-  if (metric.level.rank_p) out["rank_p"] = *metric.level.rank_p;
-  if (!metric.note.empty()) out["note"] = metric.note;
-  return out;
-}
-
-}  // namespace
-
-std::string render_text(const Comparison& comparison, const report::ConsoleStyle& style) {
-  std::string out = fmt::format("Base  {}\nNew   {}\n\n", join(comparison.base_runs, ", "),
-                                join(comparison.candidate_runs, ", "));
-  const std::vector<std::string> differing = difference_lines(comparison.differences);
-  out += differing.empty() ? "Machines, programs and suites are the same.\n" : "What differed:\n";
-  for (const std::string& line : differing) out += "  " + line + "\n";
-  out += "\n";
-  const page::TextStyle text{.width = style.width, .heading = "1", .color = style.color};
-  for (const std::string& line : page::text_lines(table_of(comparison), text)) out += line + "\n";
-  const std::vector<std::string> beside = remarks(comparison);
-  if (!beside.empty()) out += "\n";
-  for (const std::string& line : beside) out += "  " + line + "\n";
+std::string render_text(const Comparisons& comparison, const report::ConsoleStyle& style) {
+  const bool several = comparison.sides.size() > 1;
+  std::string out =
+      fmt::format("{:<6}{}\n", "Base", side_text(comparison.base, comparison.base_runs));
+  for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
+    const Comparison& side = comparison.sides[i];
+    out += fmt::format("{}{:<6}{}\n\n", i == 0 ? "" : "\n", title_of(comparison, i),
+                       (several ? " " : "") + side_text(side.name, side.runs));
+    const std::vector<std::string> differing = difference_lines(side.differences);
+    out += differing.empty() ? "Machines, programs and suites are the same.\n" : "What differed:\n";
+    for (const std::string& line : differing) out += "  " + line + "\n";
+    out += "\n";
+    const page::TextStyle text{.width = style.width, .heading = "1", .color = style.color};
+    for (const std::string& line : page::text_lines(table_of(side), text)) out += line + "\n";
+    const std::vector<std::string> beside = remarks(side);
+    if (!beside.empty()) out += "\n";
+    for (const std::string& line : beside) out += "  " + line + "\n";
+  }
   return out + "\n" + legend(comparison) + "\n";
 }
 
-std::string render_markdown(const Comparison& comparison) {
-  std::string out = fmt::format("Base `{}`, new `{}`\n\n{}\n", join(comparison.base_runs, "`, `"),
-                                join(comparison.candidate_runs, "`, `"),
-                                report::markdown_table(table_of(comparison)));
-  std::vector<std::string> lines = difference_lines(comparison.differences);
-  for (std::string& line : lines) line = "differs: " + line;
-  const std::vector<std::string> beside = remarks(comparison);
-  lines.insert(lines.end(), beside.begin(), beside.end());
-  for (const std::string& line : lines) out += "- " + report::markdown_text(line) + "\n";
-  return out + "\n" + report::markdown_text(legend(comparison)) + "\n";
-}
-
-Json to_json(const Comparison& comparison) {
-  Json cases = Json::array();
-  for (const CaseChange& change : comparison.cases) {
-    Json metrics = Json::array();
-    for (const MetricChange& metric : change.metrics) metrics.push_back(metric_json(metric));
-    Json item = {{"name", change.name},
-                 {"differences", differences_json(change.differences)},
-                 {"metrics", std::move(metrics)}};
-    if (!change.refused.empty()) item["refused"] = change.refused;
-    if (!change.warning.empty()) item["warning"] = change.warning;
-    cases.push_back(std::move(item));
+std::string render_markdown(const Comparisons& comparison, std::span<const Excess> over) {
+  std::string out;
+  for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
+    const Comparison& side = comparison.sides[i];
+    out += fmt::format("**{}** {}\n\nBase {}, {} {}\n\n{}\n",
+                       comparison.sides.size() == 1 ? "Comparison:" : title_of(comparison, i) + ":",
+                       report::markdown_text(verdict_sentence(side)),
+                       report::markdown_text(side_text(comparison.base, comparison.base_runs)),
+                       to_lower(title_of(comparison, i)),
+                       report::markdown_text(side_text(side.name, side.runs)),
+                       report::markdown_table(table_of(side)));
+    std::vector<std::string> lines;
+    for (const Excess& excess : over)
+      if (excess.side == i) lines.push_back("not within the bounds: " + excess.text);
+    for (const std::string& line : difference_lines(side.differences))
+      lines.push_back("differs: " + line);
+    const std::vector<std::string> beside = remarks(side);
+    lines.insert(lines.end(), beside.begin(), beside.end());
+    for (const std::string& line : lines) out += "- " + report::markdown_text(line) + "\n";
+    out += "\n";
   }
-  return {{"schema_version", 1},
-          {"base", comparison.base_runs},
-          {"new", comparison.candidate_runs},
-          {"tolerance", comparison.options.tolerance},
-          {"level", comparison.options.level},
-          {"differences", differences_json(comparison.differences)},
-          {"cases", std::move(cases)}};
+  return out + report::markdown_text(legend(comparison)) + "\n";
 }
 
 }  // namespace assay::compare

@@ -39,6 +39,7 @@ std::span<const RunFile> run_files() {
       {kControllerLog, run, control},
       {kJob, run, control},
       {kPush, run, control},
+      {kLabels, run, note},
       {kResult, run, derived},
       {kResultsCsv, run, derived},
       {kRanksCsv, run, derived},

@@ -16,12 +16,13 @@ enum class FileRole {
   evidence,  ///< what happened: written once, never changed
   derived,   ///< computed from the evidence by the judge and the reports: can be deleted
   control,   ///< what a command goes on from, or shows while the run goes on
+  note,      ///< what a person said about it: nothing else has it, and it proves nothing
 };
 
 constexpr auto enum_names(FileRole /*role*/) {
   using enum FileRole;
   return std::to_array<EnumName<FileRole>>(
-      {{evidence, "evidence"}, {derived, "derived"}, {control, "control"}});
+      {{evidence, "evidence"}, {derived, "derived"}, {control, "control"}, {note, "note"}});
 }
 
 enum class FilePlace {
@@ -51,6 +52,7 @@ inline constexpr std::string_view kLock = "lock";
 inline constexpr std::string_view kJob = "job.json";  ///< of a detached run; of a round in a cloud
 inline constexpr std::string_view kControllerLog = "controller.log";
 inline constexpr std::string_view kPush = "push.json";
+inline constexpr std::string_view kLabels = "labels.json";  ///< a person's tags and notes
 inline constexpr std::string_view kResult = "result.json";
 inline constexpr std::string_view kReportHtml = "report.html";
 inline constexpr std::string_view kReportText = "report.txt";

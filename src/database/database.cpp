@@ -1,19 +1,37 @@
 #include "database/database.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
-
-#include "core/error.h"
 
 namespace assay::database {
 
 namespace {
 
+Cause cause_of(int code) {
+  switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return Cause::damaged;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Cause::locked;
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return Cause::not_writable;
+    default:
+      return Cause::other;
+  }
+}
+
 [[noreturn]] void fail(sqlite3* database, std::string_view what) {
   const int code = sqlite3_errcode(database);
-  throw Error(ErrorKind::environment,
-              std::string(what) + ": " + (database == nullptr ? "" : sqlite3_errmsg(database)),
-              database == nullptr ? std::string() : sqlite3_db_filename(database, "main"),
-              code == SQLITE_FULL ? "the disk is full: make room" : std::string());
+  const char* file = database == nullptr ? nullptr : sqlite3_db_filename(database, "main");
+  throw DatabaseError(
+      cause_of(code),
+      std::string(what) + ": " + (database == nullptr ? "out of memory" : sqlite3_errmsg(database)),
+      file == nullptr ? std::string() : std::string(file),
+      code == SQLITE_FULL ? "the disk is full: make room" : std::string());
 }
 
 }  // namespace
@@ -96,20 +114,40 @@ bool Statement::is_null(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
-Database::Database(const std::filesystem::path& path) {
+Database::Database(const std::filesystem::path& path, const Options& options) {
   sqlite3* opened = nullptr;
-  const int code =
-      sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int code = sqlite3_open_v2(
+      path.c_str(), &opened,
+      options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+      nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK)
-    throw Error(ErrorKind::environment,
-                std::string("cannot open the database: ") +
-                    (opened == nullptr ? "out of memory" : sqlite3_errmsg(opened)),
-                path.string());
-  sqlite3_busy_timeout(opened, 10'000);
-  execute("PRAGMA journal_mode = WAL");
-  execute("PRAGMA synchronous = FULL");
+    throw DatabaseError(cause_of(code),
+                        std::string("cannot open the database: ") +
+                            (opened == nullptr ? "out of memory" : sqlite3_errmsg(opened)),
+                        path.string());
+  sqlite3_busy_timeout(opened, static_cast<int>(options.wait.count()));
+  if (options.empty) reset();
+  if (!options.read_only && options.journal == Options::Journal::write_ahead)
+    execute("PRAGMA journal_mode = WAL");
+  execute(options.durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   execute("PRAGMA foreign_keys = ON");
+}
+
+Database Database::in_memory(const Database* original) {
+  Database made;
+  sqlite3* opened = nullptr;
+  const int code = sqlite3_open(":memory:", &opened);
+  made.database_.reset(opened);
+  if (code != SQLITE_OK) fail(opened, "cannot make a database in memory");
+  if (original != nullptr) {
+    sqlite3_backup* copy = sqlite3_backup_init(opened, "main", original->database_.get(), "main");
+    if (copy == nullptr) fail(opened, "cannot copy the database");
+    sqlite3_backup_step(copy, -1);
+    if (sqlite3_backup_finish(copy) != SQLITE_OK) fail(opened, "cannot copy the database");
+  }
+  made.execute("PRAGMA foreign_keys = ON");
+  return made;
 }
 
 Statement Database::prepare(std::string_view sql) {
@@ -123,6 +161,25 @@ void Database::execute(const std::string& sql) {
 
 std::int64_t Database::changes() const {
   return sqlite3_changes64(database_.get());
+}
+
+std::int64_t Database::user_version() {
+  Statement version = prepare("PRAGMA user_version");
+  return version.step() ? version.number(0) : 0;
+}
+
+void Database::set_user_version(std::int64_t version) {
+  execute(fmt::format("PRAGMA user_version = {}", version));
+}
+
+void Database::reset() {
+  sqlite3* database = database_.get();
+  // SQLite has to have looked at the file once; what it thinks of it is of no matter.
+  sqlite3_exec(database, "PRAGMA schema_version", nullptr, nullptr, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_RESET_DATABASE, 1, nullptr);
+  const int code = sqlite3_exec(database, "VACUUM", nullptr, nullptr, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_RESET_DATABASE, 0, nullptr);
+  if (code != SQLITE_OK) fail(database, "cannot empty the database");
 }
 
 Transaction::Transaction(Database& database) : database_(database) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -7,12 +8,48 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.h"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace assay::database {
 
-/// One prepared statement; values are bound, never pasted. Errors are Error of kind environment.
+/// What a caller can do something about.
+enum class Cause {
+  damaged,       ///< not a database, or its pages contradict each other
+  locked,        ///< another process held it for longer than Options::wait
+  not_writable,  ///< the file or its folder cannot be opened or written
+  other,
+};
+
+/// Of kind environment. Everything here throws it.
+class DatabaseError : public Error {
+ public:
+  DatabaseError(Cause cause, std::string what, std::string where, std::string advice = {})
+      : Error(ErrorKind::environment, std::move(what), std::move(where), std::move(advice)),
+        cause_(cause) {}
+  [[nodiscard]] Cause cause() const noexcept { return cause_; }
+
+ private:
+  Cause cause_;
+};
+
+struct Options {
+  /// A write-ahead log lets readers go on beside a writer, but only on a local file system; with a
+  /// rollback journal, network file systems do too, and a file can be read where nobody may write.
+  enum class Journal { write_ahead, rollback };
+  Journal journal = Journal::write_ahead;
+  /// Every commit is on the disk before it returns. Without it, a loss of power may take the last
+  /// ones back.
+  bool durable = true;
+  /// Empties the file first, even one that is damaged, under the locks of those that have it open.
+  bool empty = false;
+  bool read_only = false;                  ///< the file must exist; its journal stays as it is
+  std::chrono::milliseconds wait{10'000};  ///< for other processes' locks
+};
+
+/// One prepared statement; values are bound, never pasted.
 class Statement {
  public:
   Statement(sqlite3* database, std::string_view sql);
@@ -37,16 +74,23 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A SQLite file: write-ahead log, foreign keys, every commit on the disk before it returns. Not
-/// thread-safe; several processes may have it open.
+/// A SQLite file, with foreign keys. Not thread-safe; several processes may have it open.
 class Database {
  public:
-  explicit Database(const std::filesystem::path& path);
+  explicit Database(const std::filesystem::path& path, const Options& options = {});
+  /// Of this process alone, and gone with it; with the content of `original`, if one is given.
+  [[nodiscard]] static Database in_memory(const Database* original = nullptr);
+
   [[nodiscard]] Statement prepare(std::string_view sql);
   void execute(const std::string& sql);
   [[nodiscard]] std::int64_t changes() const;
+  /// The number that the program that made the tables has given them; 0 in a new file.
+  [[nodiscard]] std::int64_t user_version();
+  void set_user_version(std::int64_t version);
 
  private:
+  Database() = default;
+  void reset();
   struct Close {
     void operator()(sqlite3* database) const;
   };

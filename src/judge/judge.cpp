@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 
 #include "core/json.h"
+#include "core/parallel.h"
 #include "core/text.h"
 #include "judge/ais_results.h"
 #include "judge/challenge_answer.h"
@@ -47,8 +49,8 @@ RoundEvidence round_evidence(const plan::Plan& plan, const RoundJournal& journal
 }
 
 void load_evidence(const store::RunDir& run, const plan::CasePlan& case_plan,
-                   RoundEvidence& evidence) {
-  load_files(run, case_plan, evidence);
+                   RoundEvidence& evidence, unsigned threads = 0) {
+  load_files(run, case_plan, evidence, threads);
   load_ais_results(run, case_plan, evidence);
   if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
 }
@@ -59,6 +61,58 @@ int last_round(const plan::CasePlan& plan, const RoundJournal& journal) {
   if (!plan.until) return plan.rounds();
   const int fewest = plan.rounds() - plan.repeats + std::min(plan.until->min, plan.repeats);
   return std::clamp(journal.last_round(plan.name), std::min(fewest, plan.rounds()), plan.rounds());
+}
+
+// From here on, cases are judged beside each other instead of the files of a round. No more at a
+// time than this: the evidence of a round can be large.
+constexpr std::size_t kManyCases = 64;
+constexpr unsigned kCasesAtOnce = 8;
+
+struct JudgedRounds {
+  std::vector<RoundResult> rounds{};
+  std::vector<Finding> findings{};  // about the run as a whole
+  int misfits = 0;
+  int unlisted = 0;  // with a result, without lists, and no rule asks for them
+};
+
+// `threads` for the files of a round; 0: as many as there are processors.
+JudgedRounds judge_rounds(const store::RunDir& run, const RoundJournal& journal,
+                          const plan::CasePlan& case_plan, unsigned threads,
+                          ChallengeAnswer& answer) {
+  const plan::Plan& plan = run.plan();
+  JudgedRounds out;
+  const bool asks = std::ranges::find(case_plan.rules, "evidence_files", &catalog::Rule::fact) !=
+                    case_plan.rules.end();
+  const int last = last_round(case_plan, journal);
+  for (int number = 1; number <= last; ++number) {
+    RoundEvidence evidence = round_evidence(plan, journal, case_plan, number);
+    check_integrity(run, case_plan, evidence, threads);
+    out.misfits += fits_its_lists(evidence.integrity) ? 0 : 1;
+    if (is_result(evidence.status) && !evidence.integrity.recorded.listed && !asks) ++out.unlisted;
+    for (Finding& finding : unasked_findings(case_plan, evidence))
+      out.findings.push_back(std::move(finding));
+    load_evidence(run, case_plan, evidence, threads);
+    if (plan.challenge) answer.see(run, case_plan, evidence);
+    out.rounds.push_back(judge_round(case_plan, evidence));
+  }
+  return out;
+}
+
+// An answer to a challenge is read in the order of the plan.
+std::vector<JudgedRounds> judge_all_rounds(const store::RunDir& run, const RoundJournal& journal,
+                                           const std::map<std::string, Skip>& skips,
+                                           ChallengeAnswer& answer) {
+  const std::vector<plan::CasePlan>& cases = run.plan().cases;
+  const bool by_case = cases.size() >= kManyCases && !run.plan().challenge;
+  const unsigned at_once =
+      by_case ? std::clamp(std::thread::hardware_concurrency(), 1U, kCasesAtOnce) : 1;
+  std::vector<JudgedRounds> out(cases.size());
+  run_parallel(cases.size(), static_cast<int>(at_once), {},
+               [&](std::size_t i, const std::stop_token& /*stop*/) {
+                 if (!skips.contains(cases[i].name))
+                   out[i] = judge_rounds(run, journal, cases[i], by_case ? 1 : 0, answer);
+               });
+  return out;
 }
 
 }  // namespace
@@ -172,7 +226,9 @@ RunResult judge_run(const store::RunDir& run) {
   ChallengeAnswer answer(plan);
   const Expectations expectations(plan);
   const std::map<std::string, Skip> skips = skipped_cases(records.events);
-  for (const plan::CasePlan& case_plan : plan.cases) {
+  std::vector<JudgedRounds> judged = judge_all_rounds(run, journal, skips, answer);
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    const plan::CasePlan& case_plan = plan.cases[i];
     std::vector<HookResult> hooks =
         judge_hooks(run, journal, case_plan.hooks, case_plan.name, result.findings);
     if (const auto skip = skips.find(case_plan.name); skip != skips.end()) {
@@ -182,20 +238,10 @@ RunResult judge_run(const store::RunDir& run) {
                         result.cases.back());
       continue;
     }
-    std::vector<RoundResult> rounds;
-    const bool asks = std::ranges::find(case_plan.rules, "evidence_files", &catalog::Rule::fact) !=
-                      case_plan.rules.end();
-    const int last = last_round(case_plan, journal);
-    for (int number = 1; number <= last; ++number) {
-      RoundEvidence evidence = round_evidence(plan, journal, case_plan, number);
-      check_integrity(run, case_plan, evidence);
-      misfits += fits_its_lists(evidence.integrity) ? 0 : 1;
-      if (is_result(evidence.status) && !evidence.integrity.recorded.listed && !asks) ++unlisted;
-      found(unasked_findings(case_plan, evidence));
-      load_evidence(run, case_plan, evidence);
-      answer.see(run, case_plan, evidence);
-      rounds.push_back(judge_round(case_plan, evidence));
-    }
+    misfits += judged[i].misfits;
+    unlisted += judged[i].unlisted;
+    found(std::move(judged[i].findings));
+    std::vector<RoundResult>& rounds = judged[i].rounds;
     const auto why = ended.find(case_plan.name);
     result.cases.push_back(summarize_case(case_plan, std::move(rounds),
                                           why == ended.end() ? std::string() : why->second,

@@ -185,6 +185,9 @@ struct RoundResult {
   std::vector<Phase> phases;
   std::optional<Phase> steady{};   ///< "steady": from the first steady step to the last
   std::optional<double> wall_s{};  ///< from round_start to round_end, on the controller's clock
+  /// Seconds of the steady steps in order, without stalls: one series of a job, the mean of its
+  /// ranks; of processes that work on their own, one of each. Not part of result.json.
+  std::vector<std::vector<double>> steady_steps{};
   std::vector<TimeShare> time_shares{};  ///< each part once, in order; they add up to `wall_s`
   std::vector<EvaluationResult> evaluations{};  ///< in order; not part of result.json
   std::optional<double> train_samples{};        ///< of an epoch, as FINISHED reports it

@@ -70,8 +70,8 @@ void add_scaling(const plan::Plan& plan, std::vector<CaseResult>& cases) {
     if (own == nullptr) continue;
     std::size_t base = i;
     for (std::size_t k = 0; k < cases.size(); ++k)
-      if (comparable(cases[k], cases[i]) && same_line(plan, cases[k], cases[i]) &&
-          ranks_of(cases[k]) < ranks_of(cases[base]))
+      if (ranks_of(cases[k]) < ranks_of(cases[base]) && comparable(cases[k], cases[i]) &&
+          same_line(plan, cases[k], cases[i]))
         base = k;
     if (base == i) continue;
     const CaseResult& smaller = cases[base];

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "judge/round_context.h"
 #include "judge/step_intervals.h"
+#include "stats/bootstrap.h"
 #include "stats/descriptive.h"
 #include "stats/steady_state.h"
 
@@ -321,6 +322,30 @@ double samples_within(const RoundContext& round, const std::vector<StepSeries>& 
   return sum;
 }
 
+// For a comparison with other rounds: groups of neighbors keep what it needs to know.
+constexpr std::size_t kKeptSteps = 128;
+constexpr std::size_t kKeptSeries = 64;
+
+std::vector<std::vector<double>> kept_steps(const std::vector<StepSeries>& all, bool job) {
+  std::vector<std::vector<double>> out;
+  for (const StepSeries& series : all) {
+    std::vector<double> seconds;
+    series.each_steady(
+        [&](const StepInterval& interval) { seconds.push_back(interval.per_step()); });
+    if (job && !out.empty()) {
+      for (std::size_t i = 0; i < seconds.size(); ++i) out[0][i] += seconds[i];
+    } else if (out.size() < kKeptSeries) {
+      out.push_back(std::move(seconds));
+    }
+  }
+  for (std::vector<double>& seconds : out) {
+    if (job)
+      for (double& value : seconds) value /= static_cast<double>(all.size());
+    seconds = stats::grouped(seconds, kKeptSteps);
+  }
+  return out;
+}
+
 }  // namespace
 
 void compute_steady(RoundContext& round) {
@@ -340,6 +365,7 @@ void compute_steady(RoundContext& round) {
   const Outcome outcome = describe(round, all, job, common);
   add_rates(round, all, outcome);
   add_step_times(round, all, outcome);
+  round.result.steady_steps = kept_steps(all, job);
   round.fact("steps_unsettled", outcome.unsettled.empty() ? 0 : 1, outcome.unsettled);
 
   Window window = all.front().window();

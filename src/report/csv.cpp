@@ -47,6 +47,10 @@ void row(std::string& out, std::initializer_list<std::string> cells) {
 
 }  // namespace
 
+std::string csv_cell(std::string_view text) {
+  return cell(text);
+}
+
 std::string render_csv(const judge::RunResult& result) {
   std::string out;
   row(out, {"run_id", "case", "round", "metric", "value", "unit", "better", "origin", "validity",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "judge/result.h"
 
@@ -12,5 +13,8 @@ namespace assay::report {
 
 /// ranks.csv: one row per case, round and rank, in the same form.
 [[nodiscard]] std::string render_ranks_csv(const judge::RunResult& result);
+
+/// A cell of text in that form, for other tables.
+[[nodiscard]] std::string csv_cell(std::string_view text);
 
 }  // namespace assay::report

@@ -91,11 +91,12 @@ struct Overlay {
   std::optional<std::size_t> odd{};
 };
 
-std::vector<Overlay> overlays_of(const CaseResult& result, const std::optional<OddRound>& odd,
+// A curve of each is in every chart.
+std::vector<Overlay> overlays_of(std::span<const Curve> curves, std::optional<std::size_t> odd,
                                  double end, std::size_t max_points) {
   std::vector<Overlay> overlays;
-  for (std::size_t i = 0; i < result.rounds.size(); ++i) {
-    const RoundResult& round = result.rounds[i];
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const RoundResult& round = *curves[i].round;
     for (const Group& group : groups_of(round)) {
       auto same = std::ranges::find_if(overlays, [&](const Overlay& overlay) {
         return overlay.name == group.name && overlay.unit == group.unit;
@@ -104,11 +105,10 @@ std::vector<Overlay> overlays_of(const CaseResult& result, const std::optional<O
         same = overlays.insert(overlays.end(), {group.name, group.unit});
         same->levels = levels_of(round, group.name);
       }
-      const bool is_odd = odd && odd->index == i;
-      if (is_odd) same->odd = same->lines.size();
-      std::string label = fmt::format("round {}", round.round);
+      if (odd == i) same->odd = same->lines.size();
+      std::string label = curves[i].label;
       if (group.series.size() > 1) label += fmt::format(", median of {}", group.series.size());
-      if (is_odd) label += ", " + odd->why;
+      if (!curves[i].remark.empty()) label += ", " + curves[i].remark;
       same->lines.push_back({group.name, std::move(label), group.unit,
                              group.series.size() == 1
                                  ? group.series[0]->points
@@ -118,18 +118,12 @@ std::vector<Overlay> overlays_of(const CaseResult& result, const std::optional<O
   return overlays;
 }
 
-Html overlay_charts(const CaseResult& result, const std::optional<OddRound>& odd,
-                    std::size_t max_points) {
+Html overlay_charts(std::span<const Curve> curves, std::optional<std::size_t> odd,
+                    std::span<const judge::Phase> steady, std::size_t max_points) {
   double end = 0;
-  for (const RoundResult& round : result.rounds) end = std::max(end, end_of(round));
-  std::vector<judge::Phase> steady;
-  const RoundResult& open = result.rounds[open_round(result).index];
-  if (open.steady) {
-    steady.push_back(*open.steady);
-    steady.back().name = fmt::format("steady in round {}", open.round);
-  }
+  for (const Curve& curve : curves) end = std::max(end, end_of(*curve.round));
   Html out;
-  for (const Overlay& overlay : overlays_of(result, odd, end, max_points)) {
+  for (const Overlay& overlay : overlays_of(curves, odd, end, max_points)) {
     Chart chart{series_title(overlay.name), overlay.unit, {}, {}, end, max_points};
     chart.levels = overlay.levels;
     chart.odd = overlay.odd;
@@ -138,6 +132,21 @@ Html overlay_charts(const CaseResult& result, const std::optional<OddRound>& odd
     out += render_chart(chart);
   }
   return out.empty() ? out : markup("<div class=\"charts\">{}</div>\n", out);
+}
+
+Html charts_of_rounds(const CaseResult& result, const std::optional<OddRound>& odd,
+                      std::size_t max_points) {
+  std::vector<Curve> curves;
+  for (std::size_t i = 0; i < result.rounds.size(); ++i)
+    curves.push_back({fmt::format("round {}", result.rounds[i].round), &result.rounds[i],
+                      odd && odd->index == i ? odd->why : ""});
+  std::vector<judge::Phase> steady;
+  const RoundResult& open = result.rounds[open_round(result).index];
+  if (open.steady) {
+    steady.push_back(*open.steady);
+    steady.back().name = fmt::format("steady in round {}", open.round);
+  }
+  return overlay_charts(curves, odd ? std::optional(odd->index) : std::nullopt, steady, max_points);
 }
 
 page::Row round_row(const CaseResult& result, std::size_t i, const std::optional<OddRound>& odd) {
@@ -238,9 +247,13 @@ Html all_rounds(const CaseResult& result, std::size_t max_points) {
                      {"Remarks"}}};
   for (std::size_t i = 0; i < result.rounds.size(); ++i)
     table.rows.push_back(round_row(result, i, odd));
-  const Html charts = has_overlay(result) ? overlay_charts(result, odd, max_points) : Html();
+  const Html charts = has_overlay(result) ? charts_of_rounds(result, odd, max_points) : Html();
   return markup("<div class=\"all-rounds\"><h3>All {} rounds</h3>\n{}{}</div>\n",
                 result.rounds.size(), page::scrolling(page::to_html(table)), charts);
+}
+
+Html overlaid(std::span<const Curve> curves, std::size_t max_points) {
+  return overlay_charts(curves, std::nullopt, {}, max_points);
 }
 
 Html round_charts(const RoundResult& round, std::size_t max_points) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "judge/result.h"
@@ -31,6 +32,15 @@ struct OpenRound {
   std::string why;
 };
 [[nodiscard]] OpenRound open_round(const judge::CaseResult& result);
+
+/// What was measured in a round, under a name.
+struct Curve {
+  std::string label;
+  const judge::RoundResult* round = nullptr;
+  std::string remark{};  ///< behind the label
+};
+/// What several rounds measured over time, in the same charts. Empty when none has anything.
+[[nodiscard]] page::Html overlaid(std::span<const Curve> curves, std::size_t max_points);
 
 /// "completed", "ended by the time limit".
 [[nodiscard]] std::string_view status_words(RoundStatus status);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "stats/descriptive.h"
+#include "stats/segmentation.h"
 
 namespace assay::stats {
 
@@ -24,13 +25,7 @@ struct StepGroup {
   double level = 0;  ///< their median
 };
 
-struct Regime {
-  std::size_t first = 0;  ///< group
-  std::size_t end = 0;
-  double mean = 0;
-  double stddev = 0;  ///< of its groups
-  [[nodiscard]] double groups() const { return static_cast<double>(end - first); }
-};
+using Regime = Segment;
 
 std::vector<StepGroup> make_groups(std::span<const double> seconds, std::size_t warmup) {
   const std::size_t n = seconds.size() - warmup;
@@ -58,60 +53,10 @@ double noise_variance(std::span<const StepGroup> groups) {
   return sigma * sigma;
 }
 
-class Segmentation {
- public:
-  explicit Segmentation(std::span<const StepGroup> groups) : sum_(1, 0), squares_(1, 0) {
-    // Relative to the first, so that the sums of squares keep their digits.
-    origin_ = groups.front().level;
-    for (const StepGroup& group : groups) {
-      const double value = group.level - origin_;
-      sum_.push_back(sum_.back() + value);
-      squares_.push_back(squares_.back() + value * value);
-    }
-  }
-
-  [[nodiscard]] Regime regime(std::size_t first, std::size_t end) const {
-    const double n = static_cast<double>(end - first);
-    const double mean = (sum_[end] - sum_[first]) / n;
-    return {first, end, origin_ + mean, n > 1 ? std::sqrt(cost(first, end) / (n - 1)) : 0};
-  }
-
-  /// The segments with the least sum of squares, each of them costing `penalty`.
-  [[nodiscard]] std::vector<Regime> segments(double penalty) const {
-    const std::size_t n = sum_.size() - 1;
-    std::vector<double> best(n + 1, 0);
-    std::vector<std::size_t> from(n + 1, 0);
-    for (std::size_t end = 1; end <= n; ++end) {
-      best[end] = std::numeric_limits<double>::infinity();
-      for (std::size_t first = 0; first < end; ++first) {
-        const double total = best[first] + cost(first, end) + penalty;
-        if (total >= best[end]) continue;
-        best[end] = total;
-        from[end] = first;
-      }
-    }
-    std::vector<Regime> found;
-    for (std::size_t end = n; end > 0; end = from[end]) found.push_back(regime(from[end], end));
-    std::ranges::reverse(found);
-    return found;
-  }
-
- private:
-  [[nodiscard]] double cost(std::size_t first, std::size_t end) const {
-    const double sum = sum_[end] - sum_[first];
-    return std::max(0.0,
-                    squares_[end] - squares_[first] - sum * sum / static_cast<double>(end - first));
-  }
-
-  double origin_ = 0;
-  std::vector<double> sum_;
-  std::vector<double> squares_;
-};
-
 bool same_level(const Regime& a, const Regime& b, double noise) {
   // The spread of the longer one: a short stretch of a transient spreads by its own slope.
-  const double spread = std::max(noise, a.groups() > b.groups() ? a.stddev : b.stddev);
-  const double error = spread * std::sqrt(1 / a.groups() + 1 / b.groups());
+  const double spread = std::max(noise, a.size() > b.size() ? a.stddev : b.stddev);
+  const double error = spread * std::sqrt(1 / a.size() + 1 / b.size());
   const double limit = std::max(kSteadyTolerance * std::min(a.mean, b.mean), 4 * error);
   return std::abs(a.mean - b.mean) <= limit;
 }
@@ -121,10 +66,10 @@ bool same_level(const Regime& a, const Regime& b, double noise) {
 bool bridge(const Segmentation& segmentation, std::vector<Regime>& regimes, double noise) {
   for (std::size_t i = 1; i + 1 < regimes.size(); ++i) {
     if (!same_level(regimes[i - 1], regimes[i + 1], noise)) continue;
-    const Regime all = segmentation.regime(regimes[i - 1].first, regimes[i + 1].end);
+    const Regime all = segmentation.segment(regimes[i - 1].first, regimes[i + 1].end);
     const double level = std::min(regimes[i - 1].mean, regimes[i + 1].mean);
-    if (std::abs(regimes[i].mean - level) * regimes[i].groups() >
-        kSteadyTolerance * level * all.groups())
+    if (std::abs(regimes[i].mean - level) * regimes[i].size() >
+        kSteadyTolerance * level * all.size())
       continue;
     const auto at = regimes.begin() + static_cast<std::ptrdiff_t>(i);
     *(at - 1) = all;
@@ -146,13 +91,15 @@ void merge_alike(const Segmentation& segmentation, double noise, std::vector<Reg
       closest = i;
     }
     if (!std::isfinite(least)) break;
-    regimes[closest] = segmentation.regime(regimes[closest].first, regimes[closest + 1].end);
+    regimes[closest] = segmentation.segment(regimes[closest].first, regimes[closest + 1].end);
     regimes.erase(regimes.begin() + static_cast<std::ptrdiff_t>(closest) + 1);
   }
 }
 
 std::vector<Regime> levels_of(std::span<const StepGroup> groups) {
-  const Segmentation segmentation(groups);
+  std::vector<double> levels;
+  for (const StepGroup& group : groups) levels.push_back(group.level);
+  const Segmentation segmentation(levels);
   const double variance = noise_variance(groups);
   const double noise = std::sqrt(variance);
   auto regimes = segmentation.segments(3 * std::log(static_cast<double>(groups.size())) * variance);
@@ -235,7 +182,7 @@ void find_level(std::span<const double> seconds, std::size_t warmup, SteadyState
   const std::vector<Regime> regimes = levels_of(groups);
   const double least = kMinSteadyShare * static_cast<double>(groups.size());
   const auto steady = std::find_if(regimes.rbegin(), regimes.rend(),
-                                   [&](const Regime& regime) { return regime.groups() >= least; });
+                                   [&](const Regime& regime) { return regime.size() >= least; });
   const bool last =
       steady != regimes.rend() && static_cast<double>(groups.size() - steady->end) <=
                                       kMaxTailShare * static_cast<double>(groups.size());

@@ -75,7 +75,11 @@ std::optional<LevelChange> level_change(std::span<const double> first,
   result.change = relative(difference);
   const double spread = pooled_spread(a, b);
   result.spread = logarithms || scale == 0 ? spread : spread / scale;
-  if (const Error error = error_of(a, b); error.freedom > 0) {
+  if (const double freedom = a.n + b.n - 2; freedom > 0 && spread > 0)
+    result.effect = difference / spread * (1 - 3 / (4 * freedom - 1));
+  const Error error = error_of(a, b);
+  const bool alone = std::min(a.n, b.n) < 2 && error.standard <= 0 && difference != 0;
+  if (error.freedom > 0 && !alone) {
     const double half = *student_t_quantile(0.975, error.freedom) * error.standard;
     result.interval = Interval{relative(difference - half), relative(difference + half)};
     if (error.standard > 0)

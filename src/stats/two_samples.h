@@ -11,12 +11,16 @@ namespace assay::stats {
 /// How the level of a second set of measurements relates to that of a first one.
 struct LevelChange {
   double change = 0;  ///< relative to the first: 0.05 is 5 % more
-  /// 95 %, of `change`; nothing when no set has two values.
+  /// 95 %, of `change`; nothing when no set has two values, or when a single value differs from
+  /// others that are all equal.
   std::optional<Interval> interval{};
   double p_value = 1;              ///< of no change, two-sided; 1 without an interval
   std::optional<double> rank_p{};  ///< Mann-Whitney's, where both sets have kRankTestValues or more
   double superiority = 0.5;        ///< the probability that a value of the second set is the larger
   double spread = 0;               ///< relative standard deviation of one value
+  /// The difference in units of the spread, without its bias for small sets (Hedges' g); nothing
+  /// when there is no spread.
+  std::optional<double> effect{};
 };
 
 /// From here on a rank test of two sets that do not overlap gives p < 0.05 (2 / C(8, 4)).

@@ -25,24 +25,46 @@ class Compare : public AssayTest {
   }
 };
 
-TEST_F(Compare, APlantedSlowdownIsFoundAndEndsWithSeven) {
+// The steps of `null` keep to their deadlines, so that also a busy machine measures 5 %.
+TEST_F(Compare, APlantedSlowdownOfFivePercentIsFoundAndEndsWithSeven) {
   const std::string before = run("before", 20);
-  const std::string after = run("after", 40);
+  const std::string after = run("after", 21);
+  const std::string page = (folder_ / "comparison.html").string();
   const CommandResult found =
-      assay({"compare", before, after, "--fail-on", "throughput: 2 %", "--format", "json"});
+      assay({"compare", "--fail-on", "throughput: 2 %", before, after, "--format", "json"});
   EXPECT_EQ(found.status.code, 7) << found.out << found.err;
   EXPECT_THAT(found.err, HasSubstr("worse by"));
-  const Json headline = Json::parse(found.out)["cases"][0]["metrics"][0];
+  const Json headline = Json::parse(found.out)["new"][0]["cases"][0]["metrics"][0];
   EXPECT_EQ(headline["verdict"], "SLOWER");
-  EXPECT_NEAR(headline["change"].get<double>(), -0.5, 0.1);
+  EXPECT_NEAR(headline["change"].get<double>(), -0.0476, 0.01);
+  EXPECT_TRUE(headline.contains("steps_interval95")) << headline;
+  EXPECT_EQ(assay({"compare", before, after, "--fail-on", "throughput: 10 %"}).status.code, 0);
+  EXPECT_EQ(assay({"compare", after, before, "--fail-on", "throughput: 2 %"}).status.code, 0)
+      << "it became faster";
+
+  EXPECT_EQ(assay({"compare", before, after, "-o", page}).status.code, 0);
+  EXPECT_THAT(read_file(page), HasSubstr("data-label=\"base, round"));
+  const CommandResult junit =
+      assay({"compare", before, after, "--fail-on", "throughput: 2 %", "--format", "junit"});
+  EXPECT_EQ(junit.status.code, 7);
+  EXPECT_THAT(junit.out, HasSubstr("failures=\"1\""));
+}
+
+TEST_F(Compare, WhatIsWrongOnTheCommandLineIsSaidBeforeAnythingIsRead) {
+  const CommandResult bound = assay({"compare", "a", "b", "--fail-on", "throughput: much"});
+  EXPECT_EQ(bound.status.code, 2);
+  EXPECT_THAT(bound.err, HasSubstr("not a valid bound"));
+  const CommandResult output = assay({"compare", "a", "b", "-o", "/dev/null"});
+  EXPECT_EQ(output.status.code, 2);
+  EXPECT_THAT(output.err, HasSubstr("/dev/null"));
 }
 
 TEST_F(Compare, ARunAgainstItselfIsTheSameToTheLastDigit) {
   const std::string before = run("before", 20);
   const CommandResult found = assay({"compare", before, before, "--format", "json"});
   EXPECT_EQ(found.status.code, 0) << found.err;
-  EXPECT_EQ(Json::parse(found.out)["cases"][0]["metrics"][0]["change"], 0);
-  EXPECT_TRUE(Json::parse(found.out)["differences"].empty());
+  EXPECT_EQ(Json::parse(found.out)["new"][0]["cases"][0]["metrics"][0]["change"], 0);
+  EXPECT_TRUE(Json::parse(found.out)["new"][0]["differences"].empty());
 }
 
 TEST_F(Compare, ARunThatWasChangedIsNotCompared) {

@@ -7,8 +7,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "core/process_tree.h"
 #include "core/files.h"
+#include "core/process_tree.h"
 #include "e2e/harness.h"
 #include "needs.h"
 

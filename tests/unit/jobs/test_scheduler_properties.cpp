@@ -2,6 +2,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -162,6 +163,7 @@ class Simulation {
   void check_invariants() {
     std::map<std::string, int> used;
     std::map<std::pair<std::string, std::string>, int> by_team;
+    std::map<std::tuple<std::string, std::string, std::string>, int> by_user;
     std::map<JobId, int> by_array;
     std::map<std::string, int> owners;
     for (const Occupant& occupant : state_.occupants) {
@@ -176,6 +178,7 @@ class Simulation {
         used[share.node] += share.devices;
         ++owners[share.node];
         by_team[{request.team, node->device_type}] += share.devices;
+        by_user[{request.team, request.user, node->device_type}] += share.devices;
         ASSERT_GE(share.devices, request.devices);
         ASSERT_TRUE(occupant.since_ns != now_ns || node->available) << "drained";
         for (const Reservation& reservation : state_.reservations)
@@ -202,6 +205,12 @@ class Simulation {
     for (const Team& team : state_.teams)
       for (const auto& [type, limit] : team.quota)
         ASSERT_LE((by_team[{team.name, type}]), limit) << team.name << " exceeds its quota";
+    for (const auto& [whose, devices] : by_user) {
+      const auto& [team, user, type] = whose;
+      const auto known = std::ranges::find(state_.teams, team, &Team::name);
+      if (known == state_.teams.end() || !known->user_quota.contains(type)) continue;
+      ASSERT_LE(devices, known->user_quota.at(type)) << user << " exceeds the quota of one";
+    }
   }
 
   Snapshot state_;

@@ -84,6 +84,21 @@ TEST(Steady, ThroughputHasAnIntervalOverItsSteps) {
               0.0005 * found->value);
 }
 
+TEST(Steady, StepsAreKeptForComparisonsInGroupsWithTheSameMean) {
+  const RoundResult few =
+      judge_round(case_plan(), round_of({rank_with(0, std::vector<double>(60, 0.02))}));
+  ASSERT_EQ(few.steady_steps.size(), 1);
+  EXPECT_EQ(few.steady_steps[0].size(), 59) << "the first only begins the time";
+  const std::vector<double> seconds = noisy(1000, 0.02, 2);
+  const RoundResult job =
+      judge_round(case_plan(1, 2), round_of({rank_with(0, seconds), rank_with(1, seconds)}));
+  ASSERT_EQ(job.steady_steps.size(), 1) << "one of both ranks";
+  EXPECT_EQ(job.steady_steps[0].size(), 128);
+  double sum = 0;
+  for (const double kept : job.steady_steps[0]) sum += kept;
+  EXPECT_NEAR(sum / 128, *metric(job, "steady_step_time"), 1e-5);
+}
+
 TEST(Steady, StepsOfVaryingSamplesCountBySamplesOverTime) {
   RankEvidence rank = rank_with(0, std::vector<double>(100, 0.1));
   double samples = 0;

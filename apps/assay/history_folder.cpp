@@ -1,0 +1,79 @@
+#include "history_folder.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/time.h"
+
+namespace assay::app {
+
+namespace fs = std::filesystem;
+
+void add_results_option(CLI::App& command, std::string& results) {
+  command.add_option("--results", results, "Folder that holds the runs")
+      ->capture_default_str()
+      ->type_name("DIR");
+}
+
+void add_run_choice(CLI::App& command, RunChoice& choice) {
+  add_results_option(command, choice.results);
+  command
+      .add_option("--case", choice.cases,
+                  "Only cases with this in their name, or that match a pattern with * and ?")
+      ->type_name("CASE")
+      ->allow_extra_args(false);
+  command.add_option("--host", choice.hosts, "Only runs in which this host took part")
+      ->type_name("HOST")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--since", choice.since,
+          "Only runs that began then or later: 2026-11-15, 2026-11-15T10:15:00Z, or 30d ago")
+      ->type_name("WHEN");
+  command.add_option("--until", choice.until, "Only runs that began then or earlier")
+      ->type_name("WHEN");
+}
+
+history::RunFilter filter_of(const RunChoice& choice) {
+  history::RunFilter filter;
+  filter.cases = choice.cases;
+  filter.hosts = choice.hosts;
+  const std::int64_t now_ms = wall_now_ns() / 1'000'000;
+  if (!choice.since.empty()) filter.since_ms = history::parse_when(choice.since, "--since", now_ms);
+  if (!choice.until.empty()) filter.until_ms = history::parse_when(choice.until, "--until", now_ms);
+  return filter;
+}
+
+history::IndexOptions index_options(bool rebuild) {
+  history::IndexOptions options;
+  options.rebuild = rebuild;
+  if (::isatty(STDERR_FILENO) != 0)
+    options.progress = [](std::size_t done, std::size_t all) {
+      fmt::print(stderr, "\rreading runs: {} of {}{}", done, all, done == all ? "\n" : "");
+      std::fflush(stderr);
+    };
+  return options;
+}
+
+fs::path run_folder(const std::string& name, const std::string& results) {
+  std::error_code ec;
+  const fs::path given = name;
+  if (fs::exists(fs::symlink_status(given, ec)))
+    return given.has_filename() ? given : given.parent_path();
+  if (!name.empty() && name.find('/') == std::string::npos) {
+    fs::path inside = fs::path(results) / name;
+    if (fs::exists(fs::symlink_status(inside, ec))) return inside;
+  }
+  throw Error(ErrorKind::usage, "there is no such run", name,
+              "give the folder of a run, or its name in " + results + " ('assay find' lists them)");
+}
+
+void say_remarks(const std::vector<std::string>& remarks) {
+  for (const std::string& remark : remarks) fmt::print(stderr, "assay: {}\n", printable(remark));
+}
+
+}  // namespace assay::app

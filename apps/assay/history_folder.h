@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "history/run_filter.h"
+#include "history/run_index.h"
+
+namespace assay::app {
+
+/// What 'history', 'find' and 'rm' choose runs by.
+struct RunChoice {
+  std::string results = "results";
+  std::vector<std::string> cases{};
+  std::vector<std::string> hosts{};
+  std::string since{};
+  std::string until{};
+};
+void add_run_choice(CLI::App& command, RunChoice& choice);
+void add_results_option(CLI::App& command, std::string& results);
+/// Throws Error of kind usage.
+[[nodiscard]] history::RunFilter filter_of(const RunChoice& choice);
+
+/// With progress on stderr, where that is a terminal.
+[[nodiscard]] history::IndexOptions index_options(bool rebuild = false);
+
+/// The folder of a run that was given as a path, or as its name in the folder of results. Links are
+/// not resolved. Throws Error of kind usage.
+[[nodiscard]] std::filesystem::path run_folder(const std::string& name, const std::string& results);
+
+/// Prints them on stderr, a line each.
+void say_remarks(const std::vector<std::string>& remarks);
+
+}  // namespace assay::app

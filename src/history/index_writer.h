@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "database/database.h"
+#include "history/run_record.h"
+#include "history/run_scan.h"
+
+namespace assay::history {
+
+/// Makes the tables of run_index.h in a new file; leaves those that are there.
+void create_tables(database::Database& database, int version);
+
+/// Writes runs into the index, within a transaction of the caller's. Ids are kept, so it must not
+/// outlive the transaction.
+class IndexWriter {
+ public:
+  explicit IndexWriter(database::Database& database);
+  /// In the place of what was known of the folder.
+  void put(const RunRecord& run, const Stamp& stamp);
+  void remove(const std::string& folder);
+  /// Finds runs that are copies of another one, of the same id with the same rounds.
+  void mark_copies();
+
+ private:
+  using Ids = std::unordered_map<std::string, std::int64_t>;
+
+  std::int64_t id_of(Ids& ids, const std::string& key, database::Statement& insert,
+                     database::Statement& select);
+  std::int64_t case_id(const std::string& name);
+  std::int64_t metric_id(const MetricInfo& info);
+  std::int64_t facts_id(const compare::Leaves& facts);
+  void put_case(std::int64_t run, const CaseRecord& record);
+
+  database::Database& database_;
+  database::Statement find_run_;
+  database::Statement insert_run_;
+  database::Statement insert_case_;
+  database::Statement select_case_;
+  database::Statement insert_metric_;
+  database::Statement select_metric_;
+  database::Statement insert_facts_;
+  database::Statement select_facts_;
+  database::Statement insert_run_case_;
+  database::Statement insert_value_;
+  Ids cases_;
+  Ids metrics_;
+  Ids facts_;
+};
+
+}  // namespace assay::history

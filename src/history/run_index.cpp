@@ -1,0 +1,186 @@
+#include "history/run_index.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/text.h"
+#include "history/index_writer.h"
+
+namespace assay::history {
+
+namespace {
+
+namespace fs = std::filesystem;
+using database::Cause;
+using database::Database;
+using database::DatabaseError;
+using database::Statement;
+using database::Transaction;
+
+constexpr std::size_t kBatch = 256;
+constexpr auto kWaitAtEndOfRun = std::chrono::seconds(2);
+
+database::Options file_options(std::chrono::milliseconds wait) {
+  database::Options options;
+  // Results often lie on a network file system. What a loss of power takes back is read again.
+  options.journal = database::Options::Journal::rollback;
+  options.durable = false;
+  options.wait = wait;
+  return options;
+}
+
+std::string in_memory_because(const std::string& why) {
+  return why + ": the runs are read for this command only";
+}
+
+std::string why_not(const DatabaseError& error, const fs::path& file) {
+  switch (error.cause()) {
+    case Cause::locked:
+      return "another process holds the index " + file.string();
+    case Cause::not_writable:
+      return "the index " + file.string() + " cannot be written";
+    default:
+      return error.what();
+  }
+}
+
+// What the file holds, as far as it can be read; else nothing.
+Database copy_in_memory(const fs::path& file) {
+  try {
+    database::Options options = file_options(std::chrono::milliseconds(200));
+    options.read_only = true;
+    Database original(file, options);
+    if (original.user_version() == RunIndex::kVersion) return Database::in_memory(&original);
+  } catch (const DatabaseError&) {
+    // It is read again from the runs.
+  }
+  return Database::in_memory();
+}
+
+struct Known {
+  Stamp stamp;
+  RunState state = RunState::ended;
+  bool seen = false;
+};
+
+std::unordered_map<std::string, Known> known_runs(Database& database) {
+  std::unordered_map<std::string, Known> out;
+  Statement all =
+      database.prepare("SELECT folder, result_mtime, result_bytes, folder_mtime, state FROM runs");
+  while (all.step())
+    out.emplace(all.text(0), Known{{all.number(1), all.number(2), all.number(3)},
+                                   static_cast<RunState>(all.number(4))});
+  return out;
+}
+
+}  // namespace
+
+RunIndex::RunIndex(fs::path results, Database database)
+    : results_(std::move(results)), database_(std::move(database)) {
+  database_.execute("PRAGMA cache_size = -65536");  // KiB
+}
+
+RunIndex RunIndex::open(const fs::path& results, const IndexOptions& options) {
+  const std::vector<RunFolder> folders = scan_results(results, options.threads);
+  const fs::path file = results / kFile;
+  std::string message;
+  bool anew = false;
+  bool emptied = false;
+  while (true) {
+    try {
+      database::Options how = file_options(options.wait);
+      how.empty = anew;
+      emptied = anew;
+      RunIndex index(results, Database(file, how));
+      const std::int64_t version = index.database_.user_version();
+      if (version > kVersion) {
+        message = in_memory_because("the index " + file.string() +
+                                    " is of a newer version of assay and is left alone");
+        anew = true;
+        break;
+      }
+      if (!emptied && (options.rebuild || (version != 0 && version != kVersion))) {
+        anew = true;
+        continue;
+      }
+      create_tables(index.database_, kVersion);
+      index.refresh(folders, options);
+      if (!message.empty()) index.messages_.push_back(message);
+      return index;
+    } catch (const DatabaseError& error) {
+      if (error.cause() != Cause::damaged || emptied) {
+        message = in_memory_because(why_not(error, file));
+        break;
+      }
+      message = "the index " + file.string() + " was damaged: it is made anew";
+      anew = true;
+    }
+  }
+  RunIndex index(results, anew ? Database::in_memory() : copy_in_memory(file));
+  index.messages_.push_back(message);
+  create_tables(index.database_, kVersion);
+  index.refresh(folders, options);
+  return index;
+}
+
+void RunIndex::refresh(const std::vector<RunFolder>& folders, const IndexOptions& options) {
+  std::unordered_map<std::string, Known> known = known_runs(database_);
+  std::vector<const RunFolder*> changed;
+  for (const RunFolder& folder : folders) {
+    const auto found = known.find(folder.name);
+    if (found != known.end()) found->second.seen = true;
+    // A run that goes on may have ended without a trace in its folder: killed, for one.
+    const bool same = found != known.end() && found->second.stamp == folder.stamp &&
+                      found->second.state != RunState::running;
+    if (!same && (found != known.end() || looks_like_run(results_ / folder.name)))
+      changed.push_back(&folder);
+  }
+  std::vector<std::string> gone;
+  for (const auto& [name, entry] : known)
+    if (!entry.seen) gone.push_back(name);
+  if (changed.empty() && gone.empty()) return;
+
+  for (std::size_t first = 0; first < changed.size() || first == 0; first += kBatch) {
+    const std::size_t count = std::min(kBatch, changed.size() - first);
+    std::vector<RunRecord> records(count);
+    run_parallel(count, options.threads, {}, [&](std::size_t i, const std::stop_token&) {
+      records[i] = read_run(results_ / changed[first + i]->name);
+    });
+    Transaction transaction(database_);
+    IndexWriter writer(database_);
+    if (first == 0)
+      for (const std::string& name : gone) writer.remove(name);
+    // The stamps are older than what was read: a change in between shows as one the next time.
+    for (std::size_t i = 0; i < count; ++i) writer.put(records[i], changed[first + i]->stamp);
+    if (first + kBatch >= changed.size()) writer.mark_copies();
+    transaction.commit();
+    runs_read_ += count;
+    if (options.progress && changed.size() > kBatch) options.progress(runs_read_, changed.size());
+  }
+}
+
+void index_run(const fs::path& run, bool create) noexcept {
+  try {
+    const fs::path file = run.parent_path() / RunIndex::kFile;
+    std::error_code ec;
+    if (!create && !fs::exists(file, ec)) return;
+    Database database(file, file_options(kWaitAtEndOfRun));
+    const std::int64_t version = database.user_version();
+    // Another version's index is for that version; the next query makes an old one anew.
+    if (version != 0 && version != RunIndex::kVersion) return;
+    create_tables(database, RunIndex::kVersion);
+    const Stamp stamp = stamp_of(run);
+    const RunRecord record = read_run(run);
+    Transaction transaction(database);
+    IndexWriter writer(database);
+    writer.put(record, stamp);
+    writer.mark_copies();
+    transaction.commit();
+  } catch (...) {
+    // The next query finds the run by itself.
+  }
+}
+
+}  // namespace assay::history

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compare/differences.h"
+#include "core/enum_names.h"
+#include "history/run_labels.h"
+#include "judge/result.h"
+
+namespace assay::history {
+
+enum class RunState {
+  ended,       ///< it has a result
+  running,     ///< some process works on it now
+  no_result,   ///< not judged: interrupted, or its result was deleted
+  unreadable,  ///< its files cannot be understood; `problem` says why
+};
+
+constexpr auto enum_names(RunState /*state*/) {
+  using enum RunState;
+  return std::to_array<EnumName<RunState>>({{ended, "ended"},
+                                            {running, "running"},
+                                            {no_result, "no result"},
+                                            {unreadable, "unreadable"}});
+}
+
+struct CaseRecord {
+  std::string name;  ///< without the number of rounds, which is no part of what is measured
+  judge::Validity validity = judge::Validity::incomplete;
+  std::string headline;
+  std::vector<judge::Summary> metrics;
+  compare::Leaves configuration;
+};
+
+/// What the history knows of a run: all of it is read from its folder.
+struct RunRecord {
+  std::string folder;  ///< its name in the folder of results
+  std::string run_id;  ///< the folder's name where nothing else tells it
+  std::string suite;
+  RunState state = RunState::no_result;
+  std::string problem;  ///< for people; empty: none
+  judge::Validity validity = judge::Validity::incomplete;
+  std::int64_t started_ms = 0;  ///< Unix epoch, of the first round; else by the run's id; else 0
+  std::int64_t ended_ms = 0;    ///< of the last round; 0: not known
+  std::vector<std::string> hosts;
+  std::string version;  ///< of Assay
+  std::string rounds;   ///< a hash of when its rounds began and ended: a copy has the same
+  compare::Leaves environment;
+  std::vector<CaseRecord> cases;
+  Labels labels;
+};
+
+/// A larger result.json is not read.
+inline constexpr std::uintmax_t kMostResultBytes = std::uintmax_t{512} << 20;
+
+/// Never throws for what the folder holds: a run that cannot be read is a record that says why.
+[[nodiscard]] RunRecord read_run(const std::filesystem::path& run);
+
+/// "node1", "node1, node2", "node1 … node8 (8 nodes)"; "unknown" for none.
+[[nodiscard]] std::string machine_name(const std::vector<std::string>& hosts);
+
+/// Milliseconds since the epoch of "run20261115T101500Z-3f2a"; 0 for another name.
+[[nodiscard]] std::int64_t time_of_run_id(const std::string& run_id);
+
+}  // namespace assay::history

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace assay::history {
+
+/// By which a run that was changed is known: result.json is written anew, and files of the run's
+/// folder are replaced or added.
+struct Stamp {
+  std::int64_t result_mtime_ns = 0;
+  std::int64_t result_bytes = -1;  ///< -1: there is none
+  std::int64_t folder_mtime_ns = 0;
+
+  bool operator==(const Stamp&) const = default;
+};
+
+struct RunFolder {
+  std::string name;
+  Stamp stamp;
+};
+
+/// The folders in `results`, but for hidden ones and links ("latest"), by name. Whether they are
+/// runs is seen when they are read. Throws Error of kind usage when there is no such folder.
+[[nodiscard]] std::vector<RunFolder> scan_results(const std::filesystem::path& results,
+                                                  int threads);
+
+/// The stamp of one folder; that of no folder for what is not there.
+[[nodiscard]] Stamp stamp_of(const std::filesystem::path& run);
+
+/// Whether a folder holds a run, or what is left of one: plan.json, result.json or journal.jsonl.
+[[nodiscard]] bool looks_like_run(const std::filesystem::path& folder);
+
+}  // namespace assay::history

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace assay::stats {
+
+/// Where the level of a series changed.
+struct ChangePoint {
+  std::size_t at = 0;  ///< index of the first value of the new level
+  double before = 0;   ///< median from the change before (or the beginning) to this one
+  double after = 0;    ///< median from here to the next change (or the end)
+
+  /// Relative to the level before: 0.05 is 5 % more.
+  [[nodiscard]] double change() const;
+};
+
+struct ChangeOptions {
+  /// How probable a mark may be in a series, or a stretch between two changes, that has no change.
+  double false_rate = 0.01;
+  double least_change = 0.01;  ///< relative; smaller ones are not marked
+};
+
+/// A level lasts for at least so many values: fewer are outliers.
+inline constexpr std::size_t kLeastLevel = 3;
+
+/// Finds where the level of `values` (finite, in order) changed:
+///
+/// 1. Of more than 256 values, neighbors are put into as many groups, each with its median.
+/// 2. Values are clipped at six robust standard deviations around the median (from the median
+///    absolute difference of neighbors), so that an outlier is no more than that.
+/// 3. The level changes at all when at most a share `false_rate` of 999 random orders of the same
+///    values has a split with as large a difference of the means: that needs no assumption about
+///    their distribution. Where what is left after the split depends on its predecessors, blocks of
+///    neighbors are put in other orders instead of values. For a level that comes back, the same
+///    with the gain of the whole segmentation.
+/// 4. Then the segmentation with the least sum of squares, each change costing 3·ln(n) noise
+///    variances, says where; the same follows within each segment, and for the last 256 values
+///    alone, so that what began lately is not lost in groups.
+/// 5. Each change is tested once more between its neighbors; the medians of both sides have to
+///    differ too, by 2.5 standard errors and by `least_change`.
+///
+/// The same values give the same changes. Fewer than eight values have none. About O(n) and 999
+/// times 256 steps for every change.
+[[nodiscard]] std::vector<ChangePoint> find_changes(std::span<const double> values,
+                                                    const ChangeOptions& options = {});
+
+}  // namespace assay::stats
