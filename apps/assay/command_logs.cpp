@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "store/run_dir.h"
 
@@ -51,7 +52,8 @@ std::vector<LogFile> find_logs(const store::RunDir& run, const LogOptions& optio
           LogFile log{plan_case.name, round, rank, node.path().filename().string(),
                       store::rank_logs(node.path(), rank)};
           if (log.parts.empty()) continue;
-          for (const fs::path& part : log.parts) log.bytes += fs::file_size(part, ec);
+          for (const fs::path& part : log.parts)
+            if (!is_irregular(part)) log.bytes += fs::file_size(part, ec);
           logs.push_back(std::move(log));
         }
       }
@@ -66,9 +68,9 @@ std::vector<LogFile> find_logs(const store::RunDir& run, const LogOptions& optio
 // On a terminal, escape sequences and control characters of a rank must not take effect.
 void print_log(const LogFile& log, bool raw) {
   for (const fs::path& part : log.parts) {
-    const UniqueFd fd(::open(part.c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd fd = open_regular_file(part);
     if (!fd)
-      throw system_error(ErrorKind::environment, "cannot read the log", part.string(), errno);
+      throw system_error(ErrorKind::environment, "cannot read the log", part.string(), ENOENT);
     std::array<char, 65536> buffer;
     ssize_t n = 0;
     while ((n = ::read(fd.get(), buffer.data(), buffer.size())) > 0) {

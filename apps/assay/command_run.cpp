@@ -1,14 +1,17 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "core/error.h"
 #include "core/host.h"
 #include "core/text.h"
 #include "detach.h"
 #include "execute.h"
 #include "fix_batches.h"
+#include "judge/resume_check.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_loop.h"
 #include "plan/make_plan.h"
@@ -47,6 +50,23 @@ int show_plan(const RunOptions& options) {
   return 0;
 }
 
+// A run that goes on is sealed anew: what is there already must be what was measured. Gives what
+// nothing can show about it.
+std::vector<std::string> check_unchanged(const store::RunDir& run) {
+  constexpr std::size_t kShown = 8;
+  if (!fs::exists(fs::symlink_status(run.journal_file()))) return {};  // it has not begun
+  const store::RunLock lock(run.path());
+  judge::ResumeCheck check = judge::check_before_resume(run);
+  if (check.faults.empty()) return std::move(check.unproven);
+  std::string text = "the run cannot go on, because it is not as it was measured:";
+  for (std::size_t i = 0; i < std::min(kShown, check.faults.size()); ++i)
+    text += "\n  " + printable(check.faults[i]);
+  if (check.faults.size() > kShown)
+    text += fmt::format("\n  and {} more", check.faults.size() - kShown);
+  throw Error(ErrorKind::invalid, text, run.path().string(),
+              "restore the files from a copy, or start a new run");
+}
+
 int run(const RunOptions& options) {
   if (options.dry_run) return show_plan(options);
   const auto begin = [&] {
@@ -55,12 +75,14 @@ int run(const RunOptions& options) {
     return store::RunDir::create(options.out, plan);
   };
   const store::RunDir run = options.resume.empty() ? begin() : store::RunDir::open(options.resume);
+  std::vector<std::string> unproven;
+  if (!options.resume.empty()) unproven = check_unchanged(run);
   if (options.failed)
-    say(counted(launch::reopen_failed_rounds(run), "failed round") + " to run again\n");
+    say(counted(launch::reopen_failed_rounds(run, unproven), "failed round") + " to run again\n");
   if (options.detach) return detach(run);
   // Whether the tester would let us in shows before hours of training, not after them.
   if (!options.push.url.empty()) (void)push::find_token(options.push.token_file);
-  const int code = execute(run);
+  const int code = execute(run, nullptr, std::move(unproven));
   show_train_records(run);
   if (options.push.url.empty()) return code;
   PushRequest request = options.push;

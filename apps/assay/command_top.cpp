@@ -12,8 +12,8 @@
 #include "automl/experiment_journal.h"
 #include "automl/score.h"
 #include "commands.h"
-#include "core/files.h"
 #include "core/json.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -138,7 +138,7 @@ int top(const std::string& path, bool once) {
   const Terminal t = terminal();
   for (bool first = true;; first = false) {
     const bool running = store::RunLock::held(run.path());
-    const Json live = parse_json_or_null(read_file_or_empty(run.live_file()));
+    const Json live = parse_json_or_null(read_regular_file_or_empty(run.live_file()));
     if (t.interactive && !once && running) fmt::print("\x1b[H\x1b[2J");
     if (live.is_object() && running) {
       fmt::print("{}", render(live));

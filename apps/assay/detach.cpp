@@ -10,6 +10,7 @@
 #include "core/host.h"
 #include "core/json_access.h"
 #include "core/process.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -85,7 +86,7 @@ int detach(const store::RunDir& run) {
 }
 
 std::string batch_job_of(const store::RunDir& run) {
-  return text_at(parse_json_or_null(read_file_or_empty(run.job_file())), "job");
+  return text_at(parse_json_or_null(read_regular_file_or_empty(run.job_file())), "job");
 }
 
 }  // namespace assay::app

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/host.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "judge/judge.h"
 #include "launch/backends/make_backend.h"
@@ -15,7 +15,20 @@
 
 namespace assay::app {
 
-int execute(const store::RunDir& run, Json declared) {
+namespace {
+
+// What went wrong before is what is to be said last, also where the reports cannot be written.
+void report_what_there_is(const store::RunDir& run) {
+  try {
+    (void)conclude(run);
+  } catch (const Error& error) {
+    say(std::string(error.what()) + "\n");
+  }
+}
+
+}  // namespace
+
+int execute(const store::RunDir& run, Json declared, std::vector<std::string> unproven) {
   say("run " + run.path().string() + "\n");
   try {
     Progress progress(terminal());
@@ -23,6 +36,7 @@ int execute(const store::RunDir& run, Json declared) {
       return launch::make_backend(context, program_folder());
     });
     loop.declare(std::move(declared));
+    loop.go_on_unproven(std::move(unproven));
     loop.repeat_until([&run](const plan::CasePlan& plan_case) -> std::optional<std::string> {
       const judge::RepeatState state = judge::repeats_so_far(run, plan_case);
       return state.enough ? std::optional(state.why) : std::nullopt;
@@ -33,7 +47,7 @@ int execute(const store::RunDir& run, Json declared) {
   } catch (const Error&) {
     // What was measured before it is not lost.
     if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())
-      (void)conclude(run);
+      report_what_there_is(run);
     throw;
   }
   return conclude(run);
@@ -43,9 +57,10 @@ void show_train_records(const store::RunDir& run) {
   for (const plan::CasePlan& plan_case : run.plan().cases)
     for (int round = 1; round <= plan_case.rounds(); ++round) {
       const std::filesystem::path folder = run.round_dir(plan_case.name, round);
-      const std::string record = read_file_or_empty(folder / layout::kTrainResult);
+      const std::string record = read_regular_file_or_empty(folder / layout::kTrainResult);
       if (record.empty()) continue;
-      say("\n" + read_file_or_empty(folder / layout::kReportText) + "train_result_info: " + record);
+      say("\n" + read_regular_file_or_empty(folder / layout::kReportText) +
+          "train_result_info: " + record);
     }
 }
 

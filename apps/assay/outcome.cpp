@@ -1,6 +1,7 @@
 #include "outcome.h"
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -24,7 +25,9 @@ int exit_code_of(const judge::RunResult& result) noexcept {
   for (const judge::CaseResult& case_result : result.cases) {
     for (const judge::RoundResult& round : case_result.rounds) {
       launch_failed |= round.status == RoundStatus::launch_failed;
-      round_failed |= round.status != RoundStatus::completed;
+      // A missing round makes the run INCOMPLETE; an INVALID one is no less so.
+      round_failed |=
+          round.status != RoundStatus::completed && round.status != RoundStatus::not_run;
     }
   }
   if (launch_failed) return exit_code(ErrorKind::launch);
@@ -58,8 +61,13 @@ std::string experiment_scores(const judge::RunResult& result) {
 
 judge::RunResult judge_and_report(const store::RunDir& run) {
   judge::RunResult result = judge::judge_run(run);
-  report::write_reports(result, run.plan(), run.path());
-  const std::string page = (run.path() / layout::kReportHtml).string();
+  std::optional<Error> unwritten;
+  try {
+    report::write_reports(result, run.plan(), run.path());
+  } catch (const Error& error) {
+    unwritten = error;
+  }
+  const std::string page = unwritten ? "" : (run.path() / layout::kReportHtml).string();
   say("\n" + report::render_console(result, console_style(page)));
   say(experiment_scores(result));
   // Who names a submission means to hand the logs in.
@@ -69,6 +77,11 @@ judge::RunResult judge_and_report(const store::RunDir& run) {
   for (const std::string_view name : {layout::kSucceeded, layout::kFailed})
     if (const auto file = run.path() / name; std::filesystem::exists(file))
       say("Experiment: " + file.string() + "\n");
+  if (unwritten)
+    throw Error(ErrorKind::environment, "the reports could not be written: " + unwritten->message(),
+                unwritten->where(),
+                "the result above counts; for its files, make room or copy the run to a folder "
+                "that can be written, and give 'assay report' the copy");
   return result;
 }
 

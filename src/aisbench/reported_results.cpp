@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "core/files.h"
 #include "core/json.h"
 #include "core/json_access.h"
 #include "core/parse_number.h"
 #include "core/pattern.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 
 namespace assay::aisbench {
@@ -98,7 +98,7 @@ const Call* SetResultCalls::last(std::string_view key) const {
 
 SetResultCalls read_set_result_calls(const std::filesystem::path& file) {
   SetResultCalls reported;
-  const std::string text = read_file_or_empty(file);
+  const std::string text = read_regular_file_or_empty(file);
   for (const std::string_view line : split(text, '\n')) {
     if (trim(line).empty()) continue;
     if (auto call = parse_call(line))

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/parse_number.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 
 namespace assay::aisbench {
@@ -44,7 +44,7 @@ class Reader {
     }
     std::string content;
     try {
-      content = read_file(folder_ / name);
+      content = read_regular_file(folder_ / name);
     } catch (const Error& e) {
       problems_.push_back(name + " cannot be read: " + e.message());
       return std::nullopt;

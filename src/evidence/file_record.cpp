@@ -5,12 +5,10 @@
 #include <functional>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/files.h"
+#include "core/regular_file.h"
 
 namespace assay::evidence {
 
@@ -25,17 +23,8 @@ bool is_hash(std::string_view text) noexcept {
 /// Calls `take` with the file's pieces in order; false when there is no such file.
 bool read_pieces(const std::filesystem::path& path,
                  const std::function<void(std::string_view)>& take) {
-  // A FIFO must not hold anyone up.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) {
-    if (errno == ENOENT || errno == ENOTDIR) return false;
-    throw system_error(ErrorKind::environment, "cannot read the file", path.string(), errno);
-  }
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0)
-    throw system_error(ErrorKind::environment, "cannot read the file", path.string(), errno);
-  if (!S_ISREG(info.st_mode))
-    throw Error(ErrorKind::environment, "not a regular file", path.string());
+  const UniqueFd fd = open_regular_file(path);
+  if (!fd) return false;
   std::vector<char> buffer(kPiece);
   for (;;) {
     const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());

@@ -5,6 +5,7 @@
 
 #include "aisbench/result_writer.h"
 #include "aisbench/results.h"
+#include "core/regular_file.h"
 
 namespace assay::judge {
 
@@ -23,6 +24,7 @@ std::vector<aisbench::Stage> stages_in(const fs::path& node_dir, int rank,
       reported.calls.empty() ? std::optional<std::int64_t>() : reported.calls.front().utc_offset_s;
   std::vector<aisbench::Stage> stages;
   for (const fs::path& part : store::rank_logs(node_dir, rank)) {
+    if (is_irregular(part)) continue;  // said where the log itself is read
     std::ifstream file(part, std::ios::binary);
     for (std::string line; std::getline(file, line);)
       if (auto stage = aisbench::parse_stage(line, offset)) stages.push_back(std::move(*stage));

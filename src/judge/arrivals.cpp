@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/files.h"
 #include "core/json.h"
 #include "core/json_access.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 
@@ -17,7 +17,7 @@ const Arrivals::Seen* Arrivals::line(std::uint64_t line) const noexcept {
 
 Arrivals read_arrivals(const std::filesystem::path& node_dir, const std::string& name) {
   std::vector<Arrivals::Seen> seen;
-  const std::string text = read_file_or_empty(node_dir / layout::kEvidence);
+  const std::string text = read_regular_file_or_empty(node_dir / layout::kEvidence);
   for (const std::string_view line : split(text, '\n')) {
     if (line.find(name) == std::string_view::npos) continue;
     const Json link = parse_json_or_null(line);

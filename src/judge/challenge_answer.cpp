@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "core/files.h"
 #include "core/json_access.h"
 #include "core/json_fields.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -46,7 +46,7 @@ void ChallengeAnswer::see(const store::RunDir& run, const plan::CasePlan& case_p
   if (case_plan.name != challenge_->case_name || case_plan.automl) return;
   for (const NodeEvidence& node : round.nodes) {
     const auto file = run.node_dir(case_plan.name, round.round, node.host, node.node);
-    const Json config = parse_json_or_null(read_file_or_empty(file / "config.json"));
+    const Json config = parse_json_or_null(read_regular_file_or_empty(file / "config.json"));
     if (integer_at(config, "seed") == challenge_->seed || faults_.size() >= kMaxChallengeFaults)
       continue;
     faults_.push_back(fmt::format("round {}, node {}: the seed in config.json is {}, not {}",

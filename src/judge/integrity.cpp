@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/parallel.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "evidence/chain.h"
@@ -23,6 +23,7 @@ namespace {
 using evidence::FileMatch;
 using evidence::FileRecord;
 
+constexpr const char* kIrregular = "is not a regular file, as the one that was recorded";
 constexpr int kMaxDepth = 4;  // of a round's folders; a job's results may have three
 
 // Whether the judge reads the file, by its path below the run directory.
@@ -161,6 +162,14 @@ class RoundCheck {
     return (folder_.lexically_relative(run_.path()) / name).generic_string();
   }
 
+  // Folders are written as such: a link leads to what nobody recorded.
+  [[nodiscard]] bool lies_behind_link(const fs::path& path) const {
+    for (fs::path folder = path.parent_path(); folder.native().size() > run_.path().native().size();
+         folder = folder.parent_path())
+      if (is_irregular(folder)) return true;
+    return false;
+  }
+
   void require_chains() {
     for (const NodeEvidence& node : evidence_.nodes) {
       const auto& chains = evidence_.integrity.recorded.chains;
@@ -177,12 +186,16 @@ class RoundCheck {
     const std::string file = folder + "/" + std::string(layout::kEvidence);
     evidence::ChainCheck chain;
     try {
+      if (is_irregular(folder_ / file)) {
+        problems_.add(&RoundIntegrity::changed, place(file), kIrregular);
+        return;
+      }
       if (!fs::exists(folder_ / file)) {
         problems_.add(&RoundIntegrity::missing, place(file), "the chain of hashes is gone");
         return;
       }
-      chain = evidence::verify_chain(read_file(folder_ / file), evidence_.integrity.recorded.id,
-                                     recorded.node);
+      chain = evidence::verify_chain(read_regular_file(folder_ / file),
+                                     evidence_.integrity.recorded.id, recorded.node);
     } catch (const std::exception&) {
       problems_.add(&RoundIntegrity::missing, place(file), "cannot be read");
       return;
@@ -202,6 +215,10 @@ class RoundCheck {
   // One reading of the file for its list entry and all that was said while it grew.
   void check_file(const FileRecord& listed, std::vector<FileRecord> grown) {
     const fs::path path = folder_ / listed.name;
+    if (is_irregular(path) || lies_behind_link(path)) {
+      problems_.add(&RoundIntegrity::changed, place(listed.name), kIrregular);
+      return;
+    }
     try {
       for (FileRecord& record : grown) record.name = listed.name;
       const bool chained = !grown.empty();

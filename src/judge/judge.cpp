@@ -72,6 +72,7 @@ struct JudgedRounds {
   std::vector<RoundResult> rounds{};
   std::vector<Finding> findings{};  // about the run as a whole
   int misfits = 0;
+  int unlisted = 0;  // with a result, without lists, and no rule asks for them
 };
 
 // `threads` for the files of a round; 0: as many as there are processors.
@@ -80,11 +81,14 @@ JudgedRounds judge_rounds(const store::RunDir& run, const RoundJournal& journal,
                           ChallengeAnswer& answer) {
   const plan::Plan& plan = run.plan();
   JudgedRounds out;
+  const bool asks = std::ranges::find(case_plan.rules, "evidence_files", &catalog::Rule::fact) !=
+                    case_plan.rules.end();
   const int last = last_round(case_plan, journal);
   for (int number = 1; number <= last; ++number) {
     RoundEvidence evidence = round_evidence(plan, journal, case_plan, number);
     check_integrity(run, case_plan, evidence, threads);
     out.misfits += fits_its_lists(evidence.integrity) ? 0 : 1;
+    if (is_result(evidence.status) && !evidence.integrity.recorded.listed && !asks) ++out.unlisted;
     for (Finding& finding : unasked_findings(case_plan, evidence))
       out.findings.push_back(std::move(finding));
     load_evidence(run, case_plan, evidence, threads);
@@ -218,6 +222,7 @@ RunResult judge_run(const store::RunDir& run) {
   result.hooks = judge_hooks(run, journal, plan.hooks, "", result.findings);
 
   int misfits = 0;
+  int unlisted = 0;
   ChallengeAnswer answer(plan);
   const Expectations expectations(plan);
   const std::map<std::string, Skip> skips = skipped_cases(records.events);
@@ -234,6 +239,7 @@ RunResult judge_run(const store::RunDir& run) {
       continue;
     }
     misfits += judged[i].misfits;
+    unlisted += judged[i].unlisted;
     found(std::move(judged[i].findings));
     std::vector<RoundResult>& rounds = judged[i].rounds;
     const auto why = ended.find(case_plan.name);
@@ -244,6 +250,7 @@ RunResult judge_run(const store::RunDir& run) {
     add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
                       result.cases.back());
   }
+  found(unlisted_findings(unlisted, result.seal));
   if (plan.challenge) result.provenance["answer"] = answer.json();
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   check_skips(plan, result);

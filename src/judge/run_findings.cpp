@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
-#include "core/files.h"
+#include "core/error.h"
 #include "core/json_access.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
+#include "core/text.h"
 
 namespace assay::judge {
 
@@ -53,6 +56,16 @@ std::vector<Finding> journal_findings(const store::JournalReading& journal) {
                     lost.size(), lost.size() == 1 ? "" : "s", layout::kJournal, lost.front(),
                     lost.size() == 1 ? "it" : "they"),
         "restore the file from a copy, or run the suite again"));
+  std::set<std::string> unproven;
+  for (const Json& event : journal.events)
+    if (text_at(event, "event") == "run_unproven")
+      for (const Json& reason : list_at(event, "reasons"))
+        if (reason.is_string()) unproven.insert(reason.get<std::string>());
+  for (const std::string& reason : unproven)
+    findings.push_back(
+        about_run("resumed-unproven", Severity::incomplete, Aspect::integrity,
+                  "before the run went on: " + ellipsize(printable(reason), 300),
+                  "no later seal can show what was not sealed then: run the suite again"));
   if (!has_ended(journal))
     findings.push_back(about_run(
         "run-ended", Severity::incomplete, Aspect::completeness,
@@ -65,13 +78,16 @@ std::vector<Finding> journal_findings(const store::JournalReading& journal) {
 std::vector<Finding> read_system(const store::RunDir& run, bool begun, Json& system) {
   std::string problem;
   try {
-    if (const std::filesystem::path file = run.system_file(); !std::filesystem::exists(file)) {
+    if (const std::filesystem::path file = run.system_file();
+        !std::filesystem::exists(std::filesystem::symlink_status(file))) {
       if (begun) problem = "is missing";
-    } else if (Json read = parse_json_or_null(read_file(file)); read.is_object()) {
+    } else if (Json read = parse_json_or_null(read_regular_file(file)); read.is_object()) {
       system = std::move(read);
     } else {
       problem = "is damaged: it is no JSON object";
     }
+  } catch (const Error& error) {
+    problem = "cannot be read: " + error.message();
   } catch (const std::exception&) {
     problem = "cannot be read";
   }
@@ -80,6 +96,17 @@ std::vector<Finding> read_system(const store::RunDir& run, bool begun, Json& sys
                     fmt::format("{} {}: nothing says on which machines it was measured",
                                 layout::kSystem, problem),
                     "restore the file from a copy, or run the suite again")};
+}
+
+std::vector<Finding> unlisted_findings(int rounds, const RunSeal& seal) {
+  if (rounds == 0 || seal.state == Soundness::unknown) return {};
+  return {about_run(
+      "rounds-listed", Severity::incomplete, Aspect::integrity,
+      fmt::format("the files of {} were not listed when {} measured: nothing can show whether they "
+                  "were changed before the run was sealed",
+                  counted(rounds, "round"), rounds == 1 ? "it was" : "they were"),
+      "an earlier version measured them, and a later one went on; run the suite again for evidence "
+      "that can be checked")};
 }
 
 std::vector<Finding> left_out_findings(const plan::Plan& plan) {

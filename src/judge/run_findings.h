@@ -20,6 +20,10 @@ namespace assay::judge {
 /// started, so that it must be there.
 [[nodiscard]] std::vector<Finding> read_system(const store::RunDir& run, bool begun, Json& system);
 
+/// Rounds with a result but without lists, which no rule asks for, in a run that is sealed: the
+/// seal came after them, and says nothing about their files.
+[[nodiscard]] std::vector<Finding> unlisted_findings(int rounds, const RunSeal& seal);
+
 /// Cases of the suite that these machines could not run: said, so that nobody misses them.
 [[nodiscard]] std::vector<Finding> left_out_findings(const plan::Plan& plan);
 

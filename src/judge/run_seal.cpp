@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
-#include "core/files.h"
+#include "core/error.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "evidence/seal.h"
@@ -50,7 +52,8 @@ bool lists(const evidence::Seal& seal, std::string_view name) {
   return std::ranges::find(seal.files, name, &FileRecord::name) != seal.files.end();
 }
 
-std::vector<SealProblem> problems_of(const SealCheck& check, const store::RunDir& run) {
+std::vector<SealProblem> problems_of(const SealCheck& check, const store::RunDir& run,
+                                     const std::set<std::string>& unreadable) {
   std::vector<SealProblem> problems;
   if (!check.seal) {
     problems.push_back({"seal-readable", Severity::incomplete,
@@ -64,13 +67,15 @@ std::vector<SealProblem> problems_of(const SealCheck& check, const store::RunDir
                      "was changed",
                      layout::kSeal)});
   if (check.signature == SignatureState::unsigned_)
-    problems.push_back({"seal-signed", Severity::incomplete,
+    problems.push_back({std::string(kUnsignedRule), Severity::incomplete,
                         fmt::format("{} is not signed: anybody can have written it", layout::kSeal),
                         "'assay key' shows the key that runs are signed with, and makes one"});
   for (const SealCheck::Misfit& misfit : check.misfits)
-    problems.push_back({"seal-fits", Severity::invalid,
-                        fmt::format("{} is not what was sealed: it {}", printable(misfit.name),
-                                    misfit_text(misfit))});
+    problems.push_back(
+        {"seal-fits", Severity::invalid,
+         fmt::format("{} is not what was sealed: it {}", printable(misfit.name),
+                     unreadable.contains(misfit.name) ? "is not a regular file, or cannot be read"
+                                                      : misfit_text(misfit))});
   for (const std::string_view name : {layout::kPlan, layout::kJournal, layout::kSystem})
     if (!lists(*check.seal, name) && fs::exists(run.path() / name))
       problems.push_back(
@@ -84,11 +89,11 @@ RunSeal check_seal(const store::RunDir& run, bool ended, std::vector<Finding>& f
   const fs::path file = run.path() / layout::kSeal;
   RunSeal seal;
   std::vector<SealProblem> problems;
-  if (!fs::exists(file)) {
+  if (!fs::exists(fs::symlink_status(file))) {
     seal.text = ended ? "the run is not sealed" : "the run has not ended, and is sealed at its end";
     if (ended)
       problems.push_back(
-          {"run-sealed", Severity::incomplete,
+          {std::string(kUnsealedRule), Severity::incomplete,
            fmt::format("there is no {}: nothing can show whether the evidence was changed after it "
                        "was measured",
                        layout::kSeal),
@@ -96,10 +101,17 @@ RunSeal check_seal(const store::RunDir& run, bool ended, std::vector<Finding>& f
            "suite again for evidence that can be checked"});
   } else {
     SealCheck check;
+    std::set<std::string> unreadable;
+    const auto measure = [&](const std::string& name) -> std::optional<FileRecord> {
+      try {
+        return evidence::measure_file(run.path() / name, name);
+      } catch (const Error&) {
+        unreadable.insert(name);
+        return std::nullopt;
+      }
+    };
     try {
-      check = evidence::verify_seal(
-          read_file(file), run.plan().run_id,
-          [&](const std::string& name) { return evidence::measure_file(run.path() / name, name); });
+      check = evidence::verify_seal(read_regular_file(file), run.plan().run_id, measure);
     } catch (const std::exception& error) {
       check.problem = error.what();
     }
@@ -108,7 +120,7 @@ RunSeal check_seal(const store::RunDir& run, bool ended, std::vector<Finding>& f
       seal.fingerprint = evidence::fingerprint(seal.public_key);
       seal.signed_at = check.seal->signed_at;
     }
-    problems = problems_of(check, run);
+    problems = problems_of(check, run, unreadable);
     seal.state = problems.empty() ? Soundness::ok : Soundness::flawed;
     seal.text = problems.empty() ? "sealed, and unchanged since then" : problems.front().reason;
   }

@@ -11,12 +11,14 @@
 
 #include "core/files.h"
 #include "core/host.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/version.h"
 #include "launch/round_listing.h"
 #include "launch/run_on_thread.h"
 #include "launch/seal_run.h"
+#include "plan/dependencies.h"
 
 namespace assay::launch {
 
@@ -63,13 +65,17 @@ std::map<std::string, int> last_started(const std::vector<Json>& journal) {
 /// Puts the devices' state after the run beside that of before it.
 void add_states_after(const store::RunDir& run, const Json& states) {
   if (states.empty()) return;
-  Json system = parse_json_or_null(read_file_or_empty(run.system_file()));
+  Json system = parse_json_or_null(read_regular_file_or_empty(run.system_file()));
   if (!system.is_object() || !system.contains("nodes") || !system["nodes"].is_array()) return;
   for (Json& node : system["nodes"])
     for (const Json& state : states)
       if (node.is_object() && node.value("node", -1) == state["node"])
         node["device_state_after"] = state["state"];
   write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
+}
+
+void note_unproven(store::Journal& journal, const std::vector<std::string>& reasons) {
+  if (!reasons.empty()) journal.append("run_unproven", {{"reasons", reasons}});
 }
 
 }  // namespace
@@ -86,7 +92,7 @@ RoundStatuses finished_rounds(const std::vector<Json>& journal) {
   return finished;
 }
 
-int reopen_failed_rounds(const store::RunDir& run) {
+int reopen_failed_rounds(const store::RunDir& run, const std::vector<std::string>& unproven) {
   const store::RunLock lock(run.path());
   std::optional<store::Journal> journal;
   int reopened = 0;
@@ -96,6 +102,7 @@ int reopen_failed_rounds(const store::RunDir& run) {
     if (!journal) {
       break_seal(run);
       journal.emplace(run.journal_file());
+      note_unproven(*journal, unproven);
     }
     journal->append("round_reopened",
                     {{"case", round.first}, {"round", round.second}, {"status", to_text(status)}});
@@ -154,10 +161,15 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
     finished_ = finished_rounds(journal);
     started_ = last_started(journal);
     ended_ = store::ended_repeats(journal);
+    if (const auto status = final_status(journal)) {
+      observer_.remark("nothing is left to run: the run and its seal stay as they are");
+      co_return *status;
+    }
   }
   break_seal(run_);
   journal_ = std::make_unique<store::Journal>(run_.journal_file());
   journal_->append(resumed ? "run_resume" : "run_start", run_start(run_.plan()));
+  note_unproven(*journal_, unproven_);
   const BackendContext context{loop, run_, *journal_, observer_};
   backend_ = make_backend_(context);
   make_hooks(context, journal);
@@ -210,6 +222,24 @@ asio::awaitable<void> RunLoop::execute_cases() {
 
 bool RunLoop::has_result(const plan::CasePlan& plan_case, int number) const {
   return finished_.contains({plan_case.name, number});
+}
+
+std::optional<RunStatus> RunLoop::final_status(const std::vector<Json>& journal) const {
+  std::optional<RunStatus> status;
+  for (const Json& event : journal) {
+    const auto kind = event["event"].get<std::string>();
+    if (kind == "run_end") status = parse_enum<RunStatus>(event.value("status", ""));
+    if (kind == "run_start" || kind == "run_resume" || kind == "round_start" ||
+        kind == "round_reopened")
+      status.reset();
+  }
+  const plan::Plan& plan = run_.plan();
+  if (status == RunStatus::completed) return status;
+  // A failed hook may have to be run again.
+  if (status != RunStatus::failed || !plan::hook_folders(plan).empty() ||
+      std::ranges::any_of(plan.cases, [&](const auto& one) { return wanting(one); }))
+    return std::nullopt;
+  return status;
 }
 
 bool RunLoop::wanting(const plan::CasePlan& plan_case) const {

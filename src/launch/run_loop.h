@@ -18,8 +18,9 @@
 namespace assay::launch {
 
 /// Executes the rounds of a run that are not finished yet: all of them for a new run, the rest when
-/// resuming. Cases, rounds, retries, the journal, the live view and the user's signals are here;
-/// where a round runs is the backend's. Finished rounds are never touched.
+/// resuming. A run that has nothing left to run stays as it is, with its seal. Cases, rounds,
+/// retries, the journal, the live view and the user's signals are here; where a round runs is the
+/// backend's. Finished rounds are never touched.
 class RunLoop {
  public:
   /// Says of a case with CasePlan::only_if, by what the run has measured so far, why it does not
@@ -38,6 +39,10 @@ class RunLoop {
 
   /// What somebody says about the machines: `declared` in system.json beside what was found there.
   void declare(Json about) { declared_ = std::move(about); }
+
+  /// What nothing can show about the run as it is before it goes on: kept in the journal for ever
+  /// (`run_unproven`).
+  void go_on_unproven(std::vector<std::string> reasons) { unproven_ = std::move(reasons); }
 
   /// Who decides how often cases with CasePlan::until are repeated, after their fewest rounds and
   /// up to their limit. Without it they go on to the limit.
@@ -60,6 +65,8 @@ class RunLoop {
                                                             int number);
   void end_repeats(const plan::CasePlan& plan_case, int last, const std::string& why);
   [[nodiscard]] bool has_result(const plan::CasePlan& plan_case, int number) const;
+  /// The status of a run that ended and has nothing left to run; nothing: it goes on.
+  [[nodiscard]] std::optional<RunStatus> final_status(const std::vector<Json>& journal) const;
   /// Whether a round that counts is still to come.
   [[nodiscard]] bool wanting(const plan::CasePlan& plan_case) const;
   /// Gives whether a further round of the case can be started.
@@ -73,6 +80,7 @@ class RunLoop {
 
   store::RunDir run_;
   Json declared_;
+  std::vector<std::string> unproven_;
   Observer& observer_;
   MakeBackend make_backend_;
   std::unique_ptr<store::Journal> journal_;
@@ -94,8 +102,9 @@ class RunLoop {
 
 /// Marks the rounds of the run that failed, timed out or stalled as to be run again, in the
 /// journal, and gives how many those are: the next RunLoop runs them, whenever that is. Throws
-/// Error when the run is being executed, or the journal cannot be written.
-int reopen_failed_rounds(const store::RunDir& run);
+/// Error when the run is being executed, or the journal cannot be written. `unproven`: as of
+/// RunLoop::go_on_unproven.
+int reopen_failed_rounds(const store::RunDir& run, const std::vector<std::string>& unproven = {});
 
 /// The rounds that need no further run: (case, round) → status. A failed round is a result, unless
 /// it was reopened; an interrupted, lost or never started one is not.

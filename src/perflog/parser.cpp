@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/regular_file.h"
 #include "perflog/line_scanner.h"
 #include "perflog/token.h"
 
@@ -236,8 +237,8 @@ const ParseStats& Parser::stats() const noexcept {
 }
 
 void feed_file(const std::filesystem::path& path, Parser& parser) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) throw system_error(ErrorKind::environment, "cannot open the log", path.string(), errno);
+  const UniqueFd fd = open_regular_file(path);
+  if (!fd) throw system_error(ErrorKind::environment, "cannot open the log", path.string(), ENOENT);
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   // read() and not mmap(): a log that is truncated meanwhile must not raise SIGBUS.
   std::vector<char> block(kBlock);

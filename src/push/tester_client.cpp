@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
@@ -46,7 +47,7 @@ struct PushState {
 };
 
 PushState read_state(const fs::path& run) {
-  const Json json = parse_json_or_null(read_file_or_empty(run / layout::kPush));
+  const Json json = parse_json_or_null(read_regular_file_or_empty(run / layout::kPush));
   PushState state;
   if (!json.is_object()) return state;
   const auto text = [&](const char* key) {
@@ -289,7 +290,7 @@ PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptio
     throw Error(ErrorKind::usage, "the run has no result.json, which is what is claimed",
                 run.path().string(), "'assay report RUN' computes it");
   Manifest manifest;
-  manifest.claim = serve::claim_of(read_file(result), result.string());
+  manifest.claim = serve::claim_of(read_regular_file(result), result.string());
   manifest.files = evidence_of(run);
 
   Connection connection(tester, options.stop);

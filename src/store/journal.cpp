@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -53,7 +54,7 @@ void Journal::sync() {
 
 JournalReading Journal::read_all(const std::filesystem::path& path) {
   JournalReading reading;
-  const std::string content = read_file(path);
+  const std::string content = read_regular_file(path);
   std::size_t number = 0;
   bool after_unreadable = false;
   for (const std::string_view line : split(content, '\n')) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/files.h"
+#include "core/regular_file.h"
 
 namespace assay::telemetry {
 
@@ -125,7 +125,7 @@ class Reader {
 Table read_table(const std::filesystem::path& path) {
   std::error_code ec;
   if (!std::filesystem::exists(path, ec) && !ec) return {};
-  const std::string text = read_file(path);
+  const std::string text = read_regular_file(path);
   Reader reader;
   reader.table.rows.reserve(text.size() / 64);
   std::string_view rest = text;

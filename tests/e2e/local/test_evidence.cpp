@@ -111,6 +111,40 @@ TEST_F(Evidence, OfARunThatCannotBeSignedSaysSo) {
   EXPECT_THAT(check().out, HasSubstr("nobody signed this run"));
 }
 
+TEST_F(Evidence, OfAFinishedRunIsLeftAsItIsByResumeAndRefusedWhereItWasChanged) {
+  ASSERT_EQ(assay({"run", write("tiny.yaml", kSuite).string()}).status.code, 0);
+  const std::string seal = read_file(latest() / "seal.json");
+  const std::string journal = read_file(latest() / "journal.jsonl");
+  EXPECT_EQ(assay({"run", "--resume", latest().string()}).status.code, 0);
+  EXPECT_EQ(read_file(latest() / "seal.json"), seal);
+  EXPECT_EQ(read_file(latest() / "journal.jsonl"), journal);
+
+  write_file_atomic(latest() / "journal.jsonl", journal + "\n");
+  const CommandResult refused = assay({"run", "--resume", latest().string()});
+  EXPECT_EQ(refused.status.code, 6);
+  EXPECT_THAT(refused.err, HasSubstr("journal.jsonl is not what was sealed"));
+  EXPECT_THAT(refused.err, HasSubstr("start a new run"));
+  EXPECT_EQ(read_file(latest() / "seal.json"), seal);
+}
+
+TEST_F(Evidence, WithoutAJournalIsInvalidAndTheExitCodeSaysSo) {
+  ASSERT_EQ(assay({"run", write("tiny.yaml", kSuite).string()}).status.code, 0);
+  write_file_atomic(latest() / "journal.jsonl", "");
+  EXPECT_EQ(assay({"report", latest().string()}).status.code, 6);
+  EXPECT_EQ(result()["validity"], "INVALID");
+}
+
+TEST_F(Evidence, IsJudgedAndShownWhereReportsCannotBeWritten) {
+  ASSERT_EQ(assay({"run", write("tiny.yaml", kSuite).string()}).status.code, 0);
+  fs::remove(latest() / "report.html");
+  fs::create_directories(latest() / "report.html/in the way");
+  const CommandResult report = assay({"report", latest().string()});
+  EXPECT_EQ(report.status.code, 3);
+  EXPECT_THAT(report.out + report.err, HasSubstr("VALID"));
+  EXPECT_THAT(report.err, HasSubstr("the reports could not be written"));
+  EXPECT_THAT(report.err, ::testing::Not(HasSubstr("--out")));
+}
+
 TEST_F(Evidence, OfALostAgentIsListedByTheController) {
   const std::string marker = "31.4159" + std::to_string(::getpid());
   const fs::path suite = script_suite("echo hello\nexec sleep " + marker + "\n");

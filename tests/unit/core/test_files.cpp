@@ -1,9 +1,14 @@
+#include <filesystem>
+
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/regular_file.h"
 #include "core/sha256.h"
 #include "core/time.h"
+#include "error_of.h"
 #include "temporary_folder.h"
 
 namespace assay {
@@ -25,6 +30,32 @@ TEST(WriteFileAtomic, NamesThePathThatCannotBeWritten) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
     EXPECT_EQ(error.where(), "/no/such/folder/file");
   }
+}
+
+TEST(RegularFile, IsReadAndAMissingOneIsSaid) {
+  const testing::TemporaryFolder folder;
+  write_file_atomic(folder.path() / "a", "one");
+  EXPECT_EQ(read_regular_file(folder.path() / "a"), "one");
+  EXPECT_THROW((void)read_regular_file(folder.path() / "b"), Error);
+  EXPECT_FALSE(open_regular_file(folder.path() / "b"));
+  EXPECT_EQ(read_regular_file_or_empty(folder.path() / "b"), "");
+}
+
+TEST(RegularFile, IsNoFifoNoDeviceNoLinkAndNoFolder) {
+  const testing::TemporaryFolder folder;
+  write_file_atomic(folder.path() / "a", "one");
+  std::filesystem::create_symlink(folder.path() / "a", folder.path() / "link");
+  std::filesystem::create_symlink("/no/such/file", folder.path() / "dangling");
+  ASSERT_EQ(::mkfifo((folder.path() / "fifo").c_str(), 0600), 0);
+  for (const std::filesystem::path& path :
+       {folder.path() / "link", folder.path() / "dangling", folder.path() / "fifo",
+        std::filesystem::path("/dev/zero"), folder.path()}) {
+    EXPECT_EQ(testing::error_of([&] { return read_regular_file(path); }),
+              path.string() + ": not a regular file\n  restore the file from a copy");
+    EXPECT_EQ(is_irregular(path), path != folder.path()) << path;
+  }
+  EXPECT_FALSE(is_irregular(folder.path() / "a"));
+  EXPECT_FALSE(is_irregular(folder.path() / "b"));
 }
 
 TEST(Sha256, MatchesThePublishedVectors) {

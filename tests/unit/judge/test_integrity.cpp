@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "catalog/catalog.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "error_of.h"
 #include "evidence/chain.h"
 #include "judge/judge.h"
+#include "judge/resume_check.h"
 #include "sealed_run.h"
 #include "store/run_dir.h"
 #include "temporary_folder.h"
@@ -23,6 +26,7 @@ using namespace testing;
 using assay::testing::seal_by_hand;
 using assay::testing::test_key;
 using assay::testing::write_seal;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -128,6 +132,9 @@ class Integrity : public ::testing::Test {
     });
   }
   [[nodiscard]] RunResult judge() const { return judge_run(store::RunDir::open(run_)); }
+  [[nodiscard]] ResumeCheck before_resume() const {
+    return check_before_resume(store::RunDir::open(run_));
+  }
   [[nodiscard]] RoundResult round() const { return judge().cases[0].rounds[0]; }
   // The reason of a round's finding, or what else was found.
   [[nodiscard]] std::string reason(const std::string& rule) const {
@@ -180,6 +187,43 @@ TEST_F(Integrity, MissesALogThatIsGone) {
   fs::remove(log());
   EXPECT_EQ(round().evidence.completeness.state, Soundness::flawed);
   EXPECT_THAT(reason("evidence-there"), HasSubstr("rank0.out.log: is gone"));
+}
+
+TEST_F(Integrity, OfALinkInPlaceOfALogOrItsFolderIsFlawedThoughItsContentFits) {
+  fs::rename(log(), run_ / "elsewhere");
+  fs::create_symlink(run_ / "elsewhere", log());
+  EXPECT_EQ(judge().validity, Validity::invalid);
+  EXPECT_THAT(reason("evidence-unchanged"), HasSubstr("rank0.out.log: is not a regular file"));
+  fs::rename(run_ / "elsewhere", log());
+  ASSERT_EQ(judge().validity, Validity::valid);
+  fs::rename(run_ / "case", folder_.path() / "other");
+  fs::create_directory_symlink(folder_.path() / "other", run_ / "case");
+  EXPECT_EQ(judge().validity, Validity::invalid);
+}
+
+TEST_F(Integrity, WaitsForNoFifoAndReadsNoDevice) {
+  for (const fs::path& file : {log(), chain(), run_ / "system.json"}) {
+    const fs::path kept = run_ / "kept";
+    fs::rename(file, kept);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_EQ(judge().validity, Validity::invalid) << file;
+    fs::remove(file);
+    fs::create_symlink("/dev/zero", file);
+    EXPECT_EQ(judge().validity, Validity::invalid) << file;
+    fs::rename(kept, file);
+  }
+  const fs::path telemetry = log().parent_path() / "telemetry.csv";
+  ASSERT_EQ(::mkfifo(telemetry.c_str(), 0600), 0);
+  EXPECT_EQ(judge().validity, Validity::invalid) << "nobody recorded it";
+  fs::remove(telemetry);
+  EXPECT_EQ(judge().validity, Validity::valid);
+  for (const char* name : {"journal.jsonl", "plan.json"}) {
+    fs::rename(run_ / name, run_ / "kept");
+    ASSERT_EQ(::mkfifo((run_ / name).c_str(), 0600), 0);
+    EXPECT_THAT(assay::testing::error_of([&] { return judge(); }),
+                HasSubstr(std::string(name) + ": not a regular file"));
+    fs::rename(run_ / "kept", run_ / name);
+  }
 }
 
 TEST_F(Integrity, MissesAnExperimentsJournalAndLinesOfIt) {
@@ -390,6 +434,79 @@ TEST_F(Integrity, SaysWhenTheSealIsDamagedOrOfAnotherRun) {
   write_file_atomic(run_ / "seal.json", "{\"schema\": 1");
   EXPECT_THAT(run_reason("seal-readable"), HasSubstr("seal.json is damaged"));
   EXPECT_EQ(judge().validity, Validity::incomplete);
+}
+
+TEST_F(Integrity, ARunThatIsAsItWasMeasuredMayGoOn) {
+  EXPECT_THAT(before_resume().faults, IsEmpty());
+  EXPECT_THAT(before_resume().unproven, IsEmpty());
+}
+
+TEST_F(Integrity, ARunWhoseSealDoesNotFitMustNotGoOn) {
+  for (const char* name : {"journal.jsonl", "plan.json", "system.json"}) {
+    const std::string before = read_file(run_ / name);
+    edit(run_ / name, [](std::string& text) { text += "\n"; });
+    EXPECT_THAT(before_resume().faults, ElementsAre(HasSubstr(name))) << name;
+    write_file_atomic(run_ / name, before);
+  }
+  write_file_atomic(run_ / "seal.json", "{}");
+  EXPECT_THAT(before_resume().faults, ElementsAre(HasSubstr("seal.json is damaged")));
+}
+
+TEST_F(Integrity, ARunThatWasKilledGoesOnUnlessFilesOfAFinishedRoundWereChanged) {
+  fs::remove(run_ / "seal.json");
+  edit(run_ / "journal.jsonl",
+       [](std::string& text) { text.resize(text.find("{\"event\":\"run_end\"")); });
+  EXPECT_THAT(before_resume().faults, IsEmpty());
+  EXPECT_THAT(before_resume().unproven, IsEmpty()) << "it is sealed at its end";
+  event("round_start", 20, {{"case", "case"}, {"round", 2}, {"id", "x"}});
+  fs::create_directories(run_ / "case/round2/node0_noderank0");
+  std::ofstream(run_ / "case/round2/node0_noderank0/rank0.out.log") << "cut off\n";
+  EXPECT_THAT(before_resume().faults, ElementsAre(HasSubstr("plan.json: case was run 2 times")));
+  replace(log(), R"("samples": 10)", R"("samples": 99)");
+  EXPECT_THAT(before_resume().faults, ElementsAre(HasSubstr("round1/node0_noderank0/rank0.out.log"),
+                                                  HasSubstr("plan.json")));
+}
+
+TEST_F(Integrity, WhatNothingCouldShowBeforeARunWentOnStaysSoForEver) {
+  event("run_start", -1, {{"evidence", 1}});
+  event("run_end", 15, {{"status", "interrupted"}});
+  write_seal(run_, nullptr);
+  EXPECT_THAT(before_resume().faults, IsEmpty());
+  EXPECT_THAT(before_resume().unproven, ElementsAre(HasSubstr("is not signed")));
+  fs::remove(run_ / "seal.json");
+  const std::vector<std::string> unproven = before_resume().unproven;
+  EXPECT_THAT(unproven, ElementsAre(HasSubstr("there is no seal.json")));
+  event("run_resume", 16, {{"evidence", 1}});
+  event("run_unproven", 16, {{"reasons", unproven}});
+  event("run_end", 17, {{"status", "completed"}});
+  write_seal(run_, &test_key());
+  EXPECT_EQ(judge().validity, Validity::incomplete);
+  EXPECT_THAT(run_reason("resumed-unproven"), HasSubstr("there is no seal.json"));
+}
+
+TEST_F(Integrity, OfRoundsOfAnEarlierVersionStaysUnknownUnderALaterSeal) {
+  edit(run_ / "journal.jsonl", [&](std::string& text) {
+    std::string out;
+    for (const std::string_view line : split(std::string_view(text), '\n')) {
+      Json event = parse_json_or_null(line);
+      if (!event.is_object() || event["event"] == "round_files" || event["event"] == "chain")
+        continue;
+      for (const char* key : {"files", "head", "id"}) event.erase(key);
+      out += dump_line(event) + "\n";
+    }
+    text = out;
+  });
+  edit(run_ / "plan.json", [](std::string& text) {
+    Json plan = parse_json(text, "plan.json");
+    plan["cases"][0]["rules"] = Json::array();
+    text = dump_pretty(plan);
+  });
+  fs::remove(run_ / "seal.json");
+  EXPECT_THAT(before_resume().faults, IsEmpty());
+  EXPECT_THAT(before_resume().unproven, IsEmpty()) << "the judge sees it by itself";
+  write_seal(run_, &test_key());
+  EXPECT_EQ(judge().validity, Validity::incomplete);
+  EXPECT_THAT(run_reason("rounds-listed"), HasSubstr("nothing can show whether they were changed"));
 }
 
 TEST_F(Integrity, IsMadeWholeByTheHelperForHandMadeRuns) {

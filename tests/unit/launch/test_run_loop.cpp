@@ -217,7 +217,7 @@ TEST_F(RunLoopTest, ResumingWarmsUpOnlyForRoundsThatAreToCome) {
   EXPECT_EQ(execute(), RunStatus::completed);
   script_.calls.clear();
   EXPECT_EQ(execute(), RunStatus::completed) << "nothing that counts is left to warm up for";
-  EXPECT_THAT(script_.calls, ElementsAre("prepare", "close"));
+  EXPECT_THAT(script_.calls, ElementsAre());
 }
 
 TEST_F(RunLoopTest, AWarmUpThatWasInterruptedIsRunAgain) {
@@ -284,7 +284,7 @@ TEST_F(RepeatUntilTest, KeepsItsDecisionWhenItIsResumed) {
   asked_ = 0;
   enough_after_ = 100;
   EXPECT_EQ(execute(), RunStatus::completed);
-  EXPECT_THAT(script_.calls, ElementsAre("prepare", "close"));
+  EXPECT_THAT(script_.calls, ElementsAre());
   EXPECT_EQ(asked_, 0);
   EXPECT_EQ(journal("repeats_end").size(), 1U);
 }
@@ -351,6 +351,20 @@ TEST_F(RunLoopTest, SealsAnInterruptedRunAndAgainWhenItIsResumed) {
   EXPECT_TRUE(seal().fits());
 }
 
+TEST_F(RunLoopTest, ARunWithNothingLeftToRunStaysAsItIs) {
+  script_.outcomes = {{RoundStatus::failed, "x"}};
+  EXPECT_EQ(execute(), RunStatus::failed);
+  const std::string before = read_file(folder_.path() / "run1" / "seal.json");
+  script_.calls.clear();
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_THAT(script_.calls, ElementsAre());
+  EXPECT_EQ(read_file(folder_.path() / "run1" / "seal.json"), before);
+  EXPECT_TRUE(seal().fits());
+  std::filesystem::remove(folder_.path() / "run1" / "seal.json");
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "run1" / "seal.json"));
+}
+
 TEST_F(RunLoopTest, SaysThatItCannotSignAndSealsAllTheSame) {
   ::setenv("ASSAY_KEYS", "/dev/null/keys", 1);
   EXPECT_EQ(execute(), RunStatus::completed);
@@ -361,11 +375,12 @@ TEST_F(RunLoopTest, SaysThatItCannotSignAndSealsAllTheSame) {
 }
 
 TEST_F(RunLoopTest, WritesWhatTheNodesAreOnce) {
+  script_.outcomes = {{RoundStatus::lost, "x"}};
   (void)execute();
   EXPECT_THAT(read_file(folder_.path() / "run1" / "system.json"), HasSubstr("\"host\": \"h\""));
   script_.calls.clear();
   (void)execute();
-  EXPECT_THAT(script_.calls, ElementsAre("prepare", "close"));
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "a 1", "close"));
 }
 
 TEST_F(RunLoopTest, KeepsTheDevicesStateAfterTheRunBesideThatBefore) {
