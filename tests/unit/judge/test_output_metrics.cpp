@@ -114,10 +114,10 @@ TEST(OutputMetrics, AreCutWhereOutputOfTheirRanksWasDropped) {
   std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1)};
   for (RankEvidence& rank : ranks) rank.log.outputs = {{1}, {1}};
   Facts facts;
-  judge_round(plan, round_of(ranks), &facts);
+  (void)judge_round(plan, round_of(ranks), &facts);
   EXPECT_EQ(facts.at("output_metrics_cut").value, 0);
   ranks[1].dropped_bytes = 4096;
-  judge_round(plan, round_of(ranks), &facts);
+  (void)judge_round(plan, round_of(ranks), &facts);
   EXPECT_EQ(facts.at("output_metrics_cut").value, 1);
   EXPECT_EQ(facts.at("output_metrics_cut").detail, "top");
 }
