@@ -52,7 +52,8 @@ void ExperimentJournal::commit() {
 std::vector<Json> ExperimentJournal::read(const std::filesystem::path& path, std::size_t* skipped) {
   std::vector<Json> events;
   std::size_t bad = 0;
-  const std::string content = std::filesystem::exists(path) ? read_regular_file(path) : std::string();
+  const std::string content =
+      std::filesystem::exists(path) ? read_regular_file(path) : std::string();
   for (const std::string_view line : split(content, '\n')) {
     if (trim(line).empty()) continue;
     Json event = parse_json_or_null(line);

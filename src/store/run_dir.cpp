@@ -55,7 +55,8 @@ RunDir RunDir::open(const fs::path& path) {
   if (!fs::exists(file))
     throw Error(ErrorKind::usage, "this is not a run folder: it has no plan.json", path.string(),
                 "give the folder of a run, such as results/latest");
-  return {folder, plan::plan_from_json(parse_json(read_regular_file(file), file.string()), file.string())};
+  return {folder,
+          plan::plan_from_json(parse_json(read_regular_file(file), file.string()), file.string())};
 }
 
 fs::path RunDir::round_dir(const std::string& case_name, int round) const {
