@@ -9,7 +9,7 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
        libre2-dev libboost-dev libspdlog-dev)
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
-test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil)
+test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil zstd)
 # What results are compared with, and the one version of clang-format that counts. Not every release
 # has them.
 compare=(python3-torch python3-torchvision clang-format-14)
@@ -17,7 +17,7 @@ compare=(python3-torch python3-torchvision clang-format-14)
 # library (libpmix-bin brings it, under every name) Slurm 23.11 refuses batch jobs: "invalid account".
 cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podman runc busybox-static
          prometheus)
-lint=(clang clang-tidy)
+lint=(clang-16 clang-tidy)
 
 # A PyTorch with CUDA brings its own libtorch; Debian's, for the CPU alone, would be a hundred
 # packages that nothing uses.

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/sha256.h"
 #include "error_of.h"
+#include "needs.h"
 #include "pack/packed_run.h"
 #include "pack/pieces.h"
 #include "store/run_dir.h"
@@ -276,7 +277,7 @@ TEST_F(PackedRun, AnAbortedPackLeavesNothing) {
 }
 
 TEST_F(PackedRun, IsReadByTheZstdProgramToo) {
-  if (std::system("command -v zstd >/dev/null") != 0) GTEST_SKIP() << "needs package zstd";
+  if (std::system("command -v zstd >/dev/null") != 0) GTEST_SKIP() << needs::package("zstd");
   const std::string command =
       "zstd -dc '" + packed().string() + "' | head -n 1 > '" + folder_.path().string() + "/line'";
   ASSERT_EQ(std::system(command.c_str()), 0);
