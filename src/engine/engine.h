@@ -1,0 +1,68 @@
+#pragma once
+
+#include <compare>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jobs/job_request.h"
+#include "jobs/job_state.h"
+#include "jobs/submission.h"
+
+namespace assay::engine {
+
+/// One execution of a job.
+struct Execution {
+  jobs::JobId job = 0;
+  int attempt = 0;
+
+  auto operator<=>(const Execution&) const = default;
+};
+
+/// What is to be executed, and where.
+struct Order {
+  Execution execution{};
+  int restarts = 0;                ///< ASSAY_RESTART_COUNT
+  std::filesystem::path folder{};  ///< of the attempt; the engine makes it, and the run in it
+  std::filesystem::path code{};    ///< what its owner sent, read-only; empty: nothing
+  std::string owner{};
+  std::string team{};
+  jobs::Submission submission{};
+  jobs::Placement placement{};
+};
+
+/// What an engine can do, as data.
+struct Traits {
+  std::string name{};         ///< "embedded", "slurm"
+  bool has_queue = false;     ///< decides itself who runs when: jobs are handed to it at once
+  bool shows_others = false;  ///< knows of jobs that were not submitted here
+};
+
+/// Where jobs run. An execution is a run of `assay run` that lives on when the server does not.
+///
+/// What happens is reported as events of the job's state machine, from any thread, never from
+/// within a call of the engine:
+///   start()  → started, then exited; or engine_error. node_lost where a node goes away meanwhile.
+///   recall() → for each execution found, exited or not_found. After not_found this attempt never
+///              begins, whatever start() was under way when the server ended.
+/// An execution is started at most once, and reported as ended only when nothing of it runs.
+class Engine {
+ public:
+  using Reporter = std::function<void(const Execution&, const jobs::Event&)>;
+
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual Traits traits() const = 0;
+  /// Called once, before anything else.
+  virtual void report_to(Reporter reporter) = 0;
+  /// The machines, and whether they can be used now. Bounded, does not wait for them.
+  [[nodiscard]] virtual std::vector<jobs::ClusterNode> nodes() = 0;
+  virtual void start(const Order& order) = 0;
+  /// The signal, and force after the grace; at once where that is 0. May be called again.
+  virtual void stop(const Execution& execution, Nanoseconds grace) = 0;
+  /// After a restart of the server.
+  virtual void recall(const std::vector<Order>& orders) = 0;
+};
+
+}  // namespace assay::engine

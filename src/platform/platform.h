@@ -1,0 +1,138 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "jobs/job_store.h"
+#include "jobs/pending.h"
+#include "jobs/scheduler.h"
+
+namespace assay::platform {
+
+/// What an administrator decides about the cluster: kept in DATA/cluster.json.
+struct Settings {
+  std::vector<jobs::Queue> queues{};  ///< "default" is always one of them
+  std::vector<jobs::Team> teams{};
+  std::vector<jobs::Reservation> reservations{};
+};
+
+struct Options {
+  std::filesystem::path data{};  ///< jobs.db, cluster.json, jobs/ID/attempt-N/
+  jobs::SchedulerOptions scheduler{};
+  Nanoseconds default_time = std::chrono::hours(24);   ///< that a job may run which asks for none
+  Nanoseconds half_life = std::chrono::hours(7 * 24);  ///< of what counts for the fair share
+};
+
+/// Where a job stands: what its record says, and what the last decision says about it.
+struct JobView {
+  jobs::Job job{};
+  std::optional<jobs::Pending> pending{};  ///< why it does not run; nothing: it does, or has ended
+  int place = 0;                           ///< in line, from 1; 0: not in line
+  std::optional<jobs::WallTime> estimated_start_ns{};
+};
+
+/// What would happen to a submission.
+struct Preview {
+  std::vector<jobs::Problem> problems{};  ///< with any, nothing else is known
+  std::string suite{};                    ///< that would be run, as YAML
+  std::string plan{};                     ///< as `assay run --dry-run` shows it
+  jobs::Placement placement{};            ///< if it started now; empty: it would wait
+  std::optional<jobs::Pending> pending{};
+  int place = 0;
+  std::optional<jobs::WallTime> estimated_start_ns{};
+};
+
+struct NodeView {
+  jobs::ClusterNode node{};  ///< available: as it counts for the scheduler
+  bool drained = false;
+  std::string drained_by{};
+  std::string reason{};
+  bool lost = false;  ///< the engine cannot reach it
+  struct Use {
+    jobs::JobId job = 0;
+    std::string owner{};
+    int devices = 0;
+    std::vector<int> indices{};  ///< which devices; empty: not known
+  };
+  std::vector<Use> uses{};
+};
+
+/// A job has changed.
+struct JobEvent {
+  jobs::JobId id = 0;
+  std::string owner{};
+  std::string team{};
+  jobs::State state = jobs::State::queued;
+  jobs::EventKind event = jobs::EventKind::submitted;
+  jobs::WallTime at_ns = 0;
+  std::string words{};
+};
+
+/// Use of devices, summed.
+struct UsageRow {
+  std::string user{};
+  std::string team{};
+  std::string month{};  ///< "2026-11", UTC
+  std::string device_type{};
+  std::int64_t jobs = 0;
+  double device_hours = 0;
+  double idle_device_hours = 0;
+  double energy_kwh = 0;
+};
+
+/// The platform without its doors: takes submissions, decides who runs, has the engine run it and
+/// keeps the records. It checks what is possible, not who may: that is for who calls it.
+///
+/// Thread-safe. Nothing is lost with the process: what was answered is on the disk, and a new one
+/// on the same folder goes on. Throws Error: kind usage for what cannot be done, environment when
+/// the disk fails.
+class Platform {
+ public:
+  Platform(Options options, std::unique_ptr<engine::Engine> engine);
+  Platform(const Platform&) = delete;
+  Platform& operator=(const Platform&) = delete;
+  /// Jobs that run go on.
+  ~Platform();
+
+  /// Recalls what ran before, and begins to decide.
+  void start();
+
+  [[nodiscard]] Preview preview(const jobs::NewJob& job);
+  [[nodiscard]] std::vector<jobs::JobId> submit(const jobs::NewJob& job);
+  /// approved, rejected, pause_asked, resume_asked or kill_asked. What does not fit the state is
+  /// Error of kind usage with the state machine's words.
+  jobs::Change ask(jobs::JobId id, jobs::EventKind what, const std::string& who);
+  /// Of a job that has not started. Throws Error of kind usage else.
+  void change_priority(jobs::JobId id, int priority, const std::string& who);
+  /// The record and its runs, of a job that has ended.
+  void remove(jobs::JobId id, const std::string& who);
+
+  [[nodiscard]] std::optional<JobView> find(jobs::JobId id);
+  [[nodiscard]] jobs::JobPage list(const jobs::JobFilter& filter);
+  [[nodiscard]] std::vector<jobs::TimelineEntry> timeline(jobs::JobId id);
+  /// The run directory of an attempt (0: the last one); empty where it has none yet.
+  [[nodiscard]] std::filesystem::path run_of(jobs::JobId id, int attempt = 0);
+
+  [[nodiscard]] std::vector<NodeView> nodes();
+  void drain(const std::string& node, const std::string& reason, const std::string& who);
+  void undrain(const std::string& node, const std::string& who);
+  [[nodiscard]] Settings settings();
+  void change_settings(const Settings& settings, const std::string& who);
+  /// What ended between two moments, by user, team, month and type of device.
+  [[nodiscard]] std::vector<UsageRow> usage(jobs::WallTime from_ns, jobs::WallTime to_ns);
+
+  /// Called for every change, from the platform's thread; must not block, nor call back. Ends with
+  /// what it returns.
+  [[nodiscard]] std::shared_ptr<void> subscribe(std::function<void(const JobEvent&)> listener);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay::platform
