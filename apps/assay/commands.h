@@ -39,6 +39,16 @@ void add_tester_admin(CLI::App& serve, Action& action);
 /// Hidden: the process in which `assay serve` judges.
 void add_judge_evidence(CLI::App& app, Action& action);
 void add_key(CLI::App& app, Action& action);
+// Clients of the platform ('assay serve').
+void add_submit(CLI::App& app, Action& action);
+void add_jobs(CLI::App& app, Action& action);
+void add_job(CLI::App& app, Action& action);
+/// 'assay cancel', 'pause' and 'resume'.
+void add_job_deeds(CLI::App& app, Action& action);
+void add_queue(CLI::App& app, Action& action);
+void add_nodes(CLI::App& app, Action& action);
+void add_usage(CLI::App& app, Action& action);
+void add_login(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 
 }  // namespace assay::app

@@ -25,7 +25,8 @@ constexpr const char* kExamples =
     "  assay report results/latest         compute the result again from the evidence\n"
     "  assay history                       how cases went over all runs, and what changed\n"
     "  assay push results/latest --to URL  send a run to a tester ('assay serve'), which judges "
-    "it\n";
+    "it\n"
+    "  assay submit my-suite.yaml --follow have the platform's server run it, and watch\n";
 
 int fail(const assay::Error& error) {
   fmt::print(stderr, "assay: error: {}\n", error.what());
@@ -113,6 +114,14 @@ int main(int argc, char** argv) {
   assay::app::add_challenge(app, action);
   assay::app::add_serve(app, action);
   assay::app::add_judge_evidence(app, action);
+  assay::app::add_submit(app, action);
+  assay::app::add_jobs(app, action);
+  assay::app::add_job(app, action);
+  assay::app::add_job_deeds(app, action);
+  assay::app::add_queue(app, action);
+  assay::app::add_nodes(app, action);
+  assay::app::add_usage(app, action);
+  assay::app::add_login(app, action);
   assay::app::add_key(app, action);
   assay::app::add_version(app, action);
   try {
