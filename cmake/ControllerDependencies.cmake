@@ -42,7 +42,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION
 endif()
 target_link_libraries(assay_asio INTERFACE Threads::Threads)
 
-# The tester (src/serve). RESTinio is headers only, and parses with http_parser.
+# HTTP on the server's side (src/serve). RESTinio is headers only, and parses with http_parser.
 find_path(RESTINIO_INCLUDE_DIR restinio/all.hpp REQUIRED)
 find_path(HTTP_PARSER_INCLUDE_DIR http_parser.h REQUIRED)
 find_library(HTTP_PARSER_LIBRARY NAMES libhttp_parser.a http_parser REQUIRED)
