@@ -64,3 +64,10 @@ find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)
 add_library(assay_sqlite INTERFACE)
 target_include_directories(assay_sqlite SYSTEM INTERFACE ${SQLITE_INCLUDE_DIR})
 target_link_libraries(assay_sqlite INTERFACE ${SQLITE_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
+
+# Argon2id for the passwords of src/accounts.
+find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
+find_library(SODIUM_LIBRARY NAMES libsodium.a sodium REQUIRED)
+add_library(assay_sodium INTERFACE)
+target_include_directories(assay_sodium SYSTEM INTERFACE ${SODIUM_INCLUDE_DIR})
+target_link_libraries(assay_sodium INTERFACE ${SODIUM_LIBRARY} Threads::Threads)

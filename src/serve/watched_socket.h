@@ -60,6 +60,10 @@ class Loop : public asio::io_context {
     HeadFault fault = found->second.heads.next_fault();
     return {std::move(fault), found->second.heads.lost()};
   }
+  [[nodiscard]] bool streams(std::uint64_t connection) {
+    const std::scoped_lock lock(lock_);
+    return table_.streams(connection);
+  }
   void answered(std::uint64_t connection) {
     const std::scoped_lock lock(lock_);
     table_.answered(connection, mono_now_ns());

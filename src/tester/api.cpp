@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
@@ -35,13 +34,6 @@ serve::Refusal wrong_method(const std::string& method, const std::string& allowe
 // HEAD is GET without the body, which the server leaves out.
 std::string method_of(const serve::HttpRequest& request) {
   return request.method == "HEAD" ? "GET" : request.method;
-}
-
-// An IPv6 peer has as many addresses as it likes, in one network of 64 bits.
-std::string rate_key(const std::string& address) {
-  std::array<unsigned char, 16> bytes{};
-  if (::inet_pton(AF_INET6, address.c_str(), bytes.data()) != 1) return address;
-  return {reinterpret_cast<const char*>(bytes.data()), 8};
 }
 
 // "Basic": what a browser sends after it has asked for name and password.
@@ -88,7 +80,7 @@ Api::Api(Records& records, Uploads& uploads, Judgements& judgements, ApiLimits l
       wrong_tokens_(1, 20) {}
 
 std::optional<serve::HttpResponse> Api::turned_away(const serve::HttpRequest& request) {
-  const int wait = by_address_.take(rate_key(request.address), mono_now_ns());
+  const int wait = by_address_.take(serve::rate_key(request.address), mono_now_ns());
   if (wait == 0) return std::nullopt;
   serve::HttpResponse response = too_often(wait);
   secure(response);
@@ -103,7 +95,7 @@ std::string Api::identify(const serve::HttpRequest& request) {
     token = std::string(trim(header.substr(7)));
   else if (to_lower(header.substr(0, 6)) == "basic " && method_of(request) == "GET")
     token = password_of_basic(trim(std::string_view(header).substr(6)));
-  const std::string key = rate_key(request.address);
+  const std::string key = serve::rate_key(request.address);
   const auto name = token.empty() ? std::nullopt : records_.token_name(token);
   if (name) return *name;
   if (const int wait = wrong_tokens_.take(key, mono_now_ns()); wait > 0) {
