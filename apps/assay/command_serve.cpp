@@ -12,6 +12,7 @@
 #include "core/time.h"
 #include "core/units.h"
 #include "terminal.h"
+#include "tester/admin.h"
 #include "tester/judge_process.h"
 #include "tester/server.h"
 

@@ -15,7 +15,6 @@
 #include "terminal.h"
 #include "tester/admin.h"
 #include "tester/api.h"
-#include "tester/server.h"
 
 namespace assay::app {
 

@@ -10,6 +10,7 @@
 
 #include "accounts/accounts.h"
 #include "http/url.h"
+#include "page/asset.h"
 #include "platform/platform.h"
 #include "rest/event_hub.h"
 #include "rest/route.h"
@@ -43,7 +44,8 @@ struct Context {
   bool tls = false;
   /// Host names under which the server is asked, without port; empty: any.
   std::vector<std::string> hosts{};
-  std::mutex settings{};  ///< over reading and changing the platform's settings
+  std::vector<page::Asset> pages{};  ///< index.html and what it needs
+  std::mutex settings{};             ///< over reading and changing the platform's settings
   serve::RateLimiter sign_in_by_name{1.0 / 10, 10};  ///< by name and address
   serve::RateLimiter sign_in_by_address{0.5, 60};
   serve::RateLimiter by_user{500, 1000};

@@ -67,5 +67,6 @@ struct Route {
 [[nodiscard]] std::vector<Route> account_routes();
 [[nodiscard]] std::vector<Route> record_routes();
 [[nodiscard]] std::vector<Route> description_routes();
+[[nodiscard]] std::vector<Route> page_routes();
 
 }  // namespace assay::rest

@@ -14,7 +14,7 @@
 #include "core/time.h"
 #include "report/read_result.h"
 #include "tester/api.h"
-#include "tester/server.h"
+#include "tester/data_folder.h"
 #include "tester/test_file.h"
 
 namespace assay::tester {
@@ -97,6 +97,17 @@ void verify_test(const fs::path& folder, const TestRecord& test,
 }
 
 }  // namespace
+
+Records open_records(const fs::path& data) {
+  const OwnerOnly files;
+  const fs::path file = make_data_folder(data) / kDatabase;
+  try {
+    return Records(file);
+  } catch (const Error& error) {
+    if (!error.advice().empty()) throw;
+    throw Error(error.kind(), error.message(), file.string(), kRebuildAdvice);
+  }
+}
 
 void require_tester(const fs::path& data) {
   if (!fs::exists(data / kDatabase) && !fs::exists(data / "tests"))

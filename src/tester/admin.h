@@ -15,6 +15,11 @@ namespace assay::tester {
 // What an operator does with a tester's folder. All throw Error; those that change the database as
 // a whole refuse while a server uses the folder.
 
+/// The database of a data folder, made when it is not there; beside a running server, too.
+[[nodiscard]] Records open_records(const std::filesystem::path& data);
+inline constexpr const char* kRebuildAdvice =
+    "'assay serve rebuild --data DIR' makes a new one from the tests' folders and keeps this one";
+
 /// Throws Error of kind usage for a folder that no tester has used; a wrong name must not make one.
 void require_tester(const std::filesystem::path& data);
 

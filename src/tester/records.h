@@ -39,10 +39,8 @@ enum class TestStatus { open, uploading, accepted, refused };
 
 constexpr auto enum_names(TestStatus /*value*/) {
   using enum TestStatus;
-  return std::to_array<EnumName<TestStatus>>({{open, "open"},
-                                              {uploading, "uploading"},
-                                              {accepted, "accepted"},
-                                              {refused, "refused"}});
+  return std::to_array<EnumName<TestStatus>>(
+      {{open, "open"}, {uploading, "uploading"}, {accepted, "accepted"}, {refused, "refused"}});
 }
 
 struct TestRecord {

@@ -10,7 +10,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/address.h"
@@ -21,6 +20,7 @@
 #include "serve/audit.h"
 #include "serve/worker_pool.h"
 #include "tester/admin.h"
+#include "tester/data_folder.h"
 
 namespace assay::tester {
 
@@ -29,29 +29,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds kMaxShutdown{10};
-constexpr const char* kRebuildAdvice =
-    "'assay serve rebuild --data DIR' makes a new one from the tests' folders and keeps this one";
-
-// Files made meanwhile can be read by their owner only.
-class OwnerOnly {
- public:
-  OwnerOnly() : before_(::umask(0077)) {}
-  OwnerOnly(const OwnerOnly&) = delete;
-  OwnerOnly& operator=(const OwnerOnly&) = delete;
-  ~OwnerOnly() { ::umask(before_); }
-
- private:
-  mode_t before_;
-};
-
-fs::path make_data_folder(const fs::path& data) {
-  if (!fs::exists(data)) {
-    make_directories(data);
-    ::chmod(data.c_str(), 0700);
-  }
-  return fs::absolute(data);
-}
-
 std::string url_of(const ServeOptions& options, std::uint16_t port) {
   const bool v6 = options.address.find(':') != std::string::npos;
   return fmt::format("{}://{}{}{}:{}", options.certificate.empty() ? "http" : "https",
@@ -70,17 +47,6 @@ sigset_t block_signals() {
 }
 
 }  // namespace
-
-Records open_records(const fs::path& data) {
-  const OwnerOnly files;
-  const fs::path file = make_data_folder(data) / "tester.db";
-  try {
-    return Records(file);
-  } catch (const Error& error) {
-    if (!error.advice().empty()) throw;
-    throw Error(error.kind(), error.message(), file.string(), kRebuildAdvice);
-  }
-}
 
 void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
   const sigset_t signals = block_signals();
@@ -168,6 +134,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
 
   ending = true;
   server->close();
+  server->end_streams();
   judgements.stop();
   const std::int64_t deadline = mono_now_ns() + Nanoseconds(kMaxShutdown).count();
   while (server->unanswered() > 0 && mono_now_ns() < deadline)

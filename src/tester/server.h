@@ -33,7 +33,4 @@ struct ServeOptions {
 /// environment when it cannot begin: the folder is another server's, the port is taken.
 void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say);
 
-/// The database of a data folder, made when it is not there; beside a running server, too.
-[[nodiscard]] Records open_records(const std::filesystem::path& data);
-
 }  // namespace assay::tester

@@ -10,7 +10,6 @@
 #include "serve/audit.h"
 #include "temporary_folder.h"
 #include "tester/admin.h"
-#include "tester/server.h"
 #include "tester/test_file.h"
 
 namespace assay::tester {
