@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "page/table.h"
 #include "serve/audit.h"
+#include "site/backup.h"
 #include "terminal.h"
 #include "tester/admin.h"
 #include "tester/api.h"
@@ -156,6 +157,7 @@ void add_tester_admin(CLI::App& serve, Action& action) {
       command("backup", "Copy database and finished tests, beside a running tester too",
               "backup /mnt/tester-copy --data tester", [](const AdminArguments& wanted) {
                 tester::backup(wanted.data, wanted.folder, Counting("copied"));
+                site::backup_platform(wanted.data, wanted.folder);
                 return 0;
               });
   keep->add_option("to", given->folder, "A new folder")->required()->type_name("DIR");
@@ -163,6 +165,7 @@ void add_tester_admin(CLI::App& serve, Action& action) {
       command("restore", "Make a tester's folder from a backup",
               "restore /mnt/tester-copy --data tester2", [](const AdminArguments& wanted) {
                 tester::restore(wanted.folder, wanted.data, Counting("checked"));
+                site::restore_platform(wanted.folder, wanted.data);
                 return 0;
               });
   bring->add_option("from", given->folder, "The backup")->required()->type_name("DIR");

@@ -36,6 +36,7 @@ void add_challenge(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 /// What an operator does with a tester's folder: 'assay serve list', 'verify', 'backup' …
 void add_tester_admin(CLI::App& serve, Action& action);
+void add_serve_users(CLI::App& serve, Action& action);
 /// Hidden: the process in which `assay serve` judges.
 void add_judge_evidence(CLI::App& app, Action& action);
 void add_key(CLI::App& app, Action& action);

@@ -1,5 +1,7 @@
 #include "rest/event_hub.h"
 
+#include <algorithm>
+
 #include "core/time.h"
 #include "rest/call.h"
 

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "accounts/secret.h"
 #include "core/text.h"
 
 namespace assay::rest {

@@ -92,7 +92,7 @@ void read_body(Call& call) {
 serve::HttpResponse refused(const Error& error) {
   if (error.kind() == ErrorKind::usage || error.kind() == ErrorKind::config)
     return serve::response_of(serve::Refusal(400, "bad_request", error.message(), error.advice()));
-  throw error;
+  throw;  // it is being handled
 }
 
 }  // namespace

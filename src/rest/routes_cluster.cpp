@@ -201,10 +201,10 @@ serve::HttpResponse put_reservation(Call& call) {
   jobs::Reservation one{
       .name = call.parameter(0), .from_ns = moment("from"), .to_ns = moment("to")};
   if (one.to_ns <= one.from_ns) throw serve::Refusal(400, "bad_field", "'to' must be after 'from'");
-  const Json nodes = call.body.value("nodes", Json::array());
-  json_fields_detail::decode(nodes, one.nodes, "nodes");
-  const Json teams = call.body.value("teams", Json::array());
-  json_fields_detail::decode(teams, one.teams, "teams");
+  const Json on = call.body.value("nodes", Json::array());
+  json_fields_detail::decode(on, one.nodes, "nodes");
+  const Json of = call.body.value("teams", Json::array());
+  json_fields_detail::decode(of, one.teams, "teams");
   change_settings(call, [&](platform::Settings& settings) { put(settings.reservations, one); });
   return reservations(call);
 }

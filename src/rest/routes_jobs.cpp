@@ -92,7 +92,8 @@ serve::HttpResponse preview(Call& call) {
 
 serve::HttpResponse list(Call& call) {
   jobs::JobFilter filter;
-  for (const std::string_view word : split(call.asked("state"), ',')) {
+  const std::string states = call.asked("state");
+  for (const std::string_view word : split(states, ',')) {
     if (word.empty()) continue;
     const auto state = parse_enum<jobs::State>(word);
     if (!state)

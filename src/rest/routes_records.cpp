@@ -1,3 +1,4 @@
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -33,7 +34,8 @@ std::string csv_field(const std::string& text) {
 std::vector<platform::UsageRow> summed(Call& call) {
   std::set<std::string, std::less<>> by;
   const std::string asked = call.asked("by");
-  for (const std::string_view word : split(asked.empty() ? "user,team,month" : asked, ',')) {
+  const std::string wanted = asked.empty() ? "user,team,month,device_type" : asked;
+  for (const std::string_view word : split(wanted, ',')) {
     if (word != "user" && word != "team" && word != "month" && word != "device_type")
       throw serve::Refusal(400, "bad_parameter", "'by' names what is not known",
                            "of: user, team, month, device_type");
@@ -47,7 +49,7 @@ std::vector<platform::UsageRow> summed(Call& call) {
     if (!by.contains("user")) row.user.clear();
     if (!by.contains("team")) row.team.clear();
     if (!by.contains("month")) row.month.clear();
-    if (!by.contains("device_type") && !asked.empty()) row.device_type.clear();
+    if (!by.contains("device_type")) row.device_type.clear();
     auto& sum = sums[{row.month, row.team, row.user, row.device_type}];
     if (sum.jobs == 0) {
       sum = row;

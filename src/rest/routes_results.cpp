@@ -55,9 +55,9 @@ serve::HttpResponse report(Call& call) {
 }
 
 struct Compared {
-  compare::Side base;
-  std::vector<compare::Side> others;
-  compare::Comparisons found;
+  compare::Side base{};
+  std::vector<compare::Side> others{};
+  compare::Comparisons found{};
 };
 
 Compared compared(Call& call) {

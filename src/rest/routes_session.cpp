@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/text.h"
 #include "core/time.h"
 #include "rest/call.h"

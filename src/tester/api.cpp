@@ -162,6 +162,7 @@ const std::vector<Api::Route>& Api::route_table() {
       {"GET", "/api/v1/leaderboard", &Api::leaderboard},
       {"GET", "/api/v1/compare", &Api::compare_tests},
       {"GET", "/", &Api::page_of_tests},
+      {"GET", "/tests", &Api::page_of_tests},
       {"GET", "/leaderboard", &Api::page_of_leaderboard},
       {"GET", "/compare", &Api::page_of_comparison},
       {"GET", "/tests/([^/]+)", &Api::page_of_test},

@@ -51,7 +51,7 @@ Html test_link(const std::string& id) {
 
 Html navigation(std::string_view here) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPages{
-      {{"/", "Tests"}, {"/leaderboard", "Leaderboard"}}};
+      {{"/tests", "Tests"}, {"/leaderboard", "Leaderboard"}}};
   Html links;
   for (const auto& [address, title] : kPages)
     links += markup("<a href=\"{}\"{}>{}</a>", address,

@@ -204,7 +204,7 @@ serve::HttpResponse list_page(const Json& list, const http::Query& query) {
         if (name == key) value = other;
       if (!value.empty()) out.emplace_back(key, value);
     }
-    return out.empty() ? std::string("/") : "/?" + http::encode_query(out);
+    return out.empty() ? std::string("/tests") : "/tests?" + http::encode_query(out);
   };
   const std::string status = asked("status");
   const auto page = list["page"].get<std::int64_t>();
@@ -252,7 +252,7 @@ serve::HttpResponse list_page(const Json& list, const http::Query& query) {
   return html_response(
       "Tests", fill(assets::kTests,
                     {{"masthead", report::html::plain_masthead(top("Tests", sentence))},
-                     {"navigation", navigation("/")},
+                     {"navigation", navigation("/tests")},
                      {"filters", filters},
                      {"text", asked("text")},
                      {"kept", kept},

@@ -104,7 +104,7 @@ TEST_F(Hostile, JsonIsRefusedWithWords) {
 
 TEST_F(Hostile, NobodyReadsOrWritesWithoutAToken) {
   start_tester();
-  for (const char* path : {"/", "/tests/20261115-abcdef", "/api/v1/tests", "/api/v1/nothing"}) {
+  for (const char* path : {"/tests", "/tests/20261115-abcdef", "/api/v1/tests", "/api/v1/nothing"}) {
     const Reply reply = ask("GET", path, "", {}, "");
     EXPECT_EQ(reply.status, 401) << path;
     EXPECT_NE(reply.response.header("www-authenticate"), "");
@@ -115,13 +115,13 @@ TEST_F(Hostile, NobodyReadsOrWritesWithoutAToken) {
   const CommandResult encoded =
       run_command({"/bin/sh", "-c", "printf 'me:%s' " + alice_ + " | base64 -w0"});
   const http::Headers basic{{"Authorization", "Basic " + encoded.out}};
-  EXPECT_EQ(ask("GET", "/", "", basic, "").status, 200);
+  EXPECT_EQ(ask("GET", "/tests", "", basic, "").status, 200);
   EXPECT_EQ(ask("POST", "/api/v1/tests", "{}", basic, "").status, 401);
 }
 
 TEST_F(Hostile, PublicReadingIsReadingOnly) {
   start_tester({"--public-read"});
-  EXPECT_EQ(ask("GET", "/", "", {}, "").status, 200);
+  EXPECT_EQ(ask("GET", "/tests", "", {}, "").status, 200);
   EXPECT_EQ(ask("GET", "/api/v1/tests", "", {}, "").status, 200);
   EXPECT_EQ(ask("POST", "/api/v1/tests", "{}", {}, "").status, 401);
 }

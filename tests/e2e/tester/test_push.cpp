@@ -91,7 +91,7 @@ TEST_F(Push, OfAHonestRunIsAccepted) {
   const Reply report = ask("GET", "/tests/" + id + "/report.html");
   EXPECT_EQ(report.response.body, read_file(run / "report.html"));
   EXPECT_THAT(report.response.header("content-security-policy"), HasSubstr("sandbox;"));
-  EXPECT_THAT(ask("GET", "/").response.body, HasSubstr(id));
+  EXPECT_THAT(ask("GET", "/tests").response.body, HasSubstr(id));
 
   // Again: nothing is sent, the answer is the same.
   EXPECT_EQ(id_in(push(run).out), id);

@@ -1,3 +1,4 @@
+#include <cctype>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -97,10 +98,10 @@ TEST(SubmissionSchema, HasTheFieldsOfTheReader) {
   const Json fields = fields_to_json(jobs::Submission{.name = "x"});
   for (const auto& [key, value] : fields.items())
     EXPECT_TRUE(schema["properties"].contains(key)) << key;
-  EXPECT_EQ(schema["required"], Json({"name"}));
+  EXPECT_EQ(schema["required"], Json::array({"name"}));
   EXPECT_EQ(schema["additionalProperties"], false);
-  EXPECT_EQ(schema["properties"]["launch"]["enum"], Json({"per-rank", "per-node", "head"}));
-  EXPECT_EQ(schema["properties"]["mounts"]["items"]["required"], Json({"source", "target"}));
+  EXPECT_EQ(schema["properties"]["launch"]["enum"], Json::array({"per-rank", "per-node", "head"}));
+  EXPECT_EQ(schema["properties"]["mounts"]["items"]["required"], Json::array({"source", "target"}));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST_F(JobsOverRest, AJobIsAsItWasSubmitted) {
       json({.path = fmt::format("/api/v1/jobs/{}", made["jobs"][0]["id"].get<int>()), .as = "bob"});
   EXPECT_EQ(job["submission"]["env"]["LR"], "0.1");
   EXPECT_EQ(job["name"], "ResNet-20");
-  EXPECT_EQ(job["may"], Json({"read_job", "submit_job"}));
+  EXPECT_EQ(job["may"], Json::array({"read_job", "submit_job"}));
   EXPECT_THAT(job["submitted"].get<std::string>(), ::testing::MatchesRegex("20.*T.*\\....Z"));
 }
 
@@ -125,7 +125,7 @@ TEST_F(JobsOverRest, QueuesTeamsAndReservationsAreWrittenAndRead) {
   EXPECT_EQ(ask({.method = "PUT",
                  .path = "/api/v1/teams/vision",
                  .as = "root",
-                 .body = {{"quota", {{"cpu", 2}}}, {"members", {"ann"}}}})
+                 .body = {{"quota", {{"cpu", 2}}}, {"members", Json::array({"ann"})}}})
                 .status,
             200);
   EXPECT_EQ(accounts_.members("vision"), std::vector<std::string>{"ann"});
@@ -136,7 +136,7 @@ TEST_F(JobsOverRest, QueuesTeamsAndReservationsAreWrittenAndRead) {
   EXPECT_EQ(ask({.method = "PUT",
                  .path = "/api/v1/reservations/repair",
                  .as = "root",
-                 .body = {{"nodes", {"n1"}},
+                 .body = {{"nodes", Json::array({"n1"})},
                           {"from", "2030-01-01T00:00:00Z"},
                           {"to", "2030-01-02T00:00:00Z"}}})
                 .status,

@@ -123,10 +123,16 @@ TEST_F(PermissionsOverRest, AJobOfAnotherTeamIsNotThere) {
 
 TEST_F(PermissionsOverRest, WhomAJobIsSharedWithReadsIt) {
   const std::string path = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
-  EXPECT_EQ(ask({.method = "PATCH", .path = path, .as = "bob", .body = {{"shared_with", {"eve"}}}})
+  EXPECT_EQ(ask({.method = "PATCH",
+                 .path = path,
+                 .as = "bob",
+                 .body = {{"shared_with", Json::array({"eve"})}}})
                 .status,
             403);
-  EXPECT_EQ(ask({.method = "PATCH", .path = path, .as = "ann", .body = {{"shared_with", {"eve"}}}})
+  EXPECT_EQ(ask({.method = "PATCH",
+                 .path = path,
+                 .as = "ann",
+                 .body = {{"shared_with", Json::array({"eve"})}}})
                 .status,
             200);
   EXPECT_EQ(ask({.path = path, .as = "eve"}).status, 200);

@@ -126,10 +126,10 @@ TEST(Pages, ARefusedTestSaysWhy) {
 TEST(Pages, TheListLinksToItsNeighbours) {
   const std::string page =
       list_page(list_of(Json::array({Json{{"test_id", "a"}}})), {{"status", "open"}}).body;
-  EXPECT_TRUE(has(page, "<a href=\"/?status=open&amp;page=1\">← newer</a>"));
+  EXPECT_TRUE(has(page, "<a href=\"/tests?status=open&amp;page=1\">← newer</a>"));
   EXPECT_TRUE(has(page, "<span>page 2 of 3</span>"));
-  EXPECT_TRUE(has(page, "<a href=\"/?status=open&amp;page=3\">older →</a>"));
-  EXPECT_TRUE(has(page, "<a href=\"/?status=open\" class=\"on\">open</a>"));
+  EXPECT_TRUE(has(page, "<a href=\"/tests?status=open&amp;page=3\">older →</a>"));
+  EXPECT_TRUE(has(page, "<a href=\"/tests?status=open\" class=\"on\">open</a>"));
 }
 
 TEST(Pages, AnEmptyListSaysHowToSendATest) {
