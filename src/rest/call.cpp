@@ -73,15 +73,18 @@ jobs::Whose whose(const Caller& caller, const std::string& owner, const std::str
   return !team.empty() && caller.is_in(team) ? jobs::Whose::team : jobs::Whose::foreign;
 }
 
+jobs::Whose whose(const Call& call, const jobs::Job& job) {
+  const jobs::Whose of = whose(call.caller(), job.owner, job.team);
+  if (of != jobs::Whose::foreign) return of;
+  const auto names = call.context.accounts.shared_with(job.id);
+  return std::ranges::count(names, call.caller().name) > 0 ? jobs::Whose::team : of;
+}
+
 platform::JobView readable_job(Call& call, const std::string& id) {
   const auto number = parse_number<jobs::JobId>(id);
   auto view = number && *number > 0 ? call.context.platform.find(*number) : std::nullopt;
   if (!view) throw not_found("job");
-  jobs::Whose of = whose(call.caller(), view->job.owner, view->job.team);
-  if (of == jobs::Whose::foreign &&
-      std::ranges::count(call.context.accounts.shared_with(view->job.id), call.caller().name) > 0)
-    of = jobs::Whose::team;
-  if (!call.caller().may(jobs::Deed::read_job, of)) throw not_found("job");
+  if (!call.caller().may(jobs::Deed::read_job, whose(call, view->job))) throw not_found("job");
   return *view;
 }
 

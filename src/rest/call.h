@@ -86,9 +86,11 @@ struct Call {
 [[nodiscard]] serve::Refusal not_found(const std::string& what);
 [[nodiscard]] serve::Refusal forbidden(const std::string& what);
 
-/// Whose a job is, seen from the caller; whom it is shared with counts as one of the team.
+/// Whose something is, seen from the caller.
 [[nodiscard]] jobs::Whose whose(const Caller& caller, const std::string& owner,
                                 const std::string& team);
+/// The same of a job: whom it is shared with counts as one of the team.
+[[nodiscard]] jobs::Whose whose(const Call& call, const jobs::Job& job);
 
 /// The job, when the caller may read it; else throws Refusal 404.
 [[nodiscard]] platform::JobView readable_job(Call& call, const std::string& id);

@@ -127,7 +127,7 @@ Json job_json(Call& call, const platform::JobView& view) {
   out["submission"] = fields_to_json(job.submission);
   out["life"] = life_json(job.life);
   out["attempts"] = attempts_json(call, job);
-  out["may"] = may_json(call.caller(), whose(call.caller(), job.owner, job.team));
+  out["may"] = may_json(call.caller(), whose(call, job));
   out["shared_with"] = call.context.accounts.shared_with(job.id);
   return out;
 }

@@ -70,7 +70,7 @@ Whose whose_of(Call& call) {
     }
     case Of::job: {
       call.job = readable_job(call, call.parameter(0));
-      return whose(call.caller(), call.job->job.owner, call.job->job.team);
+      return whose(call, call.job->job);
     }
   }
   return Whose::foreign;

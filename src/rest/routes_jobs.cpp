@@ -182,7 +182,7 @@ void require(const Call& call, Deed deed, Whose of, const char* words) {
 
 serve::HttpResponse change(Call& call) {
   const jobs::Job& job = call.job->job;
-  const Whose of = whose(call.caller(), job.owner, job.team);
+  const Whose of = whose(call, job);
   for (const auto& [key, value] : call.body.items())
     if (key != "priority" && key != "name" && key != "shared_with")
       throw serve::Refusal(400, "bad_field",
