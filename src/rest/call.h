@@ -13,6 +13,7 @@
 #include "page/asset.h"
 #include "platform/platform.h"
 #include "rest/event_hub.h"
+#include "rest/follower.h"
 #include "rest/route.h"
 #include "rest/server_metrics.h"
 #include "serve/rate_limit.h"
@@ -40,6 +41,7 @@ struct Context {
   accounts::Accounts& accounts;
   platform::Platform& platform;
   EventHub& events;
+  Follower& follower;  ///< for streams of logs and metrics
   ServerMetrics& metrics;
   bool tls = false;
   /// Host names under which the server is asked, without port; empty: any.

@@ -84,6 +84,7 @@ struct PlatformSide {
         context{.accounts = accounts,
                 .platform = platform,
                 .events = events,
+                .follower = follower,
                 .metrics = metrics,
                 .tls = !options.certificate.empty(),
                 .hosts = hosts_of(options),
@@ -109,6 +110,7 @@ struct PlatformSide {
   rest::EventHub events;
   rest::ServerMetrics metrics;
   platform::Platform platform;
+  rest::Follower follower;  // asks the platform
   rest::Context context;
   rest::Rest rest;
   std::unique_ptr<Webhooks> webhooks;

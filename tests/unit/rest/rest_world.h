@@ -56,10 +56,12 @@ class RestWorld : public ::testing::Test {
   accounts::Accounts accounts_{folder_.path() / "accounts.db"};
   platform::Platform platform_{{.data = folder_.path()}, std::make_unique<IdleEngine>()};
   EventHub events_;
+  Follower follower_;
   ServerMetrics metrics_;
   Context context_{.accounts = accounts_,
                    .platform = platform_,
                    .events = events_,
+                   .follower = follower_,
                    .metrics = metrics_,
                    .hosts = {"localhost", "127.0.0.1"}};
   Rest rest_{context_};
