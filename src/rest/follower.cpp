@@ -12,6 +12,9 @@ namespace {
 
 // A stream whose reader is slow waits for room instead of being let go.
 constexpr std::size_t kLeastRoom = serve::kStreamBuffer / 4;
+// What gave so much has probably more: a whole log that is downloaded.
+constexpr std::size_t kMuch = 16U << 10;
+constexpr std::chrono::milliseconds kSoon{5};
 
 }  // namespace
 
@@ -30,35 +33,42 @@ void Follower::add(const std::shared_ptr<serve::HttpStream>& stream, Next next) 
   changed_.notify_all();
 }
 
-bool Follower::go_on(Followed& one) {
-  if (one.stream->gone()) return false;
+Follower::Went Follower::go_on(Followed& one) {
+  if (one.stream->gone()) return Went::over;
   const std::size_t room = one.stream->room();
-  if (room < kLeastRoom) return true;
+  if (room < kLeastRoom) return Went::idle;
   try {
     const std::optional<std::string> text = one.next(room / 2);
-    if (text && text->empty()) return true;
-    if (text && one.stream->write(*text)) return true;
+    if (text && text->empty()) return Went::idle;
+    if (text && one.stream->write(*text)) return text->size() > kMuch ? Went::busy : Went::idle;
   } catch (const std::exception& error) {
     serve::log_error(fmt::format("a stream ends: {}", error.what()));
   }
   one.stream->end();
-  return false;
+  return Went::over;
 }
 
 void Follower::work(const std::stop_token& stop) {
   std::vector<Followed> all;
+  bool busy = false;
   while (!stop.stop_requested()) {
     {
       std::unique_lock lock(lock_);
       if (all.empty())
         changed_.wait(lock, stop, [&] { return !fresh_.empty(); });
       else
-        changed_.wait_for(lock, stop, pause_, [&] { return !fresh_.empty(); });
+        changed_.wait_for(lock, stop, busy ? Nanoseconds(kSoon) : pause_,
+                          [&] { return !fresh_.empty(); });
       for (Followed& one : fresh_) all.push_back(std::move(one));
       fresh_.clear();
     }
     if (stop.stop_requested()) return;
-    std::erase_if(all, [](Followed& one) { return !go_on(one); });
+    busy = false;
+    std::erase_if(all, [&](Followed& one) {
+      const Went went = go_on(one);
+      busy = busy || went == Went::busy;
+      return went == Went::over;
+    });
   }
 }
 

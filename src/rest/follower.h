@@ -15,7 +15,7 @@
 namespace assay::rest {
 
 /// Streams that follow something which has to be asked: one thread asks for all of them, about
-/// every `pause`. Thread-safe.
+/// every `pause`, and at once where there was much. Thread-safe.
 class Follower {
  public:
   /// What is new, at most about `room` bytes; nothing: it is over, and the stream ends. Called in
@@ -35,7 +35,8 @@ class Follower {
     Next next;
   };
   void work(const std::stop_token& stop);
-  static bool go_on(Followed& one);
+  enum class Went { over, idle, busy };
+  static Went go_on(Followed& one);
 
   Nanoseconds pause_;
   std::mutex lock_;

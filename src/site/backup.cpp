@@ -1,5 +1,7 @@
 #include "site/backup.h"
 
+#include <array>
+
 #include "core/error.h"
 #include "core/json.h"
 #include "core/regular_file.h"
@@ -12,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kDatabases[] = {"accounts.db", "jobs.db"};
+constexpr std::array kDatabases{"accounts.db", "jobs.db"};
 constexpr const char* kCluster = "cluster.json";
 
 void require_sound(const fs::path& file) {

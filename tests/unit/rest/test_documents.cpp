@@ -66,14 +66,17 @@ TEST(RouteTable, TheOpenApiDocumentIsWhole) {
 TEST(RouteTable, EverySchemaOfARouteIsThere) {
   for (const Route& route : route_table())
     for (const std::string name : {route.answer, route.request}) {
-      if (!name.empty() && name.find('/') == std::string::npos)
+      if (!name.empty() && name.find('/') == std::string::npos) {
         EXPECT_TRUE(schemas().contains(name)) << route.path << ": " << name;
+      }
     }
 }
 
 TEST(RouteTable, WhatChangesSomethingIsNeverGet) {
   for (const Route& route : route_table())
-    if (std::string_view(route.method) == "GET") EXPECT_EQ(route.body, Body::none) << route.path;
+    if (std::string_view(route.method) == "GET") {
+      EXPECT_EQ(route.body, Body::none) << route.path;
+    }
 }
 
 TEST(RouteTable, IsTheOneOfTheDocument) {

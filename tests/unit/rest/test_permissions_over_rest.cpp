@@ -66,14 +66,15 @@ TEST_F(PermissionsOverRest, EveryRouteAsksTheTable) {
         const bool seen = route.of != Of::job || jobs::may(role, jobs::Deed::read_job, whose);
         const std::string what = fmt::format("{} {} as {}", route.method, path, who);
         ++checked;
-        if (!seen)
+        if (!seen) {
           EXPECT_EQ(response.status, 404) << what;
-        else if (!granted)
+        } else if (!granted) {
           EXPECT_EQ(response.status, 403) << what << "\n" << response.body;
-        else
+        } else {
           EXPECT_TRUE(response.status != 401 && response.status != 403 && response.status != 500)
               << what << ": " << response.status << "\n"
               << response.body;
+        }
       }
     }
     // Nobody, and a token that is not known.
