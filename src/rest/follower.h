@@ -33,10 +33,10 @@ class Follower {
   struct Followed {
     std::shared_ptr<serve::HttpStream> stream;
     Next next;
+    std::int64_t due_ns = 0;  // when it is asked again
   };
   void work(const std::stop_token& stop);
-  enum class Went { over, idle, busy };
-  static Went go_on(Followed& one);
+  [[nodiscard]] bool go_on(Followed& one) const;
 
   Nanoseconds pause_;
   std::mutex lock_;
