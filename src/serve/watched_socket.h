@@ -62,7 +62,8 @@ class Loop : public asio::io_context {
   }
   [[nodiscard]] bool streams(std::uint64_t connection) {
     const std::scoped_lock lock(lock_);
-    return table_.streams(connection);
+    // One that is gone takes no place; who writes to it will see.
+    return !watches_.contains(connection) || table_.streams(connection);
   }
   void answered(std::uint64_t connection) {
     const std::scoped_lock lock(lock_);

@@ -92,8 +92,9 @@ TEST_F(AccountsTest, APasswordIsKeptAsArgon2idOnly) {
   EXPECT_THAT(hash, StartsWith("$argon2id$"));
   EXPECT_NE(hash, hash_password("correct horse battery"));
   for (const char* name : {"accounts.db", "accounts.db-wal"})
-    if (const auto file = folder_.path() / name; std::filesystem::exists(file))
+    if (const auto file = folder_.path() / name; std::filesystem::exists(file)) {
       EXPECT_THAT(read_file(file), Not(HasSubstr("correct horse battery")));
+    }
 }
 
 TEST_F(AccountsTest, PasswordsThatAreTooShortTooLongOrNoTextAreRefused) {
