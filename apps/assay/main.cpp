@@ -122,6 +122,7 @@ int main(int argc, char** argv) {
   assay::app::add_nodes(app, action);
   assay::app::add_usage(app, action);
   assay::app::add_login(app, action);
+  assay::app::add_job_controller(app, action);
   assay::app::add_key(app, action);
   assay::app::add_version(app, action);
   try {

@@ -147,7 +147,7 @@ CodeStore::Announced CodeStore::announce(const std::string& owner, const Manifes
     if (upload.missing.insert(file.sha256).second) bytes += file.size;
   }
   if (bytes > options_.quota - std::min(options_.quota, used_by(owner)))
-    throw Error(ErrorKind::environment,
+    throw Error(ErrorKind::usage,
                 fmt::format("no room: {} has sent {}, and {} more than {} are not kept", owner,
                             format_bytes(static_cast<double>(used_by(owner))),
                             format_bytes(static_cast<double>(bytes)),

@@ -32,8 +32,8 @@ struct StoreOptions {
 /// An upload is announced, its missing contents are put, and when all are there it is complete. One
 /// that is not complete is forgotten with the process; what has arrived of it is not.
 ///
-/// Thread-safe; one process at a time. Throws Error: usage or config for what cannot be taken,
-/// environment when there is no room or the disk fails.
+/// Thread-safe; one process at a time. Throws Error: usage or config for what cannot be taken or is
+/// above the person's quota, environment when the disk fails.
 class CodeStore {
  public:
   explicit CodeStore(std::filesystem::path folder, StoreOptions options = {});
