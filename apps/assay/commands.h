@@ -40,5 +40,8 @@ void add_tester_admin(CLI::App& serve, Action& action);
 void add_judge_evidence(CLI::App& app, Action& action);
 void add_key(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
+#define ASSAY_COMMAND(name) void add_##name(CLI::App& app, Action& action);
+#include "command_list.inc"
+#undef ASSAY_COMMAND
 
 }  // namespace assay::app
