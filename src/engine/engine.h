@@ -3,6 +3,8 @@
 #include <compare>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,16 @@ struct Order {
   std::filesystem::path code{};    ///< what its owner sent, read-only; empty: nothing
   std::string owner{};
   std::string team{};
+  std::optional<int> array_index{};
   jobs::Submission submission{};
   jobs::Placement placement{};
+};
+
+/// What an order would run.
+struct Planned {
+  std::string text{};  ///< as `assay run --dry-run` shows it; empty: the engine cannot tell
+  int nodes = 0;       ///< of its largest case; 0: not known
+  int procs = 0;       ///< on a node, of the case with most of them; 0: not known
 };
 
 /// What an engine can do, as data.
@@ -61,6 +71,14 @@ class Engine {
   virtual void start(const Order& order) = 0;
   /// The signal, and force after the grace; at once where that is 0. May be called again.
   virtual void stop(const Execution& execution, Nanoseconds grace) = 0;
+  /// What start() would run. Takes a moment, starts nothing. Throws Error of kind config where the
+  /// suite is wrong.
+  [[nodiscard]] virtual Planned plan(const Order& /*order*/) { return {}; }
+  /// By node: which of its devices an execution has. Empty: not known.
+  [[nodiscard]] virtual std::map<std::string, std::vector<int>> devices_of(
+      const Execution& /*execution*/) {
+    return {};
+  }
   /// After a restart of the server.
   virtual void recall(const std::vector<Order>& orders) = 0;
 };

@@ -26,13 +26,30 @@ struct Reservation {
   WallTime from_ns = 0;
   WallTime to_ns = 0;
   std::vector<std::string> teams{};
+
+  static void fields(auto& self, auto&& field) {
+    field("name", self.name);
+    field("nodes", self.nodes);
+    field("from_ns", self.from_ns);
+    field("to_ns", self.to_ns);
+    field.optional("teams", self.teams);
+  }
 };
 
 struct Queue {
   std::string name{};
   int priority = 0;  ///< added to its jobs'
   bool closed = false;
-  bool preempts = true;  ///< its jobs may take the place of preemptible ones of lower priority
+  bool preempts = true;   ///< its jobs may take the place of preemptible ones of lower priority
+  bool approval = false;  ///< its jobs wait until somebody approves them
+
+  static void fields(auto& self, auto&& field) {
+    field("name", self.name);
+    field.optional("priority", self.priority);
+    field.optional("closed", self.closed);
+    field.optional("preempts", self.preempts);
+    field.optional("approval", self.approval);
+  }
 };
 
 /// A device type that a map does not name is not limited.
@@ -41,6 +58,13 @@ struct Team {
   double weight = 1;                        ///< its share of the cluster, relative to the others'
   std::map<std::string, int> quota{};       ///< devices of all its jobs at a time, by type
   std::map<std::string, int> user_quota{};  ///< of each of its users
+
+  static void fields(auto& self, auto&& field) {
+    field("name", self.name);
+    field.optional("weight", self.weight);
+    field.optional("quota", self.quota);
+    field.optional("user_quota", self.user_quota);
+  }
 };
 
 struct Dependency {

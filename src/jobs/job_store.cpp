@@ -18,7 +18,7 @@ using database::Statement;
 using database::Transaction;
 
 // What lists show is apart from what is long, so that a list of 100,000 jobs is read quickly.
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 2> kSchema{R"(
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL,
@@ -73,10 +73,32 @@ CREATE TABLE usage (
   PRIMARY KEY (job, attempt)
 ) WITHOUT ROWID;
 CREATE INDEX usage_by_end ON usage (to_ns);
+)",
+                                                  // What was used outlives its job.
+                                                  R"(
+ALTER TABLE details ADD COLUMN code TEXT NOT NULL DEFAULT '';
+CREATE TABLE uses (
+  job INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  team TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  devices INTEGER NOT NULL,
+  from_ns INTEGER NOT NULL,
+  to_ns INTEGER NOT NULL,
+  device_type TEXT NOT NULL,
+  idle_device_s REAL NOT NULL DEFAULT 0,
+  energy_j REAL NOT NULL DEFAULT 0,
+  PRIMARY KEY (job, attempt)
+) WITHOUT ROWID;
+INSERT INTO uses SELECT job, attempt, usage.team, usage.owner, usage.devices, from_ns, to_ns,
+  device_type, 0, 0 FROM usage JOIN jobs ON jobs.id = usage.job;
+DROP TABLE usage;
+ALTER TABLE uses RENAME TO usage;
+CREATE INDEX usage_by_end ON usage (to_ns);
 )"};
 
 constexpr const char* kSelectJob =
-    "SELECT id, owner, team, array, array_index, submission, life FROM jobs "
+    "SELECT id, owner, team, array, array_index, submission, life, code FROM jobs "
     "JOIN details ON details.job = jobs.id ";
 
 /// A word that this program has written; another one means that the file is damaged.
@@ -96,6 +118,10 @@ T read_stored(const std::string& text, const std::string& where) {
     throw Error(ErrorKind::environment, "the database of jobs is damaged: " + error.message(),
                 error.where());
   }
+}
+
+Error no_such_job(JobId id) {
+  return {ErrorKind::usage, fmt::format("there is no job {}", id)};
 }
 
 std::string text_of(State state) {
@@ -161,10 +187,11 @@ JobId JobStore::insert(const NewJob& job, JobId array, std::optional<int> index,
   if (!add.step()) throw Error(ErrorKind::internal, "the database has not given the job a number");
   const JobId id = add.number(0);
   add.run();
-  database_.prepare("INSERT INTO details (job, submission, life) VALUES (?, ?, ?)")
+  database_.prepare("INSERT INTO details (job, submission, life, code) VALUES (?, ?, ?, ?)")
       .bind(1, id)
       .bind(2, dump_line(fields_to_json(submission)))
       .bind(3, dump_line(fields_to_json(life)))
+      .bind(4, job.code)
       .run();
   Event event;
   event.kind = EventKind::submitted;
@@ -187,7 +214,7 @@ void JobStore::write_event(JobId id, const Event& event, const Change& change, i
 Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
   Transaction transaction(database_);
   std::optional<Job> job = find(id);
-  if (!job) throw Error(ErrorKind::usage, fmt::format("there is no job {}", id));
+  if (!job) throw no_such_job(id);
   Change change = jobs::apply(job->life, policy_of(job->submission), event, now_ns);
   if (!change.taken) return change;
   const Life& life = job->life;
@@ -204,11 +231,12 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
     std::int64_t devices = 0;
     for (const NodeShare& share : life.placement) devices += share.devices;
     Statement used = database_.prepare(
-        "INSERT OR REPLACE INTO usage (job, attempt, team, owner, devices, from_ns, to_ns)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)");
+        "INSERT OR REPLACE INTO usage"
+        " (job, attempt, team, owner, devices, from_ns, to_ns, device_type)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     used.bind(1, id).bind(2, std::int64_t{life.attempt}).bind(3, job->team).bind(4, job->owner);
     used.bind(5, devices).bind(6, life.started_ns);
-    used.bind(7, std::max(now_ns, life.started_ns)).run();
+    used.bind(7, std::max(now_ns, life.started_ns)).bind(8, job->submission.device_type).run();
   }
   transaction.commit();
   return change;
@@ -224,6 +252,7 @@ Job JobStore::job_of(const Statement& row) const {
   const std::string where = fmt::format("job {}", job.id);
   job.submission = read_stored<Submission>(row.text(5), where + ": submission");
   job.life = read_stored<Life>(row.text(6), where + ": life");
+  job.code = row.text(7);
   return job;
 }
 
@@ -262,6 +291,71 @@ std::vector<TimelineEntry> JobStore::timeline(JobId id) {
     out.push_back({query.number(0), word_of<EventKind>(query.text(1)),
                    word_of<State>(query.text(2)), word_of<State>(query.text(3)),
                    static_cast<int>(query.number(4)), query.text(5), query.text(6)});
+  return out;
+}
+
+void JobStore::change_priority(JobId id, int priority) {
+  Transaction transaction(database_);
+  std::optional<Job> job = find(id);
+  if (!job) throw no_such_job(id);
+  job->submission.priority = priority;
+  write_submission(id, job->submission);
+  database_.prepare("UPDATE jobs SET priority = ?2 WHERE id = ?1")
+      .bind(1, id)
+      .bind(2, std::int64_t{priority})
+      .run();
+  transaction.commit();
+}
+
+void JobStore::rename(JobId id, const std::string& name) {
+  Transaction transaction(database_);
+  std::optional<Job> job = find(id);
+  if (!job) throw no_such_job(id);
+  job->submission.name = name;
+  write_submission(id, job->submission);
+  database_.prepare("UPDATE jobs SET name = ?2 WHERE id = ?1").bind(1, id).bind(2, name).run();
+  transaction.commit();
+}
+
+void JobStore::write_submission(JobId id, const Submission& submission) {
+  database_.prepare("UPDATE details SET submission = ?2 WHERE job = ?1")
+      .bind(1, id)
+      .bind(2, dump_line(fields_to_json(submission)))
+      .run();
+}
+
+void JobStore::remove(JobId id) {
+  Transaction transaction(database_);
+  if (!state_of(id)) throw no_such_job(id);
+  for (const char* sql : {"DELETE FROM timeline WHERE job = ?", "DELETE FROM details WHERE job = ?",
+                          "DELETE FROM jobs WHERE id = ?"})
+    database_.prepare(sql).bind(1, id).run();
+  transaction.commit();
+}
+
+void JobStore::measure(const AttemptUse& use) {
+  database_
+      .prepare(
+          "UPDATE usage SET device_type = ?3, idle_device_s = ?4, energy_j = ?5"
+          " WHERE job = ?1 AND attempt = ?2")
+      .bind(1, use.job)
+      .bind(2, std::int64_t{use.attempt})
+      .bind(3, use.device_type)
+      .bind_real(4, use.idle_device_s)
+      .bind_real(5, use.energy_j)
+      .run();
+}
+
+std::vector<AttemptUse> JobStore::uses(WallTime from_ns, WallTime to_ns) {
+  Statement query = database_.prepare(
+      "SELECT job, attempt, owner, team, device_type, devices, from_ns, to_ns, idle_device_s,"
+      " energy_j FROM usage WHERE to_ns >= ? AND to_ns < ? ORDER BY to_ns, job");
+  query.bind(1, from_ns).bind(2, to_ns);
+  std::vector<AttemptUse> out;
+  while (query.step())
+    out.push_back({query.number(0), static_cast<int>(query.number(1)), query.text(2), query.text(3),
+                   query.text(4), static_cast<int>(query.number(5)), query.number(6),
+                   query.number(7), query.real(8), query.real(9)});
   return out;
 }
 

@@ -20,6 +20,7 @@ struct NewJob {
   /// Chosen by the client: the same one again, from the same owner, is the same request and gives
   /// the same jobs, so that an answer that got lost can be asked for again. Empty: none.
   std::string request_key{};
+  std::string code{};  ///< the upload that it works in; empty: none
 };
 
 struct Job {
@@ -30,6 +31,21 @@ struct Job {
   std::optional<int> array_index{};
   Submission submission{};
   Life life{};
+  std::string code{};
+};
+
+/// What an attempt has used.
+struct AttemptUse {
+  JobId job = 0;
+  int attempt = 0;
+  std::string user{};
+  std::string team{};
+  std::string device_type{};  ///< empty: not known
+  int devices = 0;
+  WallTime from_ns = 0;
+  WallTime to_ns = 0;
+  double idle_device_s = 0;  ///< of its devices together, as far as it was measured
+  double energy_j = 0;
 };
 
 struct TimelineEntry {
@@ -111,6 +127,16 @@ class JobStore {
   [[nodiscard]] std::vector<Job> unfinished();
   [[nodiscard]] std::vector<TimelineEntry> timeline(JobId id);
   [[nodiscard]] JobPage list(const JobFilter& filter);
+  /// Throw Error of kind usage for a job that there is not.
+  void change_priority(JobId id, int priority);
+  void rename(JobId id, const std::string& name);
+  /// Everything but what it has used, which still counts.
+  void remove(JobId id);
+
+  /// What was measured of an attempt that has ended. Nothing happens where it has used nothing.
+  void measure(const AttemptUse& use);
+  /// What ended in [from, to), in order.
+  [[nodiscard]] std::vector<AttemptUse> uses(WallTime from_ns, WallTime to_ns);
   /// From what all attempts have used.
   [[nodiscard]] FairShare fair_share(Nanoseconds half_life, WallTime now_ns);
 
@@ -119,6 +145,7 @@ class JobStore {
                              WallTime now_ns);
   void write_event(JobId id, const Event& event, const Change& change, int attempt,
                    WallTime now_ns);
+  void write_submission(JobId id, const Submission& submission);
   [[nodiscard]] Job job_of(const database::Statement& row) const;
 
   database::Database database_;

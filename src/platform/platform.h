@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "engine/engine.h"
 #include "jobs/job_store.h"
 #include "jobs/pending.h"
@@ -26,6 +27,19 @@ struct Options {
   jobs::SchedulerOptions scheduler{};
   Nanoseconds default_time = std::chrono::hours(24);   ///< that a job may run which asks for none
   Nanoseconds half_life = std::chrono::hours(7 * 24);  ///< of what counts for the fair share
+  /// The folder of an upload (NewJob::code), read-only. Called from the platform's thread; throws
+  /// Error where there is none.
+  std::function<std::filesystem::path(const std::string&)> code{};
+};
+
+/// A submission that cannot be taken. Of kind usage.
+class Refused : public Error {
+ public:
+  explicit Refused(std::vector<jobs::Problem> problems);
+  [[nodiscard]] const std::vector<jobs::Problem>& problems() const noexcept { return problems_; }
+
+ private:
+  std::vector<jobs::Problem> problems_;
 };
 
 /// Where a job stands: what its record says, and what the last decision says about it.
@@ -103,12 +117,14 @@ class Platform {
   void start();
 
   [[nodiscard]] Preview preview(const jobs::NewJob& job);
+  /// Throws Refused. Where the job's queue wants approval, it needs that in any case.
   [[nodiscard]] std::vector<jobs::JobId> submit(const jobs::NewJob& job);
   /// approved, rejected, pause_asked, resume_asked or kill_asked. What does not fit the state is
   /// Error of kind usage with the state machine's words.
   jobs::Change ask(jobs::JobId id, jobs::EventKind what, const std::string& who);
   /// Of a job that has not started. Throws Error of kind usage else.
   void change_priority(jobs::JobId id, int priority, const std::string& who);
+  void rename(jobs::JobId id, const std::string& name, const std::string& who);
   /// The record and its runs, of a job that has ended.
   void remove(jobs::JobId id, const std::string& who);
 
