@@ -4,7 +4,7 @@
 #include "tester/board_pages.h"
 #include "tester/comparison_page.h"
 #include "tester/pages.h"
-#include "tester/serve_assets.h"
+#include "tester/tester_assets.h"
 
 namespace assay::tester {
 namespace {
