@@ -11,9 +11,10 @@
 #include "core/host.h"
 #include "core/time.h"
 #include "core/units.h"
-#include "serve/judge_process.h"
-#include "serve/server.h"
 #include "terminal.h"
+#include "tester/admin.h"
+#include "tester/judge_process.h"
+#include "tester/server.h"
 
 namespace assay::app {
 
@@ -56,7 +57,7 @@ Nanoseconds duration_of(const std::string& text, const char* option) {
 }
 
 // "127.0.0.1:8480", "[::1]:8480", "8480".
-void parse_listen(const std::string& text, serve::ServeOptions& options) {
+void parse_listen(const std::string& text, tester::ServeOptions& options) {
   const bool port_alone = text.find(':') == std::string::npos;
   const auto endpoint = parse_endpoint(port_alone ? "127.0.0.1:" + text : text);
   if (!endpoint)
@@ -67,7 +68,7 @@ void parse_listen(const std::string& text, serve::ServeOptions& options) {
 }
 
 int serve_until_stopped(const ServeArguments& given) {
-  serve::ServeOptions options;
+  tester::ServeOptions options;
   parse_listen(given.listen, options);
   if (given.certificate.empty() != given.key.empty())
     throw Error(ErrorKind::usage, "TLS needs both --tls-certificate and --tls-key");
@@ -93,7 +94,7 @@ int serve_until_stopped(const ServeArguments& given) {
   options.judge.time =
       std::chrono::ceil<std::chrono::seconds>(duration_of(given.judge_time, "--judge-time"));
   options.judge.memory = size_of(given.judge_memory, "--judge-memory");
-  serve::run_server(options, [](const std::string& line) { say(line + "\n"); });
+  tester::run_server(options, [](const std::string& line) { say(line + "\n"); });
   return 0;
 }
 
@@ -113,14 +114,14 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   add->add_option("name", given->token_name, "Who it is for; tests show it")->required();
   add->callback([given, &action] {
     action = [given] {
-      say(serve::open_records(given->data).add_token(given->token_name) + "\n");
+      say(tester::open_records(given->data).add_token(given->token_name) + "\n");
       return 0;
     };
   });
   CLI::App* list = command("list", "Show the names of all tokens");
   list->callback([given, &action] {
     action = [given] {
-      for (const serve::TokenRecord& record : serve::open_records(given->data).tokens())
+      for (const tester::TokenRecord& record : tester::open_records(given->data).tokens())
         say(fmt::format("{}  made {}{}\n", record.name, record.created,
                         record.revoked.empty() ? "" : "  revoked " + record.revoked));
       return 0;
@@ -130,7 +131,7 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   rotate->add_option("name", given->token_name, "Its name")->required();
   rotate->callback([given, &action] {
     action = [given] {
-      say(serve::open_records(given->data).rotate_token(given->token_name) + "\n");
+      say(tester::open_records(given->data).rotate_token(given->token_name) + "\n");
       return 0;
     };
   });
@@ -138,7 +139,7 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   revoke->add_option("name", given->token_name, "Its name")->required();
   revoke->callback([given, &action] {
     action = [given] {
-      serve::open_records(given->data).revoke_token(given->token_name);
+      tester::open_records(given->data).revoke_token(given->token_name);
       return 0;
     };
   });
@@ -208,7 +209,7 @@ void add_judge_evidence(CLI::App& app, Action& action) {
   command->add_option("--parent", *parent, "Process with which it ends");
   command->callback([=, &action] {
     action = [=] {
-      serve::judge_evidence(*folder, std::chrono::seconds(*time), *memory, *parent);
+      tester::judge_evidence(*folder, std::chrono::seconds(*time), *memory, *parent);
       return 0;
     };
   });
