@@ -53,5 +53,8 @@ void add_nodes(CLI::App& app, Action& action);
 void add_usage(CLI::App& app, Action& action);
 void add_login(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
+#define ASSAY_COMMAND(name) void add_##name(CLI::App& app, Action& action);
+#include "command_list.inc"
+#undef ASSAY_COMMAND
 
 }  // namespace assay::app
