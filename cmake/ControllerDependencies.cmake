@@ -42,7 +42,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION
 endif()
 target_link_libraries(assay_asio INTERFACE Threads::Threads)
 
-# The tester (src/serve). RESTinio is headers only, and parses with http_parser.
+# HTTP on the server's side (src/serve). RESTinio is headers only, and parses with http_parser.
 find_path(RESTINIO_INCLUDE_DIR restinio/all.hpp REQUIRED)
 find_path(HTTP_PARSER_INCLUDE_DIR http_parser.h REQUIRED)
 find_library(HTTP_PARSER_LIBRARY NAMES libhttp_parser.a http_parser REQUIRED)
@@ -64,3 +64,10 @@ find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)
 add_library(assay_sqlite INTERFACE)
 target_include_directories(assay_sqlite SYSTEM INTERFACE ${SQLITE_INCLUDE_DIR})
 target_link_libraries(assay_sqlite INTERFACE ${SQLITE_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
+
+# Argon2id for the passwords of src/accounts.
+find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
+find_library(SODIUM_LIBRARY NAMES libsodium.a sodium REQUIRED)
+add_library(assay_sodium INTERFACE)
+target_include_directories(assay_sodium SYSTEM INTERFACE ${SODIUM_INCLUDE_DIR})
+target_link_libraries(assay_sodium INTERFACE ${SODIUM_LIBRARY} Threads::Threads)

@@ -6,7 +6,7 @@ set -euo pipefail
 build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml-cpp-dev
        nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev libzstd-dev libjpeg-dev
        libcurl4-openssl-dev libpugixml-dev librestinio-dev libhttp-parser-dev libsqlite3-dev
-       libre2-dev libboost-dev libspdlog-dev)
+       libre2-dev libboost-dev libspdlog-dev libsodium-dev)
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil zstd)

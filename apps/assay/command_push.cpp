@@ -15,8 +15,8 @@
 #include "http/url.h"
 #include "push.h"
 #include "push/tester_client.h"
-#include "serve/challenges.h"
 #include "terminal.h"
+#include "tester/challenges.h"
 
 namespace assay::app {
 
@@ -49,7 +49,7 @@ void say_refusal(const push::PushOutcome& outcome) {
 }
 
 void say_comparison(const Json& answer) {
-  say("Challenge answered: " + serve::comparison_text(answer) + "\n");
+  say("Challenge answered: " + tester::comparison_text(answer) + "\n");
   for (const Json& text : list_at(answer, "differs"))
     if (text.is_string()) say("  not as then: " + printable(text.get<std::string>()) + "\n");
 }

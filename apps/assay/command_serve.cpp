@@ -9,11 +9,16 @@
 #include "core/address.h"
 #include "core/error.h"
 #include "core/host.h"
+#include "core/regular_file.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
-#include "serve/judge_process.h"
-#include "serve/server.h"
+#include "http/url.h"
+#include "job_engine.h"
+#include "site/server.h"
 #include "terminal.h"
+#include "tester/admin.h"
+#include "tester/judge_process.h"
 
 namespace assay::app {
 
@@ -37,6 +42,11 @@ struct ServeArguments {
   std::string judge_time = "120s";
   std::string judge_memory = "4G";
   std::string token_name;
+  bool no_jobs = false;
+  std::string nodes;
+  std::vector<std::string> names;
+  std::vector<std::string> webhooks;
+  std::string webhook_secret;
 };
 
 std::uint64_t size_of(const std::string& text, const char* option) {
@@ -56,7 +66,7 @@ Nanoseconds duration_of(const std::string& text, const char* option) {
 }
 
 // "127.0.0.1:8480", "[::1]:8480", "8480".
-void parse_listen(const std::string& text, serve::ServeOptions& options) {
+void parse_listen(const std::string& text, site::ServeOptions& options) {
   const bool port_alone = text.find(':') == std::string::npos;
   const auto endpoint = parse_endpoint(port_alone ? "127.0.0.1:" + text : text);
   if (!endpoint)
@@ -67,7 +77,7 @@ void parse_listen(const std::string& text, serve::ServeOptions& options) {
 }
 
 int serve_until_stopped(const ServeArguments& given) {
-  serve::ServeOptions options;
+  site::ServeOptions options;
   parse_listen(given.listen, options);
   if (given.certificate.empty() != given.key.empty())
     throw Error(ErrorKind::usage, "TLS needs both --tls-certificate and --tls-key");
@@ -93,7 +103,15 @@ int serve_until_stopped(const ServeArguments& given) {
   options.judge.time =
       std::chrono::ceil<std::chrono::seconds>(duration_of(given.judge_time, "--judge-time"));
   options.judge.memory = size_of(given.judge_memory, "--judge-memory");
-  serve::run_server(options, [](const std::string& line) { say(line + "\n"); });
+  options.names = given.names;
+  for (const std::string& url : given.webhooks) (void)http::parse_url(url, "--webhook");
+  if (!given.webhooks.empty() && given.webhook_secret.empty())
+    throw Error(ErrorKind::usage, "webhooks are signed: --webhook needs --webhook-secret FILE");
+  options.webhooks = given.webhooks;
+  if (!given.webhook_secret.empty())
+    options.webhook_secret = std::string(trim(read_regular_file(given.webhook_secret)));
+  if (!given.no_jobs) options.engine = [nodes = given.nodes] { return make_job_engine(nodes); };
+  site::run_server(options, [](const std::string& line) { say(line + "\n"); });
   return 0;
 }
 
@@ -113,14 +131,14 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   add->add_option("name", given->token_name, "Who it is for; tests show it")->required();
   add->callback([given, &action] {
     action = [given] {
-      say(serve::open_records(given->data).add_token(given->token_name) + "\n");
+      say(tester::open_records(given->data).add_token(given->token_name) + "\n");
       return 0;
     };
   });
   CLI::App* list = command("list", "Show the names of all tokens");
   list->callback([given, &action] {
     action = [given] {
-      for (const serve::TokenRecord& record : serve::open_records(given->data).tokens())
+      for (const tester::TokenRecord& record : tester::open_records(given->data).tokens())
         say(fmt::format("{}  made {}{}\n", record.name, record.created,
                         record.revoked.empty() ? "" : "  revoked " + record.revoked));
       return 0;
@@ -130,7 +148,7 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   rotate->add_option("name", given->token_name, "Its name")->required();
   rotate->callback([given, &action] {
     action = [given] {
-      say(serve::open_records(given->data).rotate_token(given->token_name) + "\n");
+      say(tester::open_records(given->data).rotate_token(given->token_name) + "\n");
       return 0;
     };
   });
@@ -138,7 +156,7 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   revoke->add_option("name", given->token_name, "Its name")->required();
   revoke->callback([given, &action] {
     action = [given] {
-      serve::open_records(given->data).revoke_token(given->token_name);
+      tester::open_records(given->data).revoke_token(given->token_name);
       return 0;
     };
   });
@@ -149,19 +167,27 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
 void add_serve(CLI::App& app, Action& action) {
   const auto given = std::make_shared<ServeArguments>();
   CLI::App* command = app.add_subcommand(
-      "serve", "Be a tester: receive runs with their evidence, and judge them again");
+      "serve", "Be a server: run people's jobs, receive runs with their evidence and judge them");
   command->require_subcommand(0, 1);
   const auto option = [&](const char* name, auto& value, const char* type, const char* what) {
     command->add_option(name, value, what)->type_name(type)->capture_default_str();
   };
   option("--listen", given->listen, "ADDRESS:PORT", "Where to listen; port 0 is a free one");
-  option("--data", given->data, "DIR", "Folder for tests, tokens and the audit log");
+  option("--data", given->data, "DIR", "Folder for jobs, tests, accounts and the audit log");
   option("--tls-certificate", given->certificate, "FILE", "Certificate with its chain, PEM");
   option("--tls-key", given->key, "FILE", "Its private key, PEM");
   option("--keys", given->keys, "DIR",
          "Folder of keys that the tester knows by name; else 'keys' in its folder");
   option("--config", given->config, "FILE",
          "Prices of hardware, YAML; else 'tester.yaml' in its folder, if it is there");
+  command->add_flag("--no-jobs", given->no_jobs, "Be a tester only: run no jobs");
+  option("--nodes", given->nodes, "FILE", "Machines on which jobs run, YAML; else this one");
+  command->add_option("--name", given->names, "A host name of the server; more than one is fine")
+      ->type_name("HOST");
+  command->add_option("--webhook", given->webhooks, "URL that is told of jobs that have ended")
+      ->type_name("URL");
+  option("--webhook-secret", given->webhook_secret, "FILE",
+         "With what webhooks are signed (HMAC-SHA256)");
   command->add_flag("--public-read", given->public_read, "Let anyone read, without a token");
   option("--connections", given->connections, "N", "At the same time");
   option("--connections-per-address", given->connections_per_address, "N",
@@ -175,10 +201,14 @@ void add_serve(CLI::App& app, Action& action) {
   option("--judge-memory", given->judge_memory, "SIZE", "For judging one test");
   add_token_commands(*command, given, action);
   add_tester_admin(*command, action);
+  add_serve_users(*command, action);
   command->footer(
       "Examples:\n"
       "  assay serve token add alice --data tester      make a token; it is shown this once\n"
-      "  assay serve --data tester                      on http://127.0.0.1:8480\n"
+      "  assay serve                                    prints where to sign in, and runs jobs\n"
+      "  assay serve link                               another address that signs in, once\n"
+      "  assay serve user add ann --role member         also list, password, disable, enable\n"
+      "  assay serve --no-jobs --data tester            a tester only, on http://127.0.0.1:8480\n"
       "  assay serve --listen 0.0.0.0:8480 --tls-certificate tester.crt --tls-key tester.key\n"
       "  assay push results/latest --to http://127.0.0.1:8480\n"
       "  assay serve list --text H100                   the tests of this folder; also delete, "
@@ -186,7 +216,7 @@ void add_serve(CLI::App& app, Action& action) {
       "  assay serve verify --deep                      rebuild, backup, restore, reserve, rotate\n"
       "\n"
       "SIGTERM and Ctrl-C end it; requests that are being answered are finished. docs/tester.md "
-      "has the API.");
+      "and docs/platform-api.md have the API.");
   command->callback([command, given, &action] {
     if (command->get_subcommands().empty())
       action = [given] { return serve_until_stopped(*given); };
@@ -208,7 +238,7 @@ void add_judge_evidence(CLI::App& app, Action& action) {
   command->add_option("--parent", *parent, "Process with which it ends");
   command->callback([=, &action] {
     action = [=] {
-      serve::judge_evidence(*folder, std::chrono::seconds(*time), *memory, *parent);
+      tester::judge_evidence(*folder, std::chrono::seconds(*time), *memory, *parent);
       return 0;
     };
   });

@@ -11,11 +11,11 @@
 #include "core/time.h"
 #include "core/units.h"
 #include "page/table.h"
-#include "serve/admin.h"
-#include "serve/api.h"
 #include "serve/audit.h"
-#include "serve/server.h"
+#include "site/backup.h"
 #include "terminal.h"
+#include "tester/admin.h"
+#include "tester/api.h"
 
 namespace assay::app {
 
@@ -50,17 +50,17 @@ class Counting {
 };
 
 int list_tests(const AdminArguments& given) {
-  serve::require_tester(given.data);
-  serve::Records records = serve::open_records(given.data);
-  serve::TestQuery query;
+  tester::require_tester(given.data);
+  tester::Records records = tester::open_records(given.data);
+  tester::TestQuery query;
   query.per_page = 1'000'000;
   query.text = given.text;
-  if (!given.status.empty()) query.status = parse_enum<serve::TestStatus>(given.status);
-  const std::vector<serve::TestRecord> tests = records.list(query).tests;
+  if (!given.status.empty()) query.status = parse_enum<tester::TestStatus>(given.status);
+  const std::vector<tester::TestRecord> tests = records.list(query).tests;
   if (given.format == "json") {
     Json out = Json::array();
-    for (const serve::TestRecord& test : tests) {
-      Json one = serve::to_json(test);
+    for (const tester::TestRecord& test : tests) {
+      Json one = tester::to_json(test);
       one["number"] = test.number;
       if (!test.machine.empty()) one["machine"] = test.machine;
       out.push_back(std::move(one));
@@ -77,7 +77,7 @@ int list_tests(const AdminArguments& given) {
                      {.title = "EVIDENCE", .align = page::Align::right},
                      {.title = "NAME"},
                      {.title = "MACHINE"}}};
-  for (const serve::TestRecord& test : tests)
+  for (const tester::TestRecord& test : tests)
     table.rows.push_back(
         {{std::to_string(test.number), test.id, to_text(test.status),
           test.verdict.empty() ? "–" : test.verdict, test.token, test.created,
@@ -89,7 +89,7 @@ int list_tests(const AdminArguments& given) {
 
 int verify_tester(const AdminArguments& given) {
   const std::vector<std::string> faults =
-      serve::verify(given.data, given.deep, Counting("checked"));
+      tester::verify(given.data, given.deep, Counting("checked"));
   for (const std::string& fault : faults) say(printable(fault) + "\n");
   if (faults.empty()) {
     say("Everything is as it should be.\n");
@@ -101,7 +101,7 @@ int verify_tester(const AdminArguments& given) {
 }
 
 int rebuild_tester(const AdminArguments& given) {
-  const serve::Rebuilt made = serve::rebuild(given.data);
+  const tester::Rebuilt made = tester::rebuild(given.data);
   say(fmt::format("{} found, {} kept.\n", counted(made.tests, "test"),
                   counted(made.tokens, "token")));
   if (!made.kept.empty()) say("The old database is " + made.kept.string() + "\n");
@@ -135,7 +135,7 @@ void add_tester_admin(CLI::App& serve, Action& action) {
   CLI::App* remove =
       command("delete", "Remove tests with their evidence", "delete 20261115-ab3dE9 --data tester",
               [](const AdminArguments& wanted) {
-                for (const std::string& id : wanted.ids) serve::delete_test(wanted.data, id);
+                for (const std::string& id : wanted.ids) tester::delete_test(wanted.data, id);
                 say(counted(wanted.ids.size(), "test") + " removed.\n");
                 return 0;
               });
@@ -143,7 +143,7 @@ void add_tester_admin(CLI::App& serve, Action& action) {
   CLI::App* copy = command("export", "Write a test's evidence and result into a new folder",
                            "export 20261115-ab3dE9 --out evidence --data tester",
                            [](const AdminArguments& wanted) {
-                             serve::export_test(wanted.data, wanted.ids.at(0), wanted.folder);
+                             tester::export_test(wanted.data, wanted.ids.at(0), wanted.folder);
                              return 0;
                            });
   copy->add_option("id", given->ids, "Its id")->required()->expected(1)->type_name("ID");
@@ -156,21 +156,23 @@ void add_tester_admin(CLI::App& serve, Action& action) {
   CLI::App* keep =
       command("backup", "Copy database and finished tests, beside a running tester too",
               "backup /mnt/tester-copy --data tester", [](const AdminArguments& wanted) {
-                serve::backup(wanted.data, wanted.folder, Counting("copied"));
+                tester::backup(wanted.data, wanted.folder, Counting("copied"));
+                site::backup_platform(wanted.data, wanted.folder);
                 return 0;
               });
   keep->add_option("to", given->folder, "A new folder")->required()->type_name("DIR");
   CLI::App* bring =
       command("restore", "Make a tester's folder from a backup",
               "restore /mnt/tester-copy --data tester2", [](const AdminArguments& wanted) {
-                serve::restore(wanted.folder, wanted.data, Counting("checked"));
+                tester::restore(wanted.folder, wanted.data, Counting("checked"));
+                site::restore_platform(wanted.folder, wanted.data);
                 return 0;
               });
   bring->add_option("from", given->folder, "The backup")->required()->type_name("DIR");
   CLI::App* reserve =
       command("reserve", "Print an id for a test that a token's owner will send",
               "reserve alice --name acceptance --data tester", [](const AdminArguments& wanted) {
-                say(serve::reserve_test(wanted.data, wanted.token, wanted.name) + "\n");
+                say(tester::reserve_test(wanted.data, wanted.token, wanted.name) + "\n");
                 return 0;
               });
   reserve->add_option("token", given->token, "Name of the token")->required()->type_name("NAME");

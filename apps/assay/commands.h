@@ -36,8 +36,11 @@ void add_challenge(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 /// What an operator does with a tester's folder: 'assay serve list', 'verify', 'backup' …
 void add_tester_admin(CLI::App& serve, Action& action);
+void add_serve_users(CLI::App& serve, Action& action);
 /// Hidden: the process in which `assay serve` judges.
 void add_judge_evidence(CLI::App& app, Action& action);
+/// Hidden: the process that runs a job of `assay serve`.
+void add_job_controller(CLI::App& app, Action& action);
 void add_key(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
 

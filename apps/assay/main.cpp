@@ -113,6 +113,7 @@ int main(int argc, char** argv) {
   assay::app::add_challenge(app, action);
   assay::app::add_serve(app, action);
   assay::app::add_judge_evidence(app, action);
+  assay::app::add_job_controller(app, action);
   assay::app::add_key(app, action);
   assay::app::add_version(app, action);
   try {

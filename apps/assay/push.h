@@ -15,8 +15,8 @@ struct PushRequest {
   std::string token_file;  ///< empty: ASSAY_TESTER_TOKEN
   std::string ca;
   std::string name;
-  Json ais = Json::object();             ///< as serve::PushOptions
-  std::optional<std::string> test_id{};  ///< as serve::PushOptions
+  Json ais = Json::object();             ///< as push::PushOptions
+  std::optional<std::string> test_id{};  ///< as push::PushOptions
 };
 
 /// Sends the run to the tester and prints its answer; gives the exit code of `assay push`.

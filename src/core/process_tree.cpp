@@ -74,9 +74,13 @@ std::vector<pid_t> descendants(pid_t root) {
 }
 
 std::vector<pid_t> processes_of_round(std::string_view round_id) {
-  std::string needle(kRoundVariable);
+  return processes_with(kRoundVariable, round_id);
+}
+
+std::vector<pid_t> processes_with(std::string_view variable, std::string_view value) {
+  std::string needle(variable);
   needle += "=";
-  needle += round_id;
+  needle += value;
   needle += '\0';
   std::vector<pid_t> found;
   for (const pid_t pid : all_pids()) {
@@ -95,9 +99,13 @@ char process_state(pid_t pid) {
 }
 
 int sweep_round(std::string_view round_id, int attempts) {
+  return sweep_processes(kRoundVariable, round_id, attempts);
+}
+
+int sweep_processes(std::string_view variable, std::string_view value, int attempts) {
   std::set<pid_t> killed;
   for (int i = 0; i < attempts; ++i) {
-    const std::vector<pid_t> left = processes_of_round(round_id);
+    const std::vector<pid_t> left = processes_with(variable, value);
     if (left.empty()) break;
     for (const pid_t pid : left) {
       if (::kill(pid, SIGKILL) == 0) killed.insert(pid);

@@ -15,11 +15,16 @@ namespace assay {
 /// including those that were re-parented or started a session of their own.
 [[nodiscard]] std::vector<pid_t> processes_of_round(std::string_view round_id);
 
+/// The same for any variable of their environment.
+[[nodiscard]] std::vector<pid_t> processes_with(std::string_view variable, std::string_view value);
+
 /// State letter of /proc/PID/stat ('R', 'S', 'D', 'T', 'Z' …), or 0 when it is gone.
 [[nodiscard]] char process_state(pid_t pid);
 
 /// Kills the processes of a round whose agent is gone: SIGKILL until none is left, at most
 /// `attempts` sweeps. Gives the number of processes that were killed.
 int sweep_round(std::string_view round_id, int attempts = 20);
+/// The same for processes_with().
+int sweep_processes(std::string_view variable, std::string_view value, int attempts = 20);
 
 }  // namespace assay

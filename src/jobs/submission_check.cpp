@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "core/utf8.h"
 #include "jobs/job_array.h"
+#include "jobs/one_line.h"
 #include "jobs/submission.h"
 
 namespace assay::jobs {
@@ -30,27 +31,6 @@ constexpr Nanoseconds kMaxTime = std::chrono::hours(24 * 365);
 
 std::string shown(std::string_view text) {
   return "'" + ellipsize(printable(text), 60) + "'";
-}
-
-/// Nothing that moves, hides or breaks a line of text where it is shown.
-bool is_one_line(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) return false;
-    char32_t code = static_cast<unsigned char>(text[0]);
-    if (length > 1) code &= 0xFFU >> (length + 1);
-    for (std::size_t i = 1; i < length; ++i)
-      code = (code << 6) | (static_cast<unsigned char>(text[i]) & 0x3FU);
-    const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
-    const bool direction = code == 0x061C || code == 0x200E || code == 0x200F ||
-                           (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-    const bool invisible = code == 0x00AD || code == 0x200B || code == 0x2028 || code == 0x2029 ||
-                           (code >= 0x2060 && code <= 0x2064) || code == 0xFEFF ||
-                           (code >= 0xE0000 && code <= 0xE007F);
-    if (control || direction || invisible) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 bool is_utf8_text(std::string_view text) {

@@ -15,11 +15,24 @@
 
 namespace assay::platform {
 
+/// What is done about jobs whose devices do nothing. Devices that are not measured (processors)
+/// are never idle.
+struct IdlePolicy {
+  std::int64_t warn_s = 0;  ///< after so many seconds the owner is told; 0: nobody is ever
+  std::int64_t stop_s = 0;  ///< after so many, and a warning, the job is stopped; 0: never
+
+  static void fields(auto& self, auto&& field) {
+    field.optional("warn_s", self.warn_s);
+    field.optional("stop_s", self.stop_s);
+  }
+};
+
 /// What an administrator decides about the cluster: kept in DATA/cluster.json.
 struct Settings {
   std::vector<jobs::Queue> queues{};  ///< "default" is always one of them
   std::vector<jobs::Team> teams{};
   std::vector<jobs::Reservation> reservations{};
+  IdlePolicy idle{};
 };
 
 struct Options {
@@ -130,6 +143,8 @@ class Platform {
 
   [[nodiscard]] std::optional<JobView> find(jobs::JobId id);
   [[nodiscard]] jobs::JobPage list(const jobs::JobFilter& filter);
+  /// What the last decision says about a job in line; nothing: it is not. Cheap.
+  [[nodiscard]] std::optional<jobs::Decision::Waiting> waits(jobs::JobId id);
   [[nodiscard]] std::vector<jobs::TimelineEntry> timeline(jobs::JobId id);
   /// The run directory of an attempt (0: the last one); empty where it has none yet.
   [[nodiscard]] std::filesystem::path run_of(jobs::JobId id, int attempt = 0);
@@ -148,6 +163,10 @@ class Platform {
 
  private:
   struct State;
+  [[nodiscard]] std::vector<jobs::Problem> check(const jobs::NewJob& job);
+  /// Adds what is wrong with the suite, or does not fit what the job asks for.
+  [[nodiscard]] engine::Planned plan(const jobs::NewJob& job, const jobs::Placement& placement,
+                                     std::vector<jobs::Problem>& problems);
   std::unique_ptr<State> state_;
 };
 

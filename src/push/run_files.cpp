@@ -55,7 +55,7 @@ void add_judged(const fs::path& folder, const fs::path& run, int depth,
 
 }  // namespace
 
-std::vector<serve::ManifestFile> evidence_of(const store::RunDir& run) {
+std::vector<tester::ManifestFile> evidence_of(const store::RunDir& run) {
   std::vector<fs::path> found;
   for (const layout::RunFile& file : layout::run_files())
     if (file.place == layout::FilePlace::run && file.judged &&
@@ -66,7 +66,7 @@ std::vector<serve::ManifestFile> evidence_of(const store::RunDir& run) {
       add_judged(run.round_dir(case_plan.name, round), run.path(), kMaxDepth, found);
   for (const std::string& hook : plan::hook_folders(run.plan()))
     add_judged(run.path() / hook, run.path(), kMaxDepth + 1, found);
-  std::vector<serve::ManifestFile> out;
+  std::vector<tester::ManifestFile> out;
   for (const fs::path& path : found)
     out.push_back({path.lexically_relative(run.path()).generic_string(), fs::file_size(path),
                    sha256_file(path)});

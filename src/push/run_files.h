@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "serve/manifest.h"
 #include "store/run_dir.h"
+#include "tester/manifest.h"
 
 namespace assay::push {
 
@@ -13,7 +13,7 @@ namespace assay::push {
 /// of every round logs, configurations, telemetry, an experiment's journal and a job's results.
 /// Nothing else of a run is ever sent: no monitor logs, weights, derived files, notes of the
 /// controller or of a cloud job, and no link's target. Throws Error of kind environment.
-[[nodiscard]] std::vector<serve::ManifestFile> evidence_of(const store::RunDir& run);
+[[nodiscard]] std::vector<tester::ManifestFile> evidence_of(const store::RunDir& run);
 
 /// Throws Error of kind config when the plan holds what looks like a secret: a variable such as
 /// HF_TOKEN or AWS_SECRET_ACCESS_KEY that the suite gives a value.

@@ -21,10 +21,10 @@
 #include "push/part_size.h"
 #include "push/run_files.h"
 #include "push/tester_connection.h"
-#include "serve/claim.h"
-#include "serve/manifest.h"
 #include "serve/random_text.h"
 #include "store/run_dir.h"
+#include "tester/claim.h"
+#include "tester/manifest.h"
 
 namespace assay::push {
 
@@ -32,9 +32,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using serve::Manifest;
-using serve::ManifestFile;
 using serve::random_hex;
+using tester::Manifest;
+using tester::ManifestFile;
 
 constexpr std::chrono::minutes kMaxJudgement{30};
 
@@ -290,7 +290,7 @@ PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptio
     throw Error(ErrorKind::usage, "the run has no result.json, which is what is claimed",
                 run.path().string(), "'assay report RUN' computes it");
   Manifest manifest;
-  manifest.claim = serve::claim_of(read_regular_file(result), result.string());
+  manifest.claim = tester::claim_of(read_regular_file(result), result.string());
   manifest.files = evidence_of(run);
 
   Connection connection(tester, options.stop);

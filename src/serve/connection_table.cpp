@@ -66,7 +66,15 @@ void ConnectionTable::answered(Id id, std::int64_t now_ns) {
   found->second.active_ns = now_ns;
 }
 
+bool ConnectionTable::streams(Id id) {
+  if (streams_.size() >= limits_.streams) return false;
+  closed(id);
+  streams_.insert(id);
+  return true;
+}
+
 void ConnectionTable::closed(Id id) {
+  streams_.erase(id);
   const auto found = all_.find(id);
   if (found == all_.end()) return;
   const auto count = by_address_.find(found->second.address);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct ConnectionLimits {
   std::chrono::milliseconds idle{15'000};   ///< without a byte of a request
   std::chrono::milliseconds grace{10'000};  ///< from here on a request must come fast enough
   double bytes_per_s = 1024;                ///< on the average since its first byte
+  std::size_t streams = 600;                ///< that do not count as connections
 };
 
 /// Who is connected, and whom to let go: what holds a place without using it makes room for who
@@ -34,6 +36,9 @@ class ConnectionTable {
   /// A whole request came, and is being answered.
   void asked(Id id);
   void answered(Id id, std::int64_t now_ns);
+  /// Its answer goes on: from now on it is none of the connections that displace each other. False:
+  /// there are too many such.
+  [[nodiscard]] bool streams(Id id);
   void closed(Id id);
 
   /// Those that have been silent or slow for too long.
@@ -54,6 +59,7 @@ class ConnectionTable {
   ConnectionLimits limits_;
   std::map<Id, Connection> all_;
   std::map<std::string, std::size_t> by_address_;
+  std::set<Id> streams_;
 };
 
 }  // namespace assay::serve

@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -63,10 +65,11 @@ void prepare_connection_and_start_read(TlsSocket& socket,
 }
 
 std::string_view reason_of(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 18> kReasons{
+  static constexpr std::array<std::pair<int, std::string_view>, 21> kReasons{
       {{200, "OK"},
        {201, "Created"},
        {202, "Accepted"},
+       {302, "Found"},
        {304, "Not Modified"},
        {400, "Bad Request"},
        {401, "Unauthorized"},
@@ -76,10 +79,12 @@ std::string_view reason_of(int status) {
        {409, "Conflict"},
        {413, "Content Too Large"},
        {415, "Unsupported Media Type"},
+       {421, "Misdirected Request"},
        {422, "Unprocessable Content"},
        {429, "Too Many Requests"},
        {500, "Internal Server Error"},
        {503, "Service Unavailable"},
+       {504, "Gateway Timeout"},
        {505, "HTTP Version Not Supported"},
        {507, "Insufficient Storage"}}};
   const auto* const found =
@@ -104,12 +109,15 @@ void complete(Reply& reply, const HttpResponse& response, bool last, std::functi
   reply.done([sent = std::move(sent)](const asio::error_code&) { sent(); });
 }
 
+restinio::http_status_line_t status_line(int status) {
+  return {restinio::http_status_code_t{static_cast<std::uint16_t>(status)},
+          std::string(reason_of(status))};
+}
+
 // `last`: the connection is closed after it.
 void send(const restinio::request_handle_t& request, const HttpResponse& response, bool last,
           std::function<void()> sent) {
-  const restinio::http_status_line_t status{
-      restinio::http_status_code_t{static_cast<std::uint16_t>(response.status)},
-      std::string(reason_of(response.status))};
+  const restinio::http_status_line_t status = status_line(response.status);
   if (request->header().method() == restinio::http_method_head()) {
     // The length is that of what GET would answer.
     auto reply = request->create_response<restinio::user_controlled_output_t>(status);
@@ -120,6 +128,134 @@ void send(const restinio::request_handle_t& request, const HttpResponse& respons
   auto reply = request->create_response(status);
   reply.set_body(response.body);
   complete(reply, response, last, std::move(sent));
+}
+
+// One write is under way at a time; what comes meanwhile waits, up to kStreamBuffer.
+class StreamOut : public HttpStream, public std::enable_shared_from_this<StreamOut> {
+ public:
+  using Builder = restinio::response_builder_t<restinio::chunked_output_t>;
+
+  StreamOut(Builder builder, HttpStreaming with, std::shared_ptr<void> counted)
+      : builder_(std::move(builder)), with_(std::move(with)), counted_(std::move(counted)) {}
+
+  bool write(std::string_view bytes) override {
+    {
+      const std::scoped_lock lock(lock_);
+      if (gone_ || ending_) return false;
+      if (waiting_.size() + bytes.size() > kStreamBuffer) {
+        waiting_ = with_.last_words;
+        ending_ = true;
+      } else {
+        waiting_ += bytes;
+      }
+    }
+    go_on();
+    const std::scoped_lock lock(lock_);
+    return !gone_ && !ending_;
+  }
+  [[nodiscard]] std::size_t room() const override {
+    const std::scoped_lock lock(lock_);
+    return gone_ || ending_ ? 0 : kStreamBuffer - waiting_.size();
+  }
+  [[nodiscard]] bool gone() const override {
+    const std::scoped_lock lock(lock_);
+    return gone_ || ending_;
+  }
+  void end() override {
+    {
+      const std::scoped_lock lock(lock_);
+      ending_ = true;
+    }
+    go_on();
+  }
+  void show_life(std::int64_t now_ns) {
+    {
+      const std::scoped_lock lock(lock_);
+      if (now_ns - written_ns_ < kSilence || !waiting_.empty() || with_.when_idle.empty()) return;
+    }
+    (void)write(with_.when_idle);
+  }
+  void begin() {
+    {
+      const std::scoped_lock lock(lock_);
+      writing_ = true;
+      written_ns_ = mono_now_ns();
+    }
+    const std::scoped_lock lock(builder_lock_);
+    if (builder_) builder_->flush(sent());
+  }
+  /// The server ends before who holds the stream.
+  void abandon() {
+    {
+      const std::scoped_lock lock(lock_);
+      gone_ = true;
+      counted_.reset();
+    }
+    const std::scoped_lock lock(builder_lock_);
+    builder_.reset();
+  }
+
+ private:
+  static constexpr std::int64_t kSilence = Nanoseconds(std::chrono::seconds(15)).count();
+
+  // Who has set writing_ is the only one that writes. Not called under lock_, because a failed
+  // write may be told at once.
+  void go_on() {
+    std::string batch;
+    bool last = false;
+    {
+      const std::scoped_lock lock(lock_);
+      if (writing_ || gone_ || (waiting_.empty() && !ending_)) return;
+      writing_ = true;
+      written_ns_ = mono_now_ns();
+      batch = std::exchange(waiting_, {});
+      last = ending_;
+      if (last) gone_ = true;
+    }
+    const std::scoped_lock lock(builder_lock_);
+    if (!builder_) return;
+    if (!batch.empty()) builder_->append_chunk(std::move(batch));
+    if (last)
+      builder_->done([self = shared_from_this()](const asio::error_code&) { self->let_go(); });
+    else
+      builder_->flush(sent());
+  }
+  restinio::write_status_cb_t sent() {
+    return [self = shared_from_this()](const asio::error_code& ec) {
+      {
+        const std::scoped_lock lock(self->lock_);
+        self->writing_ = false;
+        if (ec) self->gone_ = true;
+      }
+      if (ec)
+        self->let_go();
+      else
+        self->go_on();
+    };
+  }
+  void let_go() {
+    const std::scoped_lock lock(lock_);
+    counted_.reset();
+  }
+
+  mutable std::mutex lock_;
+  std::recursive_mutex builder_lock_;
+  std::optional<Builder> builder_;
+  HttpStreaming with_;
+  std::shared_ptr<void> counted_;
+  std::string waiting_;
+  std::int64_t written_ns_ = 0;
+  bool writing_ = false;
+  bool ending_ = false;
+  bool gone_ = false;
+};
+
+HttpResponse too_many_streams() {
+  HttpResponse out;
+  out.status = 503;
+  out.body = R"({"error":{"code":"busy","message":"too many streams are open"}})";
+  out.headers.emplace_back("Retry-After", "5");
+  return out;
 }
 
 HttpRequest taken_from(const restinio::request_handle_t& request) {
@@ -186,13 +322,44 @@ struct HttpServer::Engine {
   std::atomic<std::size_t> unanswered = 0;  // before what holds the requests
   Loop io;
   asio::steady_timer sweep;
+  std::mutex streams_lock;
+  std::vector<std::weak_ptr<StreamOut>> streams;
   std::jthread thread;
+
+  void begin_stream(const restinio::request_handle_t& request, const HttpResponse& response,
+                    std::shared_ptr<void> counted) {
+    auto builder =
+        request->create_response<restinio::chunked_output_t>(status_line(response.status));
+    builder.append_header(restinio::http_field::content_type, response.type);
+    for (const auto& [name, value] : response.headers) builder.append_header(name, value);
+    builder.connection_close();
+    if (!response.body.empty()) builder.append_chunk(response.body);
+    const auto stream =
+        std::make_shared<StreamOut>(std::move(builder), response.streaming, std::move(counted));
+    {
+      const std::scoped_lock lock(streams_lock);
+      streams.push_back(stream);
+    }
+    stream->begin();
+    response.streaming.begin(stream);
+  }
+
+  [[nodiscard]] std::vector<std::shared_ptr<StreamOut>> open_streams() {
+    const std::scoped_lock lock(streams_lock);
+    std::erase_if(streams, [](const auto& stream) { return stream.expired(); });
+    std::vector<std::shared_ptr<StreamOut>> out;
+    for (const auto& stream : streams)
+      if (auto one = stream.lock()) out.push_back(std::move(one));
+    return out;
+  }
 
   void sweep_later() {
     sweep.expires_after(std::chrono::milliseconds(500));
     sweep.async_wait([this](const asio::error_code& stopped) {
       if (stopped) return;
       io.hang_up_overdue();
+      const std::int64_t now_ns = mono_now_ns();
+      for (const auto& stream : open_streams()) stream->show_life(now_ns);
       sweep_later();
     });
   }
@@ -211,7 +378,8 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                   .write_http_response_timelimit(options.read_timeout)
                   .handle_request_timeout(options.handling_timeout)
                   // Who comes is let in, and makes room by displacing another.
-                  .max_parallel_connections(options.connections.total + 16)
+                  .max_parallel_connections(options.connections.total +
+                                            options.connections.streams + 16)
                   .max_pipelined_requests(1)
                   .buffer_size(64 << 10)
                   .incoming_http_msg_limits(restinio::incoming_http_msg_limits_t{}
@@ -235,9 +403,20 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                         const std::uint64_t id = request->connection_id();
                         const auto [fault, last] = this->io.asked(id);
                         const Respond respond =
-                            [request, id, loop = &this->io, last = last,
+                            [this, request, id, loop = &this->io, last = last,
                              counted = std::make_shared<Unanswered>(this->unanswered)](
                                 const HttpResponse& response) {
+                              const bool head =
+                                  request->header().method() == restinio::http_method_head();
+                              if (response.streaming.begin && !head) {
+                                if (loop->streams(id)) {
+                                  this->begin_stream(request, response, counted);
+                                  return;
+                                }
+                                send(request, too_many_streams(), last,
+                                     [loop, id, counted] { loop->answered(id); });
+                                return;
+                              }
                               send(request, response, last,
                                    [loop, id, counted] { loop->answered(id); });
                             };
@@ -286,6 +465,7 @@ void HttpServer::start() {
 
 HttpServer::~HttpServer() {
   stop();
+  for (const auto& stream : engine_->open_streams()) stream->abandon();
   engine_->io.drop_handlers();
 }
 
@@ -305,6 +485,10 @@ void HttpServer::close() {
     done.set_value();
   });
   done.get_future().wait();
+}
+
+void HttpServer::end_streams() {
+  for (const auto& stream : engine_->open_streams()) stream->end();
 }
 
 std::size_t HttpServer::unanswered() const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,11 +31,34 @@ struct HttpRequest {
   [[nodiscard]] std::string header(const std::string& lower_name) const;  ///< or ""
 };
 
+/// An answer that goes on: what is written is sent as it comes. From any thread; never waits.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+  /// False: nobody reads it any more. Who reads too slowly is sent the last words and let go.
+  virtual bool write(std::string_view bytes) = 0;
+  /// Bytes that can be written now without letting the reader go; for what is read from a file and
+  /// can wait.
+  [[nodiscard]] virtual std::size_t room() const = 0;
+  [[nodiscard]] virtual bool gone() const = 0;
+  /// What was written is sent, and the connection closed.
+  virtual void end() = 0;
+};
+inline constexpr std::size_t kStreamBuffer = 256U << 10;
+
+/// Makes an answer a stream. Where there are too many already, it is refused with 503.
+struct HttpStreaming {
+  std::function<void(const std::shared_ptr<HttpStream>&)> begin{};  ///< none: not a stream
+  std::string when_idle{};   ///< sent after 15 s of silence: shows whether the peer is there
+  std::string last_words{};  ///< to who reads too slowly
+};
+
 struct HttpResponse {
   int status = 200;
   std::string type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  HttpStreaming streaming{};  ///< follows the body
 };
 
 struct HttpOptions {
@@ -75,7 +99,9 @@ class HttpServer {
   void close();
   /// Ends the server's thread: no handler is called any more, and no answer leaves.
   void stop();
-  /// Requests whose answer has not been sent.
+  /// Ends all streams; their connections close when what was written is sent.
+  void end_streams();
+  /// Requests whose answer has not been sent, and streams.
   [[nodiscard]] std::size_t unanswered() const;
   /// Calls `task` in the server's thread, unless the server is gone by then.
   void call_after(std::chrono::milliseconds delay, std::function<void()> task);

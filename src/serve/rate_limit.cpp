@@ -1,7 +1,10 @@
 #include "serve/rate_limit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+
+#include <arpa/inet.h>
 
 namespace assay::serve {
 
@@ -31,6 +34,12 @@ int RateLimiter::take(const std::string& key, std::int64_t mono_ns, double cost)
     return 0;
   }
   return std::max(1, static_cast<int>(std::ceil((cost - bucket.level) / rate_)));
+}
+
+std::string rate_key(const std::string& address) {
+  std::array<unsigned char, 16> bytes{};
+  if (::inet_pton(AF_INET6, address.c_str(), bytes.data()) != 1) return address;
+  return {reinterpret_cast<const char*>(bytes.data()), 8};
 }
 
 }  // namespace assay::serve

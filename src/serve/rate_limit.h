@@ -33,4 +33,8 @@ class RateLimiter {
   std::unordered_map<std::string, Bucket> buckets_;
 };
 
+/// By what a peer is limited: its address, or its network of 64 bits, of which an IPv6 peer has as
+/// many addresses as it likes.
+[[nodiscard]] std::string rate_key(const std::string& address);
+
 }  // namespace assay::serve

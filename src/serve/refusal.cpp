@@ -39,6 +39,7 @@ HttpResponse response_of(const Refusal& refusal) {
   response.status = refusal.status;
   Json body = {{"error", {{"code", refusal.code}, {"message", refusal.message}}}};
   if (!refusal.advice.empty()) body["error"]["advice"] = refusal.advice;
+  if (!refusal.problems.empty()) body["error"]["problems"] = refusal.problems;
   body.update(refusal.more);
   response.body = dump_pretty(body);
   if (refusal.retry_after_s > 0)

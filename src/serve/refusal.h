@@ -23,9 +23,10 @@ struct Refusal : std::exception {
   std::string code;  ///< for programs: "wrong_offset"
   std::string message;
   std::string advice;
-  Json more = Json::object();  ///< beside "error": {"received": 4096}
-  int retry_after_s = 0;       ///< 0: no such header
-  std::string allow;           ///< methods that are possible; empty: no such header
+  Json more = Json::object();     ///< beside "error": {"received": 4096}
+  Json problems = Json::array();  ///< in "error": [{"path", "message"}]; left out when empty
+  int retry_after_s = 0;          ///< 0: no such header
+  std::string allow;              ///< methods that are possible; empty: no such header
 };
 
 [[nodiscard]] HttpResponse response_of(const Refusal& refusal);

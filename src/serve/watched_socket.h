@@ -60,6 +60,11 @@ class Loop : public asio::io_context {
     HeadFault fault = found->second.heads.next_fault();
     return {std::move(fault), found->second.heads.lost()};
   }
+  [[nodiscard]] bool streams(std::uint64_t connection) {
+    const std::scoped_lock lock(lock_);
+    // One that is gone takes no place; who writes to it will see.
+    return !watches_.contains(connection) || table_.streams(connection);
+  }
   void answered(std::uint64_t connection) {
     const std::scoped_lock lock(lock_);
     table_.answered(connection, mono_now_ns());

@@ -5,14 +5,15 @@
 #include <cstdlib>
 #include <string>
 
-#include "serve/claim.h"
-#include "serve/manifest.h"
 #include "serve/refusal.h"
-#include "serve/uploads.h"
+#include "tester/claim.h"
+#include "tester/manifest.h"
+#include "tester/uploads.h"
 
 namespace {
 
 using namespace assay::serve;
+using namespace assay::tester;
 
 constexpr std::size_t kRoom = 1 << 16;
 

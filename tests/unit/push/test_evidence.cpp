@@ -59,7 +59,7 @@ TEST(Evidence, IsWhatTheJudgeReadsAndNothingElse) {
   }
   fs::create_symlink("/etc/hostname", run.path() / "fit/round1/h_noderank0/rank1.out.log");
   std::vector<std::string> paths;
-  for (const serve::ManifestFile& file : evidence_of(run)) {
+  for (const tester::ManifestFile& file : evidence_of(run)) {
     paths.push_back(file.path);
     EXPECT_EQ(file.sha256, sha256(read_file(run.path() / file.path)));
     EXPECT_EQ(file.size, fs::file_size(run.path() / file.path));
@@ -89,7 +89,7 @@ TEST(Evidence, HoldsWhatHooksWrote) {
     write_file_atomic(run.path() / name, name, false);
   }
   std::vector<std::string> paths;
-  for (const serve::ManifestFile& file : evidence_of(run)) paths.push_back(file.path);
+  for (const tester::ManifestFile& file : evidence_of(run)) paths.push_back(file.path);
   EXPECT_THAT(paths, ElementsAre("plan.json", "hook.before.look/round1/hook.log",
                                  "hook.before.look.fit/round2/h_noderank0/rank0.out.log"));
 }

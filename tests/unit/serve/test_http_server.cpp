@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "core/files.h"
-#include "serve/api.h"
 #include "serve/http_server.h"
 
 namespace assay::serve {
@@ -35,7 +34,13 @@ class RoutesTest : public ::testing::Test {
     options.read_timeout = options.handling_timeout = std::chrono::seconds(20);
     options.connections.total = 4;
     options.max_body = 1000;
-    options.routes = Api::routes();
+    options.routes = {"/api/v1/health",
+                      "/api/v1/tests",
+                      "/api/v1/tests/([^/]+)",
+                      "/api/v1/tests/([^/]+)/files/([^/]+)",
+                      "/",
+                      "/tests/([^/]+)",
+                      "/tests/([^/]+)/report.html"};
     return options;
   }
 

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/host.h"
+#include "core/time.h"
+#include "engine/execution_folder.h"
+#include "execute.h"
+#include "fix_batches.h"
+#include "job_sweep.h"
+#include "launch/backends/make_backend.h"
+#include "plan/make_plan.h"
+#include "planning.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+plan::Plan plan_of(const engine::ExecutionFolder& folder) {
+  const auto task = folder.task();
+  if (!task)
+    throw Error(ErrorKind::usage, "there is no execution here that can be read",
+                folder.path().string());
+  PlanRequest request;
+  request.suite = folder.suite().string();
+  request.set = task->set;
+  return make_plan(request);
+}
+
+// For the server, which shows it to whoever is about to submit the job.
+int print_plan(const engine::ExecutionFolder& folder) {
+  Json out;
+  try {
+    plan::Plan plan = plan_of(folder);
+    int nodes = 0;
+    int procs = 0;
+    for (const plan::CasePlan& plan_case : plan.cases) {
+      nodes = std::max(nodes, plan_case.nodes);
+      procs = std::max(procs, plan_case.procs);
+    }
+    plan.suite_file = folder.suite().filename().string();
+    const launch::DryRun execution =
+        launch::describe_run(plan, program_folder(), folder.runs() / plan.run_id);
+    out = {{"text", plan::render_text(plan) + "\n" + execution.text},
+           {"nodes", nodes},
+           {"procs", procs}};
+  } catch (const Error& error) {
+    // The place is in the text that was sent, wherever it lies here.
+    std::string where = error.where();
+    const std::string suite = folder.suite().string();
+    if (where.starts_with(suite)) where = "suite.yaml" + where.substr(suite.size());
+    out = {{"error", error.message()}, {"where", where}, {"advice", error.advice()}};
+  }
+  fmt::print("{}\n", dump_line(out));
+  return 0;
+}
+
+int control(const engine::ExecutionFolder& folder) {
+  const engine::ExecutionLock lock(folder);
+  if (!folder.decide({.never = false, .pid = ::getpid(), .wall_ns = wall_now_ns()})) {
+    say("this execution has begun before, or was called off\n");
+    return 0;
+  }
+  engine::ControllerEnd end;
+  try {
+    plan::Plan plan = plan_of(folder);
+    fix_batches(plan);
+    end.exit_code = execute(store::RunDir::create(folder.runs(), plan));
+  } catch (const Error& error) {
+    end = engine::end_of(error);
+    say(std::string("assay: error: ") + error.what() + "\n");
+  }
+  folder.write_end(end);
+  return end.exit_code;
+}
+
+}  // namespace
+
+void add_job_controller(CLI::App& app, Action& action) {
+  const auto folder = std::make_shared<std::string>();
+  const auto plan = std::make_shared<bool>(false);
+  const auto sweep = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("job-controller", "Started by 'assay serve' to run a job");
+  command->group("");  // not for people
+  command->add_option("folder", *folder)->required();
+  command->add_flag("--plan", *plan, "Print what it would do, and do nothing");
+  command->add_flag("--sweep", *sweep, "End what a controller has left that was killed");
+  command->callback([=, &action] {
+    action = [=] {
+      const engine::ExecutionFolder execution(*folder);
+      if (!*sweep) return *plan ? print_plan(execution) : control(execution);
+      sweep_open_rounds(execution.run());
+      return 0;
+    };
+  });
+}
+
+}  // namespace assay::app

@@ -1,0 +1,102 @@
+#include "job_engine.h"
+
+#include <algorithm>
+#include <map>
+
+#include <sched.h>
+
+#include "catalog/catalog.h"
+#include "config/yaml.h"
+#include "core/error.h"
+#include "core/host.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+#include "engine/embedded_engine.h"
+#include "engine/nodes_file.h"
+#include "find_devices.h"
+#include "launch/agents/ssh/ssh_command.h"
+#include "plan/cluster.h"
+
+namespace assay::app {
+
+namespace {
+
+int usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+engine::EmbeddedNode this_machine(const catalog::Catalog& catalog) {
+  engine::EmbeddedNode node;
+  node.name = host_name();
+  const std::vector<plan::DeviceSearch> searches = search_devices(catalog, "", false);
+  const plan::DeviceSearch* best = plan::best_search(searches);
+  if (best == nullptr) {
+    node.devices = usable_processors();
+    return node;
+  }
+  const plan::Devices& devices = best->devices;
+  node.device_type = devices.hardware;
+  node.devices = devices.count;
+  node.vendor = devices.vendor;
+  if (const catalog::Vendor* vendor = catalog.find_vendor(devices.vendor))
+    node.visible_devices = vendor->visible_devices;
+  for (const std::string_view name : split(devices.visible, ','))
+    if (!trim(name).empty()) node.device_names.emplace_back(trim(name));
+  return node;
+}
+
+void add_vendors(const catalog::Catalog& catalog, const std::string& file,
+                 std::vector<engine::EmbeddedNode>& nodes) {
+  for (engine::EmbeddedNode& node : nodes) {
+    const catalog::Vendor* vendor = catalog.find_vendor(node.vendor);
+    if (vendor == nullptr)
+      throw Error(ErrorKind::config, "there is no vendor '" + printable(node.vendor) + "'", file,
+                  "vendors are the files of conf/vendors");
+    node.visible_devices = vendor->visible_devices;
+  }
+}
+
+/// As the suites of its jobs have it.
+plan::Cluster cluster_of(const engine::EmbeddedNode& node, const Json& ssh) {
+  Json host{{"name", node.name}};
+  host.update(node.access);
+  const Json cluster{{"launcher", "ssh"}, {"hosts", Json::array({host})}, {"ssh", ssh}};
+  const config::Source source{"node " + node.name, "node " + node.name, false};
+  return plan::read_cluster(config::parse_yaml(dump_line(cluster), source));
+}
+
+bool reach(const plan::Cluster& cluster) {
+  constexpr Nanoseconds kReachLimit = std::chrono::seconds(15);
+  const auto& options = std::get<plan::SshOptions>(cluster.options);
+  CommandOptions limits;
+  limits.timeout = kReachLimit;
+  const launch::SshTarget target = launch::ssh_target(options, cluster.hosts.front());
+  return run_command(launch::ssh_argv(target, "", "true"), limits).ok();
+}
+
+}  // namespace
+
+std::unique_ptr<engine::Engine> make_job_engine(const std::filesystem::path& nodes) {
+  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
+  engine::EmbeddedOptions options;
+  options.bindir = program_folder();
+  if (nodes.empty()) {
+    options.nodes.push_back(this_machine(catalog));
+  } else {
+    engine::NodesFile file = engine::read_nodes_file(nodes);
+    add_vendors(catalog, nodes.string(), file.nodes);
+    options.nodes = std::move(file.nodes);
+    std::map<std::string, plan::Cluster> clusters;
+    for (const engine::EmbeddedNode& node : options.nodes)
+      clusters.emplace(node.name, cluster_of(node, file.ssh));
+    options.reach = [clusters = std::move(clusters)](const engine::EmbeddedNode& node) {
+      return reach(clusters.at(node.name));
+    };
+    options.ssh = std::move(file.ssh);
+  }
+  return std::make_unique<engine::EmbeddedEngine>(std::move(options));
+}
+
+}  // namespace assay::app

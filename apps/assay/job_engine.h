@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "engine/engine.h"
+
+namespace assay::app {
+
+/// Where jobs run: on the machines that `nodes` lists (engine/nodes_file.h), or, where it is empty,
+/// on this one: its devices, as far as its vendor's tool lists them and the environment lets them
+/// be seen, else its processors. Takes milliseconds where there are no devices, seconds where there
+/// are. Throws Error of kind config for a list that is wrong.
+[[nodiscard]] std::unique_ptr<engine::Engine> make_job_engine(
+    const std::filesystem::path& nodes = {});
+
+}  // namespace assay::app

@@ -1,0 +1,86 @@
+#include "job_sweep.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/host.h"
+#include "core/json_access.h"
+#include "core/subprocess.h"
+#include "launch/agents/launcher.h"
+#include "rendezvous/ranks.h"
+#include "store/run_dir.h"
+
+namespace assay::app {
+
+namespace {
+
+constexpr Nanoseconds kNodeLimit = std::chrono::seconds(30);
+
+/// A round that has no end in the journal.
+struct OpenRound {
+  std::string case_name;
+  int round = 0;
+  std::string id;                    ///< ASSAY_ROUND_ID
+  std::vector<std::string> hosts{};  ///< empty: a hook on the machine of the controller
+};
+
+std::vector<OpenRound> open_rounds(const std::vector<Json>& journal) {
+  std::map<std::pair<std::string, std::int64_t>, OpenRound> open;
+  for (const Json& event : journal) {
+    const std::string kind = text_at(event, "event");
+    const std::pair key(text_at(event, "case"), integer_at(event, "round", 0));
+    if (kind == "round_end") open.erase(key);
+    if (kind != "round_start") continue;
+    OpenRound round{key.first, static_cast<int>(key.second), text_at(event, "id")};
+    if (round.id.empty()) round.id = text_at(event, "processes");
+    for (const Json& node : list_at(event, "nodes")) round.hosts.push_back(text_at(node, "host"));
+    if (!round.id.empty()) open[key] = std::move(round);
+  }
+  std::vector<OpenRound> out;
+  for (auto& [key, round] : open) out.push_back(std::move(round));
+  return out;
+}
+
+/// What removes the round's containers of a node, as its agent is told it.
+std::vector<std::string> container_cleanups(const store::RunDir& run, const OpenRound& round,
+                                            int node) {
+  std::vector<std::string> out;
+  const plan::CasePlan* plan_case = run.plan().find_case(round.case_name);
+  if (plan_case == nullptr || !plan_case->container ||
+      static_cast<int>(round.hosts.size()) < plan_case->nodes || node >= plan_case->nodes)
+    return out;
+  const rendezvous::Placement placement =
+      rendezvous::place(run.plan(), *plan_case, round.hosts, round.round);
+  for (const rendezvous::RankCommand& rank :
+       rendezvous::resolve_node(run.plan(), *plan_case, placement, node, run.path()).ranks)
+    if (!rank.cleanup.empty()) out.push_back(dump_line(Json(rank.cleanup)));
+  return out;
+}
+
+}  // namespace
+
+void sweep_open_rounds(const std::filesystem::path& path) {
+  const store::RunDir run = store::RunDir::open(path);
+  const std::vector<OpenRound> open = open_rounds(store::Journal::read(run.journal_file()));
+  if (open.empty()) return;
+  CommandOptions options;
+  options.timeout = kNodeLimit;
+  const auto launcher = launch::make_launcher(run.plan().cluster, program_folder());
+  launcher->prepare(run.plan());
+  for (const OpenRound& round : open) {
+    if (round.hosts.empty())
+      (void)run_command({(program_folder() / "assay-agent").string(), "--sweep", round.id},
+                        options);
+    for (int node = 0; node < static_cast<int>(round.hosts.size()); ++node) {
+      std::vector<std::string> args{"--sweep", round.id};
+      for (std::string& cleanup : container_cleanups(run, round, node))
+        args.push_back(std::move(cleanup));
+      const std::string& host = round.hosts[static_cast<std::size_t>(node)];
+      (void)run_command(launcher->agent_command(host, agent::Hello{}, args), options);
+    }
+  }
+}
+
+}  // namespace assay::app

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "database/database.h"
+#include "jobs/job_request.h"
+#include "jobs/permissions.h"
+
+namespace assay::accounts {
+
+using jobs::WallTime;
+
+inline constexpr Nanoseconds kSessionTime = std::chrono::hours(7 * 24);  ///< whatever is done in it
+inline constexpr Nanoseconds kIdleTime = std::chrono::hours(12);         ///< without a request
+inline constexpr Nanoseconds kLinkTime = std::chrono::minutes(15);
+inline constexpr std::size_t kMaxTokens = 100;    ///< of a person
+inline constexpr std::size_t kMaxSessions = 100;  ///< of a person; the oldest go
+inline constexpr std::int64_t kMaxDeeds = 200'000;
+
+struct Person {
+  std::string name{};  ///< 1 to 64 letters, digits, '.', '-', '_', '@'
+  std::string full_name{};
+  jobs::Role role = jobs::Role::member;
+  bool disabled = false;
+  std::string language{};  ///< "en", "zh"; empty: the browser's
+  // What is only read:
+  bool has_password = false;
+  WallTime made_ns = 0;
+  std::vector<std::string> teams{};
+};
+
+struct Session {
+  std::string user{};
+  std::string csrf{};
+  WallTime expires_ns = 0;
+};
+struct NewSession {
+  std::string secret{};  ///< for the cookie; only its hash is kept
+  Session session{};
+};
+
+struct Token {
+  std::string name{};
+  WallTime made_ns = 0;
+  WallTime expires_ns = 0;  ///< 0: never
+  WallTime used_ns = 0;     ///< within a minute; 0: never
+};
+
+/// Whose a template is.
+enum class Scope { own, team, all };
+
+constexpr auto enum_names(Scope) {
+  using enum Scope;
+  return std::to_array<EnumName<Scope>>({{own, "own"}, {team, "team"}, {all, "all"}});
+}
+
+struct Template {
+  Scope scope = Scope::own;
+  std::string of{};  ///< the user or team; empty: everybody's
+  std::string name{};
+  Json content{};  ///< a submission, perhaps incomplete
+  std::string author{};
+  WallTime changed_ns = 0;
+};
+
+/// Something that somebody did: a line of the audit log.
+struct DoneDeed {
+  std::int64_t number = 0;
+  WallTime at_ns = 0;
+  std::string who{};
+  std::string address{};
+  std::string deed{};     ///< "sign_in", "stop_job"
+  std::string subject{};  ///< "job 7"
+  int status = 0;         ///< how it was answered
+};
+
+/// People, their passwords, sessions, tokens and teams, in one SQLite file. It knows who somebody
+/// is, not what they may do: that is jobs::may().
+///
+/// Thread-safe; several processes may have the file open. No secret is kept as it is. Moments are
+/// handed in. Throws Error: of kind usage for what cannot be done, environment when the disk fails.
+class Accounts {
+ public:
+  explicit Accounts(const std::filesystem::path& file);
+
+  [[nodiscard]] std::vector<Person> people();
+  [[nodiscard]] std::optional<Person> find(const std::string& name);
+  /// New, or as it is to be from now on; who is disabled is signed out. The last administrator
+  /// cannot be disabled, demoted or removed.
+  void put(const Person& person, WallTime now_ns);
+  /// Ends the person's sessions, but for the one of `keep_session`.
+  void set_password(const std::string& name, std::string_view password,
+                    std::string_view keep_session = {});
+  void remove(const std::string& name);
+
+  /// Nothing: the name or the password is wrong, or the person is disabled; it takes as long to
+  /// say whichever it is.
+  [[nodiscard]] std::optional<NewSession> sign_in(const std::string& name,
+                                                  std::string_view password, WallTime now_ns);
+  /// For a person that there is; valid once.
+  [[nodiscard]] std::string make_link(const std::string& name, WallTime now_ns);
+  [[nodiscard]] std::optional<NewSession> sign_in_by_link(std::string_view link, WallTime now_ns);
+  [[nodiscard]] std::optional<Session> session(std::string_view secret, WallTime now_ns);
+  void sign_out(std::string_view secret);
+
+  /// Shown once. `expires_ns` 0: never.
+  [[nodiscard]] std::string make_token(const std::string& user, const std::string& name,
+                                       WallTime expires_ns, WallTime now_ns);
+  [[nodiscard]] std::vector<Token> tokens(const std::string& user);
+  /// False: there is none of that name.
+  bool revoke_token(const std::string& user, const std::string& name);
+  [[nodiscard]] std::optional<std::string> user_of_token(std::string_view token, WallTime now_ns);
+
+  [[nodiscard]] std::vector<std::string> members(const std::string& team);
+  void set_members(const std::string& team, const std::vector<std::string>& names);
+
+  /// Everybody's, those of the user, and those of the teams.
+  [[nodiscard]] std::vector<Template> templates(const std::string& user,
+                                                const std::vector<std::string>& teams);
+  void put_template(const Template& made);
+  bool remove_template(Scope scope, const std::string& of, const std::string& name);
+
+  /// Who may enter a job besides its owner.
+  [[nodiscard]] std::vector<std::string> shared_with(jobs::JobId job);
+  void share(jobs::JobId job, const std::vector<std::string>& names);
+
+  void record(const DoneDeed& deed);
+  /// The latest first; of numbers below `before` (0: all).
+  [[nodiscard]] std::vector<DoneDeed> deeds(std::int64_t before, std::int64_t limit);
+
+  /// A copy of the whole file, as it is at one moment.
+  void copy_to(const std::filesystem::path& file);
+
+ private:
+  [[nodiscard]] NewSession make_session(const std::string& name, WallTime now_ns);
+  void require_person(const std::string& name);
+  void keep_an_admin();
+
+  std::mutex lock_;
+  database::Database database_;
+  std::string nobodys_hash_;  // what a password is held against where there is no person
+};
+
+/// Throws Error of kind usage.
+void check_name(std::string_view name, std::string_view what);
+
+/// The account of the first sign-in, made where there is nobody.
+inline constexpr const char* kFirstAdmin = "admin";
+
+}  // namespace assay::accounts

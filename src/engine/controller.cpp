@@ -1,0 +1,149 @@
+#include "engine/controller.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/json_access.h"
+#include "core/process.h"
+#include "core/secrets.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+
+namespace assay::engine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr Nanoseconds kPlanLimit = std::chrono::seconds(60);
+constexpr std::size_t kPlanBytes = 8U << 20;
+
+/// What the server has in its environment is not all for those whose jobs it runs.
+std::vector<std::string> controller_environment(const ExecutionFolder& folder,
+                                                const PlacedSuite& suite) {
+  std::vector<std::string> added{std::string(kExecutionVariable) + "=" + folder.path().string()};
+  for (const auto& [name, value] : suite.env) added.push_back(name + "=" + value);
+  std::vector<std::string> out;
+  for (std::string& entry : environment_with(added))
+    if (!names_a_secret(std::string_view(entry).substr(0, entry.find('='))))
+      out.push_back(std::move(entry));
+  return out;
+}
+
+void make_writable(const fs::path& folder) {
+  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add);
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+    if (!entry.is_symlink())
+      fs::permissions(entry.path(),
+                      entry.is_directory() ? fs::perms::owner_all : fs::perms::owner_write,
+                      fs::perm_options::add);
+}
+
+/// A job may change what it works in: it gets a copy.
+void copy_code(const fs::path& from, const fs::path& to) {
+  std::error_code ec;
+  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, ec);
+  if (ec)
+    throw Error(ErrorKind::environment, "cannot copy the job's code: " + ec.message(),
+                from.string());
+  try {
+    make_writable(to);
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorKind::environment, "cannot prepare the job's code: " + error.code().message(),
+                to.string());
+  }
+}
+
+/// A folder that is gone with this object.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (fs::temp_directory_path() / "assay-plan-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw system_error(ErrorKind::environment, "cannot make a folder", pattern, errno);
+    path_ = pattern;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+ControllerProcess::ControllerProcess(pid_t pid)
+    : pid_(pid), fd_(pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1) {}
+
+bool ControllerProcess::ended() const noexcept {
+  pollfd one{fd_.get(), POLLIN, 0};
+  return fd_ && ::poll(&one, 1, 0) > 0;
+}
+
+void ControllerProcess::signal(int number) const noexcept {
+  if (fd_) ::syscall(SYS_pidfd_send_signal, fd_.get(), number, nullptr, 0);
+}
+
+void ControllerProcess::reap() const noexcept {
+  if (pid_ > 0) (void)::waitpid(pid_, nullptr, WNOHANG);
+}
+
+void write_execution(const Order& order, const PlacedSuite& suite, const ControllerTask& task,
+                     const ExecutionFolder& folder) {
+  make_directories(folder.path());
+  if (!order.code.empty() && !fs::exists(folder.work())) copy_code(order.code, folder.work());
+  make_directories(folder.work());
+  write_file_atomic(folder.suite(), suite.text);
+  folder.write_task(task);
+}
+
+ControllerProcess start_controller(const ExecutionFolder& folder, const fs::path& bindir,
+                                   const PlacedSuite& suite) {
+  Child child =
+      spawn({.argv = {(bindir / "assay").string(), "job-controller", folder.path().string()},
+             .env = controller_environment(folder, suite),
+             .folder = folder.work().string(),
+             .out = Stream::append(folder.log(), 0600),
+             .err = Stream::output(),
+             .group = Group::session,
+             .dies_with_parent = false});
+  ControllerProcess process(child.pid());
+  child.release();
+  return process;
+}
+
+Planned ask_for_plan(const PlacedSuite& suite, const fs::path& bindir) {
+  const Scratch scratch;
+  const ExecutionFolder folder(scratch.path());
+  write_file_atomic(folder.suite(), suite.text, /*sync=*/false);
+  folder.write_task({.set = suite.set});
+  CommandOptions options;
+  options.timeout = kPlanLimit;
+  options.max_output = kPlanBytes;
+  options.env = suite.env;
+  const CommandResult result = run_command(
+      {(bindir / "assay").string(), "job-controller", folder.path().string(), "--plan"}, options);
+  const Json said = result.ok() ? parse_json_or_null(result.out) : Json();
+  if (!said.is_object())
+    throw Error(ErrorKind::environment, result.timed_out
+                                            ? "planning took too long"
+                                            : "the job could not be planned: " +
+                                                  ellipsize(printable(trim(result.err)), 500));
+  if (const std::string error = text_at(said, "error"); !error.empty())
+    throw Error(ErrorKind::config, error, text_at(said, "where"), text_at(said, "advice"));
+  return {text_at(said, "text"), static_cast<int>(integer_at(said, "nodes", 0)),
+          static_cast<int>(integer_at(said, "procs", 0))};
+}
+
+}  // namespace assay::engine

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <sys/types.h>
+
+#include "core/files.h"
+#include "engine/engine.h"
+#include "engine/execution_folder.h"
+#include "engine/placed_suite.h"
+
+namespace assay::engine {
+
+/// A controller's process: it may be anybody's child. Empty: there is none that can be watched.
+class ControllerProcess {
+ public:
+  ControllerProcess() = default;
+  /// Empty where there is no such process.
+  explicit ControllerProcess(pid_t pid);
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+  /// Readable when it has ended.
+  [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  [[nodiscard]] bool ended() const noexcept;
+  void signal(int number) const noexcept;
+  /// Collects it where it is a child of this process, and has ended.
+  void reap() const noexcept;
+
+ private:
+  pid_t pid_ = 0;
+  UniqueFd fd_;
+};
+
+/// Writes the execution's folder: its suite, what its owner sent, and its task.
+void write_execution(const Order& order, const PlacedSuite& suite, const ControllerTask& task,
+                     const ExecutionFolder& folder);
+
+/// Starts the controller of a folder that write_execution() has written. Throws Error.
+[[nodiscard]] ControllerProcess start_controller(const ExecutionFolder& folder,
+                                                 const std::filesystem::path& bindir,
+                                                 const PlacedSuite& suite);
+
+/// What the controller would do, as its `--plan` says. Throws Error.
+[[nodiscard]] Planned ask_for_plan(const PlacedSuite& suite, const std::filesystem::path& bindir);
+
+}  // namespace assay::engine

@@ -1,0 +1,112 @@
+#include "engine/execution_folder.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/regular_file.h"
+#include "core/run_layout.h"
+
+namespace assay::engine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kTask = "task.json";
+constexpr const char* kBegun = "begun.json";
+constexpr const char* kEnd = "end.json";
+constexpr const char* kExecutionLock = "lock";
+
+template <class T>
+std::optional<T> read_optional(const fs::path& file) {
+  const std::string text = read_regular_file_or_empty(file);
+  if (text.empty()) return std::nullopt;
+  try {
+    return fields_from_json<T>(parse_json(text, file.string()), file.string());
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+void sync_folder(const fs::path& path) {
+  const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) ::fsync(folder.get());
+}
+
+}  // namespace
+
+fs::path ExecutionFolder::run() const {
+  std::error_code ec;
+  for (fs::directory_iterator at(runs(), ec), end; !ec && at != end; at.increment(ec))
+    if (!at->is_symlink(ec) && fs::exists(at->path() / layout::kPlan, ec)) return at->path();
+  return {};
+}
+
+void ExecutionFolder::write_task(const ControllerTask& task) const {
+  write_file_atomic(path_ / kTask, dump_pretty(fields_to_json(task)));
+}
+
+std::optional<ControllerTask> ExecutionFolder::task() const {
+  return read_optional<ControllerTask>(path_ / kTask);
+}
+
+bool ExecutionFolder::decide(const Beginning& beginning) const {
+  // With its content, and only if there is none yet: link(2) does both at once.
+  const fs::path file = path_ / kBegun;
+  const fs::path draft = fmt::format("{}.{}", file.string(), ::getpid());
+  write_file_atomic(draft, dump_line(fields_to_json(beginning)));
+  const bool made = ::link(draft.c_str(), file.c_str()) == 0;
+  const int error = errno;
+  ::unlink(draft.c_str());
+  if (!made && error != EEXIST)
+    throw system_error(ErrorKind::environment, "cannot write", file.string(), error);
+  if (made) sync_folder(path_);
+  return made;
+}
+
+std::optional<Beginning> ExecutionFolder::beginning() const {
+  return read_optional<Beginning>(path_ / kBegun);
+}
+
+void ExecutionFolder::write_end(const ControllerEnd& end) const {
+  write_file_atomic(path_ / kEnd, dump_line(fields_to_json(end)));
+}
+
+std::optional<ControllerEnd> ExecutionFolder::end() const {
+  return read_optional<ControllerEnd>(path_ / kEnd);
+}
+
+// A lock of the open file: asking for it does not take it, so that nobody is turned away by a
+// question.
+bool ExecutionFolder::held() const {
+  const UniqueFd fd(::open((path_ / kExecutionLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) return false;
+  struct flock lock = whole_file();
+  return ::fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+ExecutionLock::ExecutionLock(const ExecutionFolder& folder) {
+  const fs::path file = folder.path() / kExecutionLock;
+  fd_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd_)
+    throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
+  struct flock lock = whole_file();
+  if (::fcntl(fd_.get(), F_OFD_SETLK, &lock) != 0)
+    throw Error(ErrorKind::environment, "the execution has a controller already", file.string());
+}
+
+ControllerEnd end_of(const Error& error) {
+  return {exit_code(error.kind()), std::string(to_string(error.kind())), error.what()};
+}
+
+}  // namespace assay::engine

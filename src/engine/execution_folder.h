@@ -1,0 +1,110 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json_fields.h"
+#include "jobs/job_request.h"
+
+namespace assay::engine {
+
+/// Of every process of an execution on the machine of its controller: the folder of the execution.
+inline constexpr const char* kExecutionVariable = "ASSAY_EXECUTION";
+
+/// What the controller of an execution is to do: task.json.
+struct ControllerTask {
+  jobs::JobId job = 0;
+  int attempt = 0;
+  std::vector<std::string> set{};                     ///< as --set of `assay run`
+  std::map<std::string, std::vector<int>> devices{};  ///< by node: which of its devices
+
+  static void fields(auto& self, auto&& field) {
+    field("job", self.job);
+    field("attempt", self.attempt);
+    field("set", self.set);
+    field("devices", self.devices);
+  }
+};
+
+/// begun.json: whether the execution takes place. Made once, by its controller or by whoever wants
+/// that it never begins: there can be no other one afterwards.
+struct Beginning {
+  bool never = false;
+  pid_t pid = 0;  ///< of the controller
+  std::int64_t wall_ns = 0;
+
+  static void fields(auto& self, auto&& field) {
+    field("never", self.never);
+    field("pid", self.pid);
+    field("wall_ns", self.wall_ns);
+  }
+};
+
+/// end.json: what the controller says at its end. Without it, it was killed.
+struct ControllerEnd {
+  int exit_code = 0;
+  std::string kind{};   ///< of the error that ended it; empty: none did
+  std::string error{};  ///< in words
+
+  static void fields(auto& self, auto&& field) {
+    field("exit_code", self.exit_code);
+    field.optional("kind", self.kind);
+    field.optional("error", self.error);
+  }
+};
+
+/// The folder of one execution. Server and controller meet in it, and nowhere else, so that each
+/// can be gone at any moment. Everything throws Error of kind environment.
+class ExecutionFolder {
+ public:
+  explicit ExecutionFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::filesystem::path suite() const { return path_ / "suite.yaml"; }
+  [[nodiscard]] std::filesystem::path log() const { return path_ / "controller.log"; }
+  /// That the ranks are started in.
+  [[nodiscard]] std::filesystem::path work() const { return path_ / "work"; }
+  /// That the run is made in.
+  [[nodiscard]] std::filesystem::path runs() const { return path_ / "run"; }
+  /// The run directory; empty: there is none yet.
+  [[nodiscard]] std::filesystem::path run() const;
+
+  void write_task(const ControllerTask& task) const;
+  /// Nothing where there is none, or it cannot be read.
+  [[nodiscard]] std::optional<ControllerTask> task() const;
+
+  /// Decides whether the execution takes place; false: that was decided before.
+  [[nodiscard]] bool decide(const Beginning& beginning) const;
+  [[nodiscard]] std::optional<Beginning> beginning() const;
+
+  void write_end(const ControllerEnd& end) const;
+  [[nodiscard]] std::optional<ControllerEnd> end() const;
+
+  /// Whether its controller lives.
+  [[nodiscard]] bool held() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Held by the controller; the kernel lets go of it with the process, however that ends.
+class ExecutionLock {
+ public:
+  /// Throws Error of kind environment when another controller holds it.
+  explicit ExecutionLock(const ExecutionFolder& folder);
+
+ private:
+  UniqueFd fd_;
+};
+
+/// An error as the controller leaves it.
+[[nodiscard]] ControllerEnd end_of(const Error& error);
+
+}  // namespace assay::engine

@@ -1,0 +1,374 @@
+#include "engine/execution_watch.h"
+
+#include <algorithm>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/regular_file.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "engine/run_ending.h"
+#include "engine/sweep.h"
+
+namespace assay::engine {
+
+namespace {
+
+// For a controller to begin: a machine may be busy, and its program not in memory yet.
+constexpr Nanoseconds kBeginLimit = std::chrono::seconds(60);
+// For a controller that was told to end at once: its agents kill, and remove containers.
+constexpr Nanoseconds kForceLimit = std::chrono::seconds(20);
+// For agents whose controller was killed: they end their ranks themselves.
+constexpr Nanoseconds kPatience = std::chrono::seconds(20);
+// Two signals of one kind that wait at the same time are one.
+constexpr Nanoseconds kBetweenSignals = std::chrono::milliseconds(100);
+constexpr int kBeginPollMs = 5;
+constexpr int kSlowPollMs = 1000;
+constexpr std::size_t kLogShown = 500;
+
+jobs::Event event_of(const Execution& execution, jobs::EventKind kind, std::string detail = {}) {
+  jobs::Event event;
+  event.kind = kind;
+  event.attempt = execution.attempt;
+  event.detail = std::move(detail);
+  return event;
+}
+
+jobs::Event stopped_before_it_began(const Execution& execution) {
+  jobs::Event event = event_of(execution, jobs::EventKind::exited);
+  event.exit.ending = jobs::Ending::interrupted;
+  return event;
+}
+
+std::map<std::string, int> capacities(const std::vector<EmbeddedNode>& nodes) {
+  std::map<std::string, int> out;
+  for (const EmbeddedNode& node : nodes) out[node.name] = node.devices;
+  return out;
+}
+
+Beginning never_begins() {
+  return {.never = true, .wall_ns = wall_now_ns()};
+}
+
+std::string end_of_log(const ExecutionFolder& folder) {
+  const std::string log = read_regular_file_or_empty(folder.log());
+  return printable(
+      trim(std::string_view(log).substr(log.size() > kLogShown ? log.size() - kLogShown : 0)));
+}
+
+}  // namespace
+
+std::vector<EmbeddedNode> nodes_of(const jobs::Placement& placement,
+                                   const std::vector<EmbeddedNode>& nodes) {
+  std::vector<EmbeddedNode> out;
+  for (const jobs::NodeShare& share : placement) {
+    const auto node = std::ranges::find(nodes, share.node, &EmbeddedNode::name);
+    if (node == nodes.end())
+      throw Error(ErrorKind::environment, "there is no node '" + share.node + "' any more");
+    out.push_back(*node);
+  }
+  return out;
+}
+
+ExecutionWatch::ExecutionWatch(EmbeddedOptions options, Engine::Reporter reporter)
+    : options_(std::move(options)),
+      reporter_(std::move(reporter)),
+      allocation_(capacities(options_.nodes)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_)
+    throw system_error(ErrorKind::environment, "cannot make an event descriptor", {}, errno);
+  starter_ = std::jthread([this](const std::stop_token& stop) { start_orders(stop); });
+  watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+ExecutionWatch::~ExecutionWatch() {
+  starter_.request_stop();
+  watcher_.request_stop();
+  to_start_changed_.notify_all();
+  wake();
+  // No sweeper begins when these two are gone.
+  starter_.join();
+  watcher_.join();
+  for (Sweeper& sweeper : sweepers_) sweeper.thread.request_stop();
+}
+
+void ExecutionWatch::wake() const noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+void ExecutionWatch::forget(const Execution& execution) {
+  allocation_.release(execution);
+  live_.erase(execution);
+}
+
+void ExecutionWatch::start(const Order& order) {
+  const std::lock_guard guard(mutex_);
+  if (live_.contains(order.execution)) return;  // it is started already
+  live_.emplace(order.execution, Live{order, ExecutionFolder(order.folder)});
+  to_start_.push_back(order.execution);
+  to_start_changed_.notify_all();
+}
+
+void ExecutionWatch::stop(const Execution& execution, Nanoseconds grace) {
+  const std::lock_guard guard(mutex_);
+  const auto found = live_.find(execution);
+  if (found == live_.end()) return;  // its end was reported
+  Live& live = found->second;
+  live.stopped = true;
+  live.force_at_ns =
+      std::min(live.force_at_ns, mono_now_ns() + std::max(grace, kBetweenSignals).count());
+  wake();
+}
+
+void ExecutionWatch::recall(const std::vector<Order>& orders) {
+  const std::lock_guard guard(mutex_);
+  for (const Order& order : orders) {
+    const auto [at, fresh] =
+        live_.emplace(order.execution, Live{order, ExecutionFolder(order.folder)});
+    if (!fresh) continue;
+    at->second.phase = Phase::recalled;
+    if (const auto task = at->second.folder.task())
+      allocation_.restore(order.execution, task->devices);
+  }
+  wake();
+}
+
+DeviceAllocation::Devices ExecutionWatch::devices_of(const Execution& execution) {
+  const std::lock_guard guard(mutex_);
+  return allocation_.of(execution);
+}
+
+// --- starting
+
+void ExecutionWatch::start_orders(const std::stop_token& stop) {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    to_start_changed_.wait(lock, stop, [this] { return !to_start_.empty(); });
+    if (stop.stop_requested()) return;
+    const Execution execution = to_start_.front();
+    to_start_.pop_front();
+    const auto found = live_.find(execution);
+    if (found == live_.end()) continue;
+    const Order order = found->second.order;
+    const auto devices = allocation_.take(execution, order.placement);
+    lock.unlock();
+    start_order(order, devices);
+  }
+}
+
+ControllerProcess ExecutionWatch::launch(const Order& order,
+                                         const std::optional<DeviceAllocation::Devices>& devices) {
+  if (!devices)
+    throw Error(ErrorKind::environment,
+                "not enough devices are free, or not the same ones on all nodes");
+  const std::vector<EmbeddedNode> nodes = nodes_of(order.placement, options_.nodes);
+  if (!order.code.empty() && std::ranges::any_of(nodes, &EmbeddedNode::remote))
+    throw Error(ErrorKind::environment,
+                "what was uploaded cannot be brought to nodes that ssh reaches");
+  const PlacedSuite suite = place_suite(order, nodes, *devices, options_.ssh);
+  const ExecutionFolder folder(order.folder);
+  write_execution(order, suite,
+                  {.job = order.execution.job,
+                   .attempt = order.execution.attempt,
+                   .set = suite.set,
+                   .devices = *devices},
+                  folder);
+  return start_controller(folder, options_.bindir, suite);
+}
+
+void ExecutionWatch::start_order(const Order& order,
+                                 const std::optional<DeviceAllocation::Devices>& devices) {
+  ControllerProcess process;
+  std::string problem;
+  // Started before: it is found, not started again.
+  const bool known = ExecutionFolder(order.folder).beginning().has_value();
+  try {
+    if (!known) process = launch(order, devices);
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  std::unique_lock lock(mutex_);
+  Live& live = live_.at(order.execution);
+  if (known) {
+    live.phase = Phase::recalled;
+  } else if (problem.empty()) {
+    live.process = std::move(process);
+    live.phase = Phase::starting;
+    live.begin_by_ns = mono_now_ns() + kBeginLimit.count();
+  } else {
+    forget(order.execution);
+    lock.unlock();
+    reporter_(order.execution, event_of(order.execution, jobs::EventKind::engine_error, problem));
+    return;
+  }
+  wake();
+}
+
+// --- watching
+
+void ExecutionWatch::watch(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Reports reports;
+    std::vector<pollfd> descriptors{{wake_.get(), POLLIN, 0}};
+    int wait_ms = -1;
+    {
+      const std::lock_guard guard(mutex_);
+      step_all(reports);
+      for (const auto& [execution, live] : live_) {
+        if (live.process && (live.phase == Phase::starting || live.phase == Phase::running))
+          descriptors.push_back({live.process.descriptor(), POLLIN, 0});
+        const int own = wait_of(live);
+        if (own >= 0) wait_ms = wait_ms < 0 ? own : std::min(wait_ms, own);
+      }
+    }
+    for (const auto& [execution, event] : reports) reporter_(execution, event);
+    if (!reports.empty()) continue;
+    ::poll(descriptors.data(), descriptors.size(), wait_ms);
+    std::uint64_t ignored = 0;
+    [[maybe_unused]] const auto got = ::read(wake_.get(), &ignored, sizeof ignored);
+  }
+}
+
+int ExecutionWatch::wait_of(const Live& live) {
+  if (live.phase == Phase::starting) return kBeginPollMs;
+  if (live.phase == Phase::recalled) return kSlowPollMs;
+  if (live.phase != Phase::running) return -1;
+  const std::int64_t at_ns = std::min(live.asked < 2 ? live.force_at_ns : kNotPlanned,
+                                      live.killed ? kNotPlanned : live.kill_at_ns);
+  if (at_ns != kNotPlanned)
+    return static_cast<int>(
+        std::clamp<std::int64_t>((at_ns - mono_now_ns()) / 1'000'000 + 1, 0, kSlowPollMs));
+  return live.process ? -1 : kSlowPollMs;
+}
+
+void ExecutionWatch::step_all(Reports& reports) {
+  std::erase_if(sweepers_, [](const Sweeper& sweeper) { return sweeper.done->load(); });
+  std::vector<Execution> gone;
+  for (auto& [execution, live] : live_) {
+    try {
+      if (step(execution, live, reports)) gone.push_back(execution);
+    } catch (const Error&) {
+      // The disk is full, or away: asked again in a moment.
+    }
+  }
+  for (const Execution& execution : gone) forget(execution);
+}
+
+bool ExecutionWatch::step(const Execution& execution, Live& live, Reports& reports) {
+  switch (live.phase) {
+    case Phase::recalled:
+      return step_recalled(execution, live, reports);
+    case Phase::starting:
+      return step_starting(execution, live, reports);
+    case Phase::running:
+      step_running(execution, live);
+      return false;
+    case Phase::waiting:
+    case Phase::ending:
+      return false;
+  }
+  return false;
+}
+
+bool ExecutionWatch::step_recalled(const Execution& execution, Live& live, Reports& reports) {
+  make_directories(live.folder.path());
+  const bool never = live.folder.decide(never_begins());
+  const auto beginning = live.folder.beginning();
+  if (never || (beginning && beginning->never)) {
+    reports.emplace_back(execution, event_of(execution, jobs::EventKind::not_found));
+    return true;
+  }
+  if (!beginning) throw Error(ErrorKind::environment, "begun.json cannot be read");
+  // While the lock is held, its holder lives, and the process of that number is no other.
+  live.process = ControllerProcess(beginning->pid);
+  live.phase = Phase::running;
+  if (live.folder.held())
+    reports.emplace_back(execution, event_of(execution, jobs::EventKind::found));
+  else
+    sweep(execution, live);
+  return false;
+}
+
+bool ExecutionWatch::step_starting(const Execution& execution, Live& live, Reports& reports) {
+  if (live.stopped) (void)live.folder.decide(never_begins());
+  auto beginning = live.folder.beginning();
+  if (beginning && !beginning->never) {
+    live.phase = Phase::running;
+    reports.emplace_back(execution, event_of(execution, jobs::EventKind::started));
+    return false;
+  }
+  const bool late = mono_now_ns() > live.begin_by_ns;
+  if (!live.process.ended() && !late) return false;
+  // It cannot begin any more: either it is gone, or it finds that it must not.
+  if (!live.folder.decide(never_begins())) {
+    beginning = live.folder.beginning();
+    if (!beginning || !beginning->never) return false;  // it began in this very moment
+  }
+  if (!live.process.ended()) live.process.signal(SIGKILL);
+  live.process.reap();
+  reports.emplace_back(
+      execution, live.stopped
+                     ? stopped_before_it_began(execution)
+                     : event_of(execution, jobs::EventKind::engine_error,
+                                late ? "the controller did not begin within a minute"
+                                     : "the controller ended at once: " + end_of_log(live.folder)));
+  return true;
+}
+
+void ExecutionWatch::step_running(const Execution& execution, Live& live) {
+  if (live.process ? live.process.ended() : !live.folder.held()) {
+    live.process.reap();
+    sweep(execution, live);
+    return;
+  }
+  if (!live.stopped) return;
+  const std::int64_t now_ns = mono_now_ns();
+  if (live.asked == 0 || (live.asked == 1 && now_ns >= live.force_at_ns)) {
+    live.process.signal(SIGTERM);
+    live.force_at_ns = std::max(live.force_at_ns, now_ns + kBetweenSignals.count());
+    if (++live.asked == 2) live.kill_at_ns = now_ns + kForceLimit.count();
+  }
+  if (now_ns >= live.kill_at_ns && !live.killed) {
+    live.killed = true;
+    live.process.signal(SIGKILL);
+  }
+}
+
+// --- ending
+
+void ExecutionWatch::sweep(const Execution& execution, Live& live) {
+  live.phase = Phase::ending;
+  auto done = std::make_shared<std::atomic<bool>>(false);
+  const Nanoseconds patience = live.killed ? Nanoseconds(0) : kPatience;
+  sweepers_.push_back({std::jthread([this, execution, folder = live.folder, stopped = live.stopped,
+                                     patience, done](const std::stop_token& stop) {
+                         finish(execution, folder, stopped, patience, stop);
+                         done->store(true);
+                       }),
+                       done});
+}
+
+void ExecutionWatch::finish(const Execution& execution, const ExecutionFolder& folder, bool stopped,
+                            Nanoseconds patience, const std::stop_token& stop) {
+  // What cannot be killed now (it waits for a disk) may be gone later.
+  while (!sweep_execution(folder, options_.bindir, patience, stop)) {
+    if (stop.stop_requested()) return;
+    patience = Nanoseconds(0);
+    ::poll(nullptr, 0, kSlowPollMs);
+  }
+  RunEnding ending = read_ending(folder, stopped);
+  ending.event.attempt = execution.attempt;
+  {
+    const std::lock_guard guard(mutex_);
+    forget(execution);
+  }
+  if (!ending.lost.empty())
+    reporter_(execution, event_of(execution, jobs::EventKind::node_lost, ending.lost));
+  reporter_(execution, ending.event);
+}
+
+}  // namespace assay::engine

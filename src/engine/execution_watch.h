@@ -1,0 +1,106 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <limits>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/controller.h"
+#include "engine/device_allocation.h"
+#include "engine/embedded_engine.h"
+
+namespace assay::engine {
+
+/// Starts and watches the controllers of executions. Two threads: one starts, because that may take
+/// a while (a job's code is copied), one watches all that runs. What ended is swept by a thread of
+/// its own. Thread-safe.
+class ExecutionWatch {
+ public:
+  ExecutionWatch(EmbeddedOptions options, Engine::Reporter reporter);
+  ExecutionWatch(const ExecutionWatch&) = delete;
+  ExecutionWatch& operator=(const ExecutionWatch&) = delete;
+  ~ExecutionWatch();
+
+  // As of Engine.
+  void start(const Order& order);
+  void stop(const Execution& execution, Nanoseconds grace);
+  void recall(const std::vector<Order>& orders);
+  [[nodiscard]] DeviceAllocation::Devices devices_of(const Execution& execution);
+
+ private:
+  static constexpr std::int64_t kNotPlanned = std::numeric_limits<std::int64_t>::max();
+
+  enum class Phase {
+    waiting,   ///< for the thread that starts
+    starting,  ///< the process is there; it has not begun
+    running,
+    recalled,  ///< what became of it is not known yet
+    ending,    ///< its controller is gone, the rest is swept
+  };
+  struct Live {
+    Order order;
+    ExecutionFolder folder;
+    Phase phase = Phase::waiting;
+    ControllerProcess process{};
+    std::int64_t begin_by_ns = kNotPlanned;
+    bool stopped = false;  ///< the platform wants its end
+    int asked = 0;         ///< how often its controller was told to end: twice is at once
+    std::int64_t force_at_ns = kNotPlanned;  ///< when it is told the second time
+    std::int64_t kill_at_ns = kNotPlanned;
+    bool killed = false;
+  };
+  struct Sweeper {
+    std::jthread thread;
+    std::shared_ptr<std::atomic<bool>> done;
+  };
+  using Reports = std::vector<std::pair<Execution, jobs::Event>>;
+
+  void wake() const noexcept;
+  void forget(const Execution& execution);
+
+  void start_orders(const std::stop_token& stop);
+  void start_order(const Order& order, const std::optional<DeviceAllocation::Devices>& devices);
+  [[nodiscard]] ControllerProcess launch(const Order& order,
+                                         const std::optional<DeviceAllocation::Devices>& devices);
+
+  void watch(const std::stop_token& stop);
+  /// Milliseconds until something has to be looked at without an event; -1: nothing has.
+  [[nodiscard]] static int wait_of(const Live& live);
+  void step_all(Reports& reports);
+  // Each gives whether it is over.
+  bool step(const Execution& execution, Live& live, Reports& reports);
+  bool step_recalled(const Execution& execution, Live& live, Reports& reports);
+  bool step_starting(const Execution& execution, Live& live, Reports& reports);
+  void step_running(const Execution& execution, Live& live);
+
+  void sweep(const Execution& execution, Live& live);
+  void finish(const Execution& execution, const ExecutionFolder& folder, bool stopped,
+              Nanoseconds patience, const std::stop_token& stop);
+
+  const EmbeddedOptions options_;
+  const Engine::Reporter reporter_;
+  std::mutex mutex_;
+  std::map<Execution, Live> live_;
+  DeviceAllocation allocation_;
+  std::deque<Execution> to_start_;
+  std::condition_variable_any to_start_changed_;
+  UniqueFd wake_;
+  std::list<Sweeper> sweepers_;
+  // Last: they end before what they use.
+  std::jthread starter_;
+  std::jthread watcher_;
+};
+
+/// The nodes of a placement, in its order. Throws Error of kind environment for one that is gone.
+[[nodiscard]] std::vector<EmbeddedNode> nodes_of(const jobs::Placement& placement,
+                                                 const std::vector<EmbeddedNode>& nodes);
+
+}  // namespace assay::engine

@@ -1,0 +1,82 @@
+#include "engine/placed_suite.h"
+
+#include <algorithm>
+
+#include "config/yaml.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "jobs/submission.h"
+
+namespace assay::engine {
+
+namespace {
+
+/// `names`: what the devices are called; empty: by their numbers.
+std::string device_list(const std::vector<int>& indices,
+                        const std::vector<std::string>& names = {}) {
+  std::vector<std::string> words;
+  for (const int index : indices) {
+    const auto at = static_cast<std::size_t>(index);
+    words.push_back(at < names.size() ? names[at] : std::to_string(index));
+  }
+  return join(words, ",");
+}
+
+/// Whether the suite says of which vendor its devices are. One that cannot be read does: what is
+/// wrong with it is said when it is planned.
+bool names_vendor(const std::string& suite) {
+  try {
+    return config::parse_yaml(suite, config::Source{"suite.yaml", "suite.yaml", false})
+               .find("vendor") != nullptr;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+Json cluster_of(const std::vector<EmbeddedNode>& nodes, const Json& ssh) {
+  Json hosts = Json::array();
+  for (const EmbeddedNode& node : nodes) {
+    hosts.push_back({{"name", node.name}});
+    hosts.back().update(node.access);
+  }
+  const bool remote = std::ranges::any_of(nodes, &EmbeddedNode::remote);
+  Json cluster{{"launcher", remote ? "ssh" : "local"}, {"hosts", std::move(hosts)}};
+  if (remote && !ssh.empty()) cluster["ssh"] = ssh;
+  return cluster;
+}
+
+}  // namespace
+
+PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nodes,
+                        const std::map<std::string, std::vector<int>>& devices, const Json& ssh) {
+  PlacedSuite out;
+  out.text = jobs::suite_text(order.submission);
+  out.set.push_back("cluster=" + dump_line(cluster_of(nodes, ssh)));
+  const bool is_command = order.submission.suite.empty();
+  if (!nodes.empty() && nodes.front().vendor != "cpu" && !names_vendor(out.text)) {
+    out.set.push_back("vendor=" + nodes.front().vendor);
+    if (is_command) out.set.push_back("hardware=" + nodes.front().device_type);
+  }
+  const auto variable = [&](const std::string& name, const std::string& value) {
+    out.set.push_back("env." + name + "=" + value);
+  };
+  variable("ASSAY_JOB_ID", std::to_string(order.execution.job));
+  variable("ASSAY_RESTART_COUNT", std::to_string(order.restarts));
+  if (order.array_index) variable("ASSAY_ARRAY_INDEX", std::to_string(*order.array_index));
+  if (!nodes.empty()) {
+    // The same ones on every node: DeviceAllocation sees to it.
+    const EmbeddedNode& node = nodes.front();
+    const auto found = devices.find(node.name);
+    const std::vector<int> indices = found == devices.end() ? std::vector<int>{} : found->second;
+    variable("ASSAY_DEVICES", device_list(indices));
+    if (!node.visible_devices.empty()) {
+      const std::string list = device_list(indices, node.device_names);
+      variable(node.visible_devices, list);
+      if (!node.remote) out.env[node.visible_devices] = list;
+    }
+  }
+  return out;
+}
+
+}  // namespace assay::engine

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/embedded_node.h"
+#include "engine/engine.h"
+
+namespace assay::engine {
+
+/// A job's suite on its nodes.
+struct PlacedSuite {
+  std::string text{};              ///< the suite as it was submitted
+  std::vector<std::string> set{};  ///< what the placement decides over it, as --set of `assay run`
+  /// Of the controller's process: which devices it may count and its ranks may use.
+  std::map<std::string, std::string> env{};
+};
+
+/// The placement wins over what the suite says of launchers and hosts. `nodes` are those of the
+/// placement, in its order; `devices` of each of them the indices; `ssh` as cluster.ssh of a suite.
+/// Pure.
+[[nodiscard]] PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nodes,
+                                      const std::map<std::string, std::vector<int>>& devices,
+                                      const Json& ssh = Json::object());
+
+}  // namespace assay::engine

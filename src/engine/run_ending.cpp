@@ -1,0 +1,107 @@
+#include "engine/run_ending.h"
+
+#include <optional>
+
+#include "core/json_access.h"
+#include "core/regular_file.h"
+#include "core/round_status.h"
+#include "core/run_layout.h"
+#include "store/journal.h"
+
+namespace assay::engine {
+
+namespace {
+
+constexpr int kSignalBase = 128;  // as a shell says it
+
+struct JournalEnd {
+  std::optional<RunStatus> status{};
+  int code = 0;
+  std::string reason{};  ///< why the first round failed that did
+  std::string lost{};    ///< RunEnding::lost
+};
+
+JournalEnd read_journal_end(const std::vector<Json>& journal) {
+  JournalEnd out;
+  for (const Json& event : journal) {
+    const std::string kind = text_at(event, "event");
+    if (kind == "run_start" || kind == "run_resume") out.status.reset();
+    if (kind == "run_end") out.status = parse_enum<RunStatus>(text_at(event, "status"));
+    if (kind == "round_end") {
+      const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
+      const std::string reason = text_at(event, "reason");
+      if (out.reason.empty() && status != RoundStatus::completed) out.reason = reason;
+      out.lost = status == RoundStatus::lost ? reason : "";
+    }
+    if (kind != "rank_exit" || out.code != 0 ||
+        text_at(event, "ended_by") != to_text(EndedBy::itself))
+      continue;
+    if (const Json code = event.value("code", Json()); code.is_number_integer())
+      out.code = code.get<int>();
+    if (const Json signal = event.value("signal", Json()); signal.is_number_integer())
+      out.code = kSignalBase + signal.get<int>();
+  }
+  return out;
+}
+
+jobs::Verdict read_verdict(const std::filesystem::path& run) {
+  const Json result = parse_json_or_null(read_regular_file_or_empty(run / layout::kResult));
+  return parse_enum<jobs::Verdict>(text_at(result, "validity")).value_or(jobs::Verdict::none);
+}
+
+jobs::Ending ending_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed:
+      return jobs::Ending::completed;
+    case RunStatus::interrupted:
+      return jobs::Ending::interrupted;
+    case RunStatus::failed:
+      break;
+  }
+  return jobs::Ending::failed;
+}
+
+/// Whether the job itself is to blame, and not where it was to run.
+bool is_jobs_fault(const std::string& kind) {
+  return kind == to_string(ErrorKind::config) || kind == to_string(ErrorKind::usage) ||
+         kind == to_string(ErrorKind::round_failed) || kind == to_string(ErrorKind::invalid);
+}
+
+}  // namespace
+
+RunEnding read_ending(const ExecutionFolder& folder, bool stopped) {
+  RunEnding out;
+  jobs::Event& event = out.event;
+  event.kind = jobs::EventKind::exited;
+  event.exit.ending = stopped ? jobs::Ending::interrupted : jobs::Ending::failed;
+  const std::filesystem::path run = folder.run();
+  JournalEnd journal;
+  if (!run.empty()) {
+    try {
+      journal = read_journal_end(store::Journal::read(run / layout::kJournal));
+    } catch (const std::exception& error) {
+      event.detail = error.what();
+    }
+    event.exit.code = journal.code;
+    if (!stopped) out.lost = journal.lost;
+    event.exit.verdict = read_verdict(run);
+  }
+  if (journal.status) {
+    event.exit.ending = ending_of(*journal.status);
+    if (*journal.status == RunStatus::failed) event.detail = journal.reason;
+    return out;
+  }
+  const std::optional<ControllerEnd> end = folder.end();
+  if (stopped) return out;
+  if (!end) {
+    event.detail = "its controller was killed";
+  } else if (!end->error.empty()) {
+    event.detail = end->error;
+    if (!is_jobs_fault(end->kind)) event.kind = jobs::EventKind::engine_error;
+  } else {
+    event.detail = "its run has no end";
+  }
+  return out;
+}
+
+}  // namespace assay::engine

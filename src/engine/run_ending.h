@@ -1,0 +1,18 @@
+#pragma once
+
+#include "engine/execution_folder.h"
+#include "jobs/job_state.h"
+
+namespace assay::engine {
+
+/// What became of an execution whose controller is gone.
+struct RunEnding {
+  jobs::Event event{};  ///< `exited`, or `engine_error` where it could not be run at all
+  std::string lost{};   ///< why its last round had to end: an agent was lost; empty: it was not
+};
+
+/// By its run directory. `stopped`: the platform has asked for its end. Never throws: what cannot
+/// be read has failed.
+[[nodiscard]] RunEnding read_ending(const ExecutionFolder& folder, bool stopped);
+
+}  // namespace assay::engine

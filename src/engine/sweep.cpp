@@ -1,0 +1,35 @@
+#include "engine/sweep.h"
+
+#include <poll.h>
+
+#include "core/process_tree.h"
+#include "core/subprocess.h"
+
+namespace assay::engine {
+
+namespace {
+
+constexpr Nanoseconds kSweepLimit = std::chrono::minutes(2);
+constexpr int kSweeps = 100;
+
+}  // namespace
+
+bool sweep_execution(const ExecutionFolder& folder, const std::filesystem::path& bindir,
+                     Nanoseconds patience, const std::stop_token& stop) {
+  const std::string mark = folder.path().string();
+  const std::int64_t deadline = mono_now_ns() + patience.count();
+  while (!processes_with(kExecutionVariable, mark).empty() && mono_now_ns() < deadline) {
+    if (stop.stop_requested()) return false;
+    ::poll(nullptr, 0, 50);
+  }
+  (void)sweep_processes(kExecutionVariable, mark, kSweeps);
+  // A controller that ended by itself has done so itself.
+  if (!folder.end() && !folder.run().empty()) {
+    CommandOptions options;
+    options.timeout = kSweepLimit;
+    (void)run_command({(bindir / "assay").string(), "job-controller", mark, "--sweep"}, options);
+  }
+  return !stop.stop_requested() && processes_with(kExecutionVariable, mark).empty();
+}
+
+}  // namespace assay::engine

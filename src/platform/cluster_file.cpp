@@ -1,0 +1,100 @@
+#include "platform/cluster_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/files.h"
+#include "core/json_fields.h"
+#include "core/text.h"
+
+namespace assay::platform {
+
+namespace {
+
+struct StoredCluster {
+  std::vector<jobs::Queue> queues{};
+  std::vector<jobs::Team> teams{};
+  std::vector<jobs::Reservation> reservations{};
+  std::map<std::string, Drain> drains{};
+  IdlePolicy idle{};
+
+  static void fields(auto& self, auto&& field) {
+    field.optional("idle", self.idle);
+    field("queues", self.queues);
+    field("teams", self.teams);
+    field("reservations", self.reservations);
+    field("drains", self.drains);
+  }
+};
+
+[[noreturn]] void wrong_setting(const std::string& where, const std::string& what) {
+  throw Error(ErrorKind::usage, what, where);
+}
+
+template <class T>
+void check_names(const std::vector<T>& list, const char* kind) {
+  std::set<std::string> seen;
+  for (const T& item : list) {
+    if (item.name.empty()) wrong_setting(kind, "it has no name");
+    if (!seen.insert(item.name).second)
+      wrong_setting(kind, "'" + printable(item.name) + "' is there twice");
+  }
+}
+
+void check_quota(const jobs::Team& team, const std::map<std::string, int>& quota) {
+  for (const auto& [type, devices] : quota)
+    if (devices < 0)
+      wrong_setting("team '" + printable(team.name) + "'", "a quota cannot be below 0");
+}
+
+}  // namespace
+
+Settings checked(Settings settings) {
+  check_names(settings.queues, "queue");
+  check_names(settings.teams, "team");
+  check_names(settings.reservations, "reservation");
+  for (const jobs::Team& team : settings.teams) {
+    if (!std::isfinite(team.weight) || team.weight <= 0)
+      wrong_setting("team '" + printable(team.name) + "'", "the weight must be above 0");
+    check_quota(team, team.quota);
+    check_quota(team, team.user_quota);
+  }
+  if (settings.idle.warn_s < 0 || settings.idle.stop_s < 0)
+    wrong_setting("idle", "a time cannot be below 0");
+  for (const jobs::Reservation& reservation : settings.reservations)
+    if (reservation.to_ns <= reservation.from_ns)
+      wrong_setting("reservation '" + printable(reservation.name) + "'",
+                    "it ends before it begins");
+  if (std::ranges::find(settings.queues, kDefaultQueue, &jobs::Queue::name) ==
+      settings.queues.end())
+    settings.queues.insert(settings.queues.begin(), jobs::Queue{.name = kDefaultQueue});
+  return settings;
+}
+
+ClusterState read_cluster_file(const std::filesystem::path& file) {
+  ClusterState state;
+  if (std::filesystem::exists(file)) {
+    try {
+      StoredCluster stored = fields_from_json<StoredCluster>(
+          parse_json(read_file(file), file.string()), file.string());
+      state.settings = {std::move(stored.queues), std::move(stored.teams),
+                        std::move(stored.reservations), stored.idle};
+      state.drains = std::move(stored.drains);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::environment,
+                  "the settings of the cluster cannot be read: " + error.message(), error.where(),
+                  "correct the file, or restore it from a copy");
+    }
+  }
+  state.settings = checked(std::move(state.settings));
+  return state;
+}
+
+void write_cluster_file(const std::filesystem::path& file, const ClusterState& state) {
+  write_file_atomic(file, dump_pretty(fields_to_json(StoredCluster{
+                              state.settings.queues, state.settings.teams,
+                              state.settings.reservations, state.drains, state.settings.idle})));
+}
+
+}  // namespace assay::platform

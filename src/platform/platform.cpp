@@ -1,0 +1,273 @@
+#include "platform/platform.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "core/time.h"
+#include "engine/execution_folder.h"
+#include "platform/platform_state.h"
+
+namespace assay::platform {
+
+namespace {
+
+// Of a job that is not there yet: behind all others of its standing.
+constexpr jobs::JobId kNewcomer = std::numeric_limits<jobs::JobId>::max();
+
+Error refusal(std::string what) {
+  return {ErrorKind::usage, std::move(what)};
+}
+
+jobs::Job must_find(jobs::JobStore& store, jobs::JobId id) {
+  auto job = store.find(id);
+  if (!job) throw refusal(fmt::format("there is no job {}", id));
+  return *job;
+}
+
+std::string words_of(const std::vector<jobs::Problem>& problems) {
+  std::vector<std::string> lines;
+  for (const jobs::Problem& problem : problems)
+    lines.push_back(problem.path.empty() ? problem.message : problem.path + ": " + problem.message);
+  return join(lines, "; ");
+}
+
+/// Nodes on which it would fit if nobody else were there; empty: there are none.
+jobs::Placement placement_when_empty(const jobs::Request& request,
+                                     const std::vector<jobs::ClusterNode>& nodes) {
+  std::map<std::string, jobs::Placement> by_type;
+  for (const jobs::ClusterNode& node : nodes) {
+    if (node.devices < request.devices ||
+        (!request.device_type.empty() && node.device_type != request.device_type))
+      continue;
+    jobs::Placement& placement = by_type[node.device_type];
+    placement.push_back({node.name, request.whole_nodes ? node.devices : request.devices});
+    if (static_cast<int>(placement.size()) == request.nodes) return placement;
+  }
+  return {};
+}
+
+}  // namespace
+
+Refused::Refused(std::vector<jobs::Problem> problems)
+    : Error(ErrorKind::usage, words_of(problems)), problems_(std::move(problems)) {}
+
+Platform::Platform(Options options, std::unique_ptr<engine::Engine> engine)
+    : state_(std::make_unique<State>(std::move(options), std::move(engine))) {}
+
+Platform::~Platform() = default;
+
+void Platform::start() {
+  state_->start();
+}
+
+std::vector<jobs::Problem> Platform::check(const jobs::NewJob& job) {
+  std::vector<jobs::Problem> problems = jobs::problems_of(job.submission);
+  if (!problems.empty()) return problems;
+  const jobs::Submission& submission = job.submission;
+  const std::lock_guard guard(state_->mutex);
+  const auto& queues = state_->cluster.settings.queues;
+  if (std::ranges::find(queues, submission.queue, &jobs::Queue::name) == queues.end())
+    problems.push_back({"queue", "there is no queue '" + submission.queue + "'"});
+  for (std::size_t i = 0; i < submission.after.size(); ++i)
+    if (!state_->store.state_of(submission.after[i]))
+      problems.push_back(
+          {fmt::format("after[{}]", i), fmt::format("there is no job {}", submission.after[i])});
+  if (!job.code.empty() && !state_->options.code)
+    problems.push_back({"code", "this server keeps no uploads"});
+  return problems;
+}
+
+engine::Planned Platform::plan(const jobs::NewJob& job, const jobs::Placement& placement,
+                               std::vector<jobs::Problem>& problems) {
+  engine::Planned planned;
+  if (placement.empty() && !state_->engine->traits().has_queue) return planned;
+  engine::Order order;
+  order.owner = job.owner;
+  order.team = job.team;
+  order.submission = job.submission;
+  order.placement = placement;
+  try {
+    planned = state_->engine->plan(order);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::config) throw;
+    problems.push_back({job.submission.suite.empty() ? "command" : "suite",
+                        (error.where().empty() ? "" : error.where() + ": ") + error.message()});
+    return planned;
+  }
+  const jobs::Submission& submission = job.submission;
+  if (planned.nodes > submission.nodes)
+    problems.push_back(
+        {"nodes", fmt::format("the suite has a case of {} nodes; the job asks for {}",
+                              planned.nodes, submission.nodes)});
+  if (!submission.devices && planned.procs > submission.procs)
+    problems.push_back(
+        {"procs", fmt::format("the suite has a case of {} processes on a node; the job asks for {}",
+                              planned.procs, submission.procs)});
+  return planned;
+}
+
+Preview Platform::preview(const jobs::NewJob& job) {
+  Preview out;
+  out.problems = check(job);
+  if (!out.problems.empty()) return out;
+  out.suite = jobs::suite_text(job.submission);
+  const std::vector<jobs::ClusterNode> nodes = state_->engine->nodes();
+  const jobs::WallTime now_ns = wall_now_ns();
+  jobs::Job newcomer{
+      .id = kNewcomer, .owner = job.owner, .team = job.team, .submission = job.submission};
+  newcomer.life = jobs::born(false, now_ns);
+  jobs::Request request = jobs::request_of(newcomer, state_->options.default_time);
+  jobs::Snapshot seen;
+  {
+    const std::lock_guard guard(state_->mutex);
+    seen = state_->snapshot(nodes, now_ns);
+    for (const jobs::JobId id : job.submission.after)
+      request.after.push_back({id, state_->store.state_of(id).value_or(jobs::State::error)});
+  }
+  seen.queued.push_back(request);
+  const jobs::Decision decision = jobs::decide(seen, state_->options.scheduler, now_ns);
+  for (const jobs::Decision::Start& start : decision.starts)
+    if (start.id == kNewcomer) out.placement = start.placement;
+  for (const jobs::Decision::Waiting& one : decision.waiting) {
+    if (one.id != kNewcomer) continue;
+    out.pending = one.reason;
+    out.place = one.place;
+    out.estimated_start_ns = one.estimated_start_ns;
+  }
+  out.plan = plan(job, out.placement.empty() ? placement_when_empty(request, nodes) : out.placement,
+                  out.problems)
+                 .text;
+  return out;
+}
+
+std::vector<jobs::JobId> Platform::submit(const jobs::NewJob& given) {
+  std::vector<jobs::Problem> problems = check(given);
+  if (problems.empty() && !given.submission.suite.empty()) {
+    jobs::Job newcomer{.submission = given.submission};
+    const jobs::Request request = jobs::request_of(newcomer, state_->options.default_time);
+    (void)plan(given, placement_when_empty(request, state_->engine->nodes()), problems);
+  }
+  if (!problems.empty()) throw Refused(std::move(problems));
+  jobs::NewJob job = given;
+  const std::lock_guard guard(state_->mutex);
+  for (const jobs::Queue& queue : state_->cluster.settings.queues)
+    if (queue.name == job.submission.queue) job.needs_approval |= queue.approval;
+  std::vector<jobs::JobId> ids = state_->store.submit(job, wall_now_ns());
+  for (const jobs::JobId id : ids)
+    if (const auto made = state_->store.find(id))
+      state_->tell(*made, jobs::EventKind::submitted, "submitted");
+  state_->wake();
+  return ids;
+}
+
+jobs::Change Platform::ask(jobs::JobId id, jobs::EventKind what, const std::string& who) {
+  using enum jobs::EventKind;
+  if (what != approved && what != rejected && what != pause_asked && what != resume_asked &&
+      what != kill_asked)
+    throw refusal("nobody can ask for '" + std::string(to_text(what)) + "'");
+  jobs::Event event;
+  event.kind = what;
+  event.who = who;
+  const std::lock_guard guard(state_->mutex);
+  jobs::Change change = state_->apply(id, event);
+  if (!change.taken) throw refusal(change.words);
+  return change;
+}
+
+void Platform::change_priority(jobs::JobId id, int priority, const std::string& /*who*/) {
+  if (priority < 0 || priority > jobs::kMaxPriority)
+    throw refusal(fmt::format("a priority is a number from 0 to {}", jobs::kMaxPriority));
+  const std::lock_guard guard(state_->mutex);
+  const jobs::Job job = must_find(state_->store, id);
+  if (jobs::is_final(job.life.state) || jobs::holds_nodes(job.life.state))
+    throw refusal(fmt::format("job {} is {}: its priority decides nothing any more", id,
+                              to_text(job.life.state)));
+  state_->store.change_priority(id, priority);
+  state_->wake();
+}
+
+void Platform::rename(jobs::JobId id, const std::string& name, const std::string& /*who*/) {
+  const std::lock_guard guard(state_->mutex);
+  jobs::Submission submission = must_find(state_->store, id).submission;
+  submission.name = name;
+  for (const jobs::Problem& problem : jobs::problems_of(submission))
+    if (problem.path == "name") throw Refused(std::vector<jobs::Problem>{problem});
+  state_->store.rename(id, name);
+}
+
+void Platform::remove(jobs::JobId id, const std::string& /*who*/) {
+  {
+    const std::lock_guard guard(state_->mutex);
+    const jobs::Job job = must_find(state_->store, id);
+    if (!jobs::is_final(job.life.state))
+      throw refusal(fmt::format("job {} is {}; stop it first", id, to_text(job.life.state)));
+    for (const jobs::Job& other : state_->store.unfinished())
+      if (std::ranges::find(other.submission.after, id) != other.submission.after.end())
+        throw refusal(fmt::format("job {} comes after job {}, and has not ended", other.id, id));
+    state_->store.remove(id);
+  }
+  std::error_code ec;
+  std::filesystem::remove_all(state_->folder_of(id, 1).parent_path(), ec);
+  if (ec)
+    throw Error(ErrorKind::environment, "its runs could not be removed: " + ec.message(),
+                state_->folder_of(id, 1).parent_path().string());
+}
+
+std::optional<JobView> Platform::find(jobs::JobId id) {
+  const std::lock_guard guard(state_->mutex);
+  auto job = state_->store.find(id);
+  if (!job) return std::nullopt;
+  JobView view{.job = std::move(*job)};
+  const jobs::Life& life = view.job.life;
+  if (jobs::is_final(life.state) || life.state == jobs::State::running) return view;
+  if (life.state != jobs::State::queued) {
+    view.pending = jobs::pending_by_state(life);
+  } else if (const auto found = state_->waiting.find(id); found != state_->waiting.end()) {
+    view.pending = found->second.reason;
+    view.place = found->second.place;
+    view.estimated_start_ns = found->second.estimated_start_ns;
+  } else {
+    view.pending = jobs::Pending{.kind = jobs::PendingKind::resources,
+                                 .nodes = view.job.submission.nodes,
+                                 .devices = jobs::devices_per_node(view.job.submission),
+                                 .device_type = view.job.submission.device_type};
+  }
+  return view;
+}
+
+jobs::JobPage Platform::list(const jobs::JobFilter& filter) {
+  const std::lock_guard guard(state_->mutex);
+  return state_->store.list(filter);
+}
+
+std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {
+  const std::lock_guard guard(state_->mutex);
+  const auto found = state_->waiting.find(id);
+  return found == state_->waiting.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<jobs::TimelineEntry> Platform::timeline(jobs::JobId id) {
+  const std::lock_guard guard(state_->mutex);
+  return state_->store.timeline(id);
+}
+
+std::filesystem::path Platform::run_of(jobs::JobId id, int attempt) {
+  if (attempt == 0) {
+    const std::lock_guard guard(state_->mutex);
+    if (const auto job = state_->store.find(id)) attempt = job->life.attempt;
+  }
+  if (attempt <= 0) return {};
+  return engine::ExecutionFolder(state_->folder_of(id, attempt)).run();
+}
+
+std::shared_ptr<void> Platform::subscribe(std::function<void(const JobEvent&)> listener) {
+  auto kept = std::make_shared<State::Listener>(std::move(listener));
+  const std::lock_guard guard(state_->mutex);
+  state_->listeners.push_back(kept);
+  return kept;
+}
+
+}  // namespace assay::platform

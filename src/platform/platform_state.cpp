@@ -1,0 +1,383 @@
+#include "platform/platform_state.h"
+
+#include <algorithm>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include "core/time.h"
+#include "engine/execution_folder.h"
+#include "jobs/job_snapshot.h"
+#include "platform/device_activity.h"
+
+namespace assay::platform {
+
+namespace {
+
+// A clock that was set, or a node that is back, is noticed by then.
+constexpr Nanoseconds kLongestWait = std::chrono::seconds(10);
+// After the disk was full, or the database locked.
+constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
+
+UniqueFd lock_folder(const std::filesystem::path& data) {
+  make_directories(data);
+  const std::filesystem::path file = data / "jobs.lock";
+  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error(ErrorKind::environment, "another server works with this folder", data.string(),
+                "stop it, or give this one a folder of its own");
+  return fd;
+}
+
+jobs::Event event_for(jobs::EventKind kind, std::string detail = {}) {
+  jobs::Event event;
+  event.kind = kind;
+  event.detail = std::move(detail);
+  return event;
+}
+
+bool same_node(const jobs::ClusterNode& a, const jobs::ClusterNode& b) {
+  return a.name == b.name && a.device_type == b.device_type && a.devices == b.devices &&
+         a.available == b.available;
+}
+
+}  // namespace
+
+Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engine)
+    : options(std::move(given)),
+      engine(std::move(given_engine)),
+      cluster_file(options.data / "cluster.json"),
+      folder_lock(lock_folder(options.data)),
+      store(options.data / "jobs.db"),
+      cluster(read_cluster_file(cluster_file)) {
+  options.data = std::filesystem::absolute(options.data);
+  engine->report_to([this](const engine::Execution& execution, const jobs::Event& event) {
+    const std::lock_guard guard(mutex);
+    reports.emplace_back(execution, event);
+    changed.notify_all();
+  });
+}
+
+Platform::State::~State() {
+  thread_.request_stop();
+  changed.notify_all();
+  if (thread_.joinable()) thread_.join();
+  engine.reset();  // it reports until then
+}
+
+void Platform::State::start() {
+  std::vector<engine::Order> orders;
+  {
+    const std::lock_guard guard(mutex);
+    for (const jobs::Job& job : store.unfinished()) {
+      if (!jobs::holds_nodes(job.life.state)) continue;
+      orders.push_back(order_of(job));
+      if (job.life.state == jobs::State::running)
+        watch_limit(job.id, {.taken = true, .to = jobs::State::running});
+    }
+  }
+  engine->recall(orders);
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+std::filesystem::path Platform::State::folder_of(jobs::JobId id, int attempt) const {
+  return options.data / "jobs" / std::to_string(id) / fmt::format("attempt-{}", attempt);
+}
+
+engine::Order Platform::State::order_of(const jobs::Job& job) const {
+  engine::Order order;
+  order.execution = {job.id, job.life.attempt};
+  order.restarts = job.life.restarts;
+  order.folder = folder_of(job.id, job.life.attempt);
+  order.owner = job.owner;
+  order.team = job.team;
+  order.array_index = job.array_index;
+  order.submission = job.submission;
+  order.placement = job.life.placement;
+  return order;
+}
+
+void Platform::State::wake() {
+  undecided = true;
+  changed.notify_all();
+}
+
+jobs::Change Platform::State::apply(jobs::JobId id, const jobs::Event& event) {
+  jobs::Change change = store.apply(id, event, wall_now_ns());
+  for (const jobs::Action& action : change.actions) actions.emplace_back(id, action);
+  if (change.taken) {
+    waiting.erase(id);
+    watch_limit(id, change);
+    if (const auto job = store.find(id)) {
+      if (change.released()) account(*job);
+      tell(*job, event.kind, change.words);
+    }
+    undecided = true;
+  }
+  changed.notify_all();
+  return change;
+}
+
+void Platform::State::tell(const jobs::Job& job, jobs::EventKind event, std::string words) {
+  news.push_back(
+      {job.id, job.owner, job.team, job.life.state, event, wall_now_ns(), std::move(words)});
+}
+
+void Platform::State::watch_limit(jobs::JobId id, const jobs::Change& change) {
+  limits.erase(id);
+  if (change.to != jobs::State::running) return;
+  const auto job = store.find(id);
+  if (!job) return;
+  const Nanoseconds time = jobs::request_of(*job, options.default_time).time;
+  limits[id] = {job->life.attempt, job->life.started_ns + time.count()};
+}
+
+// Of what type the devices were is the engine's knowledge, and what they did is in the run.
+void Platform::State::account(const jobs::Job& job) {
+  if (job.life.placement.empty()) return;
+  jobs::AttemptUse use;
+  use.job = job.id;
+  use.attempt = job.life.attempt;
+  const auto type = device_types.find(job.life.placement.front().node);
+  use.device_type = type == device_types.end() ? job.submission.device_type : type->second;
+  to_measure.push_back(use);
+}
+
+void Platform::State::measure() {
+  for (;;) {
+    jobs::AttemptUse use;
+    {
+      const std::lock_guard guard(mutex);
+      if (to_measure.empty()) return;
+      use = to_measure.front();
+    }
+    const engine::ExecutionFolder folder(folder_of(use.job, use.attempt));
+    const auto task = folder.task();
+    const DeviceActivity activity = activity_of_run(
+        folder.run(), task ? task->devices : std::map<std::string, std::vector<int>>{});
+    use.idle_device_s = activity.idle_device_s;
+    use.energy_j = activity.energy_j;
+    const std::lock_guard guard(mutex);
+    store.measure(use);
+    to_measure.pop_front();
+  }
+}
+
+void Platform::State::look_for_idle() {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  IdlePolicy policy;
+  std::vector<jobs::Job> running;
+  {
+    const std::lock_guard guard(mutex);
+    policy = cluster.settings.idle;
+    const std::int64_t shortest = std::max<std::int64_t>(policy.warn_s, policy.stop_s);
+    if (shortest == 0 || wall_now_ns() < idle_check_ns) return;
+    idle_check_ns = wall_now_ns() + std::clamp<std::int64_t>(shortest / 4, 1, 300) * kSecond;
+    for (const auto& [id, limit] : limits)
+      if (auto job = store.find(id)) running.push_back(std::move(*job));
+  }
+  for (const jobs::Job& job : running) {
+    const engine::Execution execution{job.id, job.life.attempt};
+    const std::filesystem::path run =
+        engine::ExecutionFolder(folder_of(job.id, job.life.attempt)).run();
+    const auto kind = judge_activity(activity_of_run(run, engine->devices_of(execution)), policy,
+                                     job.life.idle_warned, job.life.started_ns);
+    if (!kind) continue;
+    jobs::Event event = event_for(*kind);
+    event.attempt = job.life.attempt;
+    const std::lock_guard guard(mutex);
+    (void)apply(job.id, event);
+  }
+}
+
+std::vector<jobs::ClusterNode> Platform::State::usable(std::vector<jobs::ClusterNode> nodes) const {
+  for (jobs::ClusterNode& node : nodes)
+    if (cluster.drains.contains(node.name)) node.available = false;
+  return nodes;
+}
+
+jobs::Snapshot Platform::State::snapshot(const std::vector<jobs::ClusterNode>& nodes,
+                                         jobs::WallTime now_ns) {
+  jobs::Snapshot out;
+  out.nodes = usable(nodes);
+  out.reservations = cluster.settings.reservations;
+  out.queues = cluster.settings.queues;
+  out.teams = cluster.settings.teams;
+  jobs::add_jobs(out, store, options.default_time, options.half_life, now_ns);
+  return out;
+}
+
+// --- the thread
+
+void Platform::State::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Nanoseconds wait = kAfterFailure;
+    bool failed = false;
+    try {
+      wait = turn();
+    } catch (const Error&) {
+      failed = true;  // nothing is lost: what was not written is still to be done
+    }
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, stop, wait, [&] {
+      return !failed && (undecided || !reports.empty() || !actions.empty() || !news.empty());
+    });
+  }
+}
+
+Nanoseconds Platform::State::turn() {
+  take_reports();
+  act();
+  enforce_limits();
+  look_for_idle();
+  bool must_decide = false;
+  {
+    const std::vector<jobs::ClusterNode> nodes = engine->nodes();
+    const std::lock_guard guard(mutex);
+    undecided |= !std::ranges::equal(nodes, decided_nodes, same_node);
+    must_decide = undecided || (decide_at_ns && wall_now_ns() >= *decide_at_ns);
+  }
+  if (must_decide) decide();
+  act();
+  publish();
+  measure();
+  const std::lock_guard guard(mutex);
+  if (undecided) return Nanoseconds(0);
+  std::int64_t next_ns = wall_now_ns() + kLongestWait.count();
+  if (decide_at_ns) next_ns = std::min(next_ns, *decide_at_ns);
+  for (const auto& [id, limit] : limits) next_ns = std::min(next_ns, limit.at_ns);
+  const IdlePolicy& idle = cluster.settings.idle;
+  if (!limits.empty() && (idle.warn_s > 0 || idle.stop_s > 0))
+    next_ns = std::min(next_ns, idle_check_ns);
+  return Nanoseconds(std::max<std::int64_t>(0, next_ns - wall_now_ns()));
+}
+
+void Platform::State::take_reports() {
+  const std::lock_guard guard(mutex);
+  while (!reports.empty()) {
+    const auto [execution, event] = reports.front();
+    if (store.state_of(execution.job)) (void)apply(execution.job, event);
+    reports.pop_front();
+  }
+}
+
+void Platform::State::enforce_limits() {
+  const std::lock_guard guard(mutex);
+  std::vector<std::pair<jobs::JobId, int>> over;
+  for (const auto& [id, limit] : limits)
+    if (wall_now_ns() >= limit.at_ns) over.emplace_back(id, limit.attempt);
+  for (const auto& [id, attempt] : over) {
+    jobs::Event event = event_for(jobs::EventKind::time_limit);
+    event.attempt = attempt;
+    (void)apply(id, event);
+    limits.erase(id);
+  }
+}
+
+void Platform::State::decide() {
+  const std::vector<jobs::ClusterNode> nodes = engine->nodes();
+  const jobs::WallTime now_ns = wall_now_ns();
+  jobs::Snapshot seen;
+  {
+    const std::lock_guard guard(mutex);
+    decided_nodes = nodes;
+    device_types.clear();
+    for (const jobs::ClusterNode& node : nodes) device_types[node.name] = node.device_type;
+    undecided = false;
+    try {
+      seen = snapshot(nodes, now_ns);
+    } catch (...) {
+      undecided = true;
+      throw;
+    }
+  }
+  const jobs::Decision decision = jobs::decide(seen, options.scheduler, now_ns);
+  const std::lock_guard guard(mutex);
+  const bool changed_meanwhile = undecided;
+  waiting.clear();
+  for (const jobs::Decision::Waiting& one : decision.waiting) waiting[one.id] = one;
+  decide_at_ns = decision.wake_ns;
+  // Whatever happened to a job meanwhile, an event that does not fit it any more changes nothing.
+  for (const auto& [id, of] : decision.broken)
+    (void)apply(id, event_for(jobs::EventKind::dependency_failed, fmt::format("job {}", of)));
+  for (const auto& [id, in_favor] : decision.preemptions)
+    (void)apply(id, event_for(jobs::EventKind::preempted, fmt::format("job {}", in_favor)));
+  for (const auto& [id, placement] : decision.starts) {
+    jobs::Event placed = event_for(jobs::EventKind::placed);
+    placed.placement = placement;
+    (void)apply(id, placed);
+  }
+  // What was just started is in the next decision's view; nothing else has changed by it.
+  if (decision.broken.empty() && decision.preemptions.empty()) undecided = changed_meanwhile;
+}
+
+void Platform::State::act() {
+  for (;;) {
+    std::pair<jobs::JobId, jobs::Action> next;
+    {
+      const std::lock_guard guard(mutex);
+      if (actions.empty()) return;
+      next = actions.front();
+    }
+    const auto& [id, action] = next;
+    const engine::Execution execution{id, action.attempt};
+    switch (action.kind) {
+      case jobs::ActionKind::start:
+        start_job(id, action);
+        break;
+      case jobs::ActionKind::stop:
+        engine->stop(execution, action.grace);
+        break;
+      case jobs::ActionKind::stop_now:
+        engine->stop(execution, Nanoseconds(0));
+        break;
+      case jobs::ActionKind::warn_idle:
+        break;  // it is in the timeline, and told as news
+    }
+    const std::lock_guard guard(mutex);
+    actions.erase(actions.begin());
+  }
+}
+
+void Platform::State::start_job(jobs::JobId id, const jobs::Action& action) {
+  std::optional<jobs::Job> job;
+  {
+    const std::lock_guard guard(mutex);
+    job = store.find(id);
+  }
+  if (!job) return;
+  engine::Order order = order_of(*job);
+  order.execution.attempt = action.attempt;
+  order.restarts = action.restarts;
+  order.folder = folder_of(id, action.attempt);
+  try {
+    if (!job->code.empty()) {
+      if (!options.code) throw Error(ErrorKind::environment, "this server keeps no uploads");
+      order.code = options.code(job->code);
+    }
+    engine->start(order);
+  } catch (const Error& error) {
+    jobs::Event failed = event_for(jobs::EventKind::engine_error, error.what());
+    failed.attempt = action.attempt;
+    const std::lock_guard guard(mutex);
+    reports.emplace_back(order.execution, failed);
+  }
+}
+
+void Platform::State::publish() {
+  std::vector<JobEvent> told;
+  std::vector<std::shared_ptr<Listener>> to;
+  {
+    const std::lock_guard guard(mutex);
+    told.swap(news);
+    std::erase_if(listeners, [](const auto& listener) { return listener.expired(); });
+    for (const auto& listener : listeners)
+      if (auto alive = listener.lock()) to.push_back(std::move(alive));
+  }
+  for (const JobEvent& event : told)
+    for (const auto& listener : to) (*listener)(event);
+}
+
+}  // namespace assay::platform

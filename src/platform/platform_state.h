@@ -1,0 +1,83 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/files.h"
+#include "platform/cluster_file.h"
+#include "platform/platform.h"
+
+namespace assay::platform {
+
+/// What the platform's thread and its callers share. Everything but the engine and the options is
+/// under the mutex; the engine is never called with it held.
+struct Platform::State {
+  State(Options given, std::unique_ptr<engine::Engine> given_engine);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  using Listener = std::function<void(const JobEvent&)>;
+  struct Limit {
+    int attempt = 0;
+    jobs::WallTime at_ns = 0;
+  };
+
+  void start();
+  [[nodiscard]] std::filesystem::path folder_of(jobs::JobId id, int attempt) const;
+  [[nodiscard]] engine::Order order_of(const jobs::Job& job) const;
+  /// With the mutex held: takes an event, and leaves for the thread what follows from it.
+  jobs::Change apply(jobs::JobId id, const jobs::Event& event);
+  void tell(const jobs::Job& job, jobs::EventKind event, std::string words);
+  /// With the mutex held: all that a decision depends on.
+  [[nodiscard]] jobs::Snapshot snapshot(const std::vector<jobs::ClusterNode>& nodes,
+                                        jobs::WallTime now_ns);
+  /// The engine's, without those that are drained.
+  [[nodiscard]] std::vector<jobs::ClusterNode> usable(std::vector<jobs::ClusterNode> nodes) const;
+  void wake();
+
+  Options options;
+  std::unique_ptr<engine::Engine> engine;
+  std::filesystem::path cluster_file;
+  UniqueFd folder_lock;
+
+  std::mutex mutex;
+  jobs::JobStore store;
+  ClusterState cluster;
+  std::map<jobs::JobId, jobs::Decision::Waiting> waiting;  ///< by the last decision
+  std::map<jobs::JobId, Limit> limits;                     ///< of what runs
+  std::vector<jobs::ClusterNode> decided_nodes;            ///< of the last decision
+  std::map<std::string, std::string> device_types;         ///< by node, as the engine said last
+  std::deque<std::pair<engine::Execution, jobs::Event>> reports;
+  std::vector<std::pair<jobs::JobId, jobs::Action>> actions;
+  std::vector<JobEvent> news;
+  std::deque<jobs::AttemptUse> to_measure;  ///< attempts that have ended
+  jobs::WallTime idle_check_ns = 0;         ///< the next one
+  std::vector<std::weak_ptr<Listener>> listeners;
+  bool undecided = true;  ///< something has changed since the last decision
+  std::optional<jobs::WallTime> decide_at_ns;
+  std::condition_variable_any changed;
+
+ private:
+  void run(const std::stop_token& stop);
+  /// One turn; gives for how long nothing will have to be done without an event.
+  Nanoseconds turn();
+  void take_reports();
+  void enforce_limits();
+  void watch_limit(jobs::JobId id, const jobs::Change& change);
+  void account(const jobs::Job& job);
+  void measure();
+  void look_for_idle();
+  void decide();
+  void act();
+  void start_job(jobs::JobId id, const jobs::Action& action);
+  void publish();
+
+  std::jthread thread_;
+};
+
+}  // namespace assay::platform

@@ -1,0 +1,110 @@
+#include "rest/call.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/parse_number.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "report/mllog.h"
+
+namespace assay::rest {
+
+bool Caller::is_in(const std::string& team) const {
+  return std::ranges::find(teams, team) != teams.end();
+}
+
+std::string Call::asked(std::string_view name) const {
+  for (const auto& [key, value] : query)
+    if (key == name) return value;
+  return {};
+}
+
+std::int64_t Call::asked_number(std::string_view name, std::int64_t otherwise, std::int64_t least,
+                                std::int64_t most) const {
+  const std::string text = asked(name);
+  if (text.empty()) return otherwise;
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number || *number < least || *number > most)
+    throw serve::Refusal(400, "bad_parameter",
+                         fmt::format("'{}' must be a number from {} to {}", name, least, most));
+  return *number;
+}
+
+jobs::WallTime Call::asked_time(std::string_view name, jobs::WallTime otherwise) const {
+  const std::string text = asked(name);
+  if (text.empty()) return otherwise;
+  const auto at_ns = parse_time(text);
+  if (!at_ns)
+    throw serve::Refusal(400, "bad_parameter", fmt::format("'{}' is not a time", name),
+                         "such as 2026-11-16T16:10:00Z");
+  return *at_ns;
+}
+
+serve::HttpResponse json_answer(const Json& json, int status) {
+  serve::HttpResponse response;
+  response.status = status;
+  response.body = dump_line(json);
+  response.body += '\n';
+  return response;
+}
+
+Json time_json(jobs::WallTime at_ns) {
+  return at_ns == 0 ? Json() : Json(iso_utc(at_ns, true));
+}
+
+std::optional<jobs::WallTime> parse_time(const std::string& text) {
+  const auto ms = report::parse_iso_ms(text);
+  if (!ms || *ms < 0 || *ms > 4'102'444'800'000) return std::nullopt;  // the year 2100
+  return *ms * 1'000'000;
+}
+
+serve::Refusal not_found(const std::string& what) {
+  return {404, "not_found", "there is no such " + what};
+}
+
+serve::Refusal forbidden(const std::string& what) {
+  return {403, "may_not", "you may not " + what};
+}
+
+jobs::Whose whose(const Caller& caller, const std::string& owner, const std::string& team) {
+  if (owner == caller.name) return jobs::Whose::own;
+  return !team.empty() && caller.is_in(team) ? jobs::Whose::team : jobs::Whose::foreign;
+}
+
+jobs::Whose whose(const Call& call, const jobs::Job& job) {
+  const jobs::Whose of = whose(call.caller(), job.owner, job.team);
+  if (of != jobs::Whose::foreign) return of;
+  const auto names = call.context.accounts.shared_with(job.id);
+  return std::ranges::count(names, call.caller().name) > 0 ? jobs::Whose::team : of;
+}
+
+platform::JobView readable_job(Call& call, const std::string& id) {
+  const auto number = parse_number<jobs::JobId>(id);
+  auto view = number && *number > 0 ? call.context.platform.find(*number) : std::nullopt;
+  if (!view) throw not_found("job");
+  if (!call.caller().may(jobs::Deed::read_job, whose(call, view->job))) throw not_found("job");
+  return *view;
+}
+
+serve::HttpResponse event_stream(
+    std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin) {
+  serve::HttpResponse response;
+  response.type = "text/event-stream";
+  response.headers.emplace_back("X-Accel-Buffering", "no");
+  response.body = "retry: 2000\n\n";
+  response.streaming.begin = std::move(begin);
+  response.streaming.when_idle = "event: ping\ndata: {}\n\n";
+  response.streaming.last_words =
+      "event: dropped\ndata: {\"message\":\"too slow: what was not read is left out\"}\n\n";
+  return response;
+}
+
+std::string server_sent(std::string_view event, const Json& data, std::string_view id) {
+  std::string out = fmt::format("event: {}\n", event);
+  if (!id.empty()) out += fmt::format("id: {}\n", id);
+  return out + "data: " + dump_line(data) + "\n\n";  // one line: JSON has no raw line breaks
+}
+
+}  // namespace assay::rest

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "accounts/accounts.h"
+#include "http/url.h"
+#include "page/asset.h"
+#include "platform/platform.h"
+#include "rest/event_hub.h"
+#include "rest/follower.h"
+#include "rest/route.h"
+#include "rest/server_metrics.h"
+#include "serve/rate_limit.h"
+#include "serve/refusal.h"
+
+namespace assay::rest {
+
+/// Who asks.
+struct Caller {
+  std::string name{};
+  jobs::Role role = jobs::Role::viewer;
+  std::vector<std::string> teams{};
+  std::string session{};  ///< its secret; empty: a token
+  std::string csrf{};
+  jobs::WallTime expires_ns = 0;
+
+  [[nodiscard]] bool is_in(const std::string& team) const;
+  [[nodiscard]] bool may(jobs::Deed deed, jobs::Whose whose) const {
+    return jobs::may(role, deed, whose);
+  }
+};
+
+/// What handlers work with. Thread-safe, all of it.
+struct Context {
+  accounts::Accounts& accounts;
+  platform::Platform& platform;
+  EventHub& events;
+  Follower& follower;  ///< for streams of logs and metrics
+  ServerMetrics& metrics;
+  bool tls = false;
+  /// Host names under which the server is asked, without port; empty: any.
+  std::vector<std::string> hosts{};
+  std::vector<page::Asset> pages{};  ///< index.html and what it needs
+  std::mutex settings{};             ///< over reading and changing the platform's settings
+  serve::RateLimiter sign_in_by_name{1.0 / 10, 10};  ///< by name and address
+  serve::RateLimiter sign_in_by_address{0.5, 60};
+  serve::RateLimiter by_user{500, 1000};
+};
+
+/// A request on its way through a handler. Handlers throw serve::Refusal, or Error: of kind usage
+/// and config it becomes 400, platform::Refused 422.
+struct Call {
+  Context& context;
+  const serve::HttpRequest& request;
+  const Route& route;
+  std::optional<Caller> who{};  ///< there, unless the route is for anyone
+  http::Query query{};
+  std::optional<platform::JobView> job{};  ///< of a route about a job
+  Json body{};                             ///< of a route with a JSON body
+  jobs::WallTime now_ns = 0;
+  std::string noted{};  ///< for the audit log, where there is no caller: who it says it is
+
+  [[nodiscard]] const Caller& caller() const { return *who; }
+  [[nodiscard]] const std::string& parameter(std::size_t i) const {
+    return request.parameters.at(i);
+  }
+  /// Of the query; empty where it is missing.
+  [[nodiscard]] std::string asked(std::string_view name) const;
+  /// Throws Refusal 400 for what is no number within the range.
+  [[nodiscard]] std::int64_t asked_number(std::string_view name, std::int64_t otherwise,
+                                          std::int64_t least, std::int64_t most) const;
+  /// "2026-11-16T16:10:00Z"; throws Refusal 400.
+  [[nodiscard]] jobs::WallTime asked_time(std::string_view name, jobs::WallTime otherwise) const;
+  [[nodiscard]] jobs::JobId job_id() const { return job->job.id; }
+};
+
+[[nodiscard]] serve::HttpResponse json_answer(const Json& json, int status = 200);
+/// Null for 0.
+[[nodiscard]] Json time_json(jobs::WallTime at_ns);
+[[nodiscard]] std::optional<jobs::WallTime> parse_time(const std::string& text);
+
+[[nodiscard]] serve::Refusal not_found(const std::string& what);
+[[nodiscard]] serve::Refusal forbidden(const std::string& what);
+
+/// Whose something is, seen from the caller.
+[[nodiscard]] jobs::Whose whose(const Caller& caller, const std::string& owner,
+                                const std::string& team);
+/// The same of a job: whom it is shared with counts as one of the team.
+[[nodiscard]] jobs::Whose whose(const Call& call, const jobs::Job& job);
+
+/// The job, when the caller may read it; else throws Refusal 404.
+[[nodiscard]] platform::JobView readable_job(Call& call, const std::string& id);
+
+/// Answers with a stream of server-sent events.
+[[nodiscard]] serve::HttpResponse event_stream(
+    std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin);
+/// "event: NAME\nid: N\ndata: …\n\n".
+[[nodiscard]] std::string server_sent(std::string_view event, const Json& data,
+                                      std::string_view id = {});
+
+}  // namespace assay::rest

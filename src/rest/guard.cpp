@@ -1,0 +1,109 @@
+#include "rest/guard.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+
+namespace assay::rest {
+
+namespace {
+
+constexpr std::string_view kCookie = "assay_session=";
+
+// "[::1]:8480" is "::1", "LOCALHOST:80" is "localhost".
+std::string host_name(std::string host) {
+  host = to_lower(host);
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+bool has_header(const serve::HttpResponse& response, std::string_view name) {
+  return std::ranges::any_of(response.headers,
+                             [&](const auto& header) { return header.first == name; });
+}
+
+}  // namespace
+
+void check_host(const serve::HttpRequest& request, const std::vector<std::string>& hosts) {
+  if (hosts.empty()) return;
+  const std::string name = host_name(request.header("host"));
+  if (std::ranges::find(hosts, name) == hosts.end())
+    throw serve::Refusal(421, "wrong_host",
+                         "this server is not '" + ellipsize(printable(name), 100) + "'",
+                         "give its name with 'assay serve --name HOST'");
+}
+
+void check_origin(const serve::HttpRequest& request, bool tls) {
+  const std::string site = request.header("sec-fetch-site");
+  const std::string origin = request.header("origin");
+  const bool from_here = origin.empty() || to_lower(origin) == (tls ? "https://" : "http://") +
+                                                                   to_lower(request.header("host"));
+  if ((!site.empty() && site != "same-origin" && site != "none") || !from_here)
+    throw serve::Refusal(403, "wrong_origin", "the request comes from a page of another site");
+}
+
+std::string session_cookie(const serve::HttpRequest& request) {
+  std::string found;
+  const std::string header = request.header("cookie");
+  for (std::string_view part : split(header, ';')) {
+    part = trim(part);
+    if (!part.starts_with(kCookie)) continue;
+    if (!found.empty()) return {};
+    found = std::string(part.substr(kCookie.size()));
+  }
+  return found;
+}
+
+std::string set_session(const std::string& secret, bool tls) {
+  return fmt::format(
+      "{}{}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{}", kCookie, secret,
+      std::chrono::duration_cast<std::chrono::seconds>(accounts::kSessionTime).count(),
+      tls ? "; Secure" : "");
+}
+
+std::string forget_session(bool tls) {
+  return fmt::format("{}; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{}", kCookie,
+                     tls ? "; Secure" : "");
+}
+
+std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& context,
+                                jobs::WallTime now_ns) {
+  Caller out;
+  if (const std::string header = request.header("authorization"); !header.empty()) {
+    const bool bearer = to_lower(header.substr(0, 7)) == "bearer ";
+    const auto user =
+        bearer ? context.accounts.user_of_token(trim(header.substr(7)), now_ns) : std::nullopt;
+    if (!user)
+      throw serve::Refusal(401, "wrong_token", "the token is not known, expired or revoked",
+                           "'assay login URL' signs in anew");
+    out.name = *user;
+  } else {
+    const std::string secret = session_cookie(request);
+    const auto session = context.accounts.session(secret, now_ns);
+    if (!session) return std::nullopt;
+    out.name = session->user;
+    out.session = secret;
+    out.csrf = session->csrf;
+    out.expires_ns = session->expires_ns;
+  }
+  const auto person = context.accounts.find(out.name);
+  if (!person || person->disabled) return std::nullopt;
+  out.role = person->role;
+  out.teams = person->teams;
+  return out;
+}
+
+void secure(serve::HttpResponse& response) {
+  const auto add = [&](const char* name, const char* value) {
+    if (!has_header(response, name)) response.headers.emplace_back(name, value);
+  };
+  add("X-Content-Type-Options", "nosniff");
+  add("Referrer-Policy", "no-referrer");
+  add("Cache-Control", "no-store");
+  add("Cross-Origin-Resource-Policy", "same-origin");
+  add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+}
+
+}  // namespace assay::rest

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "rest/call.h"
+
+namespace assay::rest {
+
+/// Whether the Host header names this server. A page of another site whose name leads to the
+/// loopback address (DNS rebinding) comes with that name. Throws Refusal 421.
+void check_host(const serve::HttpRequest& request, const std::vector<std::string>& hosts);
+
+/// A request of a browser that changes something comes from a page of this server. Throws Refusal
+/// 403.
+void check_origin(const serve::HttpRequest& request, bool tls);
+
+/// The value of the session's cookie; empty where there is none, or more than one: then somebody
+/// has planted one.
+[[nodiscard]] std::string session_cookie(const serve::HttpRequest& request);
+[[nodiscard]] std::string set_session(const std::string& secret, bool tls);
+[[nodiscard]] std::string forget_session(bool tls);
+
+/// Who asks; nothing where they do not say. Throws Refusal 401 for a token that is not known.
+[[nodiscard]] std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& context,
+                                              jobs::WallTime now_ns);
+
+/// Headers of every answer.
+void secure(serve::HttpResponse& response);
+
+}  // namespace assay::rest

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "rest/call.h"
+
+namespace assay::rest {
+
+/// A line of a list; what it waits for is shown to those who may read it.
+[[nodiscard]] Json row_json(Call& call, const jobs::JobRow& row);
+/// The same of a job, found by its number.
+[[nodiscard]] Json row_json(Call& call, const platform::JobView& view);
+/// Everything about a job, as GET /jobs/{id} gives it.
+[[nodiscard]] Json job_json(Call& call, const platform::JobView& view);
+[[nodiscard]] Json pending_json(const std::optional<jobs::Pending>& pending);
+
+}  // namespace assay::rest

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rest/call.h"
+
+namespace assay::rest {
+
+/// The platform over HTTP: finds the route, checks who asks and what they may, has it answered.
+/// Thread-safe; knows nothing of sockets.
+class Rest {
+ public:
+  explicit Rest(Context& context) : context_(context) {}
+
+  /// For HttpOptions::routes.
+  [[nodiscard]] static std::vector<std::string> patterns();
+  /// Whether a request belongs here.
+  [[nodiscard]] static bool takes(const serve::HttpRequest& request);
+
+  /// Answers once. `who` is set before that: for the log of requests.
+  void handle(const serve::HttpRequest& request, std::string& who,
+              const serve::HttpServer::Respond& respond);
+
+ private:
+  [[nodiscard]] serve::HttpResponse answer(Call& call);
+  void check(Call& call);
+  void record(const Call& call, int status);
+
+  Context& context_;
+};
+
+}  // namespace assay::rest

@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/json_fields.h"
+#include "core/text.h"
+#include "rest/call.h"
+
+namespace assay::rest {
+
+using jobs::Deed;
+
+namespace {
+
+serve::HttpResponse nodes(Call& call) {
+  Json out = Json::array();
+  for (const platform::NodeView& view : call.context.platform.nodes()) {
+    Json uses = Json::array();
+    for (const auto& use : view.uses)
+      uses.push_back({{"job", use.job},
+                      {"owner", use.owner},
+                      {"devices", use.devices},
+                      {"indices", use.indices}});
+    out.push_back({{"name", view.node.name},
+                   {"device_type", view.node.device_type},
+                   {"devices", view.node.devices},
+                   {"available", view.node.available},
+                   {"drained", view.drained},
+                   {"drained_by", view.drained_by},
+                   {"reason", view.reason},
+                   {"lost", view.lost},
+                   {"uses", uses}});
+  }
+  return json_answer({{"nodes", out}});
+}
+
+void require_node(Call& call) {
+  const auto all = call.context.platform.nodes();
+  if (std::ranges::none_of(all,
+                           [&](const auto& view) { return view.node.name == call.parameter(0); }))
+    throw not_found("node");
+}
+
+serve::HttpResponse drain(Call& call) {
+  require_node(call);
+  const std::string reason = serve::text_field(call.body, "reason", 500);
+  call.context.platform.drain(call.parameter(0), reason, call.caller().name);
+  return nodes(call);
+}
+
+serve::HttpResponse undrain(Call& call) {
+  require_node(call);
+  call.context.platform.undrain(call.parameter(0), call.caller().name);
+  return nodes(call);
+}
+
+// One at a time: nobody's change is lost in another's.
+template <class F>
+void change_settings(Call& call, F&& f) {
+  const std::scoped_lock lock(call.context.settings);
+  platform::Settings settings = call.context.platform.settings();
+  f(settings);
+  call.context.platform.change_settings(settings, call.caller().name);
+}
+
+template <class T>
+void put(std::vector<T>& all, T one) {
+  const auto found = std::ranges::find(all, one.name, &T::name);
+  if (found == all.end())
+    all.push_back(std::move(one));
+  else
+    *found = std::move(one);
+}
+
+template <class T>
+void drop(std::vector<T>& all, const std::string& name, const char* what) {
+  if (std::erase_if(all, [&](const T& one) { return one.name == name; }) == 0)
+    throw not_found(what);
+}
+
+template <class T>
+T read_named(Call& call, const char* what, Json body) {
+  accounts::check_name(call.parameter(0), what);
+  body["name"] = call.parameter(0);
+  return fields_from_json<T>(body, what);
+}
+
+// A field that is not known is an error, not left out.
+void check_fields(const Json& body, std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : body.items())
+    if (std::ranges::find(known, key) == known.end())
+      throw serve::Refusal(400, "bad_field",
+                           "there is no field '" + ellipsize(printable(key), 64) + "'");
+}
+
+std::int64_t count(Call& call, const std::string& queue, std::vector<jobs::State> states) {
+  return call.context.platform.list({.states = std::move(states), .queue = queue, .limit = 1})
+      .total;
+}
+
+serve::HttpResponse queues(Call& call) {
+  Json out = Json::array();
+  for (const jobs::Queue& queue : call.context.platform.settings().queues) {
+    out.push_back(
+        {{"name", queue.name},
+         {"priority", queue.priority},
+         {"closed", queue.closed},
+         {"preempts", queue.preempts},
+         {"approval", queue.approval},
+         {"waiting", count(call, queue.name, {jobs::State::unapproved, jobs::State::queued})},
+         {"running", count(call, queue.name,
+                           {jobs::State::scheduling, jobs::State::running, jobs::State::pausing,
+                            jobs::State::killing})}});
+  }
+  return json_answer({{"queues", out}});
+}
+
+serve::HttpResponse put_queue(Call& call) {
+  check_fields(call.body,
+               {"name", "priority", "closed", "preempts", "approval", "waiting", "running"});
+  const auto queue = read_named<jobs::Queue>(call, "queue", call.body);
+  if (std::abs(queue.priority) > jobs::kMaxPriority)
+    throw serve::Refusal(400, "bad_field",
+                         fmt::format("'priority' must be from -{0} to {0}", jobs::kMaxPriority));
+  change_settings(call, [&](platform::Settings& settings) { put(settings.queues, queue); });
+  return queues(call);
+}
+
+serve::HttpResponse delete_queue(Call& call) {
+  const std::string& name = call.parameter(0);
+  if (name == "default")
+    throw serve::Refusal(409, "does_not_fit", "the queue 'default' stays",
+                         "close it, if nobody is to use it");
+  change_settings(call, [&](platform::Settings& all) { drop(all.queues, name, "queue"); });
+  return queues(call);
+}
+
+serve::HttpResponse teams(Call& call) {
+  Json out = Json::array();
+  for (const jobs::Team& team : call.context.platform.settings().teams)
+    out.push_back({{"name", team.name},
+                   {"weight", team.weight},
+                   {"quota", team.quota},
+                   {"user_quota", team.user_quota},
+                   {"members", call.context.accounts.members(team.name)}});
+  return json_answer({{"teams", out}});
+}
+
+serve::HttpResponse put_team(Call& call) {
+  check_fields(call.body, {"name", "weight", "quota", "user_quota", "members"});
+  Json body = call.body;
+  std::optional<std::vector<std::string>> members;
+  if (const auto found = body.find("members"); found != body.end()) {
+    members.emplace();
+    json_fields_detail::decode(*found, *members, "members");
+    body.erase("members");
+  }
+  const auto team = read_named<jobs::Team>(call, "team", body);
+  if (!std::isfinite(team.weight) || team.weight <= 0 || team.weight > 1e6)
+    throw serve::Refusal(400, "bad_field", "'weight' must be above 0");
+  for (const auto* quota : {&team.quota, &team.user_quota})
+    for (const auto& [type, devices] : *quota)
+      if (devices < 0 || type.size() > 64)
+        throw serve::Refusal(400, "bad_field", "a quota is a number of devices, 0 or more");
+  // Members first: a name that there is not changes nothing.
+  if (members) call.context.accounts.set_members(team.name, *members);
+  change_settings(call, [&](platform::Settings& settings) { put(settings.teams, team); });
+  return teams(call);
+}
+
+serve::HttpResponse delete_team(Call& call) {
+  const std::string& name = call.parameter(0);
+  change_settings(call, [&](platform::Settings& all) { drop(all.teams, name, "team"); });
+  call.context.accounts.set_members(name, {});
+  return teams(call);
+}
+
+serve::HttpResponse reservations(Call& call) {
+  Json out = Json::array();
+  for (const jobs::Reservation& one : call.context.platform.settings().reservations)
+    out.push_back({{"name", one.name},
+                   {"nodes", one.nodes},
+                   {"from", time_json(one.from_ns)},
+                   {"to", time_json(one.to_ns)},
+                   {"teams", one.teams}});
+  return json_answer({{"reservations", out}});
+}
+
+serve::HttpResponse put_reservation(Call& call) {
+  check_fields(call.body, {"name", "nodes", "from", "to", "teams"});
+  const auto moment = [&](const char* key) {
+    const auto at_ns = parse_time(serve::text_field(call.body, key, 64));
+    if (!at_ns)
+      throw serve::Refusal(400, "bad_field", fmt::format("'{}' is not a time", key),
+                           "such as 2026-11-16T16:10:00Z");
+    return *at_ns;
+  };
+  accounts::check_name(call.parameter(0), "reservation");
+  jobs::Reservation one{
+      .name = call.parameter(0), .from_ns = moment("from"), .to_ns = moment("to")};
+  if (one.to_ns <= one.from_ns) throw serve::Refusal(400, "bad_field", "'to' must be after 'from'");
+  const Json on = call.body.value("nodes", Json::array());
+  json_fields_detail::decode(on, one.nodes, "nodes");
+  const Json of = call.body.value("teams", Json::array());
+  json_fields_detail::decode(of, one.teams, "teams");
+  change_settings(call, [&](platform::Settings& settings) { put(settings.reservations, one); });
+  return reservations(call);
+}
+
+serve::HttpResponse delete_reservation(Call& call) {
+  change_settings(call, [&](platform::Settings& all) {
+    drop(all.reservations, call.parameter(0), "reservation");
+  });
+  return reservations(call);
+}
+
+Route reading(const char* path, serve::HttpResponse (*handler)(Call&), const char* summary,
+              const char* answer) {
+  return {.method = "GET",
+          .path = path,
+          .handler = handler,
+          .deed = Deed::read_cluster,
+          .summary = summary,
+          .answer = answer};
+}
+
+Route writing(const char* path, serve::HttpResponse (*handler)(Call&), Deed deed,
+              const char* summary, const char* answer, const char* request) {
+  return {.method = "PUT",
+          .path = path,
+          .handler = handler,
+          .deed = deed,
+          .summary = summary,
+          .answer = answer,
+          .request = request,
+          .body = Body::json};
+}
+
+Route deleting(const char* path, serve::HttpResponse (*handler)(Call&), Deed deed,
+               const char* summary, const char* answer) {
+  return {.method = "DELETE",
+          .path = path,
+          .handler = handler,
+          .deed = deed,
+          .summary = summary,
+          .answer = answer};
+}
+
+}  // namespace
+
+std::vector<Route> cluster_routes() {
+  return {
+      reading("/api/v1/nodes", nodes, "Nodes, and who uses what of them", "Nodes"),
+      {.method = "POST",
+       .path = "/api/v1/nodes/{name}/drain",
+       .handler = drain,
+       .deed = Deed::drain_node,
+       .summary = "Let nothing new begin on a node",
+       .answer = "Nodes",
+       .request = "Drain",
+       .body = Body::json},
+      {.method = "POST",
+       .path = "/api/v1/nodes/{name}/undrain",
+       .handler = undrain,
+       .deed = Deed::drain_node,
+       .summary = "Use a node again",
+       .answer = "Nodes"},
+      reading("/api/v1/queues", queues, "Queues", "Queues"),
+      writing("/api/v1/queues/{name}", put_queue, Deed::write_queue, "Make or change a queue",
+              "Queues", "Queue"),
+      deleting("/api/v1/queues/{name}", delete_queue, Deed::write_queue, "Delete a queue",
+               "Queues"),
+      reading("/api/v1/teams", teams, "Teams, their members and quotas", "Teams"),
+      writing("/api/v1/teams/{name}", put_team, Deed::write_team, "Make or change a team", "Teams",
+              "Team"),
+      deleting("/api/v1/teams/{name}", delete_team, Deed::write_team, "Delete a team", "Teams"),
+      reading("/api/v1/reservations", reservations, "Reservations of nodes", "Reservations"),
+      writing("/api/v1/reservations/{name}", put_reservation, Deed::reserve_nodes,
+              "Make or change a reservation", "Reservations", "Reservation"),
+      deleting("/api/v1/reservations/{name}", delete_reservation, Deed::reserve_nodes,
+               "Delete a reservation", "Reservations"),
+  };
+}
+
+}  // namespace assay::rest

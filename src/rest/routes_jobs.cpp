@@ -1,0 +1,325 @@
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/json_fields.h"
+#include "core/text.h"
+#include "rest/call.h"
+#include "rest/job_json.h"
+
+namespace assay::rest {
+
+using jobs::Deed;
+using jobs::EventKind;
+using jobs::Whose;
+
+namespace {
+
+constexpr std::size_t kMaxSubmission = 1U << 20;
+
+// The team that a job counts for: what is asked for, or the first of one's own.
+std::string team_for(const Call& call, std::string wanted) {
+  const Caller& caller = call.caller();
+  if (wanted.empty() && !caller.teams.empty()) wanted = caller.teams.front();
+  const Whose of = wanted.empty()         ? Whose::own
+                   : caller.is_in(wanted) ? Whose::team
+                                          : Whose::foreign;
+  if (!caller.may(Deed::submit_job, of))
+    throw serve::Refusal(403, "may_not",
+                         fmt::format("you are not in the team '{}'", ellipsize(wanted, 64)));
+  return wanted;
+}
+
+void check_priority(const Call& call, const std::optional<int>& priority, Whose of) {
+  if (priority.value_or(jobs::kDefaultPriority) > jobs::kDefaultPriority &&
+      !call.caller().may(Deed::raise_priority, of))
+    throw serve::Refusal(
+        403, "may_not",
+        fmt::format("only an administrator gives a priority above {}", jobs::kDefaultPriority));
+}
+
+serve::Refusal with_problems(const std::vector<jobs::Problem>& problems) {
+  serve::Refusal refusal(422, "problems",
+                         "the submission has " + counted(problems.size(), "problem"));
+  for (const jobs::Problem& problem : problems) refusal.problems.push_back(fields_to_json(problem));
+  return refusal;
+}
+
+jobs::NewJob new_job(const Call& call, std::vector<jobs::Problem>& problems) {
+  Json body = call.body;
+  jobs::NewJob out;
+  out.owner = call.caller().name;
+  out.team = team_for(call, serve::text_field(body, "team", 64));
+  out.request_key = serve::text_field(body, "request_key", 128);
+  out.code = serve::text_field(body, "code", 128);
+  for (const char* key : {"team", "request_key", "code"}) body.erase(key);
+  jobs::ReadSubmission read = jobs::read_submission(body);
+  problems = std::move(read.problems);
+  out.submission = std::move(read.submission);
+  if (problems.empty()) check_priority(call, out.submission.priority, Whose::own);
+  return out;
+}
+
+Json rows_of(Call& call, const std::vector<jobs::JobId>& ids) {
+  Json rows = Json::array();
+  for (const jobs::JobId id : ids)
+    if (const auto view = call.context.platform.find(id)) rows.push_back(row_json(call, *view));
+  return {{"jobs", rows}};
+}
+
+serve::HttpResponse submit(Call& call) {
+  std::vector<jobs::Problem> problems;
+  const jobs::NewJob job = new_job(call, problems);
+  if (!problems.empty()) throw with_problems(problems);
+  return json_answer(rows_of(call, call.context.platform.submit(job)), 201);
+}
+
+serve::HttpResponse preview(Call& call) {
+  std::vector<jobs::Problem> problems;
+  const jobs::NewJob job = new_job(call, problems);
+  platform::Preview seen;
+  if (problems.empty())
+    seen = call.context.platform.preview(job);
+  else
+    seen.problems = problems;
+  return json_answer({{"problems", json_fields_detail::encode(seen.problems)},
+                      {"suite", seen.suite},
+                      {"plan", seen.plan},
+                      {"placement", json_fields_detail::encode(seen.placement)},
+                      {"place", seen.place == 0 ? Json() : Json(seen.place)},
+                      {"estimated_start", time_json(seen.estimated_start_ns.value_or(0))},
+                      {"pending", pending_json(seen.pending)}});
+}
+
+serve::HttpResponse list(Call& call) {
+  jobs::JobFilter filter;
+  const std::string states = call.asked("state");
+  for (const std::string_view word : split(states, ',')) {
+    if (word.empty()) continue;
+    const auto state = parse_enum<jobs::State>(word);
+    if (!state)
+      throw serve::Refusal(400, "bad_parameter", "there is no such state",
+                           "one of: " + enum_choices<jobs::State>());
+    filter.states.push_back(*state);
+  }
+  filter.owner = call.asked("owner");
+  filter.team = call.asked("team");
+  filter.queue = call.asked("queue");
+  filter.search = call.asked("search");
+  if (const std::string order = call.asked("order"); !order.empty()) {
+    const auto known = parse_enum<jobs::JobOrder>(order);
+    if (!known)
+      throw serve::Refusal(400, "bad_parameter", "there is no such order",
+                           "one of: " + enum_choices<jobs::JobOrder>());
+    filter.order = *known;
+  }
+  const std::string descending = call.asked("descending");
+  filter.descending = descending != "0" && descending != "false";
+  filter.offset = call.asked_number("offset", 0, 0, 1'000'000'000);
+  filter.limit = call.asked_number("limit", 50, 1, jobs::kMaxPage);
+  const jobs::JobPage page = call.context.platform.list(filter);
+  Json rows = Json::array();
+  for (const jobs::JobRow& row : page.rows) rows.push_back(row_json(call, row));
+  return json_answer({{"jobs", rows}, {"total", page.total}});
+}
+
+serve::HttpResponse show(Call& call) {
+  return json_answer(job_json(call, *call.job));
+}
+
+serve::HttpResponse timeline(Call& call) {
+  Json events = Json::array();
+  for (const jobs::TimelineEntry& entry : call.context.platform.timeline(call.job_id()))
+    events.push_back({{"at", time_json(entry.at_ns)},
+                      {"event", to_text(entry.event)},
+                      {"from", to_text(entry.from)},
+                      {"to", to_text(entry.to)},
+                      {"attempt", entry.attempt},
+                      {"who", entry.who},
+                      {"words", entry.words}});
+  return json_answer({{"events", events}});
+}
+
+serve::HttpResponse suite(Call& call) {
+  serve::HttpResponse response;
+  response.type = "text/plain; charset=utf-8";
+  response.body = jobs::suite_text(call.job->job.submission);
+  return response;
+}
+
+// What does not fit the state is 409.
+template <class F>
+void if_it_fits(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    throw serve::Refusal(409, "does_not_fit", error.message(), error.advice());
+  }
+}
+
+template <EventKind kind>
+serve::HttpResponse ask(Call& call) {
+  if_it_fits([&] { (void)call.context.platform.ask(call.job_id(), kind, call.caller().name); });
+  const auto view = call.context.platform.find(call.job_id());
+  if (!view) throw not_found("job");
+  return json_answer(job_json(call, *view));
+}
+
+serve::HttpResponse rerun(Call& call) {
+  const jobs::Job& job = call.job->job;
+  jobs::NewJob again;
+  again.owner = call.caller().name;
+  again.team = team_for(call, call.caller().is_in(job.team) ? job.team : std::string());
+  again.submission = job.submission;
+  again.code = job.code;
+  check_priority(call, again.submission.priority, Whose::own);
+  return json_answer(rows_of(call, call.context.platform.submit(again)), 201);
+}
+
+void require(const Call& call, Deed deed, Whose of, const char* words) {
+  if (!call.caller().may(deed, of)) throw forbidden(words);
+}
+
+serve::HttpResponse change(Call& call) {
+  const jobs::Job& job = call.job->job;
+  const Whose of = whose(call, job);
+  for (const auto& [key, value] : call.body.items())
+    if (key != "priority" && key != "name" && key != "shared_with")
+      throw serve::Refusal(400, "bad_field",
+                           "there is no field '" + ellipsize(printable(key), 64) + "'",
+                           "one of: priority, name, shared_with");
+  // All is checked before anything is changed.
+  std::optional<int> priority;
+  if (const auto found = call.body.find("priority"); found != call.body.end()) {
+    require(call, Deed::change_job, of, "change this job");
+    if (!found->is_number_integer() || *found < 0 || *found > jobs::kMaxPriority)
+      throw serve::Refusal(
+          400, "bad_field",
+          fmt::format("'priority' must be a number from 0 to {}", jobs::kMaxPriority));
+    priority = found->get<int>();
+    check_priority(call, priority, of);
+  }
+  const std::string name = serve::text_field(call.body, "name", 1000);
+  if (!name.empty()) {
+    require(call, Deed::change_job, of, "change this job");
+    jobs::Submission renamed = job.submission;
+    renamed.name = name;
+    std::vector<jobs::Problem> problems = jobs::problems_of(renamed);
+    std::erase_if(problems, [](const jobs::Problem& one) { return one.path != "name"; });
+    if (!problems.empty()) throw with_problems(problems);
+  }
+  std::optional<std::vector<std::string>> shared;
+  if (const auto found = call.body.find("shared_with"); found != call.body.end()) {
+    require(call, Deed::share_job, of, "share this job");
+    shared.emplace();
+    json_fields_detail::decode(*found, *shared, "shared_with");
+    if (shared->size() > 1000)
+      throw serve::Refusal(400, "bad_field", "'shared_with' has more than 1000 names");
+  }
+  if (priority)
+    if_it_fits(
+        [&] { call.context.platform.change_priority(job.id, *priority, call.caller().name); });
+  if (!name.empty())
+    if_it_fits([&] { call.context.platform.rename(job.id, name, call.caller().name); });
+  if (shared) call.context.accounts.share(job.id, *shared);
+  const auto view = call.context.platform.find(job.id);
+  if (!view) throw not_found("job");
+  return json_answer(job_json(call, *view));
+}
+
+serve::HttpResponse remove(Call& call) {
+  if_it_fits([&] { call.context.platform.remove(call.job_id(), call.caller().name); });
+  call.context.accounts.share(call.job_id(), {});
+  return json_answer(Json::object());
+}
+
+Route about_job(const char* method, const char* path, serve::HttpResponse (*handler)(Call&),
+                Deed deed, const char* summary, const char* answer) {
+  return {.method = method,
+          .path = path,
+          .handler = handler,
+          .deed = deed,
+          .of = Of::job,
+          .summary = summary,
+          .answer = answer};
+}
+
+}  // namespace
+
+std::vector<Route> job_routes() {
+  std::vector<Route> out{
+      {.method = "POST",
+       .path = "/api/v1/jobs",
+       .handler = submit,
+       .deed = Deed::submit_job,
+       .of = Of::self,
+       .summary = "Submit a job",
+       .answer = "Submitted",
+       .request = "NewJob",
+       .body = Body::json,
+       .max_body = kMaxSubmission,
+       .status = 201},
+      {.method = "POST",
+       .path = "/api/v1/jobs/preview",
+       .handler = preview,
+       .deed = Deed::submit_job,
+       .of = Of::self,
+       .summary = "What would happen to a submission",
+       .answer = "Preview",
+       .request = "NewJob",
+       .body = Body::json,
+       .max_body = kMaxSubmission},
+      {.method = "GET",
+       .path = "/api/v1/jobs",
+       .handler = list,
+       .deed = Deed::list_jobs,
+       .summary = "Jobs, filtered, sorted and paged",
+       .answer = "JobPage",
+       .query = {{"state", "string", "states, separated by commas"},
+                 {"owner", "string", "of this user"},
+                 {"team", "string", "of this team"},
+                 {"queue", "string", "of this queue"},
+                 {"search", "string", "in the name, or a job's number"},
+                 {"order", "string", "submitted, started, ended, name, owner, priority, …"},
+                 {"descending", "boolean", "the latest or largest first; yes by default"},
+                 {"offset", "integer", "rows to leave out"},
+                 {"limit", "integer", "rows at most; 50 by default, 1000 at most"}}},
+  };
+  out.push_back(about_job("GET", "/api/v1/jobs/{id}", show, Deed::read_job, "A job", "Job"));
+  out.push_back(about_job("GET", "/api/v1/jobs/{id}/timeline", timeline, Deed::read_job,
+                          "What happened to a job", "Timeline"));
+  out.push_back(about_job("GET", "/api/v1/jobs/{id}/suite", suite, Deed::read_job,
+                          "The suite that a job runs, YAML", "text/plain"));
+  out.push_back(about_job("POST", "/api/v1/jobs/{id}/approve", ask<EventKind::approved>,
+                          Deed::approve_job, "Approve a job", "Job"));
+  out.push_back(about_job("POST", "/api/v1/jobs/{id}/reject", ask<EventKind::rejected>,
+                          Deed::approve_job, "Reject a job", "Job"));
+  out.push_back(about_job("POST", "/api/v1/jobs/{id}/pause", ask<EventKind::pause_asked>,
+                          Deed::stop_job, "Pause a job", "Job"));
+  out.push_back(about_job("POST", "/api/v1/jobs/{id}/resume", ask<EventKind::resume_asked>,
+                          Deed::stop_job, "Resume a paused job", "Job"));
+  out.push_back(about_job("POST", "/api/v1/jobs/{id}/kill", ask<EventKind::kill_asked>,
+                          Deed::stop_job, "Stop a job for good", "Job"));
+  out.push_back({.method = "POST",
+                 .path = "/api/v1/jobs/{id}/rerun",
+                 .handler = rerun,
+                 .deed = Deed::submit_job,
+                 .of = Of::job,
+                 .summary = "Submit the same again",
+                 .answer = "Submitted",
+                 .status = 201});
+  out.push_back({.method = "PATCH",
+                 .path = "/api/v1/jobs/{id}",
+                 .handler = change,
+                 .deed = Deed::change_job,
+                 .of = Of::job,
+                 .summary = "Change a job's priority, its name, or with whom it is shared",
+                 .answer = "Job",
+                 .request = "JobChange",
+                 .body = Body::json});
+  out.push_back(about_job("DELETE", "/api/v1/jobs/{id}", remove, Deed::delete_job,
+                          "Delete a job that has ended, with its runs", "Empty"));
+  return out;
+}
+
+}  // namespace assay::rest

@@ -1,0 +1,140 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compare/render.h"
+#include "compare/side.h"
+#include "core/error.h"
+#include "core/regular_file.h"
+#include "core/run_layout.h"
+#include "core/text.h"
+#include "report/read_result.h"
+#include "rest/call.h"
+
+namespace assay::rest {
+
+using jobs::Deed;
+
+namespace {
+
+constexpr std::uintmax_t kMaxResult = std::uintmax_t{64} << 20;
+constexpr std::size_t kMaxSides = 8;
+
+int asked_attempt(const Call& call) {
+  return static_cast<int>(call.asked_number("attempt", 0, 0, 1'000'000));
+}
+
+std::string file_of_run(Call& call, jobs::JobId id, int attempt, std::string_view name) {
+  const std::filesystem::path run = call.context.platform.run_of(id, attempt);
+  std::error_code ec;
+  if (!run.empty() && std::filesystem::file_size(run / name, ec) > kMaxResult && !ec)
+    throw serve::Refusal(413, "too_large", fmt::format("{} is too large to be shown", name));
+  std::string text = run.empty() ? std::string() : read_regular_file_or_empty(run / name);
+  if (text.empty())
+    throw serve::Refusal(404, "no_result", fmt::format("job {} has no {} yet", id, name),
+                         "it is there when the run has been judged");
+  return text;
+}
+
+serve::HttpResponse result(Call& call) {
+  serve::HttpResponse response;
+  response.body = file_of_run(call, call.job_id(), asked_attempt(call), layout::kResult);
+  return response;
+}
+
+// The report is what a run made: it may script itself, but is no page of this server.
+serve::HttpResponse report(Call& call) {
+  serve::HttpResponse response;
+  response.type = "text/html; charset=utf-8";
+  response.body = file_of_run(call, call.job_id(), asked_attempt(call), layout::kReportHtml);
+  response.headers.emplace_back(
+      "Content-Security-Policy",
+      "sandbox allow-scripts allow-popups; default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'");
+  return response;
+}
+
+struct Compared {
+  compare::Side base{};
+  std::vector<compare::Side> others{};
+  compare::Comparisons found{};
+};
+
+Compared compared(Call& call) {
+  const std::string asked = call.asked("ids");
+  const std::vector<std::string_view> ids = split(asked, ',');
+  if (ids.size() < 2 || ids.size() > kMaxSides)
+    throw serve::Refusal(400, "bad_parameter",
+                         fmt::format("'ids' must name 2 to {} jobs", kMaxSides), "such as ids=1,2");
+  std::vector<compare::Side> sides;
+  for (const std::string_view id : ids) {
+    const platform::JobView view = readable_job(call, std::string(trim(id)));
+    const std::string where = fmt::format("job {}", view.job.id);
+    compare::Side side;
+    side.name = fmt::format("{} ({})", where, view.job.submission.name);
+    side.runs.push_back(report::read_result(
+        parse_json(file_of_run(call, view.job.id, 0, layout::kResult), where), where));
+    sides.push_back(std::move(side));
+  }
+  // Of several large results at a time there is one set in memory.
+  static std::mutex comparing;
+  const std::scoped_lock lock(comparing);
+  Compared out{.base = std::move(sides.front())};
+  out.others.assign(std::make_move_iterator(sides.begin() + 1),
+                    std::make_move_iterator(sides.end()));
+  out.found = compare::compare_sides(out.base, out.others, {});
+  return out;
+}
+
+serve::HttpResponse compare_jobs(Call& call) {
+  return json_answer(compare::to_json(compared(call).found));
+}
+
+serve::HttpResponse compare_page(Call& call) {
+  const Compared both = compared(call);
+  serve::HttpResponse response;
+  response.type = "text/html; charset=utf-8";
+  response.body = compare::render_html(both.found, both.base, both.others);
+  response.headers.emplace_back(
+      "Content-Security-Policy",
+      "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src "
+      "'unsafe-inline'; img-src data:; frame-ancestors 'self'");
+  return response;
+}
+
+Route of_run(const char* path, serve::HttpResponse (*handler)(Call&), const char* summary,
+             const char* answer) {
+  return {.method = "GET",
+          .path = path,
+          .handler = handler,
+          .deed = Deed::read_job,
+          .of = Of::job,
+          .summary = summary,
+          .answer = answer,
+          .query = {{"attempt", "integer", "the last one by default"}}};
+}
+
+Route of_jobs(const char* path, serve::HttpResponse (*handler)(Call&), const char* summary,
+              const char* answer) {
+  return {.method = "GET",
+          .path = path,
+          .handler = handler,
+          .deed = Deed::read_job,
+          .of = Of::self,
+          .summary = summary,
+          .answer = answer,
+          .query = {{"ids", "string", "two to eight jobs, the first is the base"}}};
+}
+
+}  // namespace
+
+std::vector<Route> result_routes() {
+  return {of_jobs("/api/v1/jobs/compare", compare_jobs, "Jobs side by side", "Any"),
+          of_jobs("/api/v1/jobs/compare.html", compare_page, "Jobs side by side, as a page",
+                  "text/html"),
+          of_run("/api/v1/jobs/{id}/judgement", result, "What the judge says so far", "Any"),
+          of_run("/api/v1/jobs/{id}/result", result, "The result of the run", "Any"),
+          of_run("/api/v1/jobs/{id}/report", report, "The report of the run", "text/html")};
+}
+
+}  // namespace assay::rest

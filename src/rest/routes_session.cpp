@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "core/text.h"
+#include "core/time.h"
+#include "rest/call.h"
+#include "rest/guard.h"
+
+namespace assay::rest {
+
+namespace {
+
+Json session_json(Call& call, const std::string& user, const std::string& csrf,
+                  jobs::WallTime expires_ns) {
+  const auto person = call.context.accounts.find(user);
+  if (!person) throw not_found("user");
+  return {{"user", person->name},
+          {"full_name", person->full_name},
+          {"role", to_text(person->role)},
+          {"teams", person->teams},
+          {"language", person->language},
+          {"password_set", person->has_password},
+          {"csrf", csrf},
+          {"expires", time_json(expires_ns)}};
+}
+
+void limit_sign_in(Call& call, const std::string& name) {
+  const std::int64_t now_ns = mono_now_ns();
+  const std::string address = serve::rate_key(call.request.address);
+  const int wait = std::max(call.context.sign_in_by_address.take(address, now_ns),
+                            call.context.sign_in_by_name.take(name + '\n' + address, now_ns));
+  if (wait == 0) return;
+  // The same whether there is such a user or not.
+  serve::Refusal refusal(429, "too_many_attempts", "too many attempts to sign in",
+                         "try again later");
+  refusal.retry_after_s = wait;
+  throw refusal;
+}
+
+serve::HttpResponse sign_in(Call& call) {
+  accounts::Accounts& accounts = call.context.accounts;
+  const std::string link = serve::text_field(call.body, "link", 200);
+  std::optional<accounts::NewSession> made;
+  if (!link.empty()) {
+    call.noted = "a link";
+    limit_sign_in(call, "");
+    made = accounts.sign_in_by_link(link, call.now_ns);
+  } else {
+    const std::string name = serve::text_field(call.body, "name", 200);
+    const auto password = call.body.find("password");
+    if (password == call.body.end() || !password->is_string())
+      throw serve::Refusal(400, "bad_field", "'name' and 'password', or 'link', must be there");
+    limit_sign_in(call, ellipsize(name, 64));
+    made = accounts.sign_in(name, password->get_ref<const std::string&>(), call.now_ns);
+    // What was typed in the wrong field is not written down.
+    call.noted = accounts.find(name) ? name : "somebody unknown";
+  }
+  if (!made)
+    throw serve::Refusal(
+        401, "wrong_password",
+        link.empty() ? "the name or the password is wrong" : "the link is not valid any more",
+        link.empty() ? "" : "'assay serve link' prints a new one");
+  // Whatever session the browser had ends.
+  if (const std::string before = session_cookie(call.request); !before.empty())
+    accounts.sign_out(before);
+  call.noted = made->session.user;
+  serve::HttpResponse response = json_answer(
+      session_json(call, made->session.user, made->session.csrf, made->session.expires_ns));
+  response.headers.emplace_back("Set-Cookie", set_session(made->secret, call.context.tls));
+  return response;
+}
+
+serve::HttpResponse show_session(Call& call) {
+  const Caller& caller = call.caller();
+  return json_answer(session_json(call, caller.name, caller.csrf, caller.expires_ns));
+}
+
+serve::HttpResponse sign_out(Call& call) {
+  if (call.caller().session.empty())
+    throw serve::Refusal(400, "no_session", "a token has no session",
+                         "DELETE /api/v1/tokens/NAME revokes it");
+  call.context.accounts.sign_out(call.caller().session);
+  call.context.events.end_session(call.caller().session);
+  serve::HttpResponse response = json_answer(Json::object());
+  response.headers.emplace_back("Set-Cookie", forget_session(call.context.tls));
+  return response;
+}
+
+}  // namespace
+
+std::vector<Route> session_routes() {
+  return {
+      {.method = "POST",
+       .path = "/api/v1/session",
+       .handler = sign_in,
+       .who = Who::anyone,
+       .summary = "Sign in, by name and password or by a one-time link",
+       .answer = "Session",
+       .request = "SignIn",
+       .body = Body::json,
+       .max_body = 4096},
+      {.method = "GET",
+       .path = "/api/v1/session",
+       .handler = show_session,
+       .who = Who::signed_in,
+       .summary = "Who is signed in",
+       .answer = "Session"},
+      {.method = "DELETE",
+       .path = "/api/v1/session",
+       .handler = sign_out,
+       .who = Who::signed_in,
+       .summary = "Sign out",
+       .answer = "Empty"},
+  };
+}
+
+}  // namespace assay::rest

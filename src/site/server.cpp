@@ -1,0 +1,246 @@
+#include "site/server.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "accounts/accounts.h"
+#include "core/address.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "platform/platform.h"
+#include "rest/rest.h"
+#include "serve/audit.h"
+#include "serve/worker_pool.h"
+#include "site/first_start.h"
+#include "site/webhooks.h"
+#include "tester/admin.h"
+#include "tester/data_folder.h"
+
+namespace assay::site {
+
+namespace fs = std::filesystem;
+using serve::HttpRequest;
+using serve::HttpResponse;
+using serve::HttpServer;
+
+namespace {
+
+constexpr std::chrono::seconds kMaxShutdown{10};
+std::string url_of(const ServeOptions& options, std::uint16_t port) {
+  const bool v6 = options.address.find(':') != std::string::npos;
+  return fmt::format("{}://{}{}{}:{}", options.certificate.empty() ? "http" : "https",
+                     v6 ? "[" : "", options.address, v6 ? "]" : "", port);
+}
+
+// Signals are blocked before any thread is made, so that all threads inherit it.
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+// On the loopback address only names of this machine are taken: any other name that leads here is
+// somebody's trick on a browser. Elsewhere the operator may say which names there are.
+std::vector<std::string> hosts_of(const ServeOptions& options) {
+  std::vector<std::string> out;
+  for (const std::string& name : options.names) out.push_back(to_lower(name));
+  if (!is_loopback(options.address) && out.empty()) return {};
+  for (const char* name : {"localhost", "127.0.0.1", "::1"}) out.emplace_back(name);
+  out.push_back(to_lower(options.address));
+  return out;
+}
+
+// The tester's part of the server.
+struct TesterSide {
+  TesterSide(const ServeOptions& options, const fs::path& data, tester::Records& records,
+             tester::Uploads& uploads, const tester::Prices& prices, tester::CallAfter call_after)
+      : keys(options.keys.empty() ? data / "keys" : options.keys),
+        judgements(records, uploads, options.judge, keys),
+        api(records, uploads, judgements, options.limits, {keys, prices}, options.public_read,
+            std::move(call_after)) {}
+  fs::path keys;
+  tester::Judgements judgements;
+  tester::Api api;
+};
+
+// The platform's.
+struct PlatformSide {
+  PlatformSide(const ServeOptions& options, const fs::path& data)
+      : accounts(accounts_file(data)),
+        platform({.data = data}, options.engine()),
+        context{.accounts = accounts,
+                .platform = platform,
+                .events = events,
+                .follower = follower,
+                .metrics = metrics,
+                .tls = !options.certificate.empty(),
+                .hosts = hosts_of(options),
+                .pages = options.pages},
+        rest(context) {
+    const std::int64_t now_ns = wall_now_ns();
+    make_first_admin(accounts, now_ns);
+    keep_admin_token(data, accounts, now_ns);
+    if (!options.webhooks.empty())
+      webhooks = std::make_unique<Webhooks>(
+          WebhookOptions{.urls = options.webhooks, .secret = options.webhook_secret},
+          send_by_http(), [this](jobs::JobId id) {
+            const auto view = platform.find(id);
+            return view ? view->job.life.verdict : jobs::Verdict::none;
+          });
+    listening = platform.subscribe([this](const platform::JobEvent& event) {
+      events.publish(event);
+      metrics.happened(event);
+      if (webhooks) webhooks->happened(event);
+    });
+  }
+  accounts::Accounts accounts;
+  rest::EventHub events;
+  rest::ServerMetrics metrics;
+  platform::Platform platform;
+  rest::Follower follower;  // asks the platform
+  rest::Context context;
+  rest::Rest rest;
+  std::unique_ptr<Webhooks> webhooks;
+  std::shared_ptr<void> listening;  // the first to go: it calls the others
+};
+
+void say_where(PlatformSide& side, const std::string& url,
+               const std::function<void(const std::string&)>& say) {
+  bool anybody = false;
+  for (const accounts::Person& person : side.accounts.people())
+    anybody = anybody || (person.role == jobs::Role::admin && person.has_password);
+  if (anybody)
+    say("sign in at " + url + "/");
+  else
+    say("sign in, once and within 15 minutes, at " +
+        sign_in_address(side.accounts, url, some_admin(side.accounts), wall_now_ns()));
+}
+
+}  // namespace
+
+void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
+  const sigset_t signals = block_signals();
+  if (!options.config.empty() && !fs::exists(options.config))
+    throw Error(ErrorKind::config, "there is no such file", options.config.string());
+  const tester::Prices prices =
+      tester::read_prices(options.config.empty() ? options.data / "tester.yaml" : options.config);
+  const fs::path data = tester::make_data_folder(options.data);
+  const tester::OwnerOnly files;
+  const UniqueFd lock = tester::lock_folder(data);
+  tester::Records records = tester::open_records(data);
+  tester::Uploads uploads(data);
+  if (const auto faults = records.faults(); !faults.empty())
+    throw Error(ErrorKind::environment, "the database is damaged: " + faults.front(),
+                (data / "tester.db").string(), tester::kRebuildAdvice);
+  if (const std::size_t found = tester::take_in_folders(data, records, uploads); found > 0)
+    say(fmt::format("note: {} that the database did not know {} found again in {}",
+                    counted(found, "test"), found == 1 ? "was" : "were",
+                    (data / "tests").string()));
+  serve::AuditLog audit(data / "audit.jsonl", options.audit_bytes);
+  if (!is_loopback(options.address) && options.certificate.empty())
+    say("warning: listening beyond this machine without TLS: tokens and evidence can be read on "
+        "the way; give --tls-certificate and --tls-key");
+  if (records.tokens().empty())
+    say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
+        "' makes one");
+
+  std::unique_ptr<HttpServer> server;
+  std::atomic<bool> ending = false;
+  TesterSide testing(options, data, records, uploads, prices,
+                     [&](std::chrono::milliseconds delay, std::function<void()> task) {
+                       server->call_after(delay, std::move(task));
+                     });
+  testing.api.expire();
+  std::unique_ptr<PlatformSide> jobs;
+  if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
+  auto workers = std::make_unique<serve::WorkerPool>(4, 1000);
+
+  serve::HttpOptions http;
+  http.address = options.address;
+  http.port = options.port;
+  http.certificate = options.certificate;
+  http.key = options.key;
+  http.read_timeout = options.read_timeout;
+  http.handling_timeout = options.limits.patience + std::chrono::seconds(60);
+  http.connections = options.connections;
+  if (jobs) http.routes = rest::Rest::patterns();
+  for (std::string& route : tester::Api::routes()) http.routes.push_back(std::move(route));
+  // A body that is a little too large gets an answer that explains it.
+  http.max_body = 2 * options.limits.part_bytes;
+  server =
+      std::make_unique<HttpServer>(http, [&](HttpRequest request, HttpServer::Respond respond) {
+        const auto shared = std::make_shared<HttpRequest>(std::move(request));
+        const auto who = std::make_shared<std::string>();
+        const auto answer = [shared, who, respond, &audit](HttpResponse response) {
+          audit.write(*shared, *who, response.status, shared->body.size(), response.body.size());
+          respond(std::move(response));
+        };
+        if (const serve::HeadFault& fault = shared->fault; fault.status != 0) {
+          answer(serve::response_of(serve::Refusal(
+              fault.status, fault.status == 505 ? "bad_version" : "bad_request", fault.text)));
+          return;
+        }
+        if (auto refusal = testing.api.turned_away(*shared)) {
+          answer(std::move(*refusal));
+          return;
+        }
+        const auto busy = [&](const char* why) {
+          serve::Refusal refusal(503, "busy", why, "try again in a moment");
+          refusal.retry_after_s = 1;
+          answer(serve::response_of(refusal));
+        };
+        // Where the platform has no pages, the first one is the tester's.
+        const bool of_platform =
+            jobs && rest::Rest::takes(*shared) && (shared->path != "/" || !options.pages.empty());
+        const auto handle = [&testing, side = jobs.get(), of_platform, shared, who, answer] {
+          if (of_platform)
+            side->rest.handle(*shared, *who, answer);
+          else
+            testing.api.handle(*shared, *who, answer);
+        };
+        if (ending)
+          busy("the server is being stopped");
+        else if (!workers->post(shared->address, handle))
+          busy("too many requests wait");
+      });
+  if (jobs) jobs->platform.start();
+  server->start();
+  const std::string url = url_of(options, server->port());
+  if (jobs) {
+    write_server_file(data, url);
+    say_where(*jobs, url, say);
+  }
+  say("listening on " + url);
+
+  const timespec hour{3600, 0};
+  while (::sigtimedwait(&signals, nullptr, &hour) < 0)
+    if (errno == EAGAIN) testing.api.expire();
+
+  ending = true;
+  if (jobs) remove_server_file(data);
+  server->close();
+  server->end_streams();
+  testing.judgements.stop();
+  const std::int64_t deadline = mono_now_ns() + Nanoseconds(kMaxShutdown).count();
+  while (server->unanswered() > 0 && mono_now_ns() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  server->stop();
+  workers.reset();
+  if (jobs) jobs->listening.reset();
+  server.reset();
+}
+
+}  // namespace assay::site

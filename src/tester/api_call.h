@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "http/url.h"
+#include "tester/api.h"
+
+namespace assay::tester {
+
+/// A request on its way through the API.
+struct Api::Call {
+  const serve::HttpRequest& request;
+  std::string token;  ///< its name, or ""
+  http::Query query{};
+  serve::HttpServer::Respond respond{};
+};
+
+[[nodiscard]] serve::HttpResponse json_response(const Json& json, int status = 200);
+
+}  // namespace assay::tester

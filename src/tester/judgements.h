@@ -1,0 +1,66 @@
+#pragma once
+
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/fair_queue.h"
+#include "serve/refusal.h"
+#include "tester/judge_process.h"
+#include "tester/records.h"
+#include "tester/uploads.h"
+
+namespace assay::tester {
+
+/// Judges tests one after the other in a thread of its own, and stores the result.
+/// A test is accepted when the recomputed result is the claimed one, and nothing shows that its
+/// evidence was changed. A test that the judge could
+/// not decide because of this machine stays as it is.
+class Judgements {
+ public:
+  /// Nothing: the test has ended, see its record. Else why it has not.
+  using Done = std::function<void(const std::optional<serve::Refusal>&)>;
+
+  /// `keys`: folder of the evidence::KeyStore with the keys that the tester knows by name.
+  Judgements(Records& records, Uploads& uploads, JudgeOptions options, std::filesystem::path keys);
+  Judgements(const Judgements&) = delete;
+  Judgements& operator=(const Judgements&) = delete;
+  ~Judgements();
+  /// Ends the judgement in progress, and asks its callers to try again; it is judged again then.
+  void stop();
+
+  /// Queues the test unless it is queued already; tests of different tokens take turns. `done` is
+  /// called once, from any thread. Throws Refusal 503 when too many wait.
+  void judge(const std::string& id, const std::string& token, Done done);
+
+ private:
+  void work(const std::stop_token& stop);
+  void decide(const std::string& id, const std::stop_token& stop);
+  void accept_or_refuse(TestRecord test, const Manifest& manifest,
+                        const std::filesystem::path& work);
+  /// What `result` answers, its comparison in test.answer["challenge"]; empty: no challenge. Why
+  /// it does not answer it is added to `reasons`.
+  [[nodiscard]] std::string answer_challenge(const TestRecord& test, const Json& result,
+                                             Json& reasons, Json& comparison);
+  void refuse(TestRecord test, Json reasons);
+  void describe(const std::string& id);  // in its folder
+
+  Records& records_;
+  Uploads& uploads_;
+  JudgeOptions options_;
+  std::filesystem::path keys_;
+  std::mutex lock_;
+  std::condition_variable_any changed_;
+  bool stopped_ = false;
+  serve::FairQueue<std::string> queue_;
+  std::map<std::string, std::vector<Done>> waiting_;  // for those in the queue or being judged
+  std::jthread thread_;
+};
+
+}  // namespace assay::tester

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "http/url.h"
+#include "serve/http_server.h"
+#include "serve/refusal.h"
+#include "tester/records.h"
+
+namespace assay::tester {
+
+// Plain HTML in the look of the reports: one file, no scripts, nothing loaded, all text escaped.
+
+/// `list` is what GET /api/v1/tests answers; `query` is kept in the links to other pages.
+[[nodiscard]] serve::HttpResponse list_page(const Json& list, const http::Query& query);
+/// `challenges`: those to measure this test again.
+[[nodiscard]] serve::HttpResponse test_page(const TestRecord& test,
+                                            const std::vector<ChallengeRecord>& challenges = {});
+[[nodiscard]] serve::HttpResponse page_of(const serve::Refusal& refusal);
+
+}  // namespace assay::tester

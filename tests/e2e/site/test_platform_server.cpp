@@ -1,0 +1,123 @@
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "e2e/tester/tester_process.h"
+#include "eventually.h"
+
+namespace assay::serve {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+class PlatformServer : public TesterTest {
+ protected:
+  void SetUp() override {
+    TesterTest::SetUp();
+    start_tester();
+    admin_ = std::string(trim(read_file(data_ / "admin.token")));
+  }
+  Reply as_admin(const std::string& method, const std::string& path, const Json& body = {}) {
+    http::Headers headers;
+    if (!body.is_null()) headers.emplace_back("Content-Type", "application/json");
+    return ask(method, path, body.is_null() ? std::string() : dump_line(body), headers, admin_);
+  }
+  // Sends a request on a new connection, and reads until the text comes.
+  UniqueFd open(const std::string& request, const std::string& until) {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(tester().port()));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    EXPECT_GT(::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL), 0);
+    EXPECT_THAT(heard(fd.get(), until), HasSubstr(until));
+    return fd;
+  }
+  static std::string heard(int fd, const std::string& until, int limit_ms = 30'000) {
+    std::string out;
+    char buffer[4096];
+    pollfd wait{fd, POLLIN, 0};
+    while (out.find(until) == std::string::npos && ::poll(&wait, 1, limit_ms) > 0) {
+      const ssize_t n = ::recv(fd, buffer, sizeof buffer, 0);
+      if (n <= 0) break;
+      out.append(buffer, static_cast<std::size_t>(n));
+    }
+    return out;
+  }
+  [[nodiscard]] std::string events_request() const {
+    return fmt::format(
+        "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
+        admin_);
+  }
+
+  std::string admin_;
+};
+
+TEST_F(PlatformServer, RunsAJobToItsEndAndSaysSoOnTheWay) {
+  const UniqueFd events = open(events_request(), "retry: 2000");
+  const Reply made =
+      as_admin("POST", "/api/v1/jobs", {{"name", "short"}, {"command", "echo hello"}});
+  ASSERT_EQ(made.status, 201) << made.response.body;
+  EXPECT_THAT(heard(events.get(), "\"event\":\"submitted\""), HasSubstr("event: job"));
+  const std::string path = fmt::format("/api/v1/jobs/{}", made.json["jobs"][0]["id"].get<int>());
+  std::string state;
+  EXPECT_TRUE(testing::eventually(
+      [&] {
+        state = as_admin("GET", path).json["state"];
+        return state == "finished" || state == "failed" || state == "error";
+      },
+      std::chrono::seconds(120)));
+  EXPECT_EQ(state, "finished") << as_admin("GET", path).response.body;
+  EXPECT_EQ(as_admin("GET", path + "/result").status, 200);
+  EXPECT_EQ(as_admin("GET", path + "/report").status, 200);
+}
+
+TEST_F(PlatformServer, FiveHundredListenersLeaveRoomForRequests) {
+  std::vector<UniqueFd> listeners;
+  for (int i = 0; i < 500; ++i) listeners.push_back(open(events_request(), "retry: 2000"));
+  EXPECT_EQ(as_admin("GET", "/api/v1/jobs").status, 200);
+  ASSERT_EQ(as_admin("POST", "/api/v1/jobs", {{"name", "x"}, {"command", "true"}}).status, 201);
+  for (const UniqueFd& one : listeners)
+    ASSERT_THAT(heard(one.get(), "event: job"), HasSubstr("event: job"));
+}
+
+TEST_F(PlatformServer, RefusesWhatComesFromElsewhere) {
+  EXPECT_THAT(raw("GET /api/openapi.json HTTP/1.1\r\nHost: evil.example\r\nConnection: "
+                  "close\r\n\r\n"),
+              HasSubstr("421 Misdirected"));
+  EXPECT_THAT(raw("GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: "
+                  "close\r\n\r\n"),
+              HasSubstr("200 OK"));
+  EXPECT_THAT(
+      raw(fmt::format("POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nOrigin: "
+                      "http://evil.example\r\nAuthorization: Bearer {}\r\nContent-Type: "
+                      "application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}",
+                      admin_)),
+      HasSubstr("403 Forbidden"));
+}
+
+TEST_F(PlatformServer, HugeBodiesAreRefusedOrCutOff) {
+  const std::string head = fmt::format(
+      "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: "
+      "application/json\r\nConnection: close\r\n",
+      admin_);
+  EXPECT_THAT(raw(head + "Content-Length: 2000000\r\n\r\n" + std::string(2'000'000, ' ')),
+              HasSubstr("413 "));
+  EXPECT_THAT(raw(head + "Content-Length: 99999999999\r\n\r\n"),
+              AnyOf(HasSubstr("413 "), ::testing::StrEq("[closed]")));
+}
+
+TEST_F(PlatformServer, TheTesterIsStillThere) {
+  EXPECT_EQ(ask("GET", "/api/v1/health").status, 200);
+  EXPECT_EQ(ask("GET", "/api/v1/tests").status, 200);
+  EXPECT_EQ(ask("GET", "/api/v1/jobs").status, 401) << "a token of the tester is none of a person";
+}
+
+}  // namespace
+}  // namespace assay::serve

@@ -1,0 +1,78 @@
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/execution_folder.h"
+#include "error_of.h"
+#include "temporary_folder.h"
+
+namespace assay::engine {
+namespace {
+
+using testing::TemporaryFolder;
+
+TEST(ExecutionFolder, IsDecidedOnce) {
+  const TemporaryFolder temporary;
+  const ExecutionFolder folder(temporary.path());
+  EXPECT_FALSE(folder.beginning());
+  EXPECT_TRUE(folder.decide({.never = true}));
+  EXPECT_FALSE(folder.decide({.never = false, .pid = 7}));
+  ASSERT_TRUE(folder.beginning());
+  EXPECT_TRUE(folder.beginning()->never);
+}
+
+// One of many controllers that begin at the same moment does.
+TEST(ExecutionFolder, IsDecidedOnceAlsoByThreadsThatRace) {
+  const TemporaryFolder temporary;
+  const ExecutionFolder folder(temporary.path());
+  std::atomic<int> began = 0;
+  {
+    std::vector<std::jthread> racers;
+    for (int i = 0; i < 8; ++i)
+      racers.emplace_back([&, i] {
+        if (folder.decide({.never = false, .pid = 100 + i})) ++began;
+      });
+  }
+  EXPECT_EQ(began, 1);
+  EXPECT_GE(folder.beginning()->pid, 100);
+}
+
+TEST(ExecutionFolder, IsHeldWhileItsControllerLives) {
+  const TemporaryFolder temporary;
+  const ExecutionFolder folder(temporary.path());
+  EXPECT_FALSE(folder.held());
+  {
+    const ExecutionLock lock(folder);
+    EXPECT_TRUE(folder.held());
+    EXPECT_NE(
+        testing::error_of([&] { return ExecutionLock(folder); }).find("has a controller already"),
+        std::string::npos);
+    EXPECT_TRUE(folder.held());  // asking has not taken it away
+  }
+  EXPECT_FALSE(folder.held());
+}
+
+TEST(ExecutionFolder, ReadsNothingFromWhatIsCutOrForeign) {
+  const TemporaryFolder temporary;
+  const ExecutionFolder folder(temporary.path());
+  folder.write_task({.job = 3, .attempt = 2, .set = {"a=b"}, .devices = {{"n", {1}}}});
+  EXPECT_EQ(folder.task()->devices.at("n"), std::vector<int>{1});
+  for (const char* text : {"", "{", "[]", "{\"job\": 3}", "{\"job\": \"3\"}"}) {
+    temporary.write("task.json", text);
+    EXPECT_FALSE(folder.task()) << text;
+  }
+}
+
+TEST(ExecutionFolder, FindsTheRunAndNotTheLinkToIt) {
+  const TemporaryFolder temporary;
+  const ExecutionFolder folder(temporary.path());
+  EXPECT_EQ(folder.run(), "");
+  temporary.write("run/run1/plan.json", "{}");
+  std::filesystem::create_directory_symlink("run1", folder.runs() / "latest");
+  EXPECT_EQ(folder.run(), folder.runs() / "run1");
+}
+
+}  // namespace
+}  // namespace assay::engine

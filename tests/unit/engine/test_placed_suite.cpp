@@ -1,0 +1,79 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/placed_suite.h"
+
+namespace assay::engine {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+Order example_order() {
+  Order order;
+  order.execution = {12, 3};
+  order.restarts = 2;
+  order.submission.name = "train";
+  order.submission.command = "python3 train.py";
+  return order;
+}
+
+TEST(PlacedSuite, PlacementWinsOverWhatTheSuiteSaysOfHosts) {
+  Order order = example_order();
+  order.submission.command.clear();
+  order.submission.suite = "name: a\ncluster: {launcher: slurm, hosts: [far]}\ncases: []\n";
+  const PlacedSuite placed = place_suite(order, {{.name = "node1"}}, {});
+  EXPECT_EQ(placed.text, order.submission.suite);
+  EXPECT_THAT(placed.set,
+              Contains("cluster={\"launcher\":\"local\",\"hosts\":[{\"name\":\"node1\"}]}"));
+}
+
+TEST(PlacedSuite, RanksKnowTheirJobTheirRestartsAndTheirDevices) {
+  Order order = example_order();
+  order.array_index = 7;
+  const PlacedSuite placed = place_suite(order, {{.name = "node1"}}, {{"node1", {2, 3}}});
+  EXPECT_THAT(placed.set, Contains("env.ASSAY_JOB_ID=12"));
+  EXPECT_THAT(placed.set, Contains("env.ASSAY_RESTART_COUNT=2"));
+  EXPECT_THAT(placed.set, Contains("env.ASSAY_ARRAY_INDEX=7"));
+  EXPECT_THAT(placed.set, Contains("env.ASSAY_DEVICES=2,3"));
+  EXPECT_THAT(placed.env, IsEmpty());
+}
+
+TEST(PlacedSuite, AcceleratorsAreChosenByTheirVendorsVariable) {
+  const EmbeddedNode node{.name = "gpu1",
+                          .device_type = "H200",
+                          .devices = 8,
+                          .vendor = "nvidia",
+                          .visible_devices = "CUDA_VISIBLE_DEVICES"};
+  const PlacedSuite placed = place_suite(example_order(), {node}, {{"gpu1", {4, 5}}});
+  EXPECT_THAT(placed.set, Contains("vendor=nvidia"));
+  EXPECT_THAT(placed.set, Contains("hardware=H200"));
+  EXPECT_THAT(placed.set, Contains("env.CUDA_VISIBLE_DEVICES=4,5"));
+  EXPECT_EQ(placed.env.at("CUDA_VISIBLE_DEVICES"), "4,5");
+}
+
+// The server itself may see only some of them.
+TEST(PlacedSuite, DevicesAreCalledAsTheServerSeesThem) {
+  const EmbeddedNode node{.name = "gpu1",
+                          .device_type = "H200",
+                          .devices = 2,
+                          .vendor = "nvidia",
+                          .visible_devices = "CUDA_VISIBLE_DEVICES",
+                          .device_names = {"6", "7"}};
+  const PlacedSuite placed = place_suite(example_order(), {node}, {{"gpu1", {1}}});
+  EXPECT_EQ(placed.env.at("CUDA_VISIBLE_DEVICES"), "7");
+  EXPECT_THAT(placed.set, Contains("env.ASSAY_DEVICES=1"));
+}
+
+TEST(PlacedSuite, ASuiteThatNamesItsVendorKeepsIt) {
+  Order order = example_order();
+  order.submission.command.clear();
+  order.submission.suite = "name: a\nvendor: cpu\ncases: []\n";
+  const PlacedSuite placed =
+      place_suite(order, {{.name = "gpu1", .device_type = "H200", .vendor = "nvidia"}}, {});
+  EXPECT_THAT(placed.set, Not(Contains("vendor=nvidia")));
+}
+
+}  // namespace
+}  // namespace assay::engine

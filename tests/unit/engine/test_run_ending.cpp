@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include "engine/run_ending.h"
+#include "temporary_folder.h"
+
+namespace assay::engine {
+namespace {
+
+using jobs::Ending;
+using jobs::EventKind;
+using jobs::Verdict;
+
+class RunEndingTest : public ::testing::Test {
+ protected:
+  void journal(const std::string& lines) const {
+    temporary_.write("run/run1/plan.json", "{}");
+    temporary_.write("run/run1/journal.jsonl", lines);
+  }
+  [[nodiscard]] jobs::Event ending(bool stopped = false) const {
+    return read_ending(ExecutionFolder(temporary_.path()), stopped).event;
+  }
+  testing::TemporaryFolder temporary_;
+};
+
+TEST_F(RunEndingTest, OfARunThatCompletedIsItsVerdict) {
+  journal("{\"event\":\"run_start\"}\n{\"event\":\"run_end\",\"status\":\"completed\"}\n");
+  temporary_.write("run/run1/result.json", "{\"validity\": \"INVALID\"}");
+  const jobs::Event event = ending();
+  EXPECT_EQ(event.kind, EventKind::exited);
+  EXPECT_EQ(event.exit.ending, Ending::completed);
+  EXPECT_EQ(event.exit.code, 0);
+  EXPECT_EQ(event.exit.verdict, Verdict::invalid);
+}
+
+TEST_F(RunEndingTest, OfAFailureIsTheFirstFailedRanksCode) {
+  journal(
+      "{\"event\":\"run_start\"}\n"
+      "{\"event\":\"rank_exit\",\"rank\":1,\"code\":0,\"ended_by\":\"itself\"}\n"
+      "{\"event\":\"rank_exit\",\"rank\":2,\"code\":77,\"ended_by\":\"itself\"}\n"
+      "{\"event\":\"rank_exit\",\"rank\":0,\"signal\":15,\"ended_by\":\"stop\"}\n"
+      "{\"event\":\"round_end\",\"status\":\"failed\",\"reason\":\"rank 2 ended with exit 77\"}\n"
+      "{\"event\":\"run_end\",\"status\":\"failed\"}\n");
+  const jobs::Event event = ending();
+  EXPECT_EQ(event.exit.ending, Ending::failed);
+  EXPECT_EQ(event.exit.code, 77);
+  EXPECT_EQ(event.detail, "rank 2 ended with exit 77");
+}
+
+TEST_F(RunEndingTest, OfARankThatASignalKilledIsAsAShellSaysIt) {
+  journal(
+      "{\"event\":\"rank_exit\",\"signal\":11,\"ended_by\":\"itself\"}\n"
+      "{\"event\":\"run_end\",\"status\":\"failed\"}\n");
+  EXPECT_EQ(ending().exit.code, 139);
+}
+
+TEST_F(RunEndingTest, OfAControllerThatWasKilledIsAFailure) {
+  journal("{\"event\":\"run_start\"}\n{\"event\":\"round_start\"");
+  const jobs::Event event = ending();
+  EXPECT_EQ(event.kind, EventKind::exited);
+  EXPECT_EQ(event.exit.ending, Ending::failed);
+  EXPECT_EQ(event.detail, "its controller was killed");
+}
+
+TEST_F(RunEndingTest, OfAControllerThatWasStoppedByForceIsAnInterruption) {
+  journal("{\"event\":\"run_start\"}\n");
+  EXPECT_EQ(ending(true).exit.ending, Ending::interrupted);
+}
+
+TEST_F(RunEndingTest, SaysWhetherAnAgentWasLost) {
+  journal(
+      "{\"event\":\"round_end\",\"status\":\"lost\",\"reason\":\"the agent on node2 was lost\"}\n"
+      "{\"event\":\"run_end\",\"status\":\"failed\"}\n");
+  const ExecutionFolder folder(temporary_.path());
+  EXPECT_EQ(read_ending(folder, false).lost, "the agent on node2 was lost");
+  EXPECT_EQ(read_ending(folder, true).lost, "");
+}
+
+TEST_F(RunEndingTest, ARunThatBeganAgainHasNotEnded) {
+  journal("{\"event\":\"run_end\",\"status\":\"completed\"}\n{\"event\":\"run_resume\"}\n");
+  EXPECT_EQ(ending().exit.ending, Ending::failed);
+}
+
+TEST_F(RunEndingTest, ASuiteThatCannotBePlannedIsTheJobsOwnFault) {
+  ExecutionFolder(temporary_.path())
+      .write_end(end_of(Error(ErrorKind::config, "unknown key 'casse'", "suite.yaml:3:1")));
+  const jobs::Event event = ending();
+  EXPECT_EQ(event.kind, EventKind::exited);
+  EXPECT_EQ(event.exit.ending, Ending::failed);
+  EXPECT_EQ(event.exit.code, 0);
+  EXPECT_NE(event.detail.find("unknown key 'casse'"), std::string::npos);
+}
+
+TEST_F(RunEndingTest, NodesThatCannotBeUsedAreTheEnginesError) {
+  journal("{\"event\":\"run_start\"}\n");
+  ExecutionFolder(temporary_.path())
+      .write_end(end_of(Error(ErrorKind::launch, "ssh cannot reach it", "host node2")));
+  EXPECT_EQ(ending().kind, EventKind::engine_error);
+}
+
+TEST_F(RunEndingTest, OfNothingAtAllIsAFailure) {
+  EXPECT_EQ(ending().kind, EventKind::exited);
+  EXPECT_EQ(ending().exit.ending, Ending::failed);
+}
+
+}  // namespace
+}  // namespace assay::engine

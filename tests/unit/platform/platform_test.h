@@ -1,0 +1,54 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "error_of.h"
+#include "eventually.h"
+#include "fake_engine.h"
+#include "platform/platform.h"
+#include "temporary_folder.h"
+
+namespace assay::platform {
+
+/// A platform on a fake engine; `restart` is a new one on the same folder, as after kill -9.
+class PlatformTest : public ::testing::Test {
+ protected:
+  void SetUp() override { begin(); }
+
+  void begin() {
+    log_ = std::make_shared<EngineLog>();
+    platform_ = std::make_unique<Platform>(Options{.data = temporary_.path() / "data"},
+                                           std::make_unique<FakeEngine>(log_));
+    platform_->start();
+  }
+  void restart() {
+    platform_.reset();
+    begin();
+  }
+
+  [[nodiscard]] static jobs::NewJob job(const std::string& name = "train") {
+    jobs::NewJob job;
+    job.owner = "alice";
+    job.team = "vision";
+    job.submission.name = name;
+    job.submission.command = "true";
+    return job;
+  }
+  [[nodiscard]] jobs::JobId submit(const jobs::NewJob& job) {
+    return platform_->submit(job).front();
+  }
+  [[nodiscard]] jobs::State state(jobs::JobId id) { return platform_->find(id)->job.life.state; }
+  [[nodiscard]] bool becomes(jobs::JobId id, jobs::State wanted) {
+    return testing::eventually([&] { return state(id) == wanted; });
+  }
+  void exit(jobs::JobId id, int attempt, jobs::Ending ending = jobs::Ending::completed,
+            int code = 0) {
+    log_->report({id, attempt}, jobs::EventKind::exited, {.ending = ending, .code = code});
+  }
+
+  testing::TemporaryFolder temporary_;
+  std::shared_ptr<EngineLog> log_;
+  std::unique_ptr<Platform> platform_;
+};
+
+}  // namespace assay::platform

@@ -1,0 +1,267 @@
+#include <gmock/gmock.h>
+
+#include "core/time.h"
+#include "platform_test.h"
+
+namespace assay::platform {
+namespace {
+
+using jobs::EventKind;
+using jobs::State;
+using ::testing::ElementsAre;
+using testing::error_of;
+using testing::eventually;
+using ::testing::HasSubstr;
+
+TEST_F(PlatformTest, RunsWhatIsSubmitted) {
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  const engine::Order& order = log_->orders.at({id, 1});
+  EXPECT_EQ(order.folder, temporary_.path() / "data/jobs/1/attempt-1");
+  EXPECT_EQ(order.placement, (jobs::Placement{{"node1", 1}}));
+  EXPECT_EQ(order.owner, "alice");
+  log_->report({id, 1}, EventKind::started);
+  EXPECT_TRUE(becomes(id, State::running));
+  exit(id, 1);
+  EXPECT_TRUE(becomes(id, State::finished));
+}
+
+TEST_F(PlatformTest, SaysWhyAJobWaitsAndStartsItWhenTheNodeIsFree) {
+  jobs::NewJob whole = job("whole");
+  whole.submission.devices = 4;
+  const jobs::JobId first = submit(whole);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  const jobs::JobId second = submit(job());
+  ASSERT_TRUE(eventually([&] { return platform_->find(second)->place == 1; }));
+  const JobView view = *platform_->find(second);
+  EXPECT_EQ(view.pending->kind, jobs::PendingKind::resources);
+  EXPECT_TRUE(view.estimated_start_ns);
+  EXPECT_EQ(platform_->waits(second)->place, 1);
+  exit(first, 1);
+  EXPECT_TRUE(log_->saw("start 2.1"));
+  EXPECT_FALSE(platform_->waits(second));
+}
+
+TEST_F(PlatformTest, KillsWithTheGrace) {
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  ASSERT_TRUE(becomes(id, State::running));
+  EXPECT_EQ(platform_->ask(id, EventKind::kill_asked, "bob").to, State::killing);
+  EXPECT_TRUE(log_->saw("stop 1.1 60s"));
+  EXPECT_EQ(state(id), State::killing);  // until nothing of it runs
+  exit(id, 1, jobs::Ending::interrupted);
+  EXPECT_TRUE(becomes(id, State::killed));
+  EXPECT_THAT(error_of([&] { return platform_->ask(id, EventKind::kill_asked, "bob"); }),
+              HasSubstr("killed"));
+}
+
+TEST_F(PlatformTest, RetriesAreNewAttempts) {
+  jobs::NewJob retried = job();
+  retried.submission.retries.count = 1;
+  const jobs::JobId id = submit(retried);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  exit(id, 1, jobs::Ending::failed, 3);
+  ASSERT_TRUE(becomes(id, State::queued));
+  EXPECT_EQ(platform_->find(id)->pending->kind, jobs::PendingKind::not_before);
+  ASSERT_TRUE(log_->saw("start 1.2"));  // after 10 s
+  EXPECT_EQ(log_->orders.at({id, 2}).restarts, 1);
+  exit(id, 2, jobs::Ending::failed, 4);
+  EXPECT_TRUE(becomes(id, State::failed));
+  EXPECT_EQ(platform_->find(id)->job.life.exit_code, 4);
+}
+
+TEST_F(PlatformTest, StopsAJobAtItsTimeLimit) {
+  jobs::NewJob limited = job();
+  limited.submission.time = jobs::WrittenDuration{std::chrono::seconds(1)};
+  const jobs::JobId id = submit(limited);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  EXPECT_TRUE(log_->saw("stop 1.1 60s"));
+  EXPECT_EQ(platform_->find(id)->job.life.cause, jobs::Cause::time_limit);
+}
+
+TEST_F(PlatformTest, AJobAfterAnotherWaitsForItAndDiesWithIt) {
+  const jobs::JobId first = submit(job());
+  jobs::NewJob next = job();
+  next.submission.after = {first};
+  const jobs::JobId second = submit(next);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  ASSERT_TRUE(eventually([&] { return platform_->waits(second).has_value(); }));
+  EXPECT_EQ(platform_->waits(second)->reason.kind, jobs::PendingKind::dependency);
+  exit(first, 1, jobs::Ending::failed, 1);
+  EXPECT_TRUE(becomes(second, State::killed));
+  EXPECT_EQ(platform_->find(second)->job.life.cause, jobs::Cause::dependency);
+}
+
+TEST_F(PlatformTest, RefusesASubmissionWithAllItsProblems) {
+  jobs::NewJob wrong = job();
+  wrong.submission.queue = "nights";
+  wrong.submission.after = {99};
+  try {
+    (void)platform_->submit(wrong);
+    FAIL() << "it was taken";
+  } catch (const Refused& refused) {
+    ASSERT_EQ(refused.problems().size(), 2U);
+    EXPECT_EQ(refused.problems()[0].path, "queue");
+    EXPECT_EQ(refused.problems()[1].path, "after[0]");
+  }
+  EXPECT_EQ(platform_->list({}).total, 0);
+}
+
+TEST_F(PlatformTest, RefusesASuiteThatCannotBePlanned) {
+  log_->wrong_suite = "name: a\ncasse: []\n";
+  jobs::NewJob wrong = job();
+  wrong.submission.command.clear();
+  wrong.submission.suite = log_->wrong_suite;
+  const std::string message = error_of([&] { return platform_->submit(wrong); });
+  EXPECT_THAT(message, HasSubstr("suite: suite.yaml:2:1: unknown key 'casse'"));
+}
+
+TEST_F(PlatformTest, RefusesASuiteThatNeedsMoreThanTheJobAsksFor) {
+  log_->planned = {.text = "the plan", .nodes = 2, .procs = 8};
+  jobs::NewJob small = job();
+  small.submission.command.clear();
+  small.submission.suite = "name: a\n";
+  const Preview preview = platform_->preview(small);
+  ASSERT_EQ(preview.problems.size(), 2U);
+  EXPECT_EQ(preview.problems[0].path, "nodes");
+  EXPECT_EQ(preview.problems[1].path, "procs");
+}
+
+TEST_F(PlatformTest, PreviewShowsWhereAndWhenAJobWouldRun) {
+  const Preview now = platform_->preview(job());
+  EXPECT_TRUE(now.problems.empty());
+  EXPECT_EQ(now.placement, (jobs::Placement{{"node1", 1}}));
+  EXPECT_FALSE(now.pending);
+  EXPECT_EQ(now.plan, "the plan");
+  EXPECT_THAT(now.suite, HasSubstr("command: \"true\""));
+  jobs::NewJob whole = job();
+  whole.submission.devices = 4;
+  (void)submit(whole);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  const Preview later = platform_->preview(job());
+  EXPECT_TRUE(later.placement.empty());
+  EXPECT_EQ(later.place, 1);
+  EXPECT_EQ(later.pending->kind, jobs::PendingKind::resources);
+  EXPECT_TRUE(later.estimated_start_ns);
+  jobs::NewJob large = job();
+  large.submission.devices = 16;
+  EXPECT_EQ(platform_->preview(large).pending->kind, jobs::PendingKind::too_large);
+  EXPECT_EQ(platform_->list({}).total, 1);  // nothing was submitted by looking
+}
+
+TEST_F(PlatformTest, ANodeThatIsDrainedGetsNothingNew) {
+  platform_->drain("node1", "a fan is broken", "alice");
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(eventually([&] { return platform_->waits(id).has_value(); }));
+  EXPECT_EQ(platform_->waits(id)->reason.kind, jobs::PendingKind::drained);
+  const NodeView node = platform_->nodes().front();
+  EXPECT_TRUE(node.drained);
+  EXPECT_FALSE(node.node.available);
+  EXPECT_FALSE(node.lost);
+  EXPECT_EQ(node.drained_by, "alice");
+  EXPECT_EQ(node.reason, "a fan is broken");
+  platform_->undrain("node1", "alice");
+  EXPECT_TRUE(log_->saw("start 1.1"));
+  const NodeView used = platform_->nodes().front();
+  ASSERT_EQ(used.uses.size(), 1U);
+  EXPECT_EQ(used.uses.front().job, id);
+  EXPECT_EQ(used.uses.front().indices, std::vector<int>{0});
+  EXPECT_THAT(error_of([&] {
+                platform_->drain("node9", "", "alice");
+                return 0;
+              }),
+              HasSubstr("there is no node 'node9'"));
+}
+
+TEST_F(PlatformTest, AQueueThatWantsApprovalGetsIt) {
+  Settings settings = platform_->settings();
+  settings.queues.push_back({.name = "large", .approval = true});
+  platform_->change_settings(settings, "alice");
+  jobs::NewJob large = job();
+  large.submission.queue = "large";
+  const jobs::JobId id = submit(large);
+  EXPECT_EQ(state(id), State::unapproved);
+  EXPECT_EQ(platform_->find(id)->pending->kind, jobs::PendingKind::approval);
+  (void)platform_->ask(id, EventKind::approved, "alice");
+  EXPECT_TRUE(log_->saw("start 1.1"));
+}
+
+TEST_F(PlatformTest, TellsWhoListensOfEveryChangeInOrder) {
+  std::mutex mutex;
+  std::vector<std::string> heard;
+  auto listener = platform_->subscribe([&](const JobEvent& event) {
+    const std::lock_guard guard(mutex);
+    heard.push_back(std::string(to_text(event.event)) + " " + std::string(to_text(event.state)));
+  });
+  const auto count = [&] {
+    const std::lock_guard guard(mutex);
+    return heard.size();
+  };
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  exit(id, 1);
+  ASSERT_TRUE(eventually([&] { return count() == 4; }));
+  EXPECT_THAT(heard, ElementsAre("submitted queued", "placed scheduling", "started running",
+                                 "exited finished"));
+  listener.reset();
+  (void)submit(job());
+  ASSERT_TRUE(log_->saw("start 2.1"));
+  EXPECT_EQ(count(), 4U);
+}
+
+TEST_F(PlatformTest, PriorityDecidesUntilAJobStarts) {
+  jobs::NewJob whole = job("whole");
+  whole.submission.devices = 4;
+  const jobs::JobId first = submit(whole);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  const jobs::JobId second = submit(whole);
+  const jobs::JobId third = submit(whole);
+  platform_->change_priority(third, 900, "alice");
+  ASSERT_TRUE(
+      eventually([&] { return platform_->waits(third) && platform_->waits(third)->place == 1; }));
+  EXPECT_EQ(platform_->waits(second)->place, 2);
+  EXPECT_THAT(error_of([&] {
+                platform_->change_priority(first, 1, "alice");
+                return 0;
+              }),
+              HasSubstr("scheduling"));
+}
+
+TEST_F(PlatformTest, RemovesWhatHasEndedWithItsRunsButNotItsUse) {
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  EXPECT_THAT(error_of([&] {
+                platform_->remove(id, "alice");
+                return 0;
+              }),
+              HasSubstr("stop it first"));
+  log_->report({id, 1}, EventKind::started);
+  exit(id, 1);
+  ASSERT_TRUE(becomes(id, State::finished));
+  temporary_.write("data/jobs/1/attempt-1/run/run1/plan.json", "{}");
+  EXPECT_EQ(platform_->run_of(id).filename(), "run1");
+  platform_->remove(id, "alice");
+  EXPECT_FALSE(platform_->find(id));
+  EXPECT_FALSE(std::filesystem::exists(temporary_.path() / "data/jobs/1"));
+  const std::vector<UsageRow> rows = platform_->usage(0, wall_now_ns() + 1'000'000'000);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows.front().user, "alice");
+  EXPECT_EQ(rows.front().device_type, "cpu");
+  EXPECT_EQ(rows.front().jobs, 1);
+}
+
+TEST_F(PlatformTest, AFolderHasOneServer) {
+  EXPECT_THAT(error_of([&] {
+                return std::make_unique<Platform>(
+                    Options{.data = temporary_.path() / "data"},
+                    std::make_unique<FakeEngine>(std::make_shared<EngineLog>()));
+              }),
+              HasSubstr("another server"));
+}
+
+}  // namespace
+}  // namespace assay::platform

@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "rest_world.h"
+
+namespace assay::rest {
+namespace {
+
+using ::testing::HasSubstr;
+
+class JobsOverRest : public RestWorld {
+ protected:
+  Json submit(const Json& body, const std::string& as = "ann") {
+    return json({.method = "POST", .path = "/api/v1/jobs", .as = as, .body = body});
+  }
+};
+
+TEST_F(JobsOverRest, AJobIsAsItWasSubmitted) {
+  Json body = submission("ResNet-20");
+  body["nodes"] = 1;
+  body["env"] = {{"LR", "0.1"}};
+  const Json made = submit(body);
+  ASSERT_EQ(made["jobs"].size(), 1U);
+  EXPECT_EQ(made["jobs"][0]["owner"], "ann");
+  EXPECT_EQ(made["jobs"][0]["team"], "vision");
+  const Json job =
+      json({.path = fmt::format("/api/v1/jobs/{}", made["jobs"][0]["id"].get<int>()), .as = "bob"});
+  EXPECT_EQ(job["submission"]["env"]["LR"], "0.1");
+  EXPECT_EQ(job["name"], "ResNet-20");
+  EXPECT_EQ(job["may"], Json::array({"read_job", "submit_job"}));
+  EXPECT_THAT(job["submitted"].get<std::string>(), ::testing::MatchesRegex("20.*T.*\\....Z"));
+}
+
+TEST_F(JobsOverRest, ARequestThatIsSentAgainGivesTheSameJobs) {
+  Json body = submission();
+  body["request_key"] = "k1";
+  EXPECT_EQ(submit(body)["jobs"][0]["id"], submit(body)["jobs"][0]["id"]);
+}
+
+TEST_F(JobsOverRest, AnArrayIsManyJobs) {
+  Json body = submission();
+  body["array"] = "0-4%2";
+  EXPECT_EQ(submit(body)["jobs"].size(), 5U);
+  EXPECT_EQ(json({.path = "/api/v1/jobs?limit=2", .as = "eve"})["total"], 5);
+}
+
+TEST_F(JobsOverRest, ProblemsNameTheirFields) {
+  const auto response = ask({.method = "POST",
+                             .path = "/api/v1/jobs",
+                             .as = "ann",
+                             .body = {{"name", "x"}, {"command", "true"}, {"nodez", 2}}});
+  EXPECT_EQ(response.status, 422);
+  EXPECT_EQ(parse_json(response.body, "")["error"]["problems"][0]["path"], "nodez");
+}
+
+TEST_F(JobsOverRest, APreviewSubmitsNothing) {
+  const Json seen =
+      json({.method = "POST", .path = "/api/v1/jobs/preview", .as = "ann", .body = submission()});
+  EXPECT_EQ(seen["problems"], Json::array());
+  EXPECT_THAT(seen["suite"].get<std::string>(), HasSubstr("sleep 1"));
+  EXPECT_EQ(json({.path = "/api/v1/jobs", .as = "ann"})["total"], 0);
+}
+
+TEST_F(JobsOverRest, AJobIsKilledOnce) {
+  const std::string path = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
+  EXPECT_EQ(ask({.method = "DELETE", .path = path, .as = "ann"}).status, 409) << "it has not ended";
+  EXPECT_EQ(ask({.method = "POST", .path = path + "/kill", .as = "ann"}).status, 200);
+  EXPECT_EQ(ask({.method = "POST", .path = path + "/approve", .as = "root"}).status, 409);
+  const Json timeline = json({.path = path + "/timeline", .as = "ann"});
+  EXPECT_GE(timeline["events"].size(), 2U);
+  EXPECT_EQ(timeline["events"][0]["event"], "submitted");
+}
+
+TEST_F(JobsOverRest, ListsRefuseWhatTheyDoNotKnow) {
+  for (const char* query : {"state=sleeping", "order=size", "limit=0", "limit=x", "offset=-1",
+                            "limit=99999999999999999999"})
+    EXPECT_EQ(ask({.path = std::string("/api/v1/jobs?") + query, .as = "ann"}).status, 400)
+        << query;
+  EXPECT_EQ(ask({.path = "/api/v1/jobs?state=queued,running&order=name&descending=0", .as = "ann"})
+                .status,
+            200);
+}
+
+TEST_F(JobsOverRest, WhatAForeignJobWaitsForIsNotShown) {
+  Json body = submission();
+  body["nodes"] = 50;
+  (void)submit(body);
+  const Json row = json({.path = "/api/v1/jobs", .as = "eve"})["jobs"][0];
+  EXPECT_TRUE(row["pending"].is_null());
+}
+
+TEST_F(JobsOverRest, AResultThatIsNotThereYetIsSaid) {
+  const std::string path = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
+  for (const char* what : {"/result", "/report", "/judgement"})
+    EXPECT_EQ(ask({.path = path + what, .as = "ann"}).status, 404);
+  EXPECT_EQ(ask({.path = "/api/v1/jobs/compare?ids=1", .as = "ann"}).status, 400);
+}
+
+TEST_F(JobsOverRest, TheSuiteIsText) {
+  const auto response =
+      ask({.path = fmt::format("/api/v1/jobs/{}/suite", job_of("ann", "vision")), .as = "ann"});
+  EXPECT_THAT(response.body, HasSubstr("sleep 1"));
+  EXPECT_THAT(response.type, HasSubstr("text/plain"));
+}
+
+TEST_F(JobsOverRest, QueuesTeamsAndReservationsAreWrittenAndRead) {
+  EXPECT_EQ(ask({.method = "PUT",
+                 .path = "/api/v1/queues/night",
+                 .as = "root",
+                 .body = {{"priority", 5}, {"approval", true}}})
+                .status,
+            200);
+  EXPECT_EQ(ask({.method = "PUT",
+                 .path = "/api/v1/queues/night",
+                 .as = "root",
+                 .body = {{"prioritty", 5}}})
+                .status,
+            400);
+  const Json queues = json({.path = "/api/v1/queues", .as = "eve"})["queues"];
+  EXPECT_EQ(queues.size(), 2U);
+  EXPECT_EQ(queues[1]["approval"], true);
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/queues/default", .as = "root"}).status, 409);
+  EXPECT_EQ(ask({.method = "PUT",
+                 .path = "/api/v1/teams/vision",
+                 .as = "root",
+                 .body = {{"quota", {{"cpu", 2}}}, {"members", Json::array({"ann"})}}})
+                .status,
+            200);
+  EXPECT_EQ(accounts_.members("vision"), std::vector<std::string>{"ann"});
+  EXPECT_EQ(
+      ask({.method = "PUT", .path = "/api/v1/teams/vision", .as = "root", .body = {{"weight", -1}}})
+          .status,
+      400);
+  EXPECT_EQ(ask({.method = "PUT",
+                 .path = "/api/v1/reservations/repair",
+                 .as = "root",
+                 .body = {{"nodes", Json::array({"n1"})},
+                          {"from", "2030-01-01T00:00:00Z"},
+                          {"to", "2030-01-02T00:00:00Z"}}})
+                .status,
+            200);
+  EXPECT_EQ(json({.path = "/api/v1/reservations", .as = "ann"})["reservations"][0]["from"],
+            "2030-01-01T00:00:00.000Z");
+}
+
+TEST_F(JobsOverRest, ANodeIsDrainedWithItsReason) {
+  EXPECT_EQ(ask({.method = "POST",
+                 .path = "/api/v1/nodes/n1/drain",
+                 .as = "root",
+                 .body = {{"reason", "fan"}}})
+                .status,
+            200);
+  const Json node = json({.path = "/api/v1/nodes", .as = "ann"})["nodes"][0];
+  EXPECT_EQ(node["drained"], true);
+  EXPECT_EQ(node["drained_by"], "root");
+  EXPECT_EQ(node["reason"], "fan");
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/nodes/n9/undrain", .as = "root"}).status, 404);
+}
+
+TEST_F(JobsOverRest, AnIncompleteTemplateIsFine) {
+  EXPECT_EQ(ask({.method = "PUT",
+                 .path = "/api/v1/templates/own/two%20nodes",
+                 .as = "ann",
+                 .body = {{"nodes", 2}}})
+                .status,
+            200);
+  EXPECT_EQ(ask({.method = "PUT",
+                 .path = "/api/v1/templates/own/wrong",
+                 .as = "ann",
+                 .body = {{"nodes", "two"}}})
+                .status,
+            422);
+  const Json templates = json({.path = "/api/v1/templates", .as = "ann"})["templates"];
+  ASSERT_EQ(templates.size(), 1U);
+  EXPECT_EQ(templates[0]["name"], "two nodes");
+  EXPECT_EQ(json({.path = "/api/v1/templates", .as = "bob"})["templates"].size(), 0U);
+}
+
+TEST_F(JobsOverRest, ATokenIsShownOnceAndWorks) {
+  const Json made =
+      json({.method = "POST", .path = "/api/v1/tokens", .as = "ann", .body = {{"name", "laptop"}}});
+  tokens_["laptop"] = made["token"];
+  EXPECT_EQ(json({.path = "/api/v1/session", .as = "laptop"})["user"], "ann");
+  EXPECT_THAT(ask({.path = "/api/v1/tokens", .as = "ann"}).body,
+              ::testing::Not(HasSubstr(made["token"].get<std::string>())));
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/tokens/laptop", .as = "bob"}).status, 404);
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/tokens/laptop", .as = "ann"}).status, 200);
+  EXPECT_EQ(ask({.path = "/api/v1/session", .as = "laptop"}).status, 401);
+}
+
+TEST_F(JobsOverRest, MetricsAreForPrometheus) {
+  (void)submit(submission());
+  const auto response = ask({.path = "/metrics"});
+  EXPECT_EQ(response.status, 200);
+  EXPECT_THAT(response.body, HasSubstr("assay_jobs{state=\"queued\"}"));
+  EXPECT_THAT(response.body,
+              HasSubstr("assay_http_requests_total{method=\"POST\",path=\"/api/v1/jobs\",status="
+                        "\"201\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace assay::rest

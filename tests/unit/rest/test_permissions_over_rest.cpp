@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "core/text.h"
+#include "rest_world.h"
+
+namespace assay::rest {
+namespace {
+
+using jobs::Whose;
+
+class PermissionsOverRest : public RestWorld {
+ protected:
+  // Whose a thing of `owner` in vision is, for the person who asks.
+  static Whose seen_by(const std::string& who) {
+    if (who == "ann") return Whose::own;
+    return who == "eve" || who == "stranger" ? Whose::foreign : Whose::team;
+  }
+};
+
+// Every route, asked by everybody about a job of ann's, a user, a template of each scope.
+TEST_F(PermissionsOverRest, EveryRouteAsksTheTable) {
+  accounts_.put({.name = "stranger", .role = jobs::Role::admin}, 1);
+  tokens_["stranger"] = accounts_.make_token("stranger", "test", 0, 1);
+  const std::map<std::string, jobs::Role> people{
+      {"root", jobs::Role::admin}, {"stranger", jobs::Role::admin}, {"ann", jobs::Role::member},
+      {"bob", jobs::Role::member}, {"eve", jobs::Role::member},     {"vic", jobs::Role::viewer}};
+  int checked = 0;
+  for (const Route& route : route_table()) {
+    if (route.who == Who::anyone) continue;
+    for (const auto& [who, role] : people) {
+      std::vector<std::pair<std::string, Whose>> things;  // the first parameter
+      switch (route.of) {
+        case Of::job:
+          things = {{std::to_string(job_of("ann", "vision")), seen_by(who)}};
+          break;
+        case Of::user:
+          things = {{who, Whose::own}, {who == "bob" ? "ann" : "bob", Whose::foreign}};
+          break;
+        case Of::template_:
+          things = {
+              {"own", Whose::own},
+              {"team:vision", who == "eve" || who == "stranger" ? Whose::foreign : Whose::team},
+              {"all", Whose::foreign}};
+          break;
+        case Of::self:
+          things = {{"x", Whose::own}};
+          break;
+        case Of::cluster:
+          things = {{"x", Whose::foreign}};
+      }
+      for (const auto& [thing, whose] : things) {
+        std::string path = pattern_of(route.path);
+        bool first = true;
+        for (auto at = path.find("([^/]+)"); at != std::string::npos; at = path.find("([^/]+)")) {
+          path.replace(at, 7, first ? thing : "x");
+          first = false;
+        }
+        const bool deletes_people = route.of == Of::user && std::string(route.method) == "DELETE";
+        if (deletes_people) continue;  // below
+        const auto response = ask({.method = route.method,
+                                   .path = path,
+                                   .as = who,
+                                   .body = route.body == Body::json ? Json::object() : Json()});
+        const bool granted = route.who == Who::signed_in || jobs::may(role, route.deed, whose);
+        const bool seen = route.of != Of::job || jobs::may(role, jobs::Deed::read_job, whose);
+        const std::string what = fmt::format("{} {} as {}", route.method, path, who);
+        ++checked;
+        if (!seen) {
+          EXPECT_EQ(response.status, 404) << what;
+        } else if (!granted) {
+          EXPECT_EQ(response.status, 403) << what << "\n" << response.body;
+        } else {
+          EXPECT_TRUE(response.status != 401 && response.status != 403 && response.status != 500)
+              << what << ": " << response.status << "\n"
+              << response.body;
+        }
+      }
+    }
+    // Nobody, and a token that is not known.
+    std::string path = pattern_of(route.path);
+    for (auto at = path.find("([^/]+)"); at != std::string::npos; at = path.find("([^/]+)"))
+      path.replace(at, 7, "1");
+    EXPECT_EQ(ask({.method = route.method, .path = path, .body = Json::object()}).status, 401)
+        << route.method << " " << path;
+    EXPECT_EQ(ask({.method = route.method,
+                   .path = path,
+                   .body = Json::object(),
+                   .headers = {{"authorization", "Bearer assay-user-wrong"}}})
+                  .status,
+              401)
+        << route.method << " " << path;
+  }
+  EXPECT_GT(checked, 150);
+}
+
+TEST_F(PermissionsOverRest, UsersAreDeletedByAdministratorsOnly) {
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/users/bob", .as = "ann"}).status, 403);
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/users/ann", .as = "ann"}).status, 403);
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/users/bob", .as = "root"}).status, 200);
+  EXPECT_EQ(ask({.path = "/api/v1/session", .as = "bob"}).status, 401);
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/users/root", .as = "root"}).status, 409);
+}
+
+TEST_F(PermissionsOverRest, NobodyRaisesThemselves) {
+  const auto change = [&](const Json& body) {
+    return ask({.method = "PUT", .path = "/api/v1/users/ann", .as = "ann", .body = body}).status;
+  };
+  EXPECT_EQ(change({{"role", "admin"}}), 403);
+  EXPECT_EQ(change({{"disabled", true}}), 403);
+  EXPECT_EQ(change({{"full_name", "Ann"}, {"language", "zh"}}), 200);
+  EXPECT_EQ(accounts_.find("ann")->role, jobs::Role::member);
+  EXPECT_EQ(change({{"password", "another long password"}}), 200);
+  EXPECT_TRUE(accounts_.sign_in("ann", "another long password", 1));
+}
+
+TEST_F(PermissionsOverRest, AJobOfAnotherTeamIsNotThere) {
+  const std::string path = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
+  const auto hidden = ask({.path = path, .as = "eve"});
+  const auto missing = ask({.path = "/api/v1/jobs/999999", .as = "eve"});
+  EXPECT_EQ(hidden.status, 404);
+  EXPECT_EQ(hidden.body, missing.body);
+}
+
+TEST_F(PermissionsOverRest, WhomAJobIsSharedWithReadsIt) {
+  const std::string path = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
+  EXPECT_EQ(ask({.method = "PATCH",
+                 .path = path,
+                 .as = "bob",
+                 .body = {{"shared_with", Json::array({"eve"})}}})
+                .status,
+            403);
+  EXPECT_EQ(ask({.method = "PATCH",
+                 .path = path,
+                 .as = "ann",
+                 .body = {{"shared_with", Json::array({"eve"})}}})
+                .status,
+            200);
+  EXPECT_EQ(ask({.path = path, .as = "eve"}).status, 200);
+  EXPECT_EQ(ask({.method = "POST", .path = path + "/kill", .as = "eve"}).status, 403);
+}
+
+TEST_F(PermissionsOverRest, NobodySubmitsForAnotherTeam) {
+  Json job = submission();
+  job["team"] = "speech";
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = job}).status, 403);
+  job["team"] = "vision";
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = job}).status, 201);
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "vic", .body = job}).status, 403);
+}
+
+TEST_F(PermissionsOverRest, OnlyAdministratorsGoAheadOfTheLine) {
+  Json job = submission();
+  job["priority"] = 500;
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = job}).status, 403);
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "root", .body = job}).status, 201);
+  const std::string path = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
+  EXPECT_EQ(ask({.method = "PATCH", .path = path, .as = "ann", .body = {{"priority", 101}}}).status,
+            403);
+}
+
+}  // namespace
+}  // namespace assay::rest
