@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,25 +16,25 @@ namespace assay::app {
 namespace {
 
 struct FindArguments {
-  RunChoice choice;
-  std::vector<std::string> verdicts;
-  std::vector<std::string> tags;
-  std::vector<std::string> conditions;
-  std::string note;
+  FindChoice choice;
   std::string format = "table";
+  bool archived = false;
 };
+
+// An archived run whose packed file is not there.
+void say_missing(const std::vector<history::FoundRun>& runs, std::vector<std::string>& remarks) {
+  for (const history::FoundRun& run : runs)
+    if (std::error_code ec; !run.archived.empty() && !std::filesystem::exists(run.archived, ec))
+      remarks.push_back("the packed file of " + run.folder + " is not there: " + run.archived);
+}
 
 int find_command(const FindArguments& arguments) {
   history::RunFilter filter = filter_of(arguments.choice);
-  for (const std::string& verdict : arguments.verdicts)
-    filter.verdicts.push_back(*parse_enum<judge::Validity>(verdict));
-  filter.tags = arguments.tags;
-  filter.note = arguments.note;
-  for (const std::string& text : arguments.conditions)
-    filter.conditions.push_back(history::parse_condition(text));
+  if (arguments.archived) filter.archived = true;
+  const std::string& results = arguments.choice.runs.results;
   std::vector<std::string> remarks;
   const std::vector<history::FoundRun> runs =
-      history::ask_index(arguments.choice.results, index_options(), [&](history::RunIndex& index) {
+      history::ask_index(results, index_options(), [&](history::RunIndex& index) {
         remarks = index.messages();
         return history::find_runs(index, filter);
       });
@@ -43,12 +44,13 @@ int find_command(const FindArguments& arguments) {
     say(history::runs_to_csv(runs));
   } else if (arguments.format == "paths") {
     for (const history::FoundRun& run : runs)
-      say((std::filesystem::path(arguments.choice.results) / run.folder).string() + "\n");
+      say((std::filesystem::path(results) / run.folder).string() + "\n");
   } else {
     say(history::render_runs(runs, console_style("")));
     say(counted(runs.size(), "run") + "\n");
   }
   for (std::string& remark : history::remarks_about(runs)) remarks.push_back(std::move(remark));
+  say_missing(runs, remarks);
   say_remarks(remarks);
   return 0;
 }
@@ -59,20 +61,8 @@ void add_find(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<FindArguments>();
   CLI::App* command =
       app.add_subcommand("find", "List runs by case, machine, verdict, tag or metric");
-  add_run_choice(*command, arguments->choice);
-  command->add_option("--verdict", arguments->verdicts, "Only runs with this verdict")
-      ->check(CLI::IsMember(enum_texts<judge::Validity>(), CLI::ignore_case))
-      ->allow_extra_args(false);
-  command->add_option("--tag", arguments->tags, "Only runs with this tag")
-      ->type_name("TAG")
-      ->allow_extra_args(false);
-  command->add_option("--note", arguments->note, "Only runs with this in a note")
-      ->type_name("TEXT");
-  command
-      ->add_option("--where", arguments->conditions,
-                   "Only runs in which a case has such a metric: 'steady_throughput > 100'")
-      ->type_name("CONDITION")
-      ->allow_extra_args(false);
+  add_find_choice(*command, arguments->choice);
+  command->add_flag("--archived", arguments->archived, "Only archived runs");
   command->add_option("--format", arguments->format, "Of the output")
       ->check(CLI::IsMember({"table", "json", "csv", "paths"}))
       ->capture_default_str();

@@ -1,5 +1,3 @@
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,6 +12,7 @@
 #include "evidence/key_store.h"
 #include "judge/judge.h"
 #include "outcome.h"
+#include "pack/open_run.h"
 #include "pack/packed_run.h"
 #include "page/table.h"
 #include "push/run_files.h"
@@ -143,34 +142,13 @@ bool accept_run(const fs::path& folder, const pack::Contents& contents,
   return code != exit_code(ErrorKind::invalid) || given.flawed_too;
 }
 
-// Removed with all that is in it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    path_ = (fs::temp_directory_path() / "assay-unpack-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr)
-      throw system_error(ErrorKind::environment, "cannot create a folder in",
-                         fs::temp_directory_path().string(), errno);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] fs::path path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 int run_unpack(const UnpackArguments& given) {
   if (given.list) return list_files(given);
   const pack::Contents contents = pack::list(given.file);
-  std::unique_ptr<ScratchFolder> scratch;
+  std::unique_ptr<pack::ScratchFolder> scratch;
   fs::path folder = given.folder.empty() ? fs::path(contents.run_id) : fs::path(given.folder);
   if (given.verify) {
-    scratch = std::make_unique<ScratchFolder>();
+    scratch = std::make_unique<pack::ScratchFolder>();
     folder = scratch->path() / "run";
   }
   ByteProgress progress(given.verify ? "Verified" : "Unpacked", kSilence_ns);

@@ -1,9 +1,6 @@
-#include <csignal>
 #include <cstdio>
 #include <memory>
-#include <stop_token>
 #include <string>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -13,6 +10,7 @@
 #include "core/json_access.h"
 #include "core/text.h"
 #include "http/url.h"
+#include "interrupt.h"
 #include "push.h"
 #include "push/tester_client.h"
 #include "terminal.h"
@@ -54,28 +52,6 @@ void say_comparison(const Json& answer) {
     if (text.is_string()) say("  not as then: " + printable(text.get<std::string>()) + "\n");
 }
 
-// Ctrl-C ends a push between two requests, so that it can go on later.
-class Interrupt {
- public:
-  Interrupt() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGTERM);
-    ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    watcher_ = std::jthread([this](const std::stop_token& done) {
-      const timespec tick{0, 100'000'000};
-      while (!done.stop_requested())
-        if (::sigtimedwait(&signals_, nullptr, &tick) > 0) stop_.request_stop();
-    });
-  }
-  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
-
- private:
-  sigset_t signals_{};
-  std::stop_source stop_;
-  std::jthread watcher_;
-};
-
 }  // namespace
 
 int push(const PushRequest& given) {
@@ -85,7 +61,7 @@ int push(const PushRequest& given) {
       !url.host.starts_with("localhost") && !url.host.starts_with("[::1]"))
     fmt::print(stderr, "assay: warning: {} has no TLS: the token can be read on the way\n",
                url.origin);
-  const Interrupt interrupt;
+  const Interrupt interrupt;  // a push goes on later where it was ended
   ByteProgress progress("Sent");
   push::PushOptions options;
   options.name = given.name;

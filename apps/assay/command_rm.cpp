@@ -2,15 +2,11 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "commands.h"
-#include "core/error.h"
 #include "core/text.h"
-#include "core/units.h"
 #include "history/remove_runs.h"
-#include "history_folder.h"
 #include "run_selection.h"
+#include "store/archived_run.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -19,38 +15,32 @@ namespace {
 
 struct RemoveArguments {
   RunSelection selection;
-  bool yes = false;
+  bool archived = false;
 };
 
+// A packed file that lies elsewhere is not the run's folder, and stays.
+void remove_one(const std::filesystem::path& folder) {
+  std::filesystem::path pack;
+  if (store::is_archived(folder)) pack = store::read_archived(folder).pack;
+  history::remove_run(folder);
+  if (std::error_code ec; !pack.empty() && std::filesystem::exists(pack, ec))
+    say("Its packed file stays: " + printable(pack.string()) + "\n");
+}
+
 int remove_selected(const RemoveArguments& arguments) {
-  const std::vector<std::filesystem::path> runs = selected_runs(arguments.selection);
-  history::finish_removals(arguments.selection.results);
+  const RunSelection& selection = arguments.selection;
+  const std::vector<SelectedRun> runs = selected_runs(selection, arguments.archived);
+  if (!selection.dry_run) history::finish_removals(selection.choice.runs.results);
   if (runs.empty()) {
     say("No run may go.\n");
     return 0;
   }
-  std::uint64_t bytes = 0;
-  for (const std::filesystem::path& run : runs) {
-    const std::uint64_t one = history::disk_use(run);
-    bytes += one;
-    say(fmt::format("{}  {}\n", printable(run.string()), format_bytes(static_cast<double>(one))));
-  }
-  const std::string what =
-      fmt::format("{}, {}", counted(runs.size(), "run"), format_bytes(static_cast<double>(bytes)));
-  if (!agreed("Remove " + what, arguments.yes, arguments.selection)) {
+  if (!agreed("Remove", runs, selection)) {
     say("Nothing was removed.\n");
     return 0;
   }
-  int failed = 0;
-  for (const std::filesystem::path& run : runs) {
-    try {
-      history::remove_run(run);
-    } catch (const Error& error) {
-      fmt::print(stderr, "assay: error: {}\n", error.what());
-      failed = exit_code(error.kind());
-    }
-  }
-  if (failed == 0) say("Removed " + what + ".\n");
+  const int failed = for_each_run(runs, remove_one);
+  if (failed == 0) say("Removed " + runs_and_bytes(runs) + ".\n");
   return failed;
 }
 
@@ -58,16 +48,19 @@ int remove_selected(const RemoveArguments& arguments) {
 
 void add_rm(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<RemoveArguments>();
-  CLI::App* command = app.add_subcommand("rm", "Remove runs, by name or by age");
+  CLI::App* command = app.add_subcommand("rm", "Remove runs, by name, by age or as 'find' chooses");
   add_selection(*command, arguments->selection);
-  command->add_flag("--yes", arguments->yes, "Do not ask");
+  command->add_flag("--archived", arguments->archived,
+                    "Without RUN: archived runs, too, with the packed files in their folders");
   command->footer(
       "Examples:\n"
       "  assay rm run20261115T101500Z-3f2a\n"
       "  assay rm --older-than 90d --keep-tagged           # says what would go, and asks\n"
       "  assay rm --keep-last 50 --keep-tag accepted --yes\n"
+      "  assay rm --verdict INVALID --keep-days 7 --dry-run\n"
       "\n"
-      "A run that goes on is never removed, nor what is not a run; links are not followed.");
+      "A run that goes on is never removed, nor what is not a run; links are not followed.\n"
+      "'assay archive' packs runs instead of removing them.");
   command->callback(
       [arguments, &action] { action = [arguments] { return remove_selected(*arguments); }; });
 }

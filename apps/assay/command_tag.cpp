@@ -12,12 +12,19 @@
 #include "history/run_index.h"
 #include "history/run_labels.h"
 #include "history_folder.h"
+#include "store/archived_run.h"
 #include "store/run_dir.h"
 #include "terminal.h"
 
 namespace assay::app {
 
 namespace {
+
+// A run, or what is left of an archived one: tags and notes lie beside its packed file.
+std::filesystem::path labeled_run(const std::string& name, const std::string& results) {
+  const std::filesystem::path folder = run_folder(name, results);
+  return store::is_archived(folder) ? folder : store::RunDir::open(folder).path();
+}
 
 struct TagArguments {
   std::string run;
@@ -33,7 +40,7 @@ int tag_run(const TagArguments& arguments) {
                   "see 'assay tag --help'");
     history::check_tag(word.starts_with('+') || word.starts_with('-') ? word.substr(1) : word);
   }
-  const auto run = store::RunDir::open(run_folder(arguments.run, arguments.results)).path();
+  const auto run = labeled_run(arguments.run, arguments.results);
   history::Labels labels;
   if (words.empty()) {
     labels = history::read_labels(run);
@@ -61,7 +68,7 @@ struct NoteArguments {
 
 int note_run(const NoteArguments& arguments) {
   if (!arguments.text.empty()) history::check_note(arguments.text);
-  const auto run = store::RunDir::open(run_folder(arguments.run, arguments.results)).path();
+  const auto run = labeled_run(arguments.run, arguments.results);
   history::Labels labels;
   if (arguments.text.empty() && arguments.remove == 0) {
     labels = history::read_labels(run);

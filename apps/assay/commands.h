@@ -42,6 +42,19 @@ void add_judge_evidence(CLI::App& app, Action& action);
 /// Hidden: the process that runs a job of `assay serve`.
 void add_job_controller(CLI::App& app, Action& action);
 void add_key(CLI::App& app, Action& action);
+// Clients of the platform ('assay serve').
+void add_submit(CLI::App& app, Action& action);
+void add_jobs(CLI::App& app, Action& action);
+void add_job(CLI::App& app, Action& action);
+/// 'assay cancel', 'pause' and 'resume'.
+void add_job_deeds(CLI::App& app, Action& action);
+void add_queue(CLI::App& app, Action& action);
+void add_nodes(CLI::App& app, Action& action);
+void add_usage(CLI::App& app, Action& action);
+void add_login(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
+#define ASSAY_COMMAND(name) void add_##name(CLI::App& app, Action& action);
+#include "command_list.inc"
+#undef ASSAY_COMMAND
 
 }  // namespace assay::app

@@ -48,6 +48,38 @@ history::RunFilter filter_of(const RunChoice& choice) {
   return filter;
 }
 
+bool FindChoice::given() const {
+  return !runs.cases.empty() || !runs.hosts.empty() || !runs.since.empty() || !runs.until.empty() ||
+         !verdicts.empty() || !tags.empty() || !conditions.empty() || !note.empty();
+}
+
+void add_find_choice(CLI::App& command, FindChoice& choice) {
+  add_run_choice(command, choice.runs);
+  command.add_option("--verdict", choice.verdicts, "Only runs with this verdict")
+      ->check(CLI::IsMember(enum_texts<judge::Validity>(), CLI::ignore_case))
+      ->allow_extra_args(false);
+  command.add_option("--tag", choice.tags, "Only runs with this tag")
+      ->type_name("TAG")
+      ->allow_extra_args(false);
+  command.add_option("--note", choice.note, "Only runs with this in a note")->type_name("TEXT");
+  command
+      .add_option("--where", choice.conditions,
+                  "Only runs in which a case has such a metric: 'steady_throughput > 100'")
+      ->type_name("CONDITION")
+      ->allow_extra_args(false);
+}
+
+history::RunFilter filter_of(const FindChoice& choice) {
+  history::RunFilter filter = filter_of(choice.runs);
+  for (const std::string& verdict : choice.verdicts)
+    filter.verdicts.push_back(*parse_enum<judge::Validity>(verdict));
+  filter.tags = choice.tags;
+  filter.note = choice.note;
+  for (const std::string& text : choice.conditions)
+    filter.conditions.push_back(history::parse_condition(text));
+  return filter;
+}
+
 history::IndexOptions index_options(bool rebuild) {
   history::IndexOptions options;
   options.rebuild = rebuild;

@@ -11,7 +11,7 @@
 
 namespace assay::app {
 
-/// What 'history', 'find' and 'rm' choose runs by.
+/// What 'history' chooses runs by.
 struct RunChoice {
   std::string results = "results";
   std::vector<std::string> cases{};
@@ -23,6 +23,21 @@ void add_run_choice(CLI::App& command, RunChoice& choice);
 void add_results_option(CLI::App& command, std::string& results);
 /// Throws Error of kind usage.
 [[nodiscard]] history::RunFilter filter_of(const RunChoice& choice);
+
+/// What 'find', 'rm' and 'archive' choose runs by besides.
+struct FindChoice {
+  RunChoice runs{};
+  std::vector<std::string> verdicts{};
+  std::vector<std::string> tags{};
+  std::vector<std::string> conditions{};
+  std::string note{};
+
+  /// Whether anything but the folder of results is given.
+  [[nodiscard]] bool given() const;
+};
+void add_find_choice(CLI::App& command, FindChoice& choice);
+/// Throws Error of kind usage.
+[[nodiscard]] history::RunFilter filter_of(const FindChoice& choice);
 
 /// With progress on stderr, where that is a terminal.
 [[nodiscard]] history::IndexOptions index_options(bool rebuild = false);

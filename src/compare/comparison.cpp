@@ -314,16 +314,6 @@ Comparisons compare_sides(const Side& base, std::span<const Side> others, const 
   return out;
 }
 
-Comparison compare_runs(std::span<const judge::RunResult> base,
-                        std::span<const judge::RunResult> candidate, const Options& options) {
-  Comparisons out{"base", run_ids(base), {}, options};
-  const SideCases before = cases_of(base);
-  out.sides.push_back({"new", run_ids(candidate), run_differences(base, candidate),
-                       compare_cases(before, cases_of(candidate), options), options});
-  decide_all(out);
-  return std::move(out.sides.front());
-}
-
 bool is_named(const std::string& metric, const std::string& name) {
   return metric == name || (name == "throughput" && metric == "steady_throughput");
 }

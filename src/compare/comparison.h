@@ -95,11 +95,6 @@ struct Comparisons {
 [[nodiscard]] Comparisons compare_sides(const Side& base, std::span<const Side> others,
                                         const Options& options);
 
-/// The same of two sides that are runs.
-[[nodiscard]] Comparison compare_runs(std::span<const judge::RunResult> base,
-                                      std::span<const judge::RunResult> candidate,
-                                      const Options& options);
-
 /// Whether `name` means the metric: its name, or "throughput" for the steady one.
 [[nodiscard]] bool is_named(const std::string& metric, const std::string& name);
 

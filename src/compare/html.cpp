@@ -337,20 +337,23 @@ Html bound_list(std::span<const Excess> over) {
 
 }  // namespace
 
-std::string render_html(const Comparisons& comparison, const Side& base,
-                        std::span<const Side> others, std::span<const Excess> over) {
+Html html_sections(const Comparisons& comparison, const Side& base, std::span<const Side> others,
+                   std::span<const Excess> over) {
   const std::vector<CaseRow> rows = case_rows(comparison);
   Html cases;
   for (std::size_t i = 0; i < rows.size(); ++i)
     cases += case_section(comparison, base, others, rows[i], i + 1);
-  const Html body =
-      page::fill(assets::kComparison, {{"masthead", masthead(comparison)},
-                                       {"bounds", bound_list(over)},
-                                       {"differences", run_difference_table(comparison)},
-                                       {"summary", summary_table(comparison, rows)},
-                                       {"legend", legend(comparison)},
-                                       {"cases", cases}});
-  return html::page("Comparison with " + comparison.base, body);
+  return page::fill(assets::kComparison, {{"bounds", bound_list(over)},
+                                          {"differences", run_difference_table(comparison)},
+                                          {"summary", summary_table(comparison, rows)},
+                                          {"legend", legend(comparison)},
+                                          {"cases", cases}});
+}
+
+std::string render_html(const Comparisons& comparison, const Side& base,
+                        std::span<const Side> others, std::span<const Excess> over) {
+  return html::page("Comparison with " + comparison.base,
+                    masthead(comparison) + html_sections(comparison, base, others, over));
 }
 
 }  // namespace assay::compare

@@ -7,6 +7,7 @@
 #include "compare/bounds.h"
 #include "compare/comparison.h"
 #include "core/json.h"
+#include "page/markup.h"
 #include "report/console.h"
 
 namespace assay::compare {
@@ -33,6 +34,11 @@ namespace assay::compare {
 [[nodiscard]] std::string render_html(const Comparisons& comparison, const Side& base,
                                       std::span<const Side> others,
                                       std::span<const Excess> over = {});
+
+/// What is on that page below its head: for a page with a head of its own.
+[[nodiscard]] page::Html html_sections(const Comparisons& comparison, const Side& base,
+                                       std::span<const Side> others,
+                                       std::span<const Excess> over = {});
 
 // What several forms share.
 

@@ -7,6 +7,8 @@
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "judge/judge.h"
+#include "pack/open_run.h"
+#include "store/archived_run.h"
 #include "store/run_dir.h"
 
 namespace assay::compare {
@@ -17,7 +19,7 @@ namespace fs = std::filesystem;
 
 bool is_run(const fs::path& folder) {
   std::error_code ec;
-  return fs::exists(folder / layout::kPlan, ec);
+  return fs::exists(folder / layout::kPlan, ec) || store::is_archived(folder);
 }
 
 // The runs in a folder such as results/, oldest first; links, as "latest", are not runs of their
@@ -61,7 +63,11 @@ Side read_side(const std::string& text, const std::function<void(const std::stri
   Side side;
   std::vector<fs::path> seen;
   for (const fs::path& path : paths_of(text)) {
-    const store::RunDir run = store::RunDir::open(path);
+    if (progress) progress(path.string());
+    std::optional<pack::ScratchFolder> scratch;
+    if (pack::is_packed(path)) scratch.emplace();
+    const store::RunDir run =
+        store::RunDir::open(scratch ? pack::open_packed(path, scratch->path()) : path);
     if (store::RunLock::held(run.path()))
       throw Error(ErrorKind::usage, "the run is going on", path.string(),
                   "compare it when it has ended");
@@ -70,7 +76,6 @@ Side read_side(const std::string& text, const std::function<void(const std::stri
       throw Error(ErrorKind::usage, "the run is named twice on one side", path.string(),
                   "its rounds would count twice; name it once");
     seen.push_back(run.path());
-    if (progress) progress(path.string());
     judge::RunResult result = judge::judge_run(run);
     if (std::ranges::any_of(side.runs, [&](const judge::RunResult& other) {
           return other.run_id == result.run_id;

@@ -18,7 +18,8 @@ struct Side {
 };
 
 /// Reads a side: the folder of a run, a folder that holds runs, several of them separated by
-/// commas, or a baseline file. Everything is computed again from the evidence. `progress` is told
+/// commas, or a baseline file; a run may be archived or a packed file, and is unpacked for as long
+/// as it takes to judge it. Everything is computed again from the evidence. `progress` is told
 /// each folder before it is read. Throws Error: of kind usage for what is not a run, for a run that
 /// is going on and for one that is named twice; what a newer version wrote, and a wrong baseline,
 /// as their readers say.

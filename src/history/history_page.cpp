@@ -112,7 +112,7 @@ class HistoryPage {
   }
 
   [[nodiscard]] std::string link_to(const FoundRun& run) const {
-    if (!links_) return {};
+    if (!links_ || !run.archived.empty()) return {};
     return address_of(*links_ + run.folder + "/" + std::string(layout::kReportHtml));
   }
 
@@ -128,11 +128,12 @@ class HistoryPage {
     for (const TrendPoint& point : trend.points) {
       const FoundRun& run = history_.runs[point.run];
       const std::string time = show_time(run.started_ms);
-      chart.points.push_back({point.value, point.low, point.high, time.substr(0, 10),
-                              fmt::format("{} · {}: {}, {}", time, run.folder,
-                                          report::show(point.value, trend.info.unit).text(),
-                                          counted(point.rounds, "round")),
-                              link_to(run)});
+      chart.points.push_back(
+          {point.value, point.low, point.high, time.substr(0, 10),
+           fmt::format("{} · {}: {}, {}{}", time, run.folder,
+                       report::show(point.value, trend.info.unit).text(),
+                       counted(point.rounds, "round"), run.archived.empty() ? "" : ", archived"),
+           link_to(run)});
     }
     std::size_t first = 0;
     for (const TrendChange& change : trend.changes) {

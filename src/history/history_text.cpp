@@ -242,7 +242,7 @@ std::string render_runs(const std::vector<FoundRun>& runs, const report::Console
                      {.title = "TAGS", .cut = page::Cut::end, .soft_min = 10, .hard_min = 6},
                      {.title = "NOTE", .cut = page::Cut::end, .soft_min = 12, .hard_min = 6}}};
   for (const FoundRun& run : runs) {
-    page::Cell verdict(verdict_of(run));
+    page::Cell verdict(verdict_of(run) + (run.archived.empty() ? "" : ", archived"));
     if (run.state == RunState::ended) verdict.color = report::verdict_color(run.validity);
     std::string note = run.notes.empty() ? "" : run.notes.back().text;
     std::ranges::replace(note, '\n', ' ');
@@ -273,6 +273,7 @@ Json runs_to_json(const std::vector<FoundRun>& runs) {
                   {"notes", notes}};
     if (run.state == RunState::ended) entry["validity"] = judge::to_string(run.validity);
     if (!run.copy_of.empty()) entry["copy_of"] = run.copy_of;
+    if (!run.archived.empty()) entry["archived"] = run.archived;
     if (!run.problem.empty()) entry["problem"] = run.problem;
     out.push_back(std::move(entry));
   }
@@ -281,13 +282,14 @@ Json runs_to_json(const std::vector<FoundRun>& runs) {
 
 std::string runs_to_csv(const std::vector<FoundRun>& runs) {
   using report::csv_cell;
-  std::string out = "folder,run,suite,verdict,started,ended,machine,assay,tags,copy_of,problem\r\n";
+  std::string out =
+      "folder,run,suite,verdict,started,ended,machine,assay,tags,copy_of,problem,archived\r\n";
   for (const FoundRun& run : runs)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_cell(run.folder),
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_cell(run.folder),
                        csv_cell(run.run_id), csv_cell(run.suite), csv_cell(verdict_of(run)),
                        iso_of(run.started_ms), iso_of(run.ended_ms), csv_cell(run.machine),
                        csv_cell(run.version), csv_cell(tags_of(run)), csv_cell(run.copy_of),
-                       csv_cell(run.problem));
+                       csv_cell(run.problem), csv_cell(run.archived));
   return out;
 }
 

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS runs (
   state INTEGER NOT NULL, problem TEXT NOT NULL, validity INTEGER NOT NULL,
   started INTEGER NOT NULL, ended INTEGER NOT NULL, machine TEXT NOT NULL, hosts TEXT NOT NULL,
   version TEXT NOT NULL, rounds TEXT NOT NULL, environment INTEGER NOT NULL,
-  copy_of TEXT NOT NULL DEFAULT '', result_mtime INTEGER NOT NULL, result_bytes INTEGER NOT NULL,
+  copy_of TEXT NOT NULL DEFAULT '', archived TEXT NOT NULL, result_mtime INTEGER NOT NULL, result_bytes INTEGER NOT NULL,
   folder_mtime INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS runs_by_id ON runs (run_id);
 CREATE TABLE IF NOT EXISTS cases (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -69,8 +69,8 @@ IndexWriter::IndexWriter(Database& database)
       find_run_(database.prepare("SELECT id FROM runs WHERE folder = ?")),
       insert_run_(database.prepare(
           "INSERT INTO runs (id, folder, run_id, suite, state, problem, validity, started, ended, "
-          "machine, hosts, version, rounds, environment, result_mtime, result_bytes, folder_mtime) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")),
+          "machine, hosts, version, rounds, environment, archived, result_mtime, result_bytes, "
+          "folder_mtime) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")),
       insert_case_(database.prepare("INSERT OR IGNORE INTO cases (name) VALUES (?)")),
       select_case_(database.prepare("SELECT id FROM cases WHERE name = ?")),
       insert_metric_(
@@ -182,9 +182,10 @@ void IndexWriter::put(const RunRecord& run, const Stamp& stamp) {
       .bind(12, run.version)
       .bind(13, run.rounds)
       .bind(14, facts_id(run.environment))
-      .bind(15, stamp.result_mtime_ns)
-      .bind(16, stamp.result_bytes)
-      .bind(17, stamp.folder_mtime_ns);
+      .bind(15, run.archived)
+      .bind(16, stamp.result_mtime_ns)
+      .bind(17, stamp.result_bytes)
+      .bind(18, stamp.folder_mtime_ns);
   insert_run_.run();
   insert_run_.reset();
   find_run_.bind(1, run.folder);

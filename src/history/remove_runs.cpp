@@ -1,5 +1,7 @@
 #include "history/remove_runs.h"
 
+#include <cerrno>
+#include <cstdio>
 #include <string>
 
 #include <fcntl.h>
@@ -8,7 +10,9 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/run_layout.h"
+#include "store/archived_run.h"
 #include "store/run_dir.h"
 
 namespace assay::history {
@@ -18,6 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRemoving = ".assay-removing-";
+constexpr std::string_view kBuilding = ".assay-building-";
+constexpr std::string_view kReplaced = ".assay-replaced-";
+constexpr const char* kBuilt = "run";
 
 void remove_all(const fs::path& folder, const fs::path& shown) {
   std::error_code ec;
@@ -28,7 +35,67 @@ void remove_all(const fs::path& folder, const fs::path& shown) {
                        shown.string(), ec.value());
 }
 
+void rename_folder(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    throw system_error(ErrorKind::environment, "cannot rename the folder to " + to.string(),
+                       from.string(), errno);
+}
+
+// All that was written in the file system of a folder.
+void sync_around(const fs::path& folder) {
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::syncfs(fd.get()) != 0)
+    throw system_error(ErrorKind::environment, "cannot write to the disk", folder.string(), errno);
+}
+
 }  // namespace
+
+fs::path plain_folder(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+Replacement::Replacement(const fs::path& run)
+    : run_(fs::absolute(plain_folder(run))),
+      building_(run_.parent_path() /
+                fmt::format("{}{}-{}", kBuilding, ::getpid(), run_.filename().string())) {
+  std::error_code ec;
+  fs::remove_all(building_, ec);  // of a process that had the same number
+  make_directories(building_);
+  lock_.emplace(building_);
+}
+
+Replacement::~Replacement() {
+  std::error_code ignored;
+  if (!done_) fs::remove_all(building_, ignored);
+}
+
+fs::path Replacement::path() const {
+  return building_ / kBuilt;
+}
+
+void Replacement::take_its_place() {
+  sync_around(building_);
+  if (::renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, run_.c_str(), RENAME_EXCHANGE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
+      throw system_error(ErrorKind::environment, "cannot put another folder in its place",
+                         run_.string(), errno);
+    // Network file systems cannot exchange two names; finish_removals knows what to do in between.
+    const fs::path replaced =
+        run_.parent_path() / (std::string(kReplaced) + run_.filename().string());
+    rename_folder(run_, replaced);
+    try {
+      rename_folder(path(), run_);
+    } catch (const Error&) {
+      rename_folder(replaced, run_);
+      throw;
+    }
+    rename_folder(replaced, path());
+  }
+  // The old one is only removed when the new one is on the disk.
+  done_ = true;
+  sync_around(run_.parent_path());
+  remove_all(building_, run_);
+}
 
 std::uint64_t disk_use(const fs::path& folder) {
   std::uint64_t bytes = 0;
@@ -51,7 +118,8 @@ void check_removable(const fs::path& path) {
     throw Error(ErrorKind::usage, "this is a link, and links are not followed", path.string(),
                 "give the folder of the run itself: " + fs::canonical(path, ec).string());
   if (!fs::is_directory(status) ||
-      !fs::is_regular_file(fs::symlink_status(path / layout::kPlan, ec)))
+      (!fs::is_regular_file(fs::symlink_status(path / layout::kPlan, ec)) &&
+       !store::is_archived(path)))
     throw Error(ErrorKind::usage, "this is not a run folder: it has no plan.json", path.string(),
                 "only runs are removed");
   if (store::RunLock::held(path))
@@ -60,8 +128,7 @@ void check_removable(const fs::path& path) {
 }
 
 void remove_run(const fs::path& path) {
-  // "run/" would be another name for the same folder, and have no file name.
-  const fs::path folder = path.has_filename() ? path : path.parent_path();
+  const fs::path folder = plain_folder(path);
   check_removable(folder);
   const store::RunLock lock(folder);
   const fs::path parent = fs::absolute(folder).parent_path();
@@ -83,9 +150,18 @@ std::size_t finish_removals(const fs::path& results) {
   std::error_code ec;
   for (const fs::directory_entry& entry : fs::directory_iterator(results, ec)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kRemoving) || !fs::is_directory(entry.symlink_status(ec))) continue;
+    const bool replaced = name.starts_with(kReplaced);
+    if (!replaced && !name.starts_with(kRemoving) && !name.starts_with(kBuilding)) continue;
+    if (!fs::is_directory(entry.symlink_status(ec))) continue;
     // Another process may be at it right now.
     if (store::RunLock::held(entry.path())) continue;
+    if (replaced) {
+      const fs::path run = results / name.substr(kReplaced.size());
+      if (!fs::exists(fs::symlink_status(run, ec))) {
+        rename_folder(entry.path(), run);
+        continue;
+      }
+    }
     remove_all(entry.path(), entry.path());
     ++count;
   }

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+
+#include "store/run_dir.h"
 
 namespace assay::history {
 
@@ -9,8 +12,11 @@ namespace assay::history {
 /// several names counts once a name.
 [[nodiscard]] std::uint64_t disk_use(const std::filesystem::path& folder);
 
+/// "runs/a/" is another name of "runs/a", and has no file name.
+[[nodiscard]] std::filesystem::path plain_folder(const std::filesystem::path& path);
+
 /// Throws Error of kind usage unless `path` is itself the folder of a run that is not going on: not
-/// a link, with a plan.json that is a plain file.
+/// a link, with a plan.json that is a plain file, or archived.
 void check_removable(const std::filesystem::path& path);
 
 /// Removes a run. It disappears at once and then goes file by file, so that nobody sees a part of
@@ -19,7 +25,31 @@ void check_removable(const std::filesystem::path& path);
 /// Error of kind environment.
 void remove_run(const std::filesystem::path& path);
 
-/// What removals that were cut off have left in a folder of results. The number of runs.
+/// Another folder in the place of a run's, at once: whoever looks sees one or the other, and so
+/// does who comes after a loss of power. Nothing of the run is touched before. For one thread.
+class Replacement {
+ public:
+  /// Makes a hidden folder beside the run, locked for other processes.
+  explicit Replacement(const std::filesystem::path& run);
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  /// Removes what did not take the run's place.
+  ~Replacement();
+  /// Where the new folder is to be made; the caller makes it.
+  [[nodiscard]] std::filesystem::path path() const;
+  /// Syncs the new folder, puts it in the run's place, syncs that, and removes the old one. Throws
+  /// Error of kind environment; the run's folder is the old one then, or the whole new one.
+  void take_its_place();
+
+ private:
+  std::filesystem::path run_;
+  std::filesystem::path building_;
+  std::optional<store::RunLock> lock_;
+  bool done_ = false;
+};
+
+/// What removals and replacements that were cut off have left in a folder of results; a run that
+/// was about to be replaced is put back. The number of folders removed.
 std::size_t finish_removals(const std::filesystem::path& results);
 
 }  // namespace assay::history

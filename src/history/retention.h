@@ -11,12 +11,13 @@ namespace assay::history {
 
 /// Which runs may go. Nothing given: none.
 struct Retention {
-  std::optional<std::size_t> keep_last{};       ///< the newest so many stay
+  bool chosen = false;                     ///< they were chosen otherwise: all that is not kept
+  std::optional<std::size_t> keep_last{};  ///< the newest so many stay
   std::optional<std::int64_t> older_than_ms{};  ///< only those that began before this moment go
   bool keep_tagged = false;                     ///< those with any tag stay
   std::vector<std::string> keep_tags{};         ///< those with one of these tags stay
 
-  [[nodiscard]] bool given() const { return keep_last || older_than_ms; }
+  [[nodiscard]] bool given() const { return chosen || keep_last || older_than_ms; }
 };
 
 /// The runs that may go, oldest first. Those that go on stay, and so does what has no time when

@@ -99,6 +99,7 @@ Where where_of(RunIndex& index, const RunFilter& filter) {
                     "{} AND median {} {})",
                     numbers_list(metrics_named(index, condition.metric)), numbers_list(cases),
                     to_text(condition.relation), condition.value));
+  if (filter.archived) where.add(*filter.archived ? "archived != ''" : "archived = ''");
   if (filter.since_ms) where.add(fmt::format("started >= {}", *filter.since_ms));
   if (filter.until_ms) where.add(fmt::format("started <= {}", *filter.until_ms));
   return where;
@@ -164,7 +165,7 @@ std::vector<FoundRun> find_runs(RunIndex& index, const RunFilter& filter) {
   const Where where = where_of(index, filter);
   Statement all = index.database().prepare(
       "SELECT id, folder, run_id, suite, state, problem, validity, started, ended, machine, "
-      "version, environment, copy_of FROM runs" +
+      "version, environment, copy_of, archived FROM runs" +
       where.sql());
   where.bind(all);
   std::vector<FoundRun> out;
@@ -172,11 +173,13 @@ std::vector<FoundRun> find_runs(RunIndex& index, const RunFilter& filter) {
     out.push_back({all.number(0), all.text(1), all.text(2), all.text(3),
                    static_cast<RunState>(all.number(4)), all.text(5),
                    static_cast<judge::Validity>(all.number(6)), all.number(7), all.number(8),
-                   all.text(9), all.text(10), all.number(11), all.text(12)});
-  // Faster here than in SQLite, which would write the rows down to sort them.
-  std::ranges::sort(out, [](const FoundRun& a, const FoundRun& b) {
+                   all.text(9), all.text(10), all.number(11), all.text(12), all.text(13)});
+  // Faster here than in SQLite, which would write the rows down to sort them; and mostly they lie
+  // in order already.
+  const auto earlier = [](const FoundRun& a, const FoundRun& b) {
     return std::tie(a.started_ms, a.folder) < std::tie(b.started_ms, b.folder);
-  });
+  };
+  if (!std::ranges::is_sorted(out, earlier)) std::ranges::sort(out, earlier);
   add_labels(index, out);
   return out;
 }
@@ -184,10 +187,12 @@ std::vector<FoundRun> find_runs(RunIndex& index, const RunFilter& filter) {
 std::vector<std::string> remarks_about(const std::vector<FoundRun>& runs) {
   std::vector<std::string> unreadable;
   std::size_t without = 0;
+  std::size_t archived = 0;
   std::map<std::string, std::vector<std::string>> by_id;
   for (const FoundRun& run : runs) {
     if (run.state == RunState::unreadable) unreadable.push_back(run.problem);
     if (run.state == RunState::no_result) ++without;
+    if (!run.archived.empty()) ++archived;
     if (run.state == RunState::ended && run.copy_of.empty())
       by_id[run.run_id].push_back(run.folder);
   }
@@ -200,6 +205,9 @@ std::vector<std::string> remarks_about(const std::vector<FoundRun>& runs) {
   if (without > 0)
     out.push_back(fmt::format("{} not judged: 'assay report RUN' does so",
                               without == 1 ? "1 run is" : fmt::format("{} runs are", without)));
+  if (archived > 0)
+    out.push_back(fmt::format("{} archived: 'assay archive --restore RUN' brings the files back",
+                              archived == 1 ? "1 run is" : fmt::format("{} runs are", archived)));
   for (const auto& [id, folders] : by_id)
     if (folders.size() > 1)
       out.push_back("different runs have the id " + id + ": " + join(folders, ", "));

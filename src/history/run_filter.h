@@ -42,6 +42,7 @@ struct RunFilter {
   std::vector<Condition> conditions{};  ///< all of them, each by some case that fits `cases`
   std::optional<std::int64_t> since_ms{};
   std::optional<std::int64_t> until_ms{};
+  std::optional<bool> archived{};
 };
 
 /// A run as a list shows it.
@@ -59,6 +60,7 @@ struct FoundRun {
   std::string version;
   std::int64_t environment = 0;  ///< its facts, in the index
   std::string copy_of;           ///< the folder that has the same run; empty: none
+  std::string archived;          ///< its packed file; empty: its files are in its folder
   std::vector<std::string> tags{};
   std::vector<Note> notes{};
 };
@@ -66,7 +68,8 @@ struct FoundRun {
 /// In the order of their beginning. Throws Error of kind usage for a metric that no run has.
 [[nodiscard]] std::vector<FoundRun> find_runs(RunIndex& index, const RunFilter& filter);
 
-/// What a user should know about them: unreadable runs, and different ones with the same id.
+/// What a user should know about them: unreadable runs, those not judged, archived ones, and
+/// different ones with the same id.
 [[nodiscard]] std::vector<std::string> remarks_about(const std::vector<FoundRun>& runs);
 
 /// Whether a case is meant: one of the patterns fits, or there is none.

@@ -24,15 +24,14 @@ struct IndexOptions {
 /// directories; it can be deleted at any time. Several processes may use it at once.
 ///
 /// Tables: runs(id, folder, run_id, suite, state, problem, validity, started, ended, machine,
-/// hosts, version, rounds, environment, copy_of, …stamps); cases(id, name); metrics(id, name,
-/// unit, better); facts(id, hash, text), each set of differing facts once;
-/// run_cases(case_id, run, validity, headline, configuration);
-/// metric_values(metric, case_id, run, n, median, low, high); tags(run, tag); notes(run, at, text).
-/// States and verdicts are numbers of their enums.
+/// hosts, version, rounds, environment, copy_of, archived, …stamps); cases(id, name); metrics(id,
+/// name, unit, better); facts(id, hash, text), each set of differing facts once; run_cases(case_id,
+/// run, validity, headline, configuration); metric_values(metric, case_id, run, n, median, low,
+/// high); tags(run, tag); notes(run, at, text). States and verdicts are numbers of their enums.
 class RunIndex {
  public:
   static constexpr std::string_view kFile = ".assay-history.db";
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   /// Opens the index and brings it up to date with the folder: new runs, changed ones (by the
   /// stamps of run_scan.h) and those that are gone. A damaged index, or one of an older version, is

@@ -14,6 +14,7 @@
 #include "report/html_page.h"
 #include "report/mllog.h"
 #include "report/result_file.h"
+#include "store/archived_run.h"
 #include "store/run_dir.h"
 
 namespace assay::history {
@@ -118,6 +119,13 @@ RunRecord read_run(const fs::path& run) {
     record.labels = read_labels(run);
   } catch (const std::exception& error) {
     keep(error.what());
+  }
+  if (store::is_archived(run)) {
+    try {
+      record.archived = store::read_archived(run).pack.string();
+    } catch (const std::exception& error) {
+      keep(error.what());
+    }
   }
   if (record.started_ms == 0) record.started_ms = time_of_run_id(record.run_id);
   return record;

@@ -51,6 +51,7 @@ struct RunRecord {
   compare::Leaves environment;
   std::vector<CaseRecord> cases;
   Labels labels;
+  std::string archived;  ///< its packed file, where its files were packed; empty: they are there
 };
 
 /// A larger result.json is not read.

@@ -64,8 +64,12 @@ class Changes {
 void add_relaxations(const plan::Plan& plan, const plan::CasePlan& case_plan,
                      std::vector<catalog::RuleDifference>& listed) {
   const std::string workload = case_plan.automl ? plan::kAutomlWorkload : case_plan.model;
+  // Most workloads change no rule, and a run has thousands of cases: no copy of all rules for each.
+  const catalog::RuleStandard& shipped = catalog::shipped_rules();
+  std::vector<catalog::Rule> changed;
+  if (shipped.changes.contains(workload)) changed = shipped.of(workload);
   for (catalog::RuleDifference& own :
-       catalog::rule_differences(catalog::shipped_rules().of(workload), case_plan.rules, {})) {
+       catalog::rule_differences(changed.empty() ? shipped.rules : changed, case_plan.rules, {})) {
     if (!own.relaxed()) continue;
     const auto same = std::ranges::find(listed, own.id(), &catalog::RuleDifference::id);
     if (!own.in_force) own.origin = "not in the plan, which Assay " + plan.assay_version + " made";

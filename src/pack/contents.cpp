@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/parse_number.h"
+#include "core/sha256.h"
 #include "core/text.h"
 #include "evidence/file_record.h"
 
@@ -42,6 +43,10 @@ std::string tail_text(const Contents& contents) {
   std::string out;
   for (const PackedFile& file : contents.files) out += file.sha256 + "\n";
   return out + "end\n";
+}
+
+std::string digest(const Contents& contents) {
+  return sha256(head_text(contents) + tail_text(contents));
 }
 
 std::size_t tail_size(const Contents& contents) noexcept {

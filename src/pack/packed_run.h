@@ -29,6 +29,10 @@ struct Contents {
   [[nodiscard]] std::uint64_t bytes() const noexcept;  ///< of all files
 };
 
+/// A hash of all paths, sizes and hashes, in hex: the same for the same files. Of contents with the
+/// hashes of their files, as write and verify give them.
+[[nodiscard]] std::string digest(const Contents& contents);
+
 /// Called on the thread that packs or unpacks, with bytes of content.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 

@@ -8,6 +8,8 @@
 #include "core/text.h"
 #include "core/version.h"
 #include "plan/answering.h"
+#include "plan/case_checks.h"
+#include "plan/case_config.h"
 #include "plan/case_key.h"
 #include "plan/command.h"
 #include "plan/config_use.h"
@@ -15,110 +17,18 @@
 #include "plan/device_suite.h"
 #include "plan/origins.h"
 #include "plan/overrides.h"
+#include "plan/suite_baseline.h"
 #include "plan/sweep.h"
 
 namespace assay::plan {
 
 using catalog::Catalog;
-using catalog::ConfigOverride;
 using catalog::Vendor;
 using catalog::Workload;
 using config::Entry;
 using config::Node;
 
 namespace {
-
-Json convert_like(const Json& example, const Node& value) {
-  if (example.is_boolean()) return value.boolean();
-  if (example.is_number_integer()) return value.integer();
-  if (example.is_number()) return value.number();
-  if (example.is_string()) return value.text();
-  if (example.is_array()) (void)value.items();
-  if (example.is_object()) (void)value.entries();
-  return value.json();
-}
-
-// A configuration under construction: each layer is stronger than the ones before.
-class ConfigMerge {
- public:
-  explicit ConfigMerge(const Workload& workload) : workload_(workload) {
-    for (const Entry& entry : workload.config.entries()) {
-      known_.push_back(entry.key);
-      config_[entry.key] = entry.value.json();
-      origin_[entry.key] = entry.value.origin();
-    }
-  }
-
-  void add(const Node& layer) {
-    if (layer.is_null()) return;
-    for (const Entry& entry : layer.entries()) {
-      config::require_known(entry.value, "config key", entry.key, known_);
-      if (entry.value.is_null()) continue;
-      Json value = convert(entry);
-      const bool fixed = std::ranges::find(workload_.fixed, entry.key) != workload_.fixed.end();
-      if (fixed && value != config_[entry.key])
-        entry.value.fail("config key '" + entry.key + "' is fixed at " +
-                             dump_line(config_[entry.key]) + " by the workload '" + workload_.name +
-                             "'; it cannot be set to " + dump_line(value),
-                         "fixed keys keep results comparable (" + workload_.origin + ")");
-      config_[entry.key] = std::move(value);
-      origin_[entry.key] = entry.value.origin();
-    }
-  }
-
-  // By the type of the default, whatever weaker layers made of it.
-  [[nodiscard]] Json convert(const Entry& entry) const {
-    const bool automatic =
-        std::ranges::find(workload_.automatic, entry.key) != workload_.automatic.end();
-    if (automatic && entry.value.is_scalar() && entry.value.text() == "auto") return "auto";
-    return convert_like(workload_.config.find(entry.key)->json(), entry.value);
-  }
-
-  // A case of hardware cpu stays there on a machine that has devices too.
-  void stay_on_cpu(const Node& wanted) {
-    const auto device = config_.find("device");
-    if (device == config_.end() || *device != "auto") return;
-    *device = "cpu";
-    origin_["device"] = wanted.origin();
-  }
-
-  void store(CasePlan& plan) {
-    plan.config = std::move(config_);
-    plan.config_origin = std::move(origin_);
-  }
-
- private:
-  const Workload& workload_;
-  std::vector<std::string> known_;
-  Json config_ = Json::object();
-  std::map<std::string, std::string> origin_;
-};
-
-void merge_workload_config(const Workload& workload, const SuiteCase& wanted,
-                           const std::string& vendor, CasePlan& plan) {
-  ConfigMerge merge(workload);
-  std::vector<const ConfigOverride*> layers;
-  for (const ConfigOverride& layer : workload.overrides)
-    if (layer.matches(vendor, wanted.hardware, wanted.nodes, wanted.procs))
-      layers.push_back(&layer);
-  std::ranges::stable_sort(layers, {}, &ConfigOverride::specificity);
-  for (const ConfigOverride* layer : layers) merge.add(layer->config);
-  merge.add(wanted.config);
-  if (wanted.hardware == "cpu") merge.stay_on_cpu(wanted.node);
-  merge.store(plan);
-}
-
-void take_own_config(const SuiteCase& wanted, CasePlan& plan) {
-  if (!wanted.config.is_null())
-    for (const Entry& entry : wanted.config.entries()) {
-      if (entry.value.is_null()) continue;
-      plan.config[entry.key] = entry.value.json();
-      plan.config_origin[entry.key] = entry.value.origin();
-    }
-  if (!wanted.declared.is_null())
-    for (const Entry& entry : wanted.declared.entries())
-      if (!entry.value.is_null()) plan.declared[entry.key] = entry.value.json();
-}
 
 const Workload* workload_of(const SuiteCase& wanted, const Catalog& catalog) {
   if (!wanted.command.empty()) return nullptr;
@@ -178,74 +88,10 @@ void resolve_peak(const SuiteCase& wanted, const Vendor& vendor, CasePlan& plan)
   plan.peak_flops_origin = hardware->origin;
 }
 
-void check_placement(const SuiteCase& wanted, const Cluster& cluster) {
-  if (cluster.hosts.empty()) return;
-  if (static_cast<std::size_t>(wanted.nodes) > cluster.hosts.size())
-    wanted.node.fail("the case '" + wanted.name + "' needs " + counted(wanted.nodes, "node") +
-                         ", but the cluster has " + counted(cluster.hosts.size(), "host"),
-                     "add hosts to 'cluster', or ask for fewer nodes");
-  for (int i = 0; i < wanted.nodes; ++i) {
-    const Host& host = cluster.hosts[static_cast<std::size_t>(i)];
-    if (host.slots > 0 && wanted.procs > host.slots)
-      wanted.node.fail("the case '" + wanted.name + "' starts " + std::to_string(wanted.procs) +
-                           " processes a node, but the host '" + host.name + "' has " +
-                           std::to_string(host.slots) + " slots",
-                       "raise its slots, or ask for fewer processes");
-  }
-}
-
 // Where the programs are on a node is known only there: until then the placeholder stays.
 std::map<std::string, std::string> known_paths(const Cluster& cluster, const PlanOptions& options) {
   if (!cluster.traits.one_machine) return {};
   return {{"bindir", options.bindir}};
-}
-
-// A placeholder for a file that only some flavors of rendezvous write.
-void check_files(const SuiteCase& wanted, const CasePlan& plan) {
-  std::vector<std::string> texts = plan.command;
-  for (const auto& [name, value] : plan.env) texts.push_back(value);
-  const auto used = [&](const char* name) {
-    return std::ranges::any_of(texts,
-                               [&](const auto& text) { return uses_placeholder(text, name); });
-  };
-  const auto check = [&](const char* name, bool RendezvousFlavor::*property, const char* file) {
-    if (!plan.meets_with(property) && used(name))
-      wanted.node.fail(
-          fmt::format("{{{}}} is used by the case '{}', which gets no {}", name, plan.name, file),
-          "its 'rendezvous' must be one of: " + flavors_with(property));
-  };
-  check("hostfile", &RendezvousFlavor::hostfile, "hostfile");
-  check("ranktable", &RendezvousFlavor::rank_table, "rank table");
-}
-
-// What HCCL needs to know of a host. Which hosts a scheduler gives is known only later.
-void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster) {
-  if (!plan.meets_with(&RendezvousFlavor::rank_table)) return;
-  const std::string requirement =
-      "the case '" + plan.name + "' meets by hccl on " + std::to_string(plan.nodes) + " nodes";
-  if (cluster.hosts.empty() && plan.nodes > 1)
-    wanted.node.fail(requirement + ", but the cluster lists no hosts with their device_ips",
-                     "cluster: {hosts: [{name: n1, device_ips: [192.168.10.1, …]}, …]}");
-  const bool super_pods = cluster.rank_table == "1.2";
-  for (int i = 0; i < plan.nodes && !cluster.hosts.empty(); ++i) {
-    const Host& host = cluster.hosts[static_cast<std::size_t>(i)];
-    const auto lacks = [&](const char* key, std::size_t has) {
-      wanted.node.fail(requirement + ", but the host '" + host.name + "' has " +
-                           std::to_string(has) + " " + key + " for " + std::to_string(plan.procs) +
-                           " processes",
-                       std::string("give every host as many ") + key +
-                           " as it has devices; /etc/hccn.conf of the host has device IPs");
-    };
-    const auto procs = static_cast<std::size_t>(plan.procs);
-    if ((plan.nodes > 1 || !host.device_ips.empty()) && host.device_ips.size() < procs)
-      lacks("device_ips", host.device_ips.size());
-    if (super_pods && host.super_pod.empty())
-      wanted.node.fail(
-          requirement + " with rank_table 1.2, but the host '" + host.name + "' has no super_pod",
-          "give every host a super_pod and super_device_ids, or use rank_table 1.0");
-    if ((super_pods || !host.super_pod.empty()) && host.super_device_ids.size() < procs)
-      lacks("super_device_ids", host.super_device_ids.size());
-  }
 }
 
 // In a container only `data` is known to have the same path outside.
@@ -326,10 +172,7 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   plan.container = wanted.container ? wanted.container : suite.container;
   plan.workdir = wanted.workdir;
   plan.data = wanted.data;
-  if (found != nullptr)
-    merge_workload_config(workload, wanted, suite.vendor, plan);
-  else
-    take_own_config(wanted, plan);
+  resolve_config(wanted, found, suite.vendor, plan);
   plan.data_paths = data_paths_of(workload, plan);
   plan.drop_caches = wanted.drop_caches.value_or(suite.defaults.drop_caches.value_or(false));
   plan.metrics = wanted.metrics;
@@ -465,7 +308,8 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& as
   plan.cluster = suite.cluster;
   plan.telemetry = suite.telemetry;
   plan.submission = suite.submission;
-  plan.baseline = suite.baseline;
+  // Only now, when --set has had its say; and before anything runs.
+  if (!suite.baseline.is_null()) plan.baseline = read_baseline(suite.baseline);
   for (const SuiteCase* wanted : selected_cases(suite, options.only)) {
     std::string unmet = devices ? unmet_need(*wanted, *devices) : std::string();
     if (unmet.empty()) unmet = left_out_before(*wanted, suite, plan);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "baseline/baseline.h"
 #include "catalog/metrics.h"
 #include "config/mapping.h"
 #include "config/yaml.h"
@@ -341,75 +340,7 @@ std::map<std::string, std::string> read_submission(const Node& node) {
   return out;
 }
 
-// Read now: what is wrong with it is said before anything runs.
-PlanBaseline read_baseline(const Node& node) {
-  PlanBaseline out;
-  out.file = node.nonempty_text();
-  std::filesystem::path path(out.file);
-  if (path.is_relative() && node.source() != nullptr && !node.is_override())
-    path = std::filesystem::path(node.source()->path).parent_path() / path;
-  try {
-    out.text = config::read_yaml_text(path);
-  } catch (const Error& error) {
-    node.fail("the baseline cannot be read: " + error.message(), error.where());
-  }
-  (void)baseline::parse(out.text, path.string());
-  out.sha256 = sha256(out.text);
-  return out;
-}
-
 }  // namespace
-
-const std::map<std::string, std::vector<std::string>>& suite_keys() {
-  static const std::map<std::string, std::vector<std::string>> all = [] {
-    std::map<std::string, std::vector<std::string>> keys{
-        {"",
-         {"name", "description", "vendor", "cluster", "telemetry", "submission", "baseline",
-          "container", "defaults", "cases", "hooks"}},
-        {"cluster", {"launcher", "hosts", "master_addr", "master_port", "rank_table", "retries"}},
-        {"cluster.modelarts.volumes", CloudVolume::keys()},
-        {"cluster.hosts",
-         {"name", "slots", "server_id", "device_ips", "super_pod", "super_device_ids", "ib_addr",
-          "address", "user", "port", "identity", "jump"}},
-        {"telemetry", {"interval", "enabled", "prometheus"}},
-        {"telemetry.prometheus", {"listen"}},
-        {"submission", {"org", "division", "status", "platform", "benchmark"}},
-        {"container",
-         {"runtime", "image", "runtime_options", "options", "mounts", "shm_size", "user", "pull",
-          "load", "timeout"}},
-        {"defaults",
-         {"limits", "env", "rules", "repeats", "warmup_rounds", "warmup_steps", "drop_caches"}},
-        {"repeats", repeats_keys()},
-        {"limits", catalog::limit_keys()},
-        {"case", {"case",    "name",      "model",   "framework",     "hardware",     "nodes",
-                  "procs",   "repeats",   "command", "shell",         "launch",       "rendezvous",
-                  "automl",  "container", "data",    "config",        "declared",     "env",
-                  "workdir", "metrics",   "target",  "peak_flops",    "warmup_steps", "drop_caches",
-                  "limits",  "rules",     "needs",   "warmup_rounds", "sweep",        "after",
-                  "only_if", "hooks"}},
-        {"only_if", {"case", "verdict", "metric", "min", "max"}},
-        {"hooks", {"before", "after"}},
-        {"hook", {"name", "command", "shell", "on", "time", "required"}},
-        {"needs", {"devices", "precision", "lacks"}},
-        {"automl", {"start",      "classes",     "data",     "precision",    "space",
-                    "hyper",      "epochs",      "patience", "max_duration", "min_duration",
-                    "max_trials", "trial_limit", "silence",  "attempts",     "seed",
-                    "limits",     "candidates",  "inherit",  "weights",      "address"}},
-        {"automl.hyper", automl::hyper_names()},
-        {"automl.limits", {"parameters", "operations", "activations", "layers"}},
-        {"automl.patience", {"epochs", "min_delta"}},
-        {"metric", {"match", "unit", "better", "reduce", "across", "kind"}},
-        {"target", catalog::target_keys()},
-        {"rule", catalog::rule_change_keys()}};
-    for (const LauncherInfo& launcher : launcher_catalog()) {
-      if (launcher.keys.empty()) continue;
-      keys["cluster"].push_back(launcher.name);
-      keys["cluster." + launcher.name] = launcher.keys;
-    }
-    return keys;
-  }();
-  return all;
-}
 
 Suite read_suite(const Node& root) {
   if (root.is_null())
@@ -432,7 +363,7 @@ Suite read_suite(const Node& root) {
   if (const Node* telemetry = map.find("telemetry")) suite.telemetry = read_telemetry(*telemetry);
   if (const Node* container = map.find("container")) suite.container = read_container(*container);
   if (const Node* baseline = map.find("baseline"); baseline != nullptr && !baseline->is_off())
-    suite.baseline = read_baseline(*baseline);
+    suite.baseline = *baseline;
   if (const Node* submission = map.find("submission"))
     suite.submission = read_submission(*submission);
   if (const Node* defaults = map.find("defaults")) suite.defaults = read_defaults(*defaults);

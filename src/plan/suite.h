@@ -83,7 +83,7 @@ struct Suite {
   config::Node cluster_node;
   Telemetry telemetry;
   std::map<std::string, std::string> submission;
-  std::optional<PlanBaseline> baseline;
+  config::Node baseline;               ///< names the file, which the plan reads; null: none
   std::optional<Container> container;  ///< of every case that has none of its own
   SuiteDefaults defaults;
   std::vector<SuiteCase> cases;

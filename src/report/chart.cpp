@@ -136,14 +136,7 @@ PhaseMarkup phases_svg(const Chart& chart, const Axis& x) {
 
 Html time_grid(const Axis& x) {
   Html out;
-  for (const double tick : x.ticks) {
-    const double at = x.at(tick);
-    const std::string_view anchor = at < 0.02 ? "start" : at > 0.96 ? "end" : "middle";
-    out += markup(
-        "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>"
-        "<text class=\"tick\" x=\"{0}\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",
-        percent(at), kHeight, kHeight + 4, kHeight + 17, anchor, time_text(tick, x));
-  }
+  for (const double tick : x.ticks) out += x_tick(x.at(tick), kHeight, time_text(tick, x));
   return out;
 }
 

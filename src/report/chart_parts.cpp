@@ -30,6 +30,17 @@ Html value_grid(const Axis& y, double height) {
   return out;
 }
 
+Html x_tick(double share, double height, const std::string& text) {
+  return markup(
+      "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>"
+      "<text class=\"tick\" x=\"{0}\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",
+      percent(share), height, height + 4, height + 17,
+      share < 0.02   ? "start"
+      : share > 0.96 ? "end"
+                     : "middle",
+      text);
+}
+
 Html stretched(const Html& drawing, double height) {
   return markup(
       "<svg class=\"lines\" viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" width=\"100%\" "

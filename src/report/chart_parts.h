@@ -20,6 +20,9 @@ inline constexpr double kUnits = 1000;  ///< of the stretched inner drawing, in 
 /// Lines across at the ticks of the axis, with their values.
 [[nodiscard]] page::Html value_grid(const Axis& y, double height);
 
+/// A mark below the plot at this share of the width, with its text, which stays inside the frame.
+[[nodiscard]] page::Html x_tick(double share, double height, const std::string& text);
+
 /// What is drawn in kUnits × kUnits, stretched to the width of the page.
 [[nodiscard]] page::Html stretched(const page::Html& drawing, double height);
 

@@ -76,11 +76,7 @@ void draw_line(const PlotLine& line, const std::string& style, const PlotAxis& x
 
 Html x_ticks(const PointChart& chart, const PlotAxis& x) {
   Html out;
-  for (const auto& [value, text] : chart.ticks)
-    out += markup(
-        "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>"
-        "<text class=\"tick\" x=\"{0}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>",
-        percent(x.at(value)), kPlotHeight, kPlotHeight + 4, kPlotHeight + 17, text);
+  for (const auto& [value, text] : chart.ticks) out += x_tick(x.at(value), kPlotHeight, text);
   return out;
 }
 

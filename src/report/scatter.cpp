@@ -49,17 +49,8 @@ Scale scale_of(const Scatter& scatter, const Scatter::Quantity& quantity,
 
 Html scatter_grid(const Scale& x, const Scale& y) {
   Html out = value_grid(y.axis, kScatterHeight);
-  for (const double tick : x.axis.ticks) {
-    const double at = x.axis.at(tick);
-    out += markup(
-        "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>"
-        "<text class=\"tick\" x=\"{0}\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",
-        percent(at), kScatterHeight, kScatterHeight + 4, kScatterHeight + 17,
-        at < 0.02   ? "start"
-        : at > 0.96 ? "end"
-                    : "middle",
-        tick_text(tick, x.axis));
-  }
+  for (const double tick : x.axis.ticks)
+    out += x_tick(x.axis.at(tick), kScatterHeight, tick_text(tick, x.axis));
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/regular_file.h"
+#include "store/archived_run.h"
 
 namespace assay::store {
 
@@ -52,6 +53,9 @@ RunDir RunDir::open(const fs::path& path) {
                 "give the folder of a run, such as results/latest");
   if (!fs::is_directory(folder)) folder = folder.parent_path();
   const fs::path file = folder / layout::kPlan;
+  if (is_archived(folder))
+    throw Error(ErrorKind::usage, "the run is archived: its files are packed", path.string(),
+                "'assay archive --restore " + folder.string() + "' brings them back");
   if (!fs::exists(file))
     throw Error(ErrorKind::usage, "this is not a run folder: it has no plan.json", path.string(),
                 "give the folder of a run, such as results/latest");

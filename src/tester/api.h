@@ -91,12 +91,7 @@ class Api {
   [[nodiscard]] std::optional<serve::HttpResponse> page_of_comparison(const Call& call);
 
   [[nodiscard]] BoardView board_of(const Call& call, bool chart);
-  struct Compared {
-    TestRecord base;
-    TestRecord candidate;
-    compare::Comparison comparison;
-  };
-  [[nodiscard]] Compared compared(const Call& call);
+  [[nodiscard]] ComparedTests compared(const Call& call);
 
   struct Part {
     TestRecord test;

@@ -1,3 +1,5 @@
+#include <span>
+
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -66,7 +68,7 @@ std::optional<serve::HttpResponse> Api::page_of_leaderboard(const Call& call) {
   return board_page(board_of(call, true));
 }
 
-Api::Compared Api::compared(const Call& call) {
+ComparedTests Api::compared(const Call& call) {
   const auto side = [&](const char* name) {
     const std::string id = query_value(call.query, name);
     if (id.empty())
@@ -85,25 +87,27 @@ Api::Compared Api::compared(const Call& call) {
                            "compare them with 'assay compare'");
     return *test;
   };
-  TestRecord base = side("base");
-  TestRecord candidate = side("new");
+  ComparedTests out{.base = side("base"), .candidate = side("new")};
   // Of two large results at a time there is one pair in memory.
   const std::scoped_lock lock(comparing_);
-  const std::vector<judge::RunResult> before{result_in(uploads_.folder(base.id) / layout::kResult)};
-  const std::vector<judge::RunResult> now{
-      result_in(uploads_.folder(candidate.id) / layout::kResult)};
-  compare::Comparison comparison = compare::compare_runs(before, now, {});
-  return {std::move(base), std::move(candidate), std::move(comparison)};
+  const auto read = [&](const TestRecord& test) {
+    judge::RunResult result = result_in(uploads_.folder(test.id) / layout::kResult);
+    compare::Side one{.name = result.run_id};
+    one.runs.push_back(std::move(result));
+    return one;
+  };
+  out.base_side = read(out.base);
+  out.new_side = read(out.candidate);
+  out.changes = compare::compare_sides(out.base_side, std::span(&out.new_side, 1), {});
+  return out;
 }
 
 std::optional<serve::HttpResponse> Api::compare_tests(const Call& call) {
-  const Compared found = compared(call);
-  return json_response(comparison_json(found.base, found.candidate, found.comparison));
+  return json_response(comparison_json(compared(call)));
 }
 
 std::optional<serve::HttpResponse> Api::page_of_comparison(const Call& call) {
-  const Compared found = compared(call);
-  return comparison_page(found.base, found.candidate, found.comparison);
+  return comparison_page(compared(call));
 }
 
 }  // namespace assay::tester

@@ -1,17 +1,25 @@
 #pragma once
 
 #include "compare/comparison.h"
+#include "compare/side.h"
 #include "core/json.h"
 #include "serve/http_server.h"
 #include "tester/records.h"
 
 namespace assay::tester {
 
-/// Two accepted tests, side by side.
-[[nodiscard]] Json comparison_json(const TestRecord& base, const TestRecord& candidate,
-                                   const compare::Comparison& comparison);
-[[nodiscard]] serve::HttpResponse comparison_page(const TestRecord& base,
-                                                  const TestRecord& candidate,
-                                                  const compare::Comparison& comparison);
+/// Two accepted tests, side by side: what the tester computed of them, and what changed.
+struct ComparedTests {
+  TestRecord base{};
+  TestRecord candidate{};
+  compare::Side base_side{};
+  compare::Side new_side{};
+  compare::Comparisons changes{};
+};
+
+/// One new side of compare::to_json, with the ids of the tests.
+[[nodiscard]] Json comparison_json(const ComparedTests& tests);
+/// The sections of 'assay compare --format html' below the tester's head.
+[[nodiscard]] serve::HttpResponse comparison_page(const ComparedTests& tests);
 
 }  // namespace assay::tester

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -42,15 +43,14 @@ std::string tables_of(const BoardTerms& terms, std::vector<Bound>& values) {
     values.insert(values.end(), {signer.public_key, signer.name});
   }
   if (signers.empty()) signers = "SELECT NULL, NULL WHERE 0";
-  // The place is among all VALID lines of the same work, whatever the filter shows of them.
+  // Lines of one kind of work come in the order of their places: by `ranked`, `unit` and `behind`.
   return fmt::format(
       "WITH price(hardware, device, node) AS ({}), signer(public_key, name) AS ({}), "
       "line AS (SELECT e.*, r.run_id, r.fingerprint, r.machine, t.name, t.token, t.seq, "
       "t.finished, coalesce(s.name, '') AS signer, "
       "(p.device * e.devices + p.node * e.nodes) * e.seconds / 3600 AS price, "
-      "CASE WHEN e.verdict = 'VALID' AND e.metric <> '' AND e.better <> 'neither' THEN "
-      "rank() OVER (PARTITION BY e.suite, e.case_name, e.work, e.metric, e.unit, e.verdict ORDER "
-      "BY CASE e.better WHEN 'higher' THEN -e.value ELSE e.value END) ELSE 0 END AS place "
+      "e.verdict = 'VALID' AND e.metric <> '' AND e.better <> 'neither' AS ranked, "
+      "CASE e.better WHEN 'higher' THEN -e.value ELSE e.value END AS behind "
       "FROM entries e JOIN results r ON r.test_id = e.test_id AND r.listed = 1 "
       "JOIN tests t ON t.id = e.test_id "
       "LEFT JOIN price p ON p.hardware = e.hardware "
@@ -90,19 +90,18 @@ std::string filter_of(const BoardQuery& query, std::vector<Bound>& values) {
   return where;
 }
 
+constexpr const char* kByPlace = "ranked DESC, unit, behind, seq DESC";
+
 // What is not known comes last in either direction.
 std::string order_of(const BoardQuery& query) {
   const char* way = query.descending ? " DESC" : "";
   const auto by = [&](const char* column) {
-    return fmt::format(
-        "ORDER BY {0} IS NULL OR {0} = '', {0}{1}, suite, case_name, work, "
-        "place = 0, place, seq DESC",
-        column, way);
+    return fmt::format("ORDER BY {0} IS NULL OR {0} = '', {0}{1}, suite, case_name, work, {2}",
+                       column, way, kByPlace);
   };
   switch (query.sort) {
     case BoardSort::place:
-      return fmt::format(
-          "ORDER BY suite{0}, case_name{0}, work{0}, metric, place = 0, place, seq DESC", way);
+      return fmt::format("ORDER BY suite{0}, case_name{0}, work{0}, metric, {1}", way, kByPlace);
     case BoardSort::value:
       return by("CASE WHEN metric <> '' THEN value END");
     case BoardSort::energy:
@@ -131,7 +130,7 @@ std::string order_of(const BoardQuery& query) {
 constexpr const char* kLineColumns =
     "suite, case_name, work, model, framework, hardware, nodes, procs, devices, verdict, relaxed, "
     "metric, unit, better, value, half, half_kind, rounds, per, seconds, energy, energy_origin, "
-    "place, test_id, name, token, run_id, finished, machine, fingerprint, signer, price";
+    "ranked, test_id, name, token, run_id, finished, machine, fingerprint, signer, price";
 
 BoardLine line_in(const Statement& row) {
   BoardLine line;
@@ -160,7 +159,7 @@ BoardLine line_in(const Statement& row) {
   if (!row.is_null(20)) entry.per.energy_j = row.real(20);
   entry.per.energy_origin =
       parse_enum<judge::Origin>(row.text(21)).value_or(judge::Origin::claimed);
-  line.place = row.number(22);
+  line.place = row.number(22);  // whether it has one; place_lines says which
   line.test = row.text(23);
   line.name = row.text(24);
   line.by = row.text(25);
@@ -267,73 +266,126 @@ BoardPage Records::board(const BoardQuery& query, const BoardTerms& terms) {
   std::vector<Bound> values;
   const std::string tables = tables_of(terms, values);
   const std::string filter = filter_of(query, values);
-  std::vector<Bound> with_page = values;
-  with_page.emplace_back(query.per_page);
-  with_page.emplace_back((query.page - 1) * query.per_page);
-  Statement rows = database_.prepare(
-      fmt::format("{}SELECT {}, count(*) OVER () FROM line {} {} LIMIT ? OFFSET ?", tables,
-                  kLineColumns, filter, order_of(query)));
-  bind_all(rows, with_page);
-  while (rows.step()) {
-    out.lines.push_back(line_in(rows));
-    out.total = rows.number(32);
-  }
-  if (out.lines.empty() && query.page > 1) {
-    Statement count =
-        database_.prepare(fmt::format("{}SELECT count(*) FROM line {}", tables, filter));
-    bind_all(count, values);
-    if (count.step()) out.total = count.number(0);
-  }
-  mark_pareto(out.lines);
+  values.emplace_back(query.per_page);
+  values.emplace_back((query.page - 1) * query.per_page);
+  Statement rows = database_.prepare(fmt::format("{}SELECT {} FROM line {} {} LIMIT ? OFFSET ?",
+                                                 tables, kLineColumns, filter, order_of(query)));
+  bind_all(rows, values);
+  while (rows.step()) out.lines.push_back(line_in(rows));
+  out.total = count_lines(query, terms);
+  place_lines(out.lines);
   return out;
 }
 
+std::int64_t Records::count_lines(const BoardQuery& query, const BoardTerms& terms) {
+  // Prices select nothing, and signers only what names them; without them it is much faster.
+  const bool by_signer = !query.signer.empty() || !query.text.empty();
+  std::vector<Bound> values;
+  const std::string tables =
+      tables_of({{}, by_signer ? terms.signers : std::vector<KnownSigner>()}, values);
+  const std::string filter = filter_of(query, values);
+  Statement count =
+      database_.prepare(fmt::format("{}SELECT count(*) FROM line {}", tables, filter));
+  bind_all(count, values);
+  return count.step() ? count.number(0) : 0;
+}
+
+namespace {
+
+/// The VALID lines of one kind of work, whatever a filter shows of them.
+class WorkGroup {
+ public:
+  void add(std::string test, std::string unit, Better better, double value,
+           std::optional<double> energy) {
+    ranked_[std::move(unit)].push_back(behind(better, value));
+    if (!energy) return;
+    tests_.push_back(std::move(test));
+    points_.push_back({value, *energy});
+  }
+
+  void finish(Better better) {
+    for (auto& [unit, values] : ranked_) std::ranges::sort(values);
+    front_ = pareto_front(points_, better);
+  }
+
+  /// 1 and how many are better.
+  [[nodiscard]] std::int64_t place_of(const BoardEntry& entry) const {
+    const auto unit = ranked_.find(entry.metric.unit);
+    if (unit == ranked_.end()) return 0;
+    const auto first =
+        std::ranges::lower_bound(unit->second, behind(entry.metric.better, entry.value));
+    return 1 + (first - unit->second.begin());
+  }
+
+  [[nodiscard]] bool on_front(const BoardLine& line) const {
+    for (std::size_t i = 0; i < tests_.size(); ++i)
+      if (front_[i] && tests_[i] == line.test && points_[i].value == line.entry.value) return true;
+    return false;
+  }
+
+ private:
+  static double behind(Better better, double value) {
+    return better == Better::higher ? -value : value;
+  }
+
+  std::map<std::string, std::vector<double>> ranked_;  // by unit
+  std::vector<std::string> tests_;                     // with their points
+  std::vector<ParetoPoint> points_;
+  std::vector<bool> front_;
+};
+
+}  // namespace
+
 // Each kind of work on the page is looked at as a whole.
-void Records::mark_pareto(std::vector<BoardLine>& lines) {
+void Records::place_lines(std::vector<BoardLine>& lines) {
   using Key = std::array<std::string, 4>;
   std::map<Key, std::vector<BoardLine*>> groups;
   for (BoardLine& line : lines)
-    if (line.place > 0 && line.entry.per.energy_j)
+    if (line.place > 0)
       groups[{line.entry.suite, line.entry.case_name, line.entry.work, line.entry.metric.name}]
           .push_back(&line);
   for (const auto& [key, members] : groups) {
     Statement rows = database_.prepare(
-        "SELECT e.test_id, e.value, e.energy FROM entries e JOIN results r ON r.test_id = "
-        "e.test_id AND r.listed = 1 WHERE e.suite = ?1 AND e.case_name = ?2 AND e.work = ?3 AND "
-        "e.metric = ?4 AND e.verdict = 'VALID' AND e.energy IS NOT NULL");
+        "SELECT e.test_id, e.unit, e.better, e.value, e.energy FROM entries e JOIN results r ON "
+        "r.test_id = e.test_id AND r.listed = 1 WHERE e.suite = ?1 AND e.case_name = ?2 AND "
+        "e.work = ?3 AND e.metric = ?4 AND e.verdict = 'VALID' AND e.better <> 'neither'");
     for (int i = 0; i < 4; ++i) rows.bind(i + 1, key[static_cast<std::size_t>(i)]);
-    std::vector<std::string> tests;
-    std::vector<ParetoPoint> points;
-    while (rows.step()) {
-      tests.push_back(rows.text(0));
-      points.push_back({rows.real(1), rows.real(2)});
+    WorkGroup group;
+    while (rows.step())
+      group.add(rows.text(0), rows.text(1),
+                parse_enum<Better>(rows.text(2)).value_or(Better::neither), rows.real(3),
+                rows.is_null(4) ? std::nullopt : std::optional(rows.real(4)));
+    group.finish(members.front()->entry.metric.better);
+    for (BoardLine* line : members) {
+      line->place = group.place_of(line->entry);
+      line->pareto = line->entry.per.energy_j && group.on_front(*line);
     }
-    const std::vector<bool> front = pareto_front(points, members.front()->entry.metric.better);
-    for (BoardLine* line : members)
-      for (std::size_t i = 0; i < tests.size(); ++i)
-        if (front[i] && tests[i] == line->test && points[i].value == line->entry.value)
-          line->pareto = true;
   }
 }
 
 BoardChoices Records::board_choices() {
-  constexpr std::int64_t kMost = 500;
+  constexpr std::size_t kMost = 500;
   const std::scoped_lock lock(lock_);
   BoardChoices out;
-  constexpr const char* kFrom =
-      "FROM entries e JOIN results r ON r.test_id = e.test_id AND r.listed = 1 ";
-  Statement cases = database_.prepare(fmt::format(
-      "SELECT suite, case_name, count(*) {} GROUP BY suite, case_name ORDER BY 1, 2 LIMIT ?1",
-      kFrom));
-  cases.bind(1, kMost);
-  while (cases.step()) out.cases.push_back({cases.text(0), cases.text(1), cases.number(2)});
-  for (const auto& [column, list] :
-       {std::pair{"suite", &out.suites}, std::pair{"hardware", &out.hardware}}) {
-    Statement rows = database_.prepare(
-        fmt::format("SELECT DISTINCT {0} {1} ORDER BY 1 LIMIT ?1", column, kFrom));
-    rows.bind(1, kMost);
-    while (rows.step()) list->push_back(rows.text(0));
+  // All of them in one pass.
+  Statement rows = database_.prepare(
+      "SELECT suite, case_name, hardware, count(*) FROM entries e JOIN results r ON r.test_id = "
+      "e.test_id AND r.listed = 1 GROUP BY suite, case_name, hardware ORDER BY 1, 2, 3");
+  std::set<std::string> hardware;
+  while (rows.step()) {
+    hardware.insert(rows.text(2));
+    const std::string suite = rows.text(0);
+    if (out.suites.size() < kMost && (out.suites.empty() || out.suites.back() != suite))
+      out.suites.push_back(suite);
+    const std::string name = rows.text(1);
+    const bool same =
+        !out.cases.empty() && out.cases.back().suite == suite && out.cases.back().name == name;
+    if (!same && out.cases.size() == kMost) continue;
+    if (!same) out.cases.push_back({suite, name, 0});
+    out.cases.back().lines += rows.number(3);
   }
+  for (const std::string& one : hardware)
+    if (out.hardware.size() < kMost) out.hardware.push_back(one);
   return out;
 }
 

@@ -167,7 +167,8 @@ class Records {
   void insert_manifest(const std::string& id, const Manifest& manifest, std::uint64_t bytes);
   void insert_board(const std::string& id, const std::string& token, const BoardRun& run);
   void list_run(const std::string& run_id);
-  void mark_pareto(std::vector<BoardLine>& lines);
+  [[nodiscard]] std::int64_t count_lines(const BoardQuery& query, const BoardTerms& terms);
+  void place_lines(std::vector<BoardLine>& lines);
 
   std::mutex lock_;
   Database database_;

@@ -97,6 +97,42 @@ TEST_F(History, RmRemovesWhatIsAgreedAndNothingElse) {
   EXPECT_THAT(disk.out, HasSubstr("1 run, "));
 }
 
+TEST_F(History, AnArchivedRunIsFoundAndComparedAndComesBackByteForByte) {
+  const fs::path first = run();
+  const fs::path second = run();
+  const std::string before = read_file(first / "result.json");
+  const CommandResult dry = assay({"archive", "--keep-last", "1", "--dry-run"});
+  EXPECT_EQ(dry.status.code, 0) << dry.err;
+  EXPECT_THAT(dry.out, HasSubstr("Would: Pack and remove the files of 1 run, "));
+  EXPECT_TRUE(fs::exists(first / "plan.json"));
+  const CommandResult archived = assay({"archive", "--keep-last", "1", "--yes"});
+  EXPECT_EQ(archived.status.code, 0) << archived.err;
+  EXPECT_FALSE(fs::exists(first / "plan.json"));
+  EXPECT_TRUE(fs::exists(second / "plan.json"));
+  const Json packed = found({"--archived"});
+  ASSERT_EQ(packed.size(), 1);
+  EXPECT_EQ(packed[0]["folder"], first.filename().string());
+  const std::string pack = packed[0]["archived"];
+  EXPECT_EQ(found({"--where", "steps >= 12"}).size(), 2);
+  EXPECT_EQ(assay({"tag", first.string(), "+old"}).out, "old\n");
+  for (const std::string& side : {first.string(), pack}) {
+    const CommandResult compared =
+        assay({"compare", side, second.string(), "--invalid-too", "--format", "json"});
+    EXPECT_EQ(compared.status.code, 0) << compared.err;
+    EXPECT_THAT(compared.out, HasSubstr(first.filename().string()));
+  }
+  const CommandResult refused = assay({"report", first.string()});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("assay archive --restore"));
+  // Rules of rm leave archived runs alone.
+  EXPECT_THAT(assay({"rm", "--keep-last", "1", "--yes"}).out, HasSubstr("No run may go"));
+  EXPECT_EQ(assay({"archive", "--restore", first.string()}).status.code, 0);
+  EXPECT_EQ(read_file(first / "result.json"), before);
+  (void)assay({"report", first.string()});
+  EXPECT_EQ(read_file(first / "result.json"), before);
+  EXPECT_EQ(found({"--tag", "old"}).size(), 1);
+}
+
 TEST_F(History, WithoutRunsItSaysWhatToDo) {
   const CommandResult none = assay({"history"});
   EXPECT_EQ(none.status.code, 2);

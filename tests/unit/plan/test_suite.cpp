@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "core/sha256.h"
-#include "temporary_folder.h"
 #include "unit/plan/testing.h"
 
 namespace assay::plan {
@@ -270,30 +269,6 @@ TEST(SuiteErrors, ShellNeedsACommand) {
 TEST(SuiteErrors, MissingFileIsAConfigError) {
   EXPECT_EQ(error_of([] { return load_suite("/nowhere/suite.yaml"); }),
             "/nowhere/suite.yaml: no such file");
-}
-
-TEST(Suite, ABaselineIsReadFromBesideTheSuite) {
-  const assay::testing::TemporaryFolder folder;
-  const std::string text =
-      "assay_baseline: 1\ncases:\n  - {case: a, hardware: b, nodes: 1, procs: 1, rounds: 1, "
-      "metrics: {x: {unit: s, better: lower, median: 1, low: 1, high: 1}}}\n";
-  folder.write("base.yaml", text);
-  const std::string file = (folder.path() / "suite.yaml").string();
-  const Suite read = parse_suite("baseline: base.yaml\ncases: [null:native:cpu:1:1:1]\n", file);
-  ASSERT_TRUE(read.baseline);
-  EXPECT_EQ(read.baseline->file, "base.yaml");
-  EXPECT_EQ(read.baseline->text, text);
-  EXPECT_EQ(read.baseline->sha256, sha256(text));
-  EXPECT_FALSE(parse_suite("baseline: off\ncases: [null:native:cpu:1:1:1]\n", file).baseline);
-  folder.write("base.yaml", text + "more: 1\n");
-  EXPECT_THAT(error_of([&] {
-                return parse_suite("baseline: base.yaml\ncases: [null:native:cpu:1:1:1]\n", file);
-              }),
-              HasSubstr("base.yaml:4:1: unknown key 'more'"));
-  EXPECT_THAT(error_of([&] {
-                return parse_suite("baseline: gone.yaml\ncases: [null:native:cpu:1:1:1]\n", file);
-              }),
-              HasSubstr("suite.yaml:1:11: the baseline cannot be read"));
 }
 
 }  // namespace

@@ -432,17 +432,18 @@ TEST(ComparisonPageTest, ShowsChangesAndDifferences) {
   compare::Comparison comparison;
   comparison.differences = {{kHostileName, kHostileName, ""}};
   comparison.cases = {{kHostileName, "not the same work"}};
-  TestRecord base;
-  base.id = "20261115-ab3dE9";
-  base.name = kHostileName;
-  TestRecord candidate = base;
-  candidate.id = "20261116-ab3dE9";
-  const std::string page = comparison_page(base, candidate, comparison).body;
+  ComparedTests tests;
+  tests.base.id = "20261115-ab3dE9";
+  tests.base.name = kHostileName;
+  tests.candidate = tests.base;
+  tests.candidate.id = "20261116-ab3dE9";
+  tests.changes.sides = {comparison};
+  const std::string page = comparison_page(tests).body;
   testing::expect_sound_page(page, "/");
   EXPECT_TRUE(has(page, "not compared"));
   EXPECT_TRUE(has(page, "/compare?base=20261116-ab3dE9&amp;new=20261115-ab3dE9"));
   EXPECT_FALSE(has(page, "<script"));
-  EXPECT_EQ(comparison_json(base, candidate, comparison)["tests"]["base"], base.id);
+  EXPECT_EQ(comparison_json(tests)["tests"]["base"], tests.base.id);
 }
 
 }  // namespace

@@ -147,11 +147,10 @@ TEST(Pages, ARefusalKeepsItsStatus) {
 
 // Placeholders and values agree, or filling throws; what no page fills would go unchecked.
 TEST(Pages, EveryTemplateIsFilled) {
-  const std::string pages = test_page(test_of(TestStatus::accepted)).body +
-                            test_page(test_of(TestStatus::refused)).body +
-                            list_page(list_of(Json::array()), {}).body + board_page({}).body +
-                            comparison_page({}, {}, {}).body +
-                            page_of(serve::Refusal(404, "not_found", "nothing here")).body;
+  const std::string pages =
+      test_page(test_of(TestStatus::accepted)).body + test_page(test_of(TestStatus::refused)).body +
+      list_page(list_of(Json::array()), {}).body + board_page({}).body + comparison_page({}).body +
+      page_of(serve::Refusal(404, "not_found", "nothing here")).body;
   for (const page::Asset& asset : assets::kAll)
     EXPECT_TRUE(has(pages, testing::longest_literal(asset.text))) << asset.name;
 }

@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "job_display.h"
+#include "platform_client.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+struct ClusterArguments {
+  ServerOptions server;
+  std::vector<std::string> nodes;
+  std::string reason;
+  std::string queue;
+  client::UsageQuery usage;
+};
+
+page::Column number_of(const char* title) {
+  return {.title = title, .align = page::Align::right};
+}
+
+int show_nodes(const ClusterArguments& given) {
+  const client::Answer<std::vector<client::NodeRow>> nodes = make_client(given.server).nodes();
+  if (given.server.json()) {
+    say(dump_pretty(nodes.json));
+    return 0;
+  }
+  page::Table table{{{.title = "NODE"},
+                     {.title = "TYPE"},
+                     number_of("USED"),
+                     number_of("DEVICES"),
+                     {.title = "STATE"},
+                     {.title = "JOBS", .cut = page::Cut::end, .soft_min = 20, .hard_min = 8}}};
+  std::int64_t used = 0;
+  std::int64_t devices = 0;
+  for (const client::NodeRow& node : nodes.value) {
+    std::string state = node.available ? "ready" : "not available";
+    if (node.drained)
+      state = "drained" + (node.drained_by.empty() ? "" : " by " + node.drained_by) +
+              (node.reason.empty() ? "" : ": " + node.reason);
+    if (node.lost) state = "lost" + (node.drained ? ", " + state : std::string());
+    std::vector<std::string> uses;
+    for (const client::NodeUse& use : node.uses)
+      uses.push_back(fmt::format("{} {} ({})", use.job, printable(use.owner), use.devices));
+    table.rows.push_back(
+        {{printable(node.name), printable(node.device_type), std::to_string(node.used()),
+          std::to_string(node.devices), printable(state), join(uses, ", ")}});
+    used += node.used();
+    devices += node.devices;
+  }
+  say(fitted(table));
+  say(fmt::format("{}, {} of {} devices used\n", counted(nodes.value.size(), "node"), used,
+                  devices));
+  return 0;
+}
+
+int drain_nodes(const ClusterArguments& given, bool drain) {
+  const client::Client client = make_client(given.server);
+  for (const std::string& node : given.nodes) {
+    if (drain)
+      client.drain(node, given.reason);
+    else
+      client.undrain(node);
+    if (!given.server.json())
+      say(drain ? printable(node) + " is drained: what runs there goes on, nothing new begins\n"
+                : printable(node) + " takes jobs again\n");
+  }
+  if (given.server.json()) say(dump_pretty(client.nodes().json));
+  return 0;
+}
+
+// The queues, and who waits in what order.
+int show_queue(const ClusterArguments& given) {
+  const client::Client client = make_client(given.server);
+  const client::Answer<std::vector<client::QueueRow>> queues = client.queues();
+  client::JobQuery query;
+  query.states = {"unapproved", "queued", "scheduling", "pausing"};
+  query.queue = given.queue;
+  query.limit = 1000;
+  client::Answer<client::JobList> waiting = client.list(query);
+  if (given.server.json()) {
+    say(dump_pretty({{"queues", queues.json.value("queues", Json::array())},
+                     {"waiting", waiting.json.value("jobs", Json::array())}}));
+    return 0;
+  }
+  page::Table table{{{.title = "QUEUE"},
+                     number_of("PRIORITY"),
+                     number_of("WAITING"),
+                     number_of("RUNNING"),
+                     {.title = "STATE"}}};
+  for (const client::QueueRow& queue : queues.value)
+    if (given.queue.empty() || given.queue == queue.name)
+      table.rows.push_back(
+          {{printable(queue.name), std::to_string(queue.priority), std::to_string(queue.waiting),
+            std::to_string(queue.running), queue.closed ? "closed" : "open"}});
+  say(fitted(table));
+  if (waiting.value.jobs.empty()) {
+    say("\nNobody waits.\n");
+    return 0;
+  }
+  // In line first, by their places; then those that are not, such as paused ones.
+  std::ranges::stable_sort(waiting.value.jobs, [](const auto& a, const auto& b) {
+    return (a.place > 0 ? a.place : INT64_MAX) < (b.place > 0 ? b.place : INT64_MAX);
+  });
+  say("\n" + fitted(jobs_table(waiting.value.jobs, wall_now_ns())));
+  return 0;
+}
+
+int show_usage(const ClusterArguments& given) {
+  const client::Client client = make_client(given.server);
+  if (given.server.format == "csv") {
+    say(client.usage_csv(given.usage));
+    return 0;
+  }
+  const client::Answer<std::vector<client::UsageRow>> usage = client.usage(given.usage);
+  if (given.server.json()) {
+    say(dump_pretty(usage.json));
+    return 0;
+  }
+  page::Table table{{{.title = "USER"},
+                     {.title = "TEAM"},
+                     {.title = "MONTH"},
+                     {.title = "TYPE"},
+                     number_of("JOBS"),
+                     number_of("DEVICE HOURS"),
+                     number_of("IDLE"),
+                     number_of("ENERGY")}};
+  const auto name = [](const std::string& text) { return text.empty() ? "–" : printable(text); };
+  for (const client::UsageRow& row : usage.value)
+    table.rows.push_back({{name(row.user), name(row.team), name(row.month), name(row.device_type),
+                           std::to_string(row.jobs), fmt::format("{:.2f} h", row.device_hours),
+                           fmt::format("{:.2f} h", row.idle_device_hours),
+                           fmt::format("{:.2f} kWh", row.energy_kwh)}});
+  say(usage.value.empty() ? "Nothing was used.\n" : fitted(table));
+  return 0;
+}
+
+}  // namespace
+
+void add_nodes(CLI::App& app, Action& action) {
+  const auto given = std::make_shared<ClusterArguments>();
+  CLI::App* command = app.add_subcommand("nodes", "Show the nodes of the platform, or drain some");
+  command->require_subcommand(0, 1);
+  add_server_options(*command, given->server);
+  command->callback([given, command, &action] {
+    if (command->get_subcommands().empty()) action = [given] { return show_nodes(*given); };
+  });
+  for (const bool drain : {true, false}) {
+    CLI::App* part = command->add_subcommand(
+        drain ? "drain" : "undrain", drain ? "Begin nothing new on nodes; what runs there goes on"
+                                           : "Let nodes take jobs again");
+    part->add_option("nodes", given->nodes, "Their names")->required()->type_name("NODE");
+    if (drain) part->add_option("--reason", given->reason, "Why, for others to read")->required();
+    add_server_options(*part, given->server);
+    part->callback([given, drain, &action] {
+      action = [given, drain] { return drain_nodes(*given, drain); };
+    });
+  }
+  command->footer(std::string("Examples:\n"
+                              "  assay nodes\n"
+                              "  assay nodes drain node3 --reason 'new power supply'\n"
+                              "  assay nodes undrain node3\n") +
+                  kServerHelp);
+}
+
+void add_queue(CLI::App& app, Action& action) {
+  const auto given = std::make_shared<ClusterArguments>();
+  CLI::App* command = app.add_subcommand("queue", "Show the queues, and who waits in what order");
+  command->add_option("queue", given->queue, "Only this one")->type_name("QUEUE");
+  add_server_options(*command, given->server);
+  command->footer(std::string("Examples:\n  assay queue\n  assay queue night\n") + kServerHelp);
+  command->callback([given, &action] { action = [given] { return show_queue(*given); }; });
+}
+
+void add_usage(CLI::App& app, Action& action) {
+  const auto given = std::make_shared<ClusterArguments>();
+  CLI::App* command =
+      app.add_subcommand("usage", "Show device hours, idle hours and energy by user and team");
+  command->add_option("--from", given->usage.from, "From this day on (UTC)")->type_name("DATE");
+  command->add_option("--to", given->usage.to, "Up to this day")->type_name("DATE");
+  command->add_option("--by", given->usage.by, "Sum by user, team, month; several with commas")
+      ->type_name("WHAT");
+  add_server_options(*command, given->server, {"csv"});
+  command->footer(std::string("Examples:\n"
+                              "  assay usage --from 2026-11-01\n"
+                              "  assay usage --by team,month --format csv > usage.csv\n") +
+                  kServerHelp);
+  command->callback([given, &action] { action = [given] { return show_usage(*given); }; });
+}
+
+}  // namespace assay::app

@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "byte_progress.h"
+#include "client/code_upload.h"
+#include "code/folder_scan.h"
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "follow_jobs.h"
+#include "interrupt.h"
+#include "job_display.h"
+#include "platform_client.h"
+#include "submission_options.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SubmitArguments {
+  ServerOptions server;
+  SubmissionOptions submission;
+  std::string template_name;
+  std::string team;
+  std::string code = ".";
+  bool no_code = false;
+  bool send_secrets = false;
+  bool dry_run = false;
+  bool follow = false;
+  bool yes = false;
+};
+
+bool is_same_folder(const fs::path& one, const char* other) {
+  std::error_code error;
+  return other != nullptr && *other != '\0' && fs::equivalent(one, other, error);
+}
+
+// A home folder is never what a job needs, and holds what nobody wants to send.
+void refuse_whole_homes(const fs::path& folder) {
+  if (is_same_folder(folder, "/") || is_same_folder(folder, std::getenv("HOME")))
+    throw Error(ErrorKind::usage, "this is your home or the whole file system, which is not sent",
+                fs::absolute(folder).string(),
+                "change to the folder of the job, give --code DIR, or --no-code");
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + std::min<std::ptrdiff_t>(std::ssize(names), 10));
+  for (std::string& name : shown) name = printable(name);
+  return join(shown, ", ") +
+         (names.size() > 10 ? fmt::format(" and {} more", names.size() - 10) : "");
+}
+
+code::Scan scan_code(const SubmitArguments& given) {
+  refuse_whole_homes(given.code);
+  code::ScanOptions options;
+  options.send_secrets = given.send_secrets;
+  ByteProgress progress("Read", 1'000'000'000);
+  options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
+  code::Scan scan = code::scan_folder(given.code, options);
+  if (!scan.secrets.empty())
+    fmt::print(stderr, "assay: not sent, because they look like secrets: {} (--send-secrets)\n",
+               listed(scan.secrets));
+  if (!scan.special.empty())
+    fmt::print(stderr, "assay: not sent, because they are no files: {}\n", listed(scan.special));
+  return scan;
+}
+
+std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& preview) {
+  std::string text =
+      fmt::format("{}: {} × {}{}, {} a node; queue {}, priority {}\n", printable(job.name),
+                  counted(job.nodes, "node"), counted(jobs::devices_per_node(job), "device"),
+                  job.device_type.empty() ? "" : " of type " + job.device_type,
+                  counted(job.procs, "process", "processes"), job.queue,
+                  job.priority.value_or(jobs::kDefaultPriority));
+  if (!preview.placement.empty())
+    text += "Starts at once on " + shown_placement(preview.placement) + "\n";
+  else if (const std::string wait =
+               shown_wait(preview.pending, preview.place, preview.estimated_start);
+           !wait.empty())
+    text += "Waits: " + wait + "\n";
+  if (!preview.plan.empty()) text += "\n" + printable(preview.plan);
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
+}
+
+bool is_wanted(const std::stop_token& stop) {
+  say("Submit it? [Y/n] ");
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (::poll(&input, 1, 100) <= 0)
+    if (stop.stop_requested()) return false;
+  std::string line;
+  if (!std::getline(std::cin, line)) return false;
+  const std::string answer = to_lower(trim(line));
+  return answer.empty() || answer == "y" || answer == "yes";
+}
+
+client::Answer<client::JobList> submit_or_explain(const client::Client& client,
+                                                  const client::NewSubmission& job,
+                                                  const std::string& suite_file) {
+  try {
+    return client.submit(job, client::new_request_key());
+  } catch (const client::Refused& refused) {
+    if (refused.problems().empty()) throw;
+    throw submission_error(refused.problems(), suite_file);
+  }
+}
+
+client::Answer<client::PreviewAnswer> preview_or_explain(const client::Client& client,
+                                                         const client::NewSubmission& job,
+                                                         const std::string& suite_file) {
+  client::Answer<client::PreviewAnswer> preview;
+  try {
+    preview = client.preview(job);
+  } catch (const client::Refused& refused) {
+    if (refused.problems().empty()) throw;
+    throw submission_error(refused.problems(), suite_file);
+  }
+  if (!preview.value.problems.empty()) throw submission_error(preview.value.problems, suite_file);
+  return preview;
+}
+
+int submit_job(const SubmitArguments& given) {
+  const Interrupt interrupt;
+  const client::Client client = make_client(given.server, interrupt.token());
+  const WrittenSubmission written = write_submission(
+      given.submission,
+      given.template_name.empty() ? Json::object() : client.template_named(given.template_name));
+  const jobs::ReadSubmission read = jobs::read_submission(written.json);
+  if (!read.problems.empty()) throw submission_error(read.problems, written.suite_file);
+  client::NewSubmission job{written.json, given.team, {}};
+
+  std::optional<code::Scan> scanned;
+  if (!given.no_code) scanned = scan_code(given);
+  const client::Answer<client::PreviewAnswer> preview =
+      preview_or_explain(client, job, written.suite_file);
+  const bool words = !given.server.json();
+  if (words) {
+    say(plan_text(read.submission, preview.value));
+    if (scanned)
+      say(fmt::format("Code: {}, {} of {}\n", counted(scanned->manifest.files.size(), "file"),
+                      format_bytes(static_cast<double>(scanned->manifest.bytes())),
+                      fs::absolute(given.code).lexically_normal().string()));
+  }
+  if (given.dry_run) {
+    if (!words) say(dump_pretty(preview.json));
+    return 0;
+  }
+  if (words && !given.yes && terminal().interactive && ::isatty(STDIN_FILENO) != 0 &&
+      !is_wanted(interrupt.token())) {
+    say("Nothing was submitted.\n");
+    return 0;
+  }
+  if (scanned && !scanned->manifest.files.empty()) {
+    ByteProgress progress("Sent", 1'000'000'000);
+    const client::CodeUpload upload = client::send_code(
+        client.connection(), given.code, scanned->manifest,
+        [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); });
+    job.code = upload.id;
+    if (words)
+      say(upload.files == 0 ? "The server has all of it already.\n"
+                            : fmt::format("Sent {}, {}.\n", counted(upload.files, "file"),
+                                          format_bytes(static_cast<double>(upload.bytes))));
+  }
+  const client::Answer<client::JobList> made = submit_or_explain(client, job, written.suite_file);
+  if (made.value.jobs.empty())
+    throw Error(ErrorKind::launch, "the server names no job", client.connection().server().url);
+  const client::JobRow& first = made.value.jobs.front();
+  if (!words)
+    say(dump_pretty(made.json));
+  else if (made.value.jobs.size() == 1)
+    say(fmt::format("Job {} is {}: {}\n", first.id, printable(first.state.text),
+                    client.page_of(first.id)));
+  else
+    say(fmt::format("Jobs {} to {} are submitted: {}\n", first.id, made.value.jobs.back().id,
+                    client.page_of(first.id)));
+  if (!given.follow) return 0;
+  std::vector<jobs::JobId> ids;
+  for (const client::JobRow& row : made.value.jobs) ids.push_back(row.id);
+  return follow_jobs(client, ids, interrupt.token());
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, Action& action) {
+  const auto given = std::make_shared<SubmitArguments>();
+  CLI::App* command =
+      app.add_subcommand("submit", "Submit a suite or a command as a job of the platform");
+  add_submission_options(*command, given->submission);
+  command->add_option("--template", given->template_name, "Begin with this template");
+  command->add_option("--team", given->team, "For which of your teams");
+  CLI::Option* code = command->add_option("--code", given->code, "The folder that the job works in")
+                          ->type_name("DIR")
+                          ->capture_default_str();
+  command->add_flag("--no-code", given->no_code, "Send no folder")->excludes(code);
+  command->add_flag("--send-secrets", given->send_secrets,
+                    "Send files that look like secrets, too");
+  command->add_flag("--dry-run", given->dry_run, "Show the plan, submit nothing");
+  command->add_flag("-f,--follow", given->follow,
+                    "Show what happens until the job has ended, and end with its outcome");
+  command->add_flag("-y,--yes", given->yes, "Do not ask on a terminal");
+  add_server_options(*command, given->server);
+  command->footer(
+      std::string("Examples:\n"
+                  "  assay submit --command 'python3 train.py' --procs 8 --follow\n"
+                  "  assay submit quick\n"
+                  "  assay submit suite.yaml --nodes 2 --queue night --time 2h\n"
+                  "  assay submit --command './run.sh $ASSAY_ARRAY_INDEX' --array 0-9%4\n"
+                  "  assay submit suite.yaml --dry-run\n"
+                  "\n"
+                  "The working folder is sent, without what .assayignore names; only what the "
+                  "server does not\nhave (docs/platform.md).\n") +
+      kServerHelp +
+      "\nWith --follow: 0 finished and VALID, 4 the cluster could not run it, 5 failed,\n"
+      "stopped or INCOMPLETE, 6 INVALID, 130 no longer followed.");
+  command->callback([given, &action] { action = [given] { return submit_job(*given); }; });
+}
+
+}  // namespace assay::app

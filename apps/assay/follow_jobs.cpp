@@ -1,0 +1,196 @@
+#include "follow_jobs.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "client/job_outcome.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "job_display.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+constexpr int kStoppedExit = 130;  ///< as a shell says of a command that Ctrl-C ended
+constexpr Nanoseconds kPatience = std::chrono::minutes(5);
+
+/// Wakes who waits when the server has news of jobs. Without its stream, every second counts.
+class News {
+ public:
+  explicit News(const client::Client& client)
+      : thread_([this, &client](const std::stop_token& done) {
+          try {
+            client.watch(done, [this](const client::JobNews&) {
+              const std::lock_guard lock(mutex_);
+              fresh_ = true;
+              wake_.notify_all();
+            });
+          } catch (const Error&) {
+            // The jobs are asked for all the same.
+          }
+        }) {}
+
+  void wait(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    (void)wake_.wait_for(lock, stop, std::chrono::seconds(1), [this] { return fresh_; });
+    fresh_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  bool fresh_ = false;
+  std::jthread thread_;  ///< last: it uses the others
+};
+
+/// Does what may fail while the server is away.
+class Patience {
+ public:
+  explicit Patience(std::stop_token stop) : stop_(std::move(stop)) {}
+
+  template <class F>
+  void try_to(F&& f) {
+    try {
+      f();
+      failed_since_ns_ = 0;
+    } catch (const Error& error) {
+      if (stop_.stop_requested()) return;
+      if (error.kind() != ErrorKind::launch) throw;
+      note(error);
+    }
+  }
+
+ private:
+  void note(const Error& error) {
+    const std::int64_t now_ns = mono_now_ns();
+    if (failed_since_ns_ == 0) {
+      failed_since_ns_ = now_ns;
+      fmt::print(stderr, "assay: the server is away, trying again: {}\n", error.message());
+    }
+    if (now_ns - failed_since_ns_ > kPatience.count()) throw error;
+  }
+
+  std::stop_token stop_;
+  std::int64_t failed_since_ns_ = 0;
+};
+
+/// Prints the lines that have come since.
+class JobLog {
+ public:
+  JobLog(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options)
+      : client_(client), id_(id), options_(options) {}
+
+  /// True: nothing more will come.
+  bool print_new() {
+    while (true) {
+      client::LogQuery query;
+      query.from = next_;
+      query.rank = options_.rank;
+      query.attempt = options_.attempt;
+      const client::LogPage page = client_.log(id_, query).value;
+      for (const client::LogLine& line : page.lines) {
+        const bool named = options_.rank == "all" && !line.rank.empty();
+        say((named ? "[" + printable(line.rank) + "] " : "") + printable(line.text) + "\n");
+      }
+      if (page.next <= next_ || page.lines.empty()) return page.ended;
+      next_ = page.next;
+    }
+  }
+
+ private:
+  const client::Client& client_;
+  jobs::JobId id_;
+  const LogOptionsOfJob& options_;
+  std::int64_t next_ = 0;
+};
+
+std::string status_line(const client::JobRow& job) {
+  std::string line = fmt::format("job {} is {}", job.id, printable(job.state.text));
+  if (job.verdict != jobs::Verdict::none) line += fmt::format(", {}", to_text(job.verdict));
+  // The estimate moves with every decision: only the reason is news.
+  if (const std::string why = shown_wait(job.pending, job.place, {}); !why.empty())
+    line += ": " + why;
+  return line;
+}
+
+}  // namespace
+
+int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& ids,
+                const std::stop_token& stop) {
+  News news(client);
+  Patience patience(stop);
+  std::map<jobs::JobId, std::string> said;
+  std::map<jobs::JobId, int> outcomes;
+  const LogOptionsOfJob all;
+  JobLog log(client, ids.front(), all);
+  bool has_log = ids.size() == 1;
+  while (outcomes.size() < ids.size() && !stop.stop_requested()) {
+    for (const jobs::JobId id : ids) {
+      if (outcomes.contains(id)) continue;
+      patience.try_to([&] {
+        const client::JobDetails job = client.job(id).value;
+        const bool has_run = job.row.state.is(jobs::State::running) || job.row.state.is_final();
+        if (has_log && has_run) {
+          try {
+            (void)log.print_new();
+          } catch (const client::Refused& refused) {
+            if (refused.kind() != ErrorKind::usage) throw;
+            // Not before the first attempt has a run; never of a job that did not begin.
+          }
+        }
+        if (std::string line = status_line(job.row); said[id] != line) {
+          fmt::print(stderr, "assay: {}\n", line);
+          said[id] = std::move(line);
+        }
+        if (!job.row.state.is_final()) return;
+        outcomes[id] = client::outcome_of(job.row);
+        if (outcomes[id] != 0 && !job.message.empty())
+          fmt::print(stderr, "assay: job {}: {}\n", id, printable(job.message));
+      });
+    }
+    if (outcomes.size() < ids.size()) news.wait(stop);
+  }
+  if (outcomes.size() < ids.size()) {
+    fmt::print(stderr, "assay: no longer followed; what was submitted goes on\n");
+    return kStoppedExit;
+  }
+  int worst = 0;
+  for (const auto& [id, outcome] : outcomes) worst = std::max(worst, outcome);
+  return worst;
+}
+
+int print_job_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,
+                  const std::stop_token& stop) {
+  JobLog log(client, id, options);
+  if (!options.follow) {
+    (void)log.print_new();
+    return 0;
+  }
+  News news(client);
+  Patience patience(stop);
+  while (!stop.stop_requested()) {
+    bool ended = false;
+    patience.try_to([&] {
+      // The state first: what was written before it is then in the log.
+      const client::JobRow job = client.job(id).value.row;
+      const bool final = job.state.is_final();
+      if (job.state.is(jobs::State::running) || final) (void)log.print_new();
+      ended = final;
+    });
+    if (ended) return 0;
+    news.wait(stop);
+  }
+  return kStoppedExit;
+}
+
+}  // namespace assay::app

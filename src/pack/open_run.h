@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace assay::pack {
+
+/// A temporary folder (in TMPDIR), removed with all that is in it.
+class ScratchFolder {
+ public:
+  /// Throws Error of kind environment.
+  ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder();
+  [[nodiscard]] std::filesystem::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Whether `path` is a packed run, or what is left of an archived one.
+[[nodiscard]] bool is_packed(const std::filesystem::path& path);
+
+/// Opens a packed run (a file of 'assay pack', or the folder of an archived run) as `folder`/run
+/// and gives that folder. Throws Error: of kind invalid for files that are not what was packed, and
+/// what extract and store::read_archived throw.
+[[nodiscard]] std::filesystem::path open_packed(const std::filesystem::path& path,
+                                                const std::filesystem::path& folder);
+
+}  // namespace assay::pack

@@ -1,0 +1,112 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "code/folder_scan.h"
+#include "core/sha256.h"
+#include "error_of.h"
+#include "temporary_folder.h"
+
+namespace assay::code {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ScannedFolder : public ::testing::Test {
+ protected:
+  void write(const char* name, const std::string& content = "x") { folder_.write(name, content); }
+  void link(const char* name, const std::string& target) {
+    ASSERT_EQ(::symlink(target.c_str(), (folder_.path() / name).c_str()), 0);
+  }
+  [[nodiscard]] Scan scan() const { return scan_folder(folder_.path(), options_); }
+  [[nodiscard]] std::vector<std::string> paths() const {
+    std::vector<std::string> out;
+    for (const File& file : scan().manifest.files) out.push_back(file.path);
+    return out;
+  }
+
+  assay::testing::TemporaryFolder folder_;
+  ScanOptions options_;
+};
+
+TEST_F(ScannedFolder, HasItsFilesWithHashesAndModes) {
+  write("run.sh", "echo");
+  write("lib/a.py", "");
+  ASSERT_EQ(::chmod((folder_.path() / "run.sh").c_str(), 0755), 0);
+  EXPECT_THAT(scan().manifest.files, ElementsAre(File{"lib/a.py", 0, sha256(""), false},
+                                                 File{"run.sh", 4, sha256("echo"), true}));
+}
+
+TEST_F(ScannedFolder, LeavesOutVersionsResultsAndWhatIsBuilt) {
+  for (const char* name : {"a.py", ".git/config", "sub/.git/config", "results/r/plan.json",
+                           "build/x", "sub/build/x", "m.o", "p/__pycache__/m.pyc", ".venv/bin/py"})
+    write(name);
+  EXPECT_THAT(paths(), ElementsAre("a.py", "sub/build/x"));
+}
+
+TEST_F(ScannedFolder, LeavesOutTheDataOfAServerThatWasStartedHere) {
+  for (const char* name : {"a.py", "tester/admin.token", "tester/accounts.db"}) write(name);
+  EXPECT_THAT(paths(), ElementsAre("a.py"));
+}
+
+TEST_F(ScannedFolder, FollowsItsOwnRules) {
+  write(".assayignore", "*.bin\n!/build/\n!.git\n");
+  for (const char* name : {"a.bin", "build/x", ".git/config"}) write(name);
+  EXPECT_THAT(paths(), ElementsAre(".assayignore", "build/x"));
+}
+
+TEST_F(ScannedFolder, NamesLikelySecretsAndLeavesThemOut) {
+  write(".env", "TOKEN=1");
+  write("deploy", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+  write("a.py");
+  EXPECT_THAT(paths(), ElementsAre("a.py"));
+  EXPECT_THAT(scan().secrets, ElementsAre(".env", "deploy"));
+  options_.send_secrets = true;
+  EXPECT_THAT(paths(), ElementsAre(".env", "a.py", "deploy"));
+  EXPECT_THAT(scan().secrets, ElementsAre());
+}
+
+TEST_F(ScannedFolder, KeepsLinksThatStayInside) {
+  write("data/a");
+  link("latest", "data");
+  link("data/up", "../data/a");
+  link("whole", (folder_.path() / "data/a").string());
+  link("dangling", "nothing");
+  EXPECT_THAT(scan().manifest.links,
+              ElementsAre(Link{"dangling", "nothing"}, Link{"data/up", "../data/a"},
+                          Link{"latest", "data"}, Link{"whole", "data/a"}));
+}
+
+TEST_F(ScannedFolder, RefusesLinksThatLeadOutAndNamesThem) {
+  link("passwords", "/etc/passwd");
+  link("up", "../other");
+  EXPECT_THAT(assay::testing::error_of([&] { return scan(); }),
+              AllOf(HasSubstr("2 links lead out of the folder"),
+                    HasSubstr("passwords → /etc/passwd"), HasSubstr("up → ../other")));
+  write(".assayignore", "passwords\nup\n");
+  EXPECT_THAT(paths(), ElementsAre(".assayignore"));
+}
+
+TEST_F(ScannedFolder, RefusesTooMuchAndNamesTheLargest) {
+  write("weights.bin", std::string(2000, 'x'));
+  write("a.py");
+  options_.limits.bytes = 1000;
+  EXPECT_THAT(assay::testing::error_of([&] { return scan(); }),
+              AllOf(HasSubstr("weights.bin"), HasSubstr(".assayignore")));
+}
+
+TEST_F(ScannedFolder, WaitsForNoPipe) {
+  ASSERT_EQ(::mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(scan().special, ElementsAre("pipe"));
+}
+
+TEST_F(ScannedFolder, MustBeAFolder) {
+  EXPECT_THAT(assay::testing::error_of([&] { return scan_folder(folder_.path() / "no", {}); }),
+              HasSubstr("not a folder"));
+}
+
+}  // namespace
+}  // namespace assay::code
