@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "accounts/accounts.h"
+#include "code/code_store.h"
 #include "http/url.h"
 #include "page/asset.h"
 #include "platform/platform.h"
@@ -43,6 +44,7 @@ struct Context {
   EventHub& events;
   Follower& follower;  ///< for streams of logs and metrics
   ServerMetrics& metrics;
+  code::CodeStore& code;  ///< folders that people have sent
   bool tls = false;
   /// Host names under which the server is asked, without port; empty: any.
   std::vector<std::string> hosts{};

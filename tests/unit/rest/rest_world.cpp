@@ -32,6 +32,7 @@ serve::HttpResponse RestWorld::ask(const Asked& asked) {
     request.headers["content-type"] = "application/json";
     request.body = dump_line(asked.body);
   }
+  if (!asked.raw.empty()) request.body = asked.raw;
   for (const auto& [name, value] : asked.headers) request.headers[name] = value;
   for (const std::string& pattern : Rest::patterns()) {
     std::smatch found;
