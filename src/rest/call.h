@@ -54,6 +54,7 @@ struct Context {
   std::mutex settings{};             ///< over reading and changing the platform's settings
   serve::RateLimiter sign_in_by_name{1.0 / 10, 10};  ///< by name and address
   serve::RateLimiter sign_in_by_address{0.5, 60};
+  serve::RateLimiter sign_in_by_account{0.2, 100};  ///< from all addresses together
   serve::RateLimiter by_user{500, 1000};
 };
 

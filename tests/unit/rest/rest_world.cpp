@@ -25,7 +25,7 @@ serve::HttpResponse RestWorld::ask(const Asked& asked) {
   const auto question = asked.path.find('?');
   request.path = asked.path.substr(0, question);
   if (question != std::string::npos) request.query = asked.path.substr(question + 1);
-  request.address = "127.0.0.1";
+  request.address = address_;
   request.headers = {{"host", "127.0.0.1:8480"}};
   if (!asked.as.empty()) request.headers["authorization"] = "Bearer " + tokens_.at(asked.as);
   if (!asked.body.is_null()) {

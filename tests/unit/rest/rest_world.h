@@ -69,6 +69,7 @@ class RestWorld : public ::testing::Test {
                    .hosts = {"localhost", "127.0.0.1"}};
   Rest rest_{context_};
   std::map<std::string, std::string> tokens_;
+  std::string address_ = "127.0.0.1";  ///< of who asks
 };
 
 }  // namespace assay::rest
