@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "engine/execution_folder.h"
 #include "execute.h"
 #include "fix_batches.h"
+#include "job_code.h"
 #include "job_sweep.h"
 #include "launch/backends/make_backend.h"
 #include "plan/make_plan.h"
@@ -72,6 +74,9 @@ int control(const engine::ExecutionFolder& folder) {
   try {
     plan::Plan plan = plan_of(folder);
     fix_batches(plan);
+    std::optional<RemoteCode> code;
+    if (const auto task = folder.task(); task && !task->remote_work.empty())
+      code.emplace(plan, folder.work(), task->remote_work);
     end.exit_code = execute(store::RunDir::create(folder.runs(), plan));
   } catch (const Error& error) {
     end = engine::end_of(error);
@@ -97,6 +102,8 @@ void add_job_controller(CLI::App& app, Action& action) {
       const engine::ExecutionFolder execution(*folder);
       if (!*sweep) return *plan ? print_plan(execution) : control(execution);
       sweep_open_rounds(execution.run());
+      if (const auto task = execution.task(); task && !task->remote_work.empty())
+        remove_remote_code(store::RunDir::open(execution.run()).plan(), task->remote_work);
       return 0;
     };
   });

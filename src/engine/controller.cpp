@@ -104,7 +104,8 @@ void write_execution(const Order& order, const PlacedSuite& suite, const Control
   make_directories(folder.path());
   if (!order.code.empty() && !fs::exists(folder.work())) copy_code(order.code, folder.work());
   make_directories(folder.work());
-  write_file_atomic(folder.suite(), suite.text);
+  // After a loss of power nothing runs: what matters then is begun.json alone.
+  write_file_atomic(folder.suite(), suite.text, /*sync=*/false);
   folder.write_task(task);
 }
 

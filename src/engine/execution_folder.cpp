@@ -53,7 +53,7 @@ fs::path ExecutionFolder::run() const {
 }
 
 void ExecutionFolder::write_task(const ControllerTask& task) const {
-  write_file_atomic(path_ / kTask, dump_pretty(fields_to_json(task)));
+  write_file_atomic(path_ / kTask, dump_pretty(fields_to_json(task)), /*sync=*/false);
 }
 
 std::optional<ControllerTask> ExecutionFolder::task() const {

@@ -24,12 +24,16 @@ struct ControllerTask {
   int attempt = 0;
   std::vector<std::string> set{};                     ///< as --set of `assay run`
   std::map<std::string, std::vector<int>> devices{};  ///< by node: which of its devices
+  /// Where the content of work/ is to be on every node before the ranks start; empty: nowhere,
+  /// because it is there already, or there is none.
+  std::string remote_work{};
 
   static void fields(auto& self, auto&& field) {
     field("job", self.job);
     field("attempt", self.attempt);
     field("set", self.set);
     field("devices", self.devices);
+    field.optional("remote_work", self.remote_work);
   }
 };
 

@@ -165,17 +165,15 @@ ControllerProcess ExecutionWatch::launch(const Order& order,
   if (!devices)
     throw Error(ErrorKind::environment,
                 "not enough devices are free, or not the same ones on all nodes");
-  const std::vector<EmbeddedNode> nodes = nodes_of(order.placement, options_.nodes);
-  if (!order.code.empty() && std::ranges::any_of(nodes, &EmbeddedNode::remote))
-    throw Error(ErrorKind::environment,
-                "what was uploaded cannot be brought to nodes that ssh reaches");
-  const PlacedSuite suite = place_suite(order, nodes, *devices, options_.ssh);
+  const PlacedSuite suite =
+      place_suite(order, nodes_of(order.placement, options_.nodes), *devices, options_.ssh);
   const ExecutionFolder folder(order.folder);
   write_execution(order, suite,
                   {.job = order.execution.job,
                    .attempt = order.execution.attempt,
                    .set = suite.set,
-                   .devices = *devices},
+                   .devices = *devices,
+                   .remote_work = suite.remote_work},
                   folder);
   return start_controller(folder, options_.bindir, suite);
 }

@@ -1,6 +1,9 @@
 #include "engine/placed_suite.h"
 
 #include <algorithm>
+#include <random>
+
+#include <fmt/format.h>
 
 #include "config/yaml.h"
 #include "core/error.h"
@@ -34,6 +37,27 @@ bool names_vendor(const std::string& suite) {
   }
 }
 
+/// Whether a case says itself where its ranks are started.
+bool names_workdir(const std::string& suite) {
+  try {
+    const config::Node root =
+        config::parse_yaml(suite, config::Source{"suite.yaml", "suite.yaml", false});
+    const config::Node* cases = root.find("cases");
+    return cases != nullptr && std::ranges::any_of(cases->items(), [](const config::Node& one) {
+             return one.is_mapping() && one.find("workdir") != nullptr;
+           });
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+/// A folder that nobody else can have made, on machines of which nothing is known.
+std::string fresh_folder(const Execution& execution) {
+  std::random_device entropy;
+  return fmt::format("/tmp/assay-job-{}-{}-{:08x}{:08x}", execution.job, execution.attempt,
+                     entropy(), entropy());
+}
+
 Json cluster_of(const std::vector<EmbeddedNode>& nodes, const Json& ssh) {
   Json hosts = Json::array();
   for (const EmbeddedNode& node : nodes) {
@@ -54,6 +78,11 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
   out.text = jobs::suite_text(order.submission);
   out.set.push_back("cluster=" + dump_line(cluster_of(nodes, ssh)));
   const bool is_command = order.submission.suite.empty();
+  if (!order.code.empty() && std::ranges::any_of(nodes, &EmbeddedNode::remote) &&
+      !names_workdir(out.text)) {
+    out.remote_work = fresh_folder(order.execution);
+    out.set.push_back("workdir=" + out.remote_work);
+  }
   if (!nodes.empty() && nodes.front().vendor != "cpu" && !names_vendor(out.text)) {
     out.set.push_back("vendor=" + nodes.front().vendor);
     if (is_command) out.set.push_back("hardware=" + nodes.front().device_type);

@@ -13,13 +13,15 @@ namespace assay::engine {
 struct PlacedSuite {
   std::string text{};              ///< the suite as it was submitted
   std::vector<std::string> set{};  ///< what the placement decides over it, as --set of `assay run`
+  std::string remote_work{};       ///< ControllerTask::remote_work
   /// Of the controller's process: which devices it may count and its ranks may use.
   std::map<std::string, std::string> env{};
 };
 
 /// The placement wins over what the suite says of launchers and hosts. `nodes` are those of the
 /// placement, in its order; `devices` of each of them the indices; `ssh` as cluster.ssh of a suite.
-/// Pure.
+/// What was uploaded is brought to remote nodes, unless a case names its own folder.
+/// Pure but for that folder's name.
 [[nodiscard]] PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nodes,
                                       const std::map<std::string, std::vector<int>>& devices,
                                       const Json& ssh = Json::object());

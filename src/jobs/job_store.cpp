@@ -271,9 +271,17 @@ std::optional<State> JobStore::state_of(JobId id) {
 }
 
 std::vector<Job> JobStore::unfinished() {
+  return in_states([](State state) { return !is_final(state); });
+}
+
+std::vector<Job> JobStore::holding_nodes() {
+  return in_states([](State state) { return holds_nodes(state); });
+}
+
+std::vector<Job> JobStore::in_states(bool (*wanted)(State)) {
   std::string states;
   for (const State state : enum_values<State>())
-    if (!is_final(state)) states += (states.empty() ? "'" : ", '") + text_of(state) + "'";
+    if (wanted(state)) states += (states.empty() ? "'" : ", '") + text_of(state) + "'";
   Statement query =
       database_.prepare(std::string(kSelectJob) + "WHERE state IN (" + states + ") ORDER BY id");
   std::vector<Job> out;

@@ -125,6 +125,8 @@ class JobStore {
   [[nodiscard]] std::optional<State> state_of(JobId id);
   /// By their ids.
   [[nodiscard]] std::vector<Job> unfinished();
+  /// Of them those that hold nodes.
+  [[nodiscard]] std::vector<Job> holding_nodes();
   [[nodiscard]] std::vector<TimelineEntry> timeline(JobId id);
   [[nodiscard]] JobPage list(const JobFilter& filter);
   /// Throw Error of kind usage for a job that there is not.
@@ -146,6 +148,8 @@ class JobStore {
   void write_event(JobId id, const Event& event, const Change& change, int attempt,
                    WallTime now_ns);
   void write_submission(JobId id, const Submission& submission);
+  /// In a state of which `wanted` is true, by their ids.
+  [[nodiscard]] std::vector<Job> in_states(bool (*wanted)(State));
   [[nodiscard]] Job job_of(const database::Statement& row) const;
 
   database::Database database_;

@@ -155,10 +155,14 @@ std::vector<jobs::JobId> Platform::submit(const jobs::NewJob& given) {
   const std::lock_guard guard(state_->mutex);
   for (const jobs::Queue& queue : state_->cluster.settings.queues)
     if (queue.name == job.submission.queue) job.needs_approval |= queue.approval;
-  std::vector<jobs::JobId> ids = state_->store.submit(job, wall_now_ns());
-  for (const jobs::JobId id : ids)
-    if (const auto made = state_->store.find(id))
+  const jobs::WallTime now_ns = wall_now_ns();
+  std::vector<jobs::JobId> ids = state_->store.submit(job, now_ns);
+  // A request that came again has made nothing new.
+  if (auto made = state_->store.find(ids.front()); made && made->life.submitted_ns == now_ns)
+    for (const jobs::JobId id : ids) {
+      made->id = id;
       state_->tell(*made, jobs::EventKind::submitted, "submitted");
+    }
   state_->wake();
   return ids;
 }

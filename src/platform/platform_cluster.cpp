@@ -40,8 +40,7 @@ std::vector<NodeView> Platform::nodes() {
       }
       out.push_back(std::move(view));
     }
-    for (jobs::Job& job : state_->store.unfinished())
-      if (jobs::holds_nodes(job.life.state)) holders.push_back(std::move(job));
+    holders = state_->store.holding_nodes();
   }
   for (const jobs::Job& job : holders) {
     const auto devices = state_->engine->devices_of({job.id, job.life.attempt});

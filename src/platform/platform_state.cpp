@@ -20,6 +20,8 @@ constexpr Nanoseconds kLongestWait = std::chrono::seconds(10);
 // After the disk was full, or the database locked.
 constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
 
+constexpr const char* kProcessors = "cpu";
+
 UniqueFd lock_folder(const std::filesystem::path& data) {
   make_directories(data);
   const std::filesystem::path file = data / "jobs.lock";
@@ -62,8 +64,10 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
 
 Platform::State::~State() {
   thread_.request_stop();
+  observer_.request_stop();
   changed.notify_all();
   if (thread_.joinable()) thread_.join();
+  if (observer_.joinable()) observer_.join();
   engine.reset();  // it reports until then
 }
 
@@ -71,8 +75,7 @@ void Platform::State::start() {
   std::vector<engine::Order> orders;
   {
     const std::lock_guard guard(mutex);
-    for (const jobs::Job& job : store.unfinished()) {
-      if (!jobs::holds_nodes(job.life.state)) continue;
+    for (const jobs::Job& job : store.holding_nodes()) {
       orders.push_back(order_of(job));
       if (job.life.state == jobs::State::running)
         watch_limit(job.id, {.taken = true, .to = jobs::State::running});
@@ -80,6 +83,8 @@ void Platform::State::start() {
   }
   engine->recall(orders);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  // Telemetry of days is long: nobody waits for it to be read.
+  observer_ = std::jthread([this](const std::stop_token& stop) { observe(stop); });
 }
 
 std::filesystem::path Platform::State::folder_of(jobs::JobId id, int attempt) const {
@@ -142,7 +147,22 @@ void Platform::State::account(const jobs::Job& job) {
   use.attempt = job.life.attempt;
   const auto type = device_types.find(job.life.placement.front().node);
   use.device_type = type == device_types.end() ? job.submission.device_type : type->second;
-  to_measure.push_back(use);
+  store.measure(use);
+  if (use.device_type != kProcessors) to_measure.push_back(use);  // those are not measured singly
+}
+
+void Platform::State::observe(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    bool failed = false;
+    try {
+      measure();
+      look_for_idle();
+    } catch (const Error&) {
+      failed = true;
+    }
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, stop, kAfterFailure, [&] { return !failed && !to_measure.empty(); });
+  }
 }
 
 void Platform::State::measure() {
@@ -231,7 +251,6 @@ Nanoseconds Platform::State::turn() {
   take_reports();
   act();
   enforce_limits();
-  look_for_idle();
   bool must_decide = false;
   {
     const std::vector<jobs::ClusterNode> nodes = engine->nodes();
@@ -242,15 +261,11 @@ Nanoseconds Platform::State::turn() {
   if (must_decide) decide();
   act();
   publish();
-  measure();
   const std::lock_guard guard(mutex);
   if (undecided) return Nanoseconds(0);
   std::int64_t next_ns = wall_now_ns() + kLongestWait.count();
   if (decide_at_ns) next_ns = std::min(next_ns, *decide_at_ns);
   for (const auto& [id, limit] : limits) next_ns = std::min(next_ns, limit.at_ns);
-  const IdlePolicy& idle = cluster.settings.idle;
-  if (!limits.empty() && (idle.warn_s > 0 || idle.stop_s > 0))
-    next_ns = std::min(next_ns, idle_check_ns);
   return Nanoseconds(std::max<std::int64_t>(0, next_ns - wall_now_ns()));
 }
 

@@ -70,6 +70,8 @@ struct Platform::State {
   void enforce_limits();
   void watch_limit(jobs::JobId id, const jobs::Change& change);
   void account(const jobs::Job& job);
+  /// The second thread: what the devices of jobs do and did.
+  void observe(const std::stop_token& stop);
   void measure();
   void look_for_idle();
   void decide();
@@ -78,6 +80,7 @@ struct Platform::State {
   void publish();
 
   std::jthread thread_;
+  std::jthread observer_;
 };
 
 }  // namespace assay::platform

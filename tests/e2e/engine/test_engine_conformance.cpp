@@ -1,4 +1,5 @@
 #include <csignal>
+#include <cstdlib>
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -177,6 +178,41 @@ TEST_P(EngineConformance, LeavesNothingOfACommandThatForksAway) {
   engine_->start(job);
   EXPECT_EQ(end_of(job.execution).exit.ending, Ending::completed);
   EXPECT_TRUE(processes_with("sleep 36244").empty());
+}
+
+TEST_P(EngineConformance, StopsACommandThatForksForEver) {
+  const Order job = order("echo >> " + (folder_ / "ran").string() +
+                          "; while :; do (setsid sleep 36247 &); sleep 0.02; done");
+  engine_->start(job);
+  ASSERT_TRUE(has_lines("ran", 1));
+  ASSERT_TRUE(eventually([] { return processes_with("sleep 36247").size() > 3; },
+                         std::chrono::seconds(60)));
+  engine_->stop(job.execution, Nanoseconds(0));
+  EXPECT_EQ(end_of(job.execution).exit.ending, Ending::interrupted);
+  EXPECT_TRUE(processes_with("sleep 36247").empty());
+}
+
+TEST_P(EngineConformance, SecretsOfTheServerAreNotForJobs) {
+  ::setenv("CLUSTER_ADMIN_TOKEN", "hidden-from-jobs", 1);
+  Order job = order("env");
+  job.array_index = 7;
+  engine_->start(job);
+  EXPECT_EQ(end_of(job.execution).exit.ending, Ending::completed);
+  ::unsetenv("CLUSTER_ADMIN_TOKEN");
+  EXPECT_THAT(output(job), HasSubstr("ASSAY_ARRAY_INDEX=7"));
+  EXPECT_THAT(output(job), ::testing::Not(HasSubstr("hidden-from-jobs")));
+}
+
+TEST_P(EngineConformance, WorksInACopyOfWhatWasUploaded) {
+  temporary_.write("upload/train.sh", "echo trained; echo changed > train.sh\n");
+  fs::permissions(folder_ / "upload/train.sh", fs::perms::owner_read);
+  Order job = order("sh ./train.sh");
+  job.code = folder_ / "upload";
+  engine_->start(job);
+  const jobs::Event end = end_of(job.execution);
+  EXPECT_EQ(end.exit.ending, Ending::completed) << end.detail;
+  EXPECT_THAT(output(job), HasSubstr("trained"));
+  EXPECT_THAT(read_file(folder_ / "upload/train.sh"), HasSubstr("echo trained"));
 }
 
 // --- the server is killed

@@ -9,6 +9,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 Order example_order() {
   Order order;
@@ -64,6 +65,20 @@ TEST(PlacedSuite, DevicesAreCalledAsTheServerSeesThem) {
   const PlacedSuite placed = place_suite(example_order(), {node}, {{"gpu1", {1}}});
   EXPECT_EQ(placed.env.at("CUDA_VISIBLE_DEVICES"), "7");
   EXPECT_THAT(placed.set, Contains("env.ASSAY_DEVICES=1"));
+}
+
+TEST(PlacedSuite, WhatWasUploadedIsBroughtToNodesThatDoNotHaveIt) {
+  Order order = example_order();
+  order.code = "/data/code/1";
+  const EmbeddedNode far{.name = "far", .remote = true};
+  const PlacedSuite placed = place_suite(order, {far}, {});
+  EXPECT_THAT(placed.remote_work, StartsWith("/tmp/assay-job-12-3-"));
+  EXPECT_THAT(placed.set, Contains("workdir=" + placed.remote_work));
+  EXPECT_NE(place_suite(order, {far}, {}).remote_work, placed.remote_work);
+  EXPECT_EQ(place_suite(order, {{.name = "here"}}, {}).remote_work, "");
+  order.submission.command.clear();
+  order.submission.suite = "name: a\ncases: [{name: m, model: m, workdir: /w, command: x}]\n";
+  EXPECT_EQ(place_suite(order, {far}, {}).remote_work, "");
 }
 
 TEST(PlacedSuite, ASuiteThatNamesItsVendorKeepsIt) {
