@@ -276,11 +276,22 @@ void check_counts(RoundContext& round) {
   double wrong = 0;
   bool any = false;
   std::string detail;
+  // A training that counts its samples and has none: a throughput of nothing.
+  bool counts = false;
+  double counted = 0;
   for (const RankEvidence& rank : round.evidence.ranks) {
     const LogAudit& audit = rank.log.audit;
+    const RankLog& log = rank.log;
+    counts = counts || log.samples.known || log.global_samples.known;
+    counted += log.samples.sum + log.global_samples.sum + log.tokens.sum + log.global_tokens.sum +
+               log.trained_last.value_or(0);
     any = any || rank.log.events > 0;
     if (audit.impossible_counts > 0 && wrong == 0) detail = place_of(rank, audit.first_impossible);
     wrong += static_cast<double>(audit.impossible_counts);
+  }
+  if (counts && counted <= 0 && wrong == 0) {
+    wrong = 1;
+    detail = "no step of any rank has a sample";
   }
   if (any) round.fact("counts_impossible", wrong, detail);
 }

@@ -451,6 +451,17 @@ TEST_F(Audit, FindsAccuraciesThatAreNoNumbers) {
   EXPECT_EQ(read().unreadable_shares, 4U);
 }
 
+TEST(Plausibility, TakesNoTrainingThatCountsSamplesAndHasNone) {
+  const auto wrong = [](double first, double second) {
+    const std::vector<RankEvidence> ranks{constant_rank(0, {.samples = first}),
+                                          constant_rank(1, {.samples = second})};
+    return judged(round_of(ranks), case_plan(1, 2)).facts.at("counts_impossible").value;
+  };
+  EXPECT_EQ(wrong(32, 32), 0);
+  EXPECT_EQ(wrong(0, 32), 0) << "a pipeline: the last stage counts";
+  EXPECT_EQ(wrong(0, 0), 1);
+}
+
 TEST(Plausibility, LetsThreadsSwapLinesAndNotMore) {
   RankEvidence rank = constant_rank(0);
   rank.log.audit.back_s = 0.2;
