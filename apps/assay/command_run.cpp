@@ -20,6 +20,7 @@
 #include "push/challenge_request.h"
 #include "push/tester_client.h"
 #include "terminal.h"
+#include "web_view.h"
 
 namespace assay::app {
 
@@ -37,6 +38,7 @@ struct RunOptions {
   bool detach = false;
   PushRequest push;       // no push while its url is empty
   std::string challenge;  // file, address or text; empty: none
+  std::string web;        // port of the live pages, or any; empty: none
 };
 
 int show_plan(const RunOptions& options) {
@@ -69,6 +71,7 @@ std::vector<std::string> check_unchanged(const store::RunDir& run) {
 
 int run(const RunOptions& options) {
   if (options.dry_run) return show_plan(options);
+  const std::uint16_t port = options.web.empty() ? 0 : web_port(options.web);
   const auto begin = [&] {
     plan::Plan plan = make_plan(options.plan);
     fix_batches(plan);
@@ -82,7 +85,13 @@ int run(const RunOptions& options) {
   if (options.detach) return detach(run);
   // Whether the tester would let us in shows before hours of training, not after them.
   if (!options.push.url.empty()) (void)push::find_token(options.push.token_file);
+  std::optional<WebView> web;
+  if (!options.web.empty()) {
+    web.emplace(run.path(), port);
+    say("metrics and console: " + web->address() + "\n");
+  }
   const int code = execute(run, nullptr, std::move(unproven));
+  web.reset();
   show_train_records(run);
   if (options.push.url.empty()) return code;
   PushRequest request = options.push;
@@ -129,6 +138,12 @@ void add_run(CLI::App& app, Action& action) {
       ->add_flag("--detach", options->detach,
                  "Leave the run going without this terminal: under sbatch with the slurm launcher")
       ->excludes(dry_run);
+  command
+      ->add_flag("--web{any}", options->web,
+                 "Show metrics and console in the browser while it runs; --web=PORT chooses the "
+                 "port")
+      ->excludes(dry_run)
+      ->excludes(command->get_option("--detach"));
   CLI::Option* push = command->add_option("--push", options->push.url,
                                           "Send the run to this tester, as 'assay push' does");
   push->type_name("URL")->excludes(dry_run)->excludes(command->get_option("--detach"));
@@ -157,6 +172,7 @@ void add_run(CLI::App& app, Action& action) {
       "  assay run suite.yaml --set config.size=256 --set telemetry.interval=0.5s\n"
       "  assay run suite.yaml --challenge c.json    measure a case again as a tester asked\n"
       "  assay run --resume results/latest          go on after an interruption\n"
+      "  assay run suite.yaml --web                 watch it in the browser\n"
       "  assay run --resume results/latest --failed and run failed rounds again\n"
       "  assay run slurm-4-nodes --detach           submit it; assay top, stop and report find it\n"
       "\n"

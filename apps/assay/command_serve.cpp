@@ -19,6 +19,7 @@
 #include "terminal.h"
 #include "tester/admin.h"
 #include "tester/judge_process.h"
+#include "web/files.h"
 
 namespace assay::app {
 
@@ -85,6 +86,7 @@ int serve_until_stopped(const ServeArguments& given) {
   if (given.connections == 0 || given.connections_per_address == 0)
     throw Error(ErrorKind::usage, "at least one connection must be allowed", "--connections");
   options.data = given.data;
+  options.pages.assign(web::files().begin(), web::files().end());
   options.certificate = given.certificate;
   options.key = given.key;
   options.keys = given.keys;

@@ -23,6 +23,7 @@
 #include "page/table.h"
 #include "store/run_dir.h"
 #include "terminal.h"
+#include "web_view.h"
 
 namespace assay::app {
 
@@ -157,16 +158,37 @@ int top(const std::string& path, bool once) {
   }
 }
 
+// Until somebody ends it: the pages of a finished run stay, too.
+int top_in_browser(const std::string& path, std::uint16_t port) {
+  const store::RunDir run = store::RunDir::open(path);
+  const WebView web(run.path(), port);
+  fmt::print("{}\n", web.address());
+  std::fflush(stdout);
+  while (true) ::poll(nullptr, 0, 60'000);
+}
+
 }  // namespace
 
 void add_top(CLI::App& app, Action& action) {
   const auto run = std::make_shared<std::string>("results/latest");
   const auto once = std::make_shared<bool>(false);
+  const auto web = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("top", "Watch a run from another terminal");
   command->add_option("run", *run, "Folder of a run (default: results/latest)")->type_name("RUN");
   command->add_flag("--once", *once, "Print the state once and end");
-  command->footer("Examples:\n  assay top\n  assay top results/latest --once");
-  command->callback([run, once, &action] { action = [run, once] { return top(*run, *once); }; });
+  command
+      ->add_flag(
+          "--web{any}", *web,
+          "Show metrics and console in the browser until Ctrl-C; --web=PORT chooses the port")
+      ->excludes(command->get_option("--once"));
+  command->footer(
+      "Examples:\n  assay top\n  assay top results/latest --once\n  assay top results/latest "
+      "--web");
+  command->callback([run, once, web, &action] {
+    action = [run, once, web] {
+      return !web->empty() ? top_in_browser(*run, web_port(*web)) : top(*run, *once);
+    };
+  });
 }
 
 }  // namespace assay::app

@@ -56,9 +56,9 @@ void check_name(std::string_view name, std::string_view what) {
                 {}, "1 to 64 letters, digits, '.', '-', '_' and '@', not '.' or '-' first");
 }
 
-Accounts::Accounts(const std::filesystem::path& file)
-    : database_(file), nobodys_hash_(hash_password(new_secret())) {
+Accounts::Accounts(const std::filesystem::path& file) : database_(file) {
   database::migrate(database_, kAccountSchema);
+  (void)nobodys_hash();  // not with the first wrong name, which would take longer
 }
 
 std::vector<Person> Accounts::people() {

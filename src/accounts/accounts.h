@@ -144,7 +144,6 @@ class Accounts {
 
   std::mutex lock_;
   database::Database database_;
-  std::string nobodys_hash_;  // what a password is held against where there is no person
 };
 
 /// Throws Error of kind usage.

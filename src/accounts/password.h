@@ -15,6 +15,9 @@ inline constexpr std::size_t kMaxPassword = 1024;  ///< bytes
 /// Takes as long for a wrong password as for the right one.
 [[nodiscard]] bool is_password(const std::string& hash, std::string_view password);
 
+/// What a password is held against where there is no such person; made once.
+[[nodiscard]] const std::string& nobodys_hash();
+
 /// Throws Error of kind usage for one that is too short, too long or no text.
 void check_password(std::string_view password);
 

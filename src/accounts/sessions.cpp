@@ -56,7 +56,7 @@ std::optional<NewSession> Accounts::sign_in(const std::string& name, std::string
     Statement row = database_.prepare("SELECT password FROM people WHERE name = ?1");
     if (row.bind(1, name).step()) hash = row.text(0);
   }
-  const bool right = is_password(hash.empty() ? nobodys_hash_ : hash, password);
+  const bool right = is_password(hash.empty() ? nobodys_hash() : hash, password);
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
   // Again: the password may be another one by now.
@@ -107,7 +107,7 @@ std::optional<Session> Accounts::session(std::string_view secret, WallTime now_n
   const std::scoped_lock lock(lock_);
   const std::string key = kept(secret);
   Statement row = database_.prepare(
-      "SELECT person, csrf, made_ns, used_ns, disabled FROM sessions"
+      "SELECT person, csrf, sessions.made_ns, used_ns, disabled FROM sessions"
       " JOIN people ON people.name = person WHERE sha256 = ?1");
   if (!row.bind(1, key).step() || row.number(4) != 0) return std::nullopt;
   const WallTime made_ns = row.number(2);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/regular_file.h"
+#include "telemetry/table_reader.h"
 
 namespace assay::telemetry {
 
@@ -63,29 +64,27 @@ std::optional<Layout> parse_header(std::string_view line) {
   return unique && required == 3 ? std::optional(std::move(layout)) : std::nullopt;
 }
 
-class Reader {
- public:
-  void line(std::string_view text, bool torn) {
-    // Agents that were started again append to the file, header and all.
-    const bool is_number = text.front() >= '0' && text.front() <= '9';
-    if (auto header = is_number || torn ? std::nullopt : parse_header(text)) {
-      layout_ = std::move(header);
-      return;
-    }
-    // A torn line is not used even where it reads well: its last value may lack digits.
-    if (torn || !layout_ || !row(text)) ++table.malformed_rows;
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const noexcept {
+    return std::hash<std::string_view>{}(text);
   }
+};
 
-  Table table;
+}  // namespace
 
- private:
-  bool row(std::string_view text) {
-    Row row;
+struct TableReader::State {
+  std::optional<Layout> layout;
+  std::vector<std::string> names;
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> sources;
+
+  bool read_row(std::string_view text, Row& row) {
+    row = {};
     std::string_view source;
     std::size_t place = 0;
     const bool read = each_field(text, [&](std::string_view field) {
-      if (place == layout_->size()) return false;
-      const Field& meaning = (*layout_)[place++];
+      if (place == layout->size()) return false;
+      const Field& meaning = (*layout)[place++];
       switch (meaning.role) {
         case Field::Role::mono_ns:
           return to_number(field, row.mono_ns);
@@ -103,31 +102,45 @@ class Reader {
       }
       return true;
     });
-    if (!read || place != layout_->size()) return false;
+    if (!read || place != layout->size()) return false;
     row.source = source_index(source);
-    table.rows.push_back(row);
     return true;
   }
 
   std::uint32_t source_index(std::string_view name) {
-    const auto [place, added] =
-        sources_.try_emplace(name, static_cast<std::uint32_t>(table.sources.size()));
-    if (added) table.sources.emplace_back(name);
-    return place->second;
+    if (const auto known = sources.find(name); known != sources.end()) return known->second;
+    const auto index = static_cast<std::uint32_t>(names.size());
+    names.emplace_back(name);
+    sources.emplace(name, index);
+    return index;
   }
-
-  std::optional<Layout> layout_;
-  std::unordered_map<std::string_view, std::uint32_t> sources_;  // views into the file's text
 };
 
-}  // namespace
+TableReader::TableReader() : state_(std::make_unique<State>()) {}
+TableReader::~TableReader() = default;
+
+const std::vector<std::string>& TableReader::sources() const noexcept {
+  return state_->names;
+}
+
+TableReader::Line TableReader::read(std::string_view line, Row& row) {
+  // Agents that were started again append to the file, header and all.
+  const bool is_number = line.front() >= '0' && line.front() <= '9';
+  if (auto header = is_number ? std::nullopt : parse_header(line)) {
+    state_->layout = std::move(header);
+    return Line::header;
+  }
+  return state_->layout && state_->read_row(line, row) ? Line::row : Line::malformed;
+}
 
 Table read_table(const std::filesystem::path& path) {
   std::error_code ec;
   if (!std::filesystem::exists(path, ec) && !ec) return {};
   const std::string text = read_regular_file(path);
-  Reader reader;
-  reader.table.rows.reserve(text.size() / 64);
+  TableReader reader;
+  Table table;
+  table.rows.reserve(text.size() / 64);
+  Row row;
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
@@ -135,9 +148,14 @@ Table read_table(const std::filesystem::path& path) {
     std::string_view line = rest.substr(0, end);
     rest.remove_prefix(torn ? rest.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (!line.empty()) reader.line(line, torn);
+    if (line.empty()) continue;
+    // A torn line is not used even where it reads well: its last value may lack digits.
+    const TableReader::Line what = torn ? TableReader::Line::malformed : reader.read(line, row);
+    if (what == TableReader::Line::row) table.rows.push_back(row);
+    if (what == TableReader::Line::malformed) ++table.malformed_rows;
   }
-  return std::move(reader.table);
+  table.sources = reader.sources();
+  return table;
 }
 
 }  // namespace assay::telemetry

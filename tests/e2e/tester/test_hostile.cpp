@@ -104,7 +104,8 @@ TEST_F(Hostile, JsonIsRefusedWithWords) {
 
 TEST_F(Hostile, NobodyReadsOrWritesWithoutAToken) {
   start_tester();
-  for (const char* path : {"/tests", "/tests/20261115-abcdef", "/api/v1/tests", "/api/v1/nothing"}) {
+  for (const char* path :
+       {"/tests", "/tests/20261115-abcdef", "/api/v1/tests", "/api/v1/nothing"}) {
     const Reply reply = ask("GET", path, "", {}, "");
     EXPECT_EQ(reply.status, 401) << path;
     EXPECT_NE(reply.response.header("www-authenticate"), "");

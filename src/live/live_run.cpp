@@ -1,0 +1,139 @@
+#include "live/live_run.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/time.h"
+
+namespace assay::live {
+
+namespace {
+
+// Work for one answer: a second or less. What is left is done with the next ones.
+constexpr std::uint64_t kBytesOfAnswer = 256ULL << 20;
+// However many ask, the folder is looked at so often.
+constexpr std::int64_t kFresh = 200'000'000;
+
+template <class T>
+T number_parameter(const std::string& name, const std::string& text) {
+  T value{};
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc{} || end != text.data() + text.size())
+    throw Error(ErrorKind::usage,
+                "'" + name + "' is not a number: '" + printable(ellipsize(text, 40)) + "'");
+  return value;
+}
+
+bool is_fresh(std::int64_t& looked_ns) {
+  const std::int64_t now = mono_now_ns();
+  if (looked_ns != 0 && now - looked_ns < kFresh) return true;
+  looked_ns = now;
+  return false;
+}
+
+}  // namespace
+
+LiveRun::LiveRun(std::filesystem::path run) : path_(run), watch_(std::move(run)) {}
+
+void LiveRun::look() {
+  if (is_fresh(looked_ns_)) return;
+  if (watch_.look()) return;
+  // Another run lies there: nobody who has numbers of the old one may take them for the new one's.
+  const std::uint64_t console = console_->generation();
+  const std::uint64_t metrics = metrics_->generation();
+  console_ = std::make_unique<Console>(console + 1);
+  metrics_ = std::make_unique<Metrics>(metrics + 1);
+  console_looked_ns_ = metrics_looked_ns_ = 0;
+}
+
+void LiveRun::look_at_console() {
+  look();
+  if (!is_fresh(console_looked_ns_)) console_->look(watch_, kBytesOfAnswer);
+}
+
+void LiveRun::add_state(Json& json) const {
+  const bool live = watch_.ended() || watch_.late().empty();
+  json["ended"] = watch_.ended();
+  json["live"] = live;
+  if (!live) json["why"] = watch_.late();
+}
+
+Json LiveRun::log(const ConsoleQuery& query) {
+  const std::scoped_lock hold(lock_);
+  look_at_console();
+  Json json = console_->page(query);
+  add_state(json);
+  return json;
+}
+
+std::string LiveRun::log_text(std::optional<int> rank, std::int64_t& from, std::size_t most) {
+  const std::scoped_lock hold(lock_);
+  look_at_console();
+  return console_->text(rank, from, most);
+}
+
+Json LiveRun::metrics(const MetricsQuery& query) {
+  const std::scoped_lock hold(lock_);
+  look();
+  if (!is_fresh(metrics_looked_ns_)) metrics_->look(watch_, kBytesOfAnswer);
+  Json json = metrics_->read(query);
+  add_state(json);
+  return json;
+}
+
+bool LiveRun::ended() {
+  const std::scoped_lock hold(lock_);
+  look();
+  return watch_.ended();
+}
+
+std::shared_ptr<LiveRun> LiveRuns::open(const std::filesystem::path& run) {
+  const std::scoped_lock hold(lock_);
+  const auto found =
+      std::ranges::find_if(runs_, [&](const auto& known) { return known.first == run; });
+  if (found != runs_.end()) {
+    runs_.splice(runs_.begin(), runs_, found);
+  } else {
+    runs_.emplace_front(run, std::make_shared<LiveRun>(run));
+    if (runs_.size() > most_) runs_.pop_back();
+  }
+  return runs_.front().second;
+}
+
+ConsoleQuery console_query(const std::map<std::string, std::string>& parameters) {
+  ConsoleQuery query;
+  for (const auto& [name, text] : parameters) {
+    if (name == "rank" && text != "all" && !text.empty()) {
+      query.rank = number_parameter<int>(name, text);
+    } else if (name == "from") {
+      query.from = number_parameter<std::int64_t>(name, text);
+    } else if (name == "lines") {
+      query.lines = number_parameter<std::size_t>(name, text);
+    } else if (name == "search") {
+      query.search = text.substr(0, 1000);
+    } else if (name == "first_error") {
+      query.first_error = text != "0" && !text.empty();
+    } else if (name == "show") {
+      const auto show = parse_enum<Lines>(text);
+      if (!show)
+        throw Error(ErrorKind::usage, "'show' is not all, text, warnings or errors: '" +
+                                          printable(ellipsize(text, 40)) + "'");
+      query.show = *show;
+    }
+  }
+  return query;
+}
+
+MetricsQuery metrics_query(const std::map<std::string, std::string>& parameters) {
+  MetricsQuery query;
+  for (const auto& [name, text] : parameters) {
+    if (name == "from") query.span.from = number_parameter<double>(name, text);
+    if (name == "to") query.span.to = number_parameter<double>(name, text);
+    if (name == "points") query.points = number_parameter<std::size_t>(name, text);
+  }
+  return query;
+}
+
+}  // namespace assay::live

@@ -1,0 +1,255 @@
+#include "live/run_watch.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/json_access.h"
+#include "core/regular_file.h"
+#include "core/run_layout.h"
+#include "core/text.h"
+#include "store/run_dir.h"
+
+namespace assay::live {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMaxJournalLine = 16U << 20;
+
+bool is_plain_folder(const fs::path& path) {
+  std::error_code ec;
+  return fs::symlink_status(path, ec).type() == fs::file_type::directory;
+}
+
+// A name from the journal becomes a path only where it is one folder.
+bool is_folder_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+std::int64_t ms_of(const Json& event) {
+  return integer_at(event, "wall_ns", 0) / 1'000'000;
+}
+
+std::optional<int> number_behind(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  text.remove_prefix(prefix.size());
+  int number = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (ec != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+// The rank of "rank3.out.log" and its rotated parts.
+std::optional<int> rank_of_log(std::string_view name) {
+  for (const std::string_view suffix : {".head", ".1"})
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  constexpr std::string_view kEnd = ".out.log";
+  if (!name.ends_with(kEnd)) return std::nullopt;
+  name.remove_suffix(kEnd.size());
+  return number_behind(name, "rank");
+}
+
+}  // namespace
+
+RunWatch::RunWatch(fs::path run) : run_(std::move(run)), journal_(run_ / layout::kJournal) {}
+
+double RunWatch::clock_offset(int node) const {
+  const auto found = offsets_.find(node);
+  return found == offsets_.end() ? 0 : found->second;
+}
+
+bool RunWatch::look() {
+  const bool same = journal_.look();
+  if (!same) {
+    *this = RunWatch(run_);
+    (void)journal_.look();
+  }
+  read_plan();
+  // Before the files: what was written before a run ended is read in the same look.
+  ended_ = !store::RunLock::held(run_);
+  (void)journal_.look();
+  std::string text;
+  while (read_ < journal_.size()) {
+    text.resize(std::min<std::uint64_t>(1U << 20, journal_.size() - read_));
+    for (std::size_t have = 0;;) {
+      const std::size_t n = journal_.read(read_ + have, std::span(text).subspan(have));
+      have += n;
+      if (have < text.size() && n > 0) continue;
+      text.resize(have);
+      break;
+    }
+    std::size_t last = text.rfind('\n');
+    while (last == std::string::npos && !text.empty() && text.size() < kMaxJournalLine &&
+           read_ + text.size() < journal_.size()) {  // a long line
+      const std::size_t have = text.size();
+      text.resize(std::min<std::uint64_t>(2 * have, journal_.size() - read_));
+      text.resize(have + journal_.read(read_ + have, std::span(text).subspan(have)));
+      if (text.size() == have) break;
+      last = text.rfind('\n');
+    }
+    if (last == std::string::npos) {
+      if (text.size() >= kMaxJournalLine) {
+        read_ += text.size();  // no journal of ours has such a line
+        continue;
+      }
+      break;  // not whole yet
+    }
+    for (const std::string_view line : split(std::string_view(text).substr(0, last), '\n'))
+      if (const Json event = parse_json_or_null(line); event.is_object()) take(event);
+    read_ += last + 1;
+  }
+  if (begun_again_) {  // what was read of a round is not what lies there now
+    *this = RunWatch(run_);
+    (void)look();
+    return false;
+  }
+  for (std::size_t i = 0; i < rounds_.size(); ++i) {
+    if (rounds_[i].listed) continue;
+    const bool over = rounds_[i].ended || ended_;
+    list(i);
+    rounds_[i].listed = over;
+  }
+  if (const fs::path log = run_ / layout::kControllerLog; !known_.contains(log)) {
+    std::error_code ec;
+    if (fs::exists(fs::symlink_status(log, ec)))
+      add_log({.file = log, .start_ms = rounds_.empty() ? 0 : rounds_.front().start_ms});
+  }
+  return same;
+}
+
+void RunWatch::read_plan() {
+  if (plan_read_) return;
+  const Json plan = parse_json_or_null(read_regular_file_or_empty(run_ / layout::kPlan));
+  if (!plan.is_object()) return;
+  plan_read_ = true;
+  const Json& cluster = object_at(plan, "cluster");
+  const std::string launcher = text_at(cluster, "launcher");
+  const Json& traits = object_at(cluster, "traits");
+  const bool shares = member_at(traits, "shares_files").is_boolean()
+                          ? member_at(traits, "shares_files").get<bool>()
+                          : launcher == "local";
+  if (!shares)
+    late_ =
+        fmt::format("with the launcher '{}' logs and telemetry come here at the end of each round",
+                    printable(launcher));
+}
+
+void RunWatch::mark(std::int64_t at_ms, std::string kind, std::string text) {
+  if (marks_.size() < kMaxMarks)
+    marks_.push_back({at_ms, 0, std::move(kind), printable(ellipsize(text, 300))});
+}
+
+void RunWatch::take(const Json& event) {
+  const std::string name = text_at(event, "event");
+  const std::string case_name = text_at(event, "case");
+  const int number = static_cast<int>(integer_at(event, "round", 0));
+  // The newest of that name: a resumed run begins a round again.
+  const auto round = std::find_if(rounds_.rbegin(), rounds_.rend(), [&](const WatchedRound& known) {
+    return known.case_name == case_name && known.round == number;
+  });
+  const std::string place = fmt::format("{}, round {}", case_name, number);
+  if (name == "round_start") {
+    if (!is_folder_name(case_name) || number < 1 || rounds_.size() >= kMaxLogs) return;
+    mark(ms_of(event), "round", place);
+    if (round != rounds_.rend()) {
+      begun_again_ = begun_again_ || round->listed;
+      round->ended = round->listed = false;
+    } else {
+      rounds_.push_back({case_name, number, ms_of(event)});
+    }
+  } else if (name == "round_end") {
+    if (round != rounds_.rend()) round->ended = true;
+    const std::string reason = text_at(event, "reason");
+    mark(ms_of(event), "round_end",
+         place + ": " + text_at(event, "status") + (reason.empty() ? "" : " – " + reason));
+  } else if (name == "rank_start") {
+    if (round != rounds_.rend())
+      rank_starts_[{static_cast<std::size_t>(rounds_.rend() - round - 1),
+                    static_cast<int>(integer_at(event, "rank", 0))}] = ms_of(event);
+  } else if (name == "rank_exit") {
+    const auto code = integer_at(event, "code");
+    const auto signal = integer_at(event, "signal");
+    if ((code && *code == 0) || (!code && !signal)) return;
+    mark(ms_of(event), "rank",
+         fmt::format("rank {} ended with {} {}", integer_at(event, "rank", 0),
+                     code ? "exit code" : "signal", code ? *code : *signal));
+  } else if (name == "gap") {
+    mark(ms_of(event), "gap",
+         fmt::format("node {}: no data of {}: {}", integer_at(event, "node", 0),
+                     text_at(event, "source"), text_at(event, "reason")));
+  } else if (name == "case_skipped") {
+    mark(ms_of(event), "case", case_name + " is skipped: " + text_at(event, "reason"));
+  } else if (name == "clock_offset") {
+    offsets_[static_cast<int>(integer_at(event, "node", 0))] = number_at(event, "offset_s", 0.0);
+  } else if (name == "run_start" || name == "run_resume" || name == "run_end") {
+    mark(ms_of(event), "run",
+         name == "run_start"    ? "run started"
+         : name == "run_resume" ? "run goes on"
+                                : "run ended: " + text_at(event, "status"));
+  }
+}
+
+void RunWatch::list(std::size_t round) {
+  const WatchedRound& known = rounds_[round];
+  const fs::path folder = run_ / known.case_name / layout::round_folder(known.round);
+  if (!is_plain_folder(run_ / known.case_name) || !is_plain_folder(folder)) return;
+  std::error_code ec;
+  std::vector<fs::path> nodes;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string name = it->path().filename().string();
+    if (name == layout::kHookLog)
+      add_log({.file = it->path(),
+               .case_name = known.case_name,
+               .round = known.round,
+               .start_ms = known.start_ms,
+               .round_index = round});
+    else if (name.find("_noderank") != std::string::npos && is_plain_folder(it->path()))
+      nodes.push_back(it->path());
+  }
+  std::ranges::sort(nodes);
+  for (const fs::path& node : nodes) list_node(round, node);
+}
+
+void RunWatch::list_node(std::size_t round, const fs::path& folder) {
+  const WatchedRound& known = rounds_[round];
+  const std::string name = folder.filename().string();
+  const std::size_t split_at = name.rfind("_noderank");
+  const auto node = number_behind(std::string_view(name).substr(split_at), "_noderank");
+  if (!node) return;
+  const std::string host = name.substr(0, split_at);
+  std::error_code ec;
+  std::vector<int> ranks;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string file = it->path().filename().string();
+    if (const auto rank = rank_of_log(file)) ranks.push_back(*rank);
+    if (file == layout::kTelemetry && telemetry_.size() < kMaxLogs &&
+        known_.emplace(it->path(), true).second)
+      telemetry_.push_back({it->path(), *node, host, round});
+  }
+  std::ranges::sort(ranks);
+  const auto repeated = std::ranges::unique(ranks);
+  ranks.erase(repeated.begin(), repeated.end());
+  for (const int rank : ranks) {
+    const auto start = rank_starts_.find({round, rank});
+    add_log({.file = folder / layout::rank_log(rank),
+             .case_name = known.case_name,
+             .round = known.round,
+             .node = *node,
+             .host = host,
+             .rank = rank,
+             .start_ms = start == rank_starts_.end() ? known.start_ms : start->second,
+             .round_index = round});
+  }
+}
+
+void RunWatch::add_log(LogFile log) {
+  if (logs_.size() < kMaxLogs && known_.emplace(log.file, true).second)
+    logs_.push_back(std::move(log));
+}
+
+}  // namespace assay::live

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/time.h"
+#include "live/live_run.h"
+#include "rest/call.h"
+
+namespace assay::rest {
+
+using jobs::Deed;
+
+namespace {
+
+std::shared_ptr<live::LiveRun> run_of_call(Call& call) {
+  const int attempt = static_cast<int>(call.asked_number("attempt", 0, 0, 1'000'000));
+  const std::filesystem::path run = call.context.platform.run_of(call.job_id(), attempt);
+  if (run.empty())
+    throw serve::Refusal(404, "no_run", fmt::format("job {} has no run yet", call.job_id()),
+                         "it is there when the job has started");
+  return call.context.runs.open(run);
+}
+
+std::map<std::string, std::string> parameters_of_call(const Call& call) {
+  std::map<std::string, std::string> parameters;
+  for (const auto& [name, value] : call.query) parameters[name] = value;
+  return parameters;
+}
+
+// A stream ends after ten minutes: who comes back, as browsers do by themselves, is asked again who
+// they are.
+std::int64_t end_of_stream() {
+  return mono_now_ns() + std::int64_t{600} * 1'000'000'000;
+}
+
+serve::HttpResponse job_log(Call& call) {
+  const live::ConsoleQuery query = live::console_query(parameters_of_call(call));
+  return json_answer(run_of_call(call)->log(query));
+}
+
+// Where a browser goes on after its connection was lost.
+std::optional<std::string> last_event(const Call& call) {
+  const std::string header = call.request.header("last-event-id");
+  return header.empty() ? std::nullopt : std::optional(header);
+}
+
+serve::HttpResponse log_stream(Call& call) {
+  auto parameters = parameters_of_call(call);
+  const auto last = last_event(call);
+  if (last) parameters["from"] = *last;
+  live::ConsoleQuery query = live::console_query(parameters);
+  if (last) ++query.from;
+  query.lines = 500;
+  const auto run = run_of_call(call);
+  auto next = [run, query, until = end_of_stream(),
+               over = false](std::size_t room) mutable -> std::optional<std::string> {
+    if (over || mono_now_ns() > until) return std::nullopt;
+    const Json page = run->log(query);
+    std::string text;
+    for (const Json& line : page["lines"]) {
+      const auto number = line["n"].get<std::int64_t>();
+      const std::string piece = server_sent("line", line, std::to_string(number));
+      if (!text.empty() && text.size() + piece.size() > room) break;
+      text += piece;
+      query.from = number + 1;
+    }
+    if (page["lines"].empty()) query.from = page["next"].get<std::int64_t>();
+    over = query.from > page["total"].get<std::int64_t>() && page["ended"].get<bool>() &&
+           !page["indexing"].get<bool>();
+    if (over) text += server_sent("end", Json{{"total", page["total"]}});
+    return text;
+  };
+  return event_stream(
+      [&follower = call.context.follower, next](const std::shared_ptr<serve::HttpStream>& stream) {
+        follower.add(stream, next);
+      });
+}
+
+// A part of at most 64 MiB; its last line says how to get the next one.
+serve::HttpResponse log_download(Call& call) {
+  constexpr std::size_t kMostBytes = 64U << 20;
+  const live::ConsoleQuery query = live::console_query(parameters_of_call(call));
+  const auto run = run_of_call(call);
+  serve::HttpResponse response;
+  std::int64_t from = std::max<std::int64_t>(query.from, 1);
+  for (std::string more; response.body.size() < kMostBytes; response.body += more) {
+    more = run->log_text(query.rank, from);
+    if (more.empty()) break;
+  }
+  if (response.body.size() >= kMostBytes)
+    response.body += fmt::format("… (goes on with from={})\n", from);
+  response.type = "text/plain; charset=utf-8";
+  response.headers.emplace_back(
+      "Content-Disposition",
+      fmt::format("attachment; filename=\"job{}{}.log\"", call.job_id(),
+                  query.rank ? fmt::format("-rank{}", *query.rank) : std::string()));
+  return response;
+}
+
+serve::HttpResponse job_metrics(Call& call) {
+  const live::MetricsQuery query = live::metrics_query(parameters_of_call(call));
+  return json_answer(run_of_call(call)->metrics(query));
+}
+
+serve::HttpResponse metrics_stream(Call& call) {
+  const live::MetricsQuery query = live::metrics_query(parameters_of_call(call));
+  const auto run = run_of_call(call);
+  auto next = [run, query, until = end_of_stream(), first = true,
+               over = false](std::size_t room) mutable -> std::optional<std::string> {
+    if (over || mono_now_ns() > until) return std::nullopt;
+    const Json answer = run->metrics(query);
+    const double newest = answer["newest"];
+    const bool ended = answer["ended"].get<bool>() && !answer["indexing"].get<bool>();
+    if (!first && !ended && newest <= query.span.from) return std::string();
+    std::string text = server_sent("points", answer);
+    // With fewer points it fits, next time.
+    if (text.size() > room && query.points > 2) {
+      query.points /= 2;
+      return std::string();
+    }
+    first = false;
+    over = ended;
+    query.span.from = newest;
+    return text;
+  };
+  return event_stream(
+      [&follower = call.context.follower, next](const std::shared_ptr<serve::HttpStream>& stream) {
+        follower.add(stream, next);
+      });
+}
+
+constexpr Parameter kOfAttempt{"attempt", "integer", "the last one by default"};
+constexpr Parameter kOfRank{"rank", "string", "a number, or all"};
+
+}  // namespace
+
+std::vector<Route> live_routes() {
+  const Parameter from{"from", "integer", "number of the first line; -200: 200 before the end"};
+  const Parameter show{"show", "string", "all, text (without PerfLog), warnings or errors"};
+  const Parameter points{"points", "integer", "of a series"};
+  const Parameter since{"from", "number", "Unix seconds"};
+  return {{.method = "GET",
+           .path = "/api/v1/jobs/{id}/log",
+           .handler = job_log,
+           .deed = Deed::read_job,
+           .of = Of::job,
+           .summary = "What the ranks print",
+           .answer = "Any",
+           .query = {kOfAttempt,
+                     kOfRank,
+                     from,
+                     show,
+                     {"lines", "integer", "200 by default, 2000 at most"},
+                     {"search", "string", "only lines that hold it"},
+                     {"first_error", "boolean", "from the first error on"}}},
+          {.method = "GET",
+           .path = "/api/v1/jobs/{id}/log/stream",
+           .handler = log_stream,
+           .deed = Deed::read_job,
+           .of = Of::job,
+           .summary = "The same as events",
+           .answer = "text/event-stream",
+           .query = {kOfAttempt, kOfRank, from, show}},
+          {.method = "GET",
+           .path = "/api/v1/jobs/{id}/log/download",
+           .handler = log_download,
+           .deed = Deed::read_job,
+           .of = Of::job,
+           .summary = "All of it as a text",
+           .answer = "text/plain",
+           .query = {kOfAttempt, kOfRank, from}},
+          {.method = "GET",
+           .path = "/api/v1/jobs/{id}/metrics",
+           .handler = job_metrics,
+           .deed = Deed::read_job,
+           .of = Of::job,
+           .summary = "What the run measures",
+           .answer = "Any",
+           .query = {kOfAttempt, since, {"to", "number", "Unix seconds"}, points}},
+          {.method = "GET",
+           .path = "/api/v1/jobs/{id}/metrics/stream",
+           .handler = metrics_stream,
+           .deed = Deed::read_job,
+           .of = Of::job,
+           .summary = "The same as events",
+           .answer = "text/event-stream",
+           .query = {kOfAttempt, since, points}}};
+}
+
+}  // namespace assay::rest

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "core/files.h"
+#include "engine/execution_folder.h"
+#include "rest_world.h"
+
+namespace assay::rest {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A stream whose reader takes what comes.
+class Sink : public serve::HttpStream {
+ public:
+  bool write(std::string_view bytes) override {
+    const std::scoped_lock hold(lock_);
+    text_ += bytes;
+    return true;
+  }
+  [[nodiscard]] std::size_t room() const override { return serve::kStreamBuffer; }
+  [[nodiscard]] bool gone() const override { return false; }
+  void end() override {
+    const std::scoped_lock hold(lock_);
+    ended_ = true;
+  }
+  /// Everything, once the stream has ended.
+  [[nodiscard]] std::string all() {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (std::chrono::steady_clock::now() < limit) {
+      {
+        const std::scoped_lock hold(lock_);
+        if (ended_) return text_;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return "it did not end";
+  }
+
+ private:
+  std::mutex lock_;
+  std::string text_;
+  bool ended_ = false;
+};
+
+class LiveOverRest : public RestWorld {
+ protected:
+  // A job of ann whose first attempt has a run that has ended.
+  std::string job_with_run() {
+    const jobs::JobId id = job_of("ann", "vision");
+    const auto attempt = folder_.path() / "jobs" / std::to_string(id) / "attempt-1";
+    const auto run = engine::ExecutionFolder(attempt).runs() / "run1";
+    const auto node = run / "main/round1/n1_noderank0";
+    std::filesystem::create_directories(node);
+    write_file_atomic(run / "plan.json", R"({"cluster": {"launcher": "local"}})");
+    write_file_atomic(
+        run / "journal.jsonl",
+        R"({"event":"round_start","case":"main","round":1,"wall_ns":1794799617000000000})"
+        "\n");
+    write_file_atomic(node / "rank0.out.log",
+                      "hello\n[PerfLog] {\"event\": \"STEP_END\", \"value\": {\"loss\": 2}, "
+                      "\"metadata\": {\"time_ms\": 1794799618000}}\nbye\n");
+    return fmt::format("/api/v1/jobs/{}", id);
+  }
+  serve::HttpResponse get(const std::string& path, const std::string& as = "ann",
+                          std::map<std::string, std::string> headers = {}) {
+    return ask({.path = path, .as = as, .headers = std::move(headers)});
+  }
+};
+
+TEST_F(LiveOverRest, AConsoleIsPagedAndSearched) {
+  const std::string job = job_with_run();
+  const Json page = json({.path = job + "/log?attempt=1&from=2&lines=1", .as = "ann"});
+  EXPECT_EQ(page["total"], 3);
+  EXPECT_EQ(page["lines"][0]["n"], 2);
+  EXPECT_EQ(page["lines"][0]["level"], "perf");
+  EXPECT_EQ(page["ended"], true);
+  const Json found = json({.path = job + "/log?attempt=1&search=BYE", .as = "bob"});
+  EXPECT_EQ(found["lines"][0]["n"], 3);
+}
+
+TEST_F(LiveOverRest, MetricsAreSeries) {
+  const Json metrics = json({.path = job_with_run() + "/metrics?attempt=1", .as = "ann"});
+  EXPECT_EQ(metrics["series"][0]["name"], "loss");
+}
+
+TEST_F(LiveOverRest, WhoMayNotReadTheJobSeesNothingOfIt) {
+  const std::string job = job_with_run();
+  for (const char* path : {"/log", "/log/stream", "/log/download", "/metrics", "/metrics/stream"})
+    EXPECT_EQ(get(job + path + "?attempt=1", "eve").status, 404) << path;
+}
+
+TEST_F(LiveOverRest, AJobWithoutARunSaysSo) {
+  const std::string job = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
+  const auto response = get(job + "/log");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_THAT(response.body, HasSubstr("has no run yet"));
+}
+
+TEST_F(LiveOverRest, AParameterThatIsNoneIsNamed) {
+  const std::string job = job_with_run();
+  EXPECT_EQ(get(job + "/log?attempt=1&from=x").status, 400);
+  EXPECT_EQ(get(job + "/metrics?attempt=1&points=x").status, 400);
+  EXPECT_EQ(get(job + "/log?attempt=x").status, 400);
+}
+
+TEST_F(LiveOverRest, AStreamOfLinesGoesOnBehindTheLastEvent) {
+  const std::string job = job_with_run();
+  const auto response = get(job + "/log/stream?attempt=1", "ann", {{"last-event-id", "2"}});
+  ASSERT_TRUE(response.streaming.begin);
+  const auto sink = std::make_shared<Sink>();
+  response.streaming.begin(sink);
+  const std::string text = sink->all();
+  EXPECT_THAT(text, HasSubstr("event: line\nid: 3\ndata: {\"n\":3,"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("hello")));
+  EXPECT_THAT(text, HasSubstr("event: end"));
+}
+
+TEST_F(LiveOverRest, AStreamOfMetricsEndsWithTheRun) {
+  const auto response = get(job_with_run() + "/metrics/stream?attempt=1");
+  ASSERT_TRUE(response.streaming.begin);
+  const auto sink = std::make_shared<Sink>();
+  response.streaming.begin(sink);
+  EXPECT_THAT(sink->all(), HasSubstr("event: points\ndata: {\"series\":"));
+}
+
+TEST_F(LiveOverRest, ALogIsDownloadedAsText) {
+  const auto response = get(job_with_run() + "/log/download?attempt=1&rank=0");
+  EXPECT_EQ(response.body.substr(0, 6), "hello\n");
+  EXPECT_THAT(header(response, "Content-Disposition"), HasSubstr("-rank0.log"));
+}
+
+}  // namespace
+}  // namespace assay::rest

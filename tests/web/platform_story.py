@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""The platform in a real browser, from the link of the first start to signing out:
+   platform_story.py LINK SUBMIT-COMMAND [SCREENSHOTS]"""
+import sys
+
+from browser import Browser
+
+
+def choose_language(browser, code):
+    browser.js(f"(s => {{ s.value = '{code}'; s.dispatchEvent(new Event('change')); }})(document.querySelector('select.tool'))")
+
+
+def main(link, command, shots=None):
+    address = link.split('#')[0]
+
+    def shot(browser, name):
+        assert browser.fits(), f'{name} is wider than the window'
+        if shots:
+            browser.shot(f'{shots}/{name}.png')
+
+    with Browser() as browser:
+        browser.open(link)
+        browser.wait('dialog h3', 'admin')
+        browser.type('dialog input[name=password]', 'correct horse battery staple')
+        browser.click('dialog button', 'Save')
+        browser.wait('h1', 'Jobs')
+        assert 'link=' not in browser.js('location.href'), 'the link stays in the address'
+        browser.wait('.empty', 'No job yet')
+
+        # The form says what is wrong, and then what will happen.
+        browser.click('a.button', 'New job')
+        browser.type('#f-name', '<b>first</b> job')
+        browser.type('#f-command', command)
+        browser.type('#f-procs', '2')
+        browser.type('#f-time', 'soon')
+        browser.wait('#p-time', 'soon')
+        browser.type('#f-time', '10m')
+        browser.wait('.plan .finding')
+        browser.until(lambda: not browser.text('#p-time'), 'a field without a problem')
+        browser.wait('.plan pre', 'cases:')
+        shot(browser, 'submit')
+        browser.click('.views label', 'curl')
+        browser.wait('.plan pre', 'curl -H')
+        browser.click('#send')
+        browser.wait('h1', '<b>first</b> job')
+        browser.wait('.chip', 'Running')
+        shot(browser, 'job-brief')
+
+        browser.click('.tabs a', 'Metrics')
+        browser.wait('figure.chart', 'Loss')
+        browser.until(lambda: browser.js('''[...document.querySelectorAll('canvas')].some(c => c.width &&
+            c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v))'''), 'a drawn chart')
+        shot(browser, 'job-metrics')
+        browser.click('.tabs a', 'Console')
+        browser.wait('.console .line', '[PerfLog]')
+        shot(browser, 'job-console')
+        browser.click('.tabs a', 'Endpoints')
+        browser.wait('.empty')
+        browser.click('.tabs a', 'Brief')
+        browser.limit = 240
+        browser.wait('.title .chip', 'Finished')
+        browser.limit = 60
+        browser.click('.tabs a', 'Report')
+        browser.wait('iframe.report')
+        browser.until(lambda: any('/report' in t['url'] for t in browser.send('Target.getTargets')['targetInfos']) or browser.js("document.querySelector('iframe.report').src.endsWith('/report')"), 'the report')
+        shot(browser, 'job-report')
+        for place, words in (('cluster', 'Cluster'), ('usage', 'Usage'), ('admin', 'Admin'), ('results', 'Results'), ('jobs', 'Jobs')):
+            browser.js(f"location.hash = '#/{place}'")
+            browser.wait('h1', words)
+            browser.wait('section')
+            shot(browser, place)
+        assert not browser.js("document.querySelector('main b:not([class])') && [...document.querySelectorAll('main b')].some(b => b.textContent === 'first')"), 'a name became markup'
+
+        choose_language(browser, 'zh')
+        browser.wait('h1', '作业')
+        shot(browser, 'jobs-zh')
+        browser.click('button', '退出')
+        browser.wait('h1', '登录')
+        shot(browser, 'sign-in-zh')
+        # Signed out is signed out.
+        browser.js("location.hash = '#/jobs'")
+        browser.wait('h1', '登录')
+        assert not browser.errors, browser.errors
+
+    with Browser(width=390, height=844, phone=True, dark=True) as browser:
+        browser.open(address + '#/sign-in')
+        browser.type('input[name=name]', 'admin')
+        browser.type('input[name=password]', 'wrong')
+        browser.click('button', 'Sign in')
+        browser.wait('.finding.invalid')
+        browser.type('input[name=password]', 'correct horse battery staple')
+        browser.click('button', 'Sign in')
+        browser.wait('h1', 'Jobs')
+        browser.wait('td.name', '<b>first</b> job')
+        shot(browser, 'jobs-phone')
+        for place in ('submit', 'jobs/1/brief', 'jobs/1/metrics', 'jobs/1/console', 'jobs/1/report', 'cluster', 'usage', 'admin'):
+            browser.js(f"location.hash = '#/{place}'")
+            browser.wait('h1')
+            browser.wait('section')
+            shot(browser, place.replace('/', '-') + '-phone')
+        browser.click('button', 'Sign out')
+        browser.wait('h1', 'Sign in')
+        assert not browser.errors, browser.errors
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
+    print('all seen')

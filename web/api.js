@@ -1,0 +1,72 @@
+// The REST interface, with the session's CSRF token; docs/platform-api.md has it.
+
+const root = document.documentElement.dataset.api;
+let csrf = '';
+
+export class ApiError extends Error {
+  constructor(status, error) {
+    super(error.message || `HTTP ${status}`);
+    this.status = status;
+    this.code = error.code || '';
+    this.advice = error.advice || '';
+    this.problems = error.problems || [];
+  }
+}
+
+export const address = (path, query) => {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query || {}))
+    if (value !== undefined && value !== null && value !== '') parameters.set(name, value);
+  const text = parameters.toString();
+  return root + path + (text ? '?' + text : '');
+};
+
+export function useCsrf(token) { csrf = token || ''; }
+
+async function ask(method, path, {query, body, text, signal} = {}) {
+  const headers = {Accept: text ? 'text/plain, text/yaml, */*' : 'application/json'};
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (method !== 'GET') headers['X-CSRF-Token'] = csrf;
+  let response;
+  try {
+    response = await fetch(address(path, query), {
+      method, headers, signal, credentials: 'same-origin', cache: 'no-store', redirect: 'error',
+      body: body === undefined ? undefined : JSON.stringify(body)});
+  } catch (e) {
+    if (e.name === 'AbortError') throw e;
+    throw new ApiError(0, {code: 'unreachable', message: 'unreachable'});
+  }
+  const answer = await response.text();
+  if (!response.ok) {
+    let error = {};
+    try { error = JSON.parse(answer).error || {}; } catch { /* not of the server */ }
+    if (response.status === 401) window.dispatchEvent(new Event('assay:signed-out'));
+    throw new ApiError(response.status, error);
+  }
+  if (text) return answer;
+  return answer ? JSON.parse(answer) : null;
+}
+
+export const get = (path, query, options) => ask('GET', path, {query, ...options});
+export const getText = (path, query) => ask('GET', path, {query, text: true});
+export const post = (path, body, options) => ask('POST', path, {body: body ?? {}, ...options});
+export const put = (path, body) => ask('PUT', path, {body});
+export const patch = (path, body) => ask('PATCH', path, {body});
+export const remove = path => ask('DELETE', path);
+
+// Server-sent events; `onLost` where there is no stream, so that the caller asks by itself. The
+// browser connects again by itself, but not after an answer that is no stream.
+export function stream(path, query, events, onLost) {
+  if (!window.EventSource) { onLost(); return () => {}; }
+  const source = new EventSource(address(path, query));
+  for (const [name, handler] of Object.entries(events))
+    source.addEventListener(name, e => {
+      let data = null;
+      try { data = JSON.parse(e.data); } catch { return; }
+      handler(data, e.lastEventId);
+    });
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) onLost(); };
+  return () => source.close();
+}
+
+export const part = text => encodeURIComponent(text);
