@@ -106,7 +106,7 @@ serve::HttpResponse job_metrics(Call& call) {
 }
 
 serve::HttpResponse metrics_stream(Call& call) {
-  const live::MetricsQuery query = live::metrics_query(parameters_of_call(call));
+  live::MetricsQuery query = live::metrics_query(parameters_of_call(call));
   const auto run = run_of_call(call);
   auto next = [run, query, until = end_of_stream(), first = true,
                over = false](std::size_t room) mutable -> std::optional<std::string> {

@@ -1,3 +1,7 @@
+#include <chrono>
+#include <mutex>
+#include <thread>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
