@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/host.h"
 #include "core/json.h"
+#include "core/json_error.h"
 #include "core/parse_number.h"
 #include "core/process_tree.h"
 #include "core/version.h"
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "assay-agent: {}\n", error.what());
     return assay::exit_code(error.kind());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "assay-agent: {}\n", error.what());
+    fmt::print(stderr, "assay-agent: {}\n", assay::plain_error(error));
     return assay::exit_code(assay::ErrorKind::internal);
   }
   fmt::print(stderr, "{}", kUsage);

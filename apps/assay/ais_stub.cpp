@@ -12,6 +12,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
+#include "core/json_access.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "core/time.h"
@@ -158,7 +160,7 @@ Json AisStub::declared_system() const {
   constexpr std::uintmax_t kMaxBytes = 64 << 10;
   Json declared = fs::file_size(package_.system_json) > kMaxBytes
                       ? Json()
-                      : parse_json_or_null(read_file(package_.system_json));
+                      : parse_json_or_null(read_plain_file(package_.system_json));
   if (!declared.is_object()) {
     log("WARN", package_.system_json.string() + " is left out: no JSON object of at most 64 KiB");
     return nullptr;
@@ -170,13 +172,12 @@ Json AisStub::declared_system() const {
 void AisStub::copy_logs(const store::RunDir& run) const {
   const plan::CasePlan& plan_case = run.plan().cases.front();
   const fs::path round = run.round_dir(plan_case.name, 1);
-  const Json job = parse_json_or_null(read_file_or_empty(round / layout::kJob));
-  const std::string name =
-      job.is_object() && job.contains("name") ? job["name"].get<std::string>() : "";
+  const Json job = parse_json_or_null(read_regular_file_or_empty(round / layout::kJob));
+  const std::string name = text_at(job, "name");
   std::error_code ec;
   for (const auto& entry : fs::recursive_directory_iterator(round, ec)) {
     const std::string file = entry.path().filename().string();
-    if (!file.ends_with(".out.log")) continue;
+    if (!file.ends_with(".out.log") || is_irregular(entry.path())) continue;
     const fs::path to =
         package_.base / "log" /
         (name.empty() ? "benchmark.log"
@@ -188,11 +189,12 @@ void AisStub::copy_logs(const store::RunDir& run) const {
 
 void AisStub::log_outcome(const store::RunDir& run) const {
   const fs::path round = run.round_dir(run.plan().cases.front().name, 1);
-  if (const std::string lines = read_file_or_empty(round / layout::kReportText); !lines.empty())
+  if (const std::string lines = read_regular_file_or_empty(round / layout::kReportText);
+      !lines.empty())
     say(lines);
-  const std::string record = read_file_or_empty(round / layout::kTrainResult);
+  const std::string record = read_regular_file_or_empty(round / layout::kTrainResult);
   if (!record.empty()) return log("INFO", "train_result_info: " + record);
-  const Json result = parse_json_or_null(read_file_or_empty(run.path() / layout::kResult));
+  const Json result = parse_json_or_null(read_regular_file_or_empty(run.path() / layout::kResult));
   std::string why = "there is no train_result_info";
   try {
     for (const auto& finding : result.at("cases").at(0).at("rounds").at(0).at("findings"))

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "launch/modelarts/stop_job.h"
 #include "push.h"
@@ -27,7 +28,7 @@ aisbench::TestInfo local_info(const aisbench::Package& package) {
   // Local mode does not need the file: one that is not filled in must not end it.
   try {
     return aisbench::read_test_info(
-        parse_json(read_file(package.config_json), package.config_json.string()),
+        parse_json(read_plain_file(package.config_json), package.config_json.string()),
         package.config_json.string());
   } catch (const Error& e) {
     fmt::print(stderr, "assay: warning: {}\n", e.what());
@@ -60,7 +61,7 @@ int run_for_tester(const NetworkOptions& options) {
                                                         : package.config_json.string();
   aisbench::TestInfo info;
   if (!package.config_json.empty())
-    info = aisbench::read_test_info(parse_json(read_file(package.config_json), where), where);
+    info = aisbench::read_test_info(parse_json(read_plain_file(package.config_json), where), where);
   if (options.url.empty() && !info.has_tester)
     throw Error(ErrorKind::usage, "the tester's address is not known", where,
                 "give tester_server_ip and tester_server_port in config.json, or --to URL; 'assay "

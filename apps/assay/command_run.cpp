@@ -130,7 +130,8 @@ void add_run(CLI::App& app, Action& action) {
           ->type_name("RUN");
   command
       ->add_flag("--failed", options->failed,
-                 "With --resume: run rounds again that failed, timed out or stalled")
+                 "With --resume: run rounds again that failed, timed out, stalled or could not be "
+                 "recorded")
       ->needs(resume);
   auto* dry_run =
       command->add_flag("--dry-run", options->dry_run, "Print the whole plan and run nothing");

@@ -164,8 +164,8 @@ void add_tester_admin(CLI::App& serve, Action& action) {
   CLI::App* bring =
       command("restore", "Make a tester's folder from a backup",
               "restore /mnt/tester-copy --data tester2", [](const AdminArguments& wanted) {
+                site::check_backup(wanted.folder);
                 tester::restore(wanted.folder, wanted.data, Counting("checked"));
-                site::restore_platform(wanted.folder, wanted.data);
                 return 0;
               });
   bring->add_option("from", given->folder, "The backup")->required()->type_name("DIR");

@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "core/error.h"
+#include "core/json_error.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "outcome.h"
@@ -116,7 +117,7 @@ int main(int argc, char** argv) {
     return fail({assay::ErrorKind::environment, "out of memory"});
   } catch (const std::exception& error) {
     return fail({assay::ErrorKind::internal,
-                 error.what(),
+                 assay::plain_error(error),
                  {},
                  "this is a defect in assay; please report it with the command you used"});
   }

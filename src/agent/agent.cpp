@@ -20,6 +20,7 @@
 #include "agent/round_cgroup.h"
 #include "agent/self_usage.h"
 #include "core/error.h"
+#include "core/json_error.h"
 #include "core/overloaded.h"
 #include "core/process.h"
 #include "core/time.h"
@@ -186,7 +187,7 @@ void Agent::answer_later(std::function<Report()> work) {
     try {
       report = work();
     } catch (const std::exception& error) {
-      report = Refusal{error.what()};
+      report = Refusal{plain_error(error)};
     }
     asio::post(loop_, [this, report = std::move(report)] {
       busy_ = false;

@@ -73,8 +73,7 @@ std::vector<evidence::FileRecord> EvidenceLog::finish(
   if (ec) problems.push_back("the folder cannot be listed: " + ec.message());
   std::vector<evidence::FileRecord> list;
   for (auto& [name, file] : all) list.push_back(std::move(file));
-  if (const int error = write(at, list); error != 0)
-    problems.push_back(file_.name() + ": " + std::strerror(error));
+  last_error_ = write(at, list);
   list.push_back(file_.record());
   file_.close();
   return list;

@@ -32,6 +32,9 @@ class EvidenceLog {
 
   [[nodiscard]] const std::string& head() const noexcept { return chain_.head(); }
 
+  /// errno of the chain's last link, where finish() could not write it; 0: the chain is whole.
+  [[nodiscard]] int last_error() const noexcept { return last_error_; }
+
  private:
   [[nodiscard]] int write(const Instant& at, const std::vector<evidence::FileRecord>& files);
 
@@ -40,6 +43,7 @@ class EvidenceLog {
   evidence::Chain chain_;
   std::map<std::string, evidence::FileRecord> last_;  // of every file, as the chain has it
   std::int64_t written_ns_ = 0;
+  int last_error_ = 0;
 };
 
 }  // namespace assay::agent

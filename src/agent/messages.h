@@ -195,12 +195,14 @@ struct Gap {
   double seconds = 0;
   std::string reason;
   Instant at;
+  std::string file{};  ///< evidence that could not be written, a full disk mostly; empty: none
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
     field("source", self.source);
     field("seconds", self.seconds);
     field("reason", self.reason);
+    field.optional("file", self.file);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }

@@ -101,8 +101,9 @@ void RoundSupervisor::start_telemetry() {
   };
   config.job_processes = [this] { return job_processes(); };
   recorder_ = std::make_unique<telemetry::Recorder>(
-      loop_, std::move(config),
-      [this](const telemetry::Gap& gap) { send_gap(gap.source, gap.seconds, gap.reason); });
+      loop_, std::move(config), [this](const telemetry::Gap& gap) {
+        send_gap(gap.source, gap.seconds, gap.reason, gap.file);
+      });
   try {
     recorder_->start();
   } catch (const Error& error) {
@@ -350,7 +351,8 @@ void RoundSupervisor::report_log_errors() {
   for (const auto& rank : ranks_) {
     if (rank->log().write_error().empty()) continue;
     log_error_reported_ = true;
-    send_gap("rank" + std::to_string(rank->rank()) + ".out.log", 0, rank->log().write_error());
+    const std::string log = layout::rank_log(rank->rank());
+    send_gap(log, 0, rank->log().write_error(), log);
     return;
   }
 }
@@ -382,11 +384,14 @@ void RoundSupervisor::list_files(RoundEnd& end) {
   end.files = evidence_->finish(now(), written_files(), problems);
   end.head = evidence_->head();
   for (const std::string& problem : problems) send_gap(std::string(layout::kEvidence), 0, problem);
+  if (const int error = evidence_->last_error(); error != 0)
+    send_gap(std::string(layout::kEvidence), 0, std::strerror(error),
+             std::string(layout::kEvidence));
 }
 
 void RoundSupervisor::send_gap(const std::string& source, double gap_seconds,
-                               const std::string& reason) {
-  send_(Gap{source, gap_seconds, reason, now()});
+                               const std::string& reason, const std::string& file) {
+  send_(Gap{source, gap_seconds, reason, now(), file});
 }
 
 void RoundSupervisor::send_heartbeat() {

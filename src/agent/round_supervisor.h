@@ -67,7 +67,9 @@ class RoundSupervisor {
   /// The ranks, and what else the round was seen to run: cheap, and asked for with every sample.
   [[nodiscard]] std::vector<pid_t> job_processes() const;
   [[nodiscard]] bool any_running() const;
-  void send_gap(const std::string& source, double seconds, const std::string& reason);
+  /// `file`: evidence that could not be written.
+  void send_gap(const std::string& source, double seconds, const std::string& reason,
+                const std::string& file = {});
 
   asio::io_context& loop_;
   int node_;

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/pattern.h"
+#include "core/regular_file.h"
 #include "core/sha256.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -129,7 +130,7 @@ void complete_code(const PackOptions& options, const fs::path& code, PackReport&
     report.notes.emplace_back("code/ais_utils.py was added");
   }
   if (!options.modelarts) return;
-  const auto script = with_run_type(read_file(code / "benchmark.sh"), "modelarts");
+  const auto script = with_run_type(read_plain_file(code / "benchmark.sh"), "modelarts");
   if (!script)
     throw Error(ErrorKind::config, "benchmark.sh does not set RUNTYPE", options.source.string(),
                 "add RUNTYPE=\"modelarts\" to it");
@@ -175,7 +176,7 @@ std::vector<std::string> find_secrets(const fs::path& folder) {
                         entry.path().filename() == "modelarts_config.py" ||
                         entry.path().filename() == "config.sh";
     if (!config) continue;
-    const std::string text = read_file(entry.path());
+    const std::string text = read_plain_file(entry.path());
     int number = 0;
     for (const std::string_view line : split(text, '\n')) {
       ++number;

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/parse_number.h"
 #include "core/pattern.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 
 namespace assay::aisbench {
@@ -68,7 +69,7 @@ Package open_package(const fs::path& dir) {
         dir.string(), "give the folder of an unpacked ais-bench workload package");
   package.code = package.base / "code";
   package.benchmark = package.code / "benchmark.sh";
-  package.run_type = run_type_of(read_file(package.benchmark));
+  package.run_type = run_type_of(read_plain_file(package.benchmark));
   package.config_json = existing({package.base / "config/config.json", package.code / "config.json",
                                   package.code / "config/config.json"});
   package.system_json = existing({package.base / "config/system.json", package.code / "system.json",

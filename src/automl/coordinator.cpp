@@ -18,6 +18,7 @@
 #include "automl/worker_server.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_error.h"
 #include "core/time.h"
 
 namespace assay::automl {
@@ -213,7 +214,7 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
           planned->search_s = static_cast<double>(mono_now_ns() - begun) * 1e-9;
         } catch (const std::exception& error) {
           const auto* known = dynamic_cast<const Error*>(&error);
-          problem = known != nullptr ? known->message() : error.what();
+          problem = known != nullptr ? known->message() : plain_error(error);
         }
         asio::post(loop_, [self, planned = std::move(planned), problem]() mutable {
           const auto alive = self.lock();

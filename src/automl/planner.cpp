@@ -6,6 +6,7 @@
 
 #include "automl/trained_graph.h"
 #include "core/error.h"
+#include "core/json_error.h"
 
 namespace assay::automl {
 
@@ -109,7 +110,7 @@ std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std:
     }
     tell_until(static_cast<std::int64_t>(results.size()));
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::config, std::string("the journal does not fit: ") + error.what(), where,
+    throw Error(ErrorKind::config, "the journal does not fit: " + plain_error(error), where,
                 "it was damaged or changed; start the experiment anew");
   } catch (const Error& error) {
     throw Error(ErrorKind::config, "the journal does not fit: " + error.message(), where,

@@ -74,10 +74,11 @@ struct Workload {
   std::string launch = "per-rank";      ///< per-rank, per-node or head
   /// Defaults: those of its `options`, and over them its own. They give each key its type.
   config::Node config;
-  bool declares_options = false;       ///< its program does: it refuses keys that it does not know
-  std::vector<std::string> automatic;  ///< config keys, whole numbers, that may also be auto
-  std::vector<std::string> fixed;      ///< config keys that nothing may change
-  std::vector<std::string> data_keys;  ///< config keys that are paths of data on every node
+  /// What its program declares: it refuses other keys, and values that these do not allow. nothing:
+  /// it declares none.
+  std::optional<OptionSet> options;
+  std::vector<std::string> fixed;         ///< config keys that nothing may change
+  std::vector<std::string> data_keys;     ///< config keys that are paths of data on every node
   std::vector<ConfigOverride> overrides;  ///< in file order
   std::map<std::string, std::string> env;
   std::optional<TargetSetting> target;

@@ -43,6 +43,13 @@ std::span<const FactInfo> known_facts() {
       {"counters_back", "1", "step numbers and num_trained_samples that fell within a training"},
       {"pauses_impossible_s", "s",
        "by how much an evaluation or a checkpoint says to have taken longer than there was time"},
+      {"times_squeezed_s", "s",
+       "by how much longer the agent saw the lines of a log come than their times have between "
+       "them"},
+      {"steps_alike", "ratio",
+       "share of a rank's steps that took as long as the one before, to the microsecond"},
+      {"steps_in_pauses", "ratio",
+       "share of the steps whose time is mostly that of evaluations and checkpoints"},
       {"times_back_s", "s", "by how much times of a rank's log run backwards"},
       {"counts_impossible", "1",
        "samples, tokens, operations and times in logs that are negative, absurd or no numbers"},
@@ -118,6 +125,8 @@ std::span<const FactInfo> known_facts() {
       {"ais_values_changed", "1", "results that were reported again with another value"},
       {"ais_unreadable_lines", "lines", "lines of set_result.jsonl that are not results"},
       {"ais_not_measured", "1", "fields of train_result_info that have a placeholder"},
+      {"headline_not_positive", "rounds",
+       "completed rounds whose headline is zero, negative or no finite number", whole_case},
       {"cv", "ratio",
        "coefficient of variation of the headline metric, or of the throughput beside a time to "
        "target; needs 3 completed rounds",

@@ -113,6 +113,7 @@ Node read_config(const Mapping& map, const OptionSets& options) {
     if (!same_type(option, value))
       entry.value.fail("'" + entry.key + "' is of another type than the option, which is " +
                        dump_line(option) + " by default");
+    options.at(map.at("options").text()).check(entry.key, entry.value);
   }
   return overlaid(base, *defaults);
 }
@@ -204,9 +205,7 @@ Workload load_workload(const std::filesystem::path& path, const std::string& dis
   if (workload.command.empty()) map.at("command").fail("the command is empty");
   workload.launch = map.choice("launch", launch_modes());
   workload.config = read_config(map, options);
-  workload.declares_options = map.has("options");
-  if (workload.declares_options)
-    workload.automatic = options.at(map.at("options").text()).automatic;
+  if (map.has("options")) workload.options = options.at(map.at("options").text());
   std::vector<std::string> keys;
   for (const Entry& entry : workload.config.entries()) keys.push_back(entry.key);
   if (const Node* fixed = map.find("fixed")) {

@@ -6,6 +6,7 @@
 #include "catalog/facts.h"
 #include "catalog/metrics.h"
 #include "core/error.h"
+#include "core/json_error.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -83,7 +84,7 @@ std::vector<Rule> rules_from_json(const Json& json, const std::string& where) {
     }
     return rules;
   } catch (const Json::exception& e) {
-    throw Error(ErrorKind::config, std::string("not a list of rules: ") + e.what(), where);
+    throw Error(ErrorKind::config, "not a list of rules: " + plain_error(e), where);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "catalog/facts.h"
 #include "catalog/metrics.h"
 #include "core/error.h"
+#include "core/json_error.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -140,7 +141,7 @@ std::vector<RuleDifference> rule_differences_from_json(const Json& json, const s
     }
     return out;
   } catch (const Json::exception& e) {
-    throw Error(ErrorKind::config, std::string("not a list of changed rules: ") + e.what(), where);
+    throw Error(ErrorKind::config, "not a list of changed rules: " + plain_error(e), where);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "core/json.h"
 
 #include "core/error.h"
+#include "core/json_error.h"
 
 namespace assay {
 
@@ -8,7 +9,8 @@ Json parse_json(std::string_view text, const std::string& where) {
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::config, std::string("not valid JSON: ") + e.what(), where,
+    const JsonFlaw flaw = flaw_of(e, text);
+    throw Error(ErrorKind::config, "not valid JSON: " + flaw.what, flaw.place(where),
                 "the file may be truncated; restore it, or run again");
   }
 }

@@ -18,10 +18,9 @@ Error irregular(const std::filesystem::path& path) {
           "restore the file from a copy"};
 }
 
-}  // namespace
-
-UniqueFd open_regular_file(const std::filesystem::path& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+// `links`: O_NOFOLLOW, or 0 to follow them.
+UniqueFd open_plain(const std::filesystem::path& path, int links) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links));
   if (!fd) {
     const int error = errno;
     if (error == ENOENT || error == ENOTDIR) return fd;
@@ -36,8 +35,7 @@ UniqueFd open_regular_file(const std::filesystem::path& path) {
   return fd;
 }
 
-std::string read_regular_file(const std::filesystem::path& path) {
-  const UniqueFd fd = open_regular_file(path);
+std::string content_of(const UniqueFd& fd, const std::filesystem::path& path) {
   if (!fd)
     throw system_error(ErrorKind::environment, "cannot read the file", path.string(), ENOENT);
   std::string content;
@@ -51,9 +49,31 @@ std::string read_regular_file(const std::filesystem::path& path) {
   }
 }
 
+}  // namespace
+
+UniqueFd open_regular_file(const std::filesystem::path& path) {
+  return open_plain(path, O_NOFOLLOW);
+}
+
+std::string read_regular_file(const std::filesystem::path& path) {
+  return content_of(open_regular_file(path), path);
+}
+
 std::string read_regular_file_or_empty(const std::filesystem::path& path) {
   try {
     return read_regular_file(path);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string read_plain_file(const std::filesystem::path& path) {
+  return content_of(open_plain(path, 0), path);
+}
+
+std::string read_plain_file_or_empty(const std::filesystem::path& path) {
+  try {
+    return read_plain_file(path);
   } catch (const Error&) {
     return {};
   }

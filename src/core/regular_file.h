@@ -22,6 +22,11 @@ namespace assay {
 /// The same, or "" when there is none, or it is no regular file or cannot be read.
 [[nodiscard]] std::string read_regular_file_or_empty(const std::filesystem::path& path);
 
+/// The same for a file of a folder that somebody has made by hand (a package, a checkout): links
+/// are followed there, but to nothing else than a regular file.
+[[nodiscard]] std::string read_plain_file(const std::filesystem::path& path);
+[[nodiscard]] std::string read_plain_file_or_empty(const std::filesystem::path& path);
+
 /// Whether a link, a FIFO, a device or a socket is there instead of a file or a folder.
 [[nodiscard]] bool is_irregular(const std::filesystem::path& path);
 

@@ -15,6 +15,7 @@ enum class RoundStatus {
   interrupted,    ///< stopped by the user, or the controller died
   launch_failed,  ///< no rank could be started
   lost,           ///< an agent was lost
+  unrecorded,     ///< it ran, and its evidence could not be written: the machine failed, not a rank
   not_run,        ///< never in a journal
 };
 
@@ -27,13 +28,15 @@ constexpr auto enum_names(RoundStatus /*status*/) {
                                                {interrupted, "interrupted"},
                                                {launch_failed, "launch_failed"},
                                                {lost, "lost"},
+                                               {unrecorded, "unrecorded"},
                                                {not_run, "not_run"}});
 }
 
 /// Whether the round needs no further run: a failure is a result, an interruption or a loss is not.
 [[nodiscard]] constexpr bool is_result(RoundStatus status) noexcept {
   using enum RoundStatus;
-  return status == completed || status == failed || status == timed_out || status == stalled;
+  return status == completed || status == failed || status == timed_out || status == stalled ||
+         status == unrecorded;
 }
 
 /// Who or what ended a rank: "ended_by" of the journal's rank_exit, and the cause of a stop.

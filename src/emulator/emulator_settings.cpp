@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/json_error.h"
 #include "core/text.h"
 
 namespace assay::emulator {
@@ -86,7 +87,7 @@ Settings settings_from_json(const Json& json, const std::string& where) {
     settings.flavors = json.value("flavors", default_flavors());
     settings.engines = json.value("engines", default_engines());
   } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::config, e.what(), where);
+    throw Error(ErrorKind::config, plain_error(e), where);
   }
   for (const auto& item : json.items())
     if (std::find(known.begin(), known.end(), item.key()) == known.end())

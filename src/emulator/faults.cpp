@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/json_error.h"
 
 namespace assay::emulator {
 
@@ -40,7 +41,7 @@ Fault fault_from_json(const Json& json) {
     fault.count = json.value("count", 1);
     return fault;
   } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::config, std::string("not a fault: ") + e.what(), "faults");
+    throw Error(ErrorKind::config, "not a fault: " + plain_error(e), "faults");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/json_error.h"
 
 namespace assay::emulator {
 
@@ -35,7 +36,7 @@ JobFault job_fault_from_json(const Json& json) {
     fault.task = json.value("task", 0);
     fault.count = json.value("count", 1);
   } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::config, e.what(), "fault");
+    throw Error(ErrorKind::config, plain_error(e), "fault");
   }
   return fault;
 }

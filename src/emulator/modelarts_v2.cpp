@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/json_access.h"
+#include "core/json_error.h"
 #include "core/parse_number.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -158,7 +159,7 @@ ServerResponse ModelArtsService::create(const ServerRequest& request) {
     runner_->start(to_run(job));
     jobs_.push_back(std::move(job));
   } catch (const nlohmann::json::exception& e) {
-    return modelarts_error(400, "ModelArts.2788", e.what());
+    return modelarts_error(400, "ModelArts.2788", plain_error(e));
   }
   return json_reply(201, describe(jobs_.back()));
 }

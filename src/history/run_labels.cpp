@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 
@@ -52,11 +53,11 @@ bool Labels::has_tag(const std::string& tag) const {
 Labels read_labels(const fs::path& run) {
   const fs::path file = run / layout::kLabels;
   std::error_code ec;
+  if (!fs::exists(fs::symlink_status(file, ec))) return {};
   const std::uintmax_t bytes = fs::file_size(file, ec);
-  if (ec == std::errc::no_such_file_or_directory) return {};
   if (!ec && bytes > kMostBytes)
     throw Error(ErrorKind::config, "the file is too large for tags and notes", file.string());
-  return labels_from_json(parse_json(read_file(file), file.string()), file.string());
+  return labels_from_json(parse_json(read_regular_file(file), file.string()), file.string());
 }
 
 Labels change_labels(const fs::path& run, const std::function<void(Labels&)>& change) {

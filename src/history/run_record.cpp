@@ -7,6 +7,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/json_error.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
@@ -87,7 +89,8 @@ void read_files(const fs::path& folder, RunRecord& record) {
   if (fs::is_regular_file(status)) {
     if (fs::file_size(result) > kMostResultBytes)
       throw Error(ErrorKind::config, "the file is larger than 512 MiB", result.string());
-    return take_result(report::read_result_summary(read_file(result), result.string()), record);
+    return take_result(report::read_result_summary(read_regular_file(result), result.string()),
+                       record);
   }
   if (fs::exists(status))
     throw Error(ErrorKind::config, "this is not a plain file", result.string());
@@ -101,7 +104,7 @@ RunRecord read_run(const fs::path& run) {
   RunRecord record;
   record.folder = run.filename().string();
   record.run_id = record.folder;
-  const auto keep = [&](const char* problem) {
+  const auto keep = [&](const std::string& problem) {
     if (!record.problem.empty()) record.problem += "; ";
     record.problem += problem;
   };
@@ -113,12 +116,12 @@ RunRecord read_run(const fs::path& run) {
     empty.folder = empty.run_id = record.folder;
     record = std::move(empty);
     record.state = running ? RunState::running : RunState::unreadable;
-    keep(error.what());
+    keep(plain_error(error));
   }
   try {
     record.labels = read_labels(run);
   } catch (const std::exception& error) {
-    keep(error.what());
+    keep(plain_error(error));
   }
   if (store::is_archived(run)) {
     try {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 
 namespace assay::importer {
@@ -39,13 +40,13 @@ std::string quoted(const fs::path& path) {
 }
 
 std::string first_line(const fs::path& path) {
-  const std::string content = read_file_or_empty(path);
+  const std::string content = read_plain_file_or_empty(path);
   return std::string(trim(std::string_view(content).substr(0, content.find_first_of("\r\n"))));
 }
 
 /// Whether a shell script does anything at all.
 bool has_commands(const fs::path& path) {
-  const std::string content = read_file_or_empty(path);
+  const std::string content = read_plain_file_or_empty(path);
   return std::ranges::any_of(split(content, '\n'), [](std::string_view line) {
     const std::string_view text = trim(line);
     return !text.empty() && text.front() != '#';

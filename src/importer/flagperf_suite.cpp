@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "importer/flagperf.h"
@@ -130,7 +131,7 @@ Json token_metrics(const fs::path& script) {
       {{"tokens_per_device", "Tokens/p/s:", "tokens/s/device"},
        {"tokens_system", "System tokens per second:", "tokens/s"},
        {"mfu_printed", "MFU:", "1"}}};
-  const std::string source = read_file_or_empty(script);
+  const std::string source = read_plain_file_or_empty(script);
   const auto prints = [&](const Printed& printed) {
     return source.find(printed.text) != std::string::npos;
   };

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/pattern.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "pyliteral/python_literals.h"
@@ -44,7 +45,7 @@ fs::path first_of(const std::vector<fs::path>& candidates) {
 std::map<std::string, std::string> read_exports(const fs::path& file) {
   static const Pattern kExport(R"(^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=([^#\s]*))");
   std::map<std::string, std::string> out;
-  const std::string text = read_file(file);
+  const std::string text = read_plain_file(file);
   for (const std::string_view line : split(text, '\n')) {
     const auto match = kExport.search(line);
     if (!match) continue;
@@ -79,7 +80,7 @@ class Package {
     if (config_.empty())
       throw Error(ErrorKind::config, "there is no modelarts_config.py", dir.string(),
                   "give the folder of an ais-bench package for ModelArts");
-    module_ = parse_python(without_easydict(read_file(config_)), config_.string());
+    module_ = parse_python(without_easydict(read_plain_file(config_)), config_.string());
     for (const Diagnostic& diagnostic : module_.diagnostics)
       if (diagnostic.severity == Severity::error)
         throw Error(ErrorKind::config, diagnostic.message, place(diagnostic),
@@ -132,7 +133,7 @@ class Package {
     const fs::path file = first_of(
         {config_.parent_path() / "config.json", code / "config.json", dir_ / "config/config.json"});
     if (file.empty()) return;
-    const Json json = parse_json(read_file(file), file.string());
+    const Json json = parse_json(read_plain_file(file), file.string());
     std::string names;
     for (const auto& item : json.items()) names += (names.empty() ? "" : ", ") + item.key();
     out_.diagnostics.push_back(

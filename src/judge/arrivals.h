@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ class Arrivals {
   struct Seen {
     Instant at;
     std::uint64_t lines = 0;  ///< that had ended
+    /// When the chain was written before: the lines that are new here came after it.
+    std::optional<std::int64_t> after_mono_ns{};
   };
 
   Arrivals() = default;

@@ -113,6 +113,14 @@ struct LogAudit {
   double wall_ahead_s = 0;
   LoggedEvent mono_ahead;
   LoggedEvent wall_ahead;
+  /// The agent saw lines come over `came_in_s` at least, and by their own times they were written
+  /// within `said_in_s`, up to `slow_line`: where the two differ most. Seconds; both 0: nothing was
+  /// compared.
+  double came_in_s = 0;
+  double said_in_s = 0;
+  LoggedEvent slow_line;
+  std::uint64_t lengths = 0;        ///< steps that could be compared with the one before
+  std::uint64_t lengths_alike = 0;  ///< of them, those that took as long to the microsecond
   /// The longest time that a field of EVALUATE, PHASE or STEP_END says something took.
   SaidValue longest_said;
   /// EVALUATE or PHASE checkpoint whose `time` is longest beyond what had passed since the rank's

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/json_error.h"
 #include "core/sha256.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -67,7 +68,7 @@ Expectations::Expectations(const plan::Plan& plan)
     else
       baseline_ = baseline::parse(plan.baseline->text, plan.baseline->file);
   } catch (const std::exception& error) {
-    problem_ = printable(error.what());
+    problem_ = printable(plain_error(error));
   }
 }
 

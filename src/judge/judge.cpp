@@ -16,6 +16,7 @@
 #include "judge/preconditions.h"
 #include "judge/provenance.h"
 #include "judge/rules.h"
+#include "judge/run_files.h"
 #include "judge/run_findings.h"
 #include "judge/run_seal.h"
 #include "judge/scaling.h"
@@ -136,6 +137,7 @@ EvidenceCheck check_evidence(const store::RunDir& run) {
   EvidenceCheck check;
   std::vector<Finding> findings;
   check.seal = check_seal(run, has_ended(records), findings);
+  for (Finding& finding : run_file_findings(run, records)) findings.push_back(std::move(finding));
   for (const Finding& finding : findings) check.faults.push_back(finding.reason);
   check.validity = verdict(findings);
   if (check.seal.state == Soundness::unknown)
@@ -218,6 +220,7 @@ RunResult judge_run(const store::RunDir& run) {
   found(device_findings(result.system, has_ended(records)));
   found(left_out_findings(plan));
   result.seal = check_seal(run, has_ended(records), result.findings);
+  found(run_file_findings(run, records));
 
   result.hooks = judge_hooks(run, journal, plan.hooks, "", result.findings);
 
@@ -234,8 +237,7 @@ RunResult judge_run(const store::RunDir& run) {
     if (const auto skip = skips.find(case_plan.name); skip != skips.end()) {
       result.cases.push_back(skipped_result(case_plan, skip->second));
       result.cases.back().hooks = std::move(hooks);
-      add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
-                        result.cases.back());
+      add_configuration(plan, case_plan, result.cases.back());
       continue;
     }
     misfits += judged[i].misfits;
@@ -247,8 +249,7 @@ RunResult judge_run(const store::RunDir& run) {
                                           why == ended.end() ? std::string() : why->second,
                                           expectations.of(case_plan, result.system)));
     result.cases.back().hooks = std::move(hooks);
-    add_configuration(plan, case_plan, result.seal.state != Soundness::unknown,
-                      result.cases.back());
+    add_configuration(plan, case_plan, result.cases.back());
   }
   found(unlisted_findings(unlisted, result.seal));
   if (plan.challenge) result.provenance["answer"] = answer.json();

@@ -251,12 +251,54 @@ void LogAuditor::see_arrival(const perflog::Event& event, const Stamp& at) {
     largest = ahead;
     worst = place(event, at);
   };
-  if (at.mono_us != kNoTime)
+  if (at.mono_us != kNoTime) {
     worse(static_cast<double>(at.mono_us * 1'000 - seen->at.mono_ns) * 1e-9, audit_.mono_ahead_s,
           audit_.mono_ahead);
+    if (one_writer_) see_batch(event, at, *seen);
+  }
   if (at.wall_ms != kNoTime)
     worse(static_cast<double>(at.wall_ms * 1'000'000 - seen->at.wall_ns) * 1e-9,
           audit_.wall_ahead_s, audit_.wall_ahead);
+}
+
+// Lines come in batches: those between two links of the agent's chain. Whatever buffers the output,
+// the latest line of a batch was written not long before it came.
+void LogAuditor::see_batch(const perflog::Event& event, const Stamp& at,
+                           const Arrivals::Seen& seen) {
+  if (&seen != batch_) {
+    end_batch();
+    if (batches_++ == 0) first_batch_end_ns_ = seen.at.mono_ns;
+    batch_ = &seen;
+    batch_last_ = place(event, at);
+  }
+  if (batches_ == 1 && (first_batch_us_ == kNoTime || at.mono_us < first_batch_us_))
+    first_batch_us_ = at.mono_us;
+  if (at.mono_us >= batch_last_.at.mono_us) batch_last_ = place(event, at);
+}
+
+void LogAuditor::end_batch() {
+  // Fewer may be what two buffers in a row let through at once.
+  constexpr std::int64_t kFewestBatches = 10;
+  if (batch_ == nullptr || batches_ < kFewestBatches || !batch_->after_mono_ns) return;
+  const double seen_s = static_cast<double>(*batch_->after_mono_ns - first_batch_end_ns_) * 1e-9;
+  const double said_s = static_cast<double>(batch_last_.at.mono_us - first_batch_us_) * 1e-6;
+  if (audit_.came_in_s > 0 && seen_s - said_s <= audit_.came_in_s - audit_.said_in_s) return;
+  audit_.came_in_s = seen_s;
+  audit_.said_in_s = said_s;
+  audit_.slow_line = batch_last_;
+}
+
+// How often a step took exactly as long as the one before, by a clock of microseconds.
+void LogAuditor::see_length(const Stamp& at) {
+  constexpr std::int64_t kWorthComparing_us = 1'000;
+  if (at.mono_us % 1'000 != 0) ++fine_stamps_;
+  const std::int64_t length = last_end_us_ == kNoTime ? kNoTime : at.mono_us - last_end_us_;
+  last_end_us_ = at.mono_us;
+  if (length != kNoTime && last_length_us_ != kNoTime) {
+    ++audit_.lengths;
+    if (length == last_length_us_ && length >= kWorthComparing_us) ++audit_.lengths_alike;
+  }
+  last_length_us_ = length;
 }
 
 void LogAuditor::see_step(const perflog::Event& event, const Stamp& at) {
@@ -272,7 +314,9 @@ void LogAuditor::see_step(const perflog::Event& event, const Stamp& at) {
     note(*trained < last_trained_);
     last_trained_ = *trained;
   }
-  if (at.mono_us != kNoTime) find_repeated(event, at);
+  if (at.mono_us == kNoTime) return;
+  find_repeated(event, at);
+  see_length(at);
 }
 
 // A clock of microseconds that only one process reads goes on from line to line: a line is looked
@@ -308,6 +352,9 @@ void LogAuditor::see_trial(const perflog::Event& event) {
 }
 
 void LogAuditor::on_end() {
+  end_batch();
+  // A clock of milliseconds shows many steps alike.
+  if (2 * fine_stamps_ < audit_.step_ends) audit_.lengths_alike = 0;
   if (!audit_.training_open && train_end_us_ != kNoTime && last_trained_at_.line > 0) {
     const double late = static_cast<double>(last_trained_at_.at.mono_us - train_end_us_) * 1e-6;
     if (late > audit_.back_s) {

@@ -41,6 +41,9 @@ class LogAuditor {
   void see_times(const perflog::Event& event, const Stamp& at);
   void see_arrival(const perflog::Event& event, const Stamp& at);
   void see_step(const perflog::Event& event, const Stamp& at);
+  void see_length(const Stamp& at);
+  void see_batch(const perflog::Event& event, const Stamp& at, const Arrivals::Seen& seen);
+  void end_batch();
   void see_trial(const perflog::Event& event);
   void find_repeated(const perflog::Event& event, const Stamp& at);
   void see_order(const perflog::Event& event, const Stamp& at);
@@ -58,6 +61,14 @@ class LogAuditor {
   double last_trained_ = 0;
   std::int64_t latest_us_ = kNoTime;
   std::int64_t previous_us_ = kNoTime;
+  std::int64_t last_end_us_ = kNoTime;     // of the last STEP_END
+  std::int64_t last_length_us_ = kNoTime;  // of its step
+  std::uint64_t fine_stamps_ = 0;          // that are no whole milliseconds
+  const Arrivals::Seen* batch_ = nullptr;  // the lines that came with the event before
+  std::int64_t batches_ = 0;               // of lines, as the agent saw them come
+  std::int64_t first_batch_end_ns_ = 0;    // by when the first one was there
+  std::int64_t first_batch_us_ = kNoTime;  // the earliest time in it
+  LoggedEvent batch_last_;                 // the latest of batch_
   LoggedEvent ended_;            // the last event that ends something: where a pause can begin
   LoggedEvent saved_;            // the last PHASE checkpoint
   LoggedEvent last_trained_at_;  // the STEP_END with the latest mono_us in a training

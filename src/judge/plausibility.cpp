@@ -212,6 +212,45 @@ void check_order(RoundContext& round) {
   if (any) round.fact("times_back_s", worst.seconds, worst.detail);
 }
 
+// Lines that came over a longer time than their stamps have between them. Output that is held back
+// comes late, but not ever later: buffers are bounded.
+void check_arrivals(RoundContext& round) {
+  constexpr double kHeldBack_s = 2;
+  constexpr double kHeldBackShare = 0.25;
+  Contradiction worst;
+  bool any = false;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const LogAudit& audit = rank.log.audit;
+    if (audit.came_in_s <= 0) continue;
+    any = true;
+    const double missing = audit.came_in_s - audit.said_in_s;
+    if (missing > kHeldBack_s && missing > kHeldBackShare * audit.came_in_s)
+      worst.offer(missing, fmt::format("up to {} the log says {:.3f} s, but the agent saw its "
+                                       "lines come over {:.3f} s",
+                                       rank_and_line(rank, audit.slow_line), audit.said_in_s,
+                                       audit.came_in_s));
+  }
+  if (any) round.fact("times_squeezed_s", worst.seconds, worst.detail);
+}
+
+// Steps that all take exactly as long were not measured.
+void check_lengths(RoundContext& round) {
+  constexpr std::uint64_t kFewest = 50;
+  std::optional<double> most;
+  std::string detail;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    const LogAudit& audit = rank.log.audit;
+    if (audit.lengths < kFewest) continue;
+    const double share =
+        static_cast<double>(audit.lengths_alike) / static_cast<double>(audit.lengths);
+    if (most && share <= *most) continue;
+    most = share;
+    detail = fmt::format("{} of {} steps of rank {} in {}", audit.lengths_alike, audit.lengths,
+                         rank.rank, rank.log_path);
+  }
+  if (most) round.fact("steps_alike", *most, detail);
+}
+
 void check_pauses(RoundContext& round) {
   Contradiction worst;
   bool any = false;
@@ -237,11 +276,22 @@ void check_counts(RoundContext& round) {
   double wrong = 0;
   bool any = false;
   std::string detail;
+  // A training that counts its samples and has none: a throughput of nothing.
+  bool counts = false;
+  double counted = 0;
   for (const RankEvidence& rank : round.evidence.ranks) {
     const LogAudit& audit = rank.log.audit;
+    const RankLog& log = rank.log;
+    counts = counts || log.samples.known || log.global_samples.known;
+    counted += log.samples.sum + log.global_samples.sum + log.tokens.sum + log.global_tokens.sum +
+               log.trained_last.value_or(0);
     any = any || rank.log.events > 0;
     if (audit.impossible_counts > 0 && wrong == 0) detail = place_of(rank, audit.first_impossible);
     wrong += static_cast<double>(audit.impossible_counts);
+  }
+  if (counts && counted <= 0 && wrong == 0) {
+    wrong = 1;
+    detail = "no step of any rank has a sample";
   }
   if (any) round.fact("counts_impossible", wrong, detail);
 }
@@ -354,6 +404,8 @@ void compute_plausibility(RoundContext& round) {
   check_peak(round);
   check_order(round);
   check_pauses(round);
+  check_arrivals(round);
+  check_lengths(round);
   check_counts(round);
   if (!any) return;
   if (!unchecked.empty() || outside.seconds > 0) round.clock_origin = Origin::claimed;

@@ -60,6 +60,15 @@ class Changes {
   std::vector<std::string> places_;
 };
 
+std::vector<catalog::Rule> with_aspects_of(const std::vector<catalog::Rule>& standard,
+                                           std::vector<catalog::Rule> rules) {
+  for (catalog::Rule& rule : rules)
+    if (const auto same = std::ranges::find(standard, rule.id, &catalog::Rule::id);
+        same != standard.end())
+      rule.aspect = same->aspect;
+  return rules;
+}
+
 // A plan may hold back what it relaxed, or compare with a standard of its own.
 void add_relaxations(const plan::Plan& plan, const plan::CasePlan& case_plan,
                      std::vector<catalog::RuleDifference>& listed) {
@@ -68,11 +77,15 @@ void add_relaxations(const plan::Plan& plan, const plan::CasePlan& case_plan,
   const catalog::RuleStandard& shipped = catalog::shipped_rules();
   std::vector<catalog::Rule> changed;
   if (shipped.changes.contains(workload)) changed = shipped.of(workload);
-  for (catalog::RuleDifference& own :
-       catalog::rule_differences(changed.empty() ? shipped.rules : changed, case_plan.rules, {})) {
+  const std::vector<catalog::Rule>& standard = changed.empty() ? shipped.rules : changed;
+  // Plans of version 0.1 have no aspects: that is no relaxation.
+  std::vector<catalog::Rule> aligned;
+  if (!case_plan.rule_changes) aligned = with_aspects_of(standard, case_plan.rules);
+  for (catalog::RuleDifference& own : catalog::rule_differences(
+           standard, case_plan.rule_changes ? case_plan.rules : aligned, {})) {
     if (!own.relaxed()) continue;
     const auto same = std::ranges::find(listed, own.id(), &catalog::RuleDifference::id);
-    if (!own.in_force) own.origin = "not in the plan, which Assay " + plan.assay_version + " made";
+    if (!own.in_force) own.origin = fmt::format("{} {} made", kNotInPlan, plan.assay_version);
     if (same == listed.end()) {
       listed.push_back(std::move(own));
     } else {
@@ -116,18 +129,17 @@ Json provenance_of(const plan::Plan& plan, std::size_t skipped) {
   return out;
 }
 
-void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, bool sealed,
+void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan,
                        CaseResult& result) {
   result.configuration = plan::effective_settings(case_plan, plan.suite_file);
   result.rules = case_plan.rules;
-  result.rule_changes = case_plan.rule_changes;
-  if (sealed && !result.rule_changes) result.rule_changes.emplace();
-  if (result.rule_changes) add_relaxations(plan, case_plan, *result.rule_changes);
+  // Plans of version 0.1 do not say what they changed; by their rules it shows all the same.
+  result.rule_changes = case_plan.rule_changes.value_or(std::vector<catalog::RuleDifference>());
+  add_relaxations(plan, case_plan, *result.rule_changes);
   const auto shorten = [&](std::string& origin) {
     origin = plan::short_origin(origin, plan.suite_file);
   };
   for (catalog::Rule& rule : result.rules) shorten(rule.origin);
-  if (!result.rule_changes) return;
   for (catalog::RuleDifference& difference : *result.rule_changes) {
     shorten(difference.origin);
     if (difference.in_force) shorten(difference.in_force->origin);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "judge/metric_set.h"
@@ -19,9 +20,10 @@ void state_changes(const std::vector<RoundResult>& rounds, Facts& facts);
 
 /// The effective configuration of a case and the rules in force, each with its origin, and how
 /// these differ from the standard: what the plan says about that, and what it does not say and is
-/// relaxed by the standard that this program was built with. A plan that says nothing, of a run
-/// that is not `sealed`, is of an earlier version, and nothing is known.
-void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, bool sealed,
-                       CaseResult& result);
+/// relaxed by the standard that this program was built with.
+void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, CaseResult& result);
+
+/// The beginning of the origin of a difference that is only that the rule is newer than the plan.
+inline constexpr std::string_view kNotInPlan = "not in the plan, which Assay";
 
 }  // namespace assay::judge

@@ -5,6 +5,7 @@
 #include "core/json_access.h"
 #include "judge/integrity.h"
 #include "judge/load.h"
+#include "judge/run_files.h"
 #include "judge/run_findings.h"
 #include "judge/run_seal.h"
 #include "plan/dependencies.h"
@@ -25,7 +26,8 @@ bool leaves_evidence(const std::vector<Json>& events) {
 
 void check_round(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence evidence,
                  std::vector<std::string>& faults) {
-  if (!is_result(evidence.status)) return;
+  // What could not be written has no list that it could fit.
+  if (!is_result(evidence.status) || evidence.status == RoundStatus::unrecorded) return;
   check_integrity(run, plan, evidence);
   const RoundIntegrity& found = evidence.integrity;
   for (const auto* places : {&found.missing, &found.changed, &found.unlisted, &found.broken})
@@ -50,6 +52,8 @@ ResumeCheck check_before_resume(const store::RunDir& run) {
       check.faults.push_back(std::move(finding.reason));
     }
   }
+  for (Finding& finding : run_file_findings(run, records))
+    check.faults.push_back(std::move(finding.reason));
   const auto check_hooks = [&](const std::vector<plan::Hook>& hooks, const std::string& name) {
     for (const plan::Hook& hook : hooks) {
       const plan::CasePlan folder = plan::hook_case(hook, name, 1);

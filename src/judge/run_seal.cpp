@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/json_error.h"
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
@@ -113,7 +114,7 @@ RunSeal check_seal(const store::RunDir& run, bool ended, std::vector<Finding>& f
     try {
       check = evidence::verify_seal(read_regular_file(file), run.plan().run_id, measure);
     } catch (const std::exception& error) {
-      check.problem = error.what();
+      check.problem = plain_error(error);
     }
     if (check.seal && check.signature == SignatureState::valid) {
       seal.public_key = check.seal->public_key;

@@ -192,6 +192,13 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
     case RoundStatus::lost:
       findings.push_back(lost(evidence));
       break;
+    case RoundStatus::unrecorded:
+      findings.push_back(
+          {"round-unrecorded", Severity::incomplete,
+           or_else(reason, "the evidence of the round could not be written"),
+           std::string("the machine failed, not the training: free space on its disk") + kRunAgain,
+           ""});
+      break;
     case RoundStatus::not_run:
       findings.push_back({"not-run", Severity::incomplete, or_else(reason, "the round was not run"),
                           "go on with 'assay run --resume'", ""});

@@ -51,7 +51,7 @@ std::vector<StepInterval> step_intervals(const RoundContext& round, const RankEv
     const auto paused = pauses.within(*a, *b);
     if (!paused) continue;
     out.push_back({std::max(0.0, *b - *a - *paused), static_cast<std::uint32_t>(i),
-                   static_cast<std::uint32_t>(between)});
+                   static_cast<std::uint32_t>(between), *paused});
   }
   return out;
 }

@@ -14,6 +14,7 @@ struct StepInterval {
   double seconds = 0;
   std::uint32_t step = 0;   ///< place in StepTrack::steps of the STEP_END that ends it
   std::uint32_t steps = 1;  ///< that were done in it
+  double paused = 0;        ///< seconds of evaluations and checkpoints that were left out
   [[nodiscard]] double per_step() const noexcept { return seconds / steps; }
 };
 

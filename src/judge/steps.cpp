@@ -13,11 +13,14 @@ namespace assay::judge {
 
 namespace {
 
+constexpr double kSwallowed = 0.5;
+
 // Times between neighboring STEP_ENDs of one process, per step.
 struct StepTimes {
   std::vector<double> per_step;
   double seconds = 0;
   double steps = 0;
+  double swallowed = 0;  // steps whose time is mostly that of evaluations and checkpoints
   [[nodiscard]] std::optional<double> mean() const {
     return steps > 0 ? std::optional(seconds / steps) : std::nullopt;
   }
@@ -26,6 +29,8 @@ struct StepTimes {
       per_step.push_back(interval.per_step());
       seconds += interval.seconds;
       steps += interval.steps;
+      if (interval.paused > kSwallowed * (interval.paused + interval.seconds))
+        swallowed += interval.steps;
     }
   }
 };
@@ -279,9 +284,14 @@ void compute_steps(RoundContext& round) {
     all.per_step.insert(all.per_step.end(), own.per_step.begin(), own.per_step.end());
     all.seconds += own.seconds;
     all.steps += own.steps;
+    all.swallowed += own.swallowed;
     round.result.ranks.push_back(std::move(out));
   }
   if (logged) round.metrics.add("steps", static_cast<double>(steps));
+  constexpr double kFewestSteps = 10;
+  if (all.steps >= kFewestSteps)
+    round.fact("steps_in_pauses", all.swallowed / all.steps,
+               fmt::format("{:.0f} of {:.0f} steps", all.swallowed, all.steps));
   add_step_metrics(round, all, merged);
   add_stragglers(round);
   add_throughput_series(round, pauses);

@@ -7,6 +7,7 @@
 
 #include "catalog/metrics.h"
 #include "core/text.h"
+#include "core/units.h"
 #include "judge/judge_round.h"
 #include "judge/provenance.h"
 #include "judge/repeat_state.h"
@@ -121,6 +122,25 @@ void state_spread(const CaseResult& result, Facts& facts) {
   if (time.n >= kSpreadRounds && time.cv) state(facts, "target_cv", *time.cv, over(time));
 }
 
+// Whatever it counts: what represents a case is a speed, a time or a score, and none of them is
+// nothing or less.
+void state_headline(const CaseResult& result, Facts& facts) {
+  double wrong = 0;
+  std::string detail;
+  bool any = false;
+  for (const RoundResult& round : result.rounds) {
+    const auto metric = std::ranges::find(round.metrics, result.headline,
+                                          [](const Metric& one) { return one.info.name; });
+    if (round.status != RoundStatus::completed || metric == round.metrics.end()) continue;
+    any = true;
+    if (metric->value > 0 && std::isfinite(metric->value)) continue;
+    if (wrong++ == 0)
+      detail = fmt::format("{} of round {} is {}", result.headline, round.round,
+                           format_number(metric->value));
+  }
+  if (any) state(facts, "headline_not_positive", wrong, detail);
+}
+
 }  // namespace
 
 CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds,
@@ -170,6 +190,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   state_rounds(plan, result, facts);
   state_changes(result.rounds, facts);
   const Summary* headline = find(result.summary, result.headline);
+  state_headline(result, facts);
   state_spread(result, facts);
   if (expected) state_expected(*expected, result, facts);
   const auto lookup = [&](const std::string& name) -> std::optional<Fact> {

@@ -26,19 +26,37 @@ namespace {
 
 constexpr std::int64_t kLiveEvery = 900'000'000;
 
-Json run_start(const plan::Plan& plan) {
-  Json start{{"run", plan.run_id},
+Json run_start(const store::RunDir& run) {
+  Json files = Json::array();
+  for (const std::string_view name : {layout::kPlan, layout::kSystem})
+    if (const auto file = evidence::measure_file(run.path() / name, std::string(name)))
+      files.push_back(fields_to_json(*file));
+  Json start{{"run", run.plan().run_id},
              {"host", host_name()},
              {"pid", ::getpid()},
              {"assay", version_string()},
-             {"evidence", evidence::kVersion}};
+             {"evidence", evidence::kVersion},
+             {"files", std::move(files)}};
   if (const char* job = std::getenv("SLURM_JOB_ID")) start["job"] = job;
   return start;
 }
 
+/// First the journal has what is in the file, then the file has it: what nobody recorded is never
+/// there.
+void write_listed(const store::RunDir& run, store::Journal& journal, std::string_view name,
+                  const std::string& content) {
+  evidence::FileHash hash;
+  hash.append(content);
+  Json files = Json::array();
+  files.push_back(fields_to_json(hash.record(std::string(name))));
+  journal.append("run_files", {{"files", std::move(files)}});
+  write_file_atomic(run.path() / name, content, /*sync=*/false);
+}
+
 /// system.json: what ran, started by which launcher, what the nodes are, and what was declared
 /// about them (null: nothing).
-void write_system(const store::RunDir& run, Json nodes, const Json& declared) {
+void write_system(const store::RunDir& run, store::Journal& journal, Json nodes,
+                  const Json& declared) {
   const BuildInfo& build = build_info();
   Json system{{"assay",
                {{"version", build.version},
@@ -49,7 +67,7 @@ void write_system(const store::RunDir& run, Json nodes, const Json& declared) {
               {"launcher", run.plan().cluster.launcher()},
               {"nodes", std::move(nodes)}};
   if (!declared.is_null()) system["declared"] = declared;
-  write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
+  write_listed(run, journal, layout::kSystem, dump_pretty(system));
 }
 
 std::map<std::string, int> last_started(const std::vector<Json>& journal) {
@@ -63,7 +81,7 @@ std::map<std::string, int> last_started(const std::vector<Json>& journal) {
 }
 
 /// Puts the devices' state after the run beside that of before it.
-void add_states_after(const store::RunDir& run, const Json& states) {
+void add_states_after(const store::RunDir& run, store::Journal& journal, const Json& states) {
   if (states.empty()) return;
   Json system = parse_json_or_null(read_regular_file_or_empty(run.system_file()));
   if (!system.is_object() || !system.contains("nodes") || !system["nodes"].is_array()) return;
@@ -71,7 +89,7 @@ void add_states_after(const store::RunDir& run, const Json& states) {
     for (const Json& state : states)
       if (node.is_object() && node.value("node", -1) == state["node"])
         node["device_state_after"] = state["state"];
-  write_file_atomic(run.system_file(), dump_pretty(system), /*sync=*/false);
+  write_listed(run, journal, layout::kSystem, dump_pretty(system));
 }
 
 void note_unproven(store::Journal& journal, const std::vector<std::string>& reasons) {
@@ -168,18 +186,24 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   }
   break_seal(run_);
   journal_ = std::make_unique<store::Journal>(run_.journal_file());
-  journal_->append(resumed ? "run_resume" : "run_start", run_start(run_.plan()));
+  journal_->append(resumed ? "run_resume" : "run_start", run_start(run_));
   note_unproven(*journal_, unproven_);
   const BackendContext context{loop, run_, *journal_, observer_};
   backend_ = make_backend_(context);
   make_hooks(context, journal);
   co_await backend_->prepare();
   if (!std::filesystem::exists(run_.system_file()))
-    write_system(run_, co_await backend_->describe(), declared_);
+    write_system(run_, *journal_, co_await backend_->describe(), declared_);
   co_await execute_cases();
   if (interrupts_ == 0) {
     const Json states = co_await backend_->device_states();
-    add_states_after(run_, states);
+    // Without them the run is no less a run.
+    try {
+      add_states_after(run_, *journal_, states);
+    } catch (const Error& error) {
+      observer_.warning(std::string("the devices' state after the run is not known: ") +
+                        error.what());
+    }
   }
   co_await backend_->close();
   const RunStatus status = interrupts_ > 0  ? RunStatus::interrupted
@@ -187,6 +211,9 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
                                             : RunStatus::failed;
   journal_->append("run_end", {{"status", to_text(status)}});
   journal_->sync();
+  hooks_.reset();
+  backend_.reset();
+  journal_.reset();  // gives back the space that it had set aside: the seal may need it
   seal_run(run_, observer_);
   co_return status;
 }
@@ -357,7 +384,9 @@ asio::awaitable<bool> RunLoop::execute_round(const plan::CasePlan& plan_case, in
     outcome = co_await attempt(plan_case, number);
   }
   all_completed_ &= plan_case.is_warmup(number) || outcome.status == RoundStatus::completed;
-  co_return outcome.status != RoundStatus::launch_failed;
+  // What a machine cannot do now it cannot do in the next round either.
+  co_return outcome.status != RoundStatus::launch_failed&& outcome.status !=
+      RoundStatus::unrecorded;
 }
 
 asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, int number) {

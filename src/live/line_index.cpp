@@ -17,6 +17,8 @@ bool LineIndex::look() {
   const bool same = log_.look();
   if (!same) {
     marks_.clear();
+    starts_.clear();
+    next_part_ = 1;
     levels_.clear();
     breaks_.clear();
     times_.clear();
@@ -76,6 +78,10 @@ std::uint64_t LineIndex::walk(std::uint64_t offset, std::uint64_t end, std::uint
 void LineIndex::add(std::string_view text, std::uint64_t offset) {
   if (const auto time = time_of(text)) newest_ms_ = std::max(newest_ms_, *time);
   if (levels_.size() % kStride == 0) marks_.push_back({offset, newest_ms_});
+  bool begins = false;
+  for (; next_part_ < log_.parts() && log_.part(next_part_).begin <= offset; ++next_part_)
+    begins = true;
+  if (begins) starts_.push_back({levels_.size(), {offset, newest_ms_}});
   levels_.push_back(level_of(text));
   times_.push_back(newest_ms_);
 }
@@ -108,25 +114,34 @@ void LineIndex::read(std::span<const std::uint64_t> numbers,
     if (first >= levels_.size()) return;
     const std::uint64_t block = first / kStride;
     std::uint64_t number = block * kStride;
-    std::int64_t time = marks_[block].time_ms;
+    Mark from = marks_[block];
+    std::uint64_t limit = number + kStride;  // what is not found before it is gone
+    const auto behind = std::ranges::upper_bound(starts_, first, {}, &Start::line);
+    if (behind != starts_.end()) limit = std::min(limit, behind->line);
+    if (behind != starts_.begin() && (behind - 1)->line > number) {
+      number = (behind - 1)->line;
+      from = (behind - 1)->mark;
+    }
+    std::int64_t time = from.time_ms;
+    const std::size_t before = wanted;
     bool stopped = false;
-    (void)walk(marks_[block].offset, scanned_, UINT64_MAX,
-               [&](std::string_view text, std::uint64_t) {
-                 if (const auto own = time_of(text)) time = std::max(time, *own);
-                 if (number++ != numbers[wanted]) return true;
-                 if (!visit({number - 1, time, text, false})) {
-                   stopped = true;
-                   return false;
-                 }
-                 ++wanted;
-                 // The next one may be far away.
-                 return wanted < numbers.size() && numbers[wanted] < number + kStride;
-               });
+    (void)walk(from.offset, scanned_, UINT64_MAX, [&](std::string_view text, std::uint64_t) {
+      if (const auto own = time_of(text)) time = std::max(time, *own);
+      if (number++ != numbers[wanted]) return true;
+      if (!visit({number - 1, time, text, false})) {
+        stopped = true;
+        return false;
+      }
+      ++wanted;
+      // The next one may be far away.
+      return wanted < numbers.size() && numbers[wanted] < number + kStride;
+    });
     if (stopped) return;
-    // What lies in a part that is gone, or was cut off meanwhile.
-    while (wanted < numbers.size() && numbers[wanted] / kStride == block) {
+    // It lies in a part that is gone, or was cut off meanwhile.
+    while (wanted == before || (wanted < numbers.size() && numbers[wanted] < limit)) {
       const std::uint64_t missing = numbers[wanted++];
       if (missing >= levels_.size() || !visit({missing, time, {}, true})) return;
+      if (wanted == numbers.size()) return;
     }
   }
 }

@@ -69,6 +69,13 @@ class LineIndex {
   std::int64_t start_ms_;
   std::int64_t newest_ms_;
   std::vector<Mark> marks_;
+  // The first line of every part but the first: what follows a part that is gone is found there.
+  struct Start {
+    std::uint64_t line = 0;
+    Mark mark;
+  };
+  std::vector<Start> starts_;
+  std::size_t next_part_ = 1;
   std::vector<Level> levels_;
   std::vector<std::uint64_t> breaks_;  // where lines end without a newline, besides ends of parts
   std::deque<std::int64_t> times_;

@@ -12,11 +12,18 @@
 namespace assay::plan {
 
 void check_placement(const SuiteCase& wanted, const Cluster& cluster) {
+  const config::Node* nodes = wanted.node.find("nodes");
+  if (cluster.hosts.empty() && cluster.traits.one_machine && wanted.nodes > 1)
+    (nodes == nullptr ? wanted.node : *nodes)
+        .fail("the case '" + wanted.name + "' wants " + counted(wanted.nodes, "node") +
+                  ", but the cluster has 1, this machine",
+              "name hosts under 'cluster', or ask for 1 node");
   if (cluster.hosts.empty()) return;
   if (static_cast<std::size_t>(wanted.nodes) > cluster.hosts.size())
-    wanted.node.fail("the case '" + wanted.name + "' needs " + counted(wanted.nodes, "node") +
-                         ", but the cluster has " + counted(cluster.hosts.size(), "host"),
-                     "add hosts to 'cluster', or ask for fewer nodes");
+    (nodes == nullptr ? wanted.node : *nodes)
+        .fail("the case '" + wanted.name + "' needs " + counted(wanted.nodes, "node") +
+                  ", but the cluster has " + counted(cluster.hosts.size(), "host"),
+              "add hosts to 'cluster', or ask for fewer nodes");
   for (int i = 0; i < wanted.nodes; ++i) {
     const Host& host = cluster.hosts[static_cast<std::size_t>(i)];
     if (host.slots > 0 && wanted.procs > host.slots)

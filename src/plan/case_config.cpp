@@ -56,9 +56,10 @@ class ConfigMerge {
 
   // By the type of the default, whatever weaker layers made of it.
   [[nodiscard]] Json convert(const Entry& entry) const {
-    const bool automatic =
-        std::ranges::find(workload_.automatic, entry.key) != workload_.automatic.end();
-    if (automatic && entry.value.is_scalar() && entry.value.text() == "auto") return "auto";
+    if (workload_.options) {
+      if (workload_.options->is_auto(entry.key, entry.value)) return "auto";
+      workload_.options->check(entry.key, entry.value);
+    }
     return convert_like(workload_.config.find(entry.key)->json(), entry.value);
   }
 

@@ -35,7 +35,7 @@ void resolve_config_use(const SuiteCase& wanted, const catalog::Workload* worklo
   // config.json lies in the node's folder, which {outdir} names.
   if (cluster.traits.starts_agents && (is_used(plan, "config") || is_used(plan, "outdir"))) {
     plan.config_use =
-        workload != nullptr && workload->declares_options ? ConfigUse::applied : ConfigUse::offered;
+        workload != nullptr && workload->options ? ConfigUse::applied : ConfigUse::offered;
     return;
   }
   std::string key = plan.config.begin().key();

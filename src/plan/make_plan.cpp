@@ -251,8 +251,19 @@ const Vendor& vendor_of(const Suite& suite, const Catalog& catalog) {
   return *vendor;
 }
 
+// What makes the suite depend on devices: `vendor: auto`, or the first `procs: devices` or `needs`.
+Node device_wish(const Suite& suite) {
+  if (suite.vendor == kAnyVendor && !suite.vendor_node.is_null()) return suite.vendor_node;
+  for (const SuiteCase& wanted : suite.cases) {
+    if (!wanted.procs_by_devices && !wanted.needs) continue;
+    const Node* key = wanted.node.find(wanted.procs_by_devices ? "procs" : "needs");
+    return key == nullptr ? wanted.node : *key;
+  }
+  return suite.root;
+}
+
 Devices find_devices(const Suite& suite, const PlanOptions& options) {
-  const Node& node = suite.vendor_node.is_null() ? suite.root : suite.vendor_node;
+  const Node node = device_wish(suite);
   if (!suite.cluster.traits.one_machine)
     node.fail("the suite asks for the devices of the machine that plans, but runs on others",
               "name 'vendor', 'hardware' and the number of 'procs', and leave 'needs' out");
@@ -260,7 +271,12 @@ Devices find_devices(const Suite& suite, const PlanOptions& options) {
     node.fail("the suite depends on the devices of this machine, which were not looked for");
   const bool built_in = std::ranges::any_of(
       suite.cases, [](const SuiteCase& wanted) { return wanted.command.empty(); });
-  return options.find_devices(suite.vendor == kAnyVendor ? "" : suite.vendor, built_in);
+  try {
+    return options.find_devices(suite.vendor == kAnyVendor ? "" : suite.vendor, built_in);
+  } catch (const Error& error) {
+    if (!error.where().empty()) throw;
+    throw Error(error.kind(), error.message(), node.where(), error.advice());
+  }
 }
 
 std::vector<std::string> as_given(const PlanOptions& options) {

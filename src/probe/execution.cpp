@@ -38,6 +38,24 @@ std::string path_of(const ExecutionQuery& query) {
   return own == nullptr ? "/usr/local/bin:/usr/bin:/bin" : own;
 }
 
+constexpr const char* kInImage = "in the image";
+
+// Where a path of the command lies on this machine; nothing: in the container's image.
+std::optional<fs::path> on_this_machine(const ExecutionQuery& query, const fs::path& path) {
+  if (!query.mounts) return path;
+  const fs::path inside = path.lexically_normal();
+  if (!inside.is_absolute()) return std::nullopt;  // below the image's own working folder
+  std::optional<fs::path> found;
+  std::size_t longest = 0;
+  for (const auto& [target, source] : *query.mounts) {
+    const fs::path below = inside.lexically_relative(fs::path(target).lexically_normal());
+    if (below.empty() || *below.begin() == ".." || target.size() < longest) continue;
+    longest = target.size();
+    found = below == "." ? fs::path(source) : fs::path(source) / below;
+  }
+  return found;
+}
+
 fs::path find_executed(const ExecutionQuery& query) {
   const std::string& name = query.argv.front();
   if (name.find('/') != std::string::npos) return in_folder(name, query.workdir);
@@ -197,19 +215,44 @@ bool matters(std::string_view variable) {
                              [&](std::string_view begin) { return variable.starts_with(begin); });
 }
 
+namespace {
+
+FileIdentity in_image(const std::string& name) {
+  FileIdentity file{name};
+  file.problem = kInImage;
+  return file;
+}
+
+FileIdentity identify_program(const ExecutionQuery& query, FileHashes& hashes) {
+  const std::string& name = query.argv.front();
+  if (!query.mounts) return hashes.identify(find_executed(query), kMaxProgram);
+  // A name alone is looked for on the PATH of the image.
+  const bool has_folder = name.find('/') != std::string::npos;
+  const auto path = has_folder ? on_this_machine(query, in_folder(name, query.workdir))
+                               : std::optional<fs::path>();
+  return path ? hashes.identify(*path, kMaxProgram) : in_image(name);
+}
+
+}  // namespace
+
 Execution identify(const ExecutionQuery& query, FileHashes& hashes) {
   Execution out;
-  if (!query.argv.empty()) out.program = hashes.identify(find_executed(query), kMaxProgram);
+  if (!query.argv.empty()) out.program = identify_program(query, hashes);
   for (const std::string& word : words_of(query.argv)) {
     if (out.files.size() >= kMaxFiles) break;
     std::error_code ec;
-    const fs::path path = in_folder(word, query.workdir);
-    if (is_source_name(path) && fs::is_regular_file(path, ec))
-      out.files.push_back(hashes.identify(path, kMaxSource));
+    if (!is_source_name(word)) continue;
+    const auto path = on_this_machine(query, in_folder(word, query.workdir));
+    if (path && fs::is_regular_file(*path, ec))
+      out.files.push_back(hashes.identify(*path, kMaxSource));
+    else if (!path)
+      out.files.push_back(in_image(word));
   }
-  if (!query.workdir.empty()) out.code = identify_folder(query.workdir, hashes);
-  for (const std::string& path : query.data)
-    out.data.push_back(list_data(in_folder(path, query.workdir), kDataLimits));
+  if (const auto folder = on_this_machine(query, query.workdir); folder && !query.workdir.empty())
+    out.code = identify_folder(*folder, hashes);
+  for (const std::string& name : query.data)
+    if (const auto path = on_this_machine(query, in_folder(name, query.workdir)))
+      out.data.push_back(list_data(*path, kDataLimits));
   out.image = image_of(query.image_query);
   for (const auto& [name, value] : query.env) out.given[name] = without_secret(name, value);
   for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -16,7 +16,7 @@ namespace assay::probe {
 
 /// A file and its content.
 struct FileIdentity {
-  std::string path;  ///< absolute, where it was found
+  std::string path;  ///< absolute, where it was found; of a file in an image, as it was named
   std::string sha256{};
   std::uint64_t bytes = 0;
   std::string problem{};  ///< why there is no hash; empty: there is
@@ -58,6 +58,9 @@ struct ExecutionQuery {
   std::vector<std::string> data;           ///< paths, relative to workdir
   std::vector<std::string>
       image_query{};  ///< a command that prints its container's image; or empty
+  /// Where argv is run in a container: the folders of this machine that are there, path inside →
+  /// path here. Files below them are hashed; all others are the image's, and never looked for here.
+  std::optional<std::map<std::string, std::string>> mounts{};
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -66,6 +69,7 @@ struct ExecutionQuery {
     field("workdir", self.workdir);
     field("data", self.data);
     field.optional("image_query", self.image_query);
+    field.optional("mounts", self.mounts);
   }
 };
 

@@ -93,8 +93,8 @@ Json test_of(const PushOptions& options) {
 }
 
 std::string read_part(const fs::path& path, std::uint64_t offset, std::uint64_t size) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
+  const UniqueFd file = open_regular_file(path);
+  if (!file) throw system_error(ErrorKind::environment, "cannot read", path.string(), ENOENT);
   std::string part(size, '\0');
   for (std::size_t done = 0; done < part.size();) {
     const ssize_t n = ::pread(file.get(), part.data() + done, part.size() - done,

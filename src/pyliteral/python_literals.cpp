@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "pyliteral/python_expression.h"
 #include "pyliteral/python_statements.h"
@@ -416,7 +417,7 @@ std::shared_ptr<const Names> ModuleReader::load(const std::string& module, Place
                     module));
     return nullptr;
   }
-  const std::string source = read_file_or_empty(path);
+  const std::string source = read_plain_file_or_empty(path);
   session_.active.push_back(module);
   const fs::path shown = fs::path(file_).parent_path() / path.lexically_relative(session_.folder);
   ModuleReader reader(shown.string(), session_);
@@ -468,7 +469,7 @@ Module parse_python_file(const fs::path& path, const std::string& shown) {
                 fmt::format("the file has {} bytes; a file of settings has at most {}", size,
                             kMaxPythonFile),
                 file);
-  return parse(read_file(path), file, path.parent_path(), path.stem().string());
+  return parse(read_plain_file(path), file, path.parent_path(), path.stem().string());
 }
 
 }  // namespace assay::pyliteral

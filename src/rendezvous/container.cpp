@@ -150,6 +150,15 @@ Arguments run_in_container(const plan::Container& container, const Arguments& ve
   return arguments;
 }
 
+std::map<std::string, std::string> mounted_folders(const plan::Container& container,
+                                                   const ContainerPlace& place) {
+  std::map<std::string, std::string> out;
+  for (const Mount& mount : needed(container, place)) out[mount.path] = mount.path;
+  for (const std::string& mount : container.mounts)
+    if (mount.starts_with('/')) out[target_of(mount)] = mount.substr(0, mount.find(':'));
+  return out;
+}
+
 Arguments remove_container(const plan::Container& container, const std::string& name) {
   if (!docker_like(container)) return {};
   Arguments arguments = program(container);

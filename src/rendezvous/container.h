@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct ContainerPlace {
     const plan::Container& container, const std::vector<std::string>& vendor_options,
     const ContainerPlace& place, const std::vector<std::string>& argv,
     const std::vector<std::string>& env);
+
+/// Pure: what of the node is inside of that container: path inside → path on the node. Without what
+/// the runtime mounts by itself, and volumes that are no folders of the node.
+[[nodiscard]] std::map<std::string, std::string> mounted_folders(const plan::Container& container,
+                                                                 const ContainerPlace& place);
 
 /// Pure: the command that removes the container in any state; empty where it ends with its process.
 [[nodiscard]] std::vector<std::string> remove_container(const plan::Container& container,

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_error.h"
 #include "core/text.h"
 #include "rendezvous/rank_table_reader.h"
 
@@ -39,7 +40,8 @@ Json parse_strictly(std::string_view text, const std::string& where) {
   try {
     return Json::parse(text, watch);
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::config, std::string("not valid JSON: ") + printable(error.what()), where,
+    const JsonFlaw flaw = flaw_of(error, text);
+    throw Error(ErrorKind::config, "not valid JSON: " + flaw.what, flaw.place(where),
                 "a rank table is a JSON file; it may be cut short");
   }
 }

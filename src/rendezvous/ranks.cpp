@@ -26,6 +26,8 @@ void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
   for (const auto& [name, value] : node.env) names.push_back(name);
   for (const auto& [name, value] : command.env) names.push_back(name);
   const Json options = plan.vendor_data.value("container", Json::object());
+  command.contained = command.argv;
+  command.mounts = mounted_folders(*plan_case.container, place);
   command.argv =
       run_in_container(*plan_case.container, options.value("options", std::vector<std::string>{}),
                        place, command.argv, names);

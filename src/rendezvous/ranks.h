@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ struct RankCommand {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  ///< what differs between the ranks of a node
   std::vector<std::string> cleanup;        ///< removes what outlives the command; may be empty
+  /// What runs inside of the container that `argv` starts, and the folders of the node that are
+  /// there: path inside → path on the node. Nothing: there is no container.
+  std::vector<std::string> contained{};
+  std::optional<std::map<std::string, std::string>> mounts{};
 };
 
 /// What one node does in a round.

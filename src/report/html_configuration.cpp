@@ -25,11 +25,10 @@ std::string value_text(const Json& value) {
 }  // namespace
 
 Html rules_notice(const judge::CaseResult& result) {
-  if (!result.rule_changes) return {};
   Html out;
-  for (const catalog::RuleDifference& difference : *result.rule_changes)
-    out += remark(markup("<b>{}</b> {}", difference.relaxed() ? "Relaxed rule" : "Stricter rule",
-                         catalog::difference_text(difference)));
+  for (const ChangedRule& changed : changed_rules(result))
+    out += remark(
+        markup("<b>{}</b> {}", changed.relaxed ? "Relaxed rule" : "Stricter rule", changed.text));
   return out;
 }
 

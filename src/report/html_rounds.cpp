@@ -181,6 +181,7 @@ std::string_view status_words(RoundStatus status) {
   if (status == timed_out) return "ended by the time limit";
   if (status == stalled) return "ended because it stalled";
   if (status == launch_failed) return "could not be started";
+  if (status == unrecorded) return "could not be recorded";
   return status == not_run ? "not run" : to_text(status);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "judge/provenance.h"
 
 namespace assay::report {
 
@@ -234,17 +235,34 @@ std::string verdict_words(const judge::RunResult& result) {
   return std::string(judge::to_string(result.validity)) + (said ? " under relaxed rules" : "");
 }
 
+std::vector<ChangedRule> changed_rules(const judge::CaseResult& result) {
+  constexpr std::size_t kFew = 3;
+  std::vector<ChangedRule> out;
+  if (!result.rule_changes) return out;
+  std::vector<std::string> newer;
+  std::string origin;
+  for (const catalog::RuleDifference& difference : *result.rule_changes)
+    if (difference.origin.starts_with(judge::kNotInPlan)) {
+      newer.push_back(difference.id());
+      origin = difference.origin;
+    }
+  for (const catalog::RuleDifference& difference : *result.rule_changes)
+    if (newer.size() <= kFew || !difference.origin.starts_with(judge::kNotInPlan))
+      out.push_back({catalog::difference_text(difference), difference.relaxed(), {}});
+  if (newer.size() > kFew)
+    out.push_back(
+        {fmt::format("{} rules are {}: {}", newer.size(), origin, join(newer, ", ")), true, {}});
+  return out;
+}
+
 std::vector<ChangedRule> changed_rules(const judge::RunResult& result) {
   std::vector<ChangedRule> out;
-  for (const judge::CaseResult& case_result : result.cases) {
-    if (!case_result.rule_changes) continue;
-    for (const catalog::RuleDifference& difference : *case_result.rule_changes) {
-      const std::string text = catalog::difference_text(difference);
-      auto same = std::ranges::find(out, text, &ChangedRule::text);
-      if (same == out.end()) same = out.insert(out.end(), {text, difference.relaxed(), {}});
+  for (const judge::CaseResult& case_result : result.cases)
+    for (ChangedRule& changed : changed_rules(case_result)) {
+      auto same = std::ranges::find(out, changed.text, &ChangedRule::text);
+      if (same == out.end()) same = out.insert(out.end(), std::move(changed));
       same->cases.push_back(case_result.name);
     }
-  }
   for (ChangedRule& rule : out)
     if (rule.cases.size() == result.cases.size()) rule.cases.clear();
   std::ranges::stable_partition(out, &ChangedRule::relaxed);

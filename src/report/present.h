@@ -96,7 +96,9 @@ struct ChangedRule {
   bool relaxed = false;
   std::vector<std::string> cases;  ///< empty: all
 };
-/// Those that were relaxed first.
+/// Those of one case, in their order. Many rules that are only newer than the plan are one entry.
+[[nodiscard]] std::vector<ChangedRule> changed_rules(const judge::CaseResult& result);
+/// Of all cases; those that were relaxed first.
 [[nodiscard]] std::vector<ChangedRule> changed_rules(const judge::RunResult& result);
 
 /// Rounds that completed.

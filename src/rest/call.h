@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "accounts/accounts.h"
+#include "code/code_store.h"
 #include "http/url.h"
 #include "live/live_run.h"
 #include "page/asset.h"
@@ -44,6 +45,7 @@ struct Context {
   EventHub& events;
   Follower& follower;  ///< for streams of logs and metrics
   ServerMetrics& metrics;
+  code::CodeStore& code;  ///< folders that people have sent
   bool tls = false;
   /// Host names under which the server is asked, without port; empty: any.
   std::vector<std::string> hosts{};
@@ -52,6 +54,7 @@ struct Context {
   std::mutex settings{};             ///< over reading and changing the platform's settings
   serve::RateLimiter sign_in_by_name{1.0 / 10, 10};  ///< by name and address
   serve::RateLimiter sign_in_by_address{0.5, 60};
+  serve::RateLimiter sign_in_by_account{0.2, 100};  ///< from all addresses together
   serve::RateLimiter by_user{500, 1000};
 };
 

@@ -160,7 +160,7 @@ void Rest::record(const Call& call, int status) {
                             .address = call.request.address,
                             .deed = call.route.who == Who::may
                                         ? std::string(to_text(call.route.deed))
-                                        : std::string(call.route.summary),
+                                        : std::string(call.who ? "sign_out" : "sign_in"),
                             .subject = call.request.method + " " + std::move(subject),
                             .status = status});
 }

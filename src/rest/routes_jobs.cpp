@@ -55,6 +55,8 @@ jobs::NewJob new_job(const Call& call, std::vector<jobs::Problem>& problems) {
   jobs::ReadSubmission read = jobs::read_submission(body);
   problems = std::move(read.problems);
   out.submission = std::move(read.submission);
+  if (!out.code.empty() && !call.context.code.has(out.owner, out.code))
+    problems.push_back({"code", "there is no such upload of yours, or it is not complete"});
   if (problems.empty()) check_priority(call, out.submission.priority, Whose::own);
   return out;
 }
@@ -171,6 +173,9 @@ serve::HttpResponse rerun(Call& call) {
   again.owner = call.caller().name;
   again.team = team_for(call, call.caller().is_in(job.team) ? job.team : std::string());
   again.submission = job.submission;
+  if (!job.code.empty() && !call.context.code.has(again.owner, job.code))
+    throw serve::Refusal(409, "no_code", "what the job was submitted with is not here any more",
+                         "submit it again from its folder");
   again.code = job.code;
   check_priority(call, again.submission.priority, Whose::own);
   return json_answer(rows_of(call, call.context.platform.submit(again)), 201);

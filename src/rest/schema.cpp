@@ -190,6 +190,11 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Usage", "usage:[#UsageRow]");
     object("Deed", "number:int at:time who:text address:text deed:text subject:text status:int");
     object("Audit", "deeds:[#Deed]");
+    object("CodeFile", "path:text size:int sha256:text executable?:bool");
+    object("CodeLink", "path:text target:text");
+    object("CodeManifest", "files:[#CodeFile] links?:[#CodeLink]");
+    object("Announced", "code:text missing:[text]");
+    object("Received", "received:int complete:bool fits:bool");
     return out;
   }();
   return all;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_error.h"
 #include "core/text.h"
 
 namespace assay::serve {
@@ -57,7 +58,8 @@ Json parse_body(const std::string& body, std::size_t max) {
   try {
     json = Json::parse(body);
   } catch (const Json::exception& error) {
-    throw Refusal(400, "bad_json", "the body is not valid JSON: " + printable(error.what()));
+    throw Refusal(400, "bad_json",
+                  "the body is not valid JSON: " + flaw_of(error, body).sentence());
   }
   if (!json.is_object()) throw Refusal(400, "bad_json", "the body must be a JSON object");
   return json;

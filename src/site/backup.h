@@ -9,8 +9,8 @@ namespace assay::site {
 
 /// Into a folder that tester::backup has made; beside a running server, too.
 void backup_platform(const std::filesystem::path& data, const std::filesystem::path& out);
-/// Into a folder that tester::restore has made. Throws Error of kind environment for a copy that is
-/// damaged.
-void restore_platform(const std::filesystem::path& from, const std::filesystem::path& data);
+/// Before tester::restore, which takes all files of a copy. Throws Error of kind environment or
+/// config for one that is damaged.
+void check_backup(const std::filesystem::path& from);
 
 }  // namespace assay::site

@@ -80,12 +80,16 @@ struct TesterSide {
 struct PlatformSide {
   PlatformSide(const ServeOptions& options, const fs::path& data)
       : accounts(accounts_file(data)),
-        platform({.data = data}, options.engine()),
+        code(data / "code"),
+        platform(
+            {.data = data, .code = [this](const std::string& id) { return code.folder_of(id); }},
+            options.engine()),
         context{.accounts = accounts,
                 .platform = platform,
                 .events = events,
                 .follower = follower,
                 .metrics = metrics,
+                .code = code,
                 .tls = !options.certificate.empty(),
                 .hosts = hosts_of(options),
                 .pages = options.pages},
@@ -109,6 +113,7 @@ struct PlatformSide {
   accounts::Accounts accounts;
   rest::EventHub events;
   rest::ServerMetrics metrics;
+  code::CodeStore code;
   platform::Platform platform;
   rest::Follower follower;  // asks the platform
   rest::Context context;

@@ -48,7 +48,7 @@ void Webhooks::work(const std::stop_token& stop) {
 void Webhooks::deliver(const platform::JobEvent& event, const std::stop_token& stop) {
   const jobs::Verdict verdict = verdict_of_(event.id);
   std::string name = event.state == jobs::State::finished ? "finished" : "failed";
-  if (verdict == jobs::Verdict::invalid) name = "invalid";
+  if (event.state == jobs::State::finished && verdict == jobs::Verdict::invalid) name = "invalid";
   const Json body = {{"event", name},
                      {"job", event.id},
                      {"state", to_text(event.state)},

@@ -31,7 +31,25 @@ Journal::Journal(std::filesystem::path path) : path_(std::move(path)) {
   fd_.reset(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
   if (!fd_)
     throw system_error(ErrorKind::environment, "cannot open the journal", path_.string(), errno);
+  reserve();
   if (!whole) write_all(fd_.get(), "\n", path_);
+}
+
+Journal::~Journal() {
+  if (const off_t end = ::lseek(fd_.get(), 0, SEEK_END); end >= 0 && reserved_ > end)
+    (void)::ftruncate(fd_.get(), end);
+}
+
+void Journal::reserve() noexcept {
+  // Enough for the end of a round on thousands of ranks; less, where the disk has no more.
+  constexpr off_t kLow = 1 << 20;
+  const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
+  if (end < 0 || reserved_ - end >= kLow) return;
+  for (const off_t bytes : {4 * kLow, kLow, kLow / 8})
+    if (end + bytes > reserved_ && ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, end, bytes) == 0) {
+      reserved_ = end + bytes;
+      return;
+    }
 }
 
 void Journal::append(const std::string& event, const Json& fields) {
@@ -44,7 +62,15 @@ void Journal::append(const std::string& event, const Json& fields) {
     if (key != "wall_ns" && key != "mono_ns") line[key] = value;
   // When it came is what shows that clocks differ.
   if (fields.contains("wall_ns")) line["seen_wall_ns"] = at.wall_ns;
-  write_all(fd_.get(), dump_line(line) + "\n", path_);
+  const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
+  try {
+    write_all(fd_.get(), dump_line(line) + "\n", path_);
+  } catch (const Error&) {
+    // Half a line would make the next one unreadable too.
+    if (end >= 0) (void)::ftruncate(fd_.get(), end);
+    throw;
+  }
+  reserve();
 }
 
 void Journal::sync() {

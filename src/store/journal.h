@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "core/files.h"
 #include "core/json.h"
 
@@ -24,14 +26,20 @@ struct JournalReading {
 };
 
 /// The append-only history of a run, one JSON object a line (docs/run-directory.md lists the
-/// events). Every line is one write(2), so that a crash can tear only the last one.
+/// events). Every line is one write(2), so that a crash can tear only the last one. Where the file
+/// system can, space for the next lines is set aside: when the disk is full, the journal can still
+/// say so and how the run ended.
 class Journal {
  public:
   /// Opens `path` for appending, creating it when needed; a torn last line is closed first.
   explicit Journal(std::filesystem::path path);
+  /// Gives back what was set aside and is not used.
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
 
   /// Appends {"event": event, "wall_ns": …, "mono_ns": …} + fields. Throws Error of kind
-  /// environment.
+  /// environment; the journal is then as it was before.
   void append(const std::string& event, const Json& fields);
   /// Makes everything appended so far survive a power loss.
   void sync();
@@ -42,8 +50,11 @@ class Journal {
   [[nodiscard]] static std::vector<Json> read(const std::filesystem::path& path);
 
  private:
+  void reserve() noexcept;
+
   std::filesystem::path path_;
   UniqueFd fd_;
+  off_t reserved_ = 0;  // the file's blocks go so far
 };
 
 /// The cases that are repeated until their result is certain and need no further round: case → why,

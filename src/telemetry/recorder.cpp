@@ -347,7 +347,7 @@ void Recorder::Impl::stop(std::function<void()> done) {
   ipmi_->terminate();
   if (write_failing_since_ns_ != 0 && table_failed_)
     gap({now(), "node", static_cast<double>(mono_now_ns() - write_failing_since_ns_) / 1e9,
-         "telemetry.csv could not be written until the end"});
+         "telemetry.csv could not be written until the end", table_->name()});
   table_->close();
   logs_.reset();
   await_end(std::move(done), mono_now_ns() + kSecond, false);

@@ -44,6 +44,7 @@ struct Gap {
   std::string source;  ///< "nvidia", "ipmi", "rapl", "node"
   double seconds = 0;
   std::string reason;
+  std::string file{};  ///< evidence that could not be written; empty: none
 };
 
 /// The newest values, for heartbeats and the live view; nothing where not known.

@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 
 #include "core/error.h"
+#include "core/json_error.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "http/url.h"
@@ -133,7 +134,7 @@ void Api::handle(const serve::HttpRequest& request, std::string& token_name,
     answer(for_people ? page_of(refusal) : serve::response_of(refusal));
   } catch (const std::exception& error) {
     serve::log_error(
-        fmt::format("{} {}: {}", request.method, ellipsize(request.path, 200), error.what()));
+        fmt::format("{} {}: {}", request.method, ellipsize(request.path, 200), plain_error(error)));
     answer(serve::response_of(serve::Refusal(500, "internal", "the tester failed",
                                              "the tester's operator finds the cause in its log")));
   }

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "core/json_error.h"
 #include "core/json_fields.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/version.h"
@@ -246,7 +248,7 @@ std::optional<serve::HttpResponse> Api::finish(const Call& call) {
             respond(serve::response_of(serve::Refusal(404, "no_such_test", "the test is gone")));
           }
         } catch (const std::exception& error) {
-          serve::log_error(fmt::format("test {}: {}", id, error.what()));
+          serve::log_error(fmt::format("test {}: {}", id, plain_error(error)));
           respond(serve::response_of(serve::Refusal(500, "internal", "the tester failed")));
         }
       });
@@ -332,7 +334,7 @@ std::optional<serve::HttpResponse> Api::make_challenge(const Call& call) {
     valid_s = given->get<std::int64_t>();
   }
   const Json result =
-      parse_json(read_file(uploads_.folder(test->id) / "result.json"), "result.json");
+      parse_json(read_regular_file(uploads_.folder(test->id) / "result.json"), "result.json");
   const Challenge challenge = new_challenge(test->id, result, serve::text_field(body, "case", 400),
                                             wall_now_ns(), std::chrono::seconds(valid_s));
   records_.add_challenge(challenge, call.token);
@@ -364,7 +366,7 @@ serve::HttpResponse Api::file_of(const Call& call, const std::string& name,
         "the test has no result: its status is " + std::string(to_text(test.status)));
   serve::HttpResponse response;
   response.type = type;
-  response.body = read_file(uploads_.folder(test.id) / name);
+  response.body = read_regular_file(uploads_.folder(test.id) / name);
   // The page is made here, but from data that was sent: no script, no origin, nothing loaded.
   response.headers.emplace_back("Content-Security-Policy",
                                 "sandbox; default-src 'none'; style-src 'unsafe-inline'; "

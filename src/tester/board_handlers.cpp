@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "evidence/key_store.h"
 #include "report/read_result.h"
@@ -19,7 +20,7 @@ constexpr std::uintmax_t kMaxCompared = 64U << 20;
 constexpr std::size_t kMaxSigners = 5000;
 
 judge::RunResult result_in(const std::filesystem::path& file) {
-  return report::read_result(parse_json(read_file(file), file.string()), file.string());
+  return report::read_result(parse_json(read_regular_file(file), file.string()), file.string());
 }
 
 std::string query_value(const http::Query& query, std::string_view name) {

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/json_error.h"
 #include "core/process.h"
 #include "core/text.h"
 #include "judge/judge.h"
@@ -135,7 +136,7 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time,
     if (error.kind() == ErrorKind::environment) throw;
     throw Error(ErrorKind::config, error.message(), error.where(), error.advice());
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::config, printable(error.what()));
+    throw Error(ErrorKind::config, plain_error(error));
   }
 }
 

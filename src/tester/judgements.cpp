@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/json_error.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -143,7 +145,8 @@ void Judgements::work(const std::stop_token& stop) {
     } catch (const serve::Refusal& refusal) {
       undecided = refusal;
     } catch (const std::exception& error) {
-      if (!stop.stop_requested()) serve::log_error(fmt::format("test {}: {}", id, error.what()));
+      if (!stop.stop_requested())
+        serve::log_error(fmt::format("test {}: {}", id, plain_error(error)));
       undecided = serve::Refusal(500, "internal", "the tester could not judge the test",
                                  "the tester's operator finds the cause in its log");
     }
@@ -194,7 +197,7 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
     refuse(std::move(test), Json::array({reason("the result has more than 128 MiB")}));
     return;
   }
-  const std::string text = read_file(file);
+  const std::string text = read_regular_file(file);
   const Json recomputed = claim_of(text, "result.json");
   const Json result = parse_json(text, "result.json");
   Json reasons = Json::array();
@@ -244,7 +247,8 @@ std::string Judgements::answer_challenge(const TestRecord& test, const Json& res
   for (const std::string& fault : faults) reasons.push_back(reason(fault));
   if (!faults.empty()) return *id;
   const fs::path file = uploads_.folder(before->id) / "result.json";
-  comparison = compare_answer(known->challenge, parse_json(read_file(file), file.string()), result);
+  comparison =
+      compare_answer(known->challenge, parse_json(read_regular_file(file), file.string()), result);
   return *id;
 }
 

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/time.h"
 #include "tester/api.h"
@@ -64,7 +65,7 @@ std::optional<TestFile> read_test_file(const fs::path& folder) {
   if (!is_test_id(id)) return std::nullopt;
   TestFile known;
   known.test.id = id;
-  const Json json = parse_json_or_null(read_file_or_empty(folder / kTestFile));
+  const Json json = parse_json_or_null(read_regular_file_or_empty(folder / kTestFile));
   bool described = json.is_object() && text_at(json, "test_id") == id;
   if (described) try {
       known = from_json(json, id);
@@ -73,7 +74,7 @@ std::optional<TestFile> read_test_file(const fs::path& folder) {
     }
   const bool finished = !known.test.finished.empty() && !known.test.answer.is_null();
   if (described && finished) return known;
-  const Json result = parse_json_or_null(read_file_or_empty(folder / layout::kResult));
+  const Json result = parse_json_or_null(read_regular_file_or_empty(folder / layout::kResult));
   if (result.is_object() && !text_at(result, "run_id").empty()) {
     known = from_result(result, std::move(known), id);
     if (known.test.created.empty()) known.test.created = iso_utc(wall_now_ns());

@@ -92,7 +92,7 @@ void send_file(const fs::path& folder, const std::string& name, std::uint64_t of
                std::uint64_t size, Compressor& compressor, std::vector<char>& buffer,
                const Output& output) {
   const fs::path path = folder / name;
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) throw system_error(ErrorKind::environment, "cannot read", path.string(), errno);
   send_line({{"path", name}, {"size", size}, {"offset", offset}}, output);
   for (std::uint64_t at = offset; at < size;) {

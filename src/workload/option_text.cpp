@@ -41,6 +41,21 @@ void append_task(std::string& text, const std::vector<Option>& options) {
   }
 }
 
+// {KEY: [least, most]} or {KEY: [words]}, of what not every value fits.
+void append_ranges(std::string& text, const std::vector<Option>& options) {
+  std::string ranges;
+  for (const Option& option : options) {
+    if (!option.bounds) continue;
+    const config::Bounds& bounds = *option.bounds;
+    ranges += bounds.choices.empty()
+                  ? fmt::format("    {}: [{}, {}]\n", option.key, config::limit_text(bounds.min),
+                                config::limit_text(bounds.max))
+                  : fmt::format("    {}: [{}]\n", option.key, join(bounds.choices, ", "));
+  }
+  if (!ranges.empty())
+    text += "  ranges: # the least and the most of numbers, the words of texts\n" + ranges;
+}
+
 // One row of a table: an option, what it may be, and the workloads by the default that they give
 // it.
 struct Row {
@@ -105,6 +120,7 @@ std::string to_yaml(const std::string& program, const std::vector<Workload>& wor
     const std::vector<Option> base = task_options(first);
     text += fmt::format("{}:\n  options:\n", yaml_key(first.task));
     append_task(text, base);
+    append_ranges(text, base);
     std::vector<std::string> automatic;
     for (const Option& option : base)
       if (option.automatic) automatic.push_back(option.key);

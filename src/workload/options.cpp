@@ -1,9 +1,7 @@
 #include "workload/options.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,18 +16,6 @@ namespace {
 const config::Node* given(const config::Node& mapping, const std::string& key) noexcept {
   const config::Node* node = mapping.is_mapping() ? mapping.find(key) : nullptr;
   return node == nullptr || node->is_null() ? nullptr : node;
-}
-
-bool in_range(double value, double min, double max) {
-  return value >= min && value <= max;
-}
-
-std::optional<double> number_in(const config::Node& node) {
-  try {
-    return node.number();
-  } catch (const Error&) {
-    return std::nullopt;
-  }
 }
 
 // Always with a point or an exponent, which distinguishes a number from a whole number.
@@ -96,8 +82,10 @@ const config::Node* Options::find(const std::string& key) const {
   return node != nullptr ? node : given(defaults_, key);
 }
 
-void Options::declare(const std::string& key, std::string value, std::string range, About about) {
-  declared_.push_back({section_, key, std::move(value), std::move(range), std::move(about)});
+void Options::declare(const std::string& key, std::string value, std::string range, About about,
+                      std::optional<config::Bounds> bounds) {
+  declared_.push_back(
+      {section_, key, std::move(value), std::move(range), std::move(about), std::move(bounds)});
 }
 
 std::string Options::terms() const {
@@ -119,18 +107,14 @@ void Options::fail(const std::string& key, const std::string& message,
 
 std::int64_t Options::integer(const std::string& key, std::int64_t fallback, std::int64_t min,
                               std::int64_t max, About about) {
+  const config::Bounds bounds{static_cast<double>(min), static_cast<double>(max), /*whole=*/true};
   const config::Node* node = find(key);
   std::int64_t value = fallback;
   if (node != nullptr) {
-    // A JSON writer may give 1e3 or 5.0 for a whole number.
-    const std::optional<double> number = number_in(*node);
-    if (!number || *number != std::floor(*number) ||
-        !in_range(*number, static_cast<double>(min), static_cast<double>(max)))
-      node->fail(fmt::format("'{}' must be a whole number from {} to {}, not {}", key, min, max,
-                             node->describe()));
-    value = static_cast<std::int64_t>(*number);
+    bounds.check(*node, key);
+    value = static_cast<std::int64_t>(node->number());
   }
-  declare(key, std::to_string(value), range_text(min, max), std::move(about));
+  declare(key, std::to_string(value), range_text(min, max), std::move(about), bounds);
   return value;
 }
 
@@ -140,7 +124,8 @@ std::optional<std::int64_t> Options::integer_or_auto(const std::string& key, std
   const config::Node* node = find(key);
   std::optional<std::int64_t> value;
   if (node != nullptr && node->is_scalar() && node->text() == "auto")
-    declare(key, "auto", range_text(min, max), std::move(about));
+    declare(key, "auto", range_text(min, max), std::move(about),
+            config::Bounds{static_cast<double>(min), static_cast<double>(max), /*whole=*/true});
   else
     value = integer(key, fallback, min, max, std::move(about));
   declared_.back().range += declared_.back().range.empty() ? "or auto" : ", or auto";
@@ -150,16 +135,14 @@ std::optional<std::int64_t> Options::integer_or_auto(const std::string& key, std
 
 double Options::number(const std::string& key, double fallback, double min, double max,
                        About about) {
+  const config::Bounds bounds{min, max};
   const config::Node* node = find(key);
   double value = fallback;
   if (node != nullptr) {
-    const std::optional<double> number = number_in(*node);
-    if (!number || !in_range(*number, min, max))
-      node->fail(fmt::format("'{}' must be a number from {} to {}, not {}", key, min, max,
-                             node->describe()));
-    value = *number;
+    bounds.check(*node, key);
+    value = node->number();
   }
-  declare(key, real_text(value), range_text(min, max), std::move(about));
+  declare(key, real_text(value), range_text(min, max), std::move(about), bounds);
   return value;
 }
 
@@ -181,25 +164,24 @@ std::string Options::choice(const std::string& key, const std::string& fallback,
                             const std::vector<std::string>& choices, About about) {
   const config::Node* node = find(key);
   std::string value = node == nullptr ? fallback : config::choice(*node, choices);
-  declare(key, word(value), join(choices, ", "), std::move(about));
+  config::Bounds bounds;
+  bounds.choices = choices;
+  declare(key, word(value), join(choices, ", "), std::move(about), std::move(bounds));
   return value;
 }
 
 std::vector<double> Options::numbers(const std::string& key, std::vector<double> fallback,
                                      double min, double max, About about) {
+  config::Bounds bounds{min, max};
+  bounds.is_list = true;
   const config::Node* node = find(key);
   std::vector<double> values = std::move(fallback);
   if (node != nullptr) {
+    bounds.check(*node, key);
     values.clear();
-    for (const config::Node& item : node->items()) {
-      const std::optional<double> value = number_in(item);
-      if (!value || !in_range(*value, min, max))
-        item.fail(fmt::format("'{}' must hold numbers from {} to {}, not {}", key, min, max,
-                              item.describe()));
-      values.push_back(*value);
-    }
+    for (const config::Node& item : node->items()) values.push_back(item.number());
   }
-  declare(key, fmt::format("{}", values), range_text(min, max), std::move(about));
+  declare(key, fmt::format("{}", values), range_text(min, max), std::move(about), bounds);
   return values;
 }
 

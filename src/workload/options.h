@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/bounds.h"
 #include "config/node.h"
 
 namespace assay::workload {
@@ -25,7 +26,8 @@ struct Option {
   std::string value;  ///< in effect, as YAML: the default when nothing is configured
   std::string range;  ///< "1 … 100" or the choices; empty: any text, true or false
   About about;
-  bool automatic = false;  ///< a number that may also be the word auto
+  std::optional<config::Bounds> bounds;  ///< nothing: any text, true or false
+  bool automatic = false;                ///< a number that may also be the word auto
 };
 
 /// A workload's configuration: one mapping in a JSON or YAML file, every key optional. Reading an
@@ -78,7 +80,8 @@ class Options {
   Options() = default;
   void check_mapping() const;
   [[nodiscard]] const config::Node* find(const std::string& key) const;
-  void declare(const std::string& key, std::string value, std::string range, About about);
+  void declare(const std::string& key, std::string value, std::string range, About about,
+               std::optional<config::Bounds> bounds = {});
 
   std::string path_;
   std::string section_;

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/json_error.h"
 #include "core/time.h"
 
 namespace assay::train {
@@ -276,7 +277,7 @@ void Connection::serve() {
   } catch (const Error& error) {
     broken(error.message(), error.advice());
   } catch (const std::exception& error) {
-    broken(error.what());
+    broken(plain_error(error));
   }
 }
 

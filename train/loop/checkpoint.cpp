@@ -11,6 +11,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/json_error.h"
 #include "core/text.h"
 
 namespace assay::train {
@@ -230,7 +231,7 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
     progress.skipped = info.at("skipped").get<std::int64_t>();
     state.optimizer.set_steps(info.at("optimizer_steps").get<std::int64_t>());
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::environment, std::string("the checkpoint is damaged: ") + error.what(),
+    throw Error(ErrorKind::environment, "the checkpoint is damaged: " + plain_error(error),
                 info_path.string());
   }
   const fs::path model_path = folder / "model.pt";

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/json_error.h"
 #include "core/sha256.h"
 
 namespace assay::train {
@@ -249,7 +250,7 @@ GraphWeights decode_weights(std::string_view bytes, const Graph& graph, const st
       weights[id].*kParts[part].tensor = std::move(tensor);
     }
   } catch (const nlohmann::json::exception& error) {
-    throw damaged(error.what());
+    throw damaged(plain_error(error));
   }
   if (!bytes.empty()) throw damaged("more bytes than tensors");
   for (std::size_t id = 0; id < weights.size(); ++id)

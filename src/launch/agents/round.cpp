@@ -130,15 +130,16 @@ asio::awaitable<void> Round::identify() {
     if (commands.ranks.empty()) continue;  // the head starts what runs there
     rendezvous::RankCommand& first = commands.ranks.front();
     probe::ExecutionQuery query;
-    query.argv = std::move(first.argv);
+    executed_[node]["command"] = Json::array();
+    for (const std::string& word : first.argv)
+      executed_[node]["command"].push_back(without_secret("", word));
+    query.argv = std::move(first.mounts ? first.contained : first.argv);
+    query.mounts = std::move(first.mounts);
     query.env = std::move(commands.env);
     for (auto& [name, value] : first.env) query.env[name] = std::move(value);
     query.workdir = plan_case.workdir;
     query.data = plan_case.data_paths;
     if (plan_case.container) query.image_query = rendezvous::image_query(*plan_case.container);
-    executed_[node]["command"] = Json::array();
-    for (const std::string& word : query.argv)
-      executed_[node]["command"].push_back(without_secret("", word));
     if (!query.workdir.empty()) executed_[node]["workdir"] = query.workdir;
     requests[node].query = std::move(query);
   }

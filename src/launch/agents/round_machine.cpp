@@ -28,6 +28,9 @@ std::string process_state_text(const std::string& state) {
   return {};
 }
 
+constexpr const char* kMakeRoom =
+    "free some space on the disk; then 'assay run --resume RUN --failed' runs the round again";
+
 // 128 + SIGTERM or SIGKILL is how a shell reports that its program was killed.
 bool looks_killed(const ExitStatus& exit) {
   return exit.signal == SIGTERM || exit.signal == SIGKILL || exit.code == 128 + SIGTERM ||
@@ -72,9 +75,14 @@ std::vector<int> RoundMachine::leaving() const {
 RoundOutcome RoundMachine::outcome(const std::string& scheduler) const {
   if (ask_scheduler() && !scheduler.empty())
     return {RoundStatus::lost, scheduler, "run again with --resume, or set cluster.retries"};
-  if (outcome_) return *outcome_;
-  if (last_loss_ && !winding_down_) return *last_loss_;
-  return {};
+  RoundOutcome out;
+  if (outcome_)
+    out = *outcome_;
+  else if (last_loss_ && !winding_down_)
+    out = *last_loss_;
+  // However the ranks ended: nothing can be said by evidence that is not whole.
+  if (unwritten_ && is_result(out.status)) return *unwritten_;
+  return out;
 }
 
 RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
@@ -101,7 +109,10 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                    on_start_failed(now_ns, node, failure, actions);
                  },
                  [&](const agent::LimitReached& limit) { on_limit(now_ns, node, limit, actions); },
-                 [&](const agent::Gap& gap) { journal("gap", gap); },
+                 [&](const agent::Gap& gap) {
+                   journal("gap", gap);
+                   on_gap(node, gap);
+                 },
                  [&](const agent::Unkillable& process) { journal("unkillable", process); },
                  [&](const agent::Refusal& refusal) {
                    conclude(RoundStatus::launch_failed,
@@ -135,6 +146,14 @@ void RoundMachine::on_heartbeat(std::int64_t now_ns, int node, const agent::Hear
       {"chain",
        node,
        {{"head", beat.head}, {"mono_ns", beat.at.mono_ns}, {"wall_ns", beat.at.wall_ns}}});
+}
+
+void RoundMachine::on_gap(int node, const agent::Gap& gap) {
+  if (gap.file.empty() || unwritten_) return;
+  unwritten_ = RoundOutcome{RoundStatus::unrecorded,
+                            fmt::format("{} could not be written on {}: {}", printable(gap.file),
+                                        host(node), printable(gap.reason)),
+                            kMakeRoom};
 }
 
 void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::RankExit& exit) {

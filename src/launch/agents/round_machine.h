@@ -109,6 +109,7 @@ class RoundMachine {
   void on_limit(std::int64_t now_ns, int node, const agent::LimitReached& limit, Actions& actions);
   void on_start_failed(std::int64_t now_ns, int node, const agent::StartFailed& failure,
                        Actions& actions);
+  void on_gap(int node, const agent::Gap& gap);
   void check_silence(std::int64_t now_ns, Actions& actions);
   void check_stall(std::int64_t now_ns, Actions& actions);
   void lose(std::int64_t now_ns, int node, const std::string& reason, Actions& actions);
@@ -134,6 +135,7 @@ class RoundMachine {
   std::int64_t deadline_ns_ = 0;           // of draining and stopping
   std::optional<RoundOutcome> outcome_;    // the first reason not to end well
   std::optional<RoundOutcome> last_loss_;  // of independent ranks
+  std::optional<RoundOutcome> unwritten_;  // the first evidence that could not be written
   bool winding_down_ = false;
   bool ended_from_outside_ = false;
   int interrupts_ = 0;

@@ -1,13 +1,13 @@
 #include "launch/modelarts/job_state.h"
 
-#include "core/files.h"
 #include "core/json.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 
 namespace assay::launch {
 
 std::optional<JobState> load_job_state(const std::filesystem::path& round_dir) {
-  const Json json = parse_json_or_null(read_file_or_empty(round_dir / layout::kJob));
+  const Json json = parse_json_or_null(read_regular_file_or_empty(round_dir / layout::kJob));
   if (!json.is_object()) return std::nullopt;
   try {
     JobState state;

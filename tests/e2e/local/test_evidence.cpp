@@ -95,6 +95,51 @@ TEST_F(Evidence, AnIndependentCheckerFindsAnUntouchedRunInOrderAndEveryChange) {
   EXPECT_EQ(check().status.code, 0);
 }
 
+TEST_F(Evidence, AnIndependentCheckerNamesFilesThatAreOnNoList) {
+  ASSERT_EQ(assay({"run", write("tiny.yaml", kSuite).string()}).status.code, 0);
+  const fs::path node = node_folder(journal("node_end")[1]);
+  const auto added = [&](const fs::path& path) {
+    fs::create_directories(path.parent_path());
+    write_file_atomic(path, "x");
+    const CommandResult result = check();
+    fs::remove(path);
+    return std::to_string(*result.status.code) + " " + result.out;
+  };
+  for (const fs::path& path :
+       {node / "rank7.out.log", node / "set_result.jsonl", node.parent_path() / "results/a.json",
+        node.parent_path() / "automl/journal.jsonl", node.parent_path() / "hook.log",
+        latest() / "other/round1/host_noderank0/rank0.out.log"})
+    EXPECT_THAT(added(path), ::testing::AllOf(::testing::StartsWith("1 "),
+                                              HasSubstr(path.string() + " is on no list\n")));
+  EXPECT_THAT(added(node / "core.1234"),
+              ::testing::AllOf(::testing::StartsWith("0 "),
+                               HasSubstr("core.1234 is on no list, and nobody reads it"),
+                               HasSubstr("everything fits")));
+  EXPECT_THAT(added(node / "agent.log"), ::testing::StartsWith("0 "));
+}
+
+TEST_F(Evidence, OfAKilledRunShowsThatItsPlanWasChanged) {
+  const std::string marker = "27.1828" + std::to_string(::getpid());
+  const fs::path suite = script_suite("echo hello\nexec sleep " + marker + "\n");
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 1; }));
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 30s));
+  ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).empty(); }));
+  const std::string plan = read_file(latest() / "plan.json");
+  write_file_atomic(latest() / "plan.json", plan + "\n");
+  EXPECT_THAT(assay({"report", latest().string()}).out,
+              HasSubstr("plan.json is not what the journal recorded"));
+  EXPECT_EQ(result()["validity"], "INVALID");
+  EXPECT_THAT(check().out, HasSubstr("plan.json is not as it was listed"));
+  const CommandResult refused = assay({"run", "--resume", latest().string()});
+  EXPECT_EQ(refused.status.code, 6);
+  EXPECT_THAT(refused.err, HasSubstr("plan.json is not what the journal recorded"));
+  write_file_atomic(latest() / "plan.json", plan);
+  EXPECT_THAT(assay({"report", latest().string()}).out,
+              ::testing::Not(HasSubstr("what the journal recorded")));
+}
+
 TEST_F(Evidence, OfALogOverItsLimitIsListedAsItIs) {
   const fs::path file = script_suite("yes 0123456789012345678901234567890 | head -c 20000000",
                                      "    limits: {output: 16M}\n");

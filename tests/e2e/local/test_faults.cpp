@@ -337,7 +337,34 @@ TEST_F(OnItsOwnDisk, AFullDiskIsSaidAndTheRankIsNotBlocked) {
   const CommandResult run = assay({"run", suite.string(), "--out", disk_.string()});
   EXPECT_NE(run.status.code, 0);
   EXPECT_NE(run.status.code, 1);
-  EXPECT_THAT(run.out + run.err, HasSubstr("disk is full"));
+  EXPECT_THAT(run.out, HasSubstr("unrecorded"));
+  EXPECT_THAT(run.out, HasSubstr("rank0.out.log could not be written on"));
+  EXPECT_THAT(run.out, HasSubstr("No space left on device"));
+}
+
+TEST_F(OnItsOwnDisk, ARoundWhoseEvidenceCouldNotBeWrittenIsNamedAndRunAgainWithFailed) {
+  mount("size=8m");
+  if (IsSkipped()) return;
+  const std::string filler = (disk_ / "filler").string();
+  const fs::path again = folder_ / "again";
+  script_suite("[ -e " + again.string() + " ] || cat /dev/zero > " + filler +
+               " 2>/dev/null\nhead -c 262144 /dev/zero | tr '\\0' '\\n'\necho speed: 5\n");
+  const std::string out = (disk_ / "out").string();
+  const CommandResult run = assay({"run", (folder_ / "suite.yaml").string(), "--out", out});
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  const fs::path folder = fs::canonical(disk_ / "out/latest");
+  const std::string journal = read_file(folder / "journal.jsonl");
+  EXPECT_THAT(journal, HasSubstr("\"status\":\"unrecorded\""));
+  EXPECT_THAT(journal, HasSubstr("\"event\":\"run_end\""));
+  fs::remove(filler);
+  const CommandResult report = assay({"report", folder.string()});
+  EXPECT_THAT(report.out, HasSubstr("rank0.out.log could not be written on"));
+  EXPECT_THAT(report.out, HasSubstr("INCOMPLETE"));
+  EXPECT_THAT(report.out, ::testing::Not(HasSubstr("killed")));
+  write_file_atomic(again, "");
+  const CommandResult resumed = assay({"run", "--resume", folder.string(), "--failed"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+  EXPECT_THAT(resumed.out, HasSubstr("VALID"));
 }
 
 TEST_F(OnItsOwnDisk, ALiveViewThatCannotBeWrittenDoesNotEndTheRun) {

@@ -83,6 +83,18 @@ TEST_F(FirstStart, UsersAreMadeAndDisabledBesideTheServer) {
       << "the last administrator";
 }
 
+TEST_F(FirstStart, ABackupBringsTheAccountsBack) {
+  start_tester();
+  const std::string token = admin_token();
+  const std::string copy = (folder_ / "copy").string();
+  EXPECT_TRUE(assay({"serve", "backup", copy, "--data", data_.string()}).status.ok());
+  const std::string restored = (folder_ / "restored").string();
+  const CommandResult back = assay({"serve", "restore", copy, "--data", restored});
+  ASSERT_TRUE(back.status.ok()) << back.err;
+  EXPECT_THAT(assay({"serve", "user", "list", "--data", restored}).out, HasSubstr("admin  admin"));
+  EXPECT_FALSE(fs::exists(folder_ / "restored" / "admin.token")) << "a secret of that server";
+}
+
 TEST_F(FirstStart, WithoutJobsItIsTheTesterAlone) {
   start_tester({"--no-jobs"});
   EXPECT_EQ(ask("GET", "/api/v1/jobs").status, 404);

@@ -142,6 +142,30 @@ TEST_F(Options, AreTheOnlyKeysOfAWorkloadThatNamesThem) {
   EXPECT_THAT(error_with("options: smal\n"), HasSubstr("did you mean 'small'?"));
 }
 
+TEST_F(Options, OfAWorkloadAreWithinTheRangesOfTheProgram) {
+  write("options/trainer.yaml",
+        "image:\n  options: {size: 32, kind: a}\n  ranges: {size: [1, 64], kind: [a, b]}\n"
+        "  workloads: {small: {}}\n");
+  EXPECT_THAT(error_with("options: small\nconfig: {size: 65}\n"),
+              HasSubstr("w.yaml:5:16: 'size' must be a whole number from 1 to 64, not '65'"));
+  EXPECT_THAT(error_with("options: small\nconfig: {kind: c}\n"), HasSubstr("one of a, b"));
+  write("workloads/w.yaml", kHead + "options: small\nconfig: {size: 64, kind: b}\n");
+  EXPECT_EQ(load().workloads.at(0).options->bounds.size(), 2U);
+}
+
+TEST_F(Options, WithARangeThatCannotBeAreRefused) {
+  const auto error = [&](const std::string& ranges) {
+    write("options/trainer.yaml", "image:\n  options: {size: 32, fast: true}\n  ranges: " + ranges +
+                                      "\n  workloads: {small: {}}\n");
+    return error_of([&] { return load(); });
+  };
+  EXPECT_THAT(error("{size: [64, 1]}"), HasSubstr("the least is above the most"));
+  EXPECT_THAT(error("{size: [1]}"), HasSubstr("expected [least, most]"));
+  EXPECT_THAT(error("{size: [64, 128]}"), HasSubstr("'size' must be a whole number from 64"));
+  EXPECT_THAT(error("{sise: [1, 2]}"), HasSubstr("did you mean 'size'"));
+  EXPECT_THAT(error("{fast: [0, 1]}"), HasSubstr("only numbers"));
+}
+
 TEST_F(Options, KeepTheirTypes) {
   EXPECT_THAT(error_with("options: small\nconfig: {rate: 1}\n"), HasSubstr("'rate' is of another"));
 }

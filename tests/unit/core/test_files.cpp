@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -56,6 +57,20 @@ TEST(RegularFile, IsNoFifoNoDeviceNoLinkAndNoFolder) {
   }
   EXPECT_FALSE(is_irregular(folder.path() / "a"));
   EXPECT_FALSE(is_irregular(folder.path() / "b"));
+}
+
+TEST(PlainFile, MayLieBehindALinkAndIsNoFifoAndNoDevice) {
+  const testing::TemporaryFolder folder;
+  write_file_atomic(folder.path() / "a", "one");
+  std::filesystem::create_symlink(folder.path() / "a", folder.path() / "link");
+  std::filesystem::create_symlink("/dev/zero", folder.path() / "endless");
+  ASSERT_EQ(::mkfifo((folder.path() / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(read_plain_file(folder.path() / "link"), "one");
+  for (const char* name : {"endless", "fifo", "."})
+    EXPECT_THAT(testing::error_of([&] { return read_plain_file(folder.path() / name); }),
+                ::testing::HasSubstr("not a regular file"));
+  EXPECT_THROW((void)read_plain_file(folder.path() / "b"), Error);
+  EXPECT_EQ(read_plain_file_or_empty(folder.path() / "fifo"), "");
 }
 
 TEST(Sha256, MatchesThePublishedVectors) {

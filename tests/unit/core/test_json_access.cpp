@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/json_access.h"
+#include "core/json_error.h"
 #include "error_of.h"
 
 namespace assay {
@@ -25,6 +26,44 @@ TEST(ParseJson, ANumberThatNothingHoldsIsAnErrorOfTheFile) {
               ::testing::AllOf(::testing::HasSubstr("not valid JSON"),
                                ::testing::HasSubstr("run/plan.json")));
   EXPECT_TRUE(parse_json_or_null(R"({"a": 1e999})").is_null());
+}
+
+TEST(ParseJson, SaysInPlainWordsWhatIsWrongAndWhere) {
+  const auto error = [](const std::string& text) {
+    return error_of([&] { return parse_json(text, "a.json"); });
+  };
+  EXPECT_THAT(error(""), ::testing::HasSubstr("a.json: not valid JSON: it is empty"));
+  EXPECT_THAT(error(" \n"), ::testing::HasSubstr("it has nothing but blanks"));
+  EXPECT_THAT(error("{\"a\": 1,\n \"b\": [1, 2"),
+              ::testing::HasSubstr("a.json:2:12: not valid JSON: it ends too early"));
+  EXPECT_THAT(error("{\"a\": 1,\n  b: 2}"),
+              ::testing::HasSubstr("a.json:2:3: not valid JSON: unexpected 'b'"));
+  EXPECT_THAT(error("{} {}"), ::testing::HasSubstr("a.json:1:4: not valid JSON: unexpected '{'"));
+  EXPECT_THAT(error("[\"\xff\"]"), ::testing::HasSubstr("a text that is not UTF-8"));
+  EXPECT_THAT(error("[\"a\nb\"]"), ::testing::HasSubstr("a line end or control character"));
+  EXPECT_THAT(error("[1e999]"), ::testing::HasSubstr("a number is too large"));
+  for (const char* text : {"", "{", "[1e999]", "nul", "\xff", "[1,]", "{\"a\" 1}", "\"\\u12\""})
+    EXPECT_THAT(error(text), ::testing::Not(::testing::HasSubstr("json.exception"))) << text;
+}
+
+TEST(PlainError, NamesTypesAndKeysAsPeopleDo) {
+  const auto said = [](const auto& read) -> std::string {
+    try {
+      read();
+    } catch (const std::exception& error) {
+      return plain_error(error);
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_EQ(said([] { (void)kValue.at("whole").get<std::string>(); }),
+            "expected a string, got a number");
+  EXPECT_EQ(said([] { (void)kValue.at("none").get<bool>(); }),
+            "expected true or false, got nothing");
+  EXPECT_EQ(said([] { (void)kValue.at("absent"); }), "there is no 'absent'");
+  EXPECT_EQ(said([] { (void)kValue.at("list").at(3); }), "there is no item 3");
+  EXPECT_EQ(said([] { (void)kValue.at("text").at("a"); }), "a string is not what belongs here");
+  EXPECT_EQ(said([] { (void)Json(7).value("a", 1); }), "a number is not what belongs here");
+  EXPECT_EQ(said([] { throw std::runtime_error("[1] of two"); }), "[1] of two");
 }
 
 TEST(TolerantJson, GivesWhatIsThere) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/files.h"
@@ -267,6 +268,15 @@ TEST_F(RunIndexTest, AResultThatIsALinkOrAFolderIsNotRead) {
   fs::remove(run / "result.json");
   fs::create_directories(run / "result.json");
   EXPECT_THAT(runs().at(0).problem, HasSubstr("not a plain file"));
+}
+
+TEST_F(RunIndexTest, LabelsThatAreAFifoOrWithoutAnEndAreNotWaitedFor) {
+  const fs::path run = write_run(results(), made("a"));
+  ASSERT_EQ(::mkfifo((run / "labels.json").c_str(), 0600), 0);
+  EXPECT_THAT(runs().at(0).problem, HasSubstr("labels.json: not a regular file"));
+  fs::remove(run / "labels.json");
+  fs::create_symlink("/dev/zero", run / "labels.json");
+  EXPECT_THAT(runs().at(0).problem, HasSubstr("labels.json: not a regular file"));
 }
 
 TEST_F(RunIndexTest, ARunWithoutAResultIsListedAndSoIsOneThatGoesOn) {

@@ -225,6 +225,21 @@ const std::map<std::string, Break>& faults() {
       {"times-checked", [](auto& s) { s.round.supervised = false; }},
       {"no-repeated-events", [](auto& s) { s.round.ranks[1].log.audit.repeated = 1; }},
       {"times-rise", [](auto& s) { s.round.ranks[1].log.audit.back_s = 1; }},
+      {"times-not-squeezed",
+       [](auto& s) {
+         s.round.ranks[1].log.audit.came_in_s = 10;
+         s.round.ranks[1].log.audit.said_in_s = 5;
+       }},
+      {"steps-differ",
+       [](auto& s) {
+         s.round.ranks[1].log.audit.lengths = s.round.ranks[1].log.audit.lengths_alike = 98;
+       }},
+      {"pauses-leave-steps",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks)
+           for (int i = 1; i <= 100; ++i)
+             rank.log.phases.push_back({TimePart::checkpoint, stamp(2 + 0.1 * i), 0.095});
+       }},
       {"pauses-fit", [](auto& s) { s.round.ranks[1].log.audit.pause_excess_s = 1; }},
       {"counts-possible", [](auto& s) { s.round.ranks[1].log.audit.impossible_counts = 1; }},
       {"throughput-measured", [](auto& s) { report_only(s, 5); }},
@@ -459,6 +474,21 @@ TEST(DefaultRules, SayNothingSillyAboutACommandWithoutPerfLog) {
   const CaseResult all = summarize_case(plan, {result});
   EXPECT_EQ(all.validity, Validity::valid);
   EXPECT_EQ(all.headline, "e2e_time");
+}
+
+TEST(DefaultRules, NeverCallAHeadlineOfNothingValid) {
+  auto plan = case_plan(1, 1, 1);
+  plan.rules = default_rules();
+  plan.metrics = {{"speed", "x", "1", Better::higher, "last", "mean"}};
+  for (const double speed : {0.0, -5.0}) {
+    RankEvidence rank = constant_rank(0, {.exit_s = 0.02});
+    rank.log = {};
+    rank.log.found = true;
+    rank.log.outputs = {{speed}};
+    const CaseResult all = summarize_case(plan, {judge_round(plan, round_of({rank}))});
+    EXPECT_EQ(all.headline, "speed");
+    EXPECT_EQ(all.validity, Validity::invalid) << speed;
+  }
 }
 
 TEST(DefaultRules, MakeACaseIncompleteWhenARoundIsMissing) {

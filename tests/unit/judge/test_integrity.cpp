@@ -26,6 +26,7 @@ using namespace testing;
 using assay::testing::seal_by_hand;
 using assay::testing::test_key;
 using assay::testing::write_seal;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -373,6 +374,74 @@ TEST_F(Integrity, APlanThatHoldsBackWhatItRelaxedIsFoundOut) {
   EXPECT_THAT(texts[0], HasSubstr("min-steps: off instead of at least"));
   EXPECT_THAT(texts[0], HasSubstr("not in the plan, which Assay"));
   EXPECT_THAT(texts[1], HasSubstr("repeat-spread: at most 50 % instead of at most 5 %"));
+}
+
+// A run that was killed: no run_end, no seal. Its journal has what the controller recorded of the
+// run's own files.
+class KilledRun : public Integrity {
+ protected:
+  void SetUp() override {
+    Integrity::SetUp();
+    fs::remove(run_ / "seal.json");
+    fs::remove(run_ / "journal.jsonl");
+    event("run_start", -2, {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
+    event("run_files", -1, {{"files", records({"system.json"})}});
+    record_round(1, kRoundId);
+  }
+  [[nodiscard]] Json records(const std::vector<std::string>& names) const {
+    Json files = Json::array();
+    for (const std::string& name : names)
+      files.push_back(fields_to_json(*evidence::measure_file(run_ / name, name)));
+    return files;
+  }
+  [[nodiscard]] std::string misfit() const {
+    const RunResult result = judge();
+    const Finding* found = finding(result.findings, "run-files-fit");
+    if (found == nullptr) return "fits";
+    EXPECT_EQ(result.validity, Validity::invalid);
+    return found->reason;
+  }
+};
+
+TEST_F(KilledRun, ThatWasLeftAsItWasIsOnlyIncomplete) {
+  EXPECT_EQ(misfit(), "fits");
+  EXPECT_EQ(judge().validity, Validity::incomplete);
+  EXPECT_THAT(before_resume().faults, IsEmpty());
+}
+
+TEST_F(KilledRun, WhosePlanWasChangedIsInvalidAndNotResumed) {
+  replace(run_ / "plan.json", "\"suite\"", "\"suite\" ");
+  EXPECT_THAT(misfit(), HasSubstr("plan.json is not what the journal recorded"));
+  EXPECT_THAT(before_resume().faults, ElementsAre(HasSubstr("plan.json")));
+  EXPECT_THAT(check_evidence(store::RunDir::open(run_)).faults, Contains(HasSubstr("plan.json")));
+}
+
+TEST_F(KilledRun, WhosePlanWasChangedBeforeItWentOnIsInvalid) {
+  replace(run_ / "plan.json", "\"suite\"", "\"suite\" ");
+  event("run_resume", 14, {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
+  EXPECT_THAT(misfit(), HasSubstr("plan.json was changed before the run went on"));
+}
+
+TEST_F(KilledRun, WhoseSystemWasChangedOrPutThereIsInvalid) {
+  write_file_atomic(run_ / "system.json", R"({"nodes": [{"host": "better"}]})");
+  EXPECT_THAT(misfit(), HasSubstr("system.json is not what the journal recorded"));
+  fs::remove(run_ / "journal.jsonl");
+  event("run_start", -2, {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
+  EXPECT_THAT(misfit(), HasSubstr("system.json was recorded by nobody"));
+}
+
+TEST_F(KilledRun, ThatEndedBetweenARecordAndItsFileFits) {
+  evidence::FileHash next;
+  next.append(R"({"nodes": [{"host": "node0", "device_state_after": {}}]})");
+  event("run_files", 14, {{"files", Json::array({fields_to_json(next.record("system.json"))})}});
+  EXPECT_EQ(misfit(), "fits");
+}
+
+TEST_F(KilledRun, OfAVersionThatRecordsNoneOfItIsNotBlamed) {
+  fs::remove(run_ / "journal.jsonl");
+  event("run_start", -2, {{"run", "run1"}, {"evidence", 1}});
+  replace(run_ / "plan.json", "\"suite\"", "\"suite\" ");
+  EXPECT_EQ(misfit(), "fits");
 }
 
 // A challenge that the plan answers.

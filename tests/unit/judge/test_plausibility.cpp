@@ -267,6 +267,100 @@ TEST_F(Audit, ComparesTimesWithTheMomentALineWasThere) {
   EXPECT_NEAR(audit.wall_ahead_s, 2, 1e-3);
 }
 
+// Twenty seconds of ten steps a second: line n is written at `written(n)`, says `said(n)`, and a
+// link of the chain comes every second.
+template <class Written, class Said>
+LogAudit audit_of_lines(const Written& written, const Said& said) {
+  constexpr int kLines = 200;
+  RankLog log;
+  const plan::CasePlan plan = case_plan();
+  RankLogReader reader(plan, log);
+  std::vector<Arrivals::Seen> links;
+  for (std::int64_t second = 1; second <= 60; ++second) {
+    std::uint64_t lines = 0;
+    for (int n = 1; n <= kLines; ++n)
+      if (written(n) <= static_cast<double>(second)) lines = static_cast<std::uint64_t>(n);
+    if (lines > (links.empty() ? 0 : links.back().lines))
+      links.push_back({{second * 1'000'000'000, 0}, lines, (second - 1) * 1'000'000'000});
+  }
+  const Arrivals arrivals(links);
+  reader.use(&arrivals);
+  perflog::Parser parser([&](const perflog::Event& e) { reader.on_event(e); });
+  for (int n = 1; n <= kLines; ++n)
+    parser.feed("[PerfLog] {\"event\": \"STEP_END\", \"step\": " + std::to_string(n) +
+                ", \"metadata\": {\"mono_us\": " + std::to_string(std::llround(said(n) * 1e6)) +
+                "}}\n");
+  parser.finish();
+  reader.on_end();
+  return log.audit;
+}
+
+double squeezed(const LogAudit& audit) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.audit.came_in_s = audit.came_in_s;
+  rank.log.audit.said_in_s = audit.said_in_s;
+  return judged(round_of({rank})).facts.at("times_squeezed_s").value;
+}
+
+TEST(Arrival, OfLinesThatSayThatHalfOfTheTimePassedIsNoticed) {
+  const LogAudit audit =
+      audit_of_lines([](int n) { return 0.1 * n; }, [](int n) { return 0.05 * n; });
+  EXPECT_NEAR(audit.came_in_s, 18, 0.01);  // from when the first lines were there to the last link
+  EXPECT_NEAR(audit.said_in_s, 10, 0.1);
+  EXPECT_EQ(audit.slow_line.line, 200U);
+  EXPECT_NEAR(squeezed(audit), 8, 0.2);
+}
+
+TEST(Arrival, OfLinesThatAreWrittenWhenTheySayIsFine) {
+  const LogAudit audit =
+      audit_of_lines([](int n) { return 0.1 * n; }, [](int n) { return 0.1 * n; });
+  EXPECT_LT(audit.came_in_s, audit.said_in_s);
+  EXPECT_EQ(squeezed(audit), 0);
+}
+
+TEST(Arrival, OfLinesThatABufferHoldsBackIsFine) {
+  // Fifty lines a block: they come when the next one no longer fits.
+  const LogAudit blocks = audit_of_lines([](int n) { return 0.1 * (1 + (n - 1) / 15 * 15 + 15); },
+                                         [](int n) { return 0.1 * n; });
+  EXPECT_EQ(squeezed(blocks), 0);
+  // All at once, at the end: nothing can be said.
+  const LogAudit whole =
+      audit_of_lines([](int /*n*/) { return 20.5; }, [](int n) { return 0.1 * n; });
+  EXPECT_EQ(whole.came_in_s, 0);
+}
+
+TEST(Arrival, OfLinesThatAllComeTwoSecondsLateIsFine) {
+  const LogAudit audit = audit_of_lines([](int n) { return 0.1 * n + (n > 3 ? 2 : 0); },
+                                        [](int n) { return 0.1 * n; });
+  EXPECT_EQ(squeezed(audit), 0);
+}
+
+TEST_F(Audit, CountsStepsThatTookExactlyAsLong) {
+  for (int i = 0; i < 101; ++i) step(i, 10.000'007 + i * 0.01, 110 + i * 0.01);
+  EXPECT_EQ(read().lengths, 99U);
+  EXPECT_EQ(read().lengths_alike, 99U);
+}
+
+TEST_F(Audit, TakesStepsThatDifferByMicroseconds) {
+  for (int i = 0; i < 101; ++i)
+    step(i, 10.000'007 + i * 0.01 + 1e-6 * (i * i * 7919 % 11), 110 + i * 0.01);
+  EXPECT_LT(read().lengths_alike, 30U);
+}
+
+TEST_F(Audit, DoesNotCompareStepsByAClockOfMilliseconds) {
+  for (int i = 0; i < 101; ++i) step(i, 10 + i * 0.01, 110 + i * 0.01);
+  EXPECT_EQ(read().lengths_alike, 0U);
+}
+
+TEST(Plausibility, SaysWhichShareOfTheStepsTookExactlyAsLong) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.audit.lengths = 49;
+  rank.log.audit.lengths_alike = 49;
+  EXPECT_FALSE(judged(round_of({rank})).facts.contains("steps_alike"));
+  rank.log.audit.lengths = 200;
+  EXPECT_DOUBLE_EQ(judged(round_of({rank})).facts.at("steps_alike").value, 0.245);
+}
+
 // An EVALUATE right after step 1, which ended at 10 s.
 constexpr const char* kTime = ", \"step\": 1, \"value\": {\"eval_acc\": 0.5, \"time\": ";
 
@@ -355,6 +449,17 @@ TEST_F(Audit, FindsAccuraciesThatAreNoNumbers) {
     event("EVALUATE", 10, 110, ", \"value\": {\"eval_acc\": " + std::string(value) + "}");
   event("FINISHED", 11, 111, ", \"value\": {\"final_acc\": Infinity, \"device_map\": \"auto\"}");
   EXPECT_EQ(read().unreadable_shares, 4U);
+}
+
+TEST(Plausibility, TakesNoTrainingThatCountsSamplesAndHasNone) {
+  const auto wrong = [](double first, double second) {
+    const std::vector<RankEvidence> ranks{constant_rank(0, {.samples = first}),
+                                          constant_rank(1, {.samples = second})};
+    return judged(round_of(ranks), case_plan(1, 2)).facts.at("counts_impossible").value;
+  };
+  EXPECT_EQ(wrong(32, 32), 0);
+  EXPECT_EQ(wrong(0, 32), 0) << "a pipeline: the last stage counts";
+  EXPECT_EQ(wrong(0, 0), 1);
 }
 
 TEST(Plausibility, LetsThreadsSwapLinesAndNotMore) {

@@ -120,9 +120,19 @@ TEST(LostRound, IsIncompleteAndNamesTheHost) {
   EXPECT_FALSE(metric(round, "e2e_time"));
 }
 
+TEST(UnrecordedRound, SaysWhatCouldNotBeWrittenAndHowToRunItAgain) {
+  RoundEvidence evidence = with_status(RoundStatus::unrecorded, {constant_rank(0)});
+  evidence.reason = "rank0.out.log could not be written on node0: No space left on device";
+  const RoundResult round = judge_round(case_plan(), evidence);
+  const Finding* found = finding(round.findings, "round-unrecorded");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->reason, evidence.reason);
+  EXPECT_THAT(found->advice, HasSubstr("--resume RUN --failed"));
+}
+
 TEST(OtherEndings, AreIncomplete) {
-  for (const RoundStatus status :
-       {RoundStatus::interrupted, RoundStatus::launch_failed, RoundStatus::not_run}) {
+  for (const RoundStatus status : {RoundStatus::interrupted, RoundStatus::launch_failed,
+                                   RoundStatus::unrecorded, RoundStatus::not_run}) {
     const RoundResult round = judge_round(case_plan(), with_status(status, {}));
     EXPECT_EQ(round.validity, Validity::incomplete) << to_text(status);
     ASSERT_FALSE(round.findings.empty());

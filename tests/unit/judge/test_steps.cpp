@@ -51,6 +51,22 @@ TEST(StepTime, PercentilesAreThoseOfTheIntervalsOfAllRanks) {
   EXPECT_NEAR(*metric(round, "step_time_p99"), 0.7 + 0.93 * 0.1, 1e-9);
 }
 
+TEST(StepTime, ThatIsMostlyCheckpointsIsCounted) {
+  RankEvidence rank = rank_with_steps(0, std::vector<double>(21, 0.1));
+  for (int i = 1; i <= 21; ++i)
+    rank.log.phases.push_back({TimePart::checkpoint, stamp(1 + 0.1 * i), 0.098});
+  const auto swallowed = [](const RankEvidence& evidence) {
+    Facts facts;
+    (void)judge_round(case_plan(), round_of({evidence}), &facts);
+    return facts.at("steps_in_pauses").value;
+  };
+  EXPECT_EQ(swallowed(rank), 1);
+  for (LoggedPhase& phase : rank.log.phases) phase.seconds = 0.04;
+  EXPECT_EQ(swallowed(rank), 0) << "more than half is left for the steps";
+  rank.log.phases.clear();
+  EXPECT_EQ(swallowed(rank), 0);
+}
+
 TEST(StepTime, IsDividedByTheStepsBetweenLogLines) {
   const RoundResult round =
       judge_round(case_plan(), round_of({rank_with_steps(0, {50, 50, 50}, 500)}));

@@ -75,6 +75,22 @@ TEST(Summary, OfOneRoundSaysWhatIsMissing) {
   EXPECT_EQ(result.validity, Validity::valid);
 }
 
+TEST(Headline, OfNothingOrLessIsNeverValid) {
+  auto plan = case_plan(1, 1, 2);
+  catalog::Rule positive = rule("headline-positive", "headline_not_positive", std::nullopt, 0);
+  positive.scope = catalog::RuleScope::whole_case;
+  plan.rules = {positive};
+  const auto verdict_of = [&](double value) {
+    return summarize_case(plan, {round_with(1, 100), round_with(2, value)}).validity;
+  };
+  EXPECT_EQ(verdict_of(101), Validity::valid);
+  EXPECT_EQ(verdict_of(1e-300), Validity::valid);
+  EXPECT_EQ(verdict_of(0), Validity::invalid);
+  EXPECT_EQ(verdict_of(-5), Validity::invalid);
+  EXPECT_EQ(verdict_of(std::nan("")), Validity::invalid);
+  EXPECT_EQ(verdict_of(INFINITY), Validity::invalid);
+}
+
 TEST(Headline, FallsBackToTokensThenOutputThenTime) {
   auto plan = case_plan();
   plan.metrics = {{"rate", "x", "1", Better::higher, "last", "mean"}};

@@ -99,6 +99,41 @@ TEST_F(RoundMachineTest, CompletesWhenEveryNodeHasEnded) {
   EXPECT_EQ(machine_.progress().ended, 2);
 }
 
+agent::Gap gap(const std::string& file) {
+  agent::Gap gap;
+  gap.source = "rank1.out.log";
+  gap.reason = "No space left on device";
+  gap.file = file;
+  return gap;
+}
+
+TEST_F(RoundMachineTest, EvidenceThatCannotBeWrittenIsAFailureOfTheMachineHoweverTheRanksEnd) {
+  for (const ExitStatus& status : {kOk, ExitStatus{1, {}}}) {
+    machine_ = RoundMachine(setup());
+    machine_.begin(0);
+    start_ranks();
+    EXPECT_EQ(report(1, 1, gap("rank1.out.log")).journal[0].fields["file"], "rank1.out.log");
+    (void)exit(5, 1, status);
+    EXPECT_EQ(outcome().status, RoundStatus::unrecorded);
+    EXPECT_THAT(outcome().reason,
+                HasSubstr("rank1.out.log could not be written on beta: No space"));
+    EXPECT_THAT(outcome().advice, HasSubstr("--resume RUN --failed"));
+  }
+}
+
+TEST_F(RoundMachineTest, AGapThatLosesNoEvidenceChangesNoOutcome) {
+  start_ranks();
+  (void)report(1, 1, gap(""));
+  EXPECT_EQ(outcome().status, RoundStatus::completed);
+}
+
+TEST_F(RoundMachineTest, ALostAgentIsNoFailureToWrite) {
+  start_ranks();
+  (void)report(1, 1, gap("rank1.out.log"));
+  (void)machine_.lost(ns(2), 0, "gone");
+  EXPECT_EQ(outcome().status, RoundStatus::lost);
+}
+
 TEST_F(RoundMachineTest, JournalsWhatAgentsReportWithoutTheRoundsId) {
   const auto started = report(1, 1, agent::RankStart{7, 3, 42, {11, 12}});
   ASSERT_EQ(started.journal.size(), 1U);

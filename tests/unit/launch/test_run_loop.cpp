@@ -428,6 +428,35 @@ TEST_F(RunLoopTest, ACaseThatCannotBeStartedIsNotTriedAgain) {
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "b 1", "b 2", "close"));
 }
 
+TEST_F(RunLoopTest, ARoundThatCouldNotBeRecordedEndsItsCaseAndIsRunAgainWithFailed) {
+  script_.outcomes = {{RoundStatus::unrecorded, "rank0.out.log could not be written on h"}};
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_THAT(journal("round_end"), ElementsAre("a1 unrecorded", "b1 completed", "b2 completed"));
+  EXPECT_THAT(journal("run_end"), ElementsAre("0 failed"));
+  const store::RunDir run = store::RunDir::open(folder_.path() / "run1");
+  EXPECT_EQ(reopen_failed_rounds(run), 1);
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(journal("round_end"), ElementsAre("a1 unrecorded", "b1 completed", "b2 completed",
+                                                "a1 completed", "a2 completed"));
+}
+
+TEST_F(RunLoopTest, RecordsThePlanAndTheSystemInTheJournal) {
+  script_.device_states = Json::array({{{"node", 0}, {"state", {{"devices", Json::array()}}}}});
+  (void)execute();
+  const std::filesystem::path run = folder_.path() / "run1";
+  std::vector<std::string> plans;
+  std::vector<std::string> systems;
+  for (const Json& line : store::Journal::read(run / "journal.jsonl")) {
+    if (!line.contains("files") || line["event"] == "round_files") continue;
+    for (const Json& file : line["files"])
+      (file["name"] == "plan.json" ? plans : systems).push_back(file["sha256"]);
+  }
+  EXPECT_THAT(plans, ElementsAre(evidence::measure_file(run / "plan.json", "")->sha256));
+  ASSERT_EQ(systems.size(), 2U) << "before and after the rounds";
+  EXPECT_EQ(systems[1], evidence::measure_file(run / "system.json", "")->sha256);
+  EXPECT_NE(systems[0], systems[1]);
+}
+
 TEST_F(RunLoopTest, ResumingRunsOnlyWhatHasNoResult) {
   script_.outcomes = {
       {RoundStatus::completed}, {RoundStatus::failed, "x"}, {RoundStatus::lost, "y"}};

@@ -191,6 +191,22 @@ TEST_F(DeviceSuiteTest, WhatIsNeitherANumberNorDevicesIsRefused) {
       HasSubstr("fp7"));
 }
 
+TEST(DeviceSuite, SaysWhereItAsksForDevicesThatAreNotThere) {
+  PlanOptions options;
+  options.find_devices = [](const std::string&, bool) -> Devices {
+    throw Error(ErrorKind::environment, "none can be used");
+  };
+  const auto error = [&](const std::string& text) {
+    return error_of(
+        [&] { return make_plan(testing::suite(text), testing::small_catalog(), options); });
+  };
+  EXPECT_THAT(error("name: s\nvendor: auto\ncases: [{name: a, command: x}]"),
+              HasSubstr("s.yaml:2:9: none can be used"));
+  EXPECT_THAT(error("name: s\nvendor: cpu\ncases:\n  - {name: b, command: x}\n"
+                    "  - {name: a, command: x, procs: devices}"),
+              HasSubstr("s.yaml:5:36: none can be used"));
+}
+
 // What is shipped, on devices as H200s are.
 class GpuSuites : public ::testing::TestWithParam<const char*> {
  protected:

@@ -74,7 +74,10 @@ TEST(MakePlan, DataPathsAreTheCasesAndThoseThatTheWorkloadDeclares) {
 
 TEST(MakePlan, MoreSpecificWorkloadOverrideWins) {
   const auto batch = [](const std::string& key) {
-    return plan("vendor: acme\ncases: ['" + key + "']").cases.at(0).config.at("batch").get<int>();
+    return plan("vendor: acme\ncluster: {hosts: [a, b]}\ncases: ['" + key + "']")
+        .cases.at(0)
+        .config.at("batch")
+        .get<int>();
   };
   EXPECT_EQ(batch("train:native:Z9:1:1:1"), 64);   // vendor only
   EXPECT_EQ(batch("train:native:X1:1:8:1"), 128);  // vendor, hardware, procs; earlier in the file
@@ -90,7 +93,9 @@ TEST(MakePlan, NullInAnOverrideIsIgnored) {
 
 TEST(MakePlan, CaseConfigBeatsWorkloadOverrides) {
   const CasePlan c =
-      plan("vendor: acme\ncases:\n  - case: train:native:X1:2:8:1\n    config: {batch: 7, lr: ~}\n")
+      plan(
+          "vendor: acme\ncases:\n  - case: train:native:X1:2:8:1\n    config: {batch: 7, lr: ~}\n"
+          "cluster: {hosts: [a, b]}\n")
           .cases.at(0);
   EXPECT_EQ(c.config.at("batch"), 7);
   EXPECT_EQ(c.config_origin.at("batch"), "s.yaml:4");
@@ -125,6 +130,39 @@ TEST(MakePlan, ConfigTypesMustMatchTheDefaults) {
   EXPECT_THAT(with("layers: 3"), HasSubstr("expected a list"));
   EXPECT_THAT(with("precision: {a: 1}"), HasSubstr("expected text"));
   EXPECT_EQ(with("amp: on"), "no error");
+}
+
+TEST(MakePlan, ValuesThatTheProgramWouldRefuseAreRefusedWhereTheyAreWritten) {
+  catalog::Catalog catalog = small_catalog();
+  catalog::OptionSet& options = catalog.workloads.at(0).options.emplace();
+  options.automatic = {"batch"};
+  options.bounds["batch"] = {1, 512, /*whole=*/true};
+  options.bounds["lr"] = {0, 10};
+  options.bounds["precision"].choices = {"fp16", "fp32"};
+  options.bounds["layers"] = {1, 9, /*whole=*/false, /*is_list=*/true};
+  const auto planned = [&](const std::string& config, std::vector<std::string> set = {}) {
+    PlanOptions asked;
+    asked.overrides = std::move(set);
+    const std::string text =
+        "name: s\nvendor: cpu\ncases:\n  - case: train:native:cpu:1:1:1\n    config: {" + config +
+        "}\n";
+    return make_plan(testing::suite(text), catalog, asked).cases.at(0).config;
+  };
+  const auto error = [&](const std::string& config) {
+    return error_of([&] { return planned(config); });
+  };
+  EXPECT_EQ(planned("batch: 512")["batch"], 512);
+  EXPECT_EQ(planned("batch: auto")["batch"], "auto");
+  EXPECT_EQ(planned("layers: [1, 9]")["layers"], Json({1, 9}));
+  EXPECT_THAT(error("batch: -5"), HasSubstr("s.yaml:5:21: 'batch' must be a whole number from 1 to "
+                                            "512, not '-5'"));
+  EXPECT_THAT(error("batch: 0"), HasSubstr("s.yaml:5:21"));
+  EXPECT_THAT(error("lr: 10.5"), HasSubstr("'lr' must be a number from 0 to 10"));
+  EXPECT_THAT(error("lr: abc"), HasSubstr("s.yaml:5:18"));
+  EXPECT_THAT(error("precision: fp61"), HasSubstr("did you mean 'fp16'"));
+  EXPECT_THAT(error("layers: [1, 10]"), HasSubstr("s.yaml:5:26"));
+  EXPECT_THAT(error_of([&] { return planned("", {"config.batch=0"}); }),
+              HasSubstr("--set config.batch=0"));
 }
 
 TEST(MakePlan, UnknownConfigKeyNamesTheNearest) {
@@ -206,6 +244,13 @@ TEST(MakePlan, PeakFlopsFromSuiteElseByPrecisionElseNone) {
   EXPECT_EQ(peak("{case: train:native:X1:1:1:1, peak_flops: 5e12}").peak_flops_origin, "s.yaml:2");
   EXPECT_FALSE(peak("{case: train:native:X1:1:1:1, config: {precision: fp8}}").peak_flops);
   EXPECT_FALSE(peak("train:native:Z9:1:1:1").peak_flops);
+}
+
+TEST(MakePlan, ThisMachineAloneIsOneNodeAndTheErrorNamesThePlace) {
+  EXPECT_THAT(plan_error("cases:\n  - train:native:cpu:2:1:1\n"),
+              HasSubstr("s.yaml:2:5: the case 'train:native:cpu:2:1:1' wants 2 nodes"));
+  EXPECT_THAT(plan_error("cases:\n  - {name: c, command: x,\n     nodes: 3}\n"),
+              HasSubstr("s.yaml:3:13: the case 'c' wants 3 nodes"));
 }
 
 TEST(MakePlan, HostsMustSuffice) {

@@ -51,7 +51,7 @@ TEST(ConfigUse, ConfigJsonIsOfferedToACommandThatIsToldItsPath) {
 
 TEST(ConfigUse, TheOptionsOfAWorkloadsProgramAreApplied) {
   catalog::Catalog catalog = testing::small_catalog();
-  catalog.workloads.at(0).declares_options = true;
+  catalog.workloads.at(0).options.emplace();
   const Suite suite = testing::suite("cases: [train:native:cpu:1:1:1]");
   EXPECT_EQ(make_plan(suite, catalog).cases.at(0).config_use, ConfigUse::applied);
   catalog.workloads.at(0).command = {"train"};

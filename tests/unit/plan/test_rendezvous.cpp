@@ -76,9 +76,12 @@ TEST(Rendezvous, ByHcclNeedsTheDeviceIpsOfEveryHost) {
                 return plan(with_hosts(kTwoHosts, "command: x, rendezvous: hccl"), {"procs=3"});
               }),
               HasSubstr("'n1' has 2 device_ips for 3 processes"));
-  EXPECT_THAT(
-      error_of([] { return plan("cases: [{name: c, command: x, nodes: 2, rendezvous: hccl}]"); }),
-      HasSubstr("lists no hosts with their device_ips"));
+  EXPECT_THAT(error_of([] {
+                return plan(
+                    "cluster: {launcher: slurm}\n"
+                    "cases: [{name: c, command: x, nodes: 2, rendezvous: hccl}]");
+              }),
+              HasSubstr("lists no hosts with their device_ips"));
 }
 
 TEST(Rendezvous, ByHcclOnOneNodeNeedsNoDeviceIps) {

@@ -63,7 +63,9 @@ TEST(Sweep, AListInTheConfigOfAnOwnCommandIsAValue) {
 }
 
 TEST(Sweep, VariablesProcessesAndNodesCanBeSwept) {
-  const Plan p = sweep("env: {T: [1, 2]}, procs: [1, 2], nodes: [1, 3]");
+  const Plan p = plan(
+      "cluster: {hosts: [a, b, c]}\ncases:\n"
+      "  - {name: s, model: train, env: {T: [1, 2]}, procs: [1, 2], nodes: [1, 3]}\n");
   EXPECT_EQ(p.cases.size(), 8U);
   EXPECT_EQ(p.cases[0].name, "s@T=1,procs=1,nodes=1");
   EXPECT_EQ(p.cases[7].env.at("T"), "2");

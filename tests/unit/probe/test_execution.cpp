@@ -105,6 +105,53 @@ TEST_F(Executions, TheImageIsWhatItsQueryPrints) {
   EXPECT_EQ(of({"true"}).image, "");
 }
 
+// What `of` finds where the command runs in a container with the folder `inside` mounted.
+class InContainer : public Executions {
+ protected:
+  Execution contained(std::vector<std::string> argv, const std::string& workdir) {
+    query_.argv = std::move(argv);
+    query_.workdir = workdir;
+    query_.mounts = {{"/work", (folder_.path() / "code").string()}};
+    query_.image_query = {"echo", "sha256:abc"};
+    return identify(query_, hashes_);
+  }
+};
+
+TEST_F(InContainer, AFileOfThisMachineWithTheSameNameIsNeverTakenForTheImages) {
+  put("train.py", "of this machine");
+  const std::string here = (folder_.path() / "train.py").string();
+  const Execution found = contained({"/bin/sh", "-c", "python3 " + here + " other.py"}, "");
+  EXPECT_EQ(found.program.path, "/bin/sh");
+  EXPECT_EQ(found.program.sha256, "");
+  EXPECT_EQ(found.program.problem, "in the image");
+  ASSERT_EQ(found.files.size(), 2U);
+  EXPECT_EQ(found.files[0].path, here);
+  EXPECT_EQ(found.files[0].sha256, "");
+  EXPECT_EQ(found.files[0].problem, "in the image");
+  EXPECT_EQ(found.files[1].path, "other.py");
+  EXPECT_EQ(found.image, "sha256:abc");
+  EXPECT_FALSE(found.code);
+}
+
+TEST_F(InContainer, AProgramThatIsFoundOnThePathIsTheImages) {
+  EXPECT_EQ(contained({"sh", "-c", "true"}, "/work").program.path, "sh");
+  EXPECT_EQ(contained({"sh", "-c", "true"}, "/work").program.problem, "in the image");
+}
+
+TEST_F(InContainer, FilesOfMountedFoldersAreHashedWhereTheyLie) {
+  put("code/train.py", "print(1)");
+  put("code/run.sh", "exec python3 train.py");
+  const Execution found = contained({"./run.sh", "train.py", "../etc/a.yaml"}, "/work");
+  EXPECT_EQ(found.program.path, (folder_.path() / "code/run.sh").string());
+  EXPECT_EQ(found.program.sha256, sha256("exec python3 train.py"));
+  ASSERT_EQ(found.files.size(), 2U);
+  EXPECT_EQ(found.files[0].sha256, sha256("print(1)"));
+  EXPECT_EQ(found.files[1].problem, "in the image") << "out of the folder";
+  ASSERT_TRUE(found.code);
+  EXPECT_EQ(found.code->path, (folder_.path() / "code").string());
+  EXPECT_EQ(found.code->files, 2U);
+}
+
 TEST_F(Executions, SurviveTheProtocol) {
   put("train.py", "print(1)");
   query_.data = {"train.py"};

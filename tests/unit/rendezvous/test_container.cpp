@@ -105,5 +105,15 @@ TEST(ContainerCommand, AnImageIsLookedForBeforeItIsPulledOrLoaded) {
               ElementsAre("docker", "load", "--input", "/images/train.tar"));
 }
 
+TEST(MountedFolders, AreThoseOfTheNodeByTheirPathsInside) {
+  plan::Container container;
+  container.image = "image";
+  container.mounts = {"/srv/code:/work:ro", "named:/cache"};
+  const ContainerPlace place{"c", "/runs/n1", "", "/work", "/data"};
+  EXPECT_EQ(mounted_folders(container, place),
+            (std::map<std::string, std::string>{
+                {"/runs/n1", "/runs/n1"}, {"/work", "/srv/code"}, {"/data", "/data"}}));
+}
+
 }  // namespace
 }  // namespace assay::rendezvous

@@ -208,7 +208,7 @@ TEST(ParseRankTable, RefusesAKeyThatIsThereTwice) {
 
 TEST(ParseRankTable, RefusesWhatIsNotJsonOrTooDeep) {
   EXPECT_THAT(error_of([] { return parse_rank_table("{\"status\": ", "t.json"); }),
-              HasSubstr("t.json: not valid JSON"));
+              HasSubstr("t.json:1:12: not valid JSON: it ends too early"));
   EXPECT_THAT(error_of([] { return parse_rank_table(std::string(100'000, '['), "t"); }),
               HasSubstr("nested too deeply"));
 }

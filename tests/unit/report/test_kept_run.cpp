@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "judge/judge.h"
 #include "report/json_report.h"
+#include "report/present.h"
 
 namespace assay::report {
 namespace {
@@ -83,6 +84,17 @@ TEST(KeptRun, SaysThatNothingShowsWhetherItWasChanged) {
   EXPECT_EQ(now.findings[0].rule, "run-sealed");
   EXPECT_EQ(now.findings[0].severity, judge::Severity::incomplete);
   EXPECT_EQ(now.seal.state, judge::Soundness::unknown);
+}
+
+TEST(KeptRun, SaysHowItsRulesDifferFromThoseOfThisVersion) {
+  const judge::RunResult now = judge::judge_run(store::RunDir::open(kKept / "run"));
+  const std::vector<ChangedRule> changed = changed_rules(now.cases.at(0));
+  ASSERT_FALSE(changed.empty());
+  EXPECT_TRUE(changed.back().relaxed);
+  EXPECT_THAT(changed.back().text,
+              ::testing::HasSubstr("rules are not in the plan, which Assay 0.1"));
+  EXPECT_THAT(changed.back().text, ::testing::HasSubstr("evidence-listed"));
+  EXPECT_LT(changed.size(), 12U) << "one line for all that are newer than the plan";
 }
 
 TEST(KeptRun, IsNotEmpty) {

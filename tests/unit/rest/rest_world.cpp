@@ -25,13 +25,14 @@ serve::HttpResponse RestWorld::ask(const Asked& asked) {
   const auto question = asked.path.find('?');
   request.path = asked.path.substr(0, question);
   if (question != std::string::npos) request.query = asked.path.substr(question + 1);
-  request.address = "127.0.0.1";
+  request.address = address_;
   request.headers = {{"host", "127.0.0.1:8480"}};
   if (!asked.as.empty()) request.headers["authorization"] = "Bearer " + tokens_.at(asked.as);
   if (!asked.body.is_null()) {
     request.headers["content-type"] = "application/json";
     request.body = dump_line(asked.body);
   }
+  if (!asked.raw.empty()) request.body = asked.raw;
   for (const auto& [name, value] : asked.headers) request.headers[name] = value;
   for (const std::string& pattern : Rest::patterns()) {
     std::smatch found;

@@ -42,6 +42,7 @@ class RestWorld : public ::testing::Test {
     std::string as{};    ///< whose token; empty: nobody's
     Json body{};         ///< null: none
     std::map<std::string, std::string> headers{};
+    std::string raw{};  ///< a body that is no JSON
   };
   serve::HttpResponse ask(const Asked& asked);
   /// The same, with its body parsed.
@@ -58,14 +59,17 @@ class RestWorld : public ::testing::Test {
   EventHub events_;
   Follower follower_;
   ServerMetrics metrics_;
+  code::CodeStore code_{folder_.path() / "code"};
   Context context_{.accounts = accounts_,
                    .platform = platform_,
                    .events = events_,
                    .follower = follower_,
                    .metrics = metrics_,
+                   .code = code_,
                    .hosts = {"localhost", "127.0.0.1"}};
   Rest rest_{context_};
   std::map<std::string, std::string> tokens_;
+  std::string address_ = "127.0.0.1";  ///< of who asks
 };
 
 }  // namespace assay::rest

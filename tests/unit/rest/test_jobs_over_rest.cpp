@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/files.h"
+#include "core/sha256.h"
 #include "core/text.h"
 #include "rest_world.h"
 
@@ -188,6 +189,33 @@ TEST_F(JobsOverRest, ATokenIsShownOnceAndWorks) {
   EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/tokens/laptop", .as = "bob"}).status, 404);
   EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/tokens/laptop", .as = "ann"}).status, 200);
   EXPECT_EQ(ask({.path = "/api/v1/session", .as = "laptop"}).status, 401);
+}
+
+TEST_F(JobsOverRest, AFolderIsSentAndNamedByItsOwnerOnly) {
+  const std::string text = "print(1)\n";
+  const Json manifest = {
+      {"files",
+       Json::array({{{"path", "a.py"}, {"size", text.size()}, {"sha256", sha256(text)}}})}};
+  const Json announced =
+      json({.method = "POST", .path = "/api/v1/code", .as = "ann", .body = manifest});
+  ASSERT_EQ(announced["missing"], Json::array({sha256(text)})) << announced;
+  Json job = submission();
+  job["code"] = announced["code"];
+  const auto submit_as = [&](const char* who) {
+    return ask({.method = "POST", .path = "/api/v1/jobs", .as = who, .body = job}).status;
+  };
+  EXPECT_EQ(submit_as("ann"), 422) << "it is not complete";
+  EXPECT_EQ(ask({.method = "PUT",
+                 .path = "/api/v1/code/blobs/" + sha256(text) + "?offset=0",
+                 .as = "ann",
+                 .raw = text})
+                .status,
+            200);
+  EXPECT_EQ(submit_as("ann"), 201);
+  EXPECT_EQ(submit_as("bob"), 422) << "another's";
+  EXPECT_EQ(
+      ask({.method = "PUT", .path = "/api/v1/code/blobs/..%2fx", .as = "ann", .raw = "x"}).status,
+      400);
 }
 
 TEST_F(JobsOverRest, MetricsAreForPrometheus) {

@@ -142,12 +142,20 @@ TEST_F(SignIn, AttemptsAreLimitedInTheSameWayWhetherThereIsSuchAUserOrNot) {
   EXPECT_NE(header(refused, "Retry-After"), "");
 }
 
+TEST_F(SignIn, AttemptsFromManyAddressesAreLimitedTogether) {
+  EXPECT_EQ(context_.sign_in_by_account.take("ann", mono_now_ns(), 100), 0);  // others' attempts
+  address_ = "10.0.0.9";
+  EXPECT_EQ(sign_in("ann", kPassword).status, 429);
+  EXPECT_EQ(sign_in("bob", "wrong password").status, 401);
+}
+
 TEST_F(SignIn, IsInTheAuditLogWithoutWhatWasTyped) {
   (void)sign_in("my secret password", "x");
   (void)sign_in("ann", "wrong password");
   const Json deeds = json({.path = "/api/v1/audit", .as = "root"})["deeds"];
   EXPECT_EQ(deeds[0]["who"], "ann");
   EXPECT_EQ(deeds[0]["status"], 401);
+  EXPECT_EQ(deeds[0]["deed"], "sign_in");
   EXPECT_EQ(deeds[1]["who"], "somebody unknown");
   EXPECT_THAT(dump_line(deeds), Not(HasSubstr("secret")));
 }

@@ -30,20 +30,19 @@ class BackupTest : public ::testing::Test {
 
 TEST_F(BackupTest, AccountsAndClusterComeBack) {
   backup_platform(data_, copy_);
-  restore_platform(copy_, again_);
-  accounts::Accounts accounts(accounts_file(again_));
+  check_backup(copy_);
+  accounts::Accounts accounts(accounts_file(copy_));
   EXPECT_TRUE(accounts.find("admin"));
-  EXPECT_EQ(read_file(again_ / "cluster.json"), "{}\n");
+  EXPECT_EQ(read_file(copy_ / "cluster.json"), "{}\n");
 }
 
 TEST_F(BackupTest, ADamagedCopyIsNotTaken) {
   backup_platform(data_, copy_);
   write_file_atomic(copy_ / "cluster.json", "{");
-  EXPECT_NE(error_of([&] { restore_platform(copy_, again_); }), "no error");
-  EXPECT_FALSE(std::filesystem::exists(again_ / "accounts.db"));
+  EXPECT_NE(error_of([&] { check_backup(copy_); }), "no error");
+  write_file_atomic(copy_ / "cluster.json", "{}");
   write_file_atomic(copy_ / "accounts.db", "not a database at all, but long enough for a header");
-  EXPECT_NE(error_of([&] { restore_platform(copy_, again_); }), "no error");
-  EXPECT_FALSE(std::filesystem::exists(again_ / "accounts.db"));
+  EXPECT_NE(error_of([&] { check_backup(copy_); }), "no error");
 }
 
 TEST_F(BackupTest, ATesterWithoutJobsHasNothingToCopy) {

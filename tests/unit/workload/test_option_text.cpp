@@ -48,6 +48,19 @@ TEST(OptionText, TheYamlListsNumbersThatMayBeAuto) {
   EXPECT_EQ(root.find("image")->find("auto")->json(), Json::array({"batch"}));
 }
 
+TEST(OptionText, TheYamlHasWhatEachMayBe) {
+  const auto read = [](Options& options) {
+    static_cast<void>(options.text("path", "", "a folder"));
+    static_cast<void>(options.integer("batch", 32, 1, 1 << 24, "samples of a step"));
+    static_cast<void>(options.number("rate", 1, 0.01, 1e6, "of learning"));
+    static_cast<void>(options.choice("kind", "a", {"a", "b"}, "of it"));
+  };
+  const config::Node root = config::parse_yaml(
+      to_yaml("program", {{"small", "image", "", read, {}}}), {"options", "options", false});
+  EXPECT_EQ(dump_line(root.find("image")->find("ranges")->json()),
+            R"({"batch":[1,16777216],"rate":[0.01,1000000],"kind":["a","b"]})");
+}
+
 TEST(OptionText, TheYamlHasATasksDefaultsOnceAndWhatDiffersForAWorkload) {
   const std::string text = to_yaml("program", workloads());
   const config::Node root = config::parse_yaml(text, {"options", "options", false});
