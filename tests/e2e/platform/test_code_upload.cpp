@@ -43,8 +43,8 @@ TEST_F(CodeUpload, AJobRunsWhatWasSentAndTheSecondTimeOnlyTheChangeIsSent) {
 
   (void)write("code/lib/words", "other words\n");
   const CommandResult third = submit_code("./run.sh");
-  EXPECT_THAT(third.out,
-              AllOf(HasSubstr("Sent 1 file, "), HasSubstr("other words"), Not(HasSubstr("first"))));
+  EXPECT_THAT(third.out, AllOf(HasSubstr("Sent 1 file, "), HasSubstr("other words"),
+                               Not(HasSubstr("first words"))));
 }
 
 TEST_F(CodeUpload, AJobThatChangesItsFolderChangesNobodyElses) {
