@@ -11,11 +11,13 @@
 #include <fmt/format.h>
 
 #include "accounts/accounts.h"
+#include "code/code_store.h"
 #include "core/address.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "jobs/job_uploads.h"
 #include "platform/platform.h"
 #include "rest/rest.h"
 #include "serve/audit.h"
@@ -122,6 +124,16 @@ struct PlatformSide {
   std::shared_ptr<void> listening;  // the first to go: it calls the others
 };
 
+// What no job needs any more. A failure costs nothing but room.
+void collect_code(code::CodeStore& code, const fs::path& data,
+                  const std::function<void(const std::string&)>& say) {
+  try {
+    (void)code.collect(jobs::uploads_in(data / "jobs.db"), wall_now_ns());
+  } catch (const Error& error) {
+    say(std::string("warning: uploads are not collected: ") + error.what());
+  }
+}
+
 void say_where(PlatformSide& side, const std::string& url,
                const std::function<void(const std::string&)>& say) {
   bool anybody = false;
@@ -171,6 +183,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   testing.api.expire();
   std::unique_ptr<PlatformSide> jobs;
   if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
+  if (jobs) collect_code(jobs->code, data, say);
   auto workers = std::make_unique<serve::WorkerPool>(4, 1000);
 
   serve::HttpOptions http;
@@ -232,7 +245,10 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
 
   const timespec hour{3600, 0};
   while (::sigtimedwait(&signals, nullptr, &hour) < 0)
-    if (errno == EAGAIN) testing.api.expire();
+    if (errno == EAGAIN) {
+      testing.api.expire();
+      if (jobs) collect_code(jobs->code, data, say);
+    }
 
   ending = true;
   if (jobs) remove_server_file(data);
