@@ -19,6 +19,7 @@
 #include "core/time.h"
 #include "jobs/job_uploads.h"
 #include "platform/platform.h"
+#include "rest/guard.h"
 #include "rest/rest.h"
 #include "serve/audit.h"
 #include "serve/worker_pool.h"
@@ -134,6 +135,19 @@ void collect_code(code::CodeStore& code, const fs::path& data,
   }
 }
 
+// A person's token is none of the tester: who has one may what everybody may.
+void ask_tester_without_token(tester::Api& api, HttpRequest& request, std::string& who,
+                              const HttpServer::Respond& respond) {
+  request.headers.erase("authorization");
+  api.handle(request, who, [respond](HttpResponse response) {
+    if (response.status == 401)
+      response = serve::response_of(serve::Refusal(
+          403, "wrong_kind_of_token", "this address wants a token of the tester, not a person's",
+          "'assay serve token add NAME' makes one where the server runs"));
+    respond(std::move(response));
+  });
+}
+
 void say_where(PlatformSide& side, const std::string& url,
                const std::function<void(const std::string&)>& say) {
   bool anybody = false;
@@ -207,8 +221,12 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
           respond(std::move(response));
         };
         if (const serve::HeadFault& fault = shared->fault; fault.status != 0) {
-          answer(serve::response_of(serve::Refusal(
-              fault.status, fault.status == 505 ? "bad_version" : "bad_request", fault.text)));
+          answer(serve::response_of(
+              serve::Refusal(fault.status, std::string(serve::code_of(fault)), fault.text)));
+          return;
+        }
+        if (auto refusal = jobs ? rest::wrong_host(*shared, jobs->context.hosts) : std::nullopt) {
+          answer(std::move(*refusal));
           return;
         }
         if (auto refusal = testing.api.turned_away(*shared)) {
@@ -226,6 +244,8 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
         const auto handle = [&testing, side = jobs.get(), of_platform, shared, who, answer] {
           if (of_platform)
             side->rest.handle(*shared, *who, answer);
+          else if (side != nullptr && side->rest.knows_token(*shared))
+            ask_tester_without_token(testing.api, *shared, *who, answer);
           else
             testing.api.handle(*shared, *who, answer);
         };
