@@ -94,45 +94,9 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough(false);
   assay::app::Action action;
-  assay::app::add_run(app, action);
-  assay::app::add_check(app, action);
-  assay::app::add_list(app, action);
-  assay::app::add_import(app, action);
-  assay::app::add_ranktable(app, action);
-  assay::app::add_hostfile(app, action);
-  assay::app::add_prometheus(app, action);
-  assay::app::add_ais(app, action);
-  assay::app::add_report(app, action);
-  assay::app::add_compare(app, action);
-  assay::app::add_history(app, action);
-  assay::app::add_find(app, action);
-  assay::app::add_tag(app, action);
-  assay::app::add_note(app, action);
-  assay::app::add_rm(app, action);
 #define ASSAY_COMMAND(name) assay::app::add_##name(app, action);
 #include "command_list.inc"
 #undef ASSAY_COMMAND
-  assay::app::add_baseline(app, action);
-  assay::app::add_pack(app, action);
-  assay::app::add_unpack(app, action);
-  assay::app::add_top(app, action);
-  assay::app::add_stop(app, action);
-  assay::app::add_logs(app, action);
-  assay::app::add_push(app, action);
-  assay::app::add_challenge(app, action);
-  assay::app::add_serve(app, action);
-  assay::app::add_judge_evidence(app, action);
-  assay::app::add_submit(app, action);
-  assay::app::add_jobs(app, action);
-  assay::app::add_job(app, action);
-  assay::app::add_job_deeds(app, action);
-  assay::app::add_queue(app, action);
-  assay::app::add_nodes(app, action);
-  assay::app::add_usage(app, action);
-  assay::app::add_login(app, action);
-  assay::app::add_job_controller(app, action);
-  assay::app::add_key(app, action);
-  assay::app::add_version(app, action);
   try {
     if (argc > 1) require_known_command(app, argv[1]);
     app.parse(argc, argv);

@@ -68,6 +68,24 @@ Html front_line(const Scatter& scatter, const Scale& x, const Scale& y) {
   return out;
 }
 
+// Of names that would lie over each other only the first stays; the pointer shows them all.
+void drop_crowded_names(std::vector<Scatter::Point>& points, const Scale& x, const Scale& y) {
+  constexpr double kAcross = 0.2;  // of the width: a name on a phone
+  constexpr double kDown = 14;     // the height of a line
+  std::vector<std::pair<double, double>> taken;
+  for (Scatter::Point& point : points) {
+    if (point.name.empty()) continue;
+    const std::pair place(x.at(point.x), (1 - y.at(point.y)) * kScatterHeight);
+    if (std::ranges::any_of(taken, [&](const std::pair<double, double>& other) {
+          return std::abs(other.first - place.first) < kAcross &&
+                 std::abs(other.second - place.second) < kDown;
+        }))
+      point.name.clear();
+    else
+      taken.push_back(place);
+  }
+}
+
 Html point_of(const Scatter::Point& point, const Scale& x, const Scale& y) {
   const double across_share = x.at(point.x);
   const double down = (1 - y.at(point.y)) * kScatterHeight;
@@ -95,6 +113,7 @@ Html render_scatter(const Scatter& given) {
   if (scatter.points.empty()) return {};
   const Scale x = scale_of(scatter, scatter.x, &Scatter::Point::x);
   const Scale y = scale_of(scatter, scatter.y, &Scatter::Point::y);
+  drop_crowded_names(scatter.points, x, y);
   Html drawing = scatter_grid(x, y) + front_line(scatter, x, y);
   // What is marked lies above the rest.
   for (const bool front : {false, true})

@@ -40,7 +40,7 @@ TEST_F(PlatformPages, TellTheWholeStory) {
       std::string(trim(link.out)), "sh " + script.string()};
   // docs/images/platform is made so.
   if (const char* shots = std::getenv("ASSAY_SCREENSHOTS")) argv.emplace_back(shots);
-  const CommandResult story = run_command(argv, {.timeout = 280s});
+  const CommandResult story = run_command(argv, {.timeout = 280s, .env = {}});
   EXPECT_EQ(story.status.code, 0) << story.out << story.err;
 }
 

@@ -19,7 +19,7 @@ TEST_F(RunView, ShowsMetricsAndConsoleOfTheRunThatGoesOn) {
   const CommandResult story =
       run_command({python, (fs::path(ASSAY_SOURCE_DIR) / "tests/web/run_view_story.py").string(),
                    (fs::path(ASSAY_BIN_DIR) / "assay").string(), folder_.string()},
-                  {.timeout = 240s});
+                  {.timeout = 240s, .env = {}});
   EXPECT_EQ(story.status.code, 0) << story.out << story.err;
 }
 

@@ -35,6 +35,17 @@ TEST(ScatterTest, WhatIsNoNumberIsLeftOut) {
   EXPECT_TRUE(render_scatter(scatter).empty());
 }
 
+TEST(ScatterTest, NamesThatWouldLieOverEachOtherAreNotAllWritten) {
+  Scatter scatter = two_points();
+  scatter.points.push_back({101, 2.01, "third", "", true, "close"});
+  scatter.points.push_back({101, 4, "fourth", "", true, "far"});
+  const std::string drawn = render_scatter(scatter).str();
+  EXPECT_TRUE(has(drawn, ">A</text>"));
+  EXPECT_FALSE(has(drawn, ">close</text>"));
+  EXPECT_TRUE(has(drawn, ">far</text>"));
+  EXPECT_TRUE(has(drawn, "<title>third</title>"));
+}
+
 TEST(ScatterTest, OnePointAloneIsDrawn) {
   Scatter scatter = two_points();
   scatter.points.pop_back();
