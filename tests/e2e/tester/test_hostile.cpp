@@ -105,12 +105,12 @@ TEST_F(Hostile, JsonIsRefusedWithWords) {
 
 TEST_F(Hostile, NobodyReadsOrWritesWithoutAToken) {
   start_tester();
-  for (const char* path :
-       {"/tests", "/tests/20261115-abcdef", "/api/v1/tests", "/api/v1/nothing"}) {
+  for (const char* path : {"/tests", "/tests/20261115-abcdef", "/api/v1/tests", "/nothing"}) {
     const Reply reply = ask("GET", path, "", {}, "");
     EXPECT_EQ(reply.status, 401) << path;
     EXPECT_NE(reply.response.header("www-authenticate"), "");
   }
+  EXPECT_EQ(ask("GET", "/api/v1/nothing", "", {}, "").status, 404);
   EXPECT_EQ(ask("POST", "/api/v1/tests", "{}", {}, "").status, 401);
   EXPECT_EQ(ask("GET", "/api/v1/health", "", {}, "").status, 200);
   // A browser's way, which is for reading only: alice's token as the password.

@@ -187,7 +187,7 @@ TEST_F(Operation, TheListHasNumberMachineSortAndSearch) {
   EXPECT_EQ(found["tests"][0]["number"], 1);
   EXPECT_THAT(found["tests"][0]["machine"].get<std::string>(), Not(HasSubstr("<")));
   EXPECT_EQ(ask("GET", "/api/v1/tests?sort=luck").status, 400);
-  EXPECT_THAT(ask("GET", "/?text=zebra&sort=name").response.body,
+  EXPECT_THAT(ask("GET", "/tests?text=zebra&sort=name").response.body,
               AllOf(HasSubstr("value=\"zebra\""), HasSubstr("aria-sort=")));
 }
 
