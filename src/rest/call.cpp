@@ -35,10 +35,11 @@ std::int64_t Call::asked_number(std::string_view name, std::int64_t otherwise, s
 jobs::WallTime Call::asked_time(std::string_view name, jobs::WallTime otherwise) const {
   const std::string text = asked(name);
   if (text.empty()) return otherwise;
-  const auto at_ns = parse_time(text);
+  const bool is_date = text.size() == std::string_view("2026-11-16").size();
+  const auto at_ns = parse_time(is_date ? text + "T00:00:00Z" : text);
   if (!at_ns)
     throw serve::Refusal(400, "bad_parameter", fmt::format("'{}' is not a time", name),
-                         "such as 2026-11-16T16:10:00Z");
+                         "such as 2026-11-16 or 2026-11-16T16:10:00Z");
   return *at_ns;
 }
 

@@ -218,6 +218,16 @@ TEST_F(JobsOverRest, AFolderIsSentAndNamedByItsOwnerOnly) {
       400);
 }
 
+TEST_F(JobsOverRest, UseIsAskedForByDateOrTime) {
+  const auto status = [&](const std::string& query) {
+    return ask({.path = "/api/v1/usage?" + query, .as = "root"}).status;
+  };
+  EXPECT_EQ(status("from=2026-11-01&to=2026-11-30"), 200);
+  EXPECT_EQ(status("from=2026-11-01T12:00:00Z"), 200);
+  EXPECT_EQ(status("from=2026-13-01"), 400);
+  EXPECT_EQ(status("from=2026-11-0x"), 400);
+}
+
 TEST_F(JobsOverRest, MetricsAreForPrometheus) {
   (void)submit(submission());
   const auto response = ask({.path = "/metrics"});
