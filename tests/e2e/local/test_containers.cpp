@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "core/files.h"
-#include "core/sha256.h"
 #include "core/text.h"
 #include "e2e/harness.h"
 #include "needs.h"
