@@ -184,7 +184,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   if (!is_loopback(options.address) && options.certificate.empty())
     say("warning: listening beyond this machine without TLS: tokens and evidence can be read on "
         "the way; give --tls-certificate and --tls-key");
-  if (records.tokens().empty())
+  if (!options.engine && records.tokens().empty())
     say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
         "' makes one");
 
