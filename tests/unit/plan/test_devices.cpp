@@ -204,7 +204,7 @@ TEST(DeviceSuite, SaysWhereItAsksForDevicesThatAreNotThere) {
               HasSubstr("s.yaml:2:9: none can be used"));
   EXPECT_THAT(error("name: s\nvendor: cpu\ncases:\n  - {name: b, command: x}\n"
                     "  - {name: a, command: x, procs: devices}"),
-              HasSubstr("s.yaml:5:36: none can be used"));
+              HasSubstr("s.yaml:5:34: none can be used"));
 }
 
 // What is shipped, on devices as H200s are.

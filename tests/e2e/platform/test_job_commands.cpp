@@ -1,0 +1,166 @@
+// The commands of docs/platform.md with a real server.
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/json_access.h"
+#include "e2e/platform/platform_test.h"
+
+namespace assay::e2e {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class JobCommands : public PlatformTest {};
+
+TEST_F(JobCommands, ACommandIsSubmittedFollowedAndJudged) {
+  const CommandResult result = assay({"submit", "--command", "echo hello from rank $RANK", "--name",
+                                      "hello", "--procs", "2", "--no-code", "--follow"},
+                                     std::chrono::seconds(150));
+  EXPECT_EQ(result.status.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("hello: 1 node × 2 devices"), HasSubstr("Starts at once"),
+                                HasSubstr("echo hello"), HasSubstr(url() + "/#/jobs/1/brief")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("job 1 is finished, VALID")));
+  const CommandResult listed = assay({"jobs", "--all"});
+  EXPECT_THAT(listed.out, AllOf(HasSubstr("hello"), HasSubstr("finished"), HasSubstr("VALID")));
+  EXPECT_EQ(assay({"jobs"}).out, "No jobs.\n");
+  const CommandResult shown = assay({"job", "1"});
+  EXPECT_THAT(shown.out,
+              AllOf(HasSubstr("Job        1 hello"), HasSubstr("submitted"), HasSubstr("exited")));
+}
+
+TEST_F(JobCommands, TheOutputOfAJobIsPrinted) {
+  const long id = submit({"--command", "echo hello from rank $RANK", "--procs", "2"});
+  ASSERT_TRUE(becomes(id, "finished"));
+  const CommandResult logs = assay({"job", std::to_string(id), "--logs"});
+  EXPECT_EQ(logs.status.code, 0) << logs.err;
+  EXPECT_THAT(logs.out, AllOf(HasSubstr("hello from rank 0"), HasSubstr("hello from rank 1")));
+}
+
+TEST_F(JobCommands, ASuiteIsSubmittedAndGivenBack) {
+  const fs::path suite = script_suite("echo from a suite");
+  const long id = submit({suite.string(), "--name", "by-suite"});
+  ASSERT_TRUE(becomes(id, "finished"));
+  const std::string number = std::to_string(id);
+  EXPECT_THAT(assay({"job", number, "--yaml"}).out, HasSubstr("rank.sh"));
+  EXPECT_THAT(assay({"job", number, "--command"}).out,
+              HasSubstr("assay submit suite.yaml --name by-suite"));
+  EXPECT_THAT(assay({"job", number, "--curl"}).out, HasSubstr(url() + "/api/v1/jobs"));
+}
+
+TEST_F(JobCommands, AMistakeInASuiteIsSaidWithItsPlace) {
+  const fs::path suite = write("wrong.yaml", "name: wrong\ncases:\n  - name: a\n    modle: x\n");
+  const CommandResult result = assay({"submit", suite.string(), "--no-code"});
+  EXPECT_EQ(result.status.code, 2) << result.out;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("wrong.yaml:4:5: "), HasSubstr("modle")));
+  EXPECT_EQ(assay({"jobs", "--all"}).out, "No jobs.\n");
+}
+
+TEST_F(JobCommands, AMistakeOnTheCommandLineIsSaidWithItsOption) {
+  const CommandResult result =
+      assay({"submit", "--command", "true", "--nodes", "0", "--time", "soon", "--no-code"});
+  EXPECT_EQ(result.status.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--time: expected a duration such as 2h"));
+  EXPECT_THAT(assay({"submit", "--command", "true", "--nodes", "0", "--no-code"}).err,
+              HasSubstr("--nodes: expected a number from 1 to 100000, not 0"));
+}
+
+TEST_F(JobCommands, WhatCanNeverRunIsSaidBeforeItIsSubmitted) {
+  const CommandResult result =
+      assay({"submit", "--command", "true", "--nodes", "50", "--no-code", "--dry-run"});
+  EXPECT_EQ(result.status.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("Waits: "), HasSubstr("50")));
+  EXPECT_EQ(assay({"jobs", "--all"}).out, "No jobs.\n");
+}
+
+TEST_F(JobCommands, AFailureIsTheOutcome) {
+  const CommandResult result =
+      assay({"submit", "--command", "exit 3", "--no-code", "--follow"}, std::chrono::seconds(150));
+  EXPECT_EQ(result.status.code, 5) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("job 1 is failed"));
+}
+
+TEST_F(JobCommands, AJobIsCancelled) {
+  const long id = submit({"--command", "sleep 600"});
+  ASSERT_TRUE(becomes(id, "running"));
+  const std::string number = std::to_string(id);
+  EXPECT_THAT(assay({"cancel", number}).out, HasSubstr("job " + number + " is kill"));
+  EXPECT_TRUE(becomes(id, "killed"));
+  // Twice is too often, and one that there is not cannot be.
+  const CommandResult again = assay({"cancel", number, "4711"});
+  EXPECT_EQ(again.status.code, 2);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("job " + number + ": "), HasSubstr("job 4711: ")));
+}
+
+TEST_F(JobCommands, AJobIsPausedAndGoesOn) {
+  const long id = submit(
+      {"--command", "[ \"$ASSAY_RESTART_COUNT\" -gt 0 ] && exec echo again; exec sleep 600"});
+  ASSERT_TRUE(becomes(id, "running"));
+  const std::string number = std::to_string(id);
+  EXPECT_EQ(assay({"pause", number}).status.code, 0);
+  ASSERT_TRUE(becomes(id, "paused"));
+  EXPECT_EQ(assay({"resume", number}).status.code, 0);
+  EXPECT_TRUE(becomes(id, "finished"));
+  EXPECT_EQ(member_at(job(id), "life").value("restarts", 0), 1);
+}
+
+TEST_F(JobCommands, AnArrayIsOneJobForEachNumber) {
+  const long first = submit({"--command", "echo element $ASSAY_ARRAY_INDEX", "--array", "3-5%1"});
+  for (long id = first; id < first + 3; ++id) EXPECT_TRUE(becomes(id, "finished"));
+  EXPECT_THAT(assay({"job", std::to_string(first + 2), "--logs"}).out, HasSubstr("element 5"));
+}
+
+TEST_F(JobCommands, AJobWaitsForTheOneBeforeIt) {
+  const long first = submit({"--command", "exit 1"});
+  const long second = submit({"--command", "true", "--after", std::to_string(first)});
+  EXPECT_TRUE(becomes(second, "killed"));
+  EXPECT_EQ(assay({"job", std::to_string(second), "--follow"}).status.code, 5);
+}
+
+TEST_F(JobCommands, TheClusterIsShownAndDrained) {
+  const CommandResult nodes = assay({"nodes", "--format", "json"});
+  const std::string node = text_at(list_at(parse_json_or_null(nodes.out), "nodes").at(0), "name");
+  EXPECT_EQ(assay({"nodes", "drain", node, "--reason", "new fan"}).status.code, 0);
+  EXPECT_THAT(assay({"nodes"}).out, HasSubstr("drained by admin: new fan"));
+  const long id = submit({"--command", "true"});
+  EXPECT_THAT(assay({"queue"}).out, AllOf(HasSubstr("default"), HasSubstr("0 can be used now")));
+  EXPECT_EQ(assay({"nodes", "undrain", node}).status.code, 0);
+  EXPECT_TRUE(becomes(id, "finished"));
+  EXPECT_THAT(assay({"usage"}).out, HasSubstr("admin"));
+  EXPECT_THAT(assay({"usage", "--format", "csv"}).out, HasSubstr("device_hours"));
+}
+
+TEST_F(JobCommands, AServerThatIsDownIsSaid) {
+  const std::string gone = url();
+  stop_server();
+  const CommandResult result = assay({"jobs", "--server", gone});
+  EXPECT_EQ(result.status.code, 4);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("the server cannot be reached"), HasSubstr(gone)));
+  // It took its address away.
+  EXPECT_EQ(assay({"jobs"}).status.code, 2);
+}
+
+TEST_F(JobCommands, AWrongTokenIsSaidAndNotShown) {
+  ::setenv("ASSAY_TOKEN", "assay-wrong-token", 1);
+  const CommandResult result = assay({"jobs"});
+  ::unsetenv("ASSAY_TOKEN");
+  EXPECT_EQ(result.status.code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("assay login"), Not(HasSubstr("assay-wrong-token"))));
+}
+
+TEST_F(JobCommands, ALoginIsKept) {
+  const CommandResult in =
+      assay({"login", url(), "--token-file", (folder_ / "tester/admin.token").string()});
+  EXPECT_EQ(in.status.code, 0) << in.err;
+  EXPECT_THAT(in.out, HasSubstr("as admin (admin)"));
+  fs::create_directories(folder_ / "elsewhere");
+  EXPECT_TRUE(fs::exists(folder_ / "home/.config/assay/server.json"));
+  EXPECT_EQ(assay({"jobs"}).out, "No jobs.\n");
+}
+
+}  // namespace
+}  // namespace assay::e2e
