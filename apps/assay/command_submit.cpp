@@ -81,7 +81,17 @@ code::Scan scan_code(const SubmitArguments& given) {
   return scan;
 }
 
-std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& preview) {
+// Without the rules that the run is judged by: those are many, and --dry-run shows them.
+std::string without_rules(const std::string& plan) {
+  std::string out;
+  for (const std::string_view line : split(plan, '\n'))
+    if (!line.starts_with("  rule ") && !line.starts_with("  relaxed "))
+      out.append(line).append("\n");
+  return out;
+}
+
+std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& preview,
+                      bool with_rules) {
   std::string text =
       fmt::format("{}: {} × {}{}, {} a node; queue {}, priority {}\n", printable(job.name),
                   counted(job.nodes, "node"), counted(jobs::devices_per_node(job), "device"),
@@ -94,7 +104,8 @@ std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& 
                shown_wait(preview.pending, preview.place, preview.estimated_start);
            !wait.empty())
     text += "Waits: " + wait + "\n";
-  if (!preview.plan.empty()) text += "\n" + printable(preview.plan);
+  if (!preview.plan.empty())
+    text += "\n" + printable(with_rules ? preview.plan : without_rules(preview.plan));
   if (!text.ends_with('\n')) text += '\n';
   return text;
 }
@@ -151,7 +162,7 @@ int submit_job(const SubmitArguments& given) {
       preview_or_explain(client, job, written.suite_file);
   const bool words = !given.server.json();
   if (words) {
-    say(plan_text(read.submission, preview.value));
+    say(plan_text(read.submission, preview.value, given.dry_run));
     if (scanned)
       say(fmt::format("Code: {}, {} of {}\n", counted(scanned->manifest.files.size(), "file"),
                       format_bytes(static_cast<double>(scanned->manifest.bytes())),

@@ -250,7 +250,11 @@ bool CodeStore::has(const std::string& owner, const std::string& id) const {
   const std::lock_guard lock(mutex_);
   const std::optional<Record> found = read_record(record(id));
   std::error_code error;
-  return found && found->owner == owner && fs::is_directory(folder_ / "uploads" / id, error);
+  if (!found || found->owner != owner || !fs::is_directory(folder_ / "uploads" / id, error))
+    return false;
+  // Who asks is about to use it: it is not collected meanwhile.
+  fs::last_write_time(record(id), fs::file_time_type::clock::now(), error);
+  return true;
 }
 
 fs::path CodeStore::folder_of(const std::string& id) const {

@@ -54,7 +54,7 @@ class CodeStore {
   Received put(const std::string& owner, const std::string& sha256, std::uint64_t offset,
                std::string_view bytes);
 
-  /// Whether it is complete, and this person's.
+  /// Whether it is complete, and this person's. It is kept for a while from then on.
   [[nodiscard]] bool has(const std::string& owner, const std::string& id) const;
   /// The folder of a complete upload. It is shared and must not be changed: a job gets a copy.
   [[nodiscard]] std::filesystem::path folder_of(const std::string& id) const;

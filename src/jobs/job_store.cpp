@@ -139,6 +139,21 @@ JobStore::JobStore(const std::filesystem::path& file) : database_(file) {
   database::migrate(database_, kSchema);
 }
 
+void JobStore::skip_numbers(JobId last) {
+  Transaction transaction(database_);
+  Statement query = database_.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'");
+  const bool any = query.step();
+  const bool enough = any && query.number(0) >= last;
+  query.reset();
+  if (enough) return;
+  database_
+      .prepare(any ? "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'jobs'"
+                   : "INSERT INTO sqlite_sequence (name, seq) VALUES ('jobs', ?1)")
+      .bind(1, last)
+      .run();
+  transaction.commit();
+}
+
 std::vector<JobId> JobStore::submit(const NewJob& job, WallTime now_ns) {
   Transaction transaction(database_);
   std::vector<JobId> ids;

@@ -117,6 +117,9 @@ class JobStore {
  public:
   explicit JobStore(const std::filesystem::path& file);
 
+  /// Numbers up to this one are not given to new jobs.
+  void skip_numbers(JobId last);
+
   /// One job, or all elements of its array, or nothing at all.
   [[nodiscard]] std::vector<JobId> submit(const NewJob& job, WallTime now_ns);
   /// Takes an event as jobs::apply does. Throws Error of kind usage for a job that there is not.

@@ -172,6 +172,7 @@ std::vector<jobs::JobId> Platform::submit(const jobs::NewJob& given) {
   const std::lock_guard guard(state_->mutex);
   for (const jobs::Queue& queue : state_->cluster.settings.queues)
     if (queue.name == job.submission.queue) job.needs_approval |= queue.approval;
+  state_->require_store();
   const jobs::WallTime now_ns = wall_now_ns();
   std::vector<jobs::JobId> ids = state_->store.submit(job, now_ns);
   // A request that came again has made nothing new.

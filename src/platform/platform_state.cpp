@@ -5,8 +5,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
+#include "core/parse_number.h"
 #include "core/time.h"
+#include "database/database.h"
 #include "engine/execution_folder.h"
 #include "jobs/job_snapshot.h"
 #include "platform/device_activity.h"
@@ -21,6 +24,26 @@ constexpr Nanoseconds kLongestWait = std::chrono::seconds(10);
 constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
 
 constexpr const char* kProcessors = "cpu";
+constexpr jobs::JobId kHighestNumber = 1'000'000'000'000;  // a folder of more is no job's
+constexpr const char* kJobsFile = "jobs.db";
+
+// 0: it is not there.
+std::uint64_t inode_of(const std::filesystem::path& file) {
+  struct stat about {};
+  return ::stat(file.c_str(), &about) == 0 ? about.st_ino : 0;
+}
+
+// The highest number that is the name of a folder there.
+jobs::JobId last_folder(const std::filesystem::path& folder) {
+  jobs::JobId last = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error))
+    if (const auto number = parse_number<jobs::JobId>(it->path().filename().string());
+        number && *number <= kHighestNumber)
+      last = std::max(last, *number);
+  return last;
+}
 
 UniqueFd lock_folder(const std::filesystem::path& data) {
   make_directories(data);
@@ -52,10 +75,14 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
       engine(std::move(given_engine)),
       cluster_file(options.data / "cluster.json"),
       folder_lock(lock_folder(options.data)),
-      store(options.data / "jobs.db"),
+      store(options.data / kJobsFile),
+      store_inode(inode_of(options.data / kJobsFile)),
       cluster(read_cluster_file(cluster_file)),
-      view(options.data / "jobs.db") {
+      view(options.data / kJobsFile) {
   options.data = std::filesystem::absolute(options.data);
+  // The runs of a lost database are nobody's, and must not become those of other jobs.
+  if (const jobs::JobId last = last_folder(options.data / "jobs"); last > 0)
+    store.skip_numbers(last);
   engine->report_to([this](const engine::Execution& execution, const jobs::Event& event) {
     const std::lock_guard guard(mutex);
     reports.emplace_back(execution, event);
@@ -103,6 +130,14 @@ engine::Order Platform::State::order_of(const jobs::Job& job) const {
   order.submission = job.submission;
   order.placement = job.life.placement;
   return order;
+}
+
+void Platform::State::require_store() const {
+  const std::filesystem::path file = options.data / kJobsFile;
+  if (inode_of(file) == store_inode) return;
+  throw database::DatabaseError(database::Cause::not_writable,
+                                "the file was removed or replaced while the server runs",
+                                file.string(), "stop the server, and put back a good copy");
 }
 
 void Platform::State::wake() {

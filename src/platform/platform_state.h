@@ -40,6 +40,9 @@ struct Platform::State {
   /// The engine's, without those that are drained.
   [[nodiscard]] std::vector<jobs::ClusterNode> usable(std::vector<jobs::ClusterNode> nodes) const;
   void wake();
+  /// Whether what is written of jobs is still in their file. Throws DatabaseError where it was
+  /// removed or replaced: what is written would be gone with this process.
+  void require_store() const;
 
   Options options;
   std::unique_ptr<engine::Engine> engine;
@@ -48,6 +51,7 @@ struct Platform::State {
 
   std::mutex mutex;
   jobs::JobStore store;
+  std::uint64_t store_inode = 0;
   ClusterState cluster;
   std::mutex view_mutex;  ///< of the view alone; taken without the other
   jobs::JobStore view;    ///< the same file as the store's, for snapshots

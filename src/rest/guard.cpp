@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "database/database.h"
 
 namespace assay::rest {
 
@@ -33,6 +34,18 @@ void check_host(const serve::HttpRequest& request, const std::vector<std::string
     throw serve::Refusal(421, "wrong_host",
                          "this server is not '" + ellipsize(printable(name), 100) + "'",
                          "give its name with 'assay serve --name HOST'");
+}
+
+std::optional<serve::HttpResponse> wrong_host(const serve::HttpRequest& request,
+                                              const std::vector<std::string>& hosts) {
+  try {
+    check_host(request, hosts);
+    return std::nullopt;
+  } catch (const serve::Refusal& refusal) {
+    serve::HttpResponse response = serve::response_of(refusal);
+    secure(response);
+    return response;
+  }
 }
 
 void check_origin(const serve::HttpRequest& request, bool tls) {
@@ -93,6 +106,22 @@ std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& cont
   out.role = person->role;
   out.teams = person->teams;
   return out;
+}
+
+serve::HttpResponse failure(const std::exception& error) {
+  using database::Cause;
+  const auto* const failed = dynamic_cast<const database::DatabaseError*>(&error);
+  if (failed == nullptr ||
+      (failed->cause() != Cause::locked && failed->cause() != Cause::not_writable))
+    return serve::response_of(serve::Refusal(500, "internal", "the server failed",
+                                             "its operator finds the cause in its log"));
+  const bool locked = failed->cause() == Cause::locked;
+  serve::Refusal refusal(503, locked ? "busy" : "unavailable",
+                         locked ? "another program holds the server's records"
+                                : "the server's records cannot be written",
+                         locked ? "try again in a moment" : "its operator finds why in its log");
+  refusal.retry_after_s = locked ? 5 : 60;
+  return serve::response_of(refusal);
 }
 
 void secure(serve::HttpResponse& response) {

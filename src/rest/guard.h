@@ -11,6 +11,10 @@ namespace assay::rest {
 /// loopback address (DNS rebinding) comes with that name. Throws Refusal 421.
 void check_host(const serve::HttpRequest& request, const std::vector<std::string>& hosts);
 
+/// The same as an answer; nothing where the host is right.
+[[nodiscard]] std::optional<serve::HttpResponse> wrong_host(const serve::HttpRequest& request,
+                                                            const std::vector<std::string>& hosts);
+
 /// A request of a browser that changes something comes from a page of this server. Throws Refusal
 /// 403.
 void check_origin(const serve::HttpRequest& request, bool tls);
@@ -24,6 +28,10 @@ void check_origin(const serve::HttpRequest& request, bool tls);
 /// Who asks; nothing where they do not say. Throws Refusal 401 for a token that is not known.
 [[nodiscard]] std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& context,
                                               jobs::WallTime now_ns);
+
+/// What is answered when something fails that is not the request's fault: 503 where a database
+/// cannot be used now, else 500.
+[[nodiscard]] serve::HttpResponse failure(const std::exception& error);
 
 /// Headers of every answer.
 void secure(serve::HttpResponse& response);

@@ -106,7 +106,18 @@ std::vector<std::string> Rest::patterns() {
 }
 
 bool Rest::takes(const serve::HttpRequest& request) {
-  return known_patterns().contains(request.route);
+  return known_patterns().contains(request.route) ||
+         (request.route.empty() && request.path.starts_with("/api/"));
+}
+
+bool Rest::knows_token(const serve::HttpRequest& request) {
+  const std::string header = request.header("authorization");
+  try {
+    return to_lower(header.substr(0, 7)) == "bearer " &&
+           context_.accounts.user_of_token(trim(header.substr(7)), wall_now_ns()).has_value();
+  } catch (const Error&) {
+    return false;  // then it is not known now
+  }
 }
 
 void Rest::check(Call& call) {
@@ -187,8 +198,7 @@ void Rest::handle(const serve::HttpRequest& request, std::string& who,
   } catch (const std::exception& error) {
     serve::log_error(
         fmt::format("{} {}: {}", request.method, ellipsize(request.path, 200), error.what()));
-    response = serve::response_of(serve::Refusal(500, "internal", "the server failed",
-                                                 "its operator finds the cause in its log"));
+    response = failure(error);
   }
   if (response.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   secure(response);

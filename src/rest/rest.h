@@ -15,8 +15,11 @@ class Rest {
 
   /// For HttpOptions::routes.
   [[nodiscard]] static std::vector<std::string> patterns();
-  /// Whether a request belongs here.
+  /// Whether a request belongs here; of the API, too, what nobody knows.
   [[nodiscard]] static bool takes(const serve::HttpRequest& request);
+
+  /// Whether it comes with a person's token that is good.
+  [[nodiscard]] bool knows_token(const serve::HttpRequest& request);
 
   /// Answers once. `who` is set before that: for the log of requests.
   void handle(const serve::HttpRequest& request, std::string& who,

@@ -65,7 +65,7 @@ void prepare_connection_and_start_read(TlsSocket& socket,
 }
 
 std::string_view reason_of(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 21> kReasons{
+  static constexpr std::array<std::pair<int, std::string_view>, 23> kReasons{
       {{200, "OK"},
        {201, "Created"},
        {202, "Accepted"},
@@ -78,10 +78,12 @@ std::string_view reason_of(int status) {
        {405, "Method Not Allowed"},
        {409, "Conflict"},
        {413, "Content Too Large"},
+       {414, "URI Too Long"},
        {415, "Unsupported Media Type"},
        {421, "Misdirected Request"},
        {422, "Unprocessable Content"},
        {429, "Too Many Requests"},
+       {431, "Request Header Fields Too Large"},
        {500, "Internal Server Error"},
        {503, "Service Unavailable"},
        {504, "Gateway Timeout"},
@@ -313,6 +315,15 @@ std::function<restinio::request_handling_status_t(restinio::request_handle_t)> r
 
 }  // namespace
 
+std::string raw_answer(const HeadFault& fault) {
+  const std::string body =
+      fmt::format(R"({{"error": {{"code": "{}", "message": "{}"}}}})", code_of(fault), fault.text);
+  return fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
+      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
+      fault.status, reason_of(fault.status), body.size(), body);
+}
+
 struct HttpServer::Engine {
   explicit Engine(const ConnectionLimits& limits) : io(limits), sweep(io) {}
   virtual ~Engine() = default;
@@ -383,10 +394,10 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                   .max_pipelined_requests(1)
                   .buffer_size(64 << 10)
                   .incoming_http_msg_limits(restinio::incoming_http_msg_limits_t{}
-                                                .max_url_size(2048)
-                                                .max_field_name_size(128)
-                                                .max_field_value_size(8192)
-                                                .max_field_count(64)
+                                                .max_url_size(kMaxTarget)
+                                                .max_field_name_size(kMaxHeaderName)
+                                                .max_field_value_size(kMaxHeaderValue)
+                                                .max_field_count(kMaxHeaders)
                                                 .max_body_size(options.max_body))
                   .acceptor_options_setter([](auto& acceptor) {
                     acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));

@@ -13,6 +13,8 @@ namespace {
 // The parser closes the connection long before; here only memory is bounded.
 constexpr std::size_t kMaxLine = 16U << 10;
 constexpr std::size_t kMaxHeads = 64;
+constexpr const char* kLongTarget = "the address is too long";
+constexpr const char* kLongHeader = "the headers are too long, or too many";
 
 bool is_token(std::string_view text) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
@@ -31,6 +33,19 @@ bool has_control(std::string_view text) {
 
 }  // namespace
 
+std::string_view code_of(const HeadFault& fault) {
+  switch (fault.status) {
+    case 413:
+    case 414:
+    case 431:
+      return "too_large";
+    case 505:
+      return "bad_version";
+    default:
+      return "bad_request";
+  }
+}
+
 void RequestHeads::fault(int status, std::string text) {
   if (current_.status == 0) current_ = {status, std::move(text)};
 }
@@ -40,6 +55,23 @@ HeadFault RequestHeads::next_fault() {
   HeadFault out = std::move(faults_.front());
   faults_.pop_front();
   return out;
+}
+
+HeadFault RequestHeads::given_up() const {
+  if (!faults_.empty()) {
+    if (faults_.front().status != 0) return faults_.front();
+    if (state_ == State::body) return {413, "the body is too large"};
+    return {400, "the body is not valid, or too large"};
+  }
+  if (state_ == State::lost) return {};
+  if (state_ == State::body) return {413, "the body is too large"};
+  if (state_ == State::request_line) {
+    if (skipping_ || line_.size() > kMaxTarget) return {414, kLongTarget};
+    return line_.empty() ? HeadFault{} : HeadFault{400, "the request is not HTTP/1.1"};
+  }
+  if (current_.status != 0) return current_;
+  if (skipping_ || line_.size() > kMaxHeaderName) return {431, kLongHeader};
+  return {400, "the head of the request is not valid"};
 }
 
 void RequestHeads::feed(std::string_view bytes) {
@@ -58,7 +90,6 @@ void RequestHeads::feed(std::string_view bytes) {
     if (!skipping_) line_ += part;
     if (end == std::string_view::npos) return;
     bytes.remove_prefix(end + 1);
-    if (skipping_) fault(400, "a line of the request is too long");
     take_line();
     line_.clear();
     skipping_ = false;
@@ -69,22 +100,26 @@ void RequestHeads::take_line() {
   std::string_view line = line_;
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (state_ == State::request_line) {
-    if (line.empty()) return;  // between requests
+    if (line.empty() && !skipping_) return;  // between requests
     const std::size_t version = line.rfind(' ');
     const std::string_view protocol =
         version == std::string_view::npos ? std::string_view() : line.substr(version + 1);
     old_ = protocol == "HTTP/1.0";
-    hosts_ = 0;
+    hosts_ = lengths_ = 0;
+    headers_ = 0;
     chunked_ = false;
     body_left_ = 0;
     current_ = {};
-    if (protocol != "HTTP/1.1" && !old_)
+    const std::size_t target = line.find(' ');
+    if (skipping_ || (target != version && version - target - 1 > kMaxTarget))
+      fault(414, kLongTarget);
+    else if (protocol != "HTTP/1.1" && !old_)
       fault(505, "the request is not HTTP/1.1");
     else if (std::ranges::count(line, ' ') != 2 || has_control(line) ||
              line.find('\t') != std::string_view::npos)
       fault(400, "the request line is not 'METHOD TARGET HTTP/1.1'");
     state_ = State::headers;
-  } else if (line.empty()) {
+  } else if (line.empty() && !skipping_) {
     end_head();
   } else {
     take_header(line);
@@ -92,6 +127,10 @@ void RequestHeads::take_line() {
 }
 
 void RequestHeads::take_header(std::string_view line) {
+  if (++headers_ > kMaxHeaders || skipping_) {
+    fault(431, kLongHeader);
+    return;
+  }
   if (line.front() == ' ' || line.front() == '\t') {
     fault(400, "a header line is folded");
     return;
@@ -103,6 +142,7 @@ void RequestHeads::take_header(std::string_view line) {
     return;
   }
   const std::string_view value = trim(line.substr(colon + 1));
+  if (name.size() > kMaxHeaderName || value.size() > kMaxHeaderValue) fault(431, kLongHeader);
   if (has_control(value)) fault(400, "a header has control characters");
   const std::string lower = to_lower(name);
   if (lower == "host") {
@@ -111,6 +151,7 @@ void RequestHeads::take_header(std::string_view line) {
       fault(400, "the Host header is not valid");
   }
   if (lower == "content-length") {
+    if (++lengths_ > 1) fault(400, "the request has several Content-Length headers");
     const auto length = parse_number<std::uint64_t>(value);
     if (!length)
       fault(400, "the Content-Length is not a whole number");
@@ -123,6 +164,8 @@ void RequestHeads::take_header(std::string_view line) {
 void RequestHeads::end_head() {
   if (hosts_ == 0 && !old_) fault(400, "the request has no Host header");
   if (hosts_ > 1) fault(400, "the request has several Host headers");
+  if (chunked_ && lengths_ > 0)
+    fault(400, "the request has a Content-Length and a Transfer-Encoding");
   if (faults_.size() >= kMaxHeads) {
     state_ = State::lost;
     return;

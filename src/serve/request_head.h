@@ -7,11 +7,20 @@
 
 namespace assay::serve {
 
+/// What the parser takes; of more it gives up.
+inline constexpr std::size_t kMaxTarget = 2048;  ///< bytes of a path with its query
+inline constexpr std::size_t kMaxHeaderName = 128;
+inline constexpr std::size_t kMaxHeaderValue = 8192;
+inline constexpr std::size_t kMaxHeaders = 64;
+
 /// Why a request is refused before anybody looks at what it asks for.
 struct HeadFault {
-  int status = 0;  ///< 400 or 505; 0: there is none
+  int status = 0;  ///< 400, 413, 414, 431 or 505; 0: there is none
   std::string text{};
 };
+
+/// For programs: "bad_request".
+[[nodiscard]] std::string_view code_of(const HeadFault& fault);
 
 /// Watches the bytes of a connection and finds requests whose heads are not to the letter of RFC
 /// 9112: a lenient parser takes them, and one in front of it may read them in another way. It
@@ -23,6 +32,8 @@ class RequestHeads {
 
   /// Of the first request that was not asked for yet; call it once for every request.
   [[nodiscard]] HeadFault next_fault();
+  /// Why the parser has given up; status 0 where no request was under way that is unanswered.
+  [[nodiscard]] HeadFault given_up() const;
   /// Whether what follows the request cannot be told apart (a chunked body): the connection is to
   /// be closed after the answer.
   [[nodiscard]] bool lost() const noexcept { return state_ == State::lost; }
@@ -39,6 +50,8 @@ class RequestHeads {
   bool skipping_ = false;  // the rest of a line that is too long
   std::uint64_t body_left_ = 0;
   int hosts_ = 0;
+  int lengths_ = 0;
+  std::size_t headers_ = 0;
   bool old_ = false;  // HTTP/1.0
   bool chunked_ = false;
   HeadFault current_;

@@ -2,12 +2,15 @@
 
 // For http_server.cpp alone, which is compiled in RESTinio's way of Asio.
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include <poll.h>
 #include <restinio/all.hpp>
 #include <restinio/tls.hpp>
 #include <sys/socket.h>
@@ -17,6 +20,9 @@
 #include "serve/request_head.h"
 
 namespace assay::serve {
+
+/// A whole answer, for a request that the parser does not give us.
+[[nodiscard]] std::string raw_answer(const HeadFault& fault);
 
 /// One open connection, as the server's loop sees it.
 struct Watch {
@@ -59,6 +65,12 @@ class Loop : public asio::io_context {
     if (found == watches_.end()) return {};
     HeadFault fault = found->second.heads.next_fault();
     return {std::move(fault), found->second.heads.lost()};
+  }
+  /// Why the parser has given up on what was read last; status 0: it was not the parser.
+  [[nodiscard]] HeadFault given_up(std::uint64_t connection) {
+    const std::scoped_lock lock(lock_);
+    const auto found = watches_.find(connection);
+    return found == watches_.end() ? HeadFault{} : found->second.heads.given_up();
   }
   [[nodiscard]] bool streams(std::uint64_t connection) {
     const std::scoped_lock lock(lock_);
@@ -124,8 +136,20 @@ class Watched : public Next {
           if (!ec && loop_ != nullptr)
             loop_->received(id_,
                             {static_cast<const char*>(asio::mutable_buffer(buffers).data()), size});
+          // What closes the socket within the handler is the parser that has given up. The handler
+          // may end the connection, but it holds it until it is gone itself.
+          parsing_ = !ec;
           handler(ec, size);
+          parsing_ = false;
         }));
+  }
+
+  /// RESTinio closes a connection without a word when it cannot parse a request.
+  template <class... Arguments>
+  void shutdown(Arguments&&... arguments) {
+    if (parsing_ && loop_ != nullptr)
+      if (const HeadFault fault = loop_->given_up(id_); fault.status != 0) say(fault);
+    Next::shutdown(std::forward<Arguments>(arguments)...);
   }
 
   template <class... Arguments>
@@ -139,6 +163,25 @@ class Watched : public Next {
     if (loop_ != nullptr) std::exchange(loop_, nullptr)->closed(id_);
   }
 
+  // Never waits: who does not read does without.
+  void say(const HeadFault& fault) {
+    const int fd = this->lowest_layer().native_handle();
+    pollfd writable{fd, POLLOUT, 0};
+    if (::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return;
+    asio::error_code ignored;
+    const std::string answer = raw_answer(fault);
+    if constexpr (std::is_same_v<Next, asio::ip::tcp::socket>)
+      Next::write_some(asio::buffer(answer), ignored);
+    else
+      this->asio_ssl_stream().write_some(asio::buffer(answer), ignored);
+    ::shutdown(fd, SHUT_WR);
+    // With bytes unread, the end of the connection would take the answer away from the peer.
+    std::array<char, 16U << 10> rest{};
+    for (int i = 0; i < 64 && ::recv(fd, rest.data(), rest.size(), MSG_DONTWAIT) > 0; ++i) {
+    }
+  }
+
+  bool parsing_ = false;
   Loop* loop_ = nullptr;  // not watched, or closed
   std::uint64_t id_ = 0;
 };

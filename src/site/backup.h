@@ -4,8 +4,8 @@
 
 namespace assay::site {
 
-// The databases of the job platform beside those of the tester (tester/admin.h). The runs of jobs
-// are plain folders in DATA/jobs and are not copied.
+// The job platform beside the tester (tester/admin.h): its databases, the runs of jobs and what
+// people have sent for them. Files that do not change any more are links where that is possible.
 
 /// Into a folder that tester::backup has made; beside a running server, too.
 void backup_platform(const std::filesystem::path& data, const std::filesystem::path& out);

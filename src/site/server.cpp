@@ -11,12 +11,15 @@
 #include <fmt/format.h>
 
 #include "accounts/accounts.h"
+#include "code/code_store.h"
 #include "core/address.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "jobs/job_uploads.h"
 #include "platform/platform.h"
+#include "rest/guard.h"
 #include "rest/rest.h"
 #include "serve/audit.h"
 #include "serve/worker_pool.h"
@@ -122,6 +125,29 @@ struct PlatformSide {
   std::shared_ptr<void> listening;  // the first to go: it calls the others
 };
 
+// What no job needs any more. A failure costs nothing but room.
+void collect_code(code::CodeStore& code, const fs::path& data,
+                  const std::function<void(const std::string&)>& say) {
+  try {
+    (void)code.collect(jobs::uploads_in(data / "jobs.db"), wall_now_ns());
+  } catch (const Error& error) {
+    say(std::string("warning: uploads are not collected: ") + error.what());
+  }
+}
+
+// A person's token is none of the tester: who has one may what everybody may.
+void ask_tester_without_token(tester::Api& api, HttpRequest& request, std::string& who,
+                              const HttpServer::Respond& respond) {
+  request.headers.erase("authorization");
+  api.handle(request, who, [respond](HttpResponse response) {
+    if (response.status == 401)
+      response = serve::response_of(serve::Refusal(
+          403, "wrong_kind_of_token", "this address wants a token of the tester, not a person's",
+          "'assay serve token add NAME' makes one where the server runs"));
+    respond(std::move(response));
+  });
+}
+
 void say_where(PlatformSide& side, const std::string& url,
                const std::function<void(const std::string&)>& say) {
   bool anybody = false;
@@ -158,7 +184,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   if (!is_loopback(options.address) && options.certificate.empty())
     say("warning: listening beyond this machine without TLS: tokens and evidence can be read on "
         "the way; give --tls-certificate and --tls-key");
-  if (records.tokens().empty())
+  if (!options.engine && records.tokens().empty())
     say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
         "' makes one");
 
@@ -171,6 +197,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   testing.api.expire();
   std::unique_ptr<PlatformSide> jobs;
   if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
+  if (jobs) collect_code(jobs->code, data, say);
   auto workers = std::make_unique<serve::WorkerPool>(4, 1000);
 
   serve::HttpOptions http;
@@ -194,8 +221,12 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
           respond(std::move(response));
         };
         if (const serve::HeadFault& fault = shared->fault; fault.status != 0) {
-          answer(serve::response_of(serve::Refusal(
-              fault.status, fault.status == 505 ? "bad_version" : "bad_request", fault.text)));
+          answer(serve::response_of(
+              serve::Refusal(fault.status, std::string(serve::code_of(fault)), fault.text)));
+          return;
+        }
+        if (auto refusal = jobs ? rest::wrong_host(*shared, jobs->context.hosts) : std::nullopt) {
+          answer(std::move(*refusal));
           return;
         }
         if (auto refusal = testing.api.turned_away(*shared)) {
@@ -213,6 +244,8 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
         const auto handle = [&testing, side = jobs.get(), of_platform, shared, who, answer] {
           if (of_platform)
             side->rest.handle(*shared, *who, answer);
+          else if (side != nullptr && side->rest.knows_token(*shared))
+            ask_tester_without_token(testing.api, *shared, *who, answer);
           else
             testing.api.handle(*shared, *who, answer);
         };
@@ -232,7 +265,10 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
 
   const timespec hour{3600, 0};
   while (::sigtimedwait(&signals, nullptr, &hour) < 0)
-    if (errno == EAGAIN) testing.api.expire();
+    if (errno == EAGAIN) {
+      testing.api.expire();
+      if (jobs) collect_code(jobs->code, data, say);
+    }
 
   ending = true;
   if (jobs) remove_server_file(data);

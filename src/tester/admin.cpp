@@ -52,23 +52,6 @@ std::optional<judge::RunResult> result_of(const fs::path& folder) {
   }
 }
 
-std::size_t copy_files(const fs::path& from, const fs::path& to, bool link) {
-  std::size_t files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(from)) {
-    const fs::path target = to / fs::relative(entry.path(), from);
-    if (entry.is_directory()) {
-      make_directories(target);
-    } else if (entry.is_regular_file()) {
-      make_directories(target.parent_path());
-      std::error_code ec;
-      if (link) fs::create_hard_link(entry.path(), target, ec);
-      if (!link || ec) fs::copy_file(entry.path(), target);
-      ++files;
-    }
-  }
-  return files;
-}
-
 void verify_test(const fs::path& folder, const TestRecord& test,
                  const std::optional<Manifest>& manifest, bool deep,
                  std::vector<std::string>& faults) {

@@ -2,6 +2,7 @@
 """The platform in a real browser, from the link of the first start to signing out:
    platform_story.py LINK SUBMIT-COMMAND [SCREENSHOTS]"""
 import sys
+import time
 
 from browser import Browser
 
@@ -33,7 +34,7 @@ def main(link, command, shots=None):
         browser.type('#f-command', command)
         browser.type('#f-procs', '2')
         browser.type('#f-time', 'soon')
-        browser.wait('#p-time', 'soon')
+        browser.wait('#p-time', 'duration')
         browser.type('#f-time', '10m')
         browser.wait('.plan .finding')
         browser.until(lambda: not browser.text('#p-time'), 'a field without a problem')
@@ -63,6 +64,8 @@ def main(link, command, shots=None):
         browser.click('.tabs a', 'Report')
         browser.wait('iframe.report')
         browser.until(lambda: any('/report' in t['url'] for t in browser.send('Target.getTargets')['targetInfos']) or browser.js("document.querySelector('iframe.report').src.endsWith('/report')"), 'the report')
+        if shots:
+            time.sleep(2)  # the frame has no event that its page can see
         shot(browser, 'job-report')
         for place, words in (('cluster', 'Cluster'), ('usage', 'Usage'), ('admin', 'Admin'), ('results', 'Results'), ('jobs', 'Jobs')):
             browser.js(f"location.hash = '#/{place}'")

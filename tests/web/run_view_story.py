@@ -82,7 +82,7 @@ def watch(address, shots):
             assert not browser.js("document.getElementById('markup')"), 'text of a rank became markup'
             browser.js("(s => { s.value = '1'; s.dispatchEvent(new Event('change')); })(document.querySelector('.console-view select'))")
             browser.wait('.line', 'of rank 1')
-            assert 'of rank 0' not in browser.text('.console')
+            browser.until(lambda: 'of rank 0' not in browser.text('.console'), 'the lines of one rank')
             assert browser.fits(), 'the console is wider than the window'
             browser.js("(s => { s.value = 'zh'; s.dispatchEvent(new Event('change')); })(document.querySelector('select.tool'))")
             browser.wait('.tabs a', '控制台')

@@ -12,6 +12,7 @@
 namespace assay::serve {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -111,6 +112,46 @@ TEST_F(PlatformServer, HugeBodiesAreRefusedOrCutOff) {
               HasSubstr("413 "));
   EXPECT_THAT(raw(head + "Content-Length: 99999999999\r\n\r\n"),
               AnyOf(HasSubstr("413 "), ::testing::StrEq("[closed]")));
+}
+
+TEST_F(PlatformServer, AHostThatIsNotOursIsRefusedEverywhere) {
+  for (const char* path : {"/", "/tests", "/leaderboard", "/api/v1/health", "/api/v1/tests",
+                           "/metrics", "/api/v1/nothing", "/nothing"})
+    EXPECT_THAT(raw(fmt::format("GET {} HTTP/1.1\r\nHost: evil.example\r\nConnection: "
+                                "close\r\n\r\n",
+                                path)),
+                HasSubstr("421 Misdirected"))
+        << path;
+}
+
+TEST_F(PlatformServer, APersonsTokenIsNotTakenForAWrongOneOfTheTester) {
+  EXPECT_EQ(as_admin("GET", "/api/v1/jobs/1/xyz").status, 404);
+  EXPECT_EQ(as_admin("GET", "/api/v1/health").status, 200);
+  const Reply tests = as_admin("GET", "/api/v1/tests");
+  EXPECT_EQ(tests.status, 403);
+  EXPECT_THAT(tests.response.body, HasSubstr("a token of the tester"));
+}
+
+TEST_F(PlatformServer, ABackupIsRestoredWithItsJobs) {
+  const Reply made = as_admin("POST", "/api/v1/jobs", {{"name", "a"}, {"command", "true"}});
+  ASSERT_EQ(made.status, 201) << made.response.body;
+  ASSERT_TRUE(testing::eventually(
+      [&] { return as_admin("GET", "/api/v1/jobs/1").json["state"] == "finished"; },
+      std::chrono::seconds(120)));
+  const auto copied =
+      assay({"serve", "backup", (folder_ / "copy").string(), "--data", data_.string()});
+  ASSERT_EQ(copied.status.code, 0) << copied.err;
+  const auto restored = assay(
+      {"serve", "restore", (folder_ / "copy").string(), "--data", (folder_ / "again").string()});
+  ASSERT_EQ(restored.status.code, 0) << restored.err;
+  int results = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(data_ / "jobs/1"))
+    if (entry.path().filename() == "result.json") {
+      ++results;
+      EXPECT_EQ(read_file(folder_ / "again" / fs::relative(entry.path(), data_)),
+                read_file(entry.path()));
+    }
+  EXPECT_GT(results, 0);
 }
 
 TEST_F(PlatformServer, TheTesterIsStillThere) {

@@ -77,8 +77,9 @@ TEST_F(Hostile, PathsAreRefused) {
         "/tests/%2e%2e%2ftester.db", "/api/v1/tests/..%2f..%2ftester.db/result",
         "/tests/20261115-abcdef/%2e%2e%2f%2e%2e%2ftester.db", "/api/v1/tests/20261115-ab%00def",
         "/tests//report.html", "//etc/passwd"}) {
-    const std::string reply = raw(fmt::format(
-        "GET {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n", target, authorization()));
+    const std::string reply =
+        raw(fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}\r\n", target,
+                        authorization()));
     EXPECT_THAT(reply, AllOf(HasSubstr("404 Not Found"), Not(HasSubstr("root:")),
                              Not(HasSubstr("SQLite format"))))
         << target;
@@ -178,7 +179,7 @@ TEST_F(Hostile, WhatIsTooLargeIsRefused) {
   EXPECT_EQ(room.json["error"]["code"], "no_room");
   // Far beyond: the connection is closed while it is sent.
   const std::string reply =
-      raw(fmt::format("PUT {}/files/0?offset=0 HTTP/1.1\r\nHost: x\r\n{}Content-Length: "
+      raw(fmt::format("PUT {}/files/0?offset=0 HTTP/1.1\r\nHost: localhost\r\n{}Content-Length: "
                       "100000000000\r\n\r\n",
                       path, authorization()) +
           std::string(20 << 20, 'x'));
@@ -206,7 +207,8 @@ TEST_F(Hostile, APackedBombDoesNotUnpack) {
 TEST_F(Hostile, TwoLengthsSmuggleNothing) {
   start_tester();
   const std::string hidden = fmt::format(
-      "POST /api/v1/tests HTTP/1.1\r\nHost: x\r\n{}Content-Length: 2\r\n\r\n{{}}", authorization());
+      "POST /api/v1/tests HTTP/1.1\r\nHost: localhost\r\n{}Content-Length: 2\r\n\r\n{{}}",
+      authorization());
   const std::string chunked_end = "0\r\n\r\n";
   for (const std::string& lengths :
        {fmt::format("Content-Length: {}\r\nTransfer-Encoding: chunked\r\n",
@@ -217,7 +219,7 @@ TEST_F(Hostile, TwoLengthsSmuggleNothing) {
         std::string("Transfer-Encoding: chunked, identity\r\n"),
         std::string("Content-Length: +5\r\n"), std::string("Content-Length: 5 5\r\n")}) {
     const std::string reply =
-        raw(fmt::format("POST /api/v1/health HTTP/1.1\r\nHost: x\r\n{}\r\n", lengths) +
+        raw(fmt::format("POST /api/v1/health HTTP/1.1\r\nHost: localhost\r\n{}\r\n", lengths) +
                 chunked_end + hidden,
             std::chrono::seconds(3));
     EXPECT_THAT(reply, Not(HasSubstr("201 Created"))) << lengths;
@@ -372,9 +374,9 @@ TEST_F(Hostile, RequestsInFlightAreAnsweredAtTheEnd) {
   for (int i = 0; i < 4; ++i)
     clients.emplace_back([&] {
       for (int k = 0; k < 50; ++k) {
-        const std::string reply =
-            raw(fmt::format("GET /api/v1/tests HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n",
-                            authorization()));
+        const std::string reply = raw(fmt::format(
+            "GET /api/v1/tests HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}\r\n",
+            authorization()));
         // Answered, or not begun; never half.
         if (reply != "refused" && reply != "[closed]" &&
             reply.find("\"total\"") == std::string::npos &&

@@ -59,7 +59,7 @@ TEST_F(Operation, IdleConnectionsLockNobodyOut) {
   for (const char* who : {"127.0.0.2", "127.0.0.1"}) {
     UniqueFd fd = connect_from(who);
     const std::string request =
-        "GET /api/v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        "GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     ASSERT_EQ(::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
     timeval limit{10, 0};
@@ -74,22 +74,22 @@ TEST_F(Operation, IdleConnectionsLockNobodyOut) {
 
 TEST_F(Operation, HttpIsTakenToTheLetter) {
   start_tester();
-  EXPECT_THAT(head("GET /api/v1/health HTTP/1.1\r\nHost: x\r\n"), HasSubstr("200 OK"));
-  for (const char* bad :
-       {"GET /api/v1/health HTTP/1.1\r\nHost : x\r\n",
-        "GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX: a\r\n folded\r\n",
-        "GET /api/v1/health HTTP/1.1\r\n", "GET /api/v1/health HTTP/1.1\r\nHost: x\r\nHost: y\r\n"})
+  EXPECT_THAT(head("GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n"), HasSubstr("200 OK"));
+  for (const char* bad : {"GET /api/v1/health HTTP/1.1\r\nHost : x\r\n",
+                          "GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nX: a\r\n folded\r\n",
+                          "GET /api/v1/health HTTP/1.1\r\n",
+                          "GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n"})
     EXPECT_THAT(head(bad), AllOf(HasSubstr("400 Bad Request"), HasSubstr("bad_request"),
                                  Not(HasSubstr("200 OK")), HasSubstr("[closed]")))
         << bad;
-  EXPECT_THAT(head("GET /api/v1/health HTTP/9.9\r\nHost: x\r\n"),
+  EXPECT_THAT(head("GET /api/v1/health HTTP/9.9\r\nHost: localhost\r\n"),
               AllOf(Not(HasSubstr("200 OK")), HasSubstr("[closed]")));
 }
 
 TEST_F(Operation, HeadIsAnsweredAndAWrongMethodNamesTheRightOnes) {
   start_tester();
   const std::string token = "Authorization: Bearer " + alice_ + "\r\n";
-  const std::string reply = head("HEAD /leaderboard HTTP/1.1\r\nHost: x\r\n" + token);
+  const std::string reply = head("HEAD /leaderboard HTTP/1.1\r\nHost: localhost\r\n" + token);
   EXPECT_THAT(reply, AllOf(HasSubstr("200 OK"), HasSubstr("Content-Length: "),
                            Not(HasSubstr("Content-Length: 0\r\n")), Not(HasSubstr("<html"))));
   const Reply wrong = ask("DELETE", "/api/v1/tests");

@@ -23,7 +23,7 @@ TEST_F(RunView, ShowsMetricsAndConsoleOfTheRunThatGoesOn) {
   EXPECT_EQ(story.status.code, 0) << story.out << story.err;
 }
 
-TEST_F(RunView, APortThatIsTakenIsSaidBeforeAnythingRuns) {
+TEST_F(RunView, APortThatThereIsNotIsSaidBeforeAnythingRuns) {
   const fs::path suite = script_suite("echo ran\n");
   const CommandResult run = assay({"run", suite.string(), "--web=99999"});
   EXPECT_EQ(run.status.code, 2) << run.out << run.err;

@@ -57,6 +57,7 @@ TEST(Migrate, ANewerFileIsRefused) {
     return 0;
   });
   EXPECT_NE(error.find("schema 9; this version of Assay knows 2"), std::string::npos) << error;
+  EXPECT_NE(error.find("x.db"), std::string::npos) << error;
   EXPECT_EQ(version_of(database), 9);
 }
 

@@ -85,5 +85,23 @@ TEST_F(PlatformTest, AnswersARepeatedRequestWithTheSameJob) {
   EXPECT_EQ(submit(keyed), id);
 }
 
+TEST_F(PlatformTest, TakesNoJobWhenTheFileOfJobsIsGone) {
+  ASSERT_EQ(submit(job()), 1);
+  std::filesystem::remove(temporary_.path() / "data/jobs.db");
+  EXPECT_THAT(testing::error_of([&] { return submit(job()); }),
+              ::testing::AllOf(::testing::HasSubstr("jobs.db"),
+                               ::testing::HasSubstr("removed or replaced")));
+}
+
+TEST_F(PlatformTest, GivesNoNumberWhoseFolderIsThere) {
+  platform_.reset();
+  for (const char* file : {"jobs.db", "jobs.db-wal", "jobs.db-shm"})
+    std::filesystem::remove(temporary_.path() / "data" / file);
+  for (const char* name : {"7", "notes", "99999999999999999999"})
+    std::filesystem::create_directories(temporary_.path() / "data/jobs" / name);
+  begin();
+  EXPECT_EQ(submit(job()), 8);
+}
+
 }  // namespace
 }  // namespace assay::platform

@@ -55,7 +55,10 @@ class RestWorld : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
   accounts::Accounts accounts_{folder_.path() / "accounts.db"};
-  platform::Platform platform_{{.data = folder_.path()}, std::make_unique<IdleEngine>()};
+  platform::Platform platform_{
+      {.data = folder_.path(),
+       .code = [this](const std::string& id) { return code_.folder_of(id); }},
+      std::make_unique<IdleEngine>()};
   EventHub events_;
   Follower follower_;
   ServerMetrics metrics_;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/text.h"
+#include "database/database.h"
 #include "rest/guard.h"
 #include "rest_world.h"
 
@@ -18,6 +19,21 @@ TEST_F(Guard, ANameThatLeadsHereButIsNotOursIsRefused) {
     EXPECT_EQ(ask({.path = "/api/openapi.json", .headers = {{"host", host}}}).status, 421) << host;
   for (const char* host : {"localhost", "LOCALHOST:8480", "127.0.0.1:1"})
     EXPECT_EQ(ask({.path = "/api/openapi.json", .headers = {{"host", host}}}).status, 200) << host;
+}
+
+TEST_F(Guard, AnAddressThatNobodyKnowsIsNotThere) {
+  EXPECT_EQ(ask({.path = "/api/v1/jobs/1/xyz", .as = "ann"}).status, 404);
+  EXPECT_EQ(ask({.path = "/api/v2", .as = "ann"}).status, 404);
+}
+
+TEST(Failure, ADatabaseThatCannotBeUsedNowIsNoFaultOfTheServer) {
+  using database::Cause;
+  const auto locked = failure(database::DatabaseError(Cause::locked, "busy", "jobs.db"));
+  EXPECT_EQ(locked.status, 503);
+  EXPECT_THAT(locked.headers, ::testing::Contains(::testing::Pair("Retry-After", "5")));
+  EXPECT_EQ(failure(database::DatabaseError(Cause::not_writable, "gone", "jobs.db")).status, 503);
+  EXPECT_EQ(failure(database::DatabaseError(Cause::damaged, "odd", "jobs.db")).status, 500);
+  EXPECT_EQ(failure(std::runtime_error("odd")).status, 500);
 }
 
 TEST_F(Guard, EveryAnswerHasItsHeaders) {

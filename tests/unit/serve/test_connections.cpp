@@ -123,6 +123,49 @@ TEST(RequestHeadsTest, WhatTwoParsersMayReadDifferentlyIsRefused) {
   EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"), HasSubstr("Host header"));
 }
 
+TEST(RequestHeadsTest, WhatIsTooLongIsSaid) {
+  const auto get = [](std::size_t size) {
+    return "GET /" + std::string(size - 1, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  };
+  EXPECT_EQ(fault_of(get(kMaxTarget)), "");
+  EXPECT_THAT(fault_of(get(kMaxTarget + 1)), HasSubstr("414"));
+  EXPECT_THAT(fault_of(get(100'000)), HasSubstr("414"));
+  const auto header = [](std::size_t size) {
+    return "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(size, 'a') + "\r\n\r\n";
+  };
+  EXPECT_EQ(fault_of(header(kMaxHeaderValue)), "");
+  EXPECT_THAT(fault_of(header(kMaxHeaderValue + 1)), HasSubstr("431"));
+  EXPECT_THAT(fault_of(header(100'000)), HasSubstr("431"));
+}
+
+TEST(RequestHeadsTest, TwoLengthsAreRefused) {
+  EXPECT_THAT(fault_of("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: "
+                       "1\r\n\r\n"),
+              HasSubstr("400 the request has several Content-Length"));
+  EXPECT_THAT(fault_of("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: "
+                       "chunked\r\n\r\n"),
+              HasSubstr("400 the request has a Content-Length and"));
+}
+
+TEST(RequestHeadsTest, WhyTheParserGaveUp) {
+  const auto given_up = [](const std::string& bytes) {
+    RequestHeads heads;
+    heads.feed(bytes);
+    return heads.given_up().status;
+  };
+  EXPECT_EQ(given_up(""), 0);
+  EXPECT_EQ(given_up("GET /" + std::string(3000, 'a')), 414);
+  EXPECT_EQ(given_up("GET /" + std::string(100'000, 'a')), 414);
+  EXPECT_EQ(given_up("GET / HTTP/1.1\r\nA: " + std::string(100'000, 'a')), 431);
+  EXPECT_EQ(given_up("\x16\x03\x01"), 400);
+  EXPECT_EQ(given_up("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n"), 413);
+  EXPECT_EQ(given_up("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz"), 400);
+  RequestHeads answered;
+  answered.feed("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  (void)answered.next_fault();
+  EXPECT_EQ(answered.given_up().status, 0);
+}
+
 TEST(RequestHeadsTest, BodiesAreNotTakenForHeads) {
   RequestHeads heads;
   heads.feed("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n bad : body\n");

@@ -46,20 +46,24 @@ class RoutesTest : public ::testing::Test {
 
   // The body of the answer.
   [[nodiscard]] std::string ask(const std::string& method, const std::string& target) const {
+    const std::string reply =
+        raw(fmt::format("{} {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", method, target));
+    return reply.substr(reply.find("\r\n\r\n") + 4);
+  }
+  // All that comes back.
+  [[nodiscard]] std::string raw(const std::string& request) const {
     const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(server_.port());
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) return "";
-    const std::string request =
-        fmt::format("{} {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", method, target);
     if (::write(fd.get(), request.data(), request.size()) < 0) return "";
     std::string reply;
     char buffer[4096];
     for (ssize_t n = 0; (n = ::read(fd.get(), buffer, sizeof buffer)) > 0;)
       reply.append(buffer, static_cast<std::size_t>(n));
-    return reply.substr(reply.find("\r\n\r\n") + 4);
+    return reply;
   }
 
   HttpServer server_;
@@ -86,6 +90,22 @@ TEST_F(RoutesTest, FitAWholePathOnly) {
        {"/tests", "/tests//report.html", "/tests/a/b/c", "/TESTS/a", "/api/v1", "/api/v2/tests",
         "/x/api/v1/tests", "/api/v1/tests/a/files", "/tests/../../etc/passwd"})
     EXPECT_EQ(ask("GET", target), "GET  []") << target;
+}
+
+TEST_F(RoutesTest, WhatCannotBeParsedIsAnswered) {
+  const std::string put = "PUT /api/v1/tests HTTP/1.1\r\nHost: x\r\n";
+  EXPECT_THAT(raw("GET /" + std::string(3000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n"),
+              HasSubstr("HTTP/1.1 414 URI Too Long"));
+  EXPECT_THAT(raw(put + "A: " + std::string(64'000, 'a') + "\r\n\r\n"), HasSubstr("HTTP/1.1 431 "));
+  EXPECT_THAT(raw(put + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+              HasSubstr("HTTP/1.1 400 "));
+  EXPECT_THAT(raw(put + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
+              HasSubstr("HTTP/1.1 400 "));
+  EXPECT_THAT(raw(put + "Transfer-Encoding: chunked\r\n\r\nnot a size\r\n"),
+              HasSubstr("HTTP/1.1 400 "));
+  EXPECT_THAT(raw(put + "Content-Length: 99999\r\n\r\n" + std::string(5000, 'a')),
+              HasSubstr("HTTP/1.1 413 "));
+  EXPECT_EQ(ask("GET", "/"), "GET / []");
 }
 
 }  // namespace

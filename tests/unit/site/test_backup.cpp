@@ -4,6 +4,7 @@
 #include "accounts/accounts.h"
 #include "core/files.h"
 #include "error_of.h"
+#include "jobs/job_store.h"
 #include "site/backup.h"
 #include "site/first_start.h"
 #include "temporary_folder.h"
@@ -34,6 +35,26 @@ TEST_F(BackupTest, AccountsAndClusterComeBack) {
   accounts::Accounts accounts(accounts_file(copy_));
   EXPECT_TRUE(accounts.find("admin"));
   EXPECT_EQ(read_file(copy_ / "cluster.json"), "{}\n");
+}
+
+TEST_F(BackupTest, RunsOfTheJobsAndWhatWasSentForThemComeBack) {
+  jobs::NewJob job;
+  job.owner = "admin";
+  job.submission.name = "a";
+  job.submission.command = "true";
+  (void)jobs::JobStore(data_ / "jobs.db").submit(job, 1);
+  for (const char* file : {"jobs/1/attempt-1/run/result.json", "jobs/2/attempt-1/run/result.json",
+                           "code/uploads/u/train.sh"}) {
+    make_directories((data_ / file).parent_path());
+    write_file_atomic(data_ / file, "{}");
+  }
+  std::filesystem::create_symlink("/etc/passwd", data_ / "jobs/1/attempt-1/link");
+  backup_platform(data_, copy_);
+  check_backup(copy_);
+  EXPECT_EQ(read_file(copy_ / "jobs/1/attempt-1/run/result.json"), "{}");
+  EXPECT_TRUE(std::filesystem::is_symlink(copy_ / "jobs/1/attempt-1/link"));
+  EXPECT_EQ(read_file(copy_ / "code/uploads/u/train.sh"), "{}");
+  EXPECT_FALSE(std::filesystem::exists(copy_ / "jobs/2")) << "no job of the copy";
 }
 
 TEST_F(BackupTest, ADamagedCopyIsNotTaken) {
