@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/host.h"
 #include "core/time.h"
+#include "engine/controller.h"
 #include "engine/execution_folder.h"
 #include "execute.h"
 #include "fix_batches.h"
@@ -72,6 +73,8 @@ int control(const engine::ExecutionFolder& folder) {
   }
   engine::ControllerEnd end;
   try {
+    // Before anything is started: all of it inherits them.
+    if (const auto task = folder.task()) engine::bind_to_processors(task->processors);
     plan::Plan plan = plan_of(folder);
     fix_batches(plan);
     std::optional<RemoteCode> code;

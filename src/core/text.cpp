@@ -111,11 +111,16 @@ std::string expand(std::string_view text, const std::map<std::string, std::strin
   static constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz_";
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    // Before anything is looked for: the text may be long, and every character is asked once.
+    if (text[i] != '{') {
+      out += text[i];
+      continue;
+    }
     const bool doubled = text.substr(i).starts_with("{{");
     const std::size_t begin = i + (doubled ? 2 : 1);
     const std::size_t end = std::min(text.find_first_not_of(kNameCharacters, begin), text.size());
     const std::string_view close = doubled ? "}}" : "}";
-    if (text[i] != '{' || end == begin || !text.substr(end).starts_with(close)) {
+    if (end == begin || !text.substr(end).starts_with(close)) {
       out += text[i];
       continue;
     }

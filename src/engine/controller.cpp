@@ -1,9 +1,13 @@
 #include "engine/controller.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,7 +15,6 @@
 
 #include "core/json_access.h"
 #include "core/process.h"
-#include "core/secrets.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 
@@ -24,15 +27,47 @@ namespace {
 constexpr Nanoseconds kPlanLimit = std::chrono::seconds(60);
 constexpr std::size_t kPlanBytes = 8U << 20;
 
-/// What the server has in its environment is not all for those whose jobs it runs.
+// What a program needs to run at all, and what Assay itself looks for. The rest of what the server
+// was started with is not for those whose jobs it runs; a submission says what it wants more.
+constexpr auto kInherited = std::to_array<std::string_view>({"PATH",
+                                                             "HOME",
+                                                             "USER",
+                                                             "LOGNAME",
+                                                             "SHELL",
+                                                             "LANG",
+                                                             "LANGUAGE",
+                                                             "TZ",
+                                                             "TMPDIR",
+                                                             "LD_LIBRARY_PATH",
+                                                             "XDG_RUNTIME_DIR",
+                                                             "XDG_CACHE_HOME",
+                                                             "XDG_CONFIG_HOME",
+                                                             "ASSAY_CONF",
+                                                             "ASSAY_KEYS",
+                                                             "ASSAY_SITE_KEYS",
+                                                             "ASSAY_NVML_LIBRARY",
+                                                             "ASAN_OPTIONS",
+                                                             "LSAN_OPTIONS",
+                                                             "TSAN_OPTIONS",
+                                                             "UBSAN_OPTIONS"});
+// Where the ranks are on other machines only the controller has them, for ssh.
+constexpr auto kInheritedForSsh = std::to_array<std::string_view>({"SSH_AUTH_SOCK", "KRB5CCNAME"});
+
 std::vector<std::string> controller_environment(const ExecutionFolder& folder,
                                                 const PlacedSuite& suite) {
-  std::vector<std::string> added{std::string(kExecutionVariable) + "=" + folder.path().string()};
-  for (const auto& [name, value] : suite.env) added.push_back(name + "=" + value);
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (std::ranges::find(kInherited, name) == kInherited.end() && !name.starts_with("LC_") &&
+        !(suite.remote && std::ranges::find(kInheritedForSsh, name) != kInheritedForSsh.end()))
+      continue;
+    if (name.size() < text.size()) variables.emplace(name, text.substr(name.size() + 1));
+  }
+  variables[kExecutionVariable] = folder.path().string();
+  for (const auto& [name, value] : suite.env) variables[name] = value;
   std::vector<std::string> out;
-  for (std::string& entry : environment_with(added))
-    if (!names_a_secret(std::string_view(entry).substr(0, entry.find('='))))
-      out.push_back(std::move(entry));
+  for (const auto& [name, value] : variables) out.push_back(name + "=" + value);
   return out;
 }
 
@@ -122,6 +157,22 @@ ControllerProcess start_controller(const ExecutionFolder& folder, const fs::path
   ControllerProcess process(child.pid());
   child.release();
   return process;
+}
+
+void bind_to_processors(const std::vector<int>& wanted) {
+  cpu_set_t usable;
+  if (wanted.empty() || ::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &usable)) numbers.push_back(i);
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  for (const int index : wanted) {
+    // A node may be said to have more than there are: they are shared then.
+    if (index < 0 || static_cast<std::size_t>(index) >= numbers.size()) return;
+    CPU_SET(numbers[static_cast<std::size_t>(index)], &own);
+  }
+  (void)::sched_setaffinity(0, sizeof own, &own);
 }
 
 Planned ask_for_plan(const PlacedSuite& suite, const fs::path& bindir) {

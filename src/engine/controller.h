@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -40,6 +41,10 @@ void write_execution(const Order& order, const PlacedSuite& suite, const Control
 [[nodiscard]] ControllerProcess start_controller(const ExecutionFolder& folder,
                                                  const std::filesystem::path& bindir,
                                                  const PlacedSuite& suite);
+
+/// Binds this process, and what it starts, to the first, second, … (0, 1, …) of the processors that
+/// it may use. Best effort; nothing happens where it may not use so many.
+void bind_to_processors(const std::vector<int>& wanted);
 
 /// What the controller would do, as its `--plan` says. Throws Error.
 [[nodiscard]] Planned ask_for_plan(const PlacedSuite& suite, const std::filesystem::path& bindir);

@@ -1,5 +1,6 @@
 #include "engine/execution_folder.h"
 
+#include <atomic>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@ namespace {
 constexpr const char* kTask = "task.json";
 constexpr const char* kBegun = "begun.json";
 constexpr const char* kEnd = "end.json";
+constexpr const char* kStop = "stop";
 constexpr const char* kExecutionLock = "lock";
 
 template <class T>
@@ -63,7 +65,8 @@ std::optional<ControllerTask> ExecutionFolder::task() const {
 bool ExecutionFolder::decide(const Beginning& beginning) const {
   // With its content, and only if there is none yet: link(2) does both at once.
   const fs::path file = path_ / kBegun;
-  const fs::path draft = fmt::format("{}.{}", file.string(), ::getpid());
+  static std::atomic<int> drafts{0};  // threads of one process must not take each other's away
+  const fs::path draft = fmt::format("{}.{}.{}", file.string(), ::getpid(), ++drafts);
   write_file_atomic(draft, dump_line(fields_to_json(beginning)));
   const bool made = ::link(draft.c_str(), file.c_str()) == 0;
   const int error = errno;
@@ -76,6 +79,15 @@ bool ExecutionFolder::decide(const Beginning& beginning) const {
 
 std::optional<Beginning> ExecutionFolder::beginning() const {
   return read_optional<Beginning>(path_ / kBegun);
+}
+
+void ExecutionFolder::note_stop() const {
+  write_file_atomic(path_ / kStop, "", /*sync=*/false);
+}
+
+bool ExecutionFolder::stop_noted() const {
+  std::error_code ec;
+  return fs::exists(fs::symlink_status(path_ / kStop, ec));
 }
 
 void ExecutionFolder::write_end(const ControllerEnd& end) const {

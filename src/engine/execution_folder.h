@@ -27,6 +27,9 @@ struct ControllerTask {
   /// Where the content of work/ is to be on every node before the ranks start; empty: nowhere,
   /// because it is there already, or there is none.
   std::string remote_work{};
+  /// Of this machine: which of those that the server may use are the execution's, all others are
+  /// not for it. Empty: it is not bound to any.
+  std::vector<int> processors{};
 
   static void fields(auto& self, auto&& field) {
     field("job", self.job);
@@ -34,6 +37,7 @@ struct ControllerTask {
     field("set", self.set);
     field("devices", self.devices);
     field.optional("remote_work", self.remote_work);
+    field.optional("processors", self.processors);
   }
 };
 
@@ -87,6 +91,11 @@ class ExecutionFolder {
   /// Decides whether the execution takes place; false: that was decided before.
   [[nodiscard]] bool decide(const Beginning& beginning) const;
   [[nodiscard]] std::optional<Beginning> beginning() const;
+
+  /// That its controller is told to end, written before it is: a server that comes later must not
+  /// tell it again, because twice means at once.
+  void note_stop() const;
+  [[nodiscard]] bool stop_noted() const;
 
   void write_end(const ControllerEnd& end) const;
   [[nodiscard]] std::optional<ControllerEnd> end() const;

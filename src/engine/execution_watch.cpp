@@ -173,7 +173,8 @@ ControllerProcess ExecutionWatch::launch(const Order& order,
                    .attempt = order.execution.attempt,
                    .set = suite.set,
                    .devices = *devices,
-                   .remote_work = suite.remote_work},
+                   .remote_work = suite.remote_work,
+                   .processors = suite.processors},
                   folder);
   return start_controller(folder, options_.bindir, suite);
 }
@@ -284,6 +285,7 @@ bool ExecutionWatch::step_recalled(const Execution& execution, Live& live, Repor
   // While the lock is held, its holder lives, and the process of that number is no other.
   live.process = ControllerProcess(beginning->pid);
   live.phase = Phase::running;
+  live.asked = live.folder.stop_noted() ? 1 : 0;
   if (live.folder.held())
     reports.emplace_back(execution, event_of(execution, jobs::EventKind::found));
   else
@@ -326,6 +328,7 @@ void ExecutionWatch::step_running(const Execution& execution, Live& live) {
   if (!live.stopped) return;
   const std::int64_t now_ns = mono_now_ns();
   if (live.asked == 0 || (live.asked == 1 && now_ns >= live.force_at_ns)) {
+    if (live.asked == 0) live.folder.note_stop();
     live.process.signal(SIGTERM);
     live.force_at_ns = std::max(live.force_at_ns, now_ns + kBetweenSignals.count());
     if (++live.asked == 2) live.kill_at_ns = now_ns + kForceLimit.count();

@@ -78,8 +78,8 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
   out.text = jobs::suite_text(order.submission);
   out.set.push_back("cluster=" + dump_line(cluster_of(nodes, ssh)));
   const bool is_command = order.submission.suite.empty();
-  if (!order.code.empty() && std::ranges::any_of(nodes, &EmbeddedNode::remote) &&
-      !names_workdir(out.text)) {
+  out.remote = std::ranges::any_of(nodes, &EmbeddedNode::remote);
+  if (!order.code.empty() && out.remote && !names_workdir(out.text)) {
     out.remote_work = fresh_folder(order.execution);
     out.set.push_back("workdir=" + out.remote_work);
   }
@@ -99,6 +99,7 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
     const auto found = devices.find(node.name);
     const std::vector<int> indices = found == devices.end() ? std::vector<int>{} : found->second;
     variable("ASSAY_DEVICES", device_list(indices));
+    if (!node.remote && node.device_type == "cpu") out.processors = indices;
     if (!node.visible_devices.empty()) {
       const std::string list = device_list(indices, node.device_names);
       variable(node.visible_devices, list);

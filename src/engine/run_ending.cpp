@@ -94,7 +94,8 @@ RunEnding read_ending(const ExecutionFolder& folder, bool stopped) {
   const std::optional<ControllerEnd> end = folder.end();
   if (stopped) return out;
   if (!end) {
-    event.detail = "its controller was killed";
+    event.kind = jobs::EventKind::engine_error;
+    event.detail = "its controller was killed, or the machine was restarted";
   } else if (!end->error.empty()) {
     event.detail = end->error;
     if (!is_jobs_fault(end->kind)) event.kind = jobs::EventKind::engine_error;

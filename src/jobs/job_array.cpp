@@ -7,6 +7,13 @@
 
 namespace assay::jobs {
 
+int array_limit(std::string_view text) {
+  const auto percent = text.find('%');
+  if (percent == std::string_view::npos) return 0;
+  return parse_number<int>(text.substr(percent + 1), 1, static_cast<int>(kMaxArrayElements))
+      .value_or(0);
+}
+
 std::optional<ArrayRange> parse_array(std::string_view text) {
   ArrayRange range;
   if (const auto percent = text.find('%'); percent != std::string_view::npos) {

@@ -17,6 +17,9 @@ struct ArrayRange {
   bool operator==(const ArrayRange&) const = default;
 };
 
+/// The "4" of "0-9%4", without a look at its elements; 0: any number at a time.
+[[nodiscard]] int array_limit(std::string_view text);
+
 /// "0-9", "0-9%4" (four at a time), "1,5,10-20:2". Nothing where it is not that, names an element
 /// twice, or has more than kMaxArrayElements.
 [[nodiscard]] std::optional<ArrayRange> parse_array(std::string_view text);

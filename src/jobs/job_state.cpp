@@ -202,7 +202,7 @@ class Transition {
       take("a node was lost" + because());
       const bool again = retried_after(RetryEvent::node_lost);
       life_.state = again ? State::pausing : State::killing;
-      life_.after_stop = again ? State::queued : State::failed;
+      life_.after_stop = again ? State::queued : State::error;
       life_.cause = Cause::node_lost;
     }
     send_stop(std::nullopt);
@@ -225,7 +225,7 @@ class Transition {
       else
         end(State::failed, Cause::itself);
     } else {
-      take("stopped" + with_code(exit.code));
+      take("stopped" + with_code(exit.code) + after_what());
       keep_exit();
       after_stop();
     }
@@ -278,8 +278,8 @@ class Transition {
         return run_from_now();
       case State::pausing:
       case State::killing:
-        take("found running after a restart of the server, and is stopped again");
-        return send_stop(policy_.grace);
+        take("found running after a restart of the server, and is still to stop");
+        return send_stop(grace_left());
       default:
         return ignore("runs");
     }
@@ -300,7 +300,7 @@ class Transition {
       if (again)
         requeue(retry_pause(life_.retries));
       else
-        end(State::failed, Cause::node_lost);
+        end(State::error, Cause::node_lost);
     }
   }
 
@@ -317,6 +317,11 @@ class Transition {
     life_.stop_by_ns = now_ns_ + grace.value_or(Nanoseconds(0)).count();
     act({grace ? ActionKind::stop : ActionKind::stop_now, life_.attempt, 0,
          grace.value_or(Nanoseconds(0))});
+  }
+  /// Of the grace that began with the stop; the clock may have been set meanwhile.
+  [[nodiscard]] Nanoseconds grace_left() const {
+    return Nanoseconds(
+        std::clamp<std::int64_t>(life_.stop_by_ns - now_ns_, 0, policy_.grace.count()));
   }
   void run_from_now() {
     life_.state = State::running;
@@ -386,6 +391,13 @@ class Transition {
   }
   [[nodiscard]] std::string because() const {
     return event_.detail.empty() ? "" : ": " + ellipsize(printable(event_.detail), kMaxDetail);
+  }
+  /// Why it was stopped, where nobody asked for it: what people read is the last word.
+  [[nodiscard]] std::string after_what() const {
+    if (life_.cause == Cause::node_lost) return " after a node was lost" + because();
+    if (life_.cause == Cause::time_limit) return " after it had run for as long as it may";
+    if (life_.cause == Cause::idle_limit) return " after its devices had done nothing for too long";
+    return "";
   }
   static std::string with_code(int code) {
     return code == 0 ? "" : " with exit code " + std::to_string(code);

@@ -101,6 +101,11 @@ constexpr const char* kSelectJob =
     "SELECT id, owner, team, array, array_index, submission, life, code FROM jobs "
     "JOIN details ON details.job = jobs.id ";
 
+constexpr const char* kInsertEvent =
+    "INSERT INTO timeline (job, number, at_ns, event, from_state, to_state, attempt, who, words)"
+    " SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
+    " FROM timeline WHERE job = ?1";
+
 /// A word that this program has written; another one means that the file is damaged.
 template <NamedEnum E>
 E word_of(const std::string& text) {
@@ -152,6 +157,7 @@ void JobStore::skip_numbers(JobId last) {
 std::vector<JobId> JobStore::submit(const NewJob& job, WallTime now_ns) {
   Transaction transaction(database_);
   std::vector<JobId> ids;
+  const std::string submission = dump_line(fields_to_json(job.submission));
   if (!job.request_key.empty()) {
     Statement earlier = database_.prepare(
         "SELECT id, submission FROM jobs JOIN details ON details.job = jobs.id"
@@ -159,37 +165,43 @@ std::vector<JobId> JobStore::submit(const NewJob& job, WallTime now_ns) {
     earlier.bind(1, job.owner).bind(2, job.request_key);
     while (earlier.step()) {
       ids.push_back(earlier.number(0));
-      if (earlier.text(1) != dump_line(fields_to_json(job.submission)))
+      if (earlier.text(1) != submission)
         throw Error(ErrorKind::usage, "the request has the key of another one, which made job " +
                                           std::to_string(ids.front()));
     }
     if (!ids.empty()) return ids;
   }
+  const Life life = born(job.needs_approval, now_ns);
+  NewRows rows{
+      database_.prepare("INSERT INTO jobs (name, owner, team, queue, priority, state, devices,"
+                        " device_type, verdict, submitted_ns, started_ns, ended_ns, array,"
+                        " array_index, request_key)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?) RETURNING id"),
+      database_.prepare("INSERT INTO details (job, submission, life, code) VALUES (?, ?, ?, ?)"),
+      database_.prepare(kInsertEvent), submission, dump_line(fields_to_json(life))};
   if (job.submission.array.empty()) {
-    ids.push_back(insert(job, 0, std::nullopt, now_ns));
+    ids.push_back(insert(job, life, rows, 0, std::nullopt));
   } else {
     const auto range = parse_array(job.submission.array);
     if (!range) throw Error(ErrorKind::usage, "not a valid array: '" + job.submission.array + "'");
     for (const int index : range->indices)
-      ids.push_back(insert(job, ids.empty() ? 0 : ids.front(), index, now_ns));
+      ids.push_back(insert(job, life, rows, ids.empty() ? 0 : ids.front(), index));
     database_.prepare("UPDATE jobs SET array = ?1 WHERE id = ?1").bind(1, ids.front()).run();
   }
   transaction.commit();
   return ids;
 }
 
-JobId JobStore::insert(const NewJob& job, JobId array, std::optional<int> index, WallTime now_ns) {
+JobId JobStore::insert(const NewJob& job, const Life& life, NewRows& rows, JobId array,
+                       std::optional<int> index) {
   const Submission& submission = job.submission;
-  const Life life = born(job.needs_approval, now_ns);
-  Statement add = database_.prepare(
-      "INSERT INTO jobs (name, owner, team, queue, priority, state, devices, device_type, verdict,"
-      " submitted_ns, started_ns, ended_ns, array, array_index, request_key)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?) RETURNING id");
+  Statement& add = rows.job;
+  add.reset();
   add.bind(1, submission.name).bind(2, job.owner).bind(3, job.team).bind(4, submission.queue);
   add.bind(5, std::int64_t{submission.priority.value_or(kDefaultPriority)});
   add.bind(6, text_of(life.state));
   add.bind(7, std::int64_t{submission.nodes} * devices_per_node(submission));
-  add.bind(8, submission.device_type).bind(9, to_text(life.verdict)).bind(10, now_ns);
+  add.bind(8, submission.device_type).bind(9, to_text(life.verdict)).bind(10, life.submitted_ns);
   add.bind(11, array);
   if (index)
     add.bind(12, std::int64_t{*index});
@@ -202,25 +214,19 @@ JobId JobStore::insert(const NewJob& job, JobId array, std::optional<int> index,
   if (!add.step()) throw Error(ErrorKind::internal, "the database has not given the job a number");
   const JobId id = add.number(0);
   add.run();
-  database_.prepare("INSERT INTO details (job, submission, life, code) VALUES (?, ?, ?, ?)")
-      .bind(1, id)
-      .bind(2, dump_line(fields_to_json(submission)))
-      .bind(3, dump_line(fields_to_json(life)))
-      .bind(4, job.code)
-      .run();
+  rows.details.reset();
+  rows.details.bind(1, id).bind(2, rows.submission).bind(3, rows.life).bind(4, job.code).run();
   Event event;
   event.kind = EventKind::submitted;
   event.who = job.owner;
-  write_event(id, event, {true, life.state, life.state, {}, "submitted"}, 0, now_ns);
+  rows.event.reset();
+  write_event(rows.event, id, event, {true, life.state, life.state, {}, "submitted"}, 0,
+              life.submitted_ns);
   return id;
 }
 
-void JobStore::write_event(JobId id, const Event& event, const Change& change, int attempt,
-                           WallTime now_ns) {
-  Statement add = database_.prepare(
-      "INSERT INTO timeline (job, number, at_ns, event, from_state, to_state, attempt, who, words)"
-      " SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
-      " FROM timeline WHERE job = ?1");
+void JobStore::write_event(Statement& add, JobId id, const Event& event, const Change& change,
+                           int attempt, WallTime now_ns) {
   add.bind(1, id).bind(2, now_ns).bind(3, to_text(event.kind)).bind(4, to_text(change.from));
   add.bind(5, to_text(change.to)).bind(6, std::int64_t{attempt}).bind(7, event.who);
   add.bind(8, change.words).run();
@@ -241,7 +247,8 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
       .bind(1, id)
       .bind(2, dump_line(fields_to_json(life)))
       .run();
-  write_event(id, event, change, life.attempt, now_ns);
+  Statement add = database_.prepare(kInsertEvent);
+  write_event(add, id, event, change, life.attempt, now_ns);
   if (change.released() && life.started_ns != 0) {
     std::int64_t devices = 0;
     for (const NodeShare& share : life.placement) devices += share.devices;
@@ -257,7 +264,7 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
   return change;
 }
 
-Job JobStore::job_of(const Statement& row) const {
+Job JobStore::job_of(const Statement& row, Known* known) const {
   Job job;
   job.id = row.number(0);
   job.owner = row.text(1);
@@ -265,8 +272,17 @@ Job JobStore::job_of(const Statement& row) const {
   job.array = row.number(3);
   if (!row.is_null(4)) job.array_index = static_cast<int>(row.number(4));
   const std::string where = fmt::format("job {}", job.id);
-  job.submission = read_stored<Submission>(row.text(5), where + ": submission");
-  job.life = read_stored<Life>(row.text(6), where + ": life");
+  const auto read = [&](int column, const char* what, auto* last, auto& to) {
+    std::string text = row.text(column);
+    if (last != nullptr && last->first == text) {
+      to = last->second;
+      return;
+    }
+    to = read_stored<std::remove_reference_t<decltype(to)>>(text, where + what);
+    if (last != nullptr) *last = {std::move(text), to};
+  };
+  read(5, ": submission", known == nullptr ? nullptr : &known->submission, job.submission);
+  read(6, ": life", known == nullptr ? nullptr : &known->life, job.life);
   job.code = row.text(7);
   return job;
 }
@@ -276,6 +292,14 @@ std::optional<Job> JobStore::find(JobId id) {
   query.bind(1, id);
   if (!query.step()) return std::nullopt;
   return job_of(query);
+}
+
+bool JobStore::knows_request(const std::string& owner, const std::string& key) {
+  if (key.empty()) return false;
+  Statement query =
+      database_.prepare("SELECT 1 FROM jobs WHERE owner = ? AND request_key = ? LIMIT 1");
+  query.bind(1, owner).bind(2, key);
+  return query.step();
 }
 
 std::optional<State> JobStore::state_of(JobId id) {
@@ -300,7 +324,8 @@ std::vector<Job> JobStore::in_states(bool (*wanted)(State)) {
   Statement query =
       database_.prepare(std::string(kSelectJob) + "WHERE state IN (" + states + ") ORDER BY id");
   std::vector<Job> out;
-  while (query.step()) out.push_back(job_of(query));
+  Known known;  // the elements of an array have one submission, and while they wait one life
+  while (query.step()) out.push_back(job_of(query, &known));
   return out;
 }
 
@@ -477,8 +502,7 @@ Request request_of(const Job& job, Nanoseconds default_time) {
   request.time = submission.time ? submission.time->value : default_time;
   request.preemptible = submission.preemptible;
   request.array = job.array;
-  if (!submission.array.empty())
-    if (const auto range = parse_array(submission.array)) request.array_limit = range->limit;
+  request.array_limit = array_limit(submission.array);
   return request;
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "database/database.h"
@@ -124,6 +125,8 @@ class JobStore {
   /// Takes an event as jobs::apply does. Throws Error of kind usage for a job that there is not.
   [[nodiscard]] Change apply(JobId id, const Event& event, WallTime now_ns);
 
+  /// Whether submit() would give jobs again that there are.
+  [[nodiscard]] bool knows_request(const std::string& owner, const std::string& key);
   [[nodiscard]] std::optional<Job> find(JobId id);
   [[nodiscard]] std::optional<State> state_of(JobId id);
   /// By their ids.
@@ -146,14 +149,28 @@ class JobStore {
   [[nodiscard]] FairShare fair_share(Nanoseconds half_life, WallTime now_ns);
 
  private:
-  [[nodiscard]] JobId insert(const NewJob& job, JobId array, std::optional<int> index,
-                             WallTime now_ns);
-  void write_event(JobId id, const Event& event, const Change& change, int attempt,
-                   WallTime now_ns);
+  /// What is the same for all elements of an array, which may be thousands.
+  struct NewRows {
+    database::Statement job;
+    database::Statement details;
+    database::Statement event;
+    std::string submission;
+    std::string life;
+  };
+  struct Known {
+    std::pair<std::string, Submission> submission{};
+    std::pair<std::string, Life> life{};
+  };
+
+  [[nodiscard]] JobId insert(const NewJob& job, const Life& life, NewRows& rows, JobId array,
+                             std::optional<int> index);
+  static void write_event(database::Statement& add, JobId id, const Event& event,
+                          const Change& change, int attempt, WallTime now_ns);
   void write_submission(JobId id, const Submission& submission);
   /// In a state of which `wanted` is true, by their ids.
   [[nodiscard]] std::vector<Job> in_states(bool (*wanted)(State));
-  [[nodiscard]] Job job_of(const database::Statement& row) const;
+  /// `known`: what was read last, which is not read again.
+  [[nodiscard]] Job job_of(const database::Statement& row, Known* known = nullptr) const;
 
   database::Database database_;
 };

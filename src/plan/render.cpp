@@ -172,13 +172,12 @@ std::string host_text(const Host& host) {
 std::vector<std::string> common_rules(const Plan& plan) {
   std::vector<std::string> common;
   if (plan.cases.size() < 2) return common;
-  for (const catalog::Rule& rule : plan.cases.front().rules) {
-    const std::string text = rule_text(rule);
-    const bool everywhere = std::ranges::all_of(plan.cases, [&](const CasePlan& other) {
-      return std::ranges::any_of(
-          other.rules, [&](const catalog::Rule& theirs) { return rule_text(theirs) == text; });
-    });
-    if (everywhere) common.push_back(text);
+  for (const catalog::Rule& rule : plan.cases.front().rules) common.push_back(rule_text(rule));
+  // A suite may have thousands of cases: each rule of each is written once.
+  for (const CasePlan& other : plan.cases) {
+    std::set<std::string> theirs;
+    for (const catalog::Rule& rule : other.rules) theirs.insert(rule_text(rule));
+    std::erase_if(common, [&](const std::string& text) { return !theirs.contains(text); });
   }
   return common;
 }

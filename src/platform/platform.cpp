@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "engine/execution_folder.h"
+#include "jobs/job_array.h"
 #include "platform/platform_state.h"
 
 namespace assay::platform {
@@ -16,6 +17,9 @@ namespace {
 
 // Of a job that is not there yet: behind all others of its standing.
 constexpr jobs::JobId kNewcomer = std::numeric_limits<jobs::JobId>::max();
+
+// Of one person: whatever somebody submits, the others' jobs are still decided about quickly.
+constexpr std::int64_t kMaxWaiting = 20'000;
 
 Error refusal(std::string what) {
   return {ErrorKind::usage, std::move(what)};
@@ -75,6 +79,20 @@ std::vector<jobs::Problem> Platform::check(const jobs::NewJob& job) {
     if (!state_->store.state_of(submission.after[i]))
       problems.push_back(
           {fmt::format("after[{}]", i), fmt::format("there is no job {}", submission.after[i])});
+  const auto array = jobs::parse_array(submission.array);
+  const auto more =
+      static_cast<std::int64_t>(array && !submission.array.empty() ? array->indices.size() : 1);
+  const std::int64_t waiting =
+      state_->store
+          .list({.states = {jobs::State::unapproved, jobs::State::queued, jobs::State::paused},
+                 .owner = job.owner,
+                 .limit = 1})
+          .total;
+  if (waiting + more > kMaxWaiting && !state_->store.knows_request(job.owner, job.request_key))
+    problems.push_back(
+        {submission.array.empty() ? "" : "array",
+         fmt::format("at most {} jobs of one person may wait; {} do, and this would add {}",
+                     kMaxWaiting, waiting, more)});
   if (!job.code.empty() && !state_->options.code)
     problems.push_back({"code", "this server keeps no uploads"});
   return problems;
@@ -120,10 +138,9 @@ Preview Platform::preview(const jobs::NewJob& job) {
       .id = kNewcomer, .owner = job.owner, .team = job.team, .submission = job.submission};
   newcomer.life = jobs::born(false, now_ns);
   jobs::Request request = jobs::request_of(newcomer, state_->options.default_time);
-  jobs::Snapshot seen;
+  jobs::Snapshot seen = state_->snapshot(nodes, now_ns);
   {
     const std::lock_guard guard(state_->mutex);
-    seen = state_->snapshot(nodes, now_ns);
     for (const jobs::JobId id : job.submission.after)
       request.after.push_back({id, state_->store.state_of(id).value_or(jobs::State::error)});
   }

@@ -77,7 +77,8 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
       folder_lock(lock_folder(options.data)),
       store(options.data / kJobsFile),
       store_inode(inode_of(options.data / kJobsFile)),
-      cluster(read_cluster_file(cluster_file)) {
+      cluster(read_cluster_file(cluster_file)),
+      view(options.data / kJobsFile) {
   options.data = std::filesystem::absolute(options.data);
   // The runs of a lost database are nobody's, and must not become those of other jobs.
   if (const jobs::JobId last = last_folder(options.data / "jobs"); last > 0)
@@ -256,11 +257,15 @@ std::vector<jobs::ClusterNode> Platform::State::usable(std::vector<jobs::Cluster
 jobs::Snapshot Platform::State::snapshot(const std::vector<jobs::ClusterNode>& nodes,
                                          jobs::WallTime now_ns) {
   jobs::Snapshot out;
-  out.nodes = usable(nodes);
-  out.reservations = cluster.settings.reservations;
-  out.queues = cluster.settings.queues;
-  out.teams = cluster.settings.teams;
-  jobs::add_jobs(out, store, options.default_time, options.half_life, now_ns);
+  {
+    const std::lock_guard guard(mutex);
+    out.nodes = usable(nodes);
+    out.reservations = cluster.settings.reservations;
+    out.queues = cluster.settings.queues;
+    out.teams = cluster.settings.teams;
+  }
+  const std::lock_guard guard(view_mutex);
+  jobs::add_jobs(out, view, options.default_time, options.half_life, now_ns);
   return out;
 }
 
@@ -329,19 +334,20 @@ void Platform::State::enforce_limits() {
 void Platform::State::decide() {
   const std::vector<jobs::ClusterNode> nodes = engine->nodes();
   const jobs::WallTime now_ns = wall_now_ns();
-  jobs::Snapshot seen;
   {
     const std::lock_guard guard(mutex);
     decided_nodes = nodes;
     device_types.clear();
     for (const jobs::ClusterNode& node : nodes) device_types[node.name] = node.device_type;
     undecided = false;
-    try {
-      seen = snapshot(nodes, now_ns);
-    } catch (...) {
-      undecided = true;
-      throw;
-    }
+  }
+  jobs::Snapshot seen;
+  try {
+    seen = snapshot(nodes, now_ns);
+  } catch (...) {
+    const std::lock_guard guard(mutex);
+    undecided = true;
+    throw;
   }
   const jobs::Decision decision = jobs::decide(seen, options.scheduler, now_ns);
   const std::lock_guard guard(mutex);

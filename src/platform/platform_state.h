@@ -33,7 +33,8 @@ struct Platform::State {
   /// With the mutex held: takes an event, and leaves for the thread what follows from it.
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
   void tell(const jobs::Job& job, jobs::EventKind event, std::string words);
-  /// With the mutex held: all that a decision depends on.
+  /// All that a decision depends on. Without the mutex: thousands of jobs take a while to be read,
+  /// and nobody is to wait for that. What changes meanwhile is decided about afterwards.
   [[nodiscard]] jobs::Snapshot snapshot(const std::vector<jobs::ClusterNode>& nodes,
                                         jobs::WallTime now_ns);
   /// The engine's, without those that are drained.
@@ -52,6 +53,8 @@ struct Platform::State {
   jobs::JobStore store;
   std::uint64_t store_inode = 0;
   ClusterState cluster;
+  std::mutex view_mutex;  ///< of the view alone; taken without the other
+  jobs::JobStore view;    ///< the same file as the store's, for snapshots
   std::map<jobs::JobId, jobs::Decision::Waiting> waiting;  ///< by the last decision
   std::map<jobs::JobId, Limit> limits;                     ///< of what runs
   std::vector<jobs::ClusterNode> decided_nodes;            ///< of the last decision

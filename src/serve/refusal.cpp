@@ -49,6 +49,27 @@ HttpResponse response_of(const Refusal& refusal) {
   return response;
 }
 
+namespace {
+
+// An object keeps its members in the order of the text and is searched for each new one: what a
+// request may hold is bounded before that takes long.
+constexpr std::size_t kMaxMembers = 5000;
+
+Json parse_bounded(const std::string& text) {
+  std::vector<std::size_t> members;  // of the objects that are open
+  return Json::parse(text, [&](int /*depth*/, Json::parse_event_t event, const Json& /*value*/) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start) members.push_back(0);
+    if (event == Event::object_end && !members.empty()) members.pop_back();
+    if (event == Event::key && !members.empty() && ++members.back() > kMaxMembers)
+      throw Refusal(413, "too_large",
+                    fmt::format("an object of the body has more than {} members", kMaxMembers));
+    return true;
+  });
+}
+
+}  // namespace
+
 Json parse_body(const std::string& body, std::size_t max) {
   if (body.size() > max)
     throw Refusal(413, "too_large", fmt::format("the body has more than {} bytes", max));
@@ -56,7 +77,7 @@ Json parse_body(const std::string& body, std::size_t max) {
     throw Refusal(400, "bad_json", fmt::format("the JSON is nested deeper than {}", kMaxNesting));
   Json json;
   try {
-    json = Json::parse(body);
+    json = parse_bounded(body);
   } catch (const Json::exception& error) {
     throw Refusal(400, "bad_json",
                   "the body is not valid JSON: " + flaw_of(error, body).sentence());

@@ -192,14 +192,17 @@ TEST_P(EngineConformance, StopsACommandThatForksForEver) {
   EXPECT_TRUE(processes_with("sleep 36247").empty());
 }
 
-TEST_P(EngineConformance, SecretsOfTheServerAreNotForJobs) {
+TEST_P(EngineConformance, WhatTheServerWasStartedWithIsNotForJobs) {
   ::setenv("CLUSTER_ADMIN_TOKEN", "hidden-from-jobs", 1);
+  ::setenv("MY_PLAIN_SETTING", "hidden-from-jobs", 1);
   Order job = order("env");
   job.array_index = 7;
   engine_->start(job);
   EXPECT_EQ(end_of(job.execution).exit.ending, Ending::completed);
   ::unsetenv("CLUSTER_ADMIN_TOKEN");
+  ::unsetenv("MY_PLAIN_SETTING");
   EXPECT_THAT(output(job), HasSubstr("ASSAY_ARRAY_INDEX=7"));
+  EXPECT_THAT(output(job), HasSubstr("\nPATH="));
   EXPECT_THAT(output(job), ::testing::Not(HasSubstr("hidden-from-jobs")));
 }
 
@@ -243,6 +246,26 @@ TEST_P(EngineConformance, StopsWhatAnotherServerStarted) {
   engine_->stop(job.execution, Nanoseconds(0));
   EXPECT_EQ(end_of(job.execution).exit.ending, Ending::interrupted);
   EXPECT_TRUE(processes_with("sleep 36245").empty());
+}
+
+// The signal of the server before counts: a second one would end it at once.
+TEST_P(EngineConformance, KeepsTheGraceOfWhatWasBeingStopped) {
+  const Order job = order("trap 'echo >> " + (folder_ / "asked").string() + "; while [ ! -e " +
+                          (folder_ / "go").string() +
+                          " ]; do sleep 0.05; done; echo saved; exit 0' TERM; echo >> " +
+                          (folder_ / "ran").string() + "; while :; do sleep 0.1; done");
+  engine_->start(job);
+  ASSERT_TRUE(has_lines("ran", 1));
+  engine_->stop(job.execution, std::chrono::seconds(600));
+  ASSERT_TRUE(has_lines("asked", 1));
+  new_server();
+  engine_->recall({job});
+  ASSERT_TRUE(recorder_->wait(job.execution, {EventKind::found}));
+  engine_->stop(job.execution, std::chrono::seconds(590));
+  ::usleep(500'000);  // as long as a second signal would take to be obeyed
+  write("go", "");
+  EXPECT_EQ(end_of(job.execution).exit.ending, Ending::interrupted);
+  EXPECT_THAT(output(job), HasSubstr("saved"));
 }
 
 TEST_P(EngineConformance, SaysHowAJobEndedThatEndedWithoutAServer) {
@@ -328,7 +351,8 @@ TEST_P(EngineConformance, SweepsWhatAKilledControllerLeaves) {
       victims.push_back(pid);
   for (const pid_t pid : victims) ::kill(pid, SIGKILL);
   const jobs::Event end = end_of(job.execution);
-  EXPECT_EQ(end.exit.ending, Ending::failed);
+  EXPECT_EQ(end.kind, EventKind::engine_error);
+  EXPECT_THAT(end.detail, HasSubstr("its controller was killed"));
   EXPECT_TRUE(processes_with("sleep 36246").empty());
 }
 

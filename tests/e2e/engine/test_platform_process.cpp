@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -132,6 +133,24 @@ TEST_F(PlatformProcess, NothingIsLostOrRunTwiceWhateverTheMomentOfTheKill) {
     const std::string text = read_file_or_empty(ran);
     EXPECT_LE(text.size(), 1U) << "after " << i;
   }
+}
+
+TEST_F(PlatformProcess, TwoJobsOfOneProcessorEachDoNotShareIt) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor";
+  const auto platform = serve();
+  const auto show = [&](const char* file) {
+    return job("grep Cpus_allowed_list /proc/self/status > " + (folder_ / file).string() + "; " +
+               until_told());
+  };
+  const jobs::JobId first = platform->submit(show("first")).front();
+  const jobs::JobId second = platform->submit(show("second")).front();
+  ASSERT_TRUE(eventually([&] { return runs() == 2; }, std::chrono::seconds(60)));
+  write("go", "");
+  EXPECT_TRUE(becomes(*platform, first, State::finished));
+  EXPECT_TRUE(becomes(*platform, second, State::finished));
+  const std::string of_first = read_file(folder_ / "first");
+  EXPECT_NE(of_first, read_file(folder_ / "second"));
+  EXPECT_EQ(of_first.find_first_of(",-"), std::string::npos) << of_first;
 }
 
 TEST_F(PlatformProcess, KillsAndPausesWhatRuns) {

@@ -49,6 +49,12 @@ TEST(Expand, LeavesTheBracesOfOtherLanguagesAlone) {
     EXPECT_EQ(expand(text, {}, "here"), text);
 }
 
+TEST(Expand, TakesALongTextInOneGo) {
+  // With the square of its length this would take minutes.
+  const std::string text(4U << 20, 'x');
+  EXPECT_EQ(expand(text + "{n}", {{"n", "8"}}, "here"), text + "8");
+}
+
 TEST(Expand, NamesAnUnknownPlaceholderWithItsPlace) {
   try {
     (void)expand("{rnk}", {{"rank", "3"}}, "suite.yaml:3");

@@ -39,6 +39,7 @@ TEST(PlacedSuite, RanksKnowTheirJobTheirRestartsAndTheirDevices) {
   EXPECT_THAT(placed.set, Contains("env.ASSAY_ARRAY_INDEX=7"));
   EXPECT_THAT(placed.set, Contains("env.ASSAY_DEVICES=2,3"));
   EXPECT_THAT(placed.env, IsEmpty());
+  EXPECT_EQ(placed.processors, (std::vector<int>{2, 3}));
 }
 
 TEST(PlacedSuite, AcceleratorsAreChosenByTheirVendorsVariable) {
@@ -52,6 +53,7 @@ TEST(PlacedSuite, AcceleratorsAreChosenByTheirVendorsVariable) {
   EXPECT_THAT(placed.set, Contains("hardware=H200"));
   EXPECT_THAT(placed.set, Contains("env.CUDA_VISIBLE_DEVICES=4,5"));
   EXPECT_EQ(placed.env.at("CUDA_VISIBLE_DEVICES"), "4,5");
+  EXPECT_THAT(placed.processors, IsEmpty());
 }
 
 // The server itself may see only some of them.

@@ -53,12 +53,11 @@ TEST_F(RunEndingTest, OfARankThatASignalKilledIsAsAShellSaysIt) {
   EXPECT_EQ(ending().exit.code, 139);
 }
 
-TEST_F(RunEndingTest, OfAControllerThatWasKilledIsAFailure) {
+TEST_F(RunEndingTest, OfAControllerThatWasKilledIsAnErrorOfTheEngine) {
   journal("{\"event\":\"run_start\"}\n{\"event\":\"round_start\"");
   const jobs::Event event = ending();
-  EXPECT_EQ(event.kind, EventKind::exited);
-  EXPECT_EQ(event.exit.ending, Ending::failed);
-  EXPECT_EQ(event.detail, "its controller was killed");
+  EXPECT_EQ(event.kind, EventKind::engine_error);
+  EXPECT_EQ(event.detail, "its controller was killed, or the machine was restarted");
 }
 
 TEST_F(RunEndingTest, OfAControllerThatWasStoppedByForceIsAnInterruption) {
@@ -77,7 +76,7 @@ TEST_F(RunEndingTest, SaysWhetherAnAgentWasLost) {
 
 TEST_F(RunEndingTest, ARunThatBeganAgainHasNotEnded) {
   journal("{\"event\":\"run_end\",\"status\":\"completed\"}\n{\"event\":\"run_resume\"}\n");
-  EXPECT_EQ(ending().exit.ending, Ending::failed);
+  EXPECT_EQ(ending().kind, EventKind::engine_error);
 }
 
 TEST_F(RunEndingTest, ASuiteThatCannotBePlannedIsTheJobsOwnFault) {
@@ -97,9 +96,8 @@ TEST_F(RunEndingTest, NodesThatCannotBeUsedAreTheEnginesError) {
   EXPECT_EQ(ending().kind, EventKind::engine_error);
 }
 
-TEST_F(RunEndingTest, OfNothingAtAllIsAFailure) {
-  EXPECT_EQ(ending().kind, EventKind::exited);
-  EXPECT_EQ(ending().exit.ending, Ending::failed);
+TEST_F(RunEndingTest, OfNothingAtAllIsAnErrorOfTheEngine) {
+  EXPECT_EQ(ending().kind, EventKind::engine_error);
 }
 
 }  // namespace

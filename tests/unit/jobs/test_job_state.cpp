@@ -206,9 +206,23 @@ TEST(JobState, ALostNodeStopsTheRestBeforeTheJobGoesOn) {
   EXPECT_EQ(life.state, State::killing) << "the second time is once too often";
   Event end = exited(Ending::interrupted);
   end.attempt = 2;
+  end.detail = "the agent on node2 was lost";
   ASSERT_TRUE(apply(life, policy, end, 22 * kSecondNs).taken);
-  EXPECT_EQ(life.state, State::failed);
+  EXPECT_EQ(life.state, State::error) << "the cluster could not run it";
   EXPECT_EQ(life.cause, Cause::node_lost);
+  EXPECT_EQ(life.message, "stopped after a node was lost: the agent on node2 was lost");
+}
+
+TEST(JobState, AJobThatIsFoundInItsGraceKeepsTheRestOfIt) {
+  const Policy policy{.grace = std::chrono::seconds(60)};
+  Life life = life_in(State::running, policy);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::kill_asked), 100 * kSecondNs).taken);
+  const Change found = apply(life, policy, event_of(EventKind::found), 140 * kSecondNs);
+  ASSERT_EQ(found.actions.size(), 1U);
+  EXPECT_EQ(found.actions.front().kind, ActionKind::stop);
+  EXPECT_EQ(found.actions.front().grace, std::chrono::seconds(20));
+  const Change late = apply(life, policy, event_of(EventKind::found), 500 * kSecondNs);
+  EXPECT_EQ(late.actions.front().grace, Nanoseconds(0));
 }
 
 TEST(JobState, APolicyWithoutEventsIsNotTriedAgainAfterThem) {

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "cluster_examples.h"
+#include "core/time.h"
 #include "error_of.h"
+#include "jobs/job_snapshot.h"
 #include "jobs/job_store.h"
+#include "jobs/scheduler.h"
 #include "temporary_folder.h"
 
 namespace assay::jobs {
@@ -110,6 +113,29 @@ TEST_F(JobStoreTest, AnArrayIsOneJobForEachElement) {
     EXPECT_EQ(request_of(element, std::chrono::hours(1)).array_limit, 2);
   }
   EXPECT_THAT(indices, ElementsAre(2, 5, 6));
+}
+
+// Ten thousand elements: what grows with their square takes minutes.
+TEST_F(JobStoreTest, AnArrayOfThousandsIsSubmittedAndReadAtOnce) {
+  NewJob job = new_job("array");
+  job.submission.array = "0-9999%1";
+  const std::int64_t begin_ns = mono_now_ns();
+  EXPECT_EQ(store.submit(job, kSecondNs).size(), 10'000U);
+  const std::int64_t submitted_ns = mono_now_ns();
+  Snapshot snapshot;
+  add_jobs(snapshot, store, std::chrono::hours(1), std::chrono::hours(1), kSecondNs);
+  EXPECT_EQ(snapshot.queued.size(), 10'000U);
+  EXPECT_EQ(snapshot.queued.back().array_limit, 1);
+  const std::int64_t read_ns = mono_now_ns();
+  snapshot.nodes = {{"node1", "cpu", 4}};
+  EXPECT_EQ(decide(snapshot, {}, kSecondNs).starts.size(), 1U);
+  const std::int64_t decided_ns = mono_now_ns();
+  EXPECT_EQ(store.list({}).total, 10'000);
+  RecordProperty("submit_ms", static_cast<int>((submitted_ns - begin_ns) / 1'000'000));
+  RecordProperty("read_ms", static_cast<int>((read_ns - submitted_ns) / 1'000'000));
+  RecordProperty("decide_ms", static_cast<int>((decided_ns - read_ns) / 1'000'000));
+  RecordProperty("list_ms", static_cast<int>((mono_now_ns() - decided_ns) / 1'000'000));
+  EXPECT_LT(mono_now_ns() - begin_ns, 20'000'000'000) << "seconds, also on a busy machine";
 }
 
 TEST_F(JobStoreTest, AnEventForAJobThatThereIsNotIsAnError) {

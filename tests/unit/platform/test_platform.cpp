@@ -176,6 +176,49 @@ TEST_F(PlatformTest, ANodeThatIsDrainedGetsNothingNew) {
               HasSubstr("there is no node 'node9'"));
 }
 
+TEST_F(PlatformTest, AReservedNodeIsForItsTeamsAlone) {
+  Settings settings = platform_->settings();
+  settings.reservations = {{.name = "r1",
+                            .nodes = {"node1"},
+                            .from_ns = wall_now_ns() - 1'000'000'000,
+                            .to_ns = wall_now_ns() + 3'600'000'000'000,
+                            .teams = {"speech"}}};
+  platform_->change_settings(settings, "admin");
+  const jobs::JobId foreign = submit(job());  // of the team vision
+  jobs::NewJob nobodys = job();
+  nobodys.team = "";
+  const jobs::JobId of_nobody = submit(nobodys);
+  jobs::NewJob theirs = job();
+  theirs.team = "speech";
+  const jobs::JobId own = submit(theirs);
+  ASSERT_TRUE(log_->saw("start 3.1"));
+  EXPECT_EQ(state(own), State::scheduling);
+  for (const jobs::JobId id : {foreign, of_nobody}) {
+    EXPECT_EQ(state(id), State::queued);
+    EXPECT_TRUE(testing::eventually([&] {
+      return platform_->find(id)->pending->kind == jobs::PendingKind::reservation;
+    })) << id;
+  }
+}
+
+TEST_F(PlatformTest, OnePersonsWaitingJobsHaveALimit) {
+  platform_->drain("node1", "maintenance", "admin");
+  jobs::NewJob array = job();
+  array.submission.array = "0-9999";
+  array.request_key = "first";
+  EXPECT_EQ(platform_->submit(array).size(), 10'000U);
+  array.request_key = "second";
+  EXPECT_EQ(platform_->submit(array).size(), 10'000U);
+  EXPECT_EQ(platform_->submit(array).size(), 10'000U) << "the same request again";
+  const std::vector<jobs::Problem> problems = platform_->preview(job()).problems;
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems.front().message,
+            "at most 20000 jobs of one person may wait; 20000 do, and this would add 1");
+  jobs::NewJob other = job();
+  other.owner = "bob";
+  EXPECT_TRUE(platform_->preview(other).problems.empty());
+}
+
 TEST_F(PlatformTest, AQueueThatWantsApprovalGetsIt) {
   Settings settings = platform_->settings();
   settings.queues.push_back({.name = "large", .approval = true});

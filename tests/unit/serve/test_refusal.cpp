@@ -21,6 +21,9 @@ TEST(RequestBody, NestedDeeplyIsRefusedBeforeItIsBuilt) {
   EXPECT_EQ(refused([&] { return parse_body(deep, 1 << 20); }), "400 bad_json");
   const std::string fine = "{\"a\": " + std::string(31, '[') + std::string(31, ']') + "}";
   EXPECT_EQ(refused([&] { return parse_body(fine, 1 << 20); }), "granted");
+  std::string wide = "{\"env\": {\"a\": \"1\"";
+  for (int i = 0; i < 20'000; ++i) wide += ", \"v" + std::to_string(i) + "\": \"1\"";
+  EXPECT_EQ(refused([&] { return parse_body(wide + "}}", 1 << 20); }), "413 too_large");
 }
 
 TEST(RequestBody, LargerThanItsLimitIsRefused) {
