@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "e2e/harness.h"
 #include "engine/engine.h"
@@ -57,6 +58,9 @@ struct EngineKind {
 /// The same tests for every engine. Jobs are real: each is a run of a command by `assay`.
 class EngineConformance : public AssayTest, public ::testing::WithParamInterface<EngineKind> {
  protected:
+  /// A command that no other test has, nor this one in another process.
+  const std::string nap_ = "sleep 36240." + std::to_string(::getpid());
+
   void SetUp() override;
   void TearDown() override;
 

@@ -141,55 +141,55 @@ TEST_P(EngineConformance, StopsWithASignalThatAProgramCanAnswer) {
 }
 
 TEST_P(EngineConformance, StopsByForceWhatIgnoresTheSignal) {
-  const Order job = order("trap '' TERM; echo >> " + (folder_ / "ran").string() +
-                          "; while :; do sleep 36241; done");
+  const Order job = order("trap '' TERM; echo >> " + (folder_ / "ran").string() + "; while :; do " +
+                          nap_ + "; done");
   engine_->start(job);
   ASSERT_TRUE(has_lines("ran", 1));
   engine_->stop(job.execution, std::chrono::seconds(1));
   EXPECT_EQ(end_of(job.execution).exit.ending, Ending::interrupted);
-  EXPECT_TRUE(processes_with("sleep 36241").empty());
+  EXPECT_TRUE(processes_with(nap_).empty());
 }
 
 TEST_P(EngineConformance, StopsAtOnceWithoutAGrace) {
-  const Order job = order("trap '' TERM; echo >> " + (folder_ / "ran").string() +
-                          "; while :; do sleep 36242; done");
+  const Order job = order("trap '' TERM; echo >> " + (folder_ / "ran").string() + "; while :; do " +
+                          nap_ + "; done");
   engine_->start(job);
   ASSERT_TRUE(has_lines("ran", 1));
   engine_->stop(job.execution, std::chrono::seconds(600));
   engine_->stop(job.execution, Nanoseconds(0));
   EXPECT_EQ(end_of(job.execution).exit.ending, Ending::interrupted);
-  EXPECT_TRUE(processes_with("sleep 36242").empty());
+  EXPECT_TRUE(processes_with(nap_).empty());
 }
 
 TEST_P(EngineConformance, StopsWhatHasHardlyBegun) {
   for (int i = 1; i <= 8; ++i) {
-    const Order job = order("sleep 36243", i);
+    const Order job = order(nap_, i);
     engine_->start(job);
     ::usleep(static_cast<useconds_t>(i - 1) * 20'000);
     engine_->stop(job.execution, Nanoseconds(0));
     EXPECT_EQ(end_of(job.execution).exit.ending, Ending::interrupted) << i;
   }
-  EXPECT_TRUE(processes_with("sleep 36243").empty());
+  EXPECT_TRUE(processes_with(nap_).empty());
 }
 
 TEST_P(EngineConformance, LeavesNothingOfACommandThatForksAway) {
-  const Order job = order("setsid sh -c 'sleep 36244' > /dev/null 2>&1 & echo >> " +
+  const Order job = order("setsid sh -c '" + nap_ + "' > /dev/null 2>&1 & echo >> " +
                           (folder_ / "ran").string() + "; sleep 0.5; exit 0");
   engine_->start(job);
   EXPECT_EQ(end_of(job.execution).exit.ending, Ending::completed);
-  EXPECT_TRUE(processes_with("sleep 36244").empty());
+  EXPECT_TRUE(processes_with(nap_).empty());
 }
 
 TEST_P(EngineConformance, StopsACommandThatForksForEver) {
-  const Order job = order("echo >> " + (folder_ / "ran").string() +
-                          "; while :; do (setsid sleep 36247 &); sleep 0.02; done");
+  const Order job = order("echo >> " + (folder_ / "ran").string() + "; while :; do (setsid " +
+                          nap_ + " &); sleep 0.02; done");
   engine_->start(job);
   ASSERT_TRUE(has_lines("ran", 1));
-  ASSERT_TRUE(eventually([] { return processes_with("sleep 36247").size() > 3; },
-                         std::chrono::seconds(60)));
+  ASSERT_TRUE(
+      eventually([this] { return processes_with(nap_).size() > 3; }, std::chrono::seconds(60)));
   engine_->stop(job.execution, Nanoseconds(0));
   EXPECT_EQ(end_of(job.execution).exit.ending, Ending::interrupted);
-  EXPECT_TRUE(processes_with("sleep 36247").empty());
+  EXPECT_TRUE(processes_with(nap_).empty());
 }
 
 TEST_P(EngineConformance, WhatTheServerWasStartedWithIsNotForJobs) {
@@ -237,7 +237,7 @@ TEST_P(EngineConformance, FindsAgainWhatRuns) {
 
 TEST_P(EngineConformance, StopsWhatAnotherServerStarted) {
   const Order job =
-      order("trap '' TERM; echo >> " + (folder_ / "ran").string() + "; sleep 36245; sleep 36245");
+      order("trap '' TERM; echo >> " + (folder_ / "ran").string() + "; " + nap_ + "; " + nap_);
   engine_->start(job);
   ASSERT_TRUE(has_lines("ran", 1));
   new_server();
@@ -245,7 +245,7 @@ TEST_P(EngineConformance, StopsWhatAnotherServerStarted) {
   ASSERT_TRUE(recorder_->wait(job.execution, {EventKind::found}));
   engine_->stop(job.execution, Nanoseconds(0));
   EXPECT_EQ(end_of(job.execution).exit.ending, Ending::interrupted);
-  EXPECT_TRUE(processes_with("sleep 36245").empty());
+  EXPECT_TRUE(processes_with(nap_).empty());
 }
 
 // The signal of the server before counts: a second one would end it at once.
@@ -338,7 +338,7 @@ TEST_P(EngineConformance, RunsOnceOrNeverWhenTheServerIsKilledWhileItStarts) {
 
 TEST_P(EngineConformance, SweepsWhatAKilledControllerLeaves) {
   const Order job =
-      order("setsid sh -c 'sleep 36246' & echo >> " + (folder_ / "ran").string() + "; sleep 36246");
+      order("setsid sh -c '" + nap_ + "' & echo >> " + (folder_ / "ran").string() + "; " + nap_);
   engine_->start(job);
   ASSERT_TRUE(has_lines("ran", 1));
   const pid_t controller = ExecutionFolder(job.folder).beginning()->pid;
@@ -353,7 +353,7 @@ TEST_P(EngineConformance, SweepsWhatAKilledControllerLeaves) {
   const jobs::Event end = end_of(job.execution);
   EXPECT_EQ(end.kind, EventKind::engine_error);
   EXPECT_THAT(end.detail, HasSubstr("its controller was killed"));
-  EXPECT_TRUE(processes_with("sleep 36246").empty());
+  EXPECT_TRUE(processes_with(nap_).empty());
 }
 
 class ThisMachine : public EngineWorld {
