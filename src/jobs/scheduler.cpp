@@ -105,7 +105,7 @@ class SchedulingPass {
       reason.subject = request.queue;
       return reason;
     }
-    if (!snapshot_.teams.empty() && !teams_.contains(request.team)) {
+    if (!request.team.empty() && !snapshot_.teams.empty() && !teams_.contains(request.team)) {
       reason.kind = PendingKind::no_team;
       reason.subject = request.team;
       return reason;

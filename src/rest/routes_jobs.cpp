@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -44,6 +46,18 @@ serve::Refusal with_problems(const std::vector<jobs::Problem>& problems) {
   return refusal;
 }
 
+// Where there are teams, everybody's jobs count for one, or quotas would bind only who is in one.
+void check_team(const Call& call, const std::string& team, std::vector<jobs::Problem>& problems) {
+  const std::vector<jobs::Team> teams = call.context.platform.settings().teams;
+  if (teams.empty()) return;
+  if (team.empty()) {
+    if (call.caller().role != jobs::Role::admin)
+      problems.push_back({"team", "you are in no team; an administrator can add you to one"});
+  } else if (std::ranges::find(teams, team, &jobs::Team::name) == teams.end()) {
+    problems.push_back({"team", fmt::format("there is no team '{}'", ellipsize(team, 64))});
+  }
+}
+
 jobs::NewJob new_job(const Call& call, std::vector<jobs::Problem>& problems) {
   Json body = call.body;
   jobs::NewJob out;
@@ -57,6 +71,7 @@ jobs::NewJob new_job(const Call& call, std::vector<jobs::Problem>& problems) {
   out.submission = std::move(read.submission);
   if (!out.code.empty() && !call.context.code.has(out.owner, out.code))
     problems.push_back({"code", "there is no such upload of yours, or it is not complete"});
+  check_team(call, out.team, problems);
   if (problems.empty()) check_priority(call, out.submission.priority, Whose::own);
   return out;
 }
@@ -177,6 +192,9 @@ serve::HttpResponse rerun(Call& call) {
     throw serve::Refusal(409, "no_code", "what the job was submitted with is not here any more",
                          "submit it again from its folder");
   again.code = job.code;
+  std::vector<jobs::Problem> problems;
+  check_team(call, again.team, problems);
+  if (!problems.empty()) throw with_problems(problems);
   check_priority(call, again.submission.priority, Whose::own);
   return json_answer(rows_of(call, call.context.platform.submit(again)), 201);
 }

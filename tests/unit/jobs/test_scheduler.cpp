@@ -125,6 +125,18 @@ TEST(Scheduler, ATeamGetsNoMoreThanItsQuota) {
   EXPECT_EQ(waiting(decision, 3).estimated_start_ns, kNow + kHourNs) << "when job 2 has ended";
 }
 
+TEST(Scheduler, AJobOfNoTeamHasNoQuotaAndOneOfAnUnknownTeamWaits) {
+  Snapshot snapshot;
+  snapshot.nodes = nodes_of(4, 8);
+  snapshot.teams = {{"vision", 1, {{"H200", 8}}, {}}};
+  snapshot.queued = {request_of(1, 2, 8), request_of(2, 1, 1)};
+  snapshot.queued[0].team = "";
+  snapshot.queued[1].team = "gone";
+  const Decision decision = decide_now(snapshot);
+  EXPECT_THAT(started(decision), ElementsAre(1));
+  EXPECT_EQ(why(decision, 2), "there is no team 'gone'");
+}
+
 TEST(Scheduler, OfSeveralTypesTheOneThatComesNearestIsTheReason) {
   Snapshot snapshot;
   snapshot.nodes = nodes_of(2, 8);

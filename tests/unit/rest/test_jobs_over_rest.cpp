@@ -191,6 +191,26 @@ TEST_F(JobsOverRest, ATokenIsShownOnceAndWorks) {
   EXPECT_EQ(ask({.path = "/api/v1/session", .as = "laptop"}).status, 401);
 }
 
+TEST_F(JobsOverRest, WhereThereAreTeamsAJobCountsForOne) {
+  EXPECT_EQ(
+      ask({.method = "PUT", .path = "/api/v1/teams/vision", .as = "root", .body = {{"weight", 1}}})
+          .status,
+      200);
+  const auto submit = [&](const char* who, const Json& team) {
+    Json job = submission();
+    if (!team.is_null()) job["team"] = team;
+    return ask({.method = "POST", .path = "/api/v1/jobs", .as = who, .body = job});
+  };
+  EXPECT_EQ(submit("ann", nullptr).status, 201);
+  EXPECT_EQ(submit("root", "gone").status, 422);
+  accounts_.set_members("speech", {});
+  const auto refused = submit("eve", nullptr);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.body, HasSubstr("you are in no team"));
+  accounts_.set_members("vision", {"ann"});
+  EXPECT_EQ(submit("root", nullptr).status, 201) << "administrators need none";
+}
+
 TEST_F(JobsOverRest, AFolderIsSentAndNamedByItsOwnerOnly) {
   const std::string text = "print(1)\n";
   const Json manifest = {
