@@ -127,7 +127,7 @@ TEST_F(Containers, TheRecordOfWhatRanNamesTheImageAndTheProgramInIt) {
       trim(podman({"image", "inspect", "--format", "{{.Id}}", "localhost/assay-test:1"}).out));
   ASSERT_EQ(id.size(), 64U) << id;
   EXPECT_THAT(ran["image"].get<std::string>(), HasSubstr(id));
-  EXPECT_EQ(ran["program"]["path"], "sh");
+  EXPECT_EQ(ran["program"]["path"], "/bin/sh");
   EXPECT_EQ(ran["program"]["problem"], "in the image");
   const std::string command = ran["command"].dump();
   EXPECT_THAT(command, HasSubstr("localhost/assay-test:1"));
