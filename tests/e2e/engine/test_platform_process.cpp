@@ -12,6 +12,7 @@
 #include "core/time.h"
 #include "e2e/harness.h"
 #include "engine/embedded_engine.h"
+#include "needs.h"
 #include "platform/platform.h"
 
 namespace assay::e2e {
@@ -136,7 +137,7 @@ TEST_F(PlatformProcess, NothingIsLostOrRunTwiceWhateverTheMomentOfTheKill) {
 }
 
 TEST_F(PlatformProcess, TwoJobsOfOneProcessorEachDoNotShareIt) {
-  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor";
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << needs::system("two processors");
   const auto platform = serve();
   const auto show = [&](const char* file) {
     return job("grep Cpus_allowed_list /proc/self/status > " + (folder_ / file).string() + "; " +

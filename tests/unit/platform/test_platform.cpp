@@ -64,7 +64,10 @@ TEST_F(PlatformTest, RetriesAreNewAttempts) {
   log_->report({id, 1}, EventKind::started);
   exit(id, 1, jobs::Ending::failed, 3);
   ASSERT_TRUE(becomes(id, State::queued));
-  EXPECT_EQ(platform_->find(id)->pending->kind, jobs::PendingKind::not_before);
+  EXPECT_TRUE(eventually([&] {
+    const auto view = platform_->find(id);
+    return view->pending && view->pending->kind == jobs::PendingKind::not_before;
+  })) << "once the next decision is made";
   ASSERT_TRUE(log_->saw("start 1.2"));  // after 10 s
   EXPECT_EQ(log_->orders.at({id, 2}).restarts, 1);
   exit(id, 2, jobs::Ending::failed, 4);
