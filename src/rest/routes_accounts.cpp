@@ -53,8 +53,13 @@ serve::HttpResponse put_user(Call& call) {
                            "one of: full_name, role, password, disabled, language");
     }
   }
-  if (!rules && before && (person.role != before->role || person.disabled != before->disabled))
-    throw forbidden("change your own role");
+  const bool own = name == call.caller().name;
+  if ((own || !rules) && before &&
+      (person.role != before->role || person.disabled != before->disabled))
+    throw forbidden("change your own role, or disable yourself");
+  // Who has found a token must not take over the account with it.
+  if (password && own && call.caller().session.empty())
+    throw forbidden("change your own password with a token: sign in for that");
   accounts.put(person, call.now_ns);
   if (password) accounts.set_password(name, *password, call.caller().session);
   const bool less = before && (person.disabled || person.role != before->role);

@@ -117,6 +117,17 @@ TEST_F(SignIn, EndsBySigningOut) {
             401);
 }
 
+TEST_F(SignIn, OnesOwnPasswordIsChangedInASession) {
+  const auto response = sign_in("ann", kPassword);
+  const std::string csrf = parse_json(response.body, "session")["csrf"];
+  const auto changed = ask({.method = "PUT",
+                            .path = "/api/v1/users/ann",
+                            .body = {{"password", "another long password"}},
+                            .headers = {{"cookie", cookie_of(response)}, {"x-csrf-token", csrf}}});
+  EXPECT_EQ(changed.status, 200) << changed.body;
+  EXPECT_EQ(sign_in("ann", "another long password").status, 200);
+}
+
 TEST_F(SignIn, ByALinkWorksOnce) {
   const std::string link = accounts_.make_link("root", wall_now_ns());
   const auto by_link = [&] {
