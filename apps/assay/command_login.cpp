@@ -1,3 +1,5 @@
+#include <cctype>
+#include <cstdint>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "core/error.h"
 #include "core/host.h"
 #include "core/text.h"
+#include "core/time.h"
 #include "http/url.h"
 #include "paths.h"
 #include "platform_client.h"
@@ -50,6 +53,15 @@ std::string ask_secret(const std::string& what) {
   return line;
 }
 
+// Tells the person's tokens apart, and one login of a machine from the next.
+std::string token_name() {
+  std::string host = host_name().substr(0, 40);
+  for (char& c : host)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.') c = '-';
+  const std::int64_t now_ns = wall_now_ns();
+  return fmt::format("login-{}-{}-{:03}", host, compact_utc(now_ns), now_ns / 1'000'000 % 1000);
+}
+
 int login(const LoginArguments& given) {
   const client::ServerPlaces places = client::usual_places();
   if (places.login_file.empty())
@@ -60,8 +72,7 @@ int login(const LoginArguments& given) {
                server.url);
   if (!given.user.empty()) {
     const std::string password = ask_secret("Password");
-    server.token =
-        client::Client(server).make_token(given.user, password, "assay on " + host_name());
+    server.token = client::Client(server).make_token(given.user, password, token_name());
   } else if (!given.token_file.empty()) {
     server.token = std::string(trim(read_given_file(given.token_file)));
   } else {

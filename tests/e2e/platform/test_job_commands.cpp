@@ -162,5 +162,23 @@ TEST_F(JobCommands, ALoginIsKept) {
   EXPECT_EQ(assay({"jobs"}).out, "No jobs.\n");
 }
 
+TEST_F(JobCommands, ALoginWithAPasswordMakesATokenOfItsOwn) {
+  const std::string program = (fs::path(ASSAY_BIN_DIR) / "assay").string();
+  const auto typed = [&](const std::string& line, const std::string& command) {
+    return run_command({"sh", "-c", "echo '" + line + "' | " + program + " " + command});
+  };
+  const std::string data = (folder_ / "tester").string();
+  const CommandResult set =
+      typed("correct horse battery", "serve user password admin --data " + data);
+  ASSERT_EQ(set.status.code, 0) << set.err;
+  for (int time = 1; time <= 2; ++time) {
+    const CommandResult in = typed("correct horse battery", "login " + url() + " --user admin");
+    EXPECT_EQ(in.status.code, 0) << in.err;
+    EXPECT_THAT(in.out, HasSubstr("as admin (admin)"));
+  }
+  EXPECT_EQ(typed("wrong", "login " + url() + " --user admin").status.code, 3);
+  EXPECT_EQ(assay({"jobs", "--server", url()}).out, "No jobs.\n");
+}
+
 }  // namespace
 }  // namespace assay::e2e
