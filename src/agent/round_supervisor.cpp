@@ -222,7 +222,7 @@ void RoundSupervisor::check_limits(std::int64_t mono) {
 
 void RoundSupervisor::stop(EndedBy cause, Nanoseconds grace) {
   const std::int64_t kill_at = mono_now_ns() + grace.count();
-  if (phase_ == Phase::stopping) {
+  if (phase_ == Phase::stopping || (phase_ == Phase::leftovers && stop_cause_)) {
     kill_at_ns_ = std::min(kill_at_ns_, kill_at);
     return;
   }
@@ -262,11 +262,27 @@ void RoundSupervisor::kill_everything() {
   for (const pid_t pid : living_processes()) ::kill(pid, SIGKILL);
 }
 
+void RoundSupervisor::ask_leftovers_to_end(const std::vector<pid_t>& left) {
+  if (std::exchange(leftovers_signalled_, true)) return;
+  for (const pid_t pid : left) {
+    // Those of a rank's group were asked with it; a second signal may mean "at once" to them.
+    const pid_t group = ::getpgid(pid);
+    if (std::ranges::any_of(ranks_, [&](const auto& rank) { return rank->pid() == group; }))
+      continue;
+    ::kill(pid, SIGTERM);
+    ::kill(pid, SIGCONT);
+  }
+}
+
 void RoundSupervisor::look_for_leftovers() {
   // Orphans were re-parented to this agent (it is a subreaper) and end as its zombies.
   const std::vector<pid_t> left = living_processes();
   if (left.empty()) return close();
-  const std::int64_t waited = mono_now_ns() - leftovers_since_ns_;
+  const std::int64_t mono = mono_now_ns();
+  // What a rank's shell leaves behind has the rest of the grace, too: it may write a checkpoint.
+  if (stop_cause_ && mono < kill_at_ns_) return ask_leftovers_to_end(left);
+  const std::int64_t waited =
+      mono - (stop_cause_ ? std::max(leftovers_since_ns_, kill_at_ns_) : leftovers_since_ns_);
   if (waited > kUnkillableAfter) {
     for (const pid_t pid : left) send_(Unkillable{pid, std::string(1, process_state(pid))});
     return close();

@@ -61,6 +61,7 @@ class RoundSupervisor {
   void list_files(RoundEnd& end);
   void kill_everything();
   void look_for_leftovers();
+  void ask_leftovers_to_end(const std::vector<pid_t>& left);
   void close();
   void remove_containers();
   [[nodiscard]] std::vector<pid_t> living_processes() const;

@@ -164,6 +164,19 @@ TEST_F(Rounds, AStopEndsTheWholeTreeAlsoWhenItIgnoresSigterm) {
   EXPECT_TRUE(processes_of_round(round.id).empty());
 }
 
+// The shell around a command dies of the signal; what it ran has the grace all the same.
+TEST_F(Rounds, WhatAShellRanHasTheGraceToo) {
+  const std::string saved = (folder_.path() / "saved").string();
+  RoundRequest round = request("sh -c 'trap \"sleep 0.5; echo >> " + saved +
+                               "; exit 0\" TERM; while :; do sleep 0.05; done'; echo not reached");
+  round.time_limit = 3s;
+  round.grace = 20s;
+  run(round);
+  EXPECT_EQ(first("rank_exit")["signal"], SIGTERM);
+  EXPECT_EQ(read_file(saved), "\n") << "asked once";
+  EXPECT_TRUE(processes_of_round(round.id).empty());
+}
+
 TEST_F(Rounds, ASecondStopShortensTheGrace) {
   RoundRequest round = request("trap '' TERM; echo ready; sleep 60");
   round.grace = 60s;
