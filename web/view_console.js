@@ -57,10 +57,14 @@ export function consoleView(path, query, life) {
     const page = pages.get(Math.floor(index / kPage));
     return page && page[index % kPage];
   }
-  async function need(page) {
+  async function need(index) {
+    const page = Math.floor(index / kPage);
     if (asking.has(page) || life.over) return;
     asking.add(page);
-    try { take(await get(path, {...query, rank, show, from: page * kPage + 1, lines: kPage})); } catch (e) { fail(e); }
+    // An answer may hold only a part of the page: long lines fill it sooner.
+    const from = pages.has(page) ? index : page * kPage;
+    try { take(await get(path, {...query, rank, show, from: from + 1, lines: (page + 1) * kPage - from})); } catch (e) { fail(e); }
+    if (!pages.get(page)?.[from % kPage]) await new Promise(done => setTimeout(done, 1000));
     asking.delete(page);
     draw();
   }
@@ -94,7 +98,7 @@ export function consoleView(path, query, life) {
     const list = [];
     for (let i = first; i < Math.min(first + count, total); ++i) {
       const line = lineAt(i);
-      if (!line) need(Math.floor(i / kPage));
+      if (!line) need(i);
       list.push(row(i + 1, line));
     }
     rows.style.transform = `translateY(${scaled() ? box.scrollTop : first * kLine}px)`;
