@@ -27,7 +27,7 @@ done
 def main(assay, folder, shots=None):
     folder = Path(folder)
     (folder / 'rank.sh').write_text(RANK)
-    (folder / 'suite.yaml').write_text(f'name: watched\ncases:\n  - name: probe\n    procs: 2\n    command: [/bin/sh, {folder}/rank.sh]\n    workdir: {folder}\n')
+    (folder / 'suite.yaml').write_text(f'name: watched\ncases:\n  - name: probe\n    procs: 2\n    command: [/bin/sh, {folder}/rank.sh]\n    workdir: {folder}\n    rules: {{equal-steps: off}}\n')
     run = subprocess.Popen([assay, 'run', 'suite.yaml', '--web', '--out', 'results'], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         address = None
@@ -41,7 +41,7 @@ def main(assay, folder, shots=None):
         (folder / 'enough').touch()
         rest = run.stdout.read()
         run.wait(60)
-    assert run.returncode in (0, 5, 6), rest  # the verdict on a made-up training does not matter
+    assert run.returncode in (0, 5), rest
 
 
 def watch(address, shots):

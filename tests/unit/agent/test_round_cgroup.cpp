@@ -53,10 +53,14 @@ class RoundCgroups : public ::testing::Test {
 };
 
 TEST_F(RoundCgroups, AGroupWhoseAgentIsGoneIsSwept) {
-  const pid_t daemon = leave_daemon("run-a/case/1/1");
-  ASSERT_TRUE(lives(daemon));
-  (void)sweep_cgroups(place_);  // an agent of another test may have been faster
-  EXPECT_TRUE(eventually([&] { return !lives(daemon); }));
+  // Agents of tests beside this one sweep, too, and may be the first.
+  int killed = 0;
+  for (int attempt = 1; attempt <= 10 && killed == 0; ++attempt) {
+    const pid_t daemon = leave_daemon("run-a/case/1/" + std::to_string(attempt));
+    killed = sweep_cgroups(place_);
+    EXPECT_TRUE(eventually([&] { return !lives(daemon); }));
+  }
+  EXPECT_GE(killed, 1);
 }
 
 TEST_F(RoundCgroups, AGroupWhoseAgentLivesIsLeftAlone) {
