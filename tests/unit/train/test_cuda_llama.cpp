@@ -180,7 +180,7 @@ TEST_P(CudaLlama, AModelGivesTheLossAndGradientsThatItHasOnTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(Types, CudaLlama,
                          ::testing::Values(torch::kFloat, torch::kBFloat16, torch::kHalf),
-                         [](const auto& info) { return std::string(torch::toString(info.param)); });
+                         [](const auto& one) { return std::string(torch::toString(one.param)); });
 
 TEST(CudaLlamaUpdate, RoundedParametersFollowTheirValues) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << needs::gpu();
