@@ -79,7 +79,7 @@ bool reach(const plan::Cluster& cluster) {
 }  // namespace
 
 std::unique_ptr<engine::Engine> make_job_engine(const std::filesystem::path& nodes) {
-  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
+  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   engine::EmbeddedOptions options;
   options.bindir = program_folder();
   if (nodes.empty()) {
