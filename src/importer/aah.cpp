@@ -1,16 +1,20 @@
 #include "importer/aah.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "config/node.h"
 #include "config/yaml.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "importer/aah_space.h"
 
 namespace assay::importer {
 
@@ -19,6 +23,8 @@ namespace {
 using config::Node;
 
 constexpr int kMaxWorkers = 100'000;
+constexpr int kMaxDevices = 1024;
+constexpr const char* kCifarFolder = "/userhome/cifar-10-batches-bin";
 
 // AAH's guide shows its file with remarks behind continued lines and with "\#" for comments; YAML
 // takes neither. Lines stay where they are.
@@ -56,7 +62,9 @@ std::string in_quotes(std::string_view text) {
 
 class Importer {
  public:
-  explicit Importer(std::string file) : file_(std::move(file)) {}
+  // `folder`: of the file; empty when there is none.
+  Importer(std::string file, std::filesystem::path folder)
+      : file_(std::move(file)), folder_(std::move(folder)) {}
 
   AahImport read(std::string_view text) {
     const Node root = config::parse_yaml(without_remarks(text), {file_, file_, false});
@@ -64,6 +72,7 @@ class Importer {
     if (!seen_trial_)
       throw Error(ErrorKind::config, "there is no 'trial' with its command", file_,
                   "is this the config.yml of an AAH experiment?");
+    read_space();
     return {render(), std::move(diagnostics_)};
   }
 
@@ -109,8 +118,7 @@ class Importer {
     } else if (key == "useAnnotation" || key == "multiPhase" || key == "multiThread") {
       if (value.boolean()) warn(entry, "'" + key + "' has no meaning in a suite; left out");
     } else if (key == "searchSpacePath") {
-      warn(entry, "the search space of " + value.describe() +
-                      " is not read: AAH's own is used; change `space` in the suite");
+      space_file_ = value.nonempty_text();
     } else if (key == "nniManagerIp") {
       address(entry, value.text());
     } else if (key == "logLevel" || key == "logDir" || key == "debug" || key == "versionCheck") {
@@ -122,6 +130,18 @@ class Importer {
     } else {
       unknown(entry, "AAH's config.yml", kKnown);
     }
+  }
+
+  // AAH reads search_space.json beside its script, whether or not config.yml names it.
+  void read_space() {
+    if (folder_.empty()) return;
+    const std::filesystem::path path =
+        folder_ / (space_file_.empty() ? std::string("search_space.json") : space_file_);
+    if (space_file_.empty() && !std::filesystem::is_regular_file(path)) return;
+    const std::string where = path.string();
+    space_ = read_aah_space(parse_json(read_file(path), where), where);
+    for (const std::string& remark : space_.remarks)
+      diagnostics_.push_back({where, 0, 0, Severity::warning, remark});
   }
 
   void duration(const Node& value) {
@@ -201,6 +221,7 @@ class Importer {
       } else if (word.ends_with(".py")) {
         in_srun = false;
         in_script = true;
+        script(entry, word);
       } else if (word.starts_with("-")) {
         std::string argument;
         if (const auto at = word.find('='); at != std::string::npos) {
@@ -220,16 +241,52 @@ class Importer {
                        "it is 'srun … python3 imagenet_train.py --slave 1 …'");
   }
 
+  // CIFAR-10's scripts read 32×32 images of 10 classes, whatever classArgs say (AIPerf's own file
+  // says 224 and 1000), and have defaults of their own.
+  void script(const config::Entry& entry, const std::string& name) {
+    if (std::filesystem::path(name).filename().string().find("cifar10") == std::string::npos)
+      return;
+    cifar_ = true;
+    if (width_ != 32 || classes_ != 10)
+      note(entry, fmt::format("{} trains on CIFAR-10: 32×32 images of 10 classes, not {} and {} as "
+                              "classArgs say",
+                              printable(name), width_, classes_));
+    batch_size_ = 128;
+    smoothing_ = 0;
+    std::ranges::fill(epochs_, 2);
+  }
+
   void variable(const config::Entry& entry, const std::string& word) {
+    struct Variable {
+      std::string_view name;
+      std::string_view vendor;
+      bool is_count;
+    };
+    static constexpr std::array<Variable, 6> kVariables{
+        {{"CUDA_VISIBLE_DEVICES", "nvidia", false},
+         {"HIP_VISIBLE_DEVICES", "amd", false},
+         {"ASCEND_VISIBLE_DEVICES", "ascend", false},
+         {"ASCEND_RT_VISIBLE_DEVICES", "ascend", false},
+         {"MLU_VISIBLE_DEVICES", "cambricon", false},
+         {"NPU_NUM", "ascend", true}}};
     const auto at = word.find('=');
-    if (word.substr(0, at) != "CUDA_VISIBLE_DEVICES") {
-      warn(entry,
-           "the variable " + word.substr(0, at) + " is left out: `env` of the case has place");
+    const std::string name = word.substr(0, at);
+    const std::string value = word.substr(at + 1);
+    const auto* known = std::ranges::find(kVariables, name, &Variable::name);
+    if (known == kVariables.end()) {
+      warn(entry, "the variable " + name + " is left out: `env` of the case has place");
       return;
     }
-    const std::string list = word.substr(at + 1);
-    devices_ = static_cast<int>(split(list, ',').size());
-    if (list.empty()) devices_ = 0;
+    if (known->is_count)
+      devices_ = static_cast<int>(number(entry, name, value, 0));
+    else
+      devices_ = value.empty() ? 0 : static_cast<int>(split(value, ',').size());
+    if (devices_ > kMaxDevices)
+      entry.value.fail(fmt::format("{} names {} devices of a node", name, devices_));
+    vendor_ = known->vendor;
+    if (devices_ > 0 && vendor_ != "nvidia" && vendor_ != "amd")
+      warn(entry, "Assay's trainer computes on CUDA and ROCm devices and on CPUs: for " + vendor_ +
+                      " it needs a libtorch that has them");
   }
 
   void srun(const config::Entry& entry, const std::string& word, const std::string& argument) {
@@ -259,21 +316,15 @@ class Importer {
   }
 
   void option(const config::Entry& entry, const std::string& word, const std::string& argument) {
-    static const std::vector<std::string> kKnown{"--slave",
-                                                 "--ip",
-                                                 "--batch_size",
-                                                 "--epoch",
-                                                 "--epochs",
-                                                 "--initial_lr",
-                                                 "--final_lr",
-                                                 "--train_data_dir",
-                                                 "--val_data_dir",
-                                                 "--warmup_1",
-                                                 "--warmup_2",
-                                                 "--warmup_3",
-                                                 "--maxTPEsearchNum",
-                                                 "--smooth_factor",
-                                                 "--num_parallel_calls"};
+    static const std::vector<std::string> kKnown{"--slave",          "--ip",
+                                                 "--batch_size",     "--epoch",
+                                                 "--epochs",         "--initial_lr",
+                                                 "--learning_rate",  "--weight_decay",
+                                                 "--optimizer",      "--final_lr",
+                                                 "--train_data_dir", "--val_data_dir",
+                                                 "--warmup_1",       "--warmup_2",
+                                                 "--warmup_3",       "--maxTPEsearchNum",
+                                                 "--smooth_factor",  "--num_parallel_calls"};
     const auto whole = [&] { return static_cast<int>(number(entry, word, argument, 1)); };
     if (word == "--slave") {
       slave_ = whole();
@@ -283,9 +334,15 @@ class Importer {
       batch_size_ = whole();
     } else if (word == "--epoch" || word == "--epochs") {
       epochs_[3] = whole();
+      if (cifar_) std::ranges::fill(epochs_, epochs_[3]);
     } else if (word.starts_with("--warmup_") && std::ranges::find(kKnown, word) != kKnown.end()) {
       epochs_[static_cast<std::size_t>(word.back() - '1')] = whole();
-    } else if (word == "--initial_lr") {
+    } else if (word == "--optimizer" && cifar_) {
+      if (argument != "SGD")
+        warn(entry, "trials are trained with SGD, not with " + printable(argument));
+    } else if (word == "--weight_decay" && cifar_) {
+      note(entry, "--weight_decay is Keras' decay of the learning rate: left out");
+    } else if (word == "--initial_lr" || (word == "--learning_rate" && cifar_)) {
       initial_lr_ = number(entry, word, argument, 1e-9);
     } else if (word == "--final_lr") {
       final_lr_ = number(entry, word, argument, 0);
@@ -313,6 +370,9 @@ class Importer {
   }
 
   [[nodiscard]] std::string data() const {
+    if (cifar_)
+      return fmt::format("{{data: cifar10, path: {}}}",
+                         in_quotes(train_dir_.empty() ? kCifarFolder : train_dir_));
     if (train_dir_.empty()) return "{data: glyphs}";
     namespace fs = std::filesystem;
     const auto parent = [](const std::string& dir) {
@@ -324,7 +384,32 @@ class Importer {
                        in_quotes(parent(train_dir_).string()), final_lr_ / initial_lr_);
   }
 
+  // Both folders of the tfrecord files have to lie side by side, with names that are looked for.
+  void check_folders() {
+    namespace fs = std::filesystem;
+    static const std::vector<std::string> kTrain{"train", "train_tfrecord"};
+    static const std::vector<std::string> kVal{"validation", "val", "validation_tfrecord",
+                                               "val_tfrecord"};
+    const auto clean = [](const std::string& dir) {
+      const fs::path path = fs::path(dir).lexically_normal();
+      return path.filename().empty() ? path.parent_path() : path;
+    };
+    const fs::path train = clean(train_dir_);
+    const fs::path val = clean(val_dir_.empty() ? train_dir_ : val_dir_);
+    const bool known = std::ranges::count(kTrain, train.filename().string()) > 0 &&
+                       (val_dir_.empty() || std::ranges::count(kVal, val.filename().string()) > 0);
+    if (train.parent_path() != val.parent_path() || !known)
+      report(Severity::warning, 0, 0,
+             "the folders of --train_data_dir and --val_data_dir have to lie side by side, as "
+             "train or train_tfrecord and validation or validation_tfrecord (docs/data.md): link "
+             "them so");
+  }
+
   std::string render() {
+    if (cifar_) {
+      width_ = 32;
+      classes_ = 10;
+    }
     const bool imagenet = width_ == 224;
     if (width_ != 224 && width_ != 32)
       width_node_.fail(fmt::format("there is no start model for images of {} pixels", width_),
@@ -335,30 +420,33 @@ class Importer {
       report(Severity::warning, 0, 0,
              fmt::format("--slave {} and trialConcurrency {} should agree; the latter is taken",
                          *slave_, concurrency_));
-    if (train_dir_.empty())
+    if (cifar_ && train_dir_.empty())
+      report(Severity::warning, 0, 0,
+             "the script fetches CIFAR-10 itself: `data.path` must be the folder of its binary "
+             "files, on every node");
+    else if (train_dir_.empty())
       report(Severity::warning, 0, 0, "no --train_data_dir: generated images are trained on");
-    else if (!val_dir_.empty())
-      report(Severity::note, 0, 0,
-             "Assay reads one folder with the files of both: `data.path` is the parent of "
-             "--train_data_dir; docs/data.md says what it looks for");
-    if (devices_ > 1)
-      report(Severity::note, 0, 0,
-             fmt::format("AAH trains one model on the {} devices of a node; here every device is a "
-                         "worker of its own",
-                         devices_));
+    else if (!cifar_)
+      check_folders();
     std::string out = "# Made by 'assay import aah' from " + printable(file_) + "\n";
     if (!author_.empty()) out += "# authorName: " + printable(author_) + "\n";
     out += fmt::format("name: {}\n", in_quotes(name_));
-    out += devices_ > 0 ? "vendor: nvidia\n" : "vendor: cpu\n";
+    out += fmt::format("vendor: {}\n", devices_ > 0 ? vendor_ : "cpu");
     if (slurm_) out += "cluster: {launcher: slurm}\n";
     out += "cases:\n  - name: aah\n    model: automl\n";
     out += fmt::format("    nodes: {}\n", slurm_ ? concurrency_ : 1);
     out += fmt::format("    procs: {}\n",
                        std::max(1, devices_) * (slurm_ || devices_ > 0 ? 1 : concurrency_));
+    out += "    rules: # when AIPerf counts a score\n";
+    out += "      automl-accuracy: {min: 0.7}\n";
+    out += "      automl-hour: {severity: invalid}\n";
     out += "    automl:\n";
     out += fmt::format("      start: {}\n", imagenet ? "resnet50" : "resnet20");
     if (!imagenet) out += fmt::format("      classes: {}\n", classes_);
     out += "      data: " + data() + "\n";
+    if (devices_ > 1)
+      out +=
+          fmt::format("      devices_per_trial: {} # batch_size is that of one device\n", devices_);
     out += fmt::format("      precision: {} # at least 16 bits\n", devices_ > 0 ? "fp16" : "fp32");
     out += fmt::format("      max_duration: {0}\n      min_duration: {0}\n", duration_);
     out += fmt::format("      max_trials: {}\n", max_trials_);
@@ -366,15 +454,18 @@ class Importer {
                        epochs_[3]);
     out += fmt::format("      hyper: {{batch_size: {}, learning_rate: {}, label_smoothing: {}}}\n",
                        batch_size_, initial_lr_, smoothing_);
-    out +=
-        "      space: # AAH's own\n"
-        "        kernel_size: {type: choice, options: [3, 5, 7]}\n"
-        "        dropout: {type: uniform, low: 0.0, high: 0.2}\n";
+    if (cifar_) out += "      patience: {epochs: 10, min_delta: 0.001}\n";
+    out += importer::render(space_, batch_size_);
     if (!address_.empty()) out += "      address: " + in_quotes(address_) + "\n";
     return out;
   }
 
   std::string file_;
+  std::filesystem::path folder_;
+  std::string space_file_;
+  AahSpace space_;
+  bool cifar_ = false;
+  std::string vendor_ = "nvidia";
   std::vector<Diagnostic> diagnostics_;
   std::string author_;
   std::string name_ = "aah";
@@ -401,11 +492,12 @@ class Importer {
 }  // namespace
 
 AahImport import_aah_text(std::string_view text, const std::string& file) {
-  return Importer(file).read(text);
+  return Importer(file, {}).read(text);
 }
 
 AahImport import_aah(const std::filesystem::path& file) {
-  return import_aah_text(config::read_yaml_text(file), file.string());
+  const std::filesystem::path folder = file.parent_path();
+  return Importer(file.string(), folder.empty() ? "." : folder).read(config::read_yaml_text(file));
 }
 
 }  // namespace assay::importer

@@ -169,7 +169,7 @@ TEST(Coordinator, TurnsAwayWhoDoesNotKnowTheToken) {
   EXPECT_FALSE(stranger.hear().has_value());
   FakeWorker old(running.port());
   old.say(Hello{99, running.token(), 0, "x", "cpu"});
-  EXPECT_NE(std::get<Refuse>(old.hear().value()).reason.find("protocol 1"), std::string::npos);
+  EXPECT_NE(std::get<Refuse>(old.hear().value()).reason.find("protocol 2"), std::string::npos);
 }
 
 TEST(Coordinator, GarbageClosesThatConnectionOnly) {

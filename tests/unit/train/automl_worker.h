@@ -123,8 +123,10 @@ class WorkerTest : public ::testing::Test {
         continue;
       }
       WorkerMessage message = automl::decode_worker_message(*line, "worker");
-      if (!std::holds_alternative<automl::Alive>(message)) return message;
+      const auto* alive = std::get_if<automl::Alive>(&message);
+      if (alive == nullptr) return message;
       ++alive_;
+      progress_ = alive->progress;
     }
   }
   template <typename T>
@@ -151,6 +153,7 @@ class WorkerTest : public ::testing::Test {
 
   // A trial that has been trained to its end.
   struct Finished {
+    std::optional<automl::Inherited> inherited;
     std::vector<Epoch> epochs;
     std::string weights;
     Done done;
@@ -158,6 +161,10 @@ class WorkerTest : public ::testing::Test {
   Finished finish() {
     Finished finished;
     WorkerMessage message = receive();
+    if (const auto* inherited = std::get_if<automl::Inherited>(&message)) {
+      finished.inherited = *inherited;
+      message = receive();
+    }
     for (; std::holds_alternative<Epoch>(message); message = receive())
       finished.epochs.push_back(std::get<Epoch>(message));
     EXPECT_TRUE(std::holds_alternative<automl::Ready>(message)) << automl::encode(message);
@@ -223,6 +230,7 @@ class WorkerTest : public ::testing::Test {
   UniqueFd peer_;
   automl::Framing framing_;
   int alive_ = 0;
+  std::int64_t progress_ = 0;
   std::future<CommandResult> worker_;
 };
 
