@@ -30,7 +30,7 @@ struct Caller {
   std::vector<std::string> teams{};
   std::string session{};  ///< its secret; empty: a token
   std::string csrf{};
-  jobs::WallTime expires_ns = 0;
+  jobs::WallTime expires_ns = 0;  ///< of the session or token; 0: never
 
   [[nodiscard]] bool is_in(const std::string& team) const;
   [[nodiscard]] bool may(jobs::Deed deed, jobs::Whose whose) const {
