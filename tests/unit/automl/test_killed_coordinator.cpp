@@ -1,6 +1,7 @@
 // A coordinator that is killed with -9 again and again gives what an undisturbed one gives.
 #include <array>
 #include <chrono>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -102,15 +103,29 @@ void work(int port, const std::string& token) {
   }
 }
 
-// Gives its exit code; -1 when it was killed before it came to that.
-int run_for(const std::filesystem::path& directory, std::chrono::microseconds limit) {
+std::uintmax_t size_of(const std::filesystem::path& directory) {
+  std::error_code none;
+  const std::uintmax_t size = std::filesystem::file_size(directory / "journal.jsonl", none);
+  return none ? 0 : size;
+}
+
+struct Moment {
+  std::uintmax_t bytes = 0;  ///< that the journal has grown by
+  std::chrono::microseconds later{};
+};
+
+// Kills it at that moment, or lets it come to its end. Gives its exit code; -1 when it was killed.
+int run_until(const std::filesystem::path& directory, std::optional<Moment> moment) {
+  const std::uintmax_t before = size_of(directory);
   const pid_t child = ::fork();
   if (child == 0) coordinate(directory);
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto deadline = std::chrono::steady_clock::now() + 120s;
   int status = 0;
   while (::waitpid(child, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() >= deadline) ::kill(child, SIGKILL);
-    std::this_thread::sleep_for(200us);
+    const bool now = moment && size_of(directory) >= before + moment->bytes;
+    if (now) std::this_thread::sleep_for(moment->later);
+    if (now || std::chrono::steady_clock::now() >= deadline) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(100us);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -124,8 +139,9 @@ std::vector<std::string> findings(const std::vector<Json>& events) {
   std::vector<std::string> out;
   for (const TrialRecord& trial : record_of(events).trials)
     out.push_back(trial.status + dump_line(trial.operations) + dump_line(trial.hyper) +
-                  std::to_string(trial.parent) + " " + std::to_string(trial.per_sample.aiperf_train) +
-                  " " + std::to_string(trial.accuracy.value_or(-1)));
+                  std::to_string(trial.parent) + " " +
+                  std::to_string(trial.per_sample.aiperf_train) + " " +
+                  std::to_string(trial.accuracy.value_or(-1)));
   return out;
 }
 
@@ -135,8 +151,7 @@ double operations_of_results(const std::vector<Json>& events) {
   double sum = 0;
   for (const Json& event : events) {
     if (event["event"] != "ended" || !event.value("final", false)) continue;
-    const SampleOperations& per =
-        record.trials.at(event["trial"].get<std::size_t>()).per_sample;
+    const SampleOperations& per = record.trials.at(event["trial"].get<std::size_t>()).per_sample;
     sum += event["trained"].get<double>() * static_cast<double>(per.aiperf_train) +
            event["validated"].get<double>() * static_cast<double>(per.aiperf_validate);
   }
@@ -145,20 +160,19 @@ double operations_of_results(const std::vector<Json>& events) {
 
 TEST(KilledCoordinator, FiftyKillsLeaveTheJournalAndScoreOfAnUndisturbedExperiment) {
   const testing::TemporaryFolder calm;
-  const auto begun = std::chrono::steady_clock::now();
-  ASSERT_EQ(run_for(calm.path(), 120s), 0);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+  ASSERT_EQ(run_until(calm.path(), std::nullopt), 0);
   const std::vector<Json> expected = journal_in(calm.path());
   ASSERT_EQ(record_of(expected).ended, "trials");
 
   const testing::TemporaryFolder folder;
   std::mt19937 random(20261116);
-  std::uniform_real_distribution<double> moment(0.0, took.count() / 8);
+  std::uniform_int_distribution<std::uintmax_t> bytes(0, size_of(calm.path()) / 35);
+  std::uniform_int_distribution<int> later(0, 3000);
   int kills = 0;
   int lost = 0;
   while (kills < 50) {
-    const int code = run_for(folder.path(), std::chrono::microseconds(static_cast<std::int64_t>(
-                                                1e6 * moment(random))));
+    const Moment moment{bytes(random), std::chrono::microseconds(later(random))};
+    const int code = run_until(folder.path(), moment);
     ASSERT_NE(code, 1);
     if (code == 0) break;  // it was done before
     ++kills;
@@ -171,7 +185,7 @@ TEST(KilledCoordinator, FiftyKillsLeaveTheJournalAndScoreOfAnUndisturbedExperime
   }
   RecordProperty("kills", kills);
   ASSERT_EQ(kills, 50) << "it ended too early to be killed so often: make it longer";
-  ASSERT_EQ(run_for(folder.path(), 120s), 0);
+  ASSERT_EQ(run_until(folder.path(), std::nullopt), 0);
 
   const std::vector<Json> events = journal_in(folder.path());
   EXPECT_EQ(findings(events), findings(expected));

@@ -67,22 +67,25 @@ class WorkerTest : public ::testing::Test {
 
   // memory_kb: the address space that the process may have; 0: any.
   void start(const std::string& config = "threads: 1\ndevice: cpu\n", int memory_kb = 0) {
+    worker_ = start_rank({{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}}, pid_file(),
+                         config, memory_kb);
+  }
+  [[nodiscard]] std::future<CommandResult> start_rank(
+      const std::map<std::string, std::string>& env, const std::filesystem::path& pid_file,
+      const std::string& config = "threads: 1\ndevice: cpu\n", int memory_kb = 0) {
     const auto path = folder_.path() / "worker.yaml";
     std::ofstream(path) << config;
-    worker_ = std::async(std::launch::async, [this, path, memory_kb] {
+    return std::async(std::launch::async, [this, path, memory_kb, env, pid_file] {
       CommandOptions options;
       options.timeout = kPatience;
       options.max_output = 8 << 20;
-      options.env = {{automl::kAddressVariable, address_},
-                     {automl::kTokenVariable, kToken},
-                     {"RANK", "3"},
-                     {"WORLD_SIZE", "4"},
-                     {"LOCAL_RANK", "1"}};
+      options.env = {{automl::kAddressVariable, address_}, {automl::kTokenVariable, kToken}};
+      for (const auto& [name, value] : env) options.env[name] = value;
       const std::string limit =
           memory_kb > 0 ? "ulimit -v " + std::to_string(memory_kb) + " && " : "";
       return run_command(
           {"sh", "-c",
-           limit + "echo $$ >" + shell_quote(pid_file().string()) + " && exec " + ASSAY_BIN_DIR +
+           limit + "echo $$ >" + shell_quote(pid_file.string()) + " && exec " + ASSAY_BIN_DIR +
                "/assay-train automl-worker --config " + shell_quote(path.string())},
           options);
     });
