@@ -173,6 +173,12 @@ TEST_F(Automl, StopKeepsTheScoreAndResumeGoesOn) {
   EXPECT_EQ(whole.resumed, 1);
   EXPECT_EQ(finished(whole).size(), 6U);
   EXPECT_GE(whole.elapsed_s, half.elapsed_s);
+  // Totals are those of both parts, and that there were two is said.
+  const Json round = result()["cases"][0]["rounds"][0];
+  // (The first part had trained a little of what it could not finish.)
+  EXPECT_GE(round["metrics"]["samples"]["value"], 6 * 128);
+  EXPECT_NE(dump_line(round["metrics"]["samples"]).find("resumed once"), std::string::npos);
+  EXPECT_NE(dump_line(round).find("automl-resumed"), std::string::npos);
   EXPECT_TRUE(fs::exists(latest() / "Report_Succeed.html"));
   EXPECT_FALSE(fs::exists(latest() / "Report_Failed.html"));
 }
@@ -229,6 +235,27 @@ TEST_F(Automl, FailsByNameWhenNoWorkerIsLeft) {
                                   std::chrono::seconds(120));
   EXPECT_EQ(run.status.code, 5) << run.out << run.err;
   EXPECT_NE((run.out + run.err).find("train_size"), std::string::npos) << run.out << run.err;
+}
+
+TEST_F(Automl, TwoDevicesTrainOneTrial) {
+  const CommandResult run =
+      assay({"run", suite("      max_trials: 3\n      devices_per_trial: 2\n").string()}, 170s);
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const automl::ExperimentRecord done = record();
+  EXPECT_EQ(done.workers.size(), 1U);
+  EXPECT_EQ(finished(done).size(), 3U);
+  EXPECT_EQ(done.trials.at(0).trained, 128);
+  // What both logged adds up to what was reported: the score is measured, not claimed.
+  const std::string metrics = dump_line(result()["cases"][0]["rounds"][0]["metrics"]);
+  EXPECT_EQ(metrics.find("claimed"), std::string::npos) << metrics;
+}
+
+TEST_F(Automl, DevicesHaveToBeWholeGroups) {
+  const CommandResult run =
+      assay({"run", suite("      devices_per_trial: 2\n", 3).string(), "--dry-run"});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_NE(run.err.find("cannot be shared out by devices_per_trial: 2"), std::string::npos)
+      << run.err;
 }
 
 TEST_F(Automl, BadSettingsAreNamedBeforeAnythingStarts) {

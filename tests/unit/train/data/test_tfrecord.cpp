@@ -196,6 +196,18 @@ TEST_F(TfRecordTest, ReadsAllRecordsOfAllFiles) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), batch.image(0)));
 }
 
+TEST_F(TfRecordTest, FindsTheFoldersOfAIPerf) {
+  fs::create_directories(folder_.path() / "train_tfrecord");
+  fs::create_directories(folder_.path() / "validation_tfrecord");
+  write(folder_.path() / "train_tfrecord/train-00000-of-00001",
+        record(example(jpeg(1), 1)) + record(example(jpeg(2), 2)));
+  write(folder_.path() / "validation_tfrecord/validation-00000-of-00001",
+        record(example(jpeg(3), 3)));
+  const ImageSet set = open_image_set(options());
+  EXPECT_EQ(set.info.train_size, 2);
+  EXPECT_EQ(set.info.eval_size, 1);
+}
+
 TEST_F(TfRecordTest, ARecordWithAWrongChecksumCountsAsDamaged) {
   fill();
   std::string file = record(example(jpeg(1), 1));
