@@ -104,7 +104,7 @@ Origin check_experiment(RoundContext& round) {
 
 // What was lost on the way, and what there was to find.
 void add_losses(RoundContext& round, const automl::ExperimentRecord& record) {
-  constexpr std::size_t kNamed = 4;
+  static constexpr std::size_t kNamed = 4;
   const auto names = [](const std::vector<std::string>& all) {
     std::string out;
     for (std::size_t i = 0; i < std::min(all.size(), kNamed); ++i)

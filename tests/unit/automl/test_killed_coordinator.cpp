@@ -36,6 +36,7 @@ ExperimentSettings killed_settings() {
   settings.max_trials = 40;
   settings.workers = 1;
   settings.epochs = {3};
+  settings.space.erase("batch_size");  // every epoch has the same 96 samples
   settings.data["train_size"] = 120;
   settings.data["eval_size"] = 40;
   return settings;
