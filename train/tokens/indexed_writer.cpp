@@ -38,14 +38,18 @@ void rename_to(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
+void require_unwritten(const fs::path& prefix) {
+  for (const fs::path& path : {index_path(prefix), tokens_path(prefix)})
+    if (std::error_code ignored; fs::exists(path, ignored))
+      throw Error(ErrorKind::usage, "the file is there already", path.string(),
+                  "give another --output, or --force to replace it");
+}
+
 IndexedWriter::IndexedWriter(const fs::path& prefix, std::int64_t vocabulary, bool replace)
     : prefix_(prefix),
       part_(prefix.string() + ".bin.part"),
       type_(vocabulary < kUint16Vocabulary ? kUint16Code : kInt32Code) {
-  for (const fs::path& path : {index_path(prefix), tokens_path(prefix)})
-    if (std::error_code ignored; !replace && fs::exists(path, ignored))
-      throw Error(ErrorKind::usage, "the file is there already", path.string(),
-                  "give another --output, or --force to replace it");
+  if (!replace) require_unwritten(prefix);
   if (prefix.has_parent_path()) make_directories(prefix.parent_path());
   fd_ = UniqueFd(::open(part_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
   if (!fd_)

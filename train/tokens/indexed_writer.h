@@ -43,4 +43,7 @@ class IndexedWriter final : public TokenSink {
   bool finished_ = false;
 };
 
+/// Throws Error of kind usage when PREFIX.idx or PREFIX.bin is there.
+void require_unwritten(const std::filesystem::path& prefix);
+
 }  // namespace assay::train::tokens

@@ -1,0 +1,12 @@
+#include "commands.h"
+
+namespace assay::train {
+
+std::span<const Command> commands() {
+  static const std::vector<Command> all{
+      {"tokenize", "write text as an indexed data set of tokens", run_tokenize},
+  };
+  return all;
+}
+
+}  // namespace assay::train
