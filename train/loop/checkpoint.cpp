@@ -242,6 +242,7 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
     copy_into(tensor, read_tensor(archive, "optimizer_" + name, model_path), model_path);
   if (state.average != nullptr)
     copy_into(state.average->average(), read_tensor(archive, "average", model_path), model_path);
+  state.parameters.round();
 
   const fs::path own_path = folder / fmt::format("rank{}.pt", communicator_.rank());
   torch::serialize::InputArchive own;

@@ -46,7 +46,7 @@ struct Settings {
   double epochs = 0;
   std::int64_t max_steps = 0;   ///< 0: epochs decide
   std::int64_t eval_every = 0;  ///< steps; 0: once an epoch
-  double target = 0;            ///< of the task's accuracy; 0: none
+  double target = 0;            ///< of the task's first quality; 0: none
   std::uint64_t seed = 1;
   bool data_only = false;
   bool find_batch = false;    ///< choose the batch size and end

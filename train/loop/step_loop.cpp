@@ -34,6 +34,7 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
   communicator.agree("a model whose number of parameters is", parameters_.count());
   communicator.broadcast(parameters_.values());
   for (torch::Tensor& buffer : task.model().buffers()) communicator.broadcast(buffer);
+  task.bind(parameters_);
   if (settings.ema_decay > 0)
     average_ = std::make_unique<MovingAverage>(parameters_, settings.ema_decay);
 }
@@ -54,11 +55,8 @@ void StepLoop::backward(bool last) {
   // Each backward adds its part of the mean over all samples of all ranks.
   const double scale = update_.loss_scale() /
                        static_cast<double>(settings_.accumulation * communicator_.world_size());
-  const torch::Tensor loss = graph_.run(task_.inputs(), scale, [this](double factor) {
-    const torch::Tensor mean = task_.loss();
-    (factor == 1.0 ? mean : mean * factor).backward();
-    return mean.detach();
-  });
+  const torch::Tensor loss =
+      graph_.run(task_.inputs(), scale, [this](double factor) { return task_.backward(factor); });
   if (trace_) trace_->end_backward();
   log_.end(Phase::compute);
   loss_ = loss_.defined() ? loss_ + loss : loss;
@@ -88,7 +86,7 @@ void StepLoop::finish() {
 
 void StepLoop::backward_alone() {
   reducer_.begin(false);
-  task_.loss().backward();
+  static_cast<void>(task_.backward(1));
   if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
 }
 

@@ -237,9 +237,14 @@ bool Trainer::evaluate() {
   loop_->log().flush();
   const std::int64_t begin = mono_now_ns();
   MovingAverage* const average = loop_->average();
-  if (average != nullptr) average->swap();
+  const auto exchange = [&] {
+    if (average == nullptr) return;
+    average->swap();
+    loop_->parameters().round();
+  };
+  exchange();
   Evaluation total = evaluate_share();
-  if (average != nullptr) average->swap();
+  exchange();
   total.counts = communicator_.sum(std::move(total.counts));
   total.sums = communicator_.sum(total.sums);
   qualities_ = task_->qualities(total);
@@ -257,7 +262,7 @@ bool Trainer::evaluate() {
     if (!std::isfinite(value))
       not_finite(
           fmt::format("the evaluation's {} after step {} is {}", name, loop_->steps(), value));
-  return settings_.target > 0 && qualities_.front().second >= settings_.target;
+  return settings_.target > 0 && task_->reached(qualities_.front().second, settings_.target);
 }
 
 Progress Trainer::progress() const {

@@ -58,6 +58,15 @@ void FlatParameters::zero_gradients() {
   gradients_.zero_();
 }
 
+void FlatParameters::keep_rounded(torch::ScalarType type) {
+  rounded_ = values_.to(type);
+}
+
+void FlatParameters::round() {
+  torch::NoGradGuard no_grad;
+  if (rounded_.defined()) rounded_.copy_(values_);
+}
+
 void FlatParameters::check_views() const {
   const auto* const base = static_cast<const float*>(gradients_.data_ptr());
   for (const Entry& entry : entries_) {

@@ -42,6 +42,14 @@ class FlatParameters {
     return flat.narrow(0, entry.offset, entry.size);
   }
   void zero_gradients();
+
+  /// Keeps the values in `type` too, from now on: what an optimizer's step writes in passing, and
+  /// round() for everyone else who changes values().
+  void keep_rounded(torch::ScalarType type);
+  /// As values(); undefined when none are kept.
+  [[nodiscard]] const torch::Tensor& rounded() const noexcept { return rounded_; }
+  /// After a change of values(); nothing when no rounded ones are kept.
+  void round();
   /// Throws Error of kind internal when a gradient of the module is no longer a view of
   /// gradients(): an update would miss it.
   void check_views() const;
@@ -52,6 +60,7 @@ class FlatParameters {
   std::int64_t decayed_ = 0;
   torch::Tensor values_;
   torch::Tensor gradients_;
+  torch::Tensor rounded_;
 };
 
 }  // namespace assay::train

@@ -50,13 +50,21 @@ void update(SgdTerms terms, const torch::Tensor& factor, std::int64_t size,
 }
 
 void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
-            const torch::Tensor& gradients, const torch::Tensor& values, const torch::Tensor& first,
-            const torch::Tensor& second, std::int64_t begin) {
+            FlatParameters& parameters, const torch::Tensor& first, const torch::Tensor& second,
+            std::int64_t begin) {
+  const torch::Tensor& gradients = parameters.gradients();
+  const torch::Tensor& values = parameters.values();
 #if defined(ASSAY_TRAIN_KERNELS)
-  if (values.is_cuda())
+  if (values.is_cuda()) {
+    const torch::Tensor& rounded = parameters.rounded();
+    const auto type = rounded.defined() ? cuda::type_of(rounded) : cuda::Type::f32;
+    void* const to = rounded.defined()
+                         ? static_cast<char*>(rounded.data_ptr()) + begin * rounded.element_size()
+                         : nullptr;
     return cuda::adamw_update(cuda::current_stream(), terms, device_factor(factor), size,
                               from(gradients, begin), from(values, begin), from(first, begin),
-                              from(second, begin));
+                              from(second, begin), type, to);
+  }
 #endif
   terms.scale = host_factor(factor);
   adamw_update(terms, size, from(gradients, begin), from(values, begin), from(first, begin),
@@ -99,11 +107,17 @@ Optimizer::Optimizer(FlatParameters& parameters, const OptimizerOptions& options
 void Optimizer::step(double rate, const torch::Tensor& factor) {
   torch::NoGradGuard no_grad;
   ++steps_;
-  if (options_.method == "sgd") return sgd(rate, factor);
-  if (options_.method == "adamw") return adamw(rate, factor);
-  scale_gradients(factor);
-  if (options_.method == "lars") return lars(rate);
-  lamb(rate);
+  if (options_.method == "adamw") return adamw(rate, factor);  // rounds as well
+  if (options_.method == "sgd") {
+    sgd(rate, factor);
+  } else {
+    scale_gradients(factor);
+    if (options_.method == "lars")
+      lars(rate);
+    else
+      lamb(rate);
+  }
+  parameters_.round();
 }
 
 void Optimizer::scale_gradients(const torch::Tensor& factor) {
@@ -165,8 +179,7 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
           static_cast<float>(range.decay),    static_cast<float>(options_.beta1),
           static_cast<float>(options_.beta2), static_cast<float>(options_.epsilon),
           static_cast<float>(correction1),    static_cast<float>(correction2)};
-      update(terms, factor, range.size, parameters_.gradients(), parameters_.values(), first,
-             second, range.begin);
+      update(terms, factor, range.size, parameters_, first, second, range.begin);
       continue;
     }
     torch::Tensor value = parameters_.values().narrow(0, range.begin, range.size);
@@ -179,6 +192,8 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
     const torch::Tensor root = v.sqrt().div_(std::sqrt(correction2)).add_(options_.epsilon);
     value.addcdiv_(m, root, -rate / correction1);
   }
+  // The kernel of a CUDA device has done so.
+  if (!fused || !parameters_.values().is_cuda()) parameters_.round();
 }
 
 void Optimizer::lamb(double rate) {
