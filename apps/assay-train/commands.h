@@ -15,6 +15,7 @@ struct Command {
 };
 [[nodiscard]] std::span<const Command> commands();
 
+int run_plan(const std::vector<std::string>& arguments);
 int run_tokenize(const std::vector<std::string>& arguments);
 
 }  // namespace assay::train

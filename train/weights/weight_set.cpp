@@ -100,7 +100,8 @@ std::int64_t WeightSet::bytes() const noexcept {
   return sum;
 }
 
-void WeightSet::require(std::span<const TensorInfo> expected) const {
+void WeightSet::require(std::span<const TensorInfo> expected,
+                        const std::function<bool(const std::string&)>& ignored) const {
   std::vector<std::string> differences;
   std::map<std::string, bool> known;
   for (const TensorInfo& wanted : expected) {
@@ -119,7 +120,7 @@ void WeightSet::require(std::span<const TensorInfo> expected) const {
                                         to_text(found.type)));
   }
   for (const auto& [name, entry] : entries_)
-    if (!known.contains(name))
+    if (!known.contains(name) && !(ignored && ignored(name)))
       differences.push_back(fmt::format("{} is not of this model", printable(name)));
   if (differences.empty()) return;
   const std::size_t count = differences.size();

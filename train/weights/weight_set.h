@@ -36,8 +36,10 @@ class WeightSet {
 
   /// Throws Error of kind environment that names each difference from what a model expects (names
   /// and shapes; the types are the file's matter, but must be floating-point): missing, unknown, of
-  /// another shape. The first ten, and how many more there are.
-  void require(std::span<const TensorInfo> expected) const;
+  /// another shape. The first ten, and how many more there are. Unknown ones for which `ignored`
+  /// is true are no difference.
+  void require(std::span<const TensorInfo> expected,
+               const std::function<bool(const std::string&)>& ignored = {}) const;
 
  private:
   void add(const std::filesystem::path& file);
