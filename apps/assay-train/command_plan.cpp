@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <optional>
 
 #include <fmt/format.h>
 

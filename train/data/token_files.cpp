@@ -22,7 +22,6 @@ constexpr std::int64_t learnt_vocabulary = 8192;
 constexpr double held_out = 0.02;
 
 void require_path(const TokenSetOptions& options, const char* what) {
-  std::error_code ignored;
   if (options.path.empty())
     throw Error(ErrorKind::config, fmt::format("the set '{}' needs a path", options.set), "path",
                 what);

@@ -124,7 +124,8 @@ void require_llama_config(const fs::path& folder, const LlamaOptions& options) {
                       {"rope_scaling", nullptr},
                       {"tie_word_embeddings", false},
                       {"num_key_value_heads", member_at(config, "num_attention_heads")}};
-  for (const auto& [key, own] : meaning_of(options).items()) {
+  const Json meaning = meaning_of(options);
+  for (const auto& [key, own] : meaning.items()) {
     const Json& given = config.contains(key) ? config[key] : member_at(defaults, key.c_str());
     if (!same_value(own, given))
       differences.push_back(

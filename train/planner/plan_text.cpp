@@ -41,7 +41,8 @@ std::string head_of(const PlanReport& report) {
       report.model, billions(static_cast<double>(model.parameters())), model.layers, model.width,
       model.heads, model.kv_heads, model.inner, model.vocabulary, report.devices,
       format_bytes(report.cluster.memory), report.work.sequence, report.work.micro_batch,
-      report.work.sequences(best.mesh), best.step.tokens / 1e6, to_text(report.work.numbers));
+      report.work.sequences(best.mesh), best.step.tokens / 1e6,
+      assay::to_text(report.work.numbers));
 }
 
 std::string memory_text(const PlanReport& report) {
@@ -54,7 +55,7 @@ std::string memory_text(const PlanReport& report) {
                      format_bytes(report.cluster.memory));
   out += "activations by what is computed again:\n";
   for (const Keep keep : enum_values<Keep>())
-    out += fmt::format("  {:<12} {:>11}\n", to_text(keep),
+    out += fmt::format("  {:<12} {:>11}\n", assay::to_text(keep),
                        format_bytes(memory_of(work, best.mesh, keep).activations));
   return out;
 }
@@ -90,7 +91,7 @@ std::string table_text(const PlanReport& report) {
   for (std::size_t i = 0; i < shown; ++i) {
     const Plan& plan = report.plans[i];
     out += fmt::format("{:<42} {:<11} {:>11} {:>10} {:>6.3f}{}\n", plan.mesh.text(),
-                       to_text(plan.keep), format_bytes(plan.memory.total()),
+                       assay::to_text(plan.keep), format_bytes(plan.memory.total()),
                        seconds(plan.step.step_s()), plan.step.mfu(report.cluster),
                        plan.fits ? "" : "  does not fit");
   }
@@ -107,7 +108,7 @@ Json plan_json(const Plan& plan, const Cluster& cluster) {
             {"tensor", plan.mesh.tensor},
             {"pipeline", plan.mesh.pipeline},
             {"zero", plan.mesh.zero}}},
-          {"recompute", to_text(plan.keep)},
+          {"recompute", assay::to_text(plan.keep)},
           {"fits", plan.fits},
           {"memory_bytes", memory},
           {"tokens_per_step", step.tokens},
@@ -134,11 +135,11 @@ std::string to_text(const PlanReport& report) {
   const Plan& best = report.plans.front();
   std::string out = head_of(report);
   if (best.fits) {
-    out += fmt::format("fits: {}, recompute {}\n", best.mesh.text(), to_text(best.keep));
+    out += fmt::format("fits: {}, recompute {}\n", best.mesh.text(), assay::to_text(best.keep));
   } else {
     out += fmt::format("does not fit: the nearest, {}, recompute {}, needs {} of {}\n",
-                       best.mesh.text(), to_text(best.keep), format_bytes(best.memory.total()),
-                       format_bytes(report.cluster.memory));
+                       best.mesh.text(), assay::to_text(best.keep),
+                       format_bytes(best.memory.total()), format_bytes(report.cluster.memory));
     out +=
         report.would_fit > report.devices
             ? fmt::format("{} such devices would do; or a shorter --sequence\n", report.would_fit)
@@ -161,7 +162,7 @@ Json to_json(const PlanReport& report) {
            {"sequence", report.work.sequence},
            {"micro_batch", report.work.micro_batch},
            {"global_batch", report.work.sequences(report.plans.front().mesh)},
-           {"numbers", to_text(report.work.numbers)},
+           {"numbers", assay::to_text(report.work.numbers)},
            {"fits", report.plans.front().fits},
            {"plans", plans}};
   if (!report.plans.front().fits && report.would_fit > 0)

@@ -67,6 +67,10 @@ class BpeLearner {
     return false;
   }
 
+  [[nodiscard]] std::int64_t size() const noexcept {
+    return static_cast<std::int64_t>(parts_.tokens.size());
+  }
+
   [[nodiscard]] BpeParts take() {
     const auto id = static_cast<std::int32_t>(parts_.tokens.size());
     parts_.tokens.emplace_back("<|end_of_text|>");
@@ -129,9 +133,13 @@ class BpeLearner {
   }
 
   void merge(const Pair& pair) {
-    const auto merged = static_cast<std::int32_t>(parts_.tokens.size());
-    parts_.tokens.push_back(parts_.tokens[static_cast<std::size_t>(pair.first)] +
-                            parts_.tokens[static_cast<std::size_t>(pair.second)]);
+    // Two ways may lead to the same bytes: they are one token.
+    const auto [known, added] =
+        ids_.try_emplace(parts_.tokens[static_cast<std::size_t>(pair.first)] +
+                             parts_.tokens[static_cast<std::size_t>(pair.second)],
+                         static_cast<std::int32_t>(parts_.tokens.size()));
+    if (added) parts_.tokens.push_back(known->first);
+    const std::int32_t merged = known->second;
     parts_.merges.push_back({pair.first, pair.second, merged});
     const std::vector<std::int32_t> where = std::move(pairs_.at(pair).words);
     pairs_.at(pair).words.clear();
@@ -159,6 +167,7 @@ class BpeLearner {
   }
 
   BpeParts parts_;
+  std::unordered_map<std::string, std::int32_t> ids_;  // of merged tokens
   std::vector<Word> words_;
   std::unordered_map<Pair, PairInfo, PairHash> pairs_;
   std::vector<Pair> touched_;
@@ -173,9 +182,9 @@ Bpe learn_bpe(const PieceCounts& counts, std::int64_t size,
     throw Error(ErrorKind::config, fmt::format("a vocabulary of {}", size), "byte-level BPE",
                 fmt::format("use {} (the bytes and <|end_of_text|>) to {}", least, most));
   BpeLearner learner(counts);
-  const std::int64_t merges = size - least;
-  for (std::int64_t done = 0; done < merges && learner.merge_best(); ++done)
-    if (progress && done % 256 == 0) progress(done, merges);
+  const std::int64_t bytes = learner.size();
+  while (learner.size() < size - 1 && learner.merge_best())
+    if (progress && learner.size() % 256 == 0) progress(learner.size() - bytes, size - least);
   return {learner.take(), "learnt vocabulary"};
 }
 

@@ -128,7 +128,11 @@ class TokenFilesTest : public ::testing::Test {
   }
 
   testing::TemporaryFolder folder_;
-  TokenSetOptions options_{.sequence = 8};
+  TokenSetOptions options_ = [] {
+    TokenSetOptions options;
+    options.sequence = 8;
+    return options;
+  }();
 };
 
 TEST_F(TokenFilesTest, TextIsLearntFromAndPacked) {

@@ -53,7 +53,7 @@ counts = Counter()
 for text in data["learn"]:
     for w in words(text): counts[tuple(w)] += 1
 learnt = []
-while len(learnt) < data["merges"]:
+while len(order) < 256 + data["merges"]:
     pairs = Counter()
     for w, c in counts.items():
         for p in zip(w, w[1:]): pairs[p] += c
