@@ -3,6 +3,7 @@
 //   one
 //                                   thread: prints megabytes (10^6) per CPU second, per rules
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
