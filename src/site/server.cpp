@@ -17,6 +17,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "door/door.h"
 #include "jobs/job_uploads.h"
 #include "platform/platform.h"
 #include "rest/guard.h"
@@ -66,6 +67,17 @@ std::vector<std::string> hosts_of(const ServeOptions& options) {
   return out;
 }
 
+std::string endpoint_domain_of(const ServeOptions& options) {
+  if (!options.endpoint_domain.empty()) return to_lower(options.endpoint_domain);
+  return is_loopback(options.address) ? "localhost" : "";
+}
+
+// What a job's nodes have to answer: it takes as long as it takes.
+bool enters_a_job(const HttpRequest& request) {
+  return request.route.find("/endpoints/") != std::string::npos ||
+         request.route.ends_with("/enter") || request.route.ends_with("/terminal");
+}
+
 // The tester's part of the server.
 struct TesterSide {
   TesterSide(const ServeOptions& options, const fs::path& data, tester::Records& records,
@@ -87,6 +99,8 @@ struct PlatformSide {
         platform(
             {.data = data, .code = [this](const std::string& id) { return code.folder_of(id); }},
             options.engine()),
+        door(platform, accounts,
+             {.domain = endpoint_domain_of(options), .tls = !options.certificate.empty()}),
         context{.accounts = accounts,
                 .platform = platform,
                 .events = events,
@@ -95,7 +109,8 @@ struct PlatformSide {
                 .code = code,
                 .tls = !options.certificate.empty(),
                 .hosts = hosts_of(options),
-                .pages = options.pages},
+                .pages = options.pages,
+                .door = &door},
         rest(context) {
     const std::int64_t now_ns = wall_now_ns();
     make_first_admin(accounts, now_ns);
@@ -119,6 +134,7 @@ struct PlatformSide {
   code::CodeStore code;
   platform::Platform platform;
   rest::Follower follower;  // asks the platform
+  door::Door door;
   rest::Context context;
   rest::Rest rest;
   std::unique_ptr<Webhooks> webhooks;
@@ -199,6 +215,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
   if (jobs) collect_code(jobs->code, data, say);
   auto workers = std::make_unique<serve::WorkerPool>(4, 1000);
+  auto doormen = std::make_unique<serve::WorkerPool>(jobs ? 16 : 1, 500);
 
   serve::HttpOptions http;
   http.address = options.address;
@@ -225,6 +242,22 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
               serve::Refusal(fault.status, std::string(serve::code_of(fault)), fault.text)));
           return;
         }
+        const bool at_endpoint = jobs && jobs->door.takes(*shared);
+        const auto busy = [&](const char* why) {
+          serve::Refusal refusal(503, "busy", why, "try again in a moment");
+          refusal.retry_after_s = 1;
+          answer(serve::response_of(refusal));
+        };
+        if (at_endpoint) {
+          const auto handle = [side = jobs.get(), shared, who, answer] {
+            side->door.handle(*shared, *who, answer);
+          };
+          if (ending)
+            busy("the server is being stopped");
+          else if (!doormen->post(shared->address, handle))
+            busy("too many requests wait");
+          return;
+        }
         if (auto refusal = jobs ? rest::wrong_host(*shared, jobs->context.hosts) : std::nullopt) {
           answer(std::move(*refusal));
           return;
@@ -233,11 +266,6 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
           answer(std::move(*refusal));
           return;
         }
-        const auto busy = [&](const char* why) {
-          serve::Refusal refusal(503, "busy", why, "try again in a moment");
-          refusal.retry_after_s = 1;
-          answer(serve::response_of(refusal));
-        };
         // Where the platform has no pages, the first one is the tester's.
         const bool of_platform =
             jobs && rest::Rest::takes(*shared) && (shared->path != "/" || !options.pages.empty());
@@ -251,7 +279,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
         };
         if (ending)
           busy("the server is being stopped");
-        else if (!workers->post(shared->address, handle))
+        else if (!(enters_a_job(*shared) ? *doormen : *workers).post(shared->address, handle))
           busy("too many requests wait");
       });
   if (jobs) jobs->platform.start();
@@ -280,6 +308,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   server->stop();
   workers.reset();
+  doormen.reset();
   if (jobs) jobs->listening.reset();
   server.reset();
 }
