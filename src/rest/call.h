@@ -15,6 +15,7 @@
 #include "live/live_run.h"
 #include "page/asset.h"
 #include "platform/platform.h"
+#include "platform/schedules.h"
 #include "rest/event_hub.h"
 #include "rest/follower.h"
 #include "rest/route.h"
@@ -31,7 +32,7 @@ struct Caller {
   std::vector<std::string> teams{};
   std::string session{};  ///< its secret; empty: a token
   std::string csrf{};
-  jobs::WallTime expires_ns = 0;
+  jobs::WallTime expires_ns = 0;  ///< of the session or token; 0: never
 
   [[nodiscard]] bool is_in(const std::string& team) const;
   [[nodiscard]] bool may(jobs::Deed deed, jobs::Whose whose) const {
@@ -47,6 +48,7 @@ struct Context {
   Follower& follower;  ///< for streams of logs and metrics
   ServerMetrics& metrics;
   code::CodeStore& code;  ///< folders that people have sent
+  platform::Schedules& schedules;
   bool tls = false;
   /// Host names under which the server is asked, without port; empty: any.
   std::vector<std::string> hosts{};
@@ -107,6 +109,9 @@ struct Call {
 /// Answers with a stream of server-sent events.
 [[nodiscard]] serve::HttpResponse event_stream(
     std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin);
+/// "event: NAME\ndata: …\n\n" of JSON in one line.
+[[nodiscard]] std::string server_sent_text(std::string_view event, std::string_view json,
+                                           std::string_view id = {});
 /// "event: NAME\nid: N\ndata: …\n\n".
 [[nodiscard]] std::string server_sent(std::string_view event, const Json& data,
                                       std::string_view id = {});
