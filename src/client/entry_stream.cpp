@@ -34,9 +34,14 @@ Error cut(const Connection& connection, const char* what) {
 }  // namespace
 
 EntryStream::EntryStream(const Connection& connection, jobs::JobId job, std::optional<int> rank,
-                         const std::string& public_key)
-    : tunnel_(connection.server().url, connection.server().ca_file) {
+                         const std::string& public_key) {
   const Server& server = connection.server();
+  try {
+    tunnel_ = std::make_unique<http::Tunnel>(server.url, server.ca_file);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::launch, "the server cannot be reached: " + error.message(), server.url,
+                "is 'assay serve' running there, and is the address right?");
+  }
   std::string request = fmt::format(
       "GET /api/v1/jobs/{}/enter{} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\n"
       "Upgrade: assay-entry\r\n",
@@ -48,15 +53,15 @@ EntryStream::EntryStream(const Connection& connection, jobs::JobId job, std::opt
 
 std::string EntryStream::wait_for_bytes(std::int64_t deadline_ns) {
   while (mono_now_ns() < deadline_ns) {
-    if (auto bytes = tunnel_.read()) return *bytes;
-    pollfd ready{tunnel_.descriptor(), POLLIN, 0};
+    if (auto bytes = tunnel_->read()) return *bytes;
+    pollfd ready{tunnel_->descriptor(), POLLIN, 0};
     ::poll(&ready, 1, 200);
   }
   return {};
 }
 
 void EntryStream::shake_hands(const Connection& connection, const std::string& request) {
-  tunnel_.write(request);
+  tunnel_->write(request);
   const std::int64_t deadline = mono_now_ns() + kAnswerLimit.count();
   std::string bytes;
   auto end = std::string::npos;
@@ -84,7 +89,7 @@ void EntryStream::shake_hands(const Connection& connection, const std::string& r
 
 std::optional<std::string> EntryStream::read() {
   if (!first_.empty()) return std::exchange(first_, {});
-  return tunnel_.read();
+  return tunnel_->read();
 }
 
 }  // namespace assay::client

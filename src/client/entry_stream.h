@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,15 +19,15 @@ class EntryStream {
               const std::string& public_key = {});
 
   // As of http::Tunnel.
-  [[nodiscard]] int descriptor() const noexcept { return tunnel_.descriptor(); }
-  void write(std::string_view bytes) { tunnel_.write(bytes); }
+  [[nodiscard]] int descriptor() const noexcept { return tunnel_->descriptor(); }
+  void write(std::string_view bytes) { tunnel_->write(bytes); }
   [[nodiscard]] std::optional<std::string> read();
 
  private:
   void shake_hands(const Connection& connection, const std::string& request);
   [[nodiscard]] std::string wait_for_bytes(std::int64_t deadline_ns);
 
-  http::Tunnel tunnel_;
+  std::unique_ptr<http::Tunnel> tunnel_;
   std::string first_;  // what came with the server's answer
 };
 

@@ -108,7 +108,16 @@ struct Entrance::Agent {
 Entrance::Entrance(platform::Platform& platform)
     : platform_(platform), collector_([this](const std::stop_token& stop) { collect(stop); }) {}
 
-Entrance::~Entrance() = default;
+// Those whose streams have ended end what they have started: they are not killed over it.
+Entrance::~Entrance() {
+  collector_.request_stop();
+  collector_.join();
+  const std::int64_t deadline = mono_now_ns() + Nanoseconds(std::chrono::seconds(4)).count();
+  while (!leaving_.empty() && mono_now_ns() < deadline) {
+    std::erase_if(leaving_, [](Leaving& one) { return one.child.poll().has_value(); });
+    ::poll(nullptr, 0, 20);
+  }
+}
 
 void Entrance::leave(Child child) {
   const std::scoped_lock lock(lock_);

@@ -89,11 +89,14 @@ bool write_bytes(int fd, std::string_view bytes) {
 // Both directions; each ends with its source.
 void carry(const UniqueFd& connection) {
   std::array<char, 256U << 10> buffer{};
-  std::array<pollfd, 2> from{{{STDIN_FILENO, POLLIN, 0}, {connection.get(), POLLIN, 0}}};
+  // The last one tells that nobody reads any more.
+  std::array<pollfd, 3> from{
+      {{STDIN_FILENO, POLLIN, 0}, {connection.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
   const std::array<int, 2> to{connection.get(), STDOUT_FILENO};
   while (from[1].fd >= 0) {
     if (::poll(from.data(), from.size(), -1) < 0 && errno != EINTR) return;
-    for (std::size_t i = 0; i < from.size(); ++i) {
+    if ((from[2].revents & (POLLERR | POLLHUP)) != 0) return;
+    for (std::size_t i = 0; i < to.size(); ++i) {
       if (from[i].fd < 0 || from[i].revents == 0) continue;
       const ssize_t n = ::read(from[i].fd, buffer.data(), buffer.size());
       if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;

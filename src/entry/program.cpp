@@ -189,13 +189,12 @@ class Conversation {
   int run() {
     while (true) {
       if (!read_frames()) return 1;  // they are gone
-      if (program_) {
+      if (program_)
         if (const auto end = program_->poll()) return finish(*end);
-        if (round_.over()) {
-          program_->hang_up();
-          send(FrameKind::failure, "the job's programs have ended here, and this one with them");
-          return 1;
-        }
+      if (round_.over()) {
+        if (program_) program_->hang_up();
+        send(FrameKind::failure, "the job's programs have ended here, and this one with them");
+        return 1;
       }
       wait();
     }

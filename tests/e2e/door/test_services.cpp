@@ -1,9 +1,12 @@
 // Programs that the platform starts beside a job.
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "core/json_access.h"
+#include "core/text.h"
 #include "e2e/door/door_test.h"
 #include "needs.h"
 
@@ -41,6 +44,21 @@ TEST_F(Services, JupyterShowsTheFolderOfTheJobWithoutAPassword) {
   ASSERT_TRUE(eventually([&] { return state(id) == "killed"; }, std::chrono::seconds(120)));
   EXPECT_TRUE(eventually([&] { return processes_with(folder_.string() + "/tester/jobs").empty(); },
                          std::chrono::seconds(30)));
+}
+
+TEST_F(Services, JupyterAndATerminalWorkInABrowserAndTheirPagesDoNoHarm) {
+  if (!find_program("jupyter-notebook")) GTEST_SKIP() << needs::package("jupyter-notebook");
+  if (!find_program("chromium")) GTEST_SKIP() << needs::package("chromium");
+  serve();
+  const long id = running("touch checkpoint-1.pt; exec sleep 1000");
+  const CommandResult link = assay({"serve", "link", "--data", (folder_ / "tester").string()});
+  ASSERT_TRUE(link.status.ok()) << link.err;
+  std::vector<std::string> argv{
+      "python3", (fs::path(ASSAY_SOURCE_DIR) / "tests/web/endpoints_story.py").string(),
+      std::string(trim(link.out)), std::to_string(id)};
+  if (const char* shots = std::getenv("ASSAY_SCREENSHOTS")) argv.emplace_back(shots);
+  const CommandResult story = run_command(argv, {.timeout = std::chrono::seconds(200), .env = {}});
+  EXPECT_EQ(story.status.code, 0) << story.out << story.err;
 }
 
 TEST_F(Services, WhatIsNotInstalledIsSaid) {
