@@ -1,5 +1,6 @@
 #include "door/entrance.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>

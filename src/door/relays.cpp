@@ -132,7 +132,9 @@ Task<> look_after(Held line) {
 
 Task<> carry_in(Held line) {
   std::vector<char> buffer(kSmallPiece);
-  while (const std::size_t n = co_await read_from(line->peer, buffer)) {
+  while (true) {
+    const std::size_t n = co_await read_from(line->peer, buffer);
+    if (n == 0) break;
     const bool written = co_await write_to(line, line->inside, {buffer.data(), n});
     if (!written) break;
   }
@@ -141,7 +143,9 @@ Task<> carry_in(Held line) {
 
 Task<> carry_out(Held line) {
   std::vector<char> buffer(kSmallPiece);
-  while (const std::size_t n = co_await read_from(line->inside, buffer)) {
+  while (true) {
+    const std::size_t n = co_await read_from(line->inside, buffer);
+    if (n == 0) break;
     const bool written = co_await write_to(line, line->peer, {buffer.data(), n});
     if (!written) break;
   }
@@ -154,7 +158,10 @@ void begin(asio::io_context& loop, Task<> task) {
 
 Task<> greet_and_carry(asio::io_context& loop, Held line, std::string hello) {
   const bool written = co_await write_to(line, line->peer, hello);
-  if (!written) co_return line->cut();
+  if (!written) {
+    line->cut();
+    co_return;
+  }
   begin(loop, carry_in(line));
   co_await carry_out(line);
 }
@@ -184,16 +191,21 @@ Task<> unwrap_in(Held line) {
 
 Task<> wrap_out(asio::io_context& loop, Held line, std::string hello) {
   bool written = co_await write_to(line, line->peer, hello);
-  if (!written) co_return line->cut();
+  if (!written) {
+    line->cut();
+    co_return;
+  }
   begin(loop, unwrap_in(line));
   std::vector<char> buffer(kSmallPiece);
-  while (const std::size_t n = co_await read_from(line->inside, buffer)) {
+  while (true) {
+    const std::size_t n = co_await read_from(line->inside, buffer);
+    if (n == 0) break;
     const std::string frame = websocket_bytes(WebSocketKind::binary, {buffer.data(), n});
     written = co_await write_to(line, line->peer, frame);
     if (!written) break;
   }
   const std::string last = websocket_bytes(WebSocketKind::close, "");
-  (void)co_await write_to(line, line->peer, last);
+  written = co_await write_to(line, line->peer, last);
   line->cut();
 }
 
@@ -206,7 +218,9 @@ Task<> send_request(Held line, std::string bytes) {
 // After its request a browser says nothing more: what comes is its leaving.
 Task<> notice_leaving(Held line) {
   std::vector<char> buffer(1024);
-  while (co_await read_from(line->peer, buffer) > 0) {
+  while (true) {
+    const std::size_t n = co_await read_from(line->peer, buffer);
+    if (n == 0) break;
   }
   line->cut();
 }
@@ -285,18 +299,26 @@ Task<> serve_request(asio::io_context& loop, Held line, Relays::Request request)
   Begun answer = co_await read_head(line, request.method);
   line->head_by_ns = 0;
   if (answer.head && answer.head->status == 101 && !request.websocket)
-    answer = {.fault = "it answers to something that was not asked"};
+    answer = Begun{.fault = "it answers to something that was not asked"};
   if (!answer.head) {
     const std::string page = request.refuse(line->too_late ? 504 : 502, answer.fault);
-    (void)co_await write_to(line, line->peer, page);
-    co_return line->cut();
+    const bool told = co_await write_to(line, line->peer, page);
+    static_cast<void>(told);
+    line->cut();
+    co_return;
   }
   const std::string head = answer_for(*answer.head);
   const bool written = co_await write_to(line, line->peer, head);
-  if (!written) co_return line->cut();
+  if (!written) {
+    line->cut();
+    co_return;
+  }
   if (answer.head->status == 101) {
     const bool rest = co_await write_to(line, line->peer, answer.rest);
-    if (!rest) co_return line->cut();
+    if (!rest) {
+      line->cut();
+      co_return;
+    }
     begin(loop, carry_in(line));
     co_await carry_out(line);
     co_return;

@@ -1,5 +1,7 @@
 // A job's own web server, seen through the door: what arrives, and what never does.
 
+#include <csignal>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,7 +1,10 @@
 // Programs beside the ranks of real jobs: 'assay ssh', and a plain ssh.
 
+#include <csignal>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "e2e/door/door_test.h"
 #include "e2e/ssh_hosts.h"
