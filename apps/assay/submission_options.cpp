@@ -177,7 +177,8 @@ WrittenSubmission write_submission(const SubmissionOptions& options, Json base) 
   } else if (!json.contains("command") && !json.contains("suite")) {
     throw Error(ErrorKind::usage, "nothing to run", {}, "give a suite, or --command 'TEXT'");
   }
-  if (!json.contains("name") && options.command) json["name"] = name_of_command(*options.command);
+  if (!json.contains("name") && json.contains("command") && json["command"].is_string())
+    json["name"] = name_of_command(json["command"].get<std::string>());
   if (suite && suite->nodes > 1 && !json.contains("nodes")) json["nodes"] = suite->nodes;
   if (suite && suite->procs > 1 && !json.contains("procs")) json["procs"] = suite->procs;
   set("launch", options.launch);

@@ -83,7 +83,9 @@ jobs::Whose whose(const Call& call, const jobs::Job& job) {
 
 platform::JobView readable_job(Call& call, const std::string& id) {
   const auto number = parse_number<jobs::JobId>(id);
-  auto view = number && *number > 0 ? call.context.platform.find(*number) : std::nullopt;
+  // One address for one job: "01" is none.
+  const bool plain = number && *number > 0 && std::to_string(*number) == id;
+  auto view = plain ? call.context.platform.find(*number) : std::nullopt;
   if (!view) throw not_found("job");
   if (!call.caller().may(jobs::Deed::read_job, whose(call, view->job))) throw not_found("job");
   return *view;

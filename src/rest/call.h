@@ -14,6 +14,7 @@
 #include "live/live_run.h"
 #include "page/asset.h"
 #include "platform/platform.h"
+#include "platform/schedules.h"
 #include "rest/event_hub.h"
 #include "rest/follower.h"
 #include "rest/route.h"
@@ -30,7 +31,7 @@ struct Caller {
   std::vector<std::string> teams{};
   std::string session{};  ///< its secret; empty: a token
   std::string csrf{};
-  jobs::WallTime expires_ns = 0;
+  jobs::WallTime expires_ns = 0;  ///< of the session or token; 0: never
 
   [[nodiscard]] bool is_in(const std::string& team) const;
   [[nodiscard]] bool may(jobs::Deed deed, jobs::Whose whose) const {
@@ -46,6 +47,7 @@ struct Context {
   Follower& follower;  ///< for streams of logs and metrics
   ServerMetrics& metrics;
   code::CodeStore& code;  ///< folders that people have sent
+  platform::Schedules& schedules;
   bool tls = false;
   /// Host names under which the server is asked, without port; empty: any.
   std::vector<std::string> hosts{};

@@ -114,7 +114,7 @@ bool Rest::knows_token(const serve::HttpRequest& request) {
   const std::string header = request.header("authorization");
   try {
     return to_lower(header.substr(0, 7)) == "bearer " &&
-           context_.accounts.user_of_token(trim(header.substr(7)), wall_now_ns()).has_value();
+           context_.accounts.token_use(trim(header.substr(7)), wall_now_ns()).has_value();
   } catch (const Error&) {
     return false;  // then it is not known now
   }

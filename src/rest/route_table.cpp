@@ -6,8 +6,8 @@ const std::vector<Route>& route_table() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
     for (const auto part :
-         {session_routes, result_routes, job_routes, live_routes, cluster_routes, account_routes,
-          record_routes, description_routes, page_routes, code_routes}) {
+         {session_routes, result_routes, job_routes, schedule_routes, live_routes, cluster_routes,
+          account_routes, record_routes, description_routes, page_routes, code_routes}) {
       std::vector<Route> some = part();
       all.insert(all.end(), some.begin(), some.end());
     }

@@ -1,10 +1,12 @@
 #include "site/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -87,12 +89,14 @@ struct PlatformSide {
         platform(
             {.data = data, .code = [this](const std::string& id) { return code.folder_of(id); }},
             options.engine()),
+        schedules(data / "schedules.json", [this](const jobs::NewJob& job) { return submit(job); }),
         context{.accounts = accounts,
                 .platform = platform,
                 .events = events,
                 .follower = follower,
                 .metrics = metrics,
                 .code = code,
+                .schedules = schedules,
                 .tls = !options.certificate.empty(),
                 .hosts = hosts_of(options),
                 .pages = options.pages},
@@ -113,12 +117,27 @@ struct PlatformSide {
       if (webhooks) webhooks->happened(event);
     });
   }
+  // Who has a schedule may have been disabled or have left the team since.
+  std::vector<jobs::JobId> submit(const jobs::NewJob& job) {
+    const auto owner = accounts.find(job.owner);
+    if (!owner || owner->disabled ||
+        !jobs::may(owner->role, jobs::Deed::submit_job, jobs::Whose::own))
+      throw Error(ErrorKind::usage, "its owner may not submit jobs any more");
+    if (!job.team.empty() && owner->role != jobs::Role::admin &&
+        std::ranges::count(owner->teams, job.team) == 0)
+      throw Error(ErrorKind::usage, "its owner has left the team '" + job.team + "'");
+    if (!job.code.empty() && !code.has(job.owner, job.code))
+      throw Error(ErrorKind::usage, "what it was made with is not here any more");
+    return platform.submit(job);
+  }
+
   accounts::Accounts accounts;
   rest::EventHub events;
   rest::ServerMetrics metrics;
   code::CodeStore code;
   platform::Platform platform;
-  rest::Follower follower;  // asks the platform
+  platform::Schedules schedules;  // submits to the platform
+  rest::Follower follower;        // asks the platform
   rest::Context context;
   rest::Rest rest;
   std::unique_ptr<Webhooks> webhooks;
@@ -126,10 +145,13 @@ struct PlatformSide {
 };
 
 // What no job needs any more. A failure costs nothing but room.
-void collect_code(code::CodeStore& code, const fs::path& data,
+void collect_code(PlatformSide& side, const fs::path& data,
                   const std::function<void(const std::string&)>& say) {
   try {
-    (void)code.collect(jobs::uploads_in(data / "jobs.db"), wall_now_ns());
+    std::set<std::string> needed = jobs::uploads_in(data / "jobs.db");
+    for (const platform::Schedule& one : side.schedules.of({}))
+      if (!one.code.empty()) needed.insert(one.code);
+    (void)side.code.collect(needed, wall_now_ns());
   } catch (const Error& error) {
     say(std::string("warning: uploads are not collected: ") + error.what());
   }
@@ -197,7 +219,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   testing.api.expire();
   std::unique_ptr<PlatformSide> jobs;
   if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
-  if (jobs) collect_code(jobs->code, data, say);
+  if (jobs) collect_code(*jobs, data, say);
   auto workers = std::make_unique<serve::WorkerPool>(4, 1000);
 
   serve::HttpOptions http;
@@ -254,7 +276,10 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
         else if (!workers->post(shared->address, handle))
           busy("too many requests wait");
       });
-  if (jobs) jobs->platform.start();
+  if (jobs) {
+    jobs->platform.start();
+    jobs->schedules.start();
+  }
   server->start();
   const std::string url = url_of(options, server->port());
   if (jobs) {
@@ -267,7 +292,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   while (::sigtimedwait(&signals, nullptr, &hour) < 0)
     if (errno == EAGAIN) {
       testing.api.expire();
-      if (jobs) collect_code(jobs->code, data, say);
+      if (jobs) collect_code(*jobs, data, say);
     }
 
   ending = true;

@@ -1,5 +1,7 @@
 #include "train/data/batch.h"
 
+#include "train/data/token_source.h"
+
 namespace assay::train::data {
 
 namespace {
@@ -39,6 +41,14 @@ TextBatch::TextBatch(const Shape& sample_shape, std::int64_t rows,
   masked_labels = take(rows * shape.masked);
   masked_counts = take(rows);
   nsp_labels = take(rows);
+}
+
+TokenBatch::TokenBatch(const Shape& sample_shape, std::int64_t rows,
+                       const std::shared_ptr<HostAllocator>& allocator)
+    : shape(sample_shape), capacity(rows), storage(allocator, 2 * aligned(rows * shape.row() * 4)) {
+  std::byte* const start = storage.data();
+  tokens = reinterpret_cast<std::int32_t*>(start);
+  documents = reinterpret_cast<std::int32_t*>(start + aligned(rows * shape.row() * 4));
 }
 
 }  // namespace assay::train::data

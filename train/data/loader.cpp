@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "train/data/loader_state.h"
+#include "train/data/token_source.h"
 
 namespace assay::train::data {
 
@@ -314,7 +315,9 @@ const Source<Batch>& Loader<Batch>::source() const noexcept {
 
 template class Loan<ImageBatch>;
 template class Loan<TextBatch>;
+template class Loan<TokenBatch>;
 template class Loader<ImageBatch>;
 template class Loader<TextBatch>;
+template class Loader<TokenBatch>;
 
 }  // namespace assay::train::data
