@@ -138,6 +138,7 @@ asio::awaitable<std::map<std::string, std::string>> AgentBackend::gather(int nod
       fleet_->set_host(node, instead);
       if (*from < fleet_->size()) fleet_->set_host(*from, host);
       new_nodes_ = true;
+      images_.clear();  // which the new one may lack
     }
   }
   co_return missing;

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kOneSecond = 1'000'000'000;
 
 TEST(HostPool, ASpareTakesThePlaceOfAHostThatCannotBeHad) {
   HostPool pool({"n1", "n2", "n3", "n4"});
@@ -55,33 +55,33 @@ TEST(StepRates, AreThoseOfTheLastHalfMinute) {
   StepRates rates;
   EXPECT_EQ(rates.rate(0, 0, 0), std::nullopt);
   std::optional<double> rate;
-  for (int second = 1; second <= 100; ++second) rate = rates.rate(0, 10 * second, second * kSecond);
+  for (int second = 1; second <= 100; ++second) rate = rates.rate(0, 10 * second, second * kOneSecond);
   EXPECT_NEAR(rate.value(), 10, 1e-9);
   for (int second = 101; second <= 140; ++second)
-    rate = rates.rate(0, 1000 + 2 * (second - 100), second * kSecond);
+    rate = rates.rate(0, 1000 + 2 * (second - 100), second * kOneSecond);
   EXPECT_NEAR(rate.value(), 2, 0.1);
 }
 
 TEST(StepRates, OfSlowStepsDoNotFlicker) {
   StepRates rates;
   std::optional<double> rate;
-  for (int second = 0; second <= 60; ++second) rate = rates.rate(0, second / 10, second * kSecond);
+  for (int second = 0; second <= 60; ++second) rate = rates.rate(0, second / 10, second * kOneSecond);
   EXPECT_NEAR(rate.value(), 0.1, 1e-9);
-  rate = rates.rate(0, 6, 65 * kSecond);
+  rate = rates.rate(0, 6, 65 * kOneSecond);
   EXPECT_NEAR(rate.value(), 0.1, 1e-9) << "within a step";
 }
 
 TEST(StepRates, FallWhenNoStepComes) {
   StepRates rates;
-  for (int second = 0; second <= 10; ++second) (void)rates.rate(0, second, second * kSecond);
-  EXPECT_LT(rates.rate(0, 10, 100 * kSecond).value(), 0.2);
+  for (int second = 0; second <= 10; ++second) (void)rates.rate(0, second, second * kOneSecond);
+  EXPECT_LT(rates.rate(0, 10, 100 * kOneSecond).value(), 0.2);
 }
 
 TEST(StepRates, BeginAnewWhenTheStepGoesBack) {
   StepRates rates;
   (void)rates.rate(0, 100, 0);
-  EXPECT_EQ(rates.rate(0, 0, kSecond), std::nullopt);
-  EXPECT_NEAR(rates.rate(0, 5, 2 * kSecond).value(), 5, 1e-9);
+  EXPECT_EQ(rates.rate(0, 0, kOneSecond), std::nullopt);
+  EXPECT_NEAR(rates.rate(0, 5, 2 * kOneSecond).value(), 5, 1e-9);
 }
 
 }  // namespace

@@ -176,6 +176,7 @@ TEST_F(RoundMachineTest, JournalsTheHeadsOfChainsAtMostEveryTenSeconds) {
     beat.head = head;
     beat.at = {7, 8};
     for (const RoundMachine::JournalEntry& entry : report(at_s, node, beat).journal) {
+      if (entry.event == "gap") continue;  // it was not heard for a while
       EXPECT_EQ(entry.event, "chain");
       EXPECT_EQ(entry.fields["wall_ns"], 8) << "the agent's stamp: the journal adds its own";
       journaled.push_back(std::to_string(entry.node) + entry.fields["head"].get<std::string>());
