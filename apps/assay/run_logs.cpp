@@ -31,20 +31,23 @@ struct NodeFolder {
   bool so_far = false;
 };
 
-// A node's own folder, where it has come, else what its agent sent.
+// What a node's agent sent goes before its own folder while the run goes on: that is fetched then,
+// and whole when the other is gone.
 std::vector<NodeFolder> node_folders(const store::RunDir& run, const std::string& case_name,
                                      int round) {
-  std::vector<NodeFolder> out;
-  std::set<std::string> whole;
+  std::map<std::string, NodeFolder> by_name;
   std::error_code ec;
   for (const fs::directory_entry& node :
-       fs::directory_iterator(run.round_dir(case_name, round), ec)) {
-    whole.insert(node.path().filename().string());
-    out.push_back({node.path(), false});
-  }
+       fs::directory_iterator(run.round_dir(case_name, round), ec))
+    by_name[node.path().filename().string()] = {node.path(), false};
+  const bool running = store::RunLock::held(run.path());
   const fs::path sent = run.live_logs() / case_name / layout::round_folder(round);
-  for (const fs::directory_entry& node : fs::directory_iterator(sent, ec))
-    if (!whole.contains(node.path().filename().string())) out.push_back({node.path(), true});
+  for (const fs::directory_entry& node : fs::directory_iterator(sent, ec)) {
+    const std::string name = node.path().filename().string();
+    if (running || !by_name.contains(name)) by_name[name] = {node.path(), true};
+  }
+  std::vector<NodeFolder> out;
+  for (auto& [name, folder] : by_name) out.push_back(std::move(folder));
   return out;
 }
 

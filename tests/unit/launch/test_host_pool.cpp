@@ -55,7 +55,8 @@ TEST(StepRates, AreThoseOfTheLastHalfMinute) {
   StepRates rates;
   EXPECT_EQ(rates.rate(0, 0, 0), std::nullopt);
   std::optional<double> rate;
-  for (int second = 1; second <= 100; ++second) rate = rates.rate(0, 10 * second, second * kOneSecond);
+  for (int second = 1; second <= 100; ++second)
+    rate = rates.rate(0, 10 * second, second * kOneSecond);
   EXPECT_NEAR(rate.value(), 10, 1e-9);
   for (int second = 101; second <= 140; ++second)
     rate = rates.rate(0, 1000 + 2 * (second - 100), second * kOneSecond);
@@ -65,7 +66,8 @@ TEST(StepRates, AreThoseOfTheLastHalfMinute) {
 TEST(StepRates, OfSlowStepsDoNotFlicker) {
   StepRates rates;
   std::optional<double> rate;
-  for (int second = 0; second <= 60; ++second) rate = rates.rate(0, second / 10, second * kOneSecond);
+  for (int second = 0; second <= 60; ++second)
+    rate = rates.rate(0, second / 10, second * kOneSecond);
   EXPECT_NEAR(rate.value(), 0.1, 1e-9);
   rate = rates.rate(0, 6, 65 * kOneSecond);
   EXPECT_NEAR(rate.value(), 0.1, 1e-9) << "within a step";
