@@ -33,8 +33,8 @@ struct ServeArguments {
   std::string keys;
   std::string config;
   bool public_read = false;
-  std::size_t connections = 64;
-  std::size_t connections_per_address = 16;
+  std::size_t connections = serve::ConnectionLimits{}.total;
+  std::size_t connections_per_address = serve::ConnectionLimits{}.per_address;
   std::string audit_size = "64M";
   std::string read_timeout = "60s";
   double rate = 500;

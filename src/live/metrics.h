@@ -16,6 +16,8 @@ namespace assay::live {
 struct MetricsQuery {
   Span span{};               ///< Unix seconds
   std::size_t points = 600;  ///< of a series, at most 5000
+
+  bool operator==(const MetricsQuery&) const = default;
 };
 
 /// What a series is about.

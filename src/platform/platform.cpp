@@ -239,12 +239,12 @@ void Platform::remove(jobs::JobId id, const std::string& /*who*/) {
 }
 
 std::optional<JobView> Platform::find(jobs::JobId id) {
-  const std::lock_guard guard(state_->mutex);
-  auto job = state_->store.find(id);
+  auto job = state_->readers.read([&](jobs::JobStore& store) { return store.find(id); });
   if (!job) return std::nullopt;
   JobView view{.job = std::move(*job)};
   const jobs::Life& life = view.job.life;
   if (jobs::is_final(life.state) || life.state == jobs::State::running) return view;
+  const std::lock_guard guard(state_->mutex);
   if (life.state != jobs::State::queued) {
     view.pending = jobs::pending_by_state(life);
   } else if (const auto found = state_->waiting.find(id); found != state_->waiting.end()) {
@@ -261,8 +261,7 @@ std::optional<JobView> Platform::find(jobs::JobId id) {
 }
 
 jobs::JobPage Platform::list(const jobs::JobFilter& filter) {
-  const std::lock_guard guard(state_->mutex);
-  return state_->store.list(filter);
+  return state_->readers.read([&](jobs::JobStore& store) { return store.list(filter); });
 }
 
 std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {
@@ -272,14 +271,13 @@ std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {
 }
 
 std::vector<jobs::TimelineEntry> Platform::timeline(jobs::JobId id) {
-  const std::lock_guard guard(state_->mutex);
-  return state_->store.timeline(id);
+  return state_->readers.read([&](jobs::JobStore& store) { return store.timeline(id); });
 }
 
 std::filesystem::path Platform::run_of(jobs::JobId id, int attempt) {
   if (attempt == 0) {
-    const std::lock_guard guard(state_->mutex);
-    if (const auto job = state_->store.find(id)) attempt = job->life.attempt;
+    const auto job = state_->readers.read([&](jobs::JobStore& store) { return store.find(id); });
+    if (job) attempt = job->life.attempt;
   }
   if (attempt <= 0) return {};
   return engine::ExecutionFolder(state_->folder_of(id, attempt)).run();

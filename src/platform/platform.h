@@ -12,6 +12,7 @@
 #include "jobs/job_store.h"
 #include "jobs/pending.h"
 #include "jobs/scheduler.h"
+#include "platform/usage_table.h"
 
 namespace assay::platform {
 
@@ -98,18 +99,6 @@ struct JobEvent {
   jobs::EventKind event = jobs::EventKind::submitted;
   jobs::WallTime at_ns = 0;
   std::string words{};
-};
-
-/// Use of devices, summed.
-struct UsageRow {
-  std::string user{};
-  std::string team{};
-  std::string month{};  ///< "2026-11", UTC
-  std::string device_type{};
-  std::int64_t jobs = 0;
-  double device_hours = 0;
-  double idle_device_hours = 0;
-  double energy_kwh = 0;
 };
 
 /// The platform without its doors: takes submissions, decides who runs, has the engine run it and

@@ -107,6 +107,9 @@ struct Call {
 /// Answers with a stream of server-sent events.
 [[nodiscard]] serve::HttpResponse event_stream(
     std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin);
+/// "event: NAME\ndata: …\n\n" of JSON in one line.
+[[nodiscard]] std::string server_sent_text(std::string_view event, std::string_view json,
+                                           std::string_view id = {});
 /// "event: NAME\nid: N\ndata: …\n\n".
 [[nodiscard]] std::string server_sent(std::string_view event, const Json& data,
                                       std::string_view id = {});

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include "accounts/accounts.h"
 #include "code/code_store.h"
@@ -185,6 +186,8 @@ void say_where(PlatformSide& side, const std::string& url,
 }  // namespace
 
 void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
+  // Each arena keeps what its threads once used: the most of any answer, for every worker.
+  ::mallopt(M_ARENA_MAX, 2);
   const sigset_t signals = block_signals();
   if (!options.config.empty() && !fs::exists(options.config))
     throw Error(ErrorKind::config, "there is no such file", options.config.string());
