@@ -53,8 +53,10 @@ int serve(int node) {
   asio::io_context loop(1);
   assay::agent::Agent agent(loop, node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
   agent.start();
-  if (const auto folder = assay::program_folder(); !folder.empty())
+  if (const auto folder = assay::program_folder(); !folder.empty()) {
     (void)assay::agent::prune_programs(folder, kProgramsUnusedFor);
+    (void)assay::agent::prune_runs(folder, kProgramsUnusedFor);
+  }
   loop.run();
   // A command that hangs (a driver's, say) is not waited for: it dies with this process.
   if (agent.busy()) ::_exit(0);
