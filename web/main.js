@@ -20,7 +20,8 @@ function route() {
   const parameters = Object.fromEntries(new URLSearchParams(query || ''));
   if (solo) return {name: 'run', tab: words[0] || 'metrics', parameters};
   if (words[0] === 'jobs' && words[1]) return {name: 'job', id: words[1], tab: words[2] || 'brief', parameters};
-  return {name: words[0] in kPages && words[0] !== 'run' && words[0] !== 'job' ? words[0] : 'jobs', parameters};
+  if (!words[0]) return {name: 'jobs', parameters};
+  return {name: words[0] in kPages && words[0] !== 'run' && words[0] !== 'job' ? words[0] : 'nowhere', parameters};
 }
 
 function theme(next) {
@@ -89,7 +90,8 @@ export async function show() {
   }
   const main = h('main', {id: 'main', tabindex: '-1'});
   let module;
-  try { module = await kPages[place.name](); } catch { module = {render: () => { throw new Error(t('error.unreachable')); }}; }
+  if (place.name === 'nowhere') module = {render: () => { throw new Error(t('error.nowhere')); }};
+  else try { module = await kPages[place.name](); } catch { module = {render: () => { throw new Error(t('error.unreachable')); }}; }
   if (mine !== shown) return;
   replace(app, bar(place.name), main);
   const context = {session, life, main, place, show, signedIn: s => { session = s; api.useCsrf(s.csrf); }};

@@ -80,6 +80,11 @@ int drain_nodes(const ClusterArguments& given, bool drain) {
   return 0;
 }
 
+std::string state_of(const client::QueueRow& queue) {
+  if (queue.closed) return "closed";
+  return queue.approval ? "open, with approval" : "open";
+}
+
 // The queues, and who waits in what order.
 int show_queue(const ClusterArguments& given) {
   const client::Client client = make_client(given.server);
@@ -103,7 +108,7 @@ int show_queue(const ClusterArguments& given) {
     if (given.queue.empty() || given.queue == queue.name)
       table.rows.push_back(
           {{printable(queue.name), std::to_string(queue.priority), std::to_string(queue.waiting),
-            std::to_string(queue.running), queue.closed ? "closed" : "open"}});
+            std::to_string(queue.running), state_of(queue)}});
   say(fitted(table));
   if (waiting.value.jobs.empty()) {
     say("\nNobody waits.\n");

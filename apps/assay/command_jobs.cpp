@@ -99,11 +99,14 @@ int show_job(const JobArguments& given) {
   const client::Answer<client::JobDetails> job = client.job(given.id);
   const jobs::Submission& submission = job.value.submission;
   if (given.command) {
-    say(client::as_command(submission) + "\n");
+    say(client::as_command(submission, job.value.row.team) + "\n");
+    if (!job.value.code.empty())
+      fmt::print(stderr, "assay: it worked in a folder that was sent: run this in that folder\n");
     if (!submission.suite.empty())
       fmt::print(stderr, "assay: suite.yaml is what 'assay job {} --yaml' prints\n", given.id);
   } else if (given.curl) {
-    say(client::as_curl(submission, client.connection().server().url, job.value.row.team));
+    say(client::as_curl(submission, client.connection().server().url, job.value.row.team,
+                        job.value.code));
   } else {
     const auto timeline = client.timeline(given.id);
     if (given.server.json()) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -62,6 +63,12 @@ std::string token_name() {
   return fmt::format("login-{}-{}-{:03}", host, compact_utc(now_ns), now_ns / 1'000'000 % 1000);
 }
 
+void warn_if_others_read(const std::string& file) {
+  struct stat info {};
+  if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
+    fmt::print(stderr, "assay: warning: others can read {}: chmod 600 it\n", file);
+}
+
 int login(const LoginArguments& given) {
   const client::ServerPlaces places = client::usual_places();
   if (places.login_file.empty())
@@ -74,6 +81,7 @@ int login(const LoginArguments& given) {
     const std::string password = ask_secret("Password");
     server.token = client::Client(server).make_token(given.user, password, token_name());
   } else if (!given.token_file.empty()) {
+    warn_if_others_read(given.token_file);
     server.token = std::string(trim(read_given_file(given.token_file)));
   } else {
     server.token = places.variable("ASSAY_TOKEN");

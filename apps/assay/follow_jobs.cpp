@@ -12,6 +12,7 @@
 
 #include "client/job_outcome.h"
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "job_display.h"
@@ -114,6 +115,51 @@ class JobLog {
   std::int64_t next_ = 0;
 };
 
+// In large parts: a log of a million lines takes seconds.
+void print_whole_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,
+                     const std::stop_token& stop) {
+  client::LogQuery query;
+  query.from = 1;
+  query.rank = options.rank;
+  query.attempt = options.attempt;
+  while (!stop.stop_requested()) {
+    const client::LogText part = client.log_text(id, query);
+    std::string out;
+    for (std::string_view rest = part.text; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      out.append(printable(line)).append("\n");
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    }
+    say(out);
+    if (!part.next) return;
+    query.from = *part.next;
+  }
+}
+
+// What speaks against the run, the worst first.
+void say_findings(const client::Client& client, jobs::JobId id) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> lines;
+  const auto add = [&](const Json& of, const std::string& where) {
+    for (const Json& finding : list_at(of, "findings"))
+      if (const std::string severity = text_at(finding, "severity");
+          severity != "note" && !severity.empty())
+        lines.push_back(where + text_at(finding, "reason"));
+  };
+  const Json result = client.result(id);
+  add(result, "");
+  for (const Json& one : list_at(result, "cases")) {
+    const std::string name = text_at(one, "name") + ": ";
+    add(one, name);
+    for (const Json& round : list_at(one, "rounds"))
+      add(round, name + fmt::format("round {}: ", integer_at(round, "round", 0)));
+  }
+  for (std::size_t i = 0; i < lines.size() && i < kShown; ++i)
+    fmt::print(stderr, "assay: job {}: {}\n", id, printable(lines[i]));
+  if (lines.size() > kShown)
+    fmt::print(stderr, "assay: job {}: {} more in its report\n", id, lines.size() - kShown);
+}
+
 std::string status_line(const client::JobRow& job) {
   std::string line = fmt::format("job {} is {}", job.id, printable(job.state.text));
   if (job.verdict != jobs::Verdict::none) line += fmt::format(", {}", to_text(job.verdict));
@@ -156,6 +202,9 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
         outcomes[id] = client::outcome_of(job.row);
         if (outcomes[id] != 0 && !job.message.empty())
           fmt::print(stderr, "assay: job {}: {}\n", id, printable(job.message));
+        if (job.row.verdict == jobs::Verdict::invalid ||
+            job.row.verdict == jobs::Verdict::incomplete)
+          say_findings(client, id);
       });
     }
     if (outcomes.size() < ids.size()) news.wait(stop);
@@ -171,11 +220,11 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
 
 int print_job_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,
                   const std::stop_token& stop) {
-  JobLog log(client, id, options);
   if (!options.follow) {
-    (void)log.print_new();
-    return 0;
+    print_whole_log(client, id, options, stop);
+    return stop.stop_requested() ? kStoppedExit : 0;
   }
+  JobLog log(client, id, options);
   News news(client);
   Patience patience(stop);
   while (!stop.stop_requested()) {

@@ -166,7 +166,7 @@ WrittenSubmission write_submission(const SubmissionOptions& options, Json base) 
   std::optional<SuiteSays> suite;
   if (!options.suite.empty()) {
     json.erase("command");
-    written.suite_file = find_suite(options.suite, catalog::find_conf_dir()).string();
+    written.suite_file = find_suite(options.suite, catalog::find_conf_dirs()).string();
     const std::string text = read_given_file(written.suite_file);
     json["suite"] = text;
     suite = look_into(text, written.suite_file);
@@ -177,7 +177,8 @@ WrittenSubmission write_submission(const SubmissionOptions& options, Json base) 
   } else if (!json.contains("command") && !json.contains("suite")) {
     throw Error(ErrorKind::usage, "nothing to run", {}, "give a suite, or --command 'TEXT'");
   }
-  if (!json.contains("name") && options.command) json["name"] = name_of_command(*options.command);
+  if (!json.contains("name") && json.contains("command") && json["command"].is_string())
+    json["name"] = name_of_command(json["command"].get<std::string>());
   if (suite && suite->nodes > 1 && !json.contains("nodes")) json["nodes"] = suite->nodes;
   if (suite && suite->procs > 1 && !json.contains("procs")) json["procs"] = suite->procs;
   set("launch", options.launch);

@@ -14,6 +14,7 @@
 #include "core/run_layout.h"
 #include "http/url.h"
 #include "live/live_run.h"
+#include "rest/guard.h"
 #include "serve/http_server.h"
 #include "serve/random_text.h"
 #include "serve/refusal.h"
@@ -75,6 +76,9 @@ struct WebView::State {
   }
 
   serve::HttpResponse page_of(const serve::HttpRequest& request) {
+    if (!rest::is_asked_as(request, {"127.0.0.1", "localhost", "::1"}))
+      throw serve::Refusal(421, "wrong_host", "this page is of this machine",
+                           "open it at 127.0.0.1; from elsewhere through 'ssh -L'");
     const serve::Refusal nothing(404, "not_found", "there is nothing at this address");
     if (request.fault.status != 0)
       throw serve::Refusal(request.fault.status, "bad_request", request.fault.text);

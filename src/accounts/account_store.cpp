@@ -2,7 +2,7 @@
 
 namespace assay::accounts {
 
-const std::array<std::string_view, 1> kAccountSchema{R"(
+const std::array<std::string_view, 2> kAccountSchema{R"(
 CREATE TABLE people (
   name TEXT PRIMARY KEY,
   full_name TEXT NOT NULL,
@@ -63,6 +63,9 @@ CREATE TABLE deeds (
   subject TEXT NOT NULL,
   status INTEGER NOT NULL
 );
+)",
+                                                     R"(
+CREATE TABLE former_names (name TEXT PRIMARY KEY) WITHOUT ROWID;
 )"};
 
 }  // namespace assay::accounts

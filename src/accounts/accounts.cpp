@@ -8,9 +8,9 @@
 #include "accounts/password.h"
 #include "accounts/secret.h"
 #include "core/error.h"
+#include "core/one_line.h"
 #include "core/text.h"
 #include "database/migrate.h"
-#include "jobs/one_line.h"
 
 namespace assay::accounts {
 
@@ -99,7 +99,7 @@ void Accounts::keep_an_admin() {
 
 void Accounts::put(const Person& person, WallTime now_ns) {
   check_name(person.name, "user");
-  if (!jobs::is_one_line(person.full_name) || code_points(person.full_name) > kMaxFullName)
+  if (!is_one_line(person.full_name) || code_points(person.full_name) > kMaxFullName)
     throw Error(ErrorKind::usage, "not a valid full name", {},
                 fmt::format("one line of at most {} characters, without control characters and "
                             "marks of direction",
@@ -108,6 +108,7 @@ void Accounts::put(const Person& person, WallTime now_ns) {
     throw Error(ErrorKind::usage, "not a known language", {}, "one of: en, zh");
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
+  refuse_former_name(person.name);
   database_
       .prepare(
           "INSERT INTO people (name, full_name, role, disabled, language, made_ns)"
@@ -126,6 +127,15 @@ void Accounts::put(const Person& person, WallTime now_ns) {
   }
   keep_an_admin();
   transaction.commit();
+}
+
+void Accounts::refuse_former_name(const std::string& name) {
+  Statement row = database_.prepare("SELECT 1 FROM former_names WHERE name = ?1");
+  if (row.bind(1, name).step())
+    throw Error(ErrorKind::usage,
+                fmt::format("the name '{}' was somebody's who has been deleted", name), {},
+                "their jobs and uploads still have it: choose another name; who is only to stay "
+                "away for a while is disabled, not deleted");
 }
 
 void Accounts::require_person(const std::string& name) {
@@ -158,6 +168,7 @@ void Accounts::remove(const std::string& name) {
   require_person(name);
   database_.prepare("DELETE FROM templates WHERE scope = 'own' AND owner = ?1").bind(1, name).run();
   database_.prepare("DELETE FROM people WHERE name = ?1").bind(1, name).run();
+  database_.prepare("INSERT OR IGNORE INTO former_names (name) VALUES (?1)").bind(1, name).run();
   keep_an_admin();
   transaction.commit();
 }

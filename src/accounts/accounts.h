@@ -97,6 +97,7 @@ class Accounts {
   /// Ends the person's sessions, but for the one of `keep_session`.
   void set_password(const std::string& name, std::string_view password,
                     std::string_view keep_session = {});
+  /// The name is never given to anybody else: jobs and uploads keep it.
   void remove(const std::string& name);
 
   /// Nothing: the name or the password is wrong, or the person is disabled; it takes as long to
@@ -108,6 +109,8 @@ class Accounts {
   [[nodiscard]] std::optional<NewSession> sign_in_by_link(std::string_view link, WallTime now_ns);
   [[nodiscard]] std::optional<Session> session(std::string_view secret, WallTime now_ns);
   void sign_out(std::string_view secret);
+  /// All of the person's sessions and links. Tokens stay.
+  void sign_out_everywhere(const std::string& name);
 
   /// Shown once. `expires_ns` 0: never.
   [[nodiscard]] std::string make_token(const std::string& user, const std::string& name,
@@ -115,7 +118,11 @@ class Accounts {
   [[nodiscard]] std::vector<Token> tokens(const std::string& user);
   /// False: there is none of that name.
   bool revoke_token(const std::string& user, const std::string& name);
-  [[nodiscard]] std::optional<std::string> user_of_token(std::string_view token, WallTime now_ns);
+  struct TokenUse {
+    std::string user{};
+    WallTime expires_ns = 0;  ///< 0: never
+  };
+  [[nodiscard]] std::optional<TokenUse> token_use(std::string_view token, WallTime now_ns);
 
   [[nodiscard]] std::vector<std::string> members(const std::string& team);
   void set_members(const std::string& team, const std::vector<std::string>& names);
@@ -139,6 +146,7 @@ class Accounts {
 
  private:
   [[nodiscard]] NewSession make_session(const std::string& name, WallTime now_ns);
+  void refuse_former_name(const std::string& name);
   void require_person(const std::string& name);
   void keep_an_admin();
 

@@ -133,6 +133,14 @@ void Accounts::sign_out(std::string_view secret) {
   database_.prepare("DELETE FROM sessions WHERE sha256 = ?1").bind(1, kept(secret)).run();
 }
 
+void Accounts::sign_out_everywhere(const std::string& name) {
+  const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  database_.prepare("DELETE FROM sessions WHERE person = ?1").bind(1, name).run();
+  database_.prepare("DELETE FROM links WHERE person = ?1").bind(1, name).run();
+  transaction.commit();
+}
+
 std::string Accounts::make_token(const std::string& user, const std::string& name,
                                  WallTime expires_ns, WallTime now_ns) {
   check_name(name, "token");
@@ -185,7 +193,7 @@ bool Accounts::revoke_token(const std::string& user, const std::string& name) {
   return database_.changes() > 0;
 }
 
-std::optional<std::string> Accounts::user_of_token(std::string_view token, WallTime now_ns) {
+std::optional<Accounts::TokenUse> Accounts::token_use(std::string_view token, WallTime now_ns) {
   const std::scoped_lock lock(lock_);
   const std::string key = kept(token);
   Statement row = database_.prepare(
@@ -193,7 +201,7 @@ std::optional<std::string> Accounts::user_of_token(std::string_view token, WallT
       " JOIN people ON people.name = person WHERE sha256 = ?1");
   if (!row.bind(1, key).step() || row.number(3) != 0) return std::nullopt;
   if (row.number(1) != 0 && now_ns >= row.number(1)) return std::nullopt;
-  std::string user = row.text(0);
+  TokenUse use{row.text(0), row.number(1)};
   const WallTime used_ns = row.number(2);
   row.reset();
   if (now_ns > used_ns + kUseStep)
@@ -201,7 +209,7 @@ std::optional<std::string> Accounts::user_of_token(std::string_view token, WallT
         .bind(1, key)
         .bind(2, now_ns)
         .run();
-  return user;
+  return use;
 }
 
 }  // namespace assay::accounts

@@ -1,7 +1,7 @@
 #include "accounts/accounts.h"
 #include "core/error.h"
+#include "core/one_line.h"
 #include "core/text.h"
-#include "jobs/one_line.h"
 
 namespace assay::accounts {
 
@@ -35,8 +35,7 @@ std::vector<Template> Accounts::templates(const std::string& user,
 }
 
 void Accounts::put_template(const Template& made) {
-  if (made.name.empty() || code_points(made.name) > kMaxTemplateName ||
-      !jobs::is_one_line(made.name))
+  if (made.name.empty() || code_points(made.name) > kMaxTemplateName || !is_one_line(made.name))
     throw Error(ErrorKind::usage, "not a valid name of a template", {},
                 "one line of 1 to 100 characters, without control characters and marks of "
                 "direction");

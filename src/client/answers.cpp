@@ -75,6 +75,7 @@ JobDetails read_details(const Json& json) {
   JobDetails details;
   details.row = read_row(json);
   details.submission = jobs::read_submission(member_at(json, "submission")).submission;
+  details.code = text_at(json, "code");
   const Json& life = object_at(json, "life");
   details.attempt = integer_at(life, "attempt", 0);
   details.restarts = integer_at(life, "restarts", 0);
@@ -137,7 +138,8 @@ std::vector<QueueRow> read_queues(const Json& json) {
   for (const Json& queue : list_at(json, "queues"))
     queues.push_back({text_at(queue, "name"), integer_at(queue, "priority", 0),
                       true_at(queue, "closed"), true_at(queue, "preempts"),
-                      integer_at(queue, "waiting", 0), integer_at(queue, "running", 0)});
+                      true_at(queue, "approval"), integer_at(queue, "waiting", 0),
+                      integer_at(queue, "running", 0)});
   return queues;
 }
 

@@ -59,6 +59,7 @@ struct JobList {
 struct JobDetails {
   JobRow row{};
   jobs::Submission submission{};
+  std::string code{};  ///< the upload that it works in; empty: none
   std::int64_t attempt = 0;
   std::int64_t restarts = 0;
   std::int64_t retries = 0;
@@ -120,6 +121,7 @@ struct QueueRow {
   std::int64_t priority = 0;
   bool closed = false;
   bool preempts = true;
+  bool approval = false;  ///< somebody has to approve what is submitted
   std::int64_t waiting = 0;
   std::int64_t running = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "client/event_stream.h"
 #include "core/json_access.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::client {
@@ -114,6 +115,10 @@ std::string Client::suite(jobs::JobId id) const {
   return connection_.send({.path = job_path(id) + "/suite"}).body;
 }
 
+Json Client::result(jobs::JobId id) const {
+  return connection_.ask({.path = job_path(id) + "/result"});
+}
+
 Answer<JobDetails> Client::ask_of(jobs::JobId id, const std::string& deed) const {
   // A deed that was done already is refused as one that does not fit: it is not sent twice.
   Json json = connection_.ask({.method = "POST", .path = job_path(id) + "/" + deed});
@@ -127,6 +132,19 @@ Answer<LogPage> Client::log(jobs::JobId id, const LogQuery& query) const {
   if (query.attempt) words.emplace_back("attempt", std::to_string(*query.attempt));
   Json json = connection_.ask({.path = job_path(id) + "/log", .query = std::move(words)});
   return {read_log(json), json};
+}
+
+LogText Client::log_text(jobs::JobId id, const LogQuery& query) const {
+  http::Query words{
+      {"rank", query.rank}, {"from", std::to_string(query.from)}, {"most", "4194304"}};
+  if (query.attempt) words.emplace_back("attempt", std::to_string(*query.attempt));
+  http::Response response =
+      connection_.send({.path = job_path(id) + "/log/download", .query = std::move(words)});
+  LogText out{std::move(response.body),
+              parse_number<std::int64_t>(response.header("x-assay-next"))};
+  // The last line is for people who look at the file.
+  if (out.next) out.text.erase(out.text.rfind('\n', out.text.size() - 2) + 1);
+  return out;
 }
 
 Answer<std::vector<NodeRow>> Client::nodes() const {
@@ -160,6 +178,25 @@ std::string Client::usage_csv(const UsageQuery& query) const {
   http::Query words = query_of(query);
   words.emplace_back("format", "csv");
   return connection_.send({.path = "/usage", .query = std::move(words)}).body;
+}
+
+Json Client::put_schedule(const std::string& name, const std::string& cron,
+                          const NewSubmission& job) const {
+  return connection_.ask({.method = "PUT",
+                          .path = "/schedules/" + http::percent_encode(name),
+                          .body = {{"cron", cron}, {"job", body_of(job)}}});
+}
+
+Json Client::schedules() const {
+  return connection_.ask({.path = "/schedules"});
+}
+
+void Client::remove_schedule(const std::string& name, const std::string& owner) const {
+  http::Query words;
+  if (!owner.empty()) words.emplace_back("owner", owner);
+  (void)connection_.send({.method = "DELETE",
+                          .path = "/schedules/" + http::percent_encode(name),
+                          .query = std::move(words)});
 }
 
 Json Client::template_named(const std::string& name) const {

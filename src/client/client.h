@@ -45,6 +45,12 @@ struct LogQuery {
   std::optional<int> attempt{};
 };
 
+/// A part of a log as text, each line with "[RANK] " first where it is of all ranks.
+struct LogText {
+  std::string text{};
+  std::optional<std::int64_t> next{};  ///< `from` of the next part; nothing: this was the last
+};
+
 /// A typed client of the platform's REST interface. Errors are those of Connection. Thread-safe.
 class Client {
  public:
@@ -68,9 +74,13 @@ class Client {
   [[nodiscard]] Answer<JobDetails> job(jobs::JobId id) const;
   [[nodiscard]] Answer<std::vector<TimelineRow>> timeline(jobs::JobId id) const;
   [[nodiscard]] std::string suite(jobs::JobId id) const;
+  /// result.json of the last attempt.
+  [[nodiscard]] Json result(jobs::JobId id) const;
   /// "kill", "pause", "resume", "approve" or "reject".
   Answer<JobDetails> ask_of(jobs::JobId id, const std::string& deed) const;
   [[nodiscard]] Answer<LogPage> log(jobs::JobId id, const LogQuery& query) const;
+  /// All that there is now, faster than log(): `lines` does not count.
+  [[nodiscard]] LogText log_text(jobs::JobId id, const LogQuery& query) const;
 
   [[nodiscard]] Answer<std::vector<NodeRow>> nodes() const;
   void drain(const std::string& node, const std::string& reason) const;
@@ -78,6 +88,11 @@ class Client {
   [[nodiscard]] Answer<std::vector<QueueRow>> queues() const;
   [[nodiscard]] Answer<std::vector<UsageRow>> usage(const UsageQuery& query) const;
   [[nodiscard]] std::string usage_csv(const UsageQuery& query) const;
+  /// Makes or changes a schedule that submits the job. The schedule, as the server has it.
+  [[nodiscard]] Json put_schedule(const std::string& name, const std::string& cron,
+                                  const NewSubmission& job) const;
+  [[nodiscard]] Json schedules() const;
+  void remove_schedule(const std::string& name, const std::string& owner) const;
   /// The submission of a template, own ones before the team's and everybody's. Throws Error of kind
   /// usage, with the names that there are.
   [[nodiscard]] Json template_named(const std::string& name) const;

@@ -27,7 +27,8 @@ std::string endpoint_text(const jobs::Endpoint& endpoint) {
 
 }  // namespace
 
-std::string as_command(const jobs::Submission& job, const std::string& suite_file) {
+std::string as_command(const jobs::Submission& job, const std::string& team,
+                       const std::string& suite_file) {
   const jobs::Submission plain;
   std::vector<std::string> words{"assay", "submit"};
   const auto add = [&](const char* option, std::string value) {
@@ -60,13 +61,15 @@ std::string as_command(const jobs::Submission& job, const std::string& suite_fil
   for (const jobs::Endpoint& endpoint : job.endpoints) add("--endpoint", endpoint_text(endpoint));
   for (const jobs::JobId id : job.after) add("--after", std::to_string(id));
   if (!job.array.empty()) add("--array", job.array);
+  if (!team.empty()) add("--team", team);
   return shell_join(words);
 }
 
-std::string as_curl(const jobs::Submission& job, const std::string& server,
-                    const std::string& team) {
+std::string as_curl(const jobs::Submission& job, const std::string& server, const std::string& team,
+                    const std::string& code) {
   Json body = fields_to_json(job);
   if (!team.empty()) body["team"] = team;
+  if (!code.empty()) body["code"] = code;
   return fmt::format(
       "curl -sS -X POST {} \\\n"
       "  -H \"Authorization: Bearer $ASSAY_TOKEN\" -H 'Content-Type: application/json' \\\n"

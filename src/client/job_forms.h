@@ -10,11 +10,12 @@ namespace assay::client {
 
 /// `assay submit --command '…' --nodes 2 …`; for a suite, its text is taken from `suite_file`.
 [[nodiscard]] std::string as_command(const jobs::Submission& submission,
+                                     const std::string& team = {},
                                      const std::string& suite_file = "suite.yaml");
 
-/// A command for curl; the token stays in a variable of the shell.
+/// A command for curl; the token stays in a variable of the shell. `code` is an upload.
 [[nodiscard]] std::string as_curl(const jobs::Submission& submission, const std::string& server,
-                                  const std::string& team = {});
+                                  const std::string& team = {}, const std::string& code = {});
 
 /// The option of `assay submit` that a field of a submission comes from: "mounts[1].target" →
 /// "--mount", "retries.count" → "--retries". The field itself where there is none.

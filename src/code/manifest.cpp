@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "core/json_fields.h"
+#include "core/one_line.h"
 #include "core/sha256.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "core/utf8.h"
 
 namespace assay::code {
 
@@ -25,21 +25,12 @@ std::string shown_path(std::string_view path) {
   return "'" + ellipsize(printable(path), 120) + "'";
 }
 
-bool is_plain_text(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    const auto first = static_cast<unsigned char>(text[0]);
-    if (length == 0 || first < 0x20 || first == 0x7F) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 // Nothing: it is a path below a folder.
 std::string_view fault_of(std::string_view path) {
   if (path.empty()) return "an empty path";
   if (path.size() > kMaxPath) return "a path of more than 1024 bytes";
-  if (!is_plain_text(path)) return "a path that is not plain UTF-8 text";
+  if (!is_one_line(path))
+    return "a path that is not plain UTF-8 text, or has marks that cannot be seen";
   if (path.front() == '/') return "an absolute path";
   for (const std::string_view part : split(path, '/')) {
     if (part == "..") return "a path that leads out of the folder";
@@ -197,7 +188,7 @@ bool is_code_id(const std::string& text) noexcept {
 
 bool stays_inside(const Link& link) {
   if (link.target.empty() || link.target.size() > kMaxPath || link.target.front() == '/' ||
-      !is_plain_text(link.target))
+      !is_one_line(link.target))
     return false;
   auto depth = std::ranges::count(link.path, '/');
   bool climbing = true;

@@ -42,6 +42,13 @@ struct Planned {
   int procs = 0;       ///< on a node, of the case with most of them; 0: not known
 };
 
+/// A command of this machine that runs `assay-agent ARGS` on a node of an execution. Its stdin and
+/// stdout are those of the agent, byte by byte: no terminal, nothing before or between them.
+struct Way {
+  std::vector<std::string> argv{};  ///< empty: there is no way in
+  bool here = false;  ///< the agent is on this machine, with the very descriptors of the command
+};
+
 /// What an engine can do, as data.
 struct Traits {
   std::string name{};         ///< "embedded", "slurm"
@@ -77,6 +84,16 @@ class Engine {
   /// By node: which of its devices an execution has. Empty: not known.
   [[nodiscard]] virtual std::map<std::string, std::vector<int>> devices_of(
       const Execution& /*execution*/) {
+    return {};
+  }
+  /// The way into an execution that runs, for who wants to enter it: its agent (the program that
+  /// the execution's own agents are, in the same version) is started beside what runs on `node`, as
+  /// the same user, and ends when its stdin does. `node` is a host as the run's journal names it
+  /// (round_start). `args` find the rank and say what is to be done there (entry/node_command.h):
+  /// they need no answer of the engine. Starts nothing itself, waits for nothing, from any thread.
+  /// Throws Error of kind usage where the execution does not run or has no such node.
+  [[nodiscard]] virtual Way enter(const Execution& /*execution*/, const std::string& /*node*/,
+                                  const std::vector<std::string>& /*args*/) {
     return {};
   }
   /// After a restart of the server.

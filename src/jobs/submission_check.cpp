@@ -1,12 +1,13 @@
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "core/one_line.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "jobs/job_array.h"
-#include "jobs/one_line.h"
 #include "jobs/submission.h"
 
 namespace assay::jobs {
@@ -55,6 +56,20 @@ bool is_word(std::string_view text) {
          std::ranges::all_of(text, [](char c) {
            return is_letter(c) || is_digit(c) || c == '.' || c == '_' || c == '-';
          });
+}
+
+/// What a process learns about its place in the job and its devices (docs/rendezvous.md). Another
+/// value would send it to another place, and the evidence with it.
+bool is_set_by_platform(std::string_view name) {
+  if (name.ends_with("_VISIBLE_DEVICES")) return true;
+  constexpr std::array<std::string_view, 6> kPrefixes{
+      "ASSAY_", "DLWS_", "DLTS_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "MPI_LOCAL"};
+  constexpr std::array<std::string_view, 12> kNames{
+      "RANK",        "WORLD_SIZE",  "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK",   "GROUP_RANK",
+      "MASTER_ADDR", "MASTER_PORT", "PMI_RANK",   "PMI_SIZE",         "VISIBLE_IDS", "NPU_IPS"};
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::any_of(kPrefixes,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 class SubmissionCheck {
@@ -158,8 +173,8 @@ class SubmissionCheck {
           std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
       if (!plain)
         problem(path, "not a valid name of a variable: letters, digits and '_', no digit first");
-      else if (name.starts_with("ASSAY_"))
-        problem(path, "variables that begin with ASSAY_ are Assay's");
+      else if (is_set_by_platform(name))
+        problem(path, "Assay sets this variable itself: it says where the process is in the job");
       if (value.size() > kMaxVariable) problem(path, "a value has at most 32 KiB");
       if (!is_utf8_text(value)) problem(path, "a value is UTF-8 text");
     }

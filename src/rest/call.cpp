@@ -83,7 +83,9 @@ jobs::Whose whose(const Call& call, const jobs::Job& job) {
 
 platform::JobView readable_job(Call& call, const std::string& id) {
   const auto number = parse_number<jobs::JobId>(id);
-  auto view = number && *number > 0 ? call.context.platform.find(*number) : std::nullopt;
+  // One address for one job: "01" is none.
+  const bool plain = number && *number > 0 && std::to_string(*number) == id;
+  auto view = plain ? call.context.platform.find(*number) : std::nullopt;
   if (!view) throw not_found("job");
   if (!call.caller().may(jobs::Deed::read_job, whose(call, view->job))) throw not_found("job");
   return *view;
@@ -102,10 +104,14 @@ serve::HttpResponse event_stream(
   return response;
 }
 
-std::string server_sent(std::string_view event, const Json& data, std::string_view id) {
+std::string server_sent_text(std::string_view event, std::string_view json, std::string_view id) {
   std::string out = fmt::format("event: {}\n", event);
   if (!id.empty()) out += fmt::format("id: {}\n", id);
-  return out + "data: " + dump_line(data) + "\n\n";  // one line: JSON has no raw line breaks
+  return out.append("data: ").append(json).append("\n\n");
+}
+
+std::string server_sent(std::string_view event, const Json& data, std::string_view id) {
+  return server_sent_text(event, dump_line(data), id);  // JSON has no raw line breaks
 }
 
 }  // namespace assay::rest

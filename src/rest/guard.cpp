@@ -27,10 +27,14 @@ bool has_header(const serve::HttpResponse& response, std::string_view name) {
 
 }  // namespace
 
+bool is_asked_as(const serve::HttpRequest& request, const std::vector<std::string>& hosts) {
+  return std::ranges::find(hosts, host_name(request.header("host"))) != hosts.end();
+}
+
 void check_host(const serve::HttpRequest& request, const std::vector<std::string>& hosts) {
   if (hosts.empty()) return;
   const std::string name = host_name(request.header("host"));
-  if (std::ranges::find(hosts, name) == hosts.end())
+  if (!is_asked_as(request, hosts))
     throw serve::Refusal(421, "wrong_host",
                          "this server is not '" + ellipsize(printable(name), 100) + "'",
                          "give its name with 'assay serve --name HOST'");
@@ -86,12 +90,13 @@ std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& cont
   Caller out;
   if (const std::string header = request.header("authorization"); !header.empty()) {
     const bool bearer = to_lower(header.substr(0, 7)) == "bearer ";
-    const auto user =
-        bearer ? context.accounts.user_of_token(trim(header.substr(7)), now_ns) : std::nullopt;
-    if (!user)
+    const auto use =
+        bearer ? context.accounts.token_use(trim(header.substr(7)), now_ns) : std::nullopt;
+    if (!use)
       throw serve::Refusal(401, "wrong_token", "the token is not known, expired or revoked",
                            "'assay login URL' signs in anew");
-    out.name = *user;
+    out.name = use->user;
+    out.expires_ns = use->expires_ns;
   } else {
     const std::string secret = session_cookie(request);
     const auto session = context.accounts.session(secret, now_ns);

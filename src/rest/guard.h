@@ -7,6 +7,10 @@
 
 namespace assay::rest {
 
+/// Whether the Host header has one of these names, without a port.
+[[nodiscard]] bool is_asked_as(const serve::HttpRequest& request,
+                               const std::vector<std::string>& hosts);
+
 /// Whether the Host header names this server. A page of another site whose name leads to the
 /// loopback address (DNS rebinding) comes with that name. Throws Refusal 421.
 void check_host(const serve::HttpRequest& request, const std::vector<std::string>& hosts);

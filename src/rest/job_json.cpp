@@ -125,6 +125,7 @@ Json job_json(Call& call, const platform::JobView& view) {
   out["pending"] = pending_json(view.pending);
   out["array_index"] = job.array_index ? Json(*job.array_index) : Json();
   out["submission"] = fields_to_json(job.submission);
+  out["code"] = job.code;
   out["life"] = life_json(job.life);
   out["attempts"] = attempts_json(call, job);
   out["may"] = may_json(call.caller(), whose(call, job));

@@ -101,6 +101,10 @@ serve::HttpResponse make_token(Call& call) {
                            "such as 2026-12-31T00:00:00Z");
     expires_ns = *at_ns;
   }
+  // Who has found a token must not keep what it opens for longer than it does.
+  if (call.caller().session.empty() && call.caller().expires_ns != 0 &&
+      (expires_ns == 0 || expires_ns > call.caller().expires_ns))
+    throw forbidden("make a token with a token that expires earlier: sign in for that");
   const std::string token =
       call.context.accounts.make_token(call.caller().name, name, expires_ns, call.now_ns);
   return json_answer({{"name", name}, {"token", token}, {"expires", time_json(expires_ns)}}, 201);
@@ -141,6 +145,11 @@ std::pair<accounts::Scope, std::string> scope_of(const Call& call) {
 
 serve::HttpResponse put_template(Call& call) {
   const auto [scope, of] = scope_of(call);
+  const std::vector<jobs::Team> teams = call.context.platform.settings().teams;
+  if (scope == accounts::Scope::team &&
+      std::ranges::find(teams, of, &jobs::Team::name) == teams.end() &&
+      call.context.accounts.members(of).empty())
+    throw not_found("team");
   // Not complete is fine; what is there must be known and of its type.
   Json complete = call.body;
   if (!complete.contains("name")) complete["name"] = "a template";

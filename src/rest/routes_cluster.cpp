@@ -188,6 +188,10 @@ serve::HttpResponse reservations(Call& call) {
   return json_answer({{"reservations", out}});
 }
 
+std::string shown_name(const std::string& name) {
+  return ellipsize(printable(name), 64);
+}
+
 serve::HttpResponse put_reservation(Call& call) {
   check_fields(call.body, {"name", "nodes", "from", "to", "teams"});
   const auto moment = [&](const char* key) {
@@ -205,6 +209,15 @@ serve::HttpResponse put_reservation(Call& call) {
   json_fields_detail::decode(on, one.nodes, "nodes");
   const Json of = call.body.value("teams", Json::array());
   json_fields_detail::decode(of, one.teams, "teams");
+  const auto nodes = call.context.platform.nodes();
+  for (const std::string& name : one.nodes)
+    if (std::ranges::none_of(nodes, [&](const auto& view) { return view.node.name == name; }))
+      throw serve::Refusal(400, "bad_field", "there is no node '" + shown_name(name) + "'");
+  const auto teams = call.context.platform.settings().teams;
+  for (const std::string& name : one.teams)
+    if (std::ranges::find(teams, name, &jobs::Team::name) == teams.end() &&
+        call.context.accounts.members(name).empty())
+      throw serve::Refusal(400, "bad_field", "there is no team '" + shown_name(name) + "'");
   change_settings(call, [&](platform::Settings& settings) { put(settings.reservations, one); });
   return reservations(call);
 }

@@ -15,12 +15,23 @@ using jobs::Deed;
 
 namespace {
 
+serve::Refusal no_run(const Call& call, int attempt) {
+  const jobs::Life& life = call.job->job.life;
+  if (attempt > life.attempt)
+    return {404, "no_run", fmt::format("job {} has no attempt {}", call.job_id(), attempt),
+            fmt::format("its last one is {}", life.attempt)};
+  if (jobs::is_final(life.state))
+    return {404, "no_run",
+            fmt::format("job {} never ran: it is {}", call.job_id(), to_text(life.state)),
+            life.message};
+  return {404, "no_run", fmt::format("job {} has no run yet", call.job_id()),
+          "it is there when the job has started"};
+}
+
 std::shared_ptr<live::LiveRun> run_of_call(Call& call) {
   const int attempt = static_cast<int>(call.asked_number("attempt", 0, 0, 1'000'000));
   const std::filesystem::path run = call.context.platform.run_of(call.job_id(), attempt);
-  if (run.empty())
-    throw serve::Refusal(404, "no_run", fmt::format("job {} has no run yet", call.job_id()),
-                         "it is there when the job has started");
+  if (run.empty()) throw no_run(call, attempt);
   return call.context.runs.open(run);
 }
 
@@ -79,19 +90,23 @@ serve::HttpResponse log_stream(Call& call) {
       });
 }
 
-// A part of at most 64 MiB; its last line says how to get the next one.
+// A part; where it is not the last one, its last line and a header say how to get the next.
 serve::HttpResponse log_download(Call& call) {
-  constexpr std::size_t kMostBytes = 64U << 20;
+  constexpr std::int64_t kMostBytes = 64 << 20;
+  const auto most =
+      static_cast<std::size_t>(call.asked_number("most", kMostBytes, 1 << 16, kMostBytes));
   const live::ConsoleQuery query = live::console_query(parameters_of_call(call));
   const auto run = run_of_call(call);
   serve::HttpResponse response;
   std::int64_t from = std::max<std::int64_t>(query.from, 1);
-  for (std::string more; response.body.size() < kMostBytes; response.body += more) {
+  for (std::string more; response.body.size() < most; response.body += more) {
     more = run->log_text(query.rank, from);
     if (more.empty()) break;
   }
-  if (response.body.size() >= kMostBytes)
+  if (response.body.size() >= most) {
     response.body += fmt::format("… (goes on with from={})\n", from);
+    response.headers.emplace_back("X-Assay-Next", std::to_string(from));
+  }
   response.type = "text/plain; charset=utf-8";
   response.headers.emplace_back(
       "Content-Disposition",
@@ -111,19 +126,17 @@ serve::HttpResponse metrics_stream(Call& call) {
   auto next = [run, query, until = end_of_stream(), first = true,
                over = false](std::size_t room) mutable -> std::optional<std::string> {
     if (over || mono_now_ns() > until) return std::nullopt;
-    const Json answer = run->metrics(query);
-    const double newest = answer["newest"];
-    const bool ended = answer["ended"].get<bool>() && !answer["indexing"].get<bool>();
-    if (!first && !ended && newest <= query.span.from) return std::string();
-    std::string text = server_sent("points", answer);
+    const live::LiveRun::MetricsText answer = run->metrics_text(query);
+    if (!first && !answer.ended && answer.newest <= query.span.from) return std::string();
+    std::string text = server_sent_text("points", *answer.json);
     // With fewer points it fits, next time.
     if (text.size() > room && query.points > 2) {
       query.points /= 2;
       return std::string();
     }
     first = false;
-    over = ended;
-    query.span.from = newest;
+    over = answer.ended;
+    query.span.from = answer.newest;
     return text;
   };
   return event_stream(
@@ -142,52 +155,56 @@ std::vector<Route> live_routes() {
   const Parameter show{"show", "string", "all, text (without PerfLog), warnings or errors"};
   const Parameter points{"points", "integer", "of a series"};
   const Parameter since{"from", "number", "Unix seconds"};
-  return {{.method = "GET",
-           .path = "/api/v1/jobs/{id}/log",
-           .handler = job_log,
-           .deed = Deed::read_job,
-           .of = Of::job,
-           .summary = "What the ranks print",
-           .answer = "Any",
-           .query = {kOfAttempt,
-                     kOfRank,
-                     from,
-                     show,
-                     {"lines", "integer", "200 by default, 2000 at most"},
-                     {"search", "string", "only lines that hold it"},
-                     {"first_error", "boolean", "from the first error on"}}},
-          {.method = "GET",
-           .path = "/api/v1/jobs/{id}/log/stream",
-           .handler = log_stream,
-           .deed = Deed::read_job,
-           .of = Of::job,
-           .summary = "The same as events",
-           .answer = "text/event-stream",
-           .query = {kOfAttempt, kOfRank, from, show}},
-          {.method = "GET",
-           .path = "/api/v1/jobs/{id}/log/download",
-           .handler = log_download,
-           .deed = Deed::read_job,
-           .of = Of::job,
-           .summary = "All of it as a text",
-           .answer = "text/plain",
-           .query = {kOfAttempt, kOfRank, from}},
-          {.method = "GET",
-           .path = "/api/v1/jobs/{id}/metrics",
-           .handler = job_metrics,
-           .deed = Deed::read_job,
-           .of = Of::job,
-           .summary = "What the run measures",
-           .answer = "Any",
-           .query = {kOfAttempt, since, {"to", "number", "Unix seconds"}, points}},
-          {.method = "GET",
-           .path = "/api/v1/jobs/{id}/metrics/stream",
-           .handler = metrics_stream,
-           .deed = Deed::read_job,
-           .of = Of::job,
-           .summary = "The same as events",
-           .answer = "text/event-stream",
-           .query = {kOfAttempt, since, points}}};
+  return {
+      {.method = "GET",
+       .path = "/api/v1/jobs/{id}/log",
+       .handler = job_log,
+       .deed = Deed::read_job,
+       .of = Of::job,
+       .summary = "What the ranks print",
+       .answer = "Any",
+       .query = {kOfAttempt,
+                 kOfRank,
+                 from,
+                 show,
+                 {"lines", "integer", "200 by default, 2000 at most"},
+                 {"search", "string", "only lines that hold it"},
+                 {"first_error", "boolean", "from the first error on"}}},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{id}/log/stream",
+       .handler = log_stream,
+       .deed = Deed::read_job,
+       .of = Of::job,
+       .summary = "The same as events",
+       .answer = "text/event-stream",
+       .query = {kOfAttempt, kOfRank, from, show}},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{id}/log/download",
+       .handler = log_download,
+       .deed = Deed::read_job,
+       .of = Of::job,
+       .summary = "All of it as a text, in parts: the header X-Assay-Next has the next part's from",
+       .answer = "text/plain",
+       .query = {kOfAttempt,
+                 kOfRank,
+                 from,
+                 {"most", "integer", "bytes of a part, 64 MiB by default and at most"}}},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{id}/metrics",
+       .handler = job_metrics,
+       .deed = Deed::read_job,
+       .of = Of::job,
+       .summary = "What the run measures",
+       .answer = "Any",
+       .query = {kOfAttempt, since, {"to", "number", "Unix seconds"}, points}},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{id}/metrics/stream",
+       .handler = metrics_stream,
+       .deed = Deed::read_job,
+       .of = Of::job,
+       .summary = "The same as events",
+       .answer = "text/event-stream",
+       .query = {kOfAttempt, since, points}}};
 }
 
 }  // namespace assay::rest

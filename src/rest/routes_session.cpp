@@ -79,8 +79,14 @@ serve::HttpResponse sign_out(Call& call) {
   if (call.caller().session.empty())
     throw serve::Refusal(400, "no_session", "a token has no session",
                          "DELETE /api/v1/tokens/NAME revokes it");
-  call.context.accounts.sign_out(call.caller().session);
-  call.context.events.end_session(call.caller().session);
+  if (const std::string everywhere = call.asked("everywhere");
+      everywhere == "1" || everywhere == "true") {
+    call.context.accounts.sign_out_everywhere(call.caller().name);
+    call.context.events.end_person(call.caller().name);
+  } else {
+    call.context.accounts.sign_out(call.caller().session);
+    call.context.events.end_session(call.caller().session);
+  }
   serve::HttpResponse response = json_answer(Json::object());
   response.headers.emplace_back("Set-Cookie", forget_session(call.context.tls));
   return response;
@@ -110,7 +116,8 @@ std::vector<Route> session_routes() {
        .handler = sign_out,
        .who = Who::signed_in,
        .summary = "Sign out",
-       .answer = "Empty"},
+       .answer = "Empty",
+       .query = {{"everywhere", "boolean", "end all of one's sessions"}}},
   };
 }
 

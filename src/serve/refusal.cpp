@@ -1,5 +1,7 @@
 #include "serve/refusal.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "core/json_error.h"
@@ -56,12 +58,18 @@ namespace {
 constexpr std::size_t kMaxMembers = 5000;
 
 Json parse_bounded(const std::string& text) {
-  std::vector<std::size_t> members;  // of the objects that are open
-  return Json::parse(text, [&](int /*depth*/, Json::parse_event_t event, const Json& /*value*/) {
+  std::vector<std::set<std::string>> members;  // of the objects that are open
+  return Json::parse(text, [&](int /*depth*/, Json::parse_event_t event, const Json& value) {
     using Event = Json::parse_event_t;
-    if (event == Event::object_start) members.push_back(0);
+    if (event == Event::object_start) members.emplace_back();
     if (event == Event::object_end && !members.empty()) members.pop_back();
-    if (event == Event::key && !members.empty() && ++members.back() > kMaxMembers)
+    if (event != Event::key || members.empty()) return true;
+    const auto& key = value.get_ref<const std::string&>();
+    // Which of the two counts would be a guess.
+    if (!members.back().insert(key).second)
+      throw Refusal(400, "bad_json",
+                    "the body has '" + ellipsize(printable(key), 64) + "' twice in one object");
+    if (members.back().size() > kMaxMembers)
       throw Refusal(413, "too_large",
                     fmt::format("an object of the body has more than {} members", kMaxMembers));
     return true;

@@ -42,7 +42,7 @@ std::string some_admin(accounts::Accounts& accounts) {
 void keep_admin_token(const fs::path& data, accounts::Accounts& accounts, jobs::WallTime now_ns) {
   const fs::path file = data / "admin.token";
   const std::string text = read_regular_file_or_empty(file);
-  if (accounts.user_of_token(trim(text), now_ns)) return;
+  if (accounts.token_use(trim(text), now_ns)) return;
   const std::string admin = some_admin(accounts);
   accounts.revoke_token(admin, kTokenName);
   tester::write_private(file, accounts.make_token(admin, kTokenName, 0, now_ns) + "\n");

@@ -83,6 +83,9 @@ class Task {
   /// FLOPs of training on one sample.
   [[nodiscard]] virtual double flops_per_sample() const = 0;
 
+  /// Called on rank 0 when the training has ended as it should, before it says so.
+  virtual void finish() {}
+
   /// One batch of the input pipeline and nothing else; false after the last.
   virtual bool skip(BatchWork& work) = 0;
 };

@@ -7,7 +7,7 @@
 
 #include "train/data/token_set.h"
 #include "train/loop/loader_task.h"
-#include "train/models/llama.h"
+#include "train/models/llama_files.h"
 
 namespace assay::train {
 namespace {
@@ -17,6 +17,9 @@ struct TokenSettings {
   bool cross_documents = true;  // attention does
   bool recompute = false;
   std::string attention;
+  std::string start_from;  // weights
+  std::string export_to;
+  weights::TensorType export_type = weights::TensorType::f32;
 };
 
 class TokenTask final : public LoaderTask<data::TokenBatch> {
@@ -32,6 +35,12 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     if (settings.precision == Precision::fp16) type_ = torch::kHalf;
     model_->compute_in(type_);
     choose_attention(own.attention, device);
+    if (!own.start_from.empty()) load_llama(*model_, own.start_from);
+    if (!own.export_to.empty() && place.rank == 0) require_export_folder(own.export_to);
+  }
+
+  void finish() override {
+    if (!own_.export_to.empty()) save_llama(*model_, own_.export_to, own_.export_type);
   }
 
   torch::nn::Module& model() override { return *model_; }
@@ -171,6 +180,10 @@ data::TokenSetOptions read_token_set(workload::Options& options) {
       "vocabulary_size", 0, 0, 1 << 20,
       "tokens of the one to learn; 0 is as many as a generated language's model has, and else the "
       "set's default");
+  set.tokenizer =
+      options.text("tokenizer", "",
+                   workload::per_rank("a tokenizer.json; without, of text one is learnt, of an "
+                                      "indexed set the one beside it is taken"));
   set.sequence = options.integer("sequence", 128, 8, 1 << 20, "tokens of a sample");
   return set;
 }
@@ -210,6 +223,17 @@ MakeTask read_token(const std::string& workload, workload::Options& options) {
                                "backward: a third more work, a fraction of the memory");
   own.attention = options.choice("attention", "auto", attention_kernels(),
                                  "on CUDA: whose kernels; auto is libtorch's choice");
+  own.start_from =
+      options.text("weights", "",
+                   workload::per_rank(
+                       "a folder or file of safetensors with Hugging Face's names to begin with"));
+  own.export_to = options.text(
+      "export", "",
+      workload::per_rank(
+          "a folder: the weights at the end, as safetensors with Hugging Face's names"));
+  own.export_type = options.choice("export_type", "fp32", {"fp32", "bf16"}, "of `export`") == "bf16"
+                        ? weights::TensorType::bf16
+                        : weights::TensorType::f32;
   return [=](const Settings& settings, const workload::Place& place, torch::Device device,
              workload::PhaseLog& phases) {
     const data::TokenSet set = data::open_token_set(tokens);

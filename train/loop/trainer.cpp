@@ -325,6 +325,7 @@ int Trainer::run_guarded() {
 }
 
 void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
+  if (place_.rank == 0) task_->finish();
   std::vector<std::string> names;
   names.reserve(qualities_.size());
   const std::string precision = to_string(settings_.precision);

@@ -76,6 +76,13 @@ TEST_F(AccountsTest, TheLastAdministratorStays) {
   EXPECT_FALSE(accounts_.find("root"));
 }
 
+TEST_F(AccountsTest, TheNameOfSomebodyDeletedIsNeverAnotherOnes) {
+  accounts_.remove("ann");
+  EXPECT_THAT(error_of([&] { accounts_.put({.name = "ann"}, kNow); }),
+              HasSubstr("was somebody's who has been deleted"));
+  EXPECT_FALSE(accounts_.find("ann"));
+}
+
 TEST_F(AccountsTest, MembersAreReplacedAsAWhole) {
   accounts_.set_members("vision", {"ann", "root", "ann"});
   EXPECT_THAT(accounts_.members("vision"), ElementsAre("ann", "root"));

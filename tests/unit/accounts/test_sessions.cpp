@@ -80,7 +80,7 @@ TEST_F(SessionsTest, WhoIsDisabledIsOut) {
   const std::string link = accounts_.make_link("ann", kStart);
   accounts_.put({.name = "ann", .disabled = true}, kStart);
   EXPECT_FALSE(accounts_.session(secret, kStart + 1));
-  EXPECT_FALSE(accounts_.user_of_token(token, kStart + 1));
+  EXPECT_FALSE(accounts_.token_use(token, kStart + 1));
   EXPECT_FALSE(accounts_.sign_in_by_link(link, kStart + 1));
   EXPECT_FALSE(accounts_.sign_in("ann", "correct horse battery", kStart));
 }
@@ -105,18 +105,21 @@ TEST_F(SessionsTest, ALinkWorksOnceAndForItsTime) {
 
 TEST_F(SessionsTest, ATokenIsItsUserUntilItExpiresOrIsRevoked) {
   const std::string token = accounts_.make_token("ann", "laptop", kStart + kHour, kStart);
-  EXPECT_EQ(accounts_.user_of_token(token, kStart + 1), "ann");
-  EXPECT_FALSE(accounts_.user_of_token(token, kStart + kHour));
-  EXPECT_FALSE(accounts_.user_of_token(token + "0", kStart + 1));
+  const auto use = accounts_.token_use(token, kStart + 1);
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->user, "ann");
+  EXPECT_EQ(use->expires_ns, kStart + kHour);
+  EXPECT_FALSE(accounts_.token_use(token, kStart + kHour));
+  EXPECT_FALSE(accounts_.token_use(token + "0", kStart + 1));
   EXPECT_TRUE(accounts_.revoke_token("ann", "laptop"));
-  EXPECT_FALSE(accounts_.user_of_token(token, kStart + 1));
+  EXPECT_FALSE(accounts_.token_use(token, kStart + 1));
   EXPECT_FALSE(accounts_.revoke_token("ann", "laptop"));
 }
 
 TEST_F(SessionsTest, ATokenOfAnotherIsNotRevoked) {
   const std::string token = accounts_.make_token("ann", "laptop", 0, kStart);
   EXPECT_FALSE(accounts_.revoke_token("root", "laptop"));
-  EXPECT_TRUE(accounts_.user_of_token(token, kStart));
+  EXPECT_TRUE(accounts_.token_use(token, kStart));
 }
 
 TEST_F(SessionsTest, NoSecretIsInTheFile) {

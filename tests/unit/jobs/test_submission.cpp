@@ -7,6 +7,8 @@
 #include "core/text.h"
 #include "jobs/submission.h"
 #include "plan/make_plan.h"
+#include "rendezvous/environment.h"
+#include "rendezvous/ranks.h"
 
 namespace assay::jobs {
 namespace {
@@ -35,7 +37,23 @@ std::vector<std::string> wrong(const std::string& json) {
 
 plan::Plan planned(const Submission& submission) {
   const plan::Suite suite = plan::parse_suite(suite_text(submission), "job.yaml");
-  return plan::make_plan(suite, catalog::load_catalog(ASSAY_SOURCE_DIR "/conf"));
+  return plan::make_plan(suite, catalog::load_catalog({ASSAY_SOURCE_DIR "/conf"}));
+}
+
+TEST(Submission, SetsNoVariableThatSaysWhereAProcessIs) {
+  Submission job = command_job("train");
+  job.procs = 2;
+  const plan::Plan plan = planned(job);
+  const plan::CasePlan& one = plan.cases.at(0);
+  const rendezvous::Placement placement = rendezvous::place(plan, one, {"n1"}, 1);
+  auto variables = rendezvous::node_environment(plan, one, placement, 0, "/out");
+  variables.merge(rendezvous::rank_environment(plan, one, placement, 0, 1));
+  variables["CUDA_VISIBLE_DEVICES"] = "0";
+  ASSERT_TRUE(variables.contains("RANK"));
+  for (const auto& [name, value] : variables) {
+    job.env = {{name, "7"}};
+    EXPECT_EQ(problems_of(job).size(), 1U) << name;
+  }
 }
 
 TEST(Submission, OfACommandIsASuiteWithOneCase) {
@@ -178,7 +196,8 @@ TEST(Submission, ProblemsNameTheirField) {
                   "first",
                   "env.A B: not a valid name of a variable: letters, digits and '_', no "
                   "digit first",
-                  "env.ASSAY_X: variables that begin with ASSAY_ are Assay's"));
+                  "env.ASSAY_X: Assay sets this variable itself: it says where the process is in "
+                  "the job"));
   EXPECT_THAT(
       wrong(R"({"name": "a", "command": "x", "image": "i", "mounts": [
                         {"source": "data", "target": "/d"}, {"source": "/a/../..", "target": "/d"},

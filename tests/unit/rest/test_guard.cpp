@@ -87,6 +87,7 @@ TEST_F(Guard, BodiesThatAreTooLargeTooDeepOrNoJsonAreRefused) {
   EXPECT_EQ(submit("{"), 400);
   EXPECT_EQ(submit("[]"), 400);
   EXPECT_EQ(submit(""), 400);
+  EXPECT_EQ(submit(R"({"name": "a", "command": "x", "name": "b"})"), 400) << "which one counts?";
   EXPECT_EQ(submit("{}", "application/x-www-form-urlencoded"), 415);
   EXPECT_EQ(submit("{}"), 422);
 }
@@ -122,7 +123,9 @@ TEST_F(Guard, NamesThatAreTooLongHideOrBreakSomethingAreRefused) {
 }
 
 TEST_F(Guard, JobNumbersAreNumbers) {
-  for (const char* id : {"x", "-1", "0", "1e3", "99999999999999999999", "1%00", "..%2f1"})
+  (void)job_of("ann", "vision");
+  for (const char* id :
+       {"x", "-1", "0", "1e3", "99999999999999999999", "1%00", "..%2f1", "01", "+1"})
     EXPECT_EQ(ask({.path = std::string("/api/v1/jobs/") + id, .as = "root"}).status, 404) << id;
 }
 

@@ -191,6 +191,60 @@ TEST_F(JobsOverRest, ATokenIsShownOnceAndWorks) {
   EXPECT_EQ(ask({.path = "/api/v1/session", .as = "laptop"}).status, 401);
 }
 
+TEST_F(JobsOverRest, ATokenMakesNoneThatLivesLongerThanItself) {
+  const auto expiring = [&](const std::string& as, const std::string& name, Json expires) {
+    Asked asked{.method = "POST", .path = "/api/v1/tokens", .body = {{"name", name}}};
+    if (!expires.is_null()) asked.body["expires"] = expires;
+    asked.headers = {{"authorization", "Bearer " + as}};
+    return ask(asked);
+  };
+  const std::string until = iso_utc(wall_now_ns() + std::int64_t{3600} * 1'000'000'000);
+  const std::string later = iso_utc(wall_now_ns() + std::int64_t{7200} * 1'000'000'000);
+  const Json made = json({.method = "POST",
+                          .path = "/api/v1/tokens",
+                          .as = "ann",
+                          .body = {{"name", "hour"}, {"expires", until}}});
+  const std::string token = made["token"];
+  EXPECT_EQ(expiring(token, "forever", nullptr).status, 403);
+  EXPECT_EQ(expiring(token, "later", later).status, 403);
+  EXPECT_EQ(expiring(token, "same", until).status, 201);
+}
+
+TEST_F(JobsOverRest, ATeamOrNodeThatThereIsNotIsNamed) {
+  const auto put = [&](const std::string& path, const Json& body) {
+    return ask({.method = "PUT", .path = "/api/v1/" + path, .as = "root", .body = body});
+  };
+  EXPECT_EQ(put("templates/team:nope/base", {{"command", "x"}}).status, 404);
+  const Json hours = {{"from", "2030-01-01T00:00:00Z"}, {"to", "2030-01-02T00:00:00Z"}};
+  Json on_node = hours;
+  on_node["nodes"] = {"n9"};
+  EXPECT_THAT(put("reservations/r", on_node).body, HasSubstr("there is no node 'n9'"));
+  Json of_team = hours;
+  of_team["nodes"] = {"n1"};
+  of_team["teams"] = {"nope"};
+  EXPECT_THAT(put("reservations/r", of_team).body, HasSubstr("there is no team 'nope'"));
+}
+
+TEST_F(JobsOverRest, AScheduleIsItsOwnersAndTheAdministrators) {
+  const auto put = [&](const Json& body) {
+    return ask({.method = "PUT", .path = "/api/v1/schedules/nightly", .as = "ann", .body = body});
+  };
+  EXPECT_EQ(put({{"cron", "0 3 * * *"}}).status, 400);
+  EXPECT_EQ(put({{"cron", "0 30 * * *"}, {"job", submission()}}).status, 400);
+  EXPECT_EQ(put({{"cron", "0 3 * * *"}, {"job", {{"name", "x"}}}}).status, 422);
+  ASSERT_EQ(put({{"cron", "0 3 * * *"}, {"job", submission()}}).status, 200);
+  const auto seen = [&](const std::string& who) {
+    return json({.path = "/api/v1/schedules", .as = who})["schedules"].size();
+  };
+  EXPECT_EQ(seen("ann"), 1U);
+  EXPECT_EQ(seen("bob"), 0U);
+  EXPECT_EQ(seen("root"), 1U);
+  const std::string path = "/api/v1/schedules/nightly?owner=ann";
+  EXPECT_EQ(ask({.method = "DELETE", .path = path, .as = "bob"}).status, 404);
+  EXPECT_EQ(ask({.method = "DELETE", .path = path, .as = "root"}).status, 200);
+  EXPECT_EQ(seen("ann"), 0U);
+}
+
 TEST_F(JobsOverRest, WhereThereAreTeamsAJobCountsForOne) {
   EXPECT_EQ(
       ask({.method = "PUT", .path = "/api/v1/teams/vision", .as = "root", .body = {{"weight", 1}}})

@@ -101,6 +101,17 @@ TEST_F(LiveOverRest, AJobWithoutARunSaysSo) {
   EXPECT_THAT(response.body, HasSubstr("has no run yet"));
 }
 
+TEST_F(LiveOverRest, AJobThatNeverRanSaysThat) {
+  Json asked = submission();
+  asked["nodes"] = 2;  // of one: it waits
+  const Json made = json({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = asked});
+  const jobs::JobId id = made["jobs"][0]["id"];
+  (void)platform_.ask(id, jobs::EventKind::kill_asked, "ann");
+  const std::string job = fmt::format("/api/v1/jobs/{}", id);
+  EXPECT_THAT(get(job + "/log").body, HasSubstr("never ran: it is killed"));
+  EXPECT_THAT(get(job + "/log?attempt=9").body, HasSubstr("has no attempt 9"));
+}
+
 TEST_F(LiveOverRest, AParameterThatIsNoneIsNamed) {
   const std::string job = job_with_run();
   EXPECT_EQ(get(job + "/log?attempt=1&from=x").status, 400);

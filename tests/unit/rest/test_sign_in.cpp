@@ -117,6 +117,18 @@ TEST_F(SignIn, EndsBySigningOut) {
             401);
 }
 
+TEST_F(SignIn, EndsEverywhereWhereThatIsAskedFor) {
+  const auto here = sign_in("ann", kPassword);
+  const std::string there = cookie_of(sign_in("ann", kPassword));
+  const std::string csrf = parse_json_or_null(here.body)["csrf"];
+  const std::map<std::string, std::string> headers{{"cookie", cookie_of(here)},
+                                                   {"x-csrf-token", csrf}};
+  EXPECT_EQ(
+      ask({.method = "DELETE", .path = "/api/v1/session?everywhere=1", .headers = headers}).status,
+      200);
+  EXPECT_EQ(ask({.path = "/api/v1/session", .headers = {{"cookie", there}}}).status, 401);
+}
+
 TEST_F(SignIn, OnesOwnPasswordIsChangedInASession) {
   const auto response = sign_in("ann", kPassword);
   const std::string csrf = parse_json(response.body, "session")["csrf"];

@@ -1,8 +1,8 @@
-#include "jobs/one_line.h"
+#include "core/one_line.h"
 
 #include "core/utf8.h"
 
-namespace assay::jobs {
+namespace assay {
 
 bool is_one_line(std::string_view text) {
   while (!text.empty()) {
@@ -24,4 +24,4 @@ bool is_one_line(std::string_view text) {
   return true;
 }
 
-}  // namespace assay::jobs
+}  // namespace assay
