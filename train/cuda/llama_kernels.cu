@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int r = 0; r < kRows; ++r)
 #pragma unroll
       for (int p = 0; p < Packs; ++p) {
-        if (p * blockDim.x + threadIdx.x >= packs || begin + r >= rows) continue;
+        if (static_cast<int>(p * blockDim.x + threadIdx.x) >= packs || begin + r >= rows) continue;
         const Floats<T> gradient = widen(g[r][p]);
         const Floats<T> value = widen(s[r][p]);
 #pragma unroll

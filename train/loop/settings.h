@@ -75,6 +75,7 @@ struct Settings {
   std::string trace;  ///< files of a StepTrace, without ".RANK.json"; empty: none
   std::int64_t trace_step = 10;
   std::int64_t bucket_bytes = 8 << 20;
+  bool share_optimizer = false;  ///< each rank keeps its part of the optimizer's state (ZeRO 1)
 };
 
 // Groups of options, for what trains with a part of them: the trials of an AutoML experiment.

@@ -24,10 +24,11 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
       task_(task),
       communicator_(communicator),
       device_(device),
-      parameters_(task.model(), settings.channels_last),
+      shared_(settings.share_optimizer && !communicator.alone()),
+      parameters_(task.model(), settings.channels_last, shared_ ? communicator.world_size() : 1),
       trace_(make_trace(settings, communicator.rank(), device)),
       reducer_(parameters_, communicator, settings.bucket_bytes, trace_.get()),
-      optimizer_(parameters_, settings.optimizer),
+      optimizer_(parameters_, settings.optimizer, part_of(communicator)),
       update_(settings, parameters_, optimizer_),
       graph_(device, settings.cuda_graph && communicator.alone()),
       log_(log, device, std::move(on_loss)) {
@@ -37,6 +38,13 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
   task.bind(parameters_);
   if (settings.ema_decay > 0)
     average_ = std::make_unique<MovingAverage>(parameters_, settings.ema_decay);
+}
+
+// The part of the parameters that this rank updates.
+FlatRange StepLoop::part_of(const Communicator& communicator) const {
+  if (!shared_) return {0, parameters_.size()};
+  const std::int64_t size = parameters_.size() / communicator.world_size();
+  return {communicator.rank() * size, size};
 }
 
 void StepLoop::plan(std::int64_t total_steps, std::int64_t steps_per_epoch) {
@@ -73,7 +81,14 @@ void StepLoop::step() {
     backward(part == settings_.accumulation);
   reducer_.finish();
   log_.end(Phase::comm);
-  if (update_.apply(rate()) && average_) average_->update();
+  const bool counts = update_.apply(rate());
+  if (shared_ && counts) {
+    log_.end(Phase::optimizer);
+    communicator_.all_gather(parameters_.values());
+    parameters_.round();
+    log_.end(Phase::comm);
+  }
+  if (counts && average_) average_->update();
   log_.end(Phase::optimizer);
   if (settings_.accumulation > 1) loss_ = loss_ / static_cast<double>(settings_.accumulation);
   log_.end_step(work_, loss_, rate());

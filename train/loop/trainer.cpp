@@ -77,8 +77,14 @@ class Trainer {
   [[noreturn]] void out_of_memory(const std::exception& error);
   [[nodiscard]] Progress progress() const;
   [[nodiscard]] TrainingState state() {
-    return {settings_.workload, task_->model(),   loop_->parameters(),
-            loop_->optimizer(), loop_->average(), device_};
+    return {settings_.workload,
+            task_->model(),
+            loop_->parameters(),
+            loop_->optimizer(),
+            loop_->average(),
+            device_,
+            settings_.batch_size * place_.world_size,
+            settings_.accumulation};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
 

@@ -31,7 +31,8 @@ std::pair<torch::Tensor, torch::Tensor> rotary_tables(const LlamaOptions& option
   const RotaryScaling& scaling = options.scaling;
   torch::Tensor angles = torch::empty({length, half}, torch::kDouble);
   for (std::int64_t i = 0; i < half; ++i) {
-    double frequency = std::pow(options.rotary_base, -static_cast<double>(i) / half);
+    double frequency =
+        std::pow(options.rotary_base, -static_cast<double>(i) / static_cast<double>(half));
     if (scaling.factor > 0) {
       const double wave = 2 * std::numbers::pi / frequency;
       if (wave > scaling.original / scaling.low) {

@@ -1,5 +1,6 @@
 #include "train/models/llama_ops.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "train/base/maybe_tensor.h"

@@ -23,10 +23,11 @@ class FlatParameters {
     bool decayed = false;
   };
 
-  /// With `channels_last`, weights of four dimensions are stored in that format. The module must
+  /// With `channels_last`, weights of four dimensions are stored in that format. The buffers can be
+  /// cut into `parts` of the same size, each of whole multiples of 128 bytes. The module must
   /// already be on its device, all parameters of it float. Keeps references to the module's
   /// tensors.
-  FlatParameters(torch::nn::Module& module, bool channels_last);
+  FlatParameters(torch::nn::Module& module, bool channels_last, std::int64_t parts = 1);
 
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
   /// The number of parameters, without the padding.

@@ -169,6 +169,27 @@ TEST_F(Commands, ListKnowsEveryCatalogue) {
   EXPECT_THAT(assay({"list", "suites"}).out, HasSubstr("gpu-quick"));
 }
 
+TEST_F(Commands, OpsCountsAsAIPerfAndExactlyByLayer) {
+  const CommandResult text = assay({"ops", "resnet50", "--by-kind"});
+  ASSERT_EQ(text.status.code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("7,806,583,495"));
+  EXPECT_THAT(text.out, HasSubstr("15,246,874,820"));
+  EXPECT_THAT(text.out, HasSubstr("StubConv2d"));
+  const Json json = Json::parse(assay({"ops", "resnet50", "--format", "json"}).out);
+  EXPECT_EQ(json["layers"].size(), 174U);
+  EXPECT_EQ(json["layers"][0]["input"], "224×224×3");
+  EXPECT_EQ(json["total"]["aiperf"]["forward"], 7'806'583'495);
+  std::int64_t exact = json["sums_at_nodes"]["exact"]["backward"];
+  for (const Json& layer : json["layers"]) exact += layer["exact"]["backward"].get<std::int64_t>();
+  EXPECT_EQ(json["total"]["exact"]["backward"], exact);
+  // As a trial with a kernel of 3 would be trained.
+  EXPECT_THAT(assay({"ops", "resnet50", "--kernel-size", "3"}).out, HasSubstr("7,613,907,655"));
+  const CommandResult unknown = assay({"ops", "resnet51"});
+  EXPECT_EQ(unknown.status.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("resnet51"));
+  EXPECT_EQ(assay({"ops", "nowhere.json"}).status.code, 3);
+}
+
 TEST_F(Commands, CheckProbesThisMachine) {
   const CommandResult run = assay({"check", "quick", "--format", "json"});
   ASSERT_TRUE(run.status.code == 0 || run.status.code == 3) << run.err;
@@ -203,6 +224,20 @@ TEST_F(Commands, TopShowsARunningRunAndStopEndsIt) {
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);
   EXPECT_THAT(assay({"top", "--once"}).out, HasSubstr("not running"));
+}
+
+TEST_F(Commands, StopNowDoesNotWaitOutTheGrace) {
+  const fs::path suite = script_suite(
+      "trap '' TERM; touch " + (folder_ / "began").string() + "; while :; do sleep 0.2; done\n",
+      "    limits: {grace: 10m}\n");
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "began"); }, 30s));
+  const CommandResult stopped = assay({"stop", latest().string(), "--now"});
+  EXPECT_EQ(stopped.status.code, 0) << stopped.err;
+  const auto status = wait(pid, 30s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 5);
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "interrupted");
 }
 
 TEST_F(Commands, LogsListsAndPrintsOneRank) {

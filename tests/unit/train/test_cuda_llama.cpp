@@ -1,5 +1,7 @@
 // The kernels of a decoder against the plain computation in double precision, and a whole model
 // against itself on the CPU.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "needs.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "count_parameters.h"
 #include "train/models/causal_attention.h"
 #include "train/models/dense.h"
