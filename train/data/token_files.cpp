@@ -1,6 +1,7 @@
 #include "train/data/token_files.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -84,12 +85,17 @@ tokens::TokenizeOptions tokenize_options(const TokenSetOptions& options) {
   return out;
 }
 
+std::vector<tokens::TextFile> text_files_at(const fs::path& path) {
+  const std::array<fs::path, 1> paths{path};
+  return tokens::find_text_files(paths);
+}
+
 Stream tokens_of_text(const fs::path& path, const tokens::Bpe& bpe,
                       const TokenSetOptions& options) {
   tokens::TokenizeOptions how = tokenize_options(options);
   how.end_token = bpe.end_of_text();
   auto stream = std::make_shared<tokens::MemoryTokens>();
-  tokens::tokenize(tokens::find_text_files({{path}}), bpe, how, *stream);
+  tokens::tokenize(text_files_at(path), bpe, how, *stream);
   return stream;
 }
 
@@ -108,9 +114,9 @@ std::int64_t vocabulary_of(const TokenSetOptions& options, std::int64_t of_token
 tokens::Bpe learn(const fs::path& path, const TokenSetOptions& options) {
   const std::int64_t size =
       options.vocabulary_size == 0 ? learnt_vocabulary : options.vocabulary_size;
-  return tokens::learn_bpe(tokens::count_pieces(tokens::find_text_files({{path}}),
-                                                tokens::kLlama3Rules, tokenize_options(options)),
-                           size);
+  return tokens::learn_bpe(
+      tokens::count_pieces(text_files_at(path), tokens::kLlama3Rules, tokenize_options(options)),
+      size);
 }
 
 std::vector<fs::path> indices_of(const fs::path& folder) {
