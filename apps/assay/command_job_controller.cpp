@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -20,6 +24,7 @@
 #include "launch/backends/make_backend.h"
 #include "plan/make_plan.h"
 #include "planning.h"
+#include "tensorboard/run_events.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -65,6 +70,43 @@ int print_plan(const engine::ExecutionFolder& folder) {
   return 0;
 }
 
+/// Writes the run's curves for TensorBoard while it goes on, and the rest at its end. What cannot
+/// be written is said once, and is no fault of the run.
+class CurveWriter {
+ public:
+  CurveWriter(const std::filesystem::path& run, const std::filesystem::path& folder)
+      : events_(run, folder), thread_([this](const std::stop_token& stop) { write_until(stop); }) {}
+  CurveWriter(const CurveWriter&) = delete;
+  CurveWriter& operator=(const CurveWriter&) = delete;
+  ~CurveWriter() {
+    thread_.request_stop();
+    thread_.join();
+    write();
+  }
+
+ private:
+  void write_until(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    while (!wake.wait_for(lock, stop, std::chrono::seconds(5), [] { return false; }) &&
+           !stop.stop_requested())
+      write();
+  }
+  void write() {
+    try {
+      events_.look();
+    } catch (const Error& error) {
+      if (!said_) say(std::string("assay: the curves for TensorBoard: ") + error.what() + "\n");
+      said_ = true;
+    }
+  }
+
+  tensorboard::RunEvents events_;
+  bool said_ = false;
+  std::jthread thread_;
+};
+
 int control(const engine::ExecutionFolder& folder) {
   const engine::ExecutionLock lock(folder);
   if (!folder.decide({.never = false, .pid = ::getpid(), .wall_ns = wall_now_ns()})) {
@@ -80,7 +122,9 @@ int control(const engine::ExecutionFolder& folder) {
     std::optional<RemoteCode> code;
     if (const auto task = folder.task(); task && !task->remote_work.empty())
       code.emplace(plan, folder.work(), task->remote_work);
-    end.exit_code = execute(store::RunDir::create(folder.runs(), plan));
+    const store::RunDir run = store::RunDir::create(folder.runs(), plan);
+    const CurveWriter curves(run.path(), folder.tensorboard());
+    end.exit_code = execute(run);
   } catch (const Error& error) {
     end = engine::end_of(error);
     say(std::string("assay: error: ") + error.what() + "\n");

@@ -1,3 +1,4 @@
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,9 @@ namespace assay::app {
 namespace {
 
 constexpr Nanoseconds kMargin = std::chrono::seconds(30);
+// Signals of one kind that come together are one: a second one has to come after the first was
+// taken.
+constexpr std::int64_t kBetweenSignals = 500'000'000;
 
 struct Owner {
   pid_t pid = 0;
@@ -38,11 +42,19 @@ Owner owner_of(const store::RunDir& run) {
   return owner;
 }
 
-bool wait_until_free(const store::RunDir& run, Nanoseconds limit) {
+/// `again` is called every second meanwhile.
+bool wait_until_free(const store::RunDir& run, Nanoseconds limit,
+                     const std::function<void()>& again) {
   const std::int64_t deadline = mono_now_ns() + limit.count();
+  std::int64_t next = mono_now_ns() + kBetweenSignals;
   while (store::RunLock::held(run.path())) {
-    if (mono_now_ns() > deadline) return false;
-    ::poll(nullptr, 0, 100);
+    const std::int64_t now = mono_now_ns();
+    if (now > deadline) return false;
+    if (again && now >= next) {
+      again();
+      next = now + kBetweenSignals;
+    }
+    ::poll(nullptr, 0, 50);
   }
   return true;
 }
@@ -56,10 +68,9 @@ bool withdraw(const store::RunDir& run, const std::string& job) {
 }
 
 // Asks the controller to end as Ctrl-C would; gives what would end it by force.
-std::string ask_to_end(const Owner& owner, const std::string& job, const std::string& path,
-                       int times) {
+std::string ask_to_end(const Owner& owner, const std::string& job, const std::string& path) {
   if (!job.empty() && owner.job == job) {
-    for (int i = 0; i < times; ++i) launch::cancel_batch(job, /*waiting=*/false);
+    launch::cancel_batch(job, /*waiting=*/false);
     return "scancel " + job;
   }
   if (owner.host != host_name())
@@ -69,9 +80,8 @@ std::string ask_to_end(const Owner& owner, const std::string& job, const std::st
   if (owner.pid <= 0 || trim(command) != "assay")
     throw Error(ErrorKind::environment, "the run's process cannot be found", path,
                 "it may be ending right now; try again");
-  for (int i = 0; i < times; ++i)
-    if (::kill(owner.pid, SIGTERM) != 0)
-      throw system_error(ErrorKind::environment, "cannot signal the run", path, errno);
+  if (::kill(owner.pid, SIGTERM) != 0)
+    throw system_error(ErrorKind::environment, "cannot signal the run", path, errno);
   return fmt::format("kill -9 {}", owner.pid);
 }
 
@@ -88,10 +98,20 @@ int stop_run(const std::string& path, bool at_once) {
   Nanoseconds grace{};
   for (const plan::CasePlan& plan_case : run.plan().cases)
     grace = std::max(grace, plan_case.limits.grace);
-  const std::string by_force = ask_to_end(owner, job, path, at_once ? 2 : 1);
+  const std::string by_force = ask_to_end(owner, job, path);
   fmt::print("stopping {} (process {} on {})\n", run.plan().run_id, owner.pid, owner.host);
   std::fflush(stdout);
-  if (!wait_until_free(run, grace + kMargin))
+  std::function<void()> again;
+  // It may end between a look and the signal.
+  if (at_once)
+    again = [&] {
+      try {
+        (void)ask_to_end(owner, job, path);
+      } catch (const Error&) {
+        if (store::RunLock::held(run.path())) throw;
+      }
+    };
+  if (!wait_until_free(run, grace + kMargin, again))
     throw Error(ErrorKind::environment,
                 "the run did not end within " + format_duration(grace + kMargin), path,
                 "'" + by_force + "' ends it; its agents then end their ranks");

@@ -17,6 +17,7 @@
 #include "code/folder_scan.h"
 #include "commands.h"
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "follow_jobs.h"
@@ -37,6 +38,7 @@ struct SubmitArguments {
   SubmissionOptions submission;
   std::string template_name;
   std::string team;
+  std::string schedule;
   std::string code = ".";
   bool no_code = false;
   bool send_secrets = false;
@@ -146,6 +148,18 @@ client::Answer<client::PreviewAnswer> preview_or_explain(const client::Client& c
   return preview;
 }
 
+int make_schedule(const client::Client& client, const SubmitArguments& given,
+                  const client::NewSubmission& job) {
+  const std::string name = text_at(job.submission, "name");
+  const Json made = client.put_schedule(name, given.schedule, job);
+  if (given.server.json())
+    say(dump_pretty(made));
+  else
+    say(fmt::format("'{}' is submitted by '{}' (UTC), next at {}; 'assay schedules' lists them\n",
+                    printable(name), given.schedule, printable(text_at(made, "next"))));
+  return 0;
+}
+
 int submit_job(const SubmitArguments& given) {
   const Interrupt interrupt;
   const client::Client client = make_client(given.server, interrupt.token());
@@ -188,6 +202,7 @@ int submit_job(const SubmitArguments& given) {
                             : fmt::format("Sent {}, {}.\n", counted(upload.files, "file"),
                                           format_bytes(static_cast<double>(upload.bytes))));
   }
+  if (!given.schedule.empty()) return make_schedule(client, given, job);
   const client::Answer<client::JobList> made = submit_or_explain(client, job, written.suite_file);
   if (made.value.jobs.empty())
     throw Error(ErrorKind::launch, "the server names no job", client.connection().server().url);
@@ -221,6 +236,10 @@ void add_submit(CLI::App& app, Action& action) {
   command->add_flag("--no-code", given->no_code, "Send no folder")->excludes(code);
   command->add_flag("--send-secrets", given->send_secrets,
                     "Send files that look like secrets, too");
+  command
+      ->add_option("--schedule", given->schedule,
+                   "Not now, but again and again: minute, hour, day, month, weekday in UTC")
+      ->type_name("CRON");
   command->add_flag("--dry-run", given->dry_run, "Show the plan, submit nothing");
   command->add_flag("-f,--follow", given->follow,
                     "Show what happens until the job has ended, and end with its outcome");
@@ -233,6 +252,7 @@ void add_submit(CLI::App& app, Action& action) {
                   "  assay submit suite.yaml --nodes 2 --queue night --time 2h\n"
                   "  assay submit --command './run.sh $ASSAY_ARRAY_INDEX' --array 0-9%4\n"
                   "  assay submit suite.yaml --dry-run\n"
+                  "  assay submit acceptance.yaml --name nightly --schedule '0 3 * * mon-fri'\n"
                   "\n"
                   "The working folder is sent, without what .assayignore names; only what the "
                   "server does not\nhave (docs/platform.md).\n") +

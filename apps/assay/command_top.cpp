@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +15,7 @@
 #include "automl/score.h"
 #include "commands.h"
 #include "core/json.h"
+#include "core/json_access.h"
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
@@ -20,6 +23,7 @@
 #include "core/units.h"
 #include "detach.h"
 #include "launch/agents/slurm/slurm_batch.h"
+#include "launch/time_left.h"
 #include "page/table.h"
 #include "store/run_dir.h"
 #include "terminal.h"
@@ -47,8 +51,16 @@ page::Column number_column(std::string title, std::size_t width) {
   return {.title = std::move(title), .align = page::Align::right, .min_width = width};
 }
 
-std::string text_of(const page::Table& table) {
-  return join(page::text_lines(table, {.indent = 2}), "\n") + "\n";
+page::Column host_column() {
+  return {.title = "HOST", .min_width = 8, .cut = page::Cut::end, .soft_min = 8, .hard_min = 4};
+}
+
+page::Column remark_column() {
+  return {.cut = page::Cut::end, .soft_min = 12, .hard_min = 4};
+}
+
+std::string text_of(const page::Table& table, std::size_t width) {
+  return join(page::text_lines(table, {.width = width, .indent = 2}), "\n") + "\n";
 }
 
 page::Row node_row(const Json& beat) {
@@ -56,11 +68,12 @@ page::Row node_row(const Json& beat) {
   if (beat.contains("suspect"))
     remark = fmt::format("rank {} silent {:.0f} s", beat["suspect"].value("rank", 0),
                          beat["suspect"].value("idle_s", 0.0));
+  const std::string host = text_at(beat, "host");
   return {
-      {std::to_string(beat.value("node", 0)),
+      {std::to_string(beat.value("node", 0)), host.empty() ? "–" : printable(ellipsize(host, 24)),
        fmt::format("{:>4}/{:<4}", beat.value("running", 0), beat.value("ranks", 0)),
-       number(beat, "step_max"), number(beat, "loss"), percent(beat, "cpu_util"),
-       percent(beat, "device_util"),
+       number(beat, "step_max"), number(beat, "rate"), number(beat, "loss"),
+       percent(beat, "cpu_util"), percent(beat, "device_util"),
        beat.contains("mem_used_bytes") ? format_bytes(beat["mem_used_bytes"].get<double>()) : "–",
        number(beat, "power_w"), remark}};
 }
@@ -70,7 +83,7 @@ std::string percent_of(std::optional<double> ratio) {
 }
 
 // The trials that run, and the last ones that ended, from the experiment's own journal.
-std::string render_trials(const store::RunDir& run, const Json& live) {
+std::string render_trials(const store::RunDir& run, const Json& live, std::size_t width) {
   const Json& now = live["automl"];
   const automl::ExperimentRecord record = automl::record_of(automl::ExperimentJournal::read(
       run.round_dir(live.value("case", ""), live.value("round", 1)) / layout::kExperimentJournal));
@@ -105,24 +118,30 @@ std::string render_trials(const store::RunDir& run, const Json& live) {
           format_duration(from_seconds(trial->ended_s.value_or(record.elapsed_s) -
                                        trial->started_s.value_or(0))),
           fmt::format("{} on {}", trial->worker, trial->host)}});
-  return text + text_of(table);
+  return text + text_of(table, width);
 }
 
-std::string render(const Json& live) {
+std::string render(const Json& live, std::size_t width) {
   const double age =
       static_cast<double>(wall_now_ns() - live.value("wall_ns", std::int64_t{0})) * 1e-9;
   std::string text = fmt::format(
-      "{}  {}  round {}/{}  ({} of {} rounds done)  {} of {} ranks ended  {:.0f} s ago\n\n",
+      "{}  {}  round {}/{}  ({} of {} rounds done)  {} of {} ranks ended  {:.0f} s ago\n",
       live.value("run", ""), live.value("case", ""), live.value("round", 0),
       live.value("repeats", 0), live.value("rounds_done", 0), live.value("rounds_total", 0),
       live.value("ended", 0), live.value("ranks", 0), std::max(age, 0.0));
-  page::Table table{{number_column("NODE", 5), number_column("RANKS", 9), number_column("STEP", 9),
+  if (const auto elapsed = number_at(live, "elapsed_s"))
+    text +=
+        "running for " + format_duration(from_seconds(std::floor(*elapsed + std::max(age, 0.0))));
+  if (const auto left = number_at(live, "left_s")) text += ", " + launch::about_left(*left);
+  text += "\n\n";
+  page::Table table{{number_column("NODE", 5), host_column(), number_column("RANKS", 9),
+                     number_column("STEP", 9), number_column("STEPS/S", 8),
                      number_column("LOSS", 9), number_column("CPU", 6), number_column("DEV", 6),
-                     number_column("MEMORY", 10), number_column("POWER W", 8), page::Column{}}};
+                     number_column("MEMORY", 10), number_column("POWER W", 8), remark_column()}};
   const Json nodes = live.value("nodes", Json::array());
   for (std::size_t i = 0; i < std::min(nodes.size(), kNodesShown); ++i)
     table.rows.push_back(node_row(nodes[i]));
-  text += text_of(table);
+  text += text_of(table, width);
   if (nodes.size() > kNodesShown)
     text += fmt::format("  … {} more nodes\n", nodes.size() - kNodesShown);
   return text;
@@ -142,8 +161,10 @@ int top(const std::string& path, bool once) {
     const Json live = parse_json_or_null(read_regular_file_or_empty(run.live_file()));
     if (t.interactive && !once && running) fmt::print("\x1b[H\x1b[2J");
     if (live.is_object() && running) {
-      fmt::print("{}", render(live));
-      if (live.contains("automl")) fmt::print("{}", render_trials(run, live));
+      const std::size_t width = t.interactive && !once ? terminal_width(t.width)
+                                                       : std::numeric_limits<std::size_t>::max();
+      fmt::print("{}", render(live, width));
+      if (live.contains("automl")) fmt::print("{}", render_trials(run, live, width));
     } else if (const std::string why = running ? "" : waiting_for(run); !why.empty()) {
       fmt::print("{}\n", why);
     } else if (!running) {

@@ -19,11 +19,11 @@
 #include <jpeglib.h>
 #include <time.h>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/units.h"
 #include "measure.h"
-#include "train/data/crc32c.h"
 #include "train/data/image_set.h"
 #include "train/data/jpeg_sample.h"
 #include "train/data/loader.h"

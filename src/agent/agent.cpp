@@ -38,6 +38,8 @@ namespace {
 constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
 // A controller that does not read: heartbeats are dropped beyond this, never facts.
 constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
+// What only onlookers want is dropped earlier: facts do not wait behind it.
+constexpr std::size_t kOutboxForOutput = 128 << 10;
 constexpr Nanoseconds kDeviceQueryLimit = std::chrono::seconds(5);
 // The driver starts devices that are not kept awake one after the other.
 constexpr Nanoseconds kDeviceStateLimit = std::chrono::seconds(10);
@@ -288,6 +290,7 @@ void Agent::close_output() {
 void Agent::send(const Report& report) {
   if (output_gone_) return;
   if (outbox_bytes_ > kOutboxForHeartbeats && std::holds_alternative<Heartbeat>(report)) return;
+  if (outbox_bytes_ > kOutboxForOutput && std::holds_alternative<Output>(report)) return;
   outbox_.push_back(encoder_.encode(node_, to_json(report)));
   outbox_bytes_ += outbox_.back().size();
   if (!writing_) flush();

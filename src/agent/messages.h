@@ -117,24 +117,48 @@ struct StartFailed {
   }
 };
 
-/// The agent ends its ranks because of a limit.
-struct LimitReached {
-  static constexpr const char* kType = "limit";
-  EndedBy cause = EndedBy::time_limit;  ///< time_limit or stall
-  std::vector<int> ranks;  ///< that still ran, the first sixteen; or the one that stalled
-  double idle_s = 0;
-  std::int64_t step = 0;
-  std::string state;  ///< of its process, as in /proc: "T"
+/// What a living rank does, as far as its output and its process tell.
+struct RankLiveness {
+  int rank = 0;
+  double idle_s = 0;         ///< since its last output of any kind
+  double event_idle_s = 0;   ///< since its last PerfLog event, or its start
+  std::uint64_t events = 0;  ///< of PerfLog, so far; 0: it may not speak it
+  std::uint64_t steps = 0;
+  std::optional<std::int64_t> step{};  ///< the newest number
+  bool in_step = false;                ///< it began a step that it has not ended
+  std::string state{};                 ///< of its process, as in /proc: "T"
+  std::string waits_in{};              ///< the kernel's function that it sleeps in; empty: unknown
+  /// Mean share of a core that it and its children used while it was silent; nothing: not known.
+  std::optional<double> cpu{};
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
-    field("cause", self.cause);
-    field("ranks", self.ranks);
-    field.optional("idle_s", self.idle_s);
+    field("rank", self.rank);
+    field("idle_s", self.idle_s);
+    field("event_idle_s", self.event_idle_s);
+    field("events", self.events);
+    field("steps", self.steps);
     field.optional("step", self.step);
-    field.optional("state", self.state);
+    field.optional("in_step", self.in_step);
+    field("state", self.state);
+    field.optional("waits_in", self.waits_in);
+    field.optional("cpu", self.cpu);
   }
 };
+
+/// The agent ends its ranks because they have reached their time limit.
+struct LimitReached {
+  static constexpr const char* kType = "limit";
+  std::vector<RankLiveness> silent{};  ///< as in a heartbeat
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("silent", self.silent);
+  }
+};
+
+/// Ranks of one node that a message tells the liveness of, at most: the longest silent ones.
+inline constexpr std::size_t kMaxRanksTold = 64;
 
 /// Every second while a round runs.
 struct Heartbeat {
@@ -156,11 +180,15 @@ struct Heartbeat {
   std::string id;
   int running = 0;
   int ranks = 0;
-  double idle_s = 0;  ///< of the rank that was silent for the shortest time
+  double idle_s = 0;  ///< of the running rank that was silent for the shortest time
   std::optional<std::int64_t> step_min{};
   std::optional<std::int64_t> step_max{};
   std::optional<double> loss{};  ///< nothing also when it is not finite
   std::optional<Suspect> suspect{};
+  /// Running ranks that have been without output, or without an event though they step, for half a
+  /// minute or half of the stall limit.
+  std::vector<RankLiveness> silent{};
+  std::optional<double> busy_cpus{};  ///< of the machine's, by everything on it
   std::optional<double> cpu_util{};
   std::optional<double> mem_used_bytes{};
   std::optional<double> power_w{};
@@ -178,6 +206,8 @@ struct Heartbeat {
     field.optional("step_max", self.step_max);
     field.optional("loss", self.loss);
     field.optional("suspect", self.suspect);
+    field.optional("silent", self.silent);
+    field.optional("busy_cpus", self.busy_cpus);
     field.optional("cpu_util", self.cpu_util);
     field.optional("mem_used_bytes", self.mem_used_bytes);
     field.optional("power_w", self.power_w);
@@ -185,6 +215,24 @@ struct Heartbeat {
     field.optional("head", self.head);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
+  }
+};
+
+/// What a file of the round got since the last such message, for onlookers: the file itself is the
+/// evidence, and comes at the end.
+struct Output {
+  static constexpr const char* kType = "output";
+  std::string id;
+  std::string file;                 ///< "rank3.out.log", "telemetry.csv"
+  std::string data;                 ///< bytes that are no UTF-8 are replaced on the way
+  std::uint64_t skipped_bytes = 0;  ///< before `data`: more came than may be sent
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("id", self.id);
+    field("file", self.file);
+    field("data", self.data);
+    field.optional("skipped_bytes", self.skipped_bytes);
   }
 };
 
@@ -241,6 +289,9 @@ struct RoundEnd {
   std::uint64_t agent_rss_bytes = 0;
   int killed_leftovers = 0;
   std::vector<Dropped> dropped;
+  /// Of a node that was only watched: how many processes with the round's mark it was seen to run
+  /// at once.
+  std::optional<int> marked{};
   /// All files of the node's folder that the judge reads, as they were written; the chain's own
   /// among them. Nothing: the round could not be started.
   std::optional<std::vector<evidence::FileRecord>> files;
@@ -255,6 +306,7 @@ struct RoundEnd {
     field("agent_rss_bytes", self.agent_rss_bytes);
     field("killed_leftovers", self.killed_leftovers);
     field("dropped", self.dropped);
+    field.optional("marked", self.marked);
     field.optional("files", self.files);
     field.optional("head", self.head);
     field.optional("machine", self.machine);
@@ -370,9 +422,10 @@ struct Refusal {
   }
 };
 
-using Report = std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat, Gap,
-                            Unkillable, RoundEnd, SystemReport, Checks, ClockReading, DataListings,
-                            ListeningOn, Connections, Executions, CachesDropped, FreePort, Refusal>;
+using Report =
+    std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat, Output, Gap,
+                 Unkillable, RoundEnd, SystemReport, Checks, ClockReading, DataListings,
+                 ListeningOn, Connections, Executions, CachesDropped, FreePort, Refusal>;
 
 // Requests: controller → agent.
 
@@ -403,6 +456,8 @@ struct RoundRequest {
   std::string workdir;  ///< empty: the agent's
   std::map<std::string, std::string> files;  ///< name in `directory` → content
   std::map<std::string, std::string> env;    ///< common to all ranks
+  /// None: what runs here is started by another node's rank (mpirun). The machine is watched, with
+  /// what carries the round's mark, until a stop.
   std::vector<RankRequest> ranks;
   Nanoseconds time_limit{};
   Nanoseconds stall_limit{};  ///< 0: off
@@ -414,6 +469,8 @@ struct RoundRequest {
   int round = 0;
   bool lists_processes = true;  ///< to name what else uses the machine; one agent a machine does
   std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
+  /// Of the node's output, to be sent every second at most; 0: none is sent.
+  std::uint64_t live_bytes = 0;
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -434,6 +491,7 @@ struct RoundRequest {
     field.optional("round", self.round);
     field.optional("lists_processes", self.lists_processes);
     field.optional("metrics", self.metrics);
+    field.optional("live_bytes", self.live_bytes);
   }
 };
 

@@ -72,6 +72,35 @@ void forget_node_files(const fs::path& folder) {
     if (::rmdir(up.c_str()) != 0) break;
 }
 
+int prune_runs(const fs::path& programs, Nanoseconds unused_for) {
+  if (!programs.filename().string().starts_with(kProgramsPrefix)) return 0;
+  const auto now = fs::file_time_type::clock::now();
+  const auto used = [&](const fs::path& path) {
+    std::error_code ec;
+    const auto at = fs::last_write_time(path, ec);
+    return ec || now - at <= unused_for;
+  };
+  std::error_code ec;
+  std::vector<fs::path> old;
+  for (fs::directory_iterator run(programs.parent_path() / "runs", ec), end; !ec && run != end;
+       run.increment(ec)) {
+    if (!fs::is_directory(run->symlink_status()) || used(run->path())) continue;
+    std::error_code unreadable;
+    bool alive = false;
+    for (fs::recursive_directory_iterator file(run->path(), unreadable), last;
+         !unreadable && !alive && file != last; file.increment(unreadable))
+      alive = used(file->path());
+    if (!unreadable && !alive) old.push_back(run->path());
+  }
+  int removed = 0;
+  for (const fs::path& path : old) {
+    std::error_code failed;
+    fs::remove_all(path, failed);
+    removed += failed ? 0 : 1;
+  }
+  return removed;
+}
+
 int prune_programs(const fs::path& programs, Nanoseconds unused_for) {
   if (!programs.filename().string().starts_with(kProgramsPrefix)) return 0;
   std::error_code ec;

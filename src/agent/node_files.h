@@ -19,4 +19,9 @@ void forget_node_files(const std::filesystem::path& folder);
 /// such a folder; what cannot be removed stays. Gives the number that were removed.
 int prune_programs(const std::filesystem::path& programs, Nanoseconds unused_for);
 
+/// Removes what runs left in the folder `runs` beside `programs` that nothing was written to for
+/// `unused_for`: their agents were lost, and nobody has fetched it since. Does nothing where
+/// `programs` is not such a folder. Gives the number that were removed.
+int prune_runs(const std::filesystem::path& programs, Nanoseconds unused_for);
+
 }  // namespace assay::agent

@@ -1,5 +1,6 @@
 #include "agent/rank_process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -17,6 +18,44 @@ constexpr int kPipeBytes = 1 << 20;
 constexpr std::size_t kReadsPerTurn = 8;
 // What a dead rank may have left in its pipe; bounded because others may still write into it.
 constexpr std::size_t kReadsAfterExit = 1024;
+// Of each of many ranks a few lines are shown all the same.
+constexpr std::size_t kLeastLiveBytes = 1024;
+
+// What srun tells the agent about its own task contradicts the ranks' numbers, and an srun that a
+// rank starts would take it for its own. What is about the whole job stays.
+constexpr std::array<std::string_view, 19> kOfTheAgentsTask{"SLURM_PROCID",
+                                                            "SLURM_LOCALID",
+                                                            "SLURM_NODEID",
+                                                            "SLURM_NTASKS",
+                                                            "SLURM_NPROCS",
+                                                            "SLURM_GTIDS",
+                                                            "SLURM_TASK_PID",
+                                                            "SLURM_STEP_ID",
+                                                            "SLURM_STEPID",
+                                                            "SLURM_STEP_NODELIST",
+                                                            "SLURM_STEP_NUM_NODES",
+                                                            "SLURM_STEP_NUM_TASKS",
+                                                            "SLURM_STEP_GPUS",
+                                                            "SLURM_STEP_TASKS_PER_NODE",
+                                                            "SLURM_STEP_LAUNCHER_PORT",
+                                                            "SLURM_SRUN_COMM_HOST",
+                                                            "SLURM_SRUN_COMM_PORT",
+                                                            "PMI_RANK",
+                                                            "PMI_SIZE"};
+
+// Overrides come first in it.
+std::vector<std::string> environment_of_rank(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all = environment_with(overrides);
+  const auto inherited = all.begin() + static_cast<std::ptrdiff_t>(overrides.size());
+  all.erase(std::remove_if(inherited, all.end(),
+                           [](std::string_view entry) {
+                             return std::ranges::find(kOfTheAgentsTask,
+                                                      entry.substr(0, entry.find('='))) !=
+                                    kOfTheAgentsTask.end();
+                           }),
+            all.end());
+  return all;
+}
 
 }  // namespace
 
@@ -24,6 +63,9 @@ RankProcess::RankProcess(asio::io_context& loop, const RankRequest& request,
                          const RoundRequest& round)
     : request_(request),
       log_(round.directory / fmt::format("rank{}.out.log", request.rank), round.output_limit),
+      live_(round.live_bytes == 0
+                ? 0
+                : std::max<std::size_t>(round.live_bytes / round.ranks.size(), kLeastLiveBytes)),
       output_(loop) {}
 
 std::string RankProcess::start(const std::vector<std::string>& common_env,
@@ -34,7 +76,7 @@ std::string RankProcess::start(const std::vector<std::string>& common_env,
   started_ = now();
   try {
     child_ = spawn({.argv = request_.argv,
-                    .env = environment_with(env),
+                    .env = environment_of_rank(env),
                     .folder = workdir,
                     .out = Stream::pipe(),
                     .err = Stream::output(),
@@ -77,6 +119,7 @@ bool RankProcess::read_available(std::size_t at_most) {
     last_output_ns_ = mono_now_ns();
     if (progress_.events() != events) last_event_ns_ = last_output_ns_;
     log_.append(bytes);
+    live_.append(bytes);
   }
   return true;
 }

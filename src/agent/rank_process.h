@@ -8,6 +8,7 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 
+#include "agent/live_output.h"
 #include "agent/messages.h"
 #include "agent/output_log.h"
 #include "core/process.h"
@@ -44,6 +45,8 @@ class RankProcess {
   [[nodiscard]] const std::optional<ExitStatus>& exit() const noexcept { return exit_; }
   [[nodiscard]] const RankLog& log() const noexcept { return log_; }
   [[nodiscard]] const perflog::ProgressScanner& progress() const noexcept { return progress_; }
+  /// For onlookers: what it printed since the last call.
+  [[nodiscard]] std::optional<LivePiece> take_live() { return live_.take(); }
   /// Seconds since the last output of any kind / since the last PerfLog event.
   [[nodiscard]] double idle_s(std::int64_t mono_ns) const noexcept;
   [[nodiscard]] double event_idle_s(std::int64_t mono_ns) const noexcept;
@@ -55,6 +58,7 @@ class RankProcess {
 
   RankRequest request_;
   RankLog log_;
+  LiveOutput live_;
   asio::posix::stream_descriptor output_;
   perflog::ProgressScanner progress_;
   Child child_;

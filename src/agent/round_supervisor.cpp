@@ -28,13 +28,13 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
 constexpr std::int64_t kTicksPerHeartbeat = 5;
+// To look into the environment of every process costs a few milliseconds.
+constexpr std::int64_t kBetweenMarks = 10'000'000'000;
+constexpr std::int64_t kFirstMarks = 1'000'000'000;
 // Helpers of a rank (data loaders, resource trackers) get this long to follow it by themselves.
 constexpr std::int64_t kLeftoverPatience = 500'000'000;
 constexpr std::int64_t kLeftoverGrace = 1'000'000'000;
 constexpr std::int64_t kUnkillableAfter = 10'000'000'000;
-constexpr std::size_t kMaxRanksNamed = 16;
-// Before its second step a rank may still compile, load data or wait for others.
-constexpr std::uint64_t kStepsBeforeStall = 2;
 
 // Programs that were copied to this node came with the libraries that it may lack. Only they get
 // them: a command of the user's has its own.
@@ -61,12 +61,18 @@ RoundSupervisor::RoundSupervisor(asio::io_context& loop, int node, RoundRequest 
       request_(std::move(request)),
       send_(std::move(send)),
       done_(std::move(done)),
-      timer_(loop) {}
+      rank_watch_(request_.stall_limit, std::ranges::any_of(request_.ranks,
+                                                            [](const RankRequest& rank) {
+                                                              return !rank.cleanup.empty();
+                                                            })),
+      timer_(loop),
+      live_telemetry_(request_.directory / layout::kTelemetry) {}
 
 RoundSupervisor::~RoundSupervisor() = default;
 
 void RoundSupervisor::start() {
   started_ns_ = mono_now_ns();
+  next_marks_ns_ = started_ns_ + kFirstMarks;
   cpu_before_s_ = self_cpu_s();
   try {
     if (request_.fresh && std::filesystem::exists(request_.directory))
@@ -172,8 +178,15 @@ void RoundSupervisor::tick() {
   }
   if (phase_ == Phase::leftovers) look_for_leftovers();
   if (phase_ == Phase::closing || phase_ == Phase::ended) return;
-  if (ticks_ % kTicksPerHeartbeat == 0) send_heartbeat();
+  if (ticks_ % kTicksPerHeartbeat == 0) {
+    send_heartbeat();
+    send_live();
+  }
   if (phase_ == Phase::running) watch_->look(mono);
+  if (phase_ == Phase::running && only_watches() && mono >= next_marks_ns_) {
+    most_marked_ = std::max(most_marked_, static_cast<int>(marked_processes().size()));
+    next_marks_ns_ = mono + kBetweenMarks;
+  }
   report_log_errors();
   schedule_tick();
 }
@@ -182,7 +195,7 @@ void RoundSupervisor::children_changed() {
   if (phase_ != Phase::running && phase_ != Phase::stopping) return;
   for (const auto& rank : ranks_)
     if (rank->reap()) report_exit(*rank);
-  if (any_running()) return;
+  if (any_running() || (only_watches() && phase_ == Phase::running)) return;
   machine_use_ = watch_->finish(mono_now_ns());
   if (rounds_here_) machine_use_->other_runs = rounds_here_->finish(mono_now_ns());
   rounds_here_.reset();
@@ -195,29 +208,9 @@ void RoundSupervisor::check_limits(std::int64_t mono) {
   const auto late = [&](Nanoseconds limit) {
     return limit.count() > 0 && mono - started_ns_ > limit.count();
   };
-  if (late(request_.time_limit)) {
-    LimitReached limit;
-    limit.cause = EndedBy::time_limit;
-    for (const auto& rank : ranks_)
-      if (rank->running() && limit.ranks.size() < kMaxRanksNamed)
-        limit.ranks.push_back(rank->rank());
-    send_(limit);
-    stop(EndedBy::time_limit, request_.grace);
-    return;
-  }
-  if (request_.stall_limit.count() == 0) return;
-  for (const auto& rank : ranks_) {
-    if (!rank->running() || rank->progress().steps() < kStepsBeforeStall) continue;
-    const double idle = rank->event_idle_s(mono);
-    if (idle < seconds(request_.stall_limit)) continue;
-    send_(LimitReached{EndedBy::stall,
-                       {rank->rank()},
-                       idle,
-                       rank->progress().last_step().value_or(0),
-                       std::string(1, process_state(rank->pid()))});
-    stop(EndedBy::stall, request_.grace);
-    return;
-  }
+  if (!late(request_.time_limit)) return;
+  send_(LimitReached{rank_watch_.silent(mono, ranks_)});
+  stop(EndedBy::time_limit, request_.grace);
 }
 
 void RoundSupervisor::stop(EndedBy cause, Nanoseconds grace) {
@@ -246,6 +239,15 @@ std::vector<pid_t> RoundSupervisor::living_processes() const {
       for (const pid_t child : descendants(sampler)) keep.insert(child);
     std::erase_if(found, [&](pid_t pid) { return keep.contains(pid); });
   }
+  if (only_watches())
+    for (const pid_t pid : marked_processes()) found.push_back(pid);
+  return found;
+}
+
+// Not those of another agent of the round on the same machine: they are its own.
+std::vector<pid_t> RoundSupervisor::marked_processes() const {
+  std::vector<pid_t> found = processes_of_round(request_.id);
+  std::erase_if(found, [](pid_t pid) { return is_below(pid, "assay-agent"); });
   return found;
 }
 
@@ -318,6 +320,7 @@ void RoundSupervisor::close() {
     end.agent_cpu_s = self_cpu_s() - cpu_before_s_;
     end.agent_rss_bytes = peak_resident_bytes();
     end.killed_leftovers = killed_leftovers_;
+    if (only_watches()) end.marked = most_marked_;
     end.machine = machine_use_;
     for (const auto& rank : ranks_)
       if (rank->log().dropped_bytes() > 0)
@@ -419,9 +422,9 @@ void RoundSupervisor::send_heartbeat() {
   const RankProcess* suspect = nullptr;
   for (const auto& rank : ranks_) {
     const double idle = rank->idle_s(beat.at.mono_ns);
-    beat.idle_s = std::min(beat.idle_s, idle);
     if (rank->running()) {
       ++beat.running;
+      beat.idle_s = std::min(beat.idle_s, idle);
       if (suspect == nullptr || idle > suspect->idle_s(beat.at.mono_ns)) suspect = rank.get();
     }
     if (rank->progress().steps() == 0) continue;
@@ -433,9 +436,12 @@ void RoundSupervisor::send_heartbeat() {
   if (suspect != nullptr && suspect->idle_s(beat.at.mono_ns) > 1)
     beat.suspect = {suspect->rank(), suspect->idle_s(beat.at.mono_ns),
                     std::string(1, process_state(suspect->pid()))};
+  beat.silent = rank_watch_.silent(beat.at.mono_ns, ranks_);
   if (recorder_) {
     const telemetry::Snapshot snapshot = recorder_->latest();
     beat.cpu_util = snapshot.cpu_util;
+    if (beat.cpu_util)
+      beat.busy_cpus = *beat.cpu_util * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
     beat.mem_used_bytes = snapshot.mem_used_bytes;
     beat.power_w = snapshot.power_w;
     beat.device_util = snapshot.device_util;
@@ -445,6 +451,16 @@ void RoundSupervisor::send_heartbeat() {
     send_gap(std::string(layout::kEvidence), 0, std::strerror(error));
   beat.head = evidence_->head();
   send_(beat);
+}
+
+void RoundSupervisor::send_live() {
+  if (request_.live_bytes == 0) return;
+  for (const auto& rank : ranks_)
+    if (auto piece = rank->take_live())
+      send_(Output{request_.id, layout::rank_log(rank->rank()), std::move(piece->data),
+                   piece->skipped_bytes});
+  if (std::string rows = live_telemetry_.take(request_.live_bytes); !rows.empty())
+    send_(Output{request_.id, std::string(layout::kTelemetry), std::move(rows), 0});
 }
 
 RoundMetrics RoundSupervisor::metrics() const {

@@ -13,6 +13,7 @@
 #include "agent/messages.h"
 #include "agent/node_metrics.h"
 #include "agent/rank_process.h"
+#include "agent/rank_watch.h"
 #include "agent/round_cgroup.h"
 #include "agent/running_rounds.h"
 #include "telemetry/machine_watch.h"
@@ -53,6 +54,8 @@ class RoundSupervisor {
   void tick();
   void check_limits(std::int64_t mono);
   void send_heartbeat();
+  /// What onlookers see of the ranks' output and of the telemetry, where that was asked for.
+  void send_live();
   void report_exit(const RankProcess& rank);
   void report_log_errors();
   /// What was hashed as it was written.
@@ -65,6 +68,10 @@ class RoundSupervisor {
   void close();
   void remove_containers();
   [[nodiscard]] std::vector<pid_t> living_processes() const;
+  /// No rank is started here: the node is watched until a stop.
+  [[nodiscard]] bool only_watches() const noexcept { return request_.ranks.empty(); }
+  /// What another node's rank started here, by the round's mark.
+  [[nodiscard]] std::vector<pid_t> marked_processes() const;
   /// The ranks, and what else the round was seen to run: cheap, and asked for with every sample.
   [[nodiscard]] std::vector<pid_t> job_processes() const;
   [[nodiscard]] bool any_running() const;
@@ -81,6 +88,7 @@ class RoundSupervisor {
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   std::unique_ptr<telemetry::Recorder> recorder_;
   std::optional<EvidenceLog> evidence_;
+  RankWatch rank_watch_;
   std::optional<telemetry::MachineWatch> watch_;
   std::optional<RunningRounds> rounds_here_;
   std::optional<telemetry::MachineUse> machine_use_;  // when the last rank has ended
@@ -93,6 +101,9 @@ class RoundSupervisor {
   std::int64_t kill_at_ns_ = 0;
   std::int64_t leftovers_since_ns_ = 0;
   int killed_leftovers_ = 0;
+  LiveFile live_telemetry_;
+  int most_marked_ = 0;  // processes at once
+  std::int64_t next_marks_ns_ = 0;
   bool leftovers_signalled_ = false;
   bool log_error_reported_ = false;
   bool chain_error_reported_ = false;

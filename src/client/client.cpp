@@ -180,6 +180,25 @@ std::string Client::usage_csv(const UsageQuery& query) const {
   return connection_.send({.path = "/usage", .query = std::move(words)}).body;
 }
 
+Json Client::put_schedule(const std::string& name, const std::string& cron,
+                          const NewSubmission& job) const {
+  return connection_.ask({.method = "PUT",
+                          .path = "/schedules/" + http::percent_encode(name),
+                          .body = {{"cron", cron}, {"job", body_of(job)}}});
+}
+
+Json Client::schedules() const {
+  return connection_.ask({.path = "/schedules"});
+}
+
+void Client::remove_schedule(const std::string& name, const std::string& owner) const {
+  http::Query words;
+  if (!owner.empty()) words.emplace_back("owner", owner);
+  (void)connection_.send({.method = "DELETE",
+                          .path = "/schedules/" + http::percent_encode(name),
+                          .query = std::move(words)});
+}
+
 Json Client::template_named(const std::string& name) const {
   const Json answer = connection_.ask({.path = "/templates"});
   std::vector<std::string> names;

@@ -88,6 +88,11 @@ class Client {
   [[nodiscard]] Answer<std::vector<QueueRow>> queues() const;
   [[nodiscard]] Answer<std::vector<UsageRow>> usage(const UsageQuery& query) const;
   [[nodiscard]] std::string usage_csv(const UsageQuery& query) const;
+  /// Makes or changes a schedule that submits the job. The schedule, as the server has it.
+  [[nodiscard]] Json put_schedule(const std::string& name, const std::string& cron,
+                                  const NewSubmission& job) const;
+  [[nodiscard]] Json schedules() const;
+  void remove_schedule(const std::string& name, const std::string& owner) const;
   /// The submission of a template, own ones before the team's and everybody's. Throws Error of kind
   /// usage, with the names that there are.
   [[nodiscard]] Json template_named(const std::string& name) const;

@@ -15,6 +15,7 @@
 #include "core/env_names.h"
 #include "core/files.h"
 #include "core/parse_number.h"
+#include "core/text.h"
 
 namespace assay {
 
@@ -33,13 +34,28 @@ std::vector<pid_t> all_pids() {
 struct Stat {
   char state = 0;
   pid_t parent = 0;
+  std::uint64_t ticks = 0;  // of CPU, with those of children that it has waited for
 };
+
+// user, system, and both of waited-for children: the fields 14 to 17 of /proc/PID/stat.
+std::uint64_t ticks_of(std::string_view after_name) {
+  constexpr std::size_t kFirst = 11;  // the state is field 3
+  std::uint64_t sum = 0;
+  std::size_t field = 0;
+  while (!after_name.empty() && field < kFirst + 4) {
+    const auto end = std::min(after_name.find(' '), after_name.size());
+    if (field++ >= kFirst)
+      sum += parse_number<std::uint64_t>(after_name.substr(0, end)).value_or(0);
+    after_name.remove_prefix(std::min(end + 1, after_name.size()));
+  }
+  return sum;
+}
 
 std::optional<Stat> read_stat(pid_t pid) {
   const std::string text = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
   const auto close = text.rfind(')');  // the command name may hold anything, also ')'
   if (close == std::string::npos || close + 4 >= text.size()) return std::nullopt;
-  Stat stat{text[close + 2], 0};
+  Stat stat{text[close + 2], 0, ticks_of(std::string_view(text).substr(close + 2))};
   std::from_chars(text.data() + close + 4, text.data() + text.size(), stat.parent);
   return stat;
 }
@@ -91,6 +107,49 @@ std::vector<pid_t> processes_with(std::string_view variable, std::string_view va
     if (carries && !dead(process_state(pid))) found.push_back(pid);
   }
   return found;
+}
+
+std::vector<double> tree_cpu_s(const std::vector<pid_t>& roots) {
+  std::multimap<pid_t, pid_t> children;
+  std::map<pid_t, std::uint64_t> ticks;
+  for (const pid_t pid : all_pids()) {
+    const auto stat = read_stat(pid);
+    if (!stat) continue;
+    children.emplace(stat->parent, pid);
+    ticks[pid] = stat->ticks;
+  }
+  const double per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  std::vector<double> out;
+  for (const pid_t root : roots) {
+    std::uint64_t sum = 0;
+    std::vector<pid_t> todo{root};
+    while (!todo.empty()) {
+      const pid_t pid = todo.back();
+      todo.pop_back();
+      if (const auto found = ticks.find(pid); found != ticks.end()) sum += found->second;
+      const auto [first, last] = children.equal_range(pid);
+      for (auto it = first; it != last; ++it) todo.push_back(it->second);
+    }
+    out.push_back(static_cast<double>(sum) / per_second);
+  }
+  return out;
+}
+
+bool is_below(pid_t pid, std::string_view program) {
+  constexpr int kDeepest = 1000;  // parents may change while they are read
+  for (int i = 0; pid > 1 && i < kDeepest; ++i) {
+    const std::string name = read_file_or_empty("/proc/" + std::to_string(pid) + "/comm");
+    if (trim(name) == program.substr(0, 15)) return true;
+    const auto stat = read_stat(pid);
+    if (!stat) return false;
+    pid = stat->parent;
+  }
+  return false;
+}
+
+std::string wait_channel(pid_t pid) {
+  std::string name = read_file_or_empty("/proc/" + std::to_string(pid) + "/wchan");
+  return name == "0" ? std::string() : name;
 }
 
 char process_state(pid_t pid) {

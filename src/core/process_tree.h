@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,17 @@ namespace assay {
 
 /// State letter of /proc/PID/stat ('R', 'S', 'D', 'T', 'Z' …), or 0 when it is gone.
 [[nodiscard]] char process_state(pid_t pid);
+
+/// CPU-seconds of each process, of all that is below it and of what they have waited for; 0 for one
+/// that is gone. One look at /proc for all of them.
+[[nodiscard]] std::vector<double> tree_cpu_s(const std::vector<pid_t>& roots);
+
+/// The kernel's function that a process sleeps in ("futex_wait_queue"); empty: it does not sleep,
+/// or the kernel does not tell.
+[[nodiscard]] std::string wait_channel(pid_t pid);
+
+/// Whether the process, or one that it descends from, has that name (/proc/PID/comm).
+[[nodiscard]] bool is_below(pid_t pid, std::string_view program);
 
 /// Kills the processes of a round whose agent is gone: SIGKILL until none is left, at most
 /// `attempts` sweeps. Gives the number of processes that were killed.

@@ -35,6 +35,7 @@ std::span<const RunFile> run_files() {
       {kSystem, run, evidence, true},
       {kSeal, run, evidence, true},
       {kLive, run, control},
+      {kLiveLogs, run, control},
       {kLock, run, control},
       {kControllerLog, run, control},
       {kJob, run, control},

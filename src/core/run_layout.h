@@ -48,6 +48,8 @@ inline constexpr std::string_view kJournal = "journal.jsonl";
 inline constexpr std::string_view kSystem = "system.json";
 inline constexpr std::string_view kSeal = "seal.json";
 inline constexpr std::string_view kLive = "live.json";
+/// <case>/round<N>/<host>_noderank<i>/…: what agents sent of a round's files while it runs.
+inline constexpr std::string_view kLiveLogs = "live-logs/";
 inline constexpr std::string_view kLock = "lock";
 inline constexpr std::string_view kJob = "job.json";  ///< of a detached run; of a round in a cloud
 inline constexpr std::string_view kControllerLog = "controller.log";

@@ -81,6 +81,8 @@ class ExecutionFolder {
   [[nodiscard]] std::filesystem::path work() const { return path_ / "work"; }
   /// That the run is made in.
   [[nodiscard]] std::filesystem::path runs() const { return path_ / "run"; }
+  /// That its curves are written to for TensorBoard while it runs.
+  [[nodiscard]] std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
   /// The run directory; empty: there is none yet.
   [[nodiscard]] std::filesystem::path run() const;
 

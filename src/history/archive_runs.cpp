@@ -57,7 +57,8 @@ void keep_left_out(const pack::Written& written, const fs::path& run, const fs::
     if (!plain || known == nullptr || known->role != layout::FileRole::control)
       throw Error(ErrorKind::environment, "the run stays: a link or device cannot be packed",
                   (run / path).string(), "move it away, and archive the run again");
-    if (path != layout::kLock && path != layout::kLive && !is_weight(path))
+    if (path != layout::kLock && path != layout::kLive && !path.starts_with(layout::kLiveLogs) &&
+        !is_weight(path))
       copy_into(run, path, kept);
   }
 }

@@ -101,6 +101,18 @@ constexpr const char* kSelectJob =
     "SELECT id, owner, team, array, array_index, submission, life, code FROM jobs "
     "JOIN details ON details.job = jobs.id ";
 
+constexpr const char* kSelectUse =
+    "SELECT job, attempt, owner, team, device_type, devices, from_ns, to_ns, idle_device_s,"
+    " energy_j FROM usage ";
+
+AttemptUse use_in(const Statement& row) {
+  return {row.number(0), static_cast<int>(row.number(1)),
+          row.text(2),   row.text(3),
+          row.text(4),   static_cast<int>(row.number(5)),
+          row.number(6), row.number(7),
+          row.real(8),   row.real(9)};
+}
+
 constexpr const char* kInsertEvent =
     "INSERT INTO timeline (job, number, at_ns, event, from_state, to_state, attempt, who, words)"
     " SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
@@ -394,16 +406,18 @@ void JobStore::measure(const AttemptUse& use) {
       .run();
 }
 
+std::optional<AttemptUse> JobStore::use_of(JobId job, int attempt) {
+  Statement query = database_.prepare(std::string(kSelectUse) + "WHERE job = ?1 AND attempt = ?2");
+  query.bind(1, job).bind(2, std::int64_t{attempt});
+  return query.step() ? std::optional(use_in(query)) : std::nullopt;
+}
+
 std::vector<AttemptUse> JobStore::uses(WallTime from_ns, WallTime to_ns) {
-  Statement query = database_.prepare(
-      "SELECT job, attempt, owner, team, device_type, devices, from_ns, to_ns, idle_device_s,"
-      " energy_j FROM usage WHERE to_ns >= ? AND to_ns < ? ORDER BY to_ns, job");
+  Statement query = database_.prepare(std::string(kSelectUse) +
+                                      "WHERE to_ns >= ?1 AND to_ns < ?2 ORDER BY to_ns, job");
   query.bind(1, from_ns).bind(2, to_ns);
   std::vector<AttemptUse> out;
-  while (query.step())
-    out.push_back({query.number(0), static_cast<int>(query.number(1)), query.text(2), query.text(3),
-                   query.text(4), static_cast<int>(query.number(5)), query.number(6),
-                   query.number(7), query.real(8), query.real(9)});
+  while (query.step()) out.push_back(use_in(query));
   return out;
 }
 

@@ -143,6 +143,7 @@ class JobStore {
 
   /// What was measured of an attempt that has ended. Nothing happens where it has used nothing.
   void measure(const AttemptUse& use);
+  [[nodiscard]] std::optional<AttemptUse> use_of(JobId job, int attempt);
   /// What ended in [from, to), in order.
   [[nodiscard]] std::vector<AttemptUse> uses(WallTime from_ns, WallTime to_ns);
   /// From what all attempts have used.

@@ -290,6 +290,7 @@ struct RoundEvidence {
   int round = 1;
   RoundStatus status = RoundStatus::not_run;
   std::string reason;
+  std::vector<int> culprits{};  ///< ranks that the others waited for, where that could be told
   std::vector<std::string> earlier_failures{};  ///< how attempts ended that `--failed` ran again
   std::optional<Instant> start;  ///< round_start and round_end, on the controller's clocks
   std::optional<Instant> end;

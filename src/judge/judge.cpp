@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "judge/ais_results.h"
 #include "judge/challenge_answer.h"
+#include "judge/cluster_findings.h"
 #include "judge/device_findings.h"
 #include "judge/integrity.h"
 #include "judge/judge_round.h"
@@ -218,6 +219,7 @@ RunResult judge_run(const store::RunDir& run) {
   found(journal_findings(records));
   found(read_system(run, journal.begun(), result.system));
   found(device_findings(result.system, has_ended(records)));
+  found(cluster_findings(plan, result.system, records.events));
   found(left_out_findings(plan));
   result.seal = check_seal(run, has_ended(records), result.findings);
   found(run_file_findings(run, records));

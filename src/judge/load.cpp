@@ -229,6 +229,9 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
   } else if (kind == "round_end") {
     round.end = instant(event);
     round.reason = text_at(event, "reason");
+    round.culprits.clear();
+    for (const Json& rank : event.value("culprits", Json::array()))
+      if (rank.is_number_integer()) round.culprits.push_back(rank.get<int>());
     const std::string status = text_at(event, "status");
     const auto known = parse_enum<RoundStatus>(status);
     round.status = known.value_or(RoundStatus::interrupted);

@@ -50,6 +50,8 @@ bool is_founded(const plan::Plan& plan, const plan::CasePlan& case_plan, const C
                  return other == nullptr || unmet(condition, *other).has_value();
                });
       });
+    case plan::SkipCause::nodes:
+      return true;  // nothing in the evidence can show a host that was away
     case plan::SkipCause::hook:
       break;
   }

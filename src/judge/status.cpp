@@ -67,10 +67,13 @@ std::string list(const std::vector<const RankEvidence*>& ranks) {
   return rank_list(std::move(numbers));
 }
 
-// The rank that got least far among those that had to be ended: the first one to look at.
+// The first one to look at: the one that the others waited for, where that was told while they did,
+// else the one that got least far among those that had to be ended.
 const RankEvidence* least_far(const std::vector<const RankEvidence*>& ranks,
-                              const RoundResult& result) {
+                              const RoundEvidence& evidence, const RoundResult& result) {
   const RankEvidence* behind = nullptr;
+  for (const RankEvidence* rank : ranks)
+    if (std::ranges::find(evidence.culprits, rank->rank) != evidence.culprits.end()) return rank;
   std::int64_t fewest = 0;
   for (const RankEvidence* rank : ranks) {
     const auto at = std::ranges::find(result.ranks, rank->rank, &RankResult::rank);
@@ -86,7 +89,7 @@ const RankEvidence* least_far(const std::vector<const RankEvidence*>& ranks,
 Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std::string rule,
                   EndedBy how, const std::string& what, const std::string& advice) {
   auto ranks = ended_by(evidence, how);
-  const RankEvidence* behind = least_far(ranks, result);
+  const RankEvidence* behind = least_far(ranks, evidence, result);
   Finding finding{std::move(rule), Severity::invalid, what, advice, ""};
   if (behind == nullptr) return finding;
   const auto at = std::ranges::find(result.ranks, behind->rank, &RankResult::rank);

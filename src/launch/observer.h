@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/messages.h"
 #include "core/json.h"
@@ -16,6 +17,7 @@ struct RoundOutcome {
   RoundStatus status = RoundStatus::completed;
   std::string reason{};  ///< names the culprit; empty when completed
   std::string advice{};
+  std::vector<int> culprits{};  ///< ranks that the others waited for, where that could be told
   /// The folders of nodes whose agents listed their files themselves, in the round's folder.
   std::set<std::string> listed{};
 };
@@ -25,6 +27,7 @@ struct RoundProgress {
   int ranks = 0;
   int started = 0;
   int ended = 0;
+  std::vector<std::string> hosts{};              ///< by node; empty where there are none
   std::map<int, agent::Heartbeat> heartbeats{};  ///< newest of each node
   Json automl{};                                 ///< of an AutoML case: how far its experiment is
 };

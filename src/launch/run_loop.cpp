@@ -161,6 +161,7 @@ RunStatus RunLoop::execute() {
   loop.run();
   std::error_code ignored;
   std::filesystem::remove(run_.live_file(), ignored);
+  std::filesystem::remove_all(run_.live_logs(), ignored);
   if (failure) std::rethrow_exception(failure);
   return status;
 }
@@ -383,10 +384,24 @@ asio::awaitable<bool> RunLoop::execute_round(const plan::CasePlan& plan_case, in
                                      {"reason", outcome.reason}});
     outcome = co_await attempt(plan_case, number);
   }
+  if (outcome.status == RoundStatus::not_run) {
+    give_up(plan_case, outcome.reason);
+    co_return false;
+  }
   all_completed_ &= plan_case.is_warmup(number) || outcome.status == RoundStatus::completed;
   // What a machine cannot do now it cannot do in the next round either.
   co_return outcome.status != RoundStatus::launch_failed&& outcome.status !=
       RoundStatus::unrecorded;
+}
+
+// What was measured of the case stays; the other cases may have the nodes that they need.
+void RunLoop::give_up(const plan::CasePlan& plan_case, const std::string& reason) {
+  all_completed_ = false;
+  if (std::ranges::any_of(finished_,
+                          [&](const auto& one) { return one.first.first == plan_case.name; }))
+    observer_.warning(printable(plan_case.name + ": its other rounds are not run: " + reason));
+  else
+    skip(plan_case, plan::SkipCause::nodes, reason);
 }
 
 asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, int number) {
@@ -396,10 +411,22 @@ asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, 
                          observer_.round_progress(plan_case, number, progress);
                          write_live(plan_case, number, progress);
                        }};
-  co_await backend_->prepare_round(task);
+  std::optional<std::string> missing;
+  try {
+    co_await backend_->prepare_round(task);
+  } catch (const NodesMissing& error) {
+    missing = error.message() + (error.advice().empty() ? "" : " (" + error.advice() + ")");
+  }
+  if (missing) co_return RoundOutcome{RoundStatus::not_run, *missing};
+  if (backend_->has_new_nodes())
+    write_system(run_, *journal_, co_await backend_->describe(), declared_);
   observer_.round_started(plan_case, number, rounds_done_, rounds_total_);
+  round_started_ns_ = mono_now_ns();
+  time_left_.round_started(plan_case.name, number, plan_case.rounds(), rounds_done_, rounds_total_);
+  rates_ = {};
   const RoundOutcome outcome = co_await backend_->run_round(task);
   co_await end_round(plan_case.name, number, outcome);
+  time_left_.round_ended(static_cast<double>(mono_now_ns() - round_started_ns_) * 1e-9);
   if (is_result(outcome.status)) finished_[{plan_case.name, number}] = outcome.status;
   observer_.round_ended(plan_case, number, outcome);
   co_return outcome;
@@ -421,11 +448,13 @@ asio::awaitable<void> RunLoop::end_round(const std::string& name, int number,
   Json listing{{"case", name}, {"round", number}};
   listing.update(fields_to_json(files));
   journal_->append("round_files", listing);
-  journal_->append("round_end", {{"case", name},
-                                 {"round", number},
-                                 {"status", to_text(outcome.status)},
-                                 {"reason", outcome.reason},
-                                 {"advice", outcome.advice}});
+  Json end{{"case", name},
+           {"round", number},
+           {"status", to_text(outcome.status)},
+           {"reason", outcome.reason},
+           {"advice", outcome.advice}};
+  if (!outcome.culprits.empty()) end["culprits"] = outcome.culprits;
+  journal_->append("round_end", end);
   journal_->sync();
 }
 
@@ -438,6 +467,10 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
   for (const auto& [node, beat] : progress.heartbeats) {
     nodes.push_back({{"node", node}});
     nodes.back().update(fields_to_json(beat));
+    if (node < static_cast<int>(progress.hosts.size()))
+      nodes.back()["host"] = progress.hosts[static_cast<std::size_t>(node)];
+    if (!beat.step_max) continue;
+    if (const auto rate = rates_.rate(node, *beat.step_max, mono)) nodes.back()["rate"] = *rate;
   }
   Json live{{"run", run_.plan().run_id},
             {"host", host_name()},
@@ -452,6 +485,9 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
             {"started", progress.started},
             {"ended", progress.ended},
             {"nodes", std::move(nodes)}};
+  const double elapsed_s = static_cast<double>(mono - round_started_ns_) * 1e-9;
+  live["elapsed_s"] = elapsed_s;
+  if (const auto left = time_left_.seconds(elapsed_s)) live["left_s"] = *left;
   if (!progress.automl.is_null()) live["automl"] = progress.automl;
   // For onlookers alone: a full disk is no reason to end a run.
   try {

@@ -14,6 +14,8 @@
 #include "launch/backend.h"
 #include "launch/hook_runner.h"
 #include "launch/preconditions.h"
+#include "launch/step_rates.h"
+#include "launch/time_left.h"
 
 namespace assay::launch {
 
@@ -71,6 +73,8 @@ class RunLoop {
   [[nodiscard]] bool wanting(const plan::CasePlan& plan_case) const;
   /// Gives whether a further round of the case can be started.
   asio::awaitable<bool> execute_round(const plan::CasePlan& plan_case, int number);
+  /// The nodes of the case cannot be had.
+  void give_up(const plan::CasePlan& plan_case, const std::string& reason);
   asio::awaitable<RoundOutcome> attempt(const plan::CasePlan& plan_case, int number);
   asio::awaitable<RoundOutcome> run_hook_on_nodes(const plan::CasePlan& hook_case, int number);
   /// Lists the files of the round and journals its end.
@@ -98,6 +102,9 @@ class RunLoop {
   int rounds_done_ = 0;
   int rounds_total_ = 0;
   std::int64_t live_written_ns_ = 0;
+  std::int64_t round_started_ns_ = 0;
+  TimeLeft time_left_;
+  StepRates rates_;
 };
 
 /// Marks the rounds of the run that failed, timed out, stalled or could not be recorded as

@@ -83,6 +83,25 @@ Json LiveRun::metrics(const MetricsQuery& query) {
   return json;
 }
 
+LiveRun::MetricsText LiveRun::metrics_text(const MetricsQuery& query) {
+  constexpr std::size_t kKept = 8;
+  {
+    const std::scoped_lock hold(lock_);
+    const bool stale = metrics_looked_ns_ == 0 || mono_now_ns() - metrics_looked_ns_ >= kFresh;
+    for (const Shared& known : shared_)
+      if (!stale && known.looked_ns == metrics_looked_ns_ && known.query == query)
+        return known.text;
+  }
+  const Json answer = metrics(query);
+  MetricsText text{std::make_shared<const std::string>(dump_line(answer)),
+                   answer["newest"].get<double>(),
+                   answer["ended"].get<bool>() && !answer["indexing"].get<bool>()};
+  const std::scoped_lock hold(lock_);
+  shared_.push_front({query, metrics_looked_ns_, text});
+  if (shared_.size() > kKept) shared_.pop_back();
+  return text;
+}
+
 bool LiveRun::ended() {
   const std::scoped_lock hold(lock_);
   look();

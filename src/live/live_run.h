@@ -26,6 +26,14 @@ class LiveRun {
                                      std::size_t most = Console::kMaxAnswer);
   /// Metrics::read(), with the same.
   [[nodiscard]] Json metrics(const MetricsQuery& query);
+  /// The same as text, and whether more will come. Many who ask for the same at the same time share
+  /// one answer.
+  struct MetricsText {
+    std::shared_ptr<const std::string> json{};
+    double newest = 0;
+    bool ended = false;  ///< and all of it is there
+  };
+  [[nodiscard]] MetricsText metrics_text(const MetricsQuery& query);
   [[nodiscard]] bool ended();
 
  private:
@@ -41,6 +49,12 @@ class LiveRun {
   std::int64_t looked_ns_ = 0;          // when the folder was looked at last
   std::int64_t console_looked_ns_ = 0;  // … and its logs
   std::int64_t metrics_looked_ns_ = 0;
+  struct Shared {
+    MetricsQuery query{};
+    std::int64_t looked_ns = 0;
+    MetricsText text{};
+  };
+  std::list<Shared> shared_;  // the last answers, the newest first
 };
 
 /// The runs that somebody looks at; those that nobody has asked for longest are dropped.

@@ -42,15 +42,15 @@ int device_index(std::string_view source) {
 
 }  // namespace
 
-Metrics::RankReader::RankReader(LogFile log)
+RankReader::RankReader(LogFile log)
     : log_(std::move(log)),
       file_(log_.file),
       parser_(
           std::make_unique<perflog::Parser>([this](const perflog::Event& event) { take(event); })) {
 }
 
-bool Metrics::RankReader::look(std::uint64_t most, double clock_offset, bool over, MetricSink& sink,
-                               std::uint64_t& left) {
+bool RankReader::look(std::uint64_t most, double clock_offset, bool over, MetricSink& sink,
+                      std::uint64_t& left) {
   if (parser_ == nullptr) return true;
   if (!file_.look()) return false;
   sink_ = &sink;
@@ -83,12 +83,12 @@ bool Metrics::RankReader::look(std::uint64_t most, double clock_offset, bool ove
   return true;
 }
 
-void Metrics::RankReader::span(const char* kind, std::string text, double from, double to) {
+void RankReader::span(const char* kind, std::string text, double from, double to) {
   if (log_.rank != 0 || !(to > from)) return;
   sink_->mark({to_ms(from), to_ms(to), kind, printable(ellipsize(text, 80))});
 }
 
-void Metrics::RankReader::take(const perflog::Event& event) {
+void RankReader::take(const perflog::Event& event) {
   using perflog::EventKind;
   if (event.time_ms == perflog::Event::kMissing) return;
   double t = static_cast<double>(event.time_ms) / 1e3;
@@ -133,8 +133,10 @@ void Metrics::RankReader::take(const perflog::Event& event) {
   }
 }
 
-void Metrics::RankReader::take_step(const perflog::Event& event, double t) {
+void RankReader::take_step(const perflog::Event& event, double t) {
   const int rank = log_.rank;
+  ++steps_;
+  if (sink_->step) sink_->step(rank, event.step == perflog::Event::kMissing ? steps_ : event.step);
   const auto put = [&](MetricName name, double value) {
     sink_->value(name, Scope::rank, -1, rank, t, value);
   };
@@ -158,8 +160,8 @@ void Metrics::RankReader::take_step(const perflog::Event& event, double t) {
     if (const auto value = number_of(event, key)) put(name, *value);
 }
 
-bool Metrics::NodeReader::look(std::uint64_t most, double clock_offset, bool over, MetricSink& sink,
-                               std::uint64_t& left) {
+bool NodeReader::look(std::uint64_t most, double clock_offset, bool over, MetricSink& sink,
+                      std::uint64_t& left) {
   if (over_) return true;
   if (!log_.look()) return false;
   std::string buffer;
@@ -186,7 +188,7 @@ bool Metrics::NodeReader::look(std::uint64_t most, double clock_offset, bool ove
   return true;
 }
 
-void Metrics::NodeReader::take(std::string_view line, double clock_offset, MetricSink& sink) {
+void NodeReader::take(std::string_view line, double clock_offset, MetricSink& sink) {
   using telemetry::Column;
   using telemetry::SourceKind;
   telemetry::Row row;

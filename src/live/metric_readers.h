@@ -37,10 +37,12 @@ struct MetricSink {
   std::function<void(MetricName, int rank, double from, double to, double amount, bool of_all)>
       amount{};
   std::function<void(RunMark)> mark{};
+  /// A step of a rank has ended: what follows until the next one is of it. May be missing.
+  std::function<void(int rank, std::int64_t step)> step{};
 };
 
 /// PerfLog of one rank in one round.
-struct Metrics::RankReader {
+struct RankReader {
  public:
   explicit RankReader(LogFile log);
 
@@ -63,12 +65,13 @@ struct Metrics::RankReader {
   // Steps of less than a millisecond have their times from the monotonic clock.
   std::optional<double> wall_of_mono_;
   std::optional<double> last_end_;
+  std::int64_t steps_ = 0;  // that have ended
   std::optional<double> init_start_;
   std::optional<double> train_start_;
 };
 
 /// Telemetry of one node in one round.
-struct Metrics::NodeReader {
+struct NodeReader {
  public:
   explicit NodeReader(TelemetryFile file) : file_(std::move(file)), log_(file_.file) {}
 

@@ -16,6 +16,8 @@ namespace assay::live {
 struct MetricsQuery {
   Span span{};               ///< Unix seconds
   std::size_t points = 600;  ///< of a series, at most 5000
+
+  bool operator==(const MetricsQuery&) const = default;
 };
 
 /// What a series is about.
@@ -27,12 +29,16 @@ constexpr auto enum_names(Scope /*scope*/) {
       {{job, "job"}, {rank, "rank"}, {node, "node"}, {device, "device"}});
 }
 
+inline constexpr int kDetailedRanks = 16;
+
+struct RankReader;
+struct NodeReader;
+
 /// What a run measures while it goes on: PerfLog of its ranks and telemetry of its nodes, as series
 /// over wall time (the controller's), thinned so that all of them together stay in about 30 MB.
-/// Of more than kDetailedRanks ranks only the throughput is kept rank by rank. One thread.
+/// Of ranks from kDetailedRanks on only the throughput is kept rank by rank. One thread.
 class Metrics {
  public:
-  static constexpr int kDetailedRanks = 16;
   static constexpr int kMaxRanks = 256;  ///< with a series of their own
 
   explicit Metrics(std::uint64_t generation = 1);
@@ -48,8 +54,6 @@ class Metrics {
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
 
  private:
-  struct RankReader;
-  struct NodeReader;
   struct Key {
     Scope scope = Scope::job;
     int name = 0;  // index of kNames

@@ -103,6 +103,9 @@ bool RunWatch::look() {
       if (const Json event = parse_json_or_null(line); event.is_object()) take(event);
     read_ += last + 1;
   }
+  // The evidence of a node has come: it is read instead of what was sent before.
+  for (const auto& [sent, evidence] : sent_)
+    begun_again_ = begun_again_ || !is_plain_folder(sent) || is_plain_folder(evidence);
   if (begun_again_) {  // what was read of a round is not what lies there now
     *this = RunWatch(run_);
     (void)look();
@@ -112,6 +115,7 @@ bool RunWatch::look() {
     if (rounds_[i].listed) continue;
     const bool over = rounds_[i].ended || ended_;
     list(i);
+    if (!over) list_sent(i);
     rounds_[i].listed = over;
   }
   if (const fs::path log = run_ / layout::kControllerLog; !known_.contains(log)) {
@@ -210,6 +214,29 @@ void RunWatch::list(std::size_t round) {
                .round_index = round});
     else if (name.find("_noderank") != std::string::npos && is_plain_folder(it->path()))
       nodes.push_back(it->path());
+  }
+  std::ranges::sort(nodes);
+  for (const fs::path& node : nodes) list_node(round, node);
+}
+
+void RunWatch::list_sent(std::size_t round) {
+  const WatchedRound& known = rounds_[round];
+  const fs::path place = fs::path(known.case_name) / layout::round_folder(known.round);
+  const fs::path all = run_ / fs::path(layout::kLiveLogs).parent_path();
+  const fs::path folder = all / place;
+  for (const fs::path& part : {all, all / known.case_name, folder})
+    if (!is_plain_folder(part)) return;
+  late_.clear();
+  std::error_code ec;
+  std::vector<fs::path> nodes;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string name = it->path().filename().string();
+    const fs::path evidence = run_ / place / name;
+    if (name.find("_noderank") == std::string::npos || !is_plain_folder(it->path()) ||
+        is_plain_folder(evidence))
+      continue;
+    nodes.push_back(it->path());
+    sent_[it->path()] = evidence;
   }
   std::ranges::sort(nodes);
   for (const fs::path& node : nodes) list_node(round, node);

@@ -76,6 +76,8 @@ class RunWatch {
   void mark(std::int64_t at_ms, std::string kind, std::string text);
   void list(std::size_t round);
   void list_node(std::size_t round, const std::filesystem::path& folder);
+  /// What agents sent of the round so far, for the nodes whose own folders have not come.
+  void list_sent(std::size_t round);
   void add_log(LogFile log);
   void read_plan();
 
@@ -87,6 +89,8 @@ class RunWatch {
   std::vector<TelemetryFile> telemetry_;
   std::vector<RunMark> marks_;
   std::map<std::filesystem::path, bool> known_;
+  /// Folders of kLiveLogs that were taken up, and those of the evidence that replace them.
+  std::map<std::filesystem::path, std::filesystem::path> sent_;
   std::map<std::pair<std::size_t, int>, std::int64_t> rank_starts_;
   std::map<int, double> offsets_;
   bool plan_read_ = false;

@@ -20,6 +20,8 @@ struct Stretch {
 struct Span {
   double from = 0;
   double to = 1e18;
+
+  bool operator==(const Span&) const = default;
 };
 
 /// Values over time in bounded memory: where there are more than it keeps, neighbors are put

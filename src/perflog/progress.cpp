@@ -277,6 +277,7 @@ void ProgressScanner::end_event() noexcept {
   ++events_;
   const bool step = kind_ == EventKind::step_begin || kind_ == EventKind::step_end;
   if (step && step_source_ != Role::none) last_step_ = step_;
+  if (step) in_step_ = kind_ == EventKind::step_begin;
   if (kind_ == EventKind::epoch_end) ++epochs_;
   if (kind_ == EventKind::evaluate && has_accuracy_) {
     last_accuracy_ = accuracy_;

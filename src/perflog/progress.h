@@ -29,6 +29,8 @@ class ProgressScanner {
   /// From the newest STEP_BEGIN or STEP_END that has one: the number that
   /// Event::step is.
   [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
+  /// Whether the newest STEP_BEGIN has no STEP_END yet.
+  [[nodiscard]] bool in_step() const noexcept { return in_step_; }
   /// From the newest STEP_END that has one (of the value, else of the top level); NaN or infinite
   /// when the rank reported that.
   [[nodiscard]] std::optional<double> last_loss() const noexcept { return last_loss_; }
@@ -105,6 +107,7 @@ class ProgressScanner {
   double loss_ = 0;
   bool has_trial_ = false;
   bool has_accuracy_ = false;
+  bool in_step_ = false;
   double event_samples_ = 0;
   std::int64_t trial_ = 0;
   double accuracy_ = 0;

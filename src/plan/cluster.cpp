@@ -74,6 +74,16 @@ std::vector<Host> read_hosts(const Node& node) {
   return hosts;
 }
 
+void leave_out(const Node& node, std::vector<Host>& hosts) {
+  for (const Node& item : node.items()) {
+    const std::string name = read_host_name(item);
+    if (std::erase_if(hosts, [&](const Host& host) { return host.name == name; }) == 0)
+      item.fail("'" + name + "' is not one of the hosts, or is excluded twice",
+                "exclude: [node3], a name as in 'hosts'");
+  }
+  if (hosts.empty()) node.fail("every host is excluded");
+}
+
 }  // namespace
 
 Cluster read_cluster(const Node& node) {
@@ -82,6 +92,9 @@ Cluster read_cluster(const Node& node) {
   const std::string launcher = map.choice("launcher", launcher_names());
   cluster.use_launcher(read_launcher_options(launcher, map, node));
   if (const Node* hosts = map.find("hosts")) cluster.hosts = read_hosts(*hosts);
+  if (const Node* exclude = map.find("exclude")) leave_out(*exclude, cluster.hosts);
+  if (const Node* nodes = map.find("min_nodes"))
+    cluster.min_nodes = static_cast<int>(nodes->integer(1, kMaxNodes));
   if (const Node* address = map.find("master_addr")) cluster.master_addr = read_host_name(*address);
   if (const Node* port = map.find("master_port"))
     cluster.master_port = static_cast<int>(port->integer(0, 65535));

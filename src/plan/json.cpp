@@ -133,6 +133,7 @@ Json to_json(const Cluster& cluster) {
             {"master_addr", cluster.master_addr},  {"master_port", cluster.master_port},
             {"retries", cluster.retries}};
   if (!cluster.rank_table.empty()) json["rank_table"] = cluster.rank_table;
+  if (cluster.min_nodes > 0) json["min_nodes"] = cluster.min_nodes;
   return json;
 }
 
@@ -294,6 +295,7 @@ Cluster read_cluster(const JsonReader& fields) {
   cluster.master_port = fields.integer("master_port");
   cluster.retries = fields.integer("retries");
   cluster.rank_table = fields.text_or_empty("rank_table");
+  if (fields.has("min_nodes")) cluster.min_nodes = fields.integer("min_nodes");
   return cluster;
 }
 
@@ -382,6 +384,13 @@ Plan plan_from_json(const Json& json, const std::string& where) {
 
 bool CasePlan::meets_by(std::string_view flavor) const noexcept {
   return std::ranges::find(rendezvous, flavor) != rendezvous.end();
+}
+
+std::string Cluster::address_of(const std::string& host) const {
+  const Host* known = find_host(host);
+  const std::string& name =
+      known == nullptr || known->ssh.address.empty() ? host : known->ssh.address;
+  return name.substr(name.find('@') + 1);
 }
 
 const Host* Cluster::find_host(std::string_view host) const noexcept {

@@ -173,12 +173,13 @@ enum class SkipCause {
   dependency,  ///< a case of its `after` did not complete, or was skipped itself
   condition,   ///< its `only_if` does not hold: it was not meant to run
   hook,        ///< a hook before it, or before all cases, failed
+  nodes,       ///< fewer hosts than it needs could be had
 };
 
 constexpr auto enum_names(SkipCause /*cause*/) {
   using enum SkipCause;
   return std::to_array<EnumName<SkipCause>>(
-      {{dependency, "dependency"}, {condition, "condition"}, {hook, "hook"}});
+      {{dependency, "dependency"}, {condition, "condition"}, {hook, "hook"}, {nodes, "nodes"}});
 }
 
 /// One case: what is run, how often, and how it is judged. Everything is resolved; nothing in it
@@ -262,7 +263,8 @@ struct Cluster {
   std::vector<Host> hosts;                     ///< empty: this machine
   std::string master_addr;                     ///< empty: host 0
   int master_port = 0;                         ///< 0: a free port is chosen for every round
-  int retries = 0;  ///< how often a round whose agents were lost is run again
+  int retries = 0;    ///< how often a round whose agents were lost is run again
+  int min_nodes = 0;  ///< with fewer hosts nothing is run; 0: as many as the smallest case needs
   /// Form of HCCL rank tables: 1.0, 1.2, cloud, lab; empty: 1.2 where hosts have super-pods.
   std::string rank_table;
 
@@ -273,6 +275,9 @@ struct Cluster {
   [[nodiscard]] std::string launcher() const { return launcher_name(options); }
   /// The host of that name, or nullptr.
   [[nodiscard]] const Host* find_host(std::string_view host) const noexcept;
+  /// Under which other machines reach a host: its `address` where it has one, else its name without
+  /// the user before it.
+  [[nodiscard]] std::string address_of(const std::string& host) const;
 };
 
 struct Telemetry {

@@ -239,12 +239,12 @@ void Platform::remove(jobs::JobId id, const std::string& /*who*/) {
 }
 
 std::optional<JobView> Platform::find(jobs::JobId id) {
-  const std::lock_guard guard(state_->mutex);
-  auto job = state_->store.find(id);
+  auto job = state_->readers.read([&](jobs::JobStore& store) { return store.find(id); });
   if (!job) return std::nullopt;
   JobView view{.job = std::move(*job)};
   const jobs::Life& life = view.job.life;
   if (jobs::is_final(life.state) || life.state == jobs::State::running) return view;
+  const std::lock_guard guard(state_->mutex);
   if (life.state != jobs::State::queued) {
     view.pending = jobs::pending_by_state(life);
   } else if (const auto found = state_->waiting.find(id); found != state_->waiting.end()) {
@@ -261,8 +261,7 @@ std::optional<JobView> Platform::find(jobs::JobId id) {
 }
 
 jobs::JobPage Platform::list(const jobs::JobFilter& filter) {
-  const std::lock_guard guard(state_->mutex);
-  return state_->store.list(filter);
+  return state_->readers.read([&](jobs::JobStore& store) { return store.list(filter); });
 }
 
 std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {
@@ -272,17 +271,29 @@ std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {
 }
 
 std::vector<jobs::TimelineEntry> Platform::timeline(jobs::JobId id) {
-  const std::lock_guard guard(state_->mutex);
-  return state_->store.timeline(id);
+  return state_->readers.read([&](jobs::JobStore& store) { return store.timeline(id); });
 }
 
 std::filesystem::path Platform::run_of(jobs::JobId id, int attempt) {
   if (attempt == 0) {
-    const std::lock_guard guard(state_->mutex);
-    if (const auto job = state_->store.find(id)) attempt = job->life.attempt;
+    const auto job = state_->readers.read([&](jobs::JobStore& store) { return store.find(id); });
+    if (job) attempt = job->life.attempt;
   }
   if (attempt <= 0) return {};
   return engine::ExecutionFolder(state_->folder_of(id, attempt)).run();
+}
+
+engine::Way Platform::enter(jobs::JobId id, const std::string& node,
+                            const std::vector<std::string>& args) {
+  engine::Execution execution{.job = id};
+  {
+    const std::lock_guard guard(state_->mutex);
+    const jobs::Job job = must_find(state_->store, id);
+    if (job.life.state != jobs::State::running)
+      throw refusal(fmt::format("job {} does not run: it is {}", id, to_text(job.life.state)));
+    execution.attempt = job.life.attempt;
+  }
+  return state_->engine->enter(execution, node, args);
 }
 
 std::shared_ptr<void> Platform::subscribe(std::function<void(const JobEvent&)> listener) {

@@ -12,6 +12,7 @@
 #include "jobs/job_store.h"
 #include "jobs/pending.h"
 #include "jobs/scheduler.h"
+#include "platform/usage_table.h"
 
 namespace assay::platform {
 
@@ -100,18 +101,6 @@ struct JobEvent {
   std::string words{};
 };
 
-/// Use of devices, summed.
-struct UsageRow {
-  std::string user{};
-  std::string team{};
-  std::string month{};  ///< "2026-11", UTC
-  std::string device_type{};
-  std::int64_t jobs = 0;
-  double device_hours = 0;
-  double idle_device_hours = 0;
-  double energy_kwh = 0;
-};
-
 /// The platform without its doors: takes submissions, decides who runs, has the engine run it and
 /// keeps the records. It checks what is possible, not who may: that is for who calls it.
 ///
@@ -148,6 +137,10 @@ class Platform {
   [[nodiscard]] std::vector<jobs::TimelineEntry> timeline(jobs::JobId id);
   /// The run directory of an attempt (0: the last one); empty where it has none yet.
   [[nodiscard]] std::filesystem::path run_of(jobs::JobId id, int attempt = 0);
+
+  /// The way into a job that runs, on a node as its run's journal names it (engine::Engine).
+  [[nodiscard]] engine::Way enter(jobs::JobId id, const std::string& node,
+                                  const std::vector<std::string>& args);
 
   [[nodiscard]] std::vector<NodeView> nodes();
   void drain(const std::string& node, const std::string& reason, const std::string& who);

@@ -93,31 +93,8 @@ void Platform::change_settings(const Settings& settings, const std::string& /*wh
 }
 
 std::vector<UsageRow> Platform::usage(jobs::WallTime from_ns, jobs::WallTime to_ns) {
-  constexpr double kHour = 3600;
-  constexpr double kJoulesPerKwh = 3.6e6;
-  constexpr std::size_t kMonthLength = 7;  // "2026-11"
-  std::vector<jobs::AttemptUse> uses;
-  {
-    const std::lock_guard guard(state_->mutex);
-    uses = state_->store.uses(from_ns, to_ns);
-  }
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, UsageRow> rows;
-  std::set<std::tuple<std::string, std::string, std::string, std::string, jobs::JobId>> counted;
-  for (const jobs::AttemptUse& use : uses) {
-    const std::string month = iso_utc(use.to_ns).substr(0, kMonthLength);
-    UsageRow& row = rows[{month, use.team, use.user, use.device_type}];
-    row.user = use.user;
-    row.team = use.team;
-    row.month = month;
-    row.device_type = use.device_type;
-    if (counted.emplace(month, use.team, use.user, use.device_type, use.job).second) ++row.jobs;
-    row.device_hours += use.devices * static_cast<double>(use.to_ns - use.from_ns) / 1e9 / kHour;
-    row.idle_device_hours += use.idle_device_s / kHour;
-    row.energy_kwh += use.energy_j / kJoulesPerKwh;
-  }
-  std::vector<UsageRow> out;
-  for (auto& [key, row] : rows) out.push_back(std::move(row));
-  return out;
+  const std::scoped_lock lock(state_->usage_mutex);
+  return state_->usage.sums(from_ns, to_ns);
 }
 
 }  // namespace assay::platform

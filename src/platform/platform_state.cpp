@@ -1,6 +1,7 @@
 #include "platform/platform_state.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -78,11 +79,14 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
       store(options.data / kJobsFile),
       store_inode(inode_of(options.data / kJobsFile)),
       cluster(read_cluster_file(cluster_file)),
+      readers(options.data / kJobsFile),
       view(options.data / kJobsFile) {
   options.data = std::filesystem::absolute(options.data);
   // The runs of a lost database are nobody's, and must not become those of other jobs.
   if (const jobs::JobId last = last_folder(options.data / "jobs"); last > 0)
     store.skip_numbers(last);
+  for (const jobs::AttemptUse& use : store.uses(0, std::numeric_limits<jobs::WallTime>::max()))
+    usage.put(use);
   engine->report_to([this](const engine::Execution& execution, const jobs::Event& event) {
     const std::lock_guard guard(mutex);
     reports.emplace_back(execution, event);
@@ -183,8 +187,15 @@ void Platform::State::account(const jobs::Job& job) {
   use.attempt = job.life.attempt;
   const auto type = device_types.find(job.life.placement.front().node);
   use.device_type = type == device_types.end() ? job.submission.device_type : type->second;
-  store.measure(use);
+  keep_use(use);
   if (use.device_type != kProcessors) to_measure.push_back(use);  // those are not measured singly
+}
+
+void Platform::State::keep_use(const jobs::AttemptUse& use) {
+  store.measure(use);
+  const auto whole = store.use_of(use.job, use.attempt);
+  const std::scoped_lock lock(usage_mutex);
+  if (whole) usage.put(*whole);
 }
 
 void Platform::State::observe(const std::stop_token& stop) {
@@ -216,7 +227,7 @@ void Platform::State::measure() {
     use.idle_device_s = activity.idle_device_s;
     use.energy_j = activity.energy_j;
     const std::lock_guard guard(mutex);
-    store.measure(use);
+    keep_use(use);
     to_measure.pop_front();
   }
 }

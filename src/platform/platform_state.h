@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "platform/cluster_file.h"
+#include "platform/job_readers.h"
 #include "platform/platform.h"
 
 namespace assay::platform {
@@ -53,6 +54,9 @@ struct Platform::State {
   jobs::JobStore store;
   std::uint64_t store_inode = 0;
   ClusterState cluster;
+  JobReaders readers;      ///< for callers who only read; without the mutex
+  std::mutex usage_mutex;  ///< of the usage alone; taken last
+  UsageTable usage;
   std::mutex view_mutex;  ///< of the view alone; taken without the other
   jobs::JobStore view;    ///< the same file as the store's, for snapshots
   std::map<jobs::JobId, jobs::Decision::Waiting> waiting;  ///< by the last decision
@@ -77,6 +81,7 @@ struct Platform::State {
   void enforce_limits();
   void watch_limit(jobs::JobId id, const jobs::Change& change);
   void account(const jobs::Job& job);
+  void keep_use(const jobs::AttemptUse& use);
   /// The second thread: what the devices of jobs do and did.
   void observe(const std::stop_token& stop);
   void measure();

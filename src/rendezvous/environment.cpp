@@ -16,7 +16,7 @@ namespace {
 
 // As ais-bench and HCCL's guide have it: enough for slow starts, and bounded.
 constexpr const char* kHcclConnectTimeout = "600";
-constexpr const char* kSshPort = "22";
+constexpr int kSshPort = 22;
 
 /// What the variables of a node are made from.
 struct NodeContext {
@@ -53,10 +53,17 @@ std::string job_number(const plan::CasePlan& plan_case, const Placement& placeme
   return std::to_string(100'000'000 + hash % 900'000'000);
 }
 
-/// The host's address where the suite gives one, else its name.
-std::string address_of(const plan::Plan& plan, const std::string& name) {
+/// The node's address: what the suite says, else what its agent says, else under which it is
+/// reached.
+std::string address_of(const plan::Plan& plan, const Placement& placement, std::size_t node) {
+  const std::string& name = placement.hosts.at(node);
   const plan::Host* host = plan.cluster.find_host(name);
-  return host != nullptr && is_ip_address(host->server_id) ? host->server_id : name;
+  if (host != nullptr && is_ip_address(host->server_id)) return host->server_id;
+  const std::string reached = plan.cluster.address_of(name);
+  if (!is_ip_address(reached) && node < placement.addresses.size() &&
+      is_ip_address(placement.addresses[node]))
+    return placement.addresses[node];
+  return reached;
 }
 
 void add_torchrun_node(const NodeContext& at, Environment& env) {
@@ -144,18 +151,21 @@ void add_dlws_node(const NodeContext& at, Environment& env) {
   env["DLWS_HOST_NETWORK"] = "enable";
   const auto* ssh = std::get_if<plan::SshOptions>(&plan.cluster.options);
   if (ssh != nullptr && !ssh->user.empty()) env["DLWS_USER_NAME"] = ssh->user;
-  const std::string port = ssh != nullptr && ssh->port != 0 ? std::to_string(ssh->port) : kSshPort;
+  const int common_port = ssh != nullptr && ssh->port != 0 ? ssh->port : kSshPort;
   for (int i = 0; i < plan_case.nodes; ++i) {
     const std::string& name = placement.hosts.at(static_cast<std::size_t>(i));
     const plan::Host* host = plan.cluster.find_host(name);
     const auto add = [&](const char* what, const std::string& value) {
       env[fmt::format("DLWS_SD_worker{}_{}", i, what)] = value;
+      // The parameter server, which starts the workers, is beside the first of them.
+      if (several && i == 0) env[fmt::format("DLWS_SD_ps0_{}", what)] = value;
       if (i == node) env[fmt::format("DLWS_SD_SELF_{}", what)] = value;
     };
-    const std::string address = address_of(plan, name);
+    const std::string address = address_of(plan, placement, static_cast<std::size_t>(i));
+    const int port = host != nullptr && host->ssh.port != 0 ? host->ssh.port : common_port;
     add("IP", address);
     add("HOST_IP", address);
-    add("SSH_PORT", port);
+    add("SSH_PORT", std::to_string(port));
     add("IB_IP", host == nullptr || host->ib_addr.empty() ? address : host->ib_addr);
     if (host == nullptr || host->device_ips.empty()) continue;
     std::vector<std::string> devices;

@@ -59,6 +59,9 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
   out.host = placement.hosts.at(static_cast<std::size_t>(node));
   out.env = node_environment(plan, plan_case, placement, node, node_dir);
 
+  std::vector<std::string> addresses;
+  for (const std::string& host : placement.hosts)
+    addresses.push_back(plan.cluster.address_of(host));
   std::map<std::string, std::string> values{
       {"world_size", std::to_string(plan_case.world_size())},
       {"nodes", std::to_string(plan_case.nodes)},
@@ -67,7 +70,7 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
       {"master_addr", placement.master_addr},
       {"master_port", std::to_string(placement.master_port)},
       {"host", out.host},
-      {"hosts", join(placement.hosts, ",")},
+      {"hosts", join(addresses, ",")},
       {"config", (node_dir / kConfigFile).string()},
       {"data", plan_case.data},
       {"outdir", node_dir.string()},

@@ -12,7 +12,8 @@ namespace assay::rendezvous {
 
 /// Where a round runs: hosts in node order, and how its ranks find each other.
 struct Placement {
-  std::vector<std::string> hosts;  ///< of the round's nodes; hosts[0] is the master
+  std::vector<std::string> hosts;        ///< of the round's nodes; hosts[0] is the master
+  std::vector<std::string> addresses{};  ///< of the nodes, numeric, as their agents tell; or empty
   std::string master_addr;
   int master_port = 0;
   int round = 1;

@@ -62,7 +62,7 @@ std::vector<HostSlots> host_slots(const plan::Cluster& cluster,
   for (const std::string& name : hosts) {
     const plan::Host* host = cluster.find_host(name);
     const bool ib = form == HostfileForm::ib && host != nullptr && !host->ib_addr.empty();
-    out.push_back({ib ? host->ib_addr : name, slots});
+    out.push_back({ib ? host->ib_addr : cluster.address_of(name), slots});
   }
   return out;
 }

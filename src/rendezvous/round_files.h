@@ -25,7 +25,8 @@ inline constexpr const char* kIbConfig = "ib_config";
 [[nodiscard]] std::vector<ServerSpec> server_specs(const plan::Cluster& cluster,
                                                    const std::vector<std::string>& hosts);
 
-/// The hosts with `slots` each; with the form ib under their InfiniBand names. Pure.
+/// The hosts with `slots` each, as other machines reach them; with the form ib under their
+/// InfiniBand names. Pure.
 [[nodiscard]] std::vector<HostSlots> host_slots(const plan::Cluster& cluster,
                                                 const std::vector<std::string>& hosts, int slots,
                                                 HostfileForm form);

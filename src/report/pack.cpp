@@ -90,7 +90,7 @@ std::vector<std::string> members_of(const fs::path& run_dir) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(run_dir)) {
     const std::string name = entry.path().filename().string();
-    if (name == layout::kLock || name == layout::kLive ||
+    if (name == layout::kLock || name == layout::kLive || name + "/" == layout::kLiveLogs ||
         name.find("-logs.tar.gz") != std::string::npos)
       continue;
     names.push_back("./" + name);

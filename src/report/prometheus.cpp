@@ -57,10 +57,7 @@ ScrapeTargets scrape_targets(const plan::Cluster& cluster, const std::vector<std
     return out;
   }
   for (const std::string& name : hosts) {
-    const plan::Host* host = cluster.find_host(name);
-    const std::string address =
-        host == nullptr || host->ssh.address.empty() ? name : host->ssh.address;
-    out.addresses.push_back(with_port(address, endpoint->port));
+    out.addresses.push_back(with_port(cluster.address_of(name), endpoint->port));
   }
   if (is_loopback(endpoint->address))
     out.problem = "the agents listen on the loopback of their hosts (" + listen +

@@ -104,10 +104,14 @@ serve::HttpResponse event_stream(
   return response;
 }
 
-std::string server_sent(std::string_view event, const Json& data, std::string_view id) {
+std::string server_sent_text(std::string_view event, std::string_view json, std::string_view id) {
   std::string out = fmt::format("event: {}\n", event);
   if (!id.empty()) out += fmt::format("id: {}\n", id);
-  return out + "data: " + dump_line(data) + "\n\n";  // one line: JSON has no raw line breaks
+  return out.append("data: ").append(json).append("\n\n");
+}
+
+std::string server_sent(std::string_view event, const Json& data, std::string_view id) {
+  return server_sent_text(event, dump_line(data), id);  // JSON has no raw line breaks
 }
 
 }  // namespace assay::rest

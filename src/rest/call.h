@@ -10,10 +10,12 @@
 
 #include "accounts/accounts.h"
 #include "code/code_store.h"
+#include "door/door.h"
 #include "http/url.h"
 #include "live/live_run.h"
 #include "page/asset.h"
 #include "platform/platform.h"
+#include "platform/schedules.h"
 #include "rest/event_hub.h"
 #include "rest/follower.h"
 #include "rest/route.h"
@@ -46,10 +48,12 @@ struct Context {
   Follower& follower;  ///< for streams of logs and metrics
   ServerMetrics& metrics;
   code::CodeStore& code;  ///< folders that people have sent
+  platform::Schedules& schedules;
   bool tls = false;
   /// Host names under which the server is asked, without port; empty: any.
   std::vector<std::string> hosts{};
   std::vector<page::Asset> pages{};  ///< index.html and what it needs
+  door::Door* door = nullptr;        ///< into jobs that run; none: nobody can enter
   live::LiveRuns runs{};             ///< whose consoles and metrics are looked at
   std::mutex settings{};             ///< over reading and changing the platform's settings
   serve::RateLimiter sign_in_by_name{1.0 / 10, 10};  ///< by name and address
@@ -105,6 +109,9 @@ struct Call {
 /// Answers with a stream of server-sent events.
 [[nodiscard]] serve::HttpResponse event_stream(
     std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin);
+/// "event: NAME\ndata: …\n\n" of JSON in one line.
+[[nodiscard]] std::string server_sent_text(std::string_view event, std::string_view json,
+                                           std::string_view id = {});
 /// "event: NAME\nid: N\ndata: …\n\n".
 [[nodiscard]] std::string server_sent(std::string_view event, const Json& data,
                                       std::string_view id = {});

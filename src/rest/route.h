@@ -62,10 +62,12 @@ struct Route {
 // One file each; route_table.cpp puts them together.
 [[nodiscard]] std::vector<Route> session_routes();
 [[nodiscard]] std::vector<Route> job_routes();
+[[nodiscard]] std::vector<Route> schedule_routes();
 [[nodiscard]] std::vector<Route> live_routes();
 [[nodiscard]] std::vector<Route> result_routes();
 [[nodiscard]] std::vector<Route> cluster_routes();
 [[nodiscard]] std::vector<Route> code_routes();
+[[nodiscard]] std::vector<Route> door_routes();
 [[nodiscard]] std::vector<Route> account_routes();
 [[nodiscard]] std::vector<Route> record_routes();
 [[nodiscard]] std::vector<Route> description_routes();

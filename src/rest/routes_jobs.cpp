@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "rest/call.h"
 #include "rest/job_json.h"
+#include "rest/new_job.h"
 
 namespace assay::rest {
 
@@ -18,64 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxSubmission = 1U << 20;
 
-// The team that a job counts for: what is asked for, or the first of one's own.
-std::string team_for(const Call& call, std::string wanted) {
-  const Caller& caller = call.caller();
-  if (wanted.empty() && !caller.teams.empty()) wanted = caller.teams.front();
-  const Whose of = wanted.empty()         ? Whose::own
-                   : caller.is_in(wanted) ? Whose::team
-                                          : Whose::foreign;
-  if (!caller.may(Deed::submit_job, of))
-    throw serve::Refusal(403, "may_not",
-                         fmt::format("you are not in the team '{}'", ellipsize(wanted, 64)));
-  return wanted;
-}
-
-void check_priority(const Call& call, const std::optional<int>& priority, Whose of) {
-  if (priority.value_or(jobs::kDefaultPriority) > jobs::kDefaultPriority &&
-      !call.caller().may(Deed::raise_priority, of))
-    throw serve::Refusal(
-        403, "may_not",
-        fmt::format("only an administrator gives a priority above {}", jobs::kDefaultPriority));
-}
-
-serve::Refusal with_problems(const std::vector<jobs::Problem>& problems) {
-  serve::Refusal refusal(422, "problems",
-                         "the submission has " + counted(problems.size(), "problem"));
-  for (const jobs::Problem& problem : problems) refusal.problems.push_back(fields_to_json(problem));
-  return refusal;
-}
-
-// Where there are teams, everybody's jobs count for one, or quotas would bind only who is in one.
-void check_team(const Call& call, const std::string& team, std::vector<jobs::Problem>& problems) {
-  const std::vector<jobs::Team> teams = call.context.platform.settings().teams;
-  if (teams.empty()) return;
-  if (team.empty()) {
-    if (call.caller().role != jobs::Role::admin)
-      problems.push_back({"team", "you are in no team; an administrator can add you to one"});
-  } else if (std::ranges::find(teams, team, &jobs::Team::name) == teams.end()) {
-    problems.push_back({"team", fmt::format("there is no team '{}'", ellipsize(team, 64))});
-  }
-}
-
-jobs::NewJob new_job(const Call& call, std::vector<jobs::Problem>& problems) {
-  Json body = call.body;
-  jobs::NewJob out;
-  out.owner = call.caller().name;
-  out.team = team_for(call, serve::text_field(body, "team", 64));
-  out.request_key = serve::text_field(body, "request_key", 128);
-  out.code = serve::text_field(body, "code", 128);
-  for (const char* key : {"team", "request_key", "code"}) body.erase(key);
-  jobs::ReadSubmission read = jobs::read_submission(body);
-  problems = std::move(read.problems);
-  out.submission = std::move(read.submission);
-  if (!out.code.empty() && !call.context.code.has(out.owner, out.code))
-    problems.push_back({"code", "there is no such upload of yours, or it is not complete"});
-  check_team(call, out.team, problems);
-  if (problems.empty()) check_priority(call, out.submission.priority, Whose::own);
-  return out;
-}
-
 Json rows_of(Call& call, const std::vector<jobs::JobId>& ids) {
   Json rows = Json::array();
   for (const jobs::JobId id : ids)
@@ -85,14 +28,14 @@ Json rows_of(Call& call, const std::vector<jobs::JobId>& ids) {
 
 serve::HttpResponse submit(Call& call) {
   std::vector<jobs::Problem> problems;
-  const jobs::NewJob job = new_job(call, problems);
+  const jobs::NewJob job = new_job(call, call.body, problems);
   if (!problems.empty()) throw with_problems(problems);
   return json_answer(rows_of(call, call.context.platform.submit(job)), 201);
 }
 
 serve::HttpResponse preview(Call& call) {
   std::vector<jobs::Problem> problems;
-  const jobs::NewJob job = new_job(call, problems);
+  const jobs::NewJob job = new_job(call, call.body, problems);
   platform::Preview seen;
   if (problems.empty())
     seen = call.context.platform.preview(job);

@@ -126,19 +126,17 @@ serve::HttpResponse metrics_stream(Call& call) {
   auto next = [run, query, until = end_of_stream(), first = true,
                over = false](std::size_t room) mutable -> std::optional<std::string> {
     if (over || mono_now_ns() > until) return std::nullopt;
-    const Json answer = run->metrics(query);
-    const double newest = answer["newest"];
-    const bool ended = answer["ended"].get<bool>() && !answer["indexing"].get<bool>();
-    if (!first && !ended && newest <= query.span.from) return std::string();
-    std::string text = server_sent("points", answer);
+    const live::LiveRun::MetricsText answer = run->metrics_text(query);
+    if (!first && !answer.ended && answer.newest <= query.span.from) return std::string();
+    std::string text = server_sent_text("points", *answer.json);
     // With fewer points it fits, next time.
     if (text.size() > room && query.points > 2) {
       query.points /= 2;
       return std::string();
     }
     first = false;
-    over = ended;
-    query.span.from = newest;
+    over = answer.ended;
+    query.span.from = answer.newest;
     return text;
   };
   return event_stream(

@@ -155,8 +155,17 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Attempt", "attempt:int run:bool started:time~ ended:time~");
     object("Job", std::string(kRow) +
                       "pending:#Pending~ array_index:int~ submission:#Submission life:#Life "
-                      "attempts:[#Attempt] may:[text] shared_with:[text]");
+                      "attempts:[#Attempt] may:[text] shared_with:[text] code:text");
+    object("Schedule",
+           "name:text owner:text team:text cron:text paused:bool submission:#Submission code:text "
+           "next:time~ last:time~ last_job:int~ last_error:text");
+    object("Schedules", "schedules:[#Schedule]");
+    object("NewSchedule", "name?:text cron:text paused?:bool job:#NewJob");
     object("JobChange", "priority?:int name?:text shared_with?:[text]");
+    object("Endpoint", "name:text kind:text title?:text port?:int");
+    object("Endpoints", "endpoints:[#Endpoint] running:bool sites:bool may_enter:bool");
+    object("EndpointState", "name:text state:text words?:text detail?:text");
+    object("OpenedEndpoint", "url:text");
     object("TimelineEvent", "at:time event:text from:text to:text attempt:int who:text words:text");
     object("Timeline", "events:[#TimelineEvent]");
     object("NodeUse", "job:int owner:text devices:int indices:[int]");

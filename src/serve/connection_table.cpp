@@ -7,6 +7,9 @@ namespace assay::serve {
 
 namespace {
 
+// So many times the limits may come at once.
+constexpr std::size_t kCrowd = 16;
+
 std::int64_t in_ns(std::chrono::milliseconds time) {
   return std::chrono::nanoseconds(time).count();
 }
@@ -19,12 +22,21 @@ std::optional<ConnectionTable::Id> ConnectionTable::opened(Id id, const std::str
   const std::size_t mine = ++by_address_[address];
   std::optional<Id> leaves;
   if (mine > limits_.per_address)
-    leaves = idlest(address, id).value_or(id);
+    leaves = leaver(address, id, mine > kCrowd * limits_.per_address, now_ns);
   else if (all_.size() > limits_.total)
-    leaves = idlest(fullest(), id).value_or(id);
+    leaves = leaver(fullest(), id, all_.size() > kCrowd * limits_.total, now_ns);
   // Its place is free now, however long it takes to close.
   if (leaves) closed(*leaves);
   return leaves;
+}
+
+// Who has just come has had no time to ask: a crowd that comes at once is let in for a moment.
+std::optional<ConnectionTable::Id> ConnectionTable::leaver(const std::string& address, Id newest,
+                                                           bool must, std::int64_t now_ns) const {
+  const std::optional<Id> idle = idlest(address, newest);
+  if (!idle) return newest;
+  const bool fresh = now_ns - all_.at(*idle).active_ns < in_ns(limits_.fresh);
+  return fresh && !must ? std::nullopt : idle;
 }
 
 std::string ConnectionTable::fullest() const {

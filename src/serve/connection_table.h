@@ -11,11 +11,12 @@
 namespace assay::serve {
 
 struct ConnectionLimits {
-  std::size_t total = 64;
-  std::size_t per_address = 16;
+  std::size_t total = 128;
+  std::size_t per_address = 64;             ///< people behind one gateway have one
   std::chrono::milliseconds idle{15'000};   ///< without a byte of a request
   std::chrono::milliseconds grace{10'000};  ///< from here on a request must come fast enough
   double bytes_per_s = 1024;                ///< on the average since its first byte
+  std::chrono::milliseconds fresh{500};     ///< in which a new one may be over the limit
   std::size_t streams = 600;                ///< that do not count as connections
 };
 
@@ -30,7 +31,7 @@ class ConnectionTable {
   /// A new connection, and whom it displaces, if anybody: that one is not counted any more. Over
   /// the limit of its address it is the least recently active of the same address; over the limit
   /// of all, of the address that has the most. What is being answered stays; where nothing else is
-  /// left, the new one goes.
+  /// left, the new one goes. Whoever came within `fresh` stays, too, up to sixteen times the limit.
   [[nodiscard]] std::optional<Id> opened(Id id, const std::string& address, std::int64_t now_ns);
   void received(Id id, std::size_t bytes, std::int64_t now_ns);
   /// A whole request came, and is being answered.
@@ -54,6 +55,8 @@ class ConnectionTable {
     bool asked = false;
   };
   [[nodiscard]] std::optional<Id> idlest(const std::string& address, Id newest) const;
+  [[nodiscard]] std::optional<Id> leaver(const std::string& address, Id newest, bool must,
+                                         std::int64_t now_ns) const;
   [[nodiscard]] std::string fullest() const;
 
   ConnectionLimits limits_;

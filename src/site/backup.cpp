@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kJobs = "jobs.db";
 constexpr std::array kDatabases{"accounts.db", kJobs};
-constexpr const char* kCluster = "cluster.json";
+constexpr std::array kSettings{"cluster.json", "schedules.json"};
 
 void require_sound(const fs::path& file) {
   database::Database copy(file, {.read_only = true});
@@ -52,8 +52,9 @@ void backup_platform(const fs::path& data, const fs::path& out) {
     database::Database original(data / name);
     original.prepare("VACUUM INTO ?1").bind(1, (out / name).string()).run();
   }
-  if (const std::string text = read_regular_file_or_empty(data / kCluster); !text.empty())
-    tester::write_private(out / kCluster, text);
+  for (const char* name : kSettings)
+    if (const std::string text = read_regular_file_or_empty(data / name); !text.empty())
+      tester::write_private(out / name, text);
   copy_runs(data, out);
   // By content: the part of an upload, which may grow, is checked before it is used.
   if (fs::exists(data / "code")) tester::copy_files(data / "code", out / "code", true);
@@ -62,8 +63,9 @@ void backup_platform(const fs::path& data, const fs::path& out) {
 void check_backup(const fs::path& from) {
   for (const char* name : kDatabases)
     if (fs::exists(from / name)) require_sound(from / name);
-  const std::string cluster = read_regular_file_or_empty(from / kCluster);
-  if (!cluster.empty()) (void)parse_json(cluster, (from / kCluster).string());
+  for (const char* name : kSettings)
+    if (const std::string text = read_regular_file_or_empty(from / name); !text.empty())
+      (void)parse_json(text, (from / name).string());
 }
 
 }  // namespace assay::site

@@ -1,14 +1,17 @@
 #include "site/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include "accounts/accounts.h"
 #include "code/code_store.h"
@@ -17,6 +20,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "door/door.h"
 #include "jobs/job_uploads.h"
 #include "platform/platform.h"
 #include "rest/guard.h"
@@ -66,6 +70,17 @@ std::vector<std::string> hosts_of(const ServeOptions& options) {
   return out;
 }
 
+std::string endpoint_domain_of(const ServeOptions& options) {
+  if (!options.endpoint_domain.empty()) return to_lower(options.endpoint_domain);
+  return is_loopback(options.address) ? "localhost" : "";
+}
+
+// What a job's nodes have to answer: it takes as long as it takes.
+bool enters_a_job(const HttpRequest& request) {
+  return request.route.find("/endpoints/") != std::string::npos ||
+         request.route.ends_with("/enter") || request.route.ends_with("/terminal");
+}
+
 // The tester's part of the server.
 struct TesterSide {
   TesterSide(const ServeOptions& options, const fs::path& data, tester::Records& records,
@@ -87,15 +102,20 @@ struct PlatformSide {
         platform(
             {.data = data, .code = [this](const std::string& id) { return code.folder_of(id); }},
             options.engine()),
+        schedules(data / "schedules.json", [this](const jobs::NewJob& job) { return submit(job); }),
+        door(platform, accounts,
+             {.domain = endpoint_domain_of(options), .tls = !options.certificate.empty()}),
         context{.accounts = accounts,
                 .platform = platform,
                 .events = events,
                 .follower = follower,
                 .metrics = metrics,
                 .code = code,
+                .schedules = schedules,
                 .tls = !options.certificate.empty(),
                 .hosts = hosts_of(options),
-                .pages = options.pages},
+                .pages = options.pages,
+                .door = &door},
         rest(context) {
     const std::int64_t now_ns = wall_now_ns();
     make_first_admin(accounts, now_ns);
@@ -113,12 +133,28 @@ struct PlatformSide {
       if (webhooks) webhooks->happened(event);
     });
   }
+  // Who has a schedule may have been disabled or have left the team since.
+  std::vector<jobs::JobId> submit(const jobs::NewJob& job) {
+    const auto owner = accounts.find(job.owner);
+    if (!owner || owner->disabled ||
+        !jobs::may(owner->role, jobs::Deed::submit_job, jobs::Whose::own))
+      throw Error(ErrorKind::usage, "its owner may not submit jobs any more");
+    if (!job.team.empty() && owner->role != jobs::Role::admin &&
+        std::ranges::count(owner->teams, job.team) == 0)
+      throw Error(ErrorKind::usage, "its owner has left the team '" + job.team + "'");
+    if (!job.code.empty() && !code.has(job.owner, job.code))
+      throw Error(ErrorKind::usage, "what it was made with is not here any more");
+    return platform.submit(job);
+  }
+
   accounts::Accounts accounts;
   rest::EventHub events;
   rest::ServerMetrics metrics;
   code::CodeStore code;
   platform::Platform platform;
-  rest::Follower follower;  // asks the platform
+  platform::Schedules schedules;  // submits to the platform
+  rest::Follower follower;        // asks the platform
+  door::Door door;
   rest::Context context;
   rest::Rest rest;
   std::unique_ptr<Webhooks> webhooks;
@@ -126,10 +162,13 @@ struct PlatformSide {
 };
 
 // What no job needs any more. A failure costs nothing but room.
-void collect_code(code::CodeStore& code, const fs::path& data,
+void collect_code(PlatformSide& side, const fs::path& data,
                   const std::function<void(const std::string&)>& say) {
   try {
-    (void)code.collect(jobs::uploads_in(data / "jobs.db"), wall_now_ns());
+    std::set<std::string> needed = jobs::uploads_in(data / "jobs.db");
+    for (const platform::Schedule& one : side.schedules.of({}))
+      if (!one.code.empty()) needed.insert(one.code);
+    (void)side.code.collect(needed, wall_now_ns());
   } catch (const Error& error) {
     say(std::string("warning: uploads are not collected: ") + error.what());
   }
@@ -163,6 +202,8 @@ void say_where(PlatformSide& side, const std::string& url,
 }  // namespace
 
 void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
+  // Each arena keeps what its threads once used: the most of any answer, for every worker.
+  ::mallopt(M_ARENA_MAX, 2);
   const sigset_t signals = block_signals();
   if (!options.config.empty() && !fs::exists(options.config))
     throw Error(ErrorKind::config, "there is no such file", options.config.string());
@@ -197,8 +238,9 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   testing.api.expire();
   std::unique_ptr<PlatformSide> jobs;
   if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
-  if (jobs) collect_code(jobs->code, data, say);
+  if (jobs) collect_code(*jobs, data, say);
   auto workers = std::make_unique<serve::WorkerPool>(4, 1000);
+  auto doormen = std::make_unique<serve::WorkerPool>(jobs ? 16 : 1, 500);
 
   serve::HttpOptions http;
   http.address = options.address;
@@ -225,6 +267,22 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
               serve::Refusal(fault.status, std::string(serve::code_of(fault)), fault.text)));
           return;
         }
+        const bool at_endpoint = jobs && jobs->door.takes(*shared);
+        const auto busy = [&](const char* why) {
+          serve::Refusal refusal(503, "busy", why, "try again in a moment");
+          refusal.retry_after_s = 1;
+          answer(serve::response_of(refusal));
+        };
+        if (at_endpoint) {
+          const auto handle = [side = jobs.get(), shared, who, answer] {
+            side->door.handle(*shared, *who, answer);
+          };
+          if (ending)
+            busy("the server is being stopped");
+          else if (!doormen->post(shared->address, handle))
+            busy("too many requests wait");
+          return;
+        }
         if (auto refusal = jobs ? rest::wrong_host(*shared, jobs->context.hosts) : std::nullopt) {
           answer(std::move(*refusal));
           return;
@@ -233,11 +291,6 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
           answer(std::move(*refusal));
           return;
         }
-        const auto busy = [&](const char* why) {
-          serve::Refusal refusal(503, "busy", why, "try again in a moment");
-          refusal.retry_after_s = 1;
-          answer(serve::response_of(refusal));
-        };
         // Where the platform has no pages, the first one is the tester's.
         const bool of_platform =
             jobs && rest::Rest::takes(*shared) && (shared->path != "/" || !options.pages.empty());
@@ -251,10 +304,13 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
         };
         if (ending)
           busy("the server is being stopped");
-        else if (!workers->post(shared->address, handle))
+        else if (!(enters_a_job(*shared) ? *doormen : *workers).post(shared->address, handle))
           busy("too many requests wait");
       });
-  if (jobs) jobs->platform.start();
+  if (jobs) {
+    jobs->platform.start();
+    jobs->schedules.start();
+  }
   server->start();
   const std::string url = url_of(options, server->port());
   if (jobs) {
@@ -267,7 +323,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   while (::sigtimedwait(&signals, nullptr, &hour) < 0)
     if (errno == EAGAIN) {
       testing.api.expire();
-      if (jobs) collect_code(jobs->code, data, say);
+      if (jobs) collect_code(*jobs, data, say);
     }
 
   ending = true;
@@ -280,6 +336,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   server->stop();
   workers.reset();
+  doormen.reset();
   if (jobs) jobs->listening.reset();
   server.reset();
 }

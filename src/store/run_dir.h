@@ -24,6 +24,8 @@ class RunDir {
   [[nodiscard]] std::filesystem::path journal_file() const { return path_ / layout::kJournal; }
   [[nodiscard]] std::filesystem::path system_file() const { return path_ / layout::kSystem; }
   [[nodiscard]] std::filesystem::path live_file() const { return path_ / layout::kLive; }
+  /// The folder of layout::kLiveLogs.
+  [[nodiscard]] std::filesystem::path live_logs() const { return path_ / layout::kLiveLogs; }
   /// The batch job of a detached run.
   [[nodiscard]] std::filesystem::path job_file() const { return path_ / layout::kJob; }
 

@@ -16,7 +16,7 @@ namespace {
 
 // No header line is longer than a path can be.
 constexpr std::size_t kMaxHeader = 16 << 10;
-constexpr std::size_t kMaxGreeting = 64 << 10;
+constexpr std::size_t kMaxGreeting = 4 << 20;
 
 struct FreeReader {
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }

@@ -160,6 +160,13 @@ NamespaceHosts::~NamespaceHosts() {
   for (const pid_t daemon : daemons_) kill_sshd(daemon);
 }
 
+std::string NamespaceHosts::ssh_to(int number, const std::string& command) const {
+  return "ssh -n -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes -o "
+         "UserKnownHostsFile=" +
+         (folder_ / "known_hosts").string() + " -i " + (folder_ / "user_key").string() + " -p " +
+         std::to_string(kPort) + " " + net_.address(number) + " \"" + command + "\"";
+}
+
 std::string NamespaceHosts::cluster(const std::string& more) const {
   std::string text = "cluster:\n  launcher: ssh\n  hosts:\n";
   for (int i = 1; i <= net_.size(); ++i)

@@ -63,6 +63,8 @@ class NamespaceHosts {
   /// "cluster:" of a suite; the hosts are named n1, n2, …; `more` goes into its ssh part.
   [[nodiscard]] std::string cluster(const std::string& more = {}) const;
   [[nodiscard]] static std::string host(int number) { return "n" + std::to_string(number); }
+  /// A shell's words that run `command` on a host over its sshd, from anywhere.
+  [[nodiscard]] std::string ssh_to(int number, const std::string& command) const;
   /// A folder that every host sees under this path with a content of its own, that of own_of().
   [[nodiscard]] fs::path own() const { return folder_ / "own"; }
   [[nodiscard]] fs::path own_of(int number) const { return folder_ / ("own-" + host(number)); }

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "train/data/crc32c.h"
 #include "train/data/image_folder.h"
 #include "train/data/jpeg_source.h"
 #include "train/data/read_at.h"
@@ -59,7 +59,7 @@ class RecordSource final : public JpegSource {
     const std::int64_t size = place.record.size;
     read_at(files_[place.file], place.record.offset, size + trailer_size, bytes);
     const std::span<const std::uint8_t> data(bytes.data(), static_cast<std::size_t>(size));
-    if (little_endian(bytes.data() + size) != masked(crc32c(data)))
+    if (little_endian(bytes.data() + size) != masked_crc32c(crc32c(data)))
       return {{}, 0, "its checksum is wrong"};
     ImageExample example;
     Encoded encoded;
@@ -174,7 +174,7 @@ std::vector<RecordPlace> index_tfrecord(const std::string& path) {
     } while (got < 0 && errno == EINTR);
     if (got < 0) throw system_error(ErrorKind::environment, "cannot read the file", path, errno);
     if (got < header_size) wrong(at, "the file ends within a record's header");
-    if (little_endian(header + 8) != masked(crc32c({header, 8})))
+    if (little_endian(header + 8) != masked_crc32c(crc32c({header, 8})))
       wrong(at, "the checksum of a record's length is wrong");
     std::uint64_t size = 0;
     std::memcpy(&size, header, 8);

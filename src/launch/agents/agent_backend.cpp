@@ -7,14 +7,17 @@
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include "core/address.h"
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "launch/agents/clock_offset.h"
 #include "launch/agents/launch_command.h"
+#include "launch/agents/start_advice.h"
 #include "launch/round_folder.h"
 #include "launch/run_on_thread.h"
 #include "rendezvous/container.h"
@@ -27,6 +30,7 @@ namespace {
 constexpr std::size_t kFilesPerHost = 6;
 constexpr std::size_t kFilesPerWorker = 3;  // its connection, and weights both ways
 constexpr std::size_t kOwnFiles = 64;
+constexpr std::size_t kAttemptsSwept = 3;
 // Two tools of the vendor are asked, and a driver that hangs holds up both.
 constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(20);
 
@@ -45,18 +49,40 @@ std::size_t max_workers(const plan::Plan& plan) {
   return static_cast<std::size_t>(workers);
 }
 
+std::string list_missing(const std::map<std::string, std::string>& missing) {
+  std::string text;
+  for (const auto& [host, why] : missing) text += (text.empty() ? "" : "; ") + host + ": " + why;
+  return text;
+}
+
 }  // namespace
 
 AgentBackend::AgentBackend(const BackendContext& context, std::unique_ptr<Launcher> launcher)
-    : context_(context), plan_(context.run.plan()), launcher_(std::move(launcher)) {}
+    : context_(context), plan_(context.run.plan()), launcher_(std::move(launcher)) {
+  for (const Json& event : store::Journal::read(context_.run.journal_file()))
+    if (text_at(event, "event") == "round_start" && !text_at(event, "id").empty())
+      note_attempt(text_at(event, "case"), static_cast<int>(integer_at(event, "round", 0)),
+                   text_at(event, "id"));
+}
+
+void AgentBackend::note_attempt(const std::string& name, int round, const std::string& id) {
+  std::vector<std::string>& ids = attempts_[{name, round}];
+  ids.push_back(id);
+  if (ids.size() > kAttemptsSwept) ids.erase(ids.begin());
+}
 
 asio::awaitable<void> AgentBackend::prepare() {
   std::vector<std::string> hosts = used_hosts(plan_, *launcher_);
   allow_open_files(hosts.size() * kFilesPerHost + max_workers(plan_) * kFilesPerWorker);
   co_await run_on_thread([this] { launcher_->prepare(plan_); });
+  const plan::LauncherTraits& traits = launcher_->traits();
+  if (!traits.chooses_hosts && !traits.one_machine) pool_.emplace(launcher_->hosts(plan_));
   fleet_ = std::make_unique<Fleet>(context_.loop, *launcher_, std::move(hosts));
   fleet_->on_waiting([this](const std::string& what_for) { context_.observer.waiting(what_for); });
-  co_await fleet_->connect();
+  if (pool_)
+    co_await gather_enough();
+  else
+    co_await fleet_->connect();
   if (!launcher_->traits().one_clock) co_await compare_clocks();
   const std::string& listen = plan_.telemetry.prometheus;
   if (const auto endpoint = parse_endpoint(listen); endpoint && !is_loopback(endpoint->address))
@@ -77,7 +103,60 @@ asio::awaitable<void> AgentBackend::compare_clocks() {
   }
 }
 
+// As many as the largest case needs, or the smallest case at least.
+asio::awaitable<void> AgentBackend::gather_enough() {
+  const auto missing = co_await gather(fleet_->size());
+  int there = 0;
+  for (int node = 0; node < fleet_->size(); ++node) there += fleet_->present(node) ? 1 : 0;
+  int least = plan_.cluster.min_nodes;
+  if (least == 0) {
+    least = fleet_->size();
+    for (const plan::CasePlan& plan_case : plan_.cases) least = std::min(least, plan_case.nodes);
+  }
+  if (there >= least) co_return;
+  const std::string said = list_missing(missing);
+  throw Error(ErrorKind::launch, "not every agent could be started: " + said, {},
+              start_advice(said));
+}
+
+asio::awaitable<std::map<std::string, std::string>> AgentBackend::gather(int nodes) {
+  std::map<std::string, std::string> missing;
+  pool_->begin();
+  for (bool complete = true; complete;) {
+    const std::map<int, std::string> absent = co_await fleet_->try_connect(nodes);
+    if (absent.empty()) break;
+    for (const auto& [node, why] : absent) {
+      const std::string host = fleet_->host(node);
+      const std::optional<int> from = pool_->replace(node, nodes);
+      const std::string& instead = pool_->hosts().at(static_cast<std::size_t>(node));
+      leave_out(host, why, from ? instead : "");
+      if (!from) {
+        missing[host] = why;
+        complete = false;
+        continue;
+      }
+      fleet_->set_host(node, instead);
+      if (*from < fleet_->size()) fleet_->set_host(*from, host);
+      new_nodes_ = true;
+      images_.clear();  // which the new one may lack
+    }
+  }
+  co_return missing;
+}
+
+void AgentBackend::leave_out(const std::string& host, const std::string& why,
+                             const std::string& instead) {
+  Json fields{{"host", host}, {"reason", why}};
+  if (!instead.empty()) fields["instead"] = instead;
+  context_.journal.append("host_left_out", fields);
+  if (!left_out_.insert(host).second) return;
+  context_.observer.warning(printable(host + " is left out" +
+                                      (instead.empty() ? "" : ", " + instead + " takes its place") +
+                                      ": " + why));
+}
+
 asio::awaitable<Json> AgentBackend::describe() {
+  new_nodes_ = false;
   Json nodes = Json::array();
   const agent::DescribeRequest request{plan_.vendor_data.value("query", Json()),
                                        device_state_command(plan_)};
@@ -101,8 +180,50 @@ asio::awaitable<Json> AgentBackend::device_states() {
 
 asio::awaitable<void> AgentBackend::prepare_round(const RoundTask& task) {
   (void)set_aside(context_.run, task.plan_case, task.number);
-  co_await fleet_->connect();  // agents that were lost in an earlier round come back here
+  // Agents that were lost in an earlier round come back here, or others step in.
+  if (pool_)
+    co_await gather_for(task.plan_case);
+  else
+    co_await fleet_->connect();
+  co_await sweep_earlier(task);
   if (task.plan_case.container) co_await provide_image(task.plan_case);
+}
+
+asio::awaitable<void> AgentBackend::sweep_earlier(const RoundTask& task) {
+  const auto earlier = attempts_.find({task.plan_case.name, task.number});
+  if (earlier == attempts_.end()) co_return;
+  rendezvous::Placement placement =
+      rendezvous::place(plan_, task.plan_case, fleet_->hosts(), task.number);
+  for (int node = 0; node < task.plan_case.nodes; ++node)
+    placement.bindirs.push_back(launcher_->programs_dir(fleet_->identity(node)).string());
+  for (int node = 0; node < task.plan_case.nodes; ++node) {
+    // Containers have the same names in every attempt.
+    std::vector<std::vector<std::string>> cleanups;
+    const NodePlace place{context_.run.path(), task.plan_case.name, task.number, fleet_->host(node),
+                          node};
+    for (const rendezvous::RankCommand& rank :
+         rendezvous::resolve_node(plan_, task.plan_case, placement, node,
+                                  at_home(launcher_->remote_dir(place), fleet_->identity(node)))
+             .ranks)
+      if (!rank.cleanup.empty()) cleanups.push_back(rank.cleanup);
+    for (const std::string& id : earlier->second) {
+      fleet_->sweep(node, id, cleanups);
+      cleanups.clear();
+    }
+  }
+  co_await fleet_->settle();
+}
+
+asio::awaitable<void> AgentBackend::gather_for(const plan::CasePlan& plan_case) {
+  const auto missing = co_await gather(plan_case.nodes);
+  if (!missing.empty()) {
+    const std::string said = list_missing(missing);
+    throw NodesMissing(ErrorKind::launch,
+                       fmt::format("it needs {}, and these cannot be had: {}",
+                                   counted(plan_case.nodes, "node"), said),
+                       "case " + plan_case.name, start_advice(said));
+  }
+  if (new_nodes_ && !launcher_->traits().one_clock) co_await compare_clocks();
 }
 
 asio::awaitable<RoundOutcome> AgentBackend::run_round(const RoundTask& task) {
@@ -122,6 +243,7 @@ asio::awaitable<RoundOutcome> AgentBackend::run_round(const RoundTask& task) {
     };
   }
   Round round(context_, *launcher_, *fleet_, own, std::move(env));
+  note_attempt(task.plan_case.name, task.number, round.id());
   current_ = &round;
   experiment_ = experiment.get();
   if (experiment) experiment->start(round);

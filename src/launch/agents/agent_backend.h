@@ -6,6 +6,7 @@
 
 #include "launch/agents/experiment_host.h"
 #include "launch/agents/fleet.h"
+#include "launch/agents/host_pool.h"
 #include "launch/agents/round.h"
 #include "launch/backend.h"
 
@@ -18,6 +19,7 @@ class AgentBackend : public Backend {
 
   asio::awaitable<void> prepare() override;
   asio::awaitable<Json> describe() override;
+  [[nodiscard]] bool has_new_nodes() const override { return new_nodes_; }
   asio::awaitable<Json> device_states() override;
   asio::awaitable<void> prepare_round(const RoundTask& task) override;
   asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override;
@@ -26,12 +28,26 @@ class AgentBackend : public Backend {
 
  private:
   asio::awaitable<void> compare_clocks();
+  /// Brings up the agents of the first nodes, with others in the place of hosts that cannot be had;
+  /// gives why each of those that are missing did not come, by its name.
+  asio::awaitable<std::map<std::string, std::string>> gather(int nodes);
+  asio::awaitable<void> gather_enough();
+  asio::awaitable<void> gather_for(const plan::CasePlan& plan_case);
+  /// Ends what earlier attempts at the round left on its nodes: their agents and this run's
+  /// controller may both have been killed.
+  asio::awaitable<void> sweep_earlier(const RoundTask& task);
+  void note_attempt(const std::string& name, int round, const std::string& id);
+  void leave_out(const std::string& host, const std::string& why, const std::string& instead);
   asio::awaitable<void> provide_image(const plan::CasePlan& plan_case);
 
   BackendContext context_;
   const plan::Plan& plan_;
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<Fleet> fleet_;
+  std::optional<HostPool> pool_;  // where the suite lists hosts that can step in
+  std::map<std::pair<std::string, int>, std::vector<std::string>> attempts_;  // ids, by round
+  std::set<std::string> left_out_;                                            // as it was said last
+  bool new_nodes_ = false;
   std::set<std::string> images_;          // that every node has
   Round* current_ = nullptr;              // the round that is running
   ExperimentHost* experiment_ = nullptr;  // of the current round

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::string_view kBindir = "{bindir}/";
 constexpr auto kTarLimit = std::chrono::minutes(5);
+constexpr std::uintmax_t kCompressedFrom = 16U << 20;
 
 fs::path cache_dir() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
@@ -65,20 +66,18 @@ std::string fingerprint(const std::vector<fs::path>& files) {
 
 void run_tar(const fs::path& bindir, const std::vector<std::string>& programs,
              const std::vector<std::string>& libraries, const fs::path& target) {
-  std::vector<std::string> argv{"tar",
-                                "--create",
-                                "--file=" + target.string(),
-                                "--dereference",
-                                "--sort=name",
-                                "--mtime=@0",
-                                "--owner=0",
-                                "--group=0",
-                                "--numeric-owner",
-                                "--mode=u=rwX,go=rX",
-                                "--absolute-names",
-                                "--transform=s,^/.*/,lib/,",
-                                "-C",
-                                bindir.string()};
+  std::uintmax_t bytes = 0;
+  std::error_code ec;
+  for (const std::string& program : programs) bytes += fs::file_size(bindir / program, ec);
+  for (const std::string& library : libraries) bytes += fs::file_size(library, ec);
+  std::vector<std::string> argv{
+      "tar", "--create",
+      // It is packed once, and goes over the controller's link to every
+      // host; tar there sees by itself what it is.
+      bytes > kCompressedFrom ? "--use-compress-program=gzip -1" : "--format=gnu",
+      "--file=" + target.string(), "--dereference", "--sort=name", "--mtime=@0", "--owner=0",
+      "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", "--absolute-names",
+      "--transform=s,^/.*/,lib/,", "-C", bindir.string()};
   argv.insert(argv.end(), programs.begin(), programs.end());
   argv.insert(argv.end(), libraries.begin(), libraries.end());
   CommandOptions options;

@@ -12,6 +12,7 @@
 #include "core/time.h"
 #include "core/units.h"
 #include "launch/agents/launch_command.h"
+#include "launch/agents/start_advice.h"
 
 namespace assay::launch {
 
@@ -58,8 +59,18 @@ asio::awaitable<void> Fleet::wait(Nanoseconds limit, const std::function<bool()>
   }
 }
 
-asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
+void Fleet::set_host(int node, const std::string& host) {
+  close_channel(node);
+  failures_.erase(node);
+  dropped_.erase(node);
+  identities_.erase(node);
+  hosts_.at(static_cast<std::size_t>(node)) = host;
+}
+
+asio::awaitable<std::map<int, std::string>> Fleet::try_connect(int nodes) {
+  if (nodes == 0) nodes = size();
   for (const ChannelCommand& command : launcher_.render(hosts_)) {
+    if (std::ranges::all_of(command.nodes, [&](int node) { return node >= nodes; })) continue;
     if (std::ranges::all_of(command.nodes, [&](int node) { return connected(node); })) continue;
     // Nodes that share a command with a lost one start anew with it, when it has given back what it
     // holds.
@@ -74,7 +85,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
   // On this machine a pipe shows the end by itself, and a controller that is paused keeps its run.
   if (!launcher_.traits().one_machine) ping();
   const Nanoseconds limit = launcher_.start_limit();
-  co_await wait_for_hellos(limit);
+  co_await wait_for_hellos(nodes, limit);
   retries_.clear();
   while (abandoned_ && !channels_.empty()) close_channel(channels_.begin()->first);
   co_await closed();
@@ -83,21 +94,31 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect() {
                 "'assay run --resume' goes on");
 
   std::map<int, std::string> missing;
-  for (int node = 0; node < size(); ++node) {
+  for (int node = 0; node < nodes; ++node) {
     if (present_.contains(node)) continue;
     const auto failure = failures_.find(node);
     missing[node] =
         failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second;
   }
   // Those that answered end when this fleet does; the others may wait forever.
-  for (int node = 0; node < size(); ++node)
+  for (int node = 0; node < nodes; ++node)
     if (!present_.contains(node)) close_channel(node);
   co_await closed();
   if (present_.empty() && failures_.empty() && !waiting_for_.empty())
     throw Error(ErrorKind::launch,
                 "no agent came within " + format_duration(limit) + ": " + waiting_for_, {},
                 "ask for less, wait for longer (cluster.slurm.wait), or try again later");
+  check_protocols();
   co_return missing;
+}
+
+void Fleet::check_protocols() const {
+  for (const int node : present_)
+    if (const int protocol = identity(node).protocol; protocol != agent::kProtocolVersion)
+      throw Error(ErrorKind::launch,
+                  "the agent speaks protocol " + std::to_string(protocol) + ", this assay " +
+                      std::to_string(agent::kProtocolVersion),
+                  "host " + host(node), "build and install both from the same version");
 }
 
 asio::awaitable<void> Fleet::connect() {
@@ -107,13 +128,7 @@ asio::awaitable<void> Fleet::connect() {
     silent += (silent.empty() ? "" : "; ") + host(node) + ": " + why;
   if (!silent.empty())
     throw Error(ErrorKind::launch, "not every agent could be started: " + silent, {},
-                "check that the hosts are reachable and that assay-agent runs there");
-  for (const int node : present_)
-    if (const int protocol = identity(node).protocol; protocol != agent::kProtocolVersion)
-      throw Error(ErrorKind::launch,
-                  "the agent speaks protocol " + std::to_string(protocol) + ", this assay " +
-                      std::to_string(agent::kProtocolVersion),
-                  "host " + host(node), "build and install both from the same version");
+                start_advice(silent));
 }
 
 void Fleet::open(const ChannelCommand& command, int attempt, std::int64_t since_ns) {
@@ -164,9 +179,12 @@ void Fleet::ping() {
   });
 }
 
-asio::awaitable<void> Fleet::wait_for_hellos(Nanoseconds limit) {
-  const auto all = [this] {
-    return abandoned_ || present_.size() + failures_.size() == hosts_.size();
+asio::awaitable<void> Fleet::wait_for_hellos(int nodes, Nanoseconds limit) {
+  const auto all = [this, nodes] {
+    if (abandoned_) return true;
+    for (int node = 0; node < nodes; ++node)
+      if (!present_.contains(node) && !failures_.contains(node)) return false;
+    return true;
   };
   const std::int64_t deadline = mono_now_ns() + limit.count();
   co_await wait(std::min(limit, kPatience), all);

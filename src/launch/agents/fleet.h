@@ -42,8 +42,11 @@ class Fleet {
   /// every hello. Throws Error of kind launch that names the hosts which did not answer in time.
   asio::awaitable<void> connect();
   /// The same without throwing for a host's sake: node → why its agent did not come. Those that
-  /// came stay.
-  asio::awaitable<std::map<int, std::string>> try_connect();
+  /// came stay. Only of the first `nodes`; 0: of all.
+  asio::awaitable<std::map<int, std::string>> try_connect(int nodes = 0);
+  /// Another host is this node from now on; the agent of the one before is left. Not while a round
+  /// runs.
+  void set_host(int node, const std::string& host);
   /// Sends each node its request and waits for the answers, at most for `limit`. Every node that
   /// was asked is in the result. Not while a round runs.
   template <class Request>
@@ -105,6 +108,8 @@ class Fleet {
     return hosts_.at(static_cast<std::size_t>(node));
   }
   [[nodiscard]] bool connected(int node) const;
+  /// Whether its agent has said hello.
+  [[nodiscard]] bool present(int node) const { return present_.contains(node) && connected(node); }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(hosts_.size()); }
 
  private:
@@ -115,7 +120,8 @@ class Fleet {
   void on_message(int node, const Json& message);
   void on_closed(const std::vector<int>& nodes, const std::string& reason);
   void give_reason(const std::vector<int>& nodes, const std::string& reason);
-  asio::awaitable<void> wait_for_hellos(Nanoseconds limit);
+  asio::awaitable<void> wait_for_hellos(int nodes, Nanoseconds limit);
+  void check_protocols() const;
   void open(const ChannelCommand& command, int attempt, std::int64_t since_ns);
   bool try_again(const ChannelCommand& command, const std::string& reason, int attempt,
                  std::int64_t since_ns);

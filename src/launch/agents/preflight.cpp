@@ -17,6 +17,7 @@
 #include "core/text.h"
 #include "launch/agents/cluster_checks.h"
 #include "launch/agents/fleet.h"
+#include "launch/agents/start_advice.h"
 #include "probe/listing.h"
 #include "rendezvous/ranks.h"
 
@@ -99,9 +100,7 @@ class Preflight {
     for (int node = 0; node < fleet_.size(); ++node) {
       results_.at(static_cast<std::size_t>(node)).host = fleet_.host(node);
       if (const auto why = missing.find(node); why != missing.end())
-        add(node, {"reach", Level::fail, why->second,
-                   "check that the host is up, that its name and key are right and that ssh gets "
-                   "there without a question"});
+        add(node, {"reach", Level::fail, why->second, start_advice(why->second)});
       else if (several_machines_)
         add(node, {"reach", Level::pass, "the agent answers", ""});
     }
@@ -151,6 +150,8 @@ class Preflight {
     add_all(compare_listings(listings, fleet_.hosts()));
   }
 
+  using Listeners = std::map<int, Reply<agent::ListeningOn>>;
+
   // Ranks meet on the first node; the others' sockets are only there to be connected to.
   asio::awaitable<void> try_connections() {
     const int fixed = plan_.cluster.master_port;
@@ -160,12 +161,18 @@ class Preflight {
     std::map<int, agent::ListenRequest> requests;
     for (const int node : present())
       if (node == 0 || pairs) requests[node] = {node == 0 ? fixed : 0};
-    const Listeners listeners = co_await fleet_.ask(std::move(requests), kListenLimit);
+    Listeners listeners = co_await fleet_.ask(std::move(requests), kListenLimit);
+    if (listeners.contains(0)) add(0, check_port(listeners.at(0), fixed));
+    // Where that port is taken, connections to the host are tried all the same.
+    if (fixed != 0 && listeners.contains(0) && !listens(listeners.at(0))) {
+      std::map<int, agent::ListenRequest> any_port;
+      any_port[0] = {0};
+      const Listeners again = co_await fleet_.ask(std::move(any_port), kListenLimit);
+      listeners.at(0) = again.at(0);
+    }
     std::map<int, agent::Peer> peers;
     for (const auto& [node, reply] : listeners)
-      if (reply.answer && reply.answer->problem.empty())
-        peers[node] = {node, address(node), reply.answer->port};
-    if (listeners.contains(0)) add(0, check_port(listeners.at(0), fixed));
+      if (listens(reply)) peers[node] = {node, address(node), reply.answer->port};
     if (!pairs) co_return;
     for (const auto& [node, reply] : listeners)
       if (!peers.contains(node) && node != 0)
@@ -189,7 +196,9 @@ class Preflight {
     add_all(check_connections(reached, fleet_.hosts()));
   }
 
-  using Listeners = std::map<int, Reply<agent::ListeningOn>>;
+  [[nodiscard]] static bool listens(const Reply<agent::ListeningOn>& reply) {
+    return reply.answer && reply.answer->problem.empty();
+  }
 
   [[nodiscard]] static Check check_port(const Reply<agent::ListeningOn>& reply, int fixed) {
     const std::string problem = reply.answer ? reply.answer->problem : reply.problem;

@@ -8,6 +8,7 @@
 
 #include "core/run_layout.h"
 #include "core/secrets.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "launch/agents/collect.h"
 #include "launch/round_listing.h"
@@ -24,6 +25,9 @@ constexpr Nanoseconds kDropLimit = std::chrono::minutes(2);
 // The agent bounds each part of it.
 constexpr Nanoseconds kIdentifyLimit = std::chrono::seconds(60);
 constexpr int kDefaultPort = 29500;
+// A second, of output for onlookers: little for the links, and for the controller.
+constexpr std::uint64_t kLiveBytesOfNode = 64U << 10;
+constexpr std::uint64_t kLiveBytesOfAll = 2U << 20;
 constexpr auto kTickEvery = std::chrono::milliseconds(200);
 
 std::string expand_bindir(std::string word, const std::string& bindir) {
@@ -51,6 +55,13 @@ int started_ranks(const plan::CasePlan& plan_case) {
   return plan_case.world_size();
 }
 
+std::set<int> watched_nodes(const plan::CasePlan& plan_case) {
+  std::set<int> nodes;
+  if (plan_case.launch == plan::LaunchMode::head)
+    for (int node = 1; node < plan_case.nodes; ++node) nodes.insert(node);
+  return nodes;
+}
+
 }  // namespace
 
 Round::Round(const BackendContext& context, const Launcher& launcher, Fleet& fleet,
@@ -66,13 +77,20 @@ Round::Round(const BackendContext& context, const Launcher& launcher, Fleet& fle
                 {placement_.hosts.begin(), placement_.hosts.begin() + task.plan_case.nodes},
                 started_ranks(task.plan_case),
                 task.plan_case.limits,
-                task.plan_case.automl.has_value()}),
+                task.plan_case.automl.has_value(),
+                watched_nodes(task.plan_case)}),
       changed_(context.loop) {
-  for (int node = 0; node < nodes(); ++node)
+  for (int node = 0; node < nodes(); ++node) {
+    placement_.addresses.push_back(fleet_.identity(node).address);
     placement_.bindirs.push_back(launcher_.programs_dir(fleet_.identity(node)).string());
+  }
   placement_.env = std::move(env);
   if (plan_.cluster.master_addr.empty() && !launcher_.traits().one_machine)
     placement_.master_addr = master_address();
+  if (!launcher_.traits().shares_files)
+    live_logs_.emplace(
+        context_.run.live_logs() / task_.plan_case.name / layout::round_folder(task_.number),
+        std::vector(placement_.hosts.begin(), placement_.hosts.begin() + nodes()));
 }
 
 // Names may not resolve on the nodes, or lead to a loopback address there.
@@ -202,6 +220,9 @@ agent::RoundRequest Round::request_for(int node) {
   request.round = task_.number;
   request.lists_processes = is_first_of_its_machine(node);
   request.metrics = plan_.telemetry.prometheus;
+  if (live_logs_)
+    request.live_bytes =
+        std::min(kLiveBytesOfNode, kLiveBytesOfAll / static_cast<unsigned>(nodes()));
   return request;
 }
 
@@ -228,6 +249,9 @@ void Round::apply(const RoundMachine::Actions& actions) {
 
 asio::awaitable<RoundOutcome> Round::run() {
   fleet_.listen({[this](int node, const agent::Report& report) {
+                   if (const auto* output = std::get_if<agent::Output>(&report);
+                       output != nullptr && live_logs_ && output->id == id_)
+                     live_logs_->write(node, *output);
                    apply(machine_.report(mono_now_ns(), node, report));
                    if (task_.on_progress) task_.on_progress(machine_.progress());
                  },
@@ -255,10 +279,23 @@ asio::awaitable<RoundOutcome> Round::run() {
   // Agents that end may take a while to close their connection: another round must not get them.
   for (const int node : machine_.leaving()) fleet_.drop(node);
   for (int node = 0; node < nodes() && !scheduler.empty(); ++node) fleet_.drop(node);
+  say_unmarked();
   RoundOutcome outcome = machine_.outcome(scheduler);
   for (int node = 0; node < nodes(); ++node)
     if (machine_.files(node)) outcome.listed.insert(layout::node_folder(host(node), node));
   co_return outcome;
+}
+
+void Round::say_unmarked() {
+  std::vector<std::string> names;
+  for (const int node : machine_.unmarked()) names.push_back(host(node));
+  if (names.empty()) return;
+  context_.observer.remark(printable(
+      fmt::format("{}: no process of the round was seen on {}: what the head starts there is "
+                  "watched, and ended "
+                  "with the round, only where it has ASSAY_ROUND_ID in its environment (mpirun -x "
+                  "ASSAY_ROUND_ID)",
+                  task_.plan_case.name, join(names, ", "))));
 }
 
 asio::awaitable<void> Round::collect_evidence() {

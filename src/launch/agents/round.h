@@ -10,6 +10,7 @@
 #include <asio/steady_timer.hpp>
 
 #include "launch/agents/fleet.h"
+#include "launch/agents/live_logs.h"
 #include "launch/agents/round_machine.h"
 #include "launch/backend.h"
 #include "rendezvous/ranks.h"
@@ -25,6 +26,8 @@ class Round {
         const RoundTask& task, std::map<std::string, std::string> env);
 
   asio::awaitable<RoundOutcome> run();
+  /// Unique over all runs and attempts.
+  [[nodiscard]] const std::string& id() const noexcept { return id_; }
   // As in RoundMachine.
   void interrupt();
   void wind_down();
@@ -42,6 +45,7 @@ class Round {
   asio::awaitable<void> check_received(int node);
   [[nodiscard]] bool is_first_of_its_machine(int node) const;
   [[nodiscard]] agent::RoundRequest request_for(int node);
+  void say_unmarked();
   void journal_start();
   void send_work();
   /// Does what the machine asks for. A journal that cannot be written (a full disk) ends the round
@@ -61,6 +65,7 @@ class Round {
   rendezvous::Placement placement_;
   std::string id_;
   RoundMachine machine_;
+  std::optional<LiveLogs> live_logs_;  // where agents do not write into the run directory
   std::map<int, std::vector<std::vector<std::string>>> cleanups_;  // of the nodes' containers
   std::map<int, Json> cache_drops_;
   std::map<int, Json> executed_;  // by node: what its first rank runs

@@ -15,18 +15,12 @@ namespace {
 
 // An agent sends a heartbeat every second.
 constexpr std::int64_t kSilenceLimit = 15'000'000'000;
+constexpr std::int64_t kSilenceNoted = 5'000'000'000;
 // After a stop an agent needs its grace, a look for leftovers and the end of telemetry.
 constexpr std::int64_t kStopMargin = 20'000'000'000;
 // What a node had written by then cannot be changed later without a trace in the journal.
 constexpr std::int64_t kHeadEvery = 10'000'000'000;
 constexpr Nanoseconds kStartFailedGrace = std::chrono::seconds(1);
-
-std::string process_state_text(const std::string& state) {
-  if (state == "T" || state == "t") return ", stopped by a signal";
-  if (state == "D") return ", waiting for the kernel (disk or driver)";
-  if (state == "Z") return ", ended but not reaped";
-  return {};
-}
 
 constexpr const char* kMakeRoom =
     "free some space on the disk; then 'assay run --resume RUN --failed' runs the round again";
@@ -48,6 +42,7 @@ Json journal_fields(const Report& report) {
 
 RoundMachine::RoundMachine(Setup setup) : setup_(std::move(setup)), nodes_(setup_.hosts.size()) {
   progress_.ranks = setup_.ranks;
+  progress_.hosts = setup_.hosts;
 }
 
 std::string RoundMachine::rank_on_host(int rank, int node) const {
@@ -72,6 +67,13 @@ std::vector<int> RoundMachine::leaving() const {
   return out;
 }
 
+std::vector<int> RoundMachine::unmarked() const {
+  std::vector<int> out;
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+    if (node_at(node).marked == 0) out.push_back(node);
+  return out;
+}
+
 RoundOutcome RoundMachine::outcome(const std::string& scheduler) const {
   if (ask_scheduler() && !scheduler.empty())
     return {RoundStatus::lost, scheduler, "run again with --resume, or set cluster.retries"};
@@ -90,6 +92,7 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
   Actions actions;
   if (node < 0 || node >= static_cast<int>(nodes_.size()) || node_at(node).done()) return actions;
   Node& from = node_at(node);
+  note_silence(now_ns, node, actions);
   from.heard_ns = now_ns;
   const auto journal = [&](const char* event, const auto& message) {
     actions.journal.push_back({event, node, journal_fields(message)});
@@ -126,18 +129,34 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                    if (end.id != setup_.id) return;
                    from.ended = true;
                    from.files = end.files;
+                   from.marked = end.marked;
+                   // An agent without ranks that ends unasked was stopped by something else.
+                   if (setup_.watched.contains(node) && phase_ != Phase::stopping) {
+                     ended_from_outside_ = true;
+                     from.leaving = true;
+                     conclude(RoundStatus::lost,
+                              "the agent on " + host(node) + " was stopped from outside",
+                              "run again with --resume");
+                     drain(now_ns);
+                   }
                    journal("node_end", end);
                  },
                  [](const auto& /*answer to an earlier request*/) {}},
       report);
+  release_watched(now_ns, actions);
   return actions;
 }
 
 void RoundMachine::on_heartbeat(std::int64_t now_ns, int node, const agent::Heartbeat& beat,
                                 Actions& actions) {
   Node& from = node_at(node);
-  from.idle_s = beat.idle_s;
   progress_.heartbeats[node] = beat;
+  if (beat.id == setup_.id) {
+    from.told = true;
+    from.silent.clear();
+    for (const agent::RankLiveness& rank : beat.silent) from.silent[rank.rank] = rank;
+    follow_use(now_ns, from, beat);
+  }
   if (beat.id != setup_.id || beat.head.empty() || beat.head == from.head) return;
   if (!from.head.empty() && now_ns - from.head_ns < kHeadEvery) return;
   from.head = beat.head;
@@ -146,6 +165,17 @@ void RoundMachine::on_heartbeat(std::int64_t now_ns, int node, const agent::Hear
       {"chain",
        node,
        {{"head", beat.head}, {"mono_ns", beat.at.mono_ns}, {"wall_ns", beat.at.wall_ns}}});
+}
+
+// A link that was away and came back leaves a trace.
+void RoundMachine::note_silence(std::int64_t now_ns, int node, Actions& actions) const {
+  const std::int64_t silent_ns = now_ns - node_at(node).heard_ns;
+  if (phase_ == Phase::preparing || silent_ns < kSilenceNoted) return;
+  actions.journal.push_back({"gap",
+                             node,
+                             {{"source", "connection"},
+                              {"seconds", static_cast<double>(silent_ns) * 1e-9},
+                              {"reason", "nothing was heard of the agent"}}});
 }
 
 void RoundMachine::on_gap(int node, const agent::Gap& gap) {
@@ -188,18 +218,13 @@ void RoundMachine::on_start_failed(std::int64_t now_ns, int node, const agent::S
 
 void RoundMachine::on_limit(std::int64_t now_ns, int node, const agent::LimitReached& limit,
                             Actions& actions) {
-  const std::string ranks = fmt::format("rank {} on {}", fmt::join(limit.ranks, ", "), host(node));
-  if (limit.cause == EndedBy::time_limit)
-    conclude(RoundStatus::timed_out,
-             fmt::format("the time limit of {} was reached; still running: {}",
-                         format_duration(setup_.limits.time), ranks),
-             "raise limits.time, or find out what the ranks wait for in their logs");
-  else
-    conclude(RoundStatus::stalled,
-             fmt::format("{} made no step for {:.1f} s (last step {}{})", ranks, limit.idle_s,
-                         limit.step, process_state_text(limit.state)),
-             "look at the last lines of its log; raise limits.stall if such pauses are normal");
-  stop_all(now_ns, limit.cause, setup_.limits.grace, actions);
+  node_at(node).silent.clear();
+  for (const agent::RankLiveness& rank : limit.silent) node_at(node).silent[rank.rank] = rank;
+  conclude_hang(
+      RoundStatus::timed_out,
+      fmt::format("the time limit of {} was reached", format_duration(setup_.limits.time)),
+      "raise limits.time, or find out what the ranks wait for in their logs");
+  stop_all(now_ns, EndedBy::time_limit, setup_.limits.grace, actions);
 }
 
 RoundMachine::Actions RoundMachine::lost(std::int64_t now_ns, int node, const std::string& reason) {
@@ -226,6 +251,13 @@ void RoundMachine::lose(std::int64_t now_ns, int node, const std::string& reason
     stop_all(now_ns, EndedBy::stop, setup_.limits.grace, actions);
 }
 
+void RoundMachine::release_watched(std::int64_t now_ns, Actions& actions) {
+  if (setup_.watched.empty() || phase_ == Phase::preparing || phase_ == Phase::stopping) return;
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
+    if (!setup_.watched.contains(node) && !node_at(node).done()) return;
+  stop_all(now_ns, EndedBy::stop, setup_.limits.grace, actions);
+}
+
 RoundMachine::Actions RoundMachine::tick(std::int64_t now_ns) {
   Actions actions;
   if (phase_ == Phase::preparing) return actions;
@@ -249,27 +281,6 @@ void RoundMachine::check_silence(std::int64_t now_ns, Actions& actions) {
                 : "it did not end the round when asked",
          actions);
   }
-}
-
-// A whole round without output: no rank stands out unless one is stopped or blocked.
-void RoundMachine::check_stall(std::int64_t now_ns, Actions& actions) {
-  const double limit = seconds(setup_.limits.stall);
-  if (limit == 0 || phase_ == Phase::stopping || over()) return;
-  if (progress_.heartbeats.size() < nodes_.size()) return;
-  if (!std::ranges::all_of(nodes_, [&](const Node& node) {
-        return node.done() || (node.idle_s > limit && !node.living.empty());
-      }))
-    return;
-  std::string suspects;
-  for (const auto& [node, beat] : progress_.heartbeats) {
-    if (!beat.suspect || node_at(node).ended) continue;
-    suspects += (suspects.empty() ? "" : "; ") +
-                fmt::format("{} silent for {:.1f} s{}", rank_on_host(beat.suspect->rank, node),
-                            beat.suspect->idle_s, process_state_text(beat.suspect->state));
-  }
-  conclude(RoundStatus::stalled, "no rank made progress: " + suspects,
-           "look at the last lines of the logs; raise limits.stall if such pauses are normal");
-  stop_all(now_ns, EndedBy::stall, setup_.limits.grace, actions);
 }
 
 RoundMachine::Actions RoundMachine::interrupt(std::int64_t now_ns) {

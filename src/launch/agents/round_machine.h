@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "agent/messages.h"
 #include "evidence/file_record.h"
+#include "launch/agents/culprit.h"
 #include "launch/observer.h"
 #include "plan/plan.h"
 
@@ -26,6 +28,8 @@ class RoundMachine {
     /// Ranks that do not need each other (workers of an experiment): the round goes on without
     /// those that are lost.
     bool independent_ranks = false;
+    /// Nodes without a rank of their own: they are watched until the others have ended.
+    std::set<int> watched{};
   };
 
   struct JournalEntry {
@@ -73,11 +77,14 @@ class RoundMachine {
   [[nodiscard]] const std::optional<std::vector<evidence::FileRecord>>& files(int node) const {
     return node_at(node).files;
   }
+  /// Watched nodes that were never seen to run a process with the round's mark.
+  [[nodiscard]] std::vector<int> unmarked() const;
   /// Nodes whose agent was asked to end by something other than this controller.
   [[nodiscard]] std::vector<int> leaving() const;
-  /// Whether ranks ended in a way that a scheduler may explain.
+  /// Whether ranks ended in a way that a scheduler may explain, or the signal to stop may have been
+  /// its own.
   [[nodiscard]] bool ask_scheduler() const noexcept {
-    return ended_from_outside_ && !winding_down_;
+    return (ended_from_outside_ || interrupts_ > 0) && !winding_down_;
   }
   /// How it ended; `scheduler` is its explanation, empty where it has none.
   [[nodiscard]] RoundOutcome outcome(const std::string& scheduler) const;
@@ -95,8 +102,16 @@ class RoundMachine {
     bool lost = false;
     bool leaving = false;
     std::int64_t heard_ns = 0;
-    double idle_s = 0;
-    std::set<int> living;  // ranks that were started and have not ended
+    std::set<int> living;                       // ranks that were started and have not ended
+    bool told = false;                          // a heartbeat of this round came
+    std::map<int, agent::RankLiveness> silent;  // as the last heartbeat has it
+    // How busy the machine has been over the last part of the stall limit, and since when that is
+    // known: CPUs, and the share of its devices.
+    double busy_cpus = 0;
+    double device_util = 0;
+    std::optional<std::int64_t> use_since_ns;
+    std::int64_t use_ns = 0;
+    std::optional<int> marked;  // agent::RoundEnd
     std::optional<std::vector<evidence::FileRecord>> files;
     std::string head;  // as it was journaled last
     std::int64_t head_ns = 0;
@@ -110,8 +125,21 @@ class RoundMachine {
   void on_start_failed(std::int64_t now_ns, int node, const agent::StartFailed& failure,
                        Actions& actions);
   void on_gap(int node, const agent::Gap& gap);
+  void note_silence(std::int64_t now_ns, int node, Actions& actions) const;
   void check_silence(std::int64_t now_ns, Actions& actions);
   void check_stall(std::int64_t now_ns, Actions& actions);
+  void follow_use(std::int64_t now_ns, Node& node, const agent::Heartbeat& beat) const;
+  /// Whether the round does not go on, by its ranks' liveness.
+  [[nodiscard]] bool is_stalled(std::int64_t now_ns) const;
+  /// Whether no machine of the round has done anything to speak of for the stall limit.
+  [[nodiscard]] bool machines_idle(std::int64_t now_ns) const;
+  /// The ranks that live, with what is known of them; those that talk have only their numbers.
+  [[nodiscard]] std::vector<LivingRank> living() const;
+  void conclude_hang(RoundStatus status, const std::string& what, const std::string& advice);
+  [[nodiscard]] std::string rank_text(const LivingRank& one) const;
+  [[nodiscard]] std::string running_text(const std::vector<LivingRank>& ranks) const;
+  /// When no node with ranks is left.
+  void release_watched(std::int64_t now_ns, Actions& actions);
   void lose(std::int64_t now_ns, int node, const std::string& reason, Actions& actions);
   void drain(std::int64_t now_ns);
   void stop_all(std::int64_t now_ns, EndedBy cause, Nanoseconds grace, Actions& actions);

@@ -51,10 +51,17 @@ void read_ssh_access(const Mapping& map, SshAccess& access) {
 }
 
 const std::vector<std::string>& SshOptions::keys() {
-  static const std::vector<std::string> all{
-      "user",   "port",        "identity",        "jump",
-      "config", "known_hosts", "accept_new_keys", "connect_timeout",
-      "cache",  "options"};
+  static const std::vector<std::string> all{"user",
+                                            "port",
+                                            "identity",
+                                            "jump",
+                                            "config",
+                                            "known_hosts",
+                                            "accept_new_keys",
+                                            "user_control",
+                                            "connect_timeout",
+                                            "cache",
+                                            "options"};
   return all;
 }
 
@@ -65,6 +72,7 @@ SshOptions SshOptions::read(const Node& node) {
   if (const Node* config = map.find("config")) out.config = config->nonempty_text();
   if (const Node* hosts = map.find("known_hosts")) out.known_hosts = hosts->nonempty_text();
   if (const Node* accept = map.find("accept_new_keys")) out.accept_new_keys = accept->boolean();
+  if (const Node* control = map.find("user_control")) out.user_control = control->boolean();
   if (const Node* own = map.find("options")) out.options = read_ssh_options(*own);
   if (const Node* timeout = map.find("connect_timeout"))
     out.connect_timeout_s =

@@ -38,6 +38,7 @@ struct SshOptions : SshAccess {
   std::string config;       ///< ssh_config to use instead of the user's
   std::string known_hosts;  ///< instead of the user's
   bool accept_new_keys = false;
+  bool user_control = false;  ///< the user's own ControlMaster is used
   int connect_timeout_s = 10;
   std::vector<std::string> options{};    ///< further ones, "Name=value"; those of Assay win
   std::string cache = "~/.cache/assay";  ///< on the node; {host} is the host's name
@@ -54,6 +55,7 @@ struct SshOptions : SshAccess {
     field.optional("config", self.config);
     field.optional("known_hosts", self.known_hosts);
     field.optional("accept_new_keys", self.accept_new_keys);
+    field.optional("user_control", self.user_control);
     field.optional("connect_timeout_s", self.connect_timeout_s);
     field.optional("options", self.options);
     field.optional("cache", self.cache);

@@ -226,6 +226,20 @@ TEST_F(Commands, TopShowsARunningRunAndStopEndsIt) {
   EXPECT_THAT(assay({"top", "--once"}).out, HasSubstr("not running"));
 }
 
+TEST_F(Commands, StopNowDoesNotWaitOutTheGrace) {
+  const fs::path suite = script_suite(
+      "trap '' TERM; touch " + (folder_ / "began").string() + "; while :; do sleep 0.2; done\n",
+      "    limits: {grace: 10m}\n");
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "began"); }, 30s));
+  const CommandResult stopped = assay({"stop", latest().string(), "--now"});
+  EXPECT_EQ(stopped.status.code, 0) << stopped.err;
+  const auto status = wait(pid, 30s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 5);
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "interrupted");
+}
+
 TEST_F(Commands, LogsListsAndPrintsOneRank) {
   ASSERT_EQ(assay({"run", script_suite("echo hello from $RANK\n", "    procs: 2\n").string()})
                 .status.code,

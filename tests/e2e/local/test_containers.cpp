@@ -174,6 +174,30 @@ TEST_F(Containers, AKilledAgentLeavesNoContainer) {
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "lost");
 }
 
+// The controller and its agent: nobody is left to remove the containers, whose names stay taken.
+TEST_F(Containers, ARunWhoseControllerAndAgentWereKilledResumes) {
+  const fs::path file = suite("/bin/sleep " + marker_, "    limits: {grace: 300ms}\n");
+  const pid_t pid = start({"run", file.string()});
+  ASSERT_TRUE(eventually([this] { return sleeping() == 2; }, 20s));
+  ::kill(pid, SIGSTOP);
+  const std::vector<pid_t> guardians = agents_of(pid, "assay-guardian");
+  for (const pid_t one : guardians) ::kill(one, SIGSTOP);
+  kill_agent_and_supervisors(pid);
+  for (const pid_t one : guardians) ::kill(one, SIGKILL);
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 20s));
+
+  const pid_t resumed = start({"run", "--resume", latest().string()});
+  const auto running = [&] {
+    return read_file_or_empty(latest() / "journal.jsonl").find("run_resume") != std::string::npos &&
+           fs::exists(latest() / "live.json") && sleeping() == 2;
+  };
+  EXPECT_TRUE(eventually(running, 60s)) << read_file_or_empty(folder_ / "assay.log");
+  EXPECT_EQ(assay({"stop", latest().string()}).status.code, 0);
+  EXPECT_TRUE(wait(resumed, 30s));
+  EXPECT_EQ(sleeping(), 0u);
+}
+
 TEST_F(Containers, AContainerKilledFromOutsideIsNamedAndTheOthersAreRemoved) {
   const fs::path file = suite("/bin/sleep " + marker_, "    limits: {grace: 300ms}\n");
   const pid_t pid = start({"run", file.string()});

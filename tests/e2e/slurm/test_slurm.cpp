@@ -15,6 +15,7 @@ namespace assay::e2e {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using namespace std::chrono_literals;
 
 const std::string kMicro = std::string(ASSAY_BIN_DIR) + "/assay-micro";
@@ -181,6 +182,35 @@ TEST_F(Slurm, ADetachedRunGoesOnUnderSbatchAndIsStoppedAndResumed) {
       [&] { return fs::exists(latest() / "report.html") && SlurmCluster::jobs().empty(); }, 30s));
   EXPECT_EQ(assay({"report", latest().string()}).status.code, 0)
       << read_file_or_empty(latest() / "controller.log");
+}
+
+TEST_F(Slurm, ADetachedRunThatIsCancelledEndsSoonAndNamesTheScheduler) {
+  ASSERT_EQ(assay({"run", "--detach", suite(sleeper(2), "exclusive: true").string()}).status.code,
+            0);
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "first"); }, 30s))
+      << read_file_or_empty(latest() / "controller.log");
+  const std::vector<std::string> jobs = SlurmCluster::jobs();
+  ASSERT_EQ(jobs.size(), 1u);
+  (void)run_command({"scancel", jobs[0]});
+  EXPECT_TRUE(eventually([&] { return fs::exists(latest() / "report.html"); }, 30s))
+      << read_file_or_empty(latest() / "controller.log");
+  const Json round = result()["cases"][0]["rounds"][0];
+  EXPECT_EQ(round["status"], "lost");
+  EXPECT_THAT(round["reason"].get<std::string>(), HasSubstr("Slurm ends job " + jobs[0]));
+}
+
+TEST_F(Slurm, RanksDoNotGetTheNumbersOfTheAgentsTask) {
+  const CommandResult run = assay(
+      {"run",
+       suite("  - name: probe\n    nodes: 2\n    procs: 2\n    command: [/bin/sh, -c, 'env']\n"
+             "    rules: {min-steps: off, min-duration: off, perflog-present: off}\n")
+           .string()});
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const std::string env = read_file(latest() / "probe/round1/n2_noderank1/rank3.out.log");
+  EXPECT_THAT(env, HasSubstr("\nRANK=3\n"));
+  EXPECT_THAT(env, HasSubstr("SLURM_JOB_ID="));
+  for (const char* name : {"SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_NTASKS=", "SLURM_STEP_ID="})
+    EXPECT_THAT(env, Not(HasSubstr(name)));
 }
 
 TEST_F(Slurm, ADetachedRunThatWaitsSaysWhyAndIsWithdrawn) {

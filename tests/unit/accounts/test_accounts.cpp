@@ -78,7 +78,7 @@ TEST_F(AccountsTest, TheLastAdministratorStays) {
 
 TEST_F(AccountsTest, TheNameOfSomebodyDeletedIsNeverAnotherOnes) {
   accounts_.remove("ann");
-  EXPECT_THAT(error_of([&] { accounts_.put({.name = "ann"}, kNow); }).message(),
+  EXPECT_THAT(error_of([&] { accounts_.put({.name = "ann"}, kNow); }),
               HasSubstr("was somebody's who has been deleted"));
   EXPECT_FALSE(accounts_.find("ann"));
 }

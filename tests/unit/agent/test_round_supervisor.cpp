@@ -1,3 +1,4 @@
+#include <asio/post.hpp>
 #include <asio/signal_set.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +37,11 @@ class Rounds : public ::testing::Test {
     asio::io_context loop(1);
     asio::signal_set children(loop, SIGCHLD);
     RoundSupervisor supervisor(
-        loop, 0, round, [&](const Report& report) { messages_.push_back(to_json(report)); },
+        loop, 0, round,
+        [&](const Report& report) {
+          messages_.push_back(to_json(report));
+          if (on_report_) asio::post(loop, [&, report] { on_report_(supervisor, report); });
+        },
         [&] { loop.stop(); });
     std::function<void()> wait = [&] {
       children.async_wait([&](const asio::error_code& ec, int) {
@@ -59,6 +64,7 @@ class Rounds : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
   std::vector<Json> messages_;
+  std::function<void(RoundSupervisor&, const Report&)> on_report_;
 };
 
 TEST_F(Rounds, EveryRankGetsItsEnvironmentAndLog) {
@@ -135,23 +141,54 @@ TEST_F(Rounds, AWorkdirThatDoesNotExistIsSaid) {
             "cannot enter the folder '/no/such/folder': No such file or directory");
 }
 
-TEST_F(Rounds, TheTimeLimitNamesTheRanksThatStillRun) {
-  RoundRequest round = request("test $RANK = 0 || sleep 60", 2);
+TEST_F(Rounds, TheTimeLimitTellsWhatTheSilentRanksDo) {
+  RoundRequest round = request("test $RANK = 0 || exec sleep 60", 2);
   round.time_limit = 400ms;
+  round.stall_limit = 300ms;
   run(round);
-  EXPECT_EQ(first("limit")["cause"], "time limit");
-  EXPECT_EQ(first("limit")["ranks"], Json::array({1}));
+  const Json silent = first("limit")["silent"];
+  ASSERT_EQ(silent.size(), 1U);
+  EXPECT_EQ(silent[0]["rank"], 1);
+  EXPECT_EQ(silent[0]["state"], "S");
+  EXPECT_EQ(first("rank_exit")["rank"], 0);
 }
 
-TEST_F(Rounds, ARankThatStoppedSteppingStalls) {
+TEST_F(Rounds, HeartbeatsTellOfARankThatStoppedSteppingThoughItPrints) {
   RoundRequest round = request(
       "for i in 1 2 3; do echo '[PerfLog] {\"event\": \"STEP_END\", \"step\": '$i'}'; done\n"
+      "echo '[PerfLog] {\"event\": \"STEP_BEGIN\", \"step\": 4}'\n"
       "while :; do echo still here; sleep 0.05; done");
-  round.stall_limit = 500ms;
+  round.stall_limit = 1s;
+  round.time_limit = 3500ms;
   run(round);
-  EXPECT_EQ(first("limit")["cause"], "stall");
-  EXPECT_EQ(first("limit")["step"], 3);
-  EXPECT_EQ(first("rank_exit")["ended_by"], "stall");
+  const Json silent = first("heartbeat")["silent"];
+  ASSERT_EQ(silent.size(), 1U);
+  EXPECT_EQ(silent[0]["steps"], 3);
+  EXPECT_EQ(silent[0]["step"], 4);
+  EXPECT_EQ(silent[0]["in_step"], true);
+  EXPECT_GT(silent[0]["event_idle_s"].get<double>(), 0.5);
+  EXPECT_LT(silent[0]["idle_s"].get<double>(), silent[0]["event_idle_s"].get<double>());
+  const Json last = first("limit")["silent"][0];
+  EXPECT_GT(last["cpu"].get<double>(), 0) << "it was looked at twice, and printed in between";
+}
+
+TEST_F(Rounds, ANodeWithoutRanksIsWatchedUntilItIsStoppedAndWhatCarriesTheMarkEndsWithIt) {
+  RoundRequest round = request("true", 0);
+  round.telemetry_interval = 100ms;
+  // As mpirun's ssh would start it: not by this agent, but with the round's mark.
+  const Child elsewhere =
+      spawn({.argv = {"sleep", "60"}, .env = environment_with({"ASSAY_ROUND_ID=" + round.id})});
+  int beats = 0;
+  on_report_ = [&](RoundSupervisor& supervisor, const Report& report) {
+    if (std::holds_alternative<Heartbeat>(report) && ++beats == 3)
+      supervisor.stop(EndedBy::stop, 1s);
+  };
+  run(round);
+  EXPECT_EQ(beats, 3);
+  EXPECT_EQ(first("round_end")["marked"], 1);
+  EXPECT_TRUE(processes_of_round(round.id).empty());
+  const std::string table = read_file(round.directory / "telemetry.csv");
+  EXPECT_GT(std::ranges::count(table, '\n'), 15) << "it was sampled to the end";
 }
 
 TEST_F(Rounds, AStopEndsTheWholeTreeAlsoWhenItIgnoresSigterm) {

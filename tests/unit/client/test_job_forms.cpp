@@ -43,7 +43,7 @@ TEST(JobForms, ASuiteIsNamedByItsFile) {
   jobs::Submission job;
   job.name = "nightly";
   job.suite = "name: nightly\n";
-  EXPECT_EQ(as_command(job, "nightly.yaml"), "assay submit nightly.yaml --name nightly");
+  EXPECT_EQ(as_command(job, "", "nightly.yaml"), "assay submit nightly.yaml --name nightly");
 }
 
 TEST(JobForms, CurlSendsTheWholeSubmissionAndNoToken) {

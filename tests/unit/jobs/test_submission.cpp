@@ -37,17 +37,17 @@ std::vector<std::string> wrong(const std::string& json) {
 
 plan::Plan planned(const Submission& submission) {
   const plan::Suite suite = plan::parse_suite(suite_text(submission), "job.yaml");
-  return plan::make_plan(suite, catalog::load_catalog(ASSAY_SOURCE_DIR "/conf"));
+  return plan::make_plan(suite, catalog::load_catalog({ASSAY_SOURCE_DIR "/conf"}));
 }
 
 TEST(Submission, SetsNoVariableThatSaysWhereAProcessIs) {
   Submission job = command_job("train");
-  job.nodes = 2;
+  job.procs = 2;
   const plan::Plan plan = planned(job);
   const plan::CasePlan& one = plan.cases.at(0);
-  const rendezvous::Placement placement = rendezvous::place(plan, one, {"n1", "n2"}, 1);
-  auto variables = rendezvous::node_environment(plan, one, placement, 1, "/out");
-  variables.merge(rendezvous::rank_environment(plan, one, placement, 1, 0));
+  const rendezvous::Placement placement = rendezvous::place(plan, one, {"n1"}, 1);
+  auto variables = rendezvous::node_environment(plan, one, placement, 0, "/out");
+  variables.merge(rendezvous::rank_environment(plan, one, placement, 0, 1));
   variables["CUDA_VISIBLE_DEVICES"] = "0";
   ASSERT_TRUE(variables.contains("RANK"));
   for (const auto& [name, value] : variables) {

@@ -52,12 +52,33 @@ class RoundMachineTest : public ::testing::Test {
     end.id = id;
     return report(at_s, node, end);
   }
+  /// A heartbeat of a node whose rank has been silent for so long, in process state D.
   RoundMachine::Actions beat(double at_s, int node, double idle_s) {
+    if (idle_s < 30) return tell(at_s, node, {});
+    return tell(at_s, node, {silent(node, idle_s, "D")});
+  }
+  RoundMachine::Actions tell(double at_s, int node, std::vector<agent::RankLiveness> silent,
+                             std::optional<double> busy_cpus = {}) {
     agent::Heartbeat beat;
     beat.id = "r";
-    beat.idle_s = idle_s;
-    if (idle_s > 1) beat.suspect = {node, idle_s, "D"};
+    beat.silent = std::move(silent);
+    beat.busy_cpus = busy_cpus;
     return report(at_s, node, beat);
+  }
+  static agent::RankLiveness silent(int rank, double idle_s, const std::string& state = "S") {
+    agent::RankLiveness out;
+    out.rank = rank;
+    out.idle_s = out.event_idle_s = idle_s;
+    out.state = state;
+    return out;
+  }
+  static agent::RankLiveness stepping(int rank, double event_idle_s, std::uint64_t steps,
+                                      const std::string& state = "S") {
+    agent::RankLiveness out = silent(rank, event_idle_s, state);
+    out.idle_s = 0.1;  // it prints something else
+    out.events = out.steps = steps;
+    out.step = static_cast<std::int64_t>(steps);
+    return out;
   }
   static std::int64_t ns(double seconds) {
     return static_cast<std::int64_t>(seconds * static_cast<double>(kSecond));
@@ -155,6 +176,7 @@ TEST_F(RoundMachineTest, JournalsTheHeadsOfChainsAtMostEveryTenSeconds) {
     beat.head = head;
     beat.at = {7, 8};
     for (const RoundMachine::JournalEntry& entry : report(at_s, node, beat).journal) {
+      if (entry.event == "gap") continue;  // it was not heard for a while
       EXPECT_EQ(entry.event, "chain");
       EXPECT_EQ(entry.fields["wall_ns"], 8) << "the agent's stamp: the journal adds its own";
       journaled.push_back(std::to_string(entry.node) + entry.fields["head"].get<std::string>());
@@ -274,22 +296,54 @@ TEST_F(RoundMachineTest, ARefusalNamesTheHostAndEndsTheRound) {
   EXPECT_EQ(outcome().reason, "the agent on alpha refused the round: a round is already running");
 }
 
-TEST_F(RoundMachineTest, ATimeLimitOnOneNodeStopsAll) {
-  agent::LimitReached limit;
-  limit.cause = EndedBy::time_limit;
-  limit.ranks = {0, 4};
-  const auto actions = report(9, 0, limit);
+TEST_F(RoundMachineTest, ATimeLimitOnOneNodeStopsAllAndNamesWhatStillRuns) {
+  start_ranks();
+  const auto actions = report(9, 0, agent::LimitReached{});
   EXPECT_EQ(actions.stop.at(1).request.cause, EndedBy::time_limit);
   EXPECT_EQ(outcome().status, RoundStatus::timed_out);
-  EXPECT_THAT(outcome().reason, HasSubstr("still running: rank 0, 4 on alpha"));
+  EXPECT_THAT(outcome().reason, HasSubstr("still running: rank 0 on alpha; rank 1 on beta"));
+  EXPECT_THAT(outcome().culprits, IsEmpty());
 }
 
-TEST_F(RoundMachineTest, AStalledRankIsNamedWithItsStepAndState) {
-  const auto actions = report(9, 1, agent::LimitReached{EndedBy::stall, {1}, 61.5, 20, "T"});
+// The node that reports first is not the one to blame.
+TEST_F(RoundMachineTest, ATimeLimitNamesTheRankThatTheOthersWaitFor) {
+  start_ranks();
+  (void)tell(90, 1, {silent(1, 80, "T")});
+  (void)report(91, 0, agent::LimitReached{{silent(0, 79)}});
+  EXPECT_THAT(outcome().reason,
+              HasSubstr("was reached: rank 1 on beta silent for 80.0 s, stopped by a signal; 1 "
+                        "other rank waits for it"));
+  EXPECT_THAT(outcome().culprits, ElementsAre(1));
+}
+
+TEST_F(RoundMachineTest, ARankThatStoppedSteppingIsAStallWhateverElseItPrints) {
+  start_ranks();
+  (void)tell(60, 0, {});
+  (void)tell(60, 1, {stepping(1, 59, 20)});
+  EXPECT_THAT(tick(60).stop, IsEmpty());
+  (void)tell(62, 1, {stepping(1, 61.5, 20)});
+  const auto actions = tick(62);
   EXPECT_EQ(actions.stop.at(0).request.cause, EndedBy::stall);
   EXPECT_EQ(outcome().status, RoundStatus::stalled);
-  EXPECT_THAT(outcome().reason, HasSubstr("rank 1 on beta made no step for 61.5 s (last step 20, "
-                                          "stopped by a signal)"));
+  EXPECT_THAT(outcome().reason, HasSubstr("rank 1 on beta made no step for 61.5 s (last step 20)"));
+  EXPECT_THAT(outcome().culprits, ElementsAre(1));
+}
+
+TEST_F(RoundMachineTest, OfRanksThatStoppedSteppingTheOneThatIsBehindIsNamed) {
+  start_ranks();
+  (void)tell(62, 0, {stepping(0, 61, 21)});
+  (void)tell(62, 1, {stepping(1, 60.5, 20)});
+  (void)tick(62);
+  EXPECT_THAT(outcome().reason,
+              HasSubstr("rank 1 on beta made no step for 60.5 s (last step 20); 1 "
+                        "other rank waits for it (the others are further on)"));
+}
+
+TEST_F(RoundMachineTest, BeforeTheSecondStepPausesAreNoStallWhileOutputComes) {
+  start_ranks();
+  (void)tell(90, 0, {stepping(0, 80, 1)});
+  (void)tell(90, 1, {});
+  EXPECT_THAT(tick(90).stop, IsEmpty());
 }
 
 TEST_F(RoundMachineTest, AnAgentIsLostAfterFifteenSecondsOfSilence) {
@@ -305,6 +359,17 @@ TEST_F(RoundMachineTest, AnAgentIsLostAfterFifteenSecondsOfSilence) {
   EXPECT_EQ(actions.journal[0].fields["ended_by"], "lost");
   EXPECT_EQ(outcome().status, RoundStatus::lost);
   EXPECT_THAT(outcome().reason, HasSubstr("the agent on beta was lost: no sign of life for 16 s"));
+}
+
+TEST_F(RoundMachineTest, AnAgentThatWasSilentForAWhileLeavesATrace) {
+  start_ranks();
+  EXPECT_THAT(beat(4, 0, 0).journal, IsEmpty());
+  const auto back = beat(14, 0, 0);
+  ASSERT_EQ(back.journal.size(), 1U);
+  EXPECT_EQ(back.journal[0].event, "gap");
+  EXPECT_EQ(back.journal[0].fields["source"], "connection");
+  EXPECT_NEAR(back.journal[0].fields["seconds"].get<double>(), 10, 1e-9);
+  EXPECT_EQ(outcome().status, RoundStatus::completed);
 }
 
 TEST_F(RoundMachineTest, ALostConnectionIsSweptOnce) {
@@ -354,12 +419,123 @@ TEST_F(RoundMachineTest, ARoundWithoutAnyOutputOnAnyNodeIsStalled) {
                                           "kernel (disk or driver); rank 1 on beta"));
 }
 
-TEST_F(RoundMachineTest, ANodeWhoseRanksHaveEndedDoesNotStall) {
+// It ended before its first heartbeat.
+TEST_F(RoundMachineTest, ANodeThatEndedEarlyDoesNotHideTheOthersStall) {
   start_ranks();
-  (void)exit(2, 0, kOk);
-  (void)beat(60, 0, 61);
-  (void)beat(60, 1, 61);
-  EXPECT_THAT(tick(60).stop, IsEmpty());
+  (void)exit(0.5, 0, kOk);
+  (void)end(0.6, 0);
+  (void)beat(62, 1, 61);
+  EXPECT_THAT(stopped(tick(62)), ElementsAre(1));
+  EXPECT_EQ(outcome().status, RoundStatus::stalled);
+}
+
+TEST_F(RoundMachineTest, ARankThatEndedEarlyDoesNotHideTheOthersStall) {
+  start_ranks();
+  (void)report(0.1, 1, agent::RankStart{2, 1, 102, {}});
+  (void)exit(0.5, 0, kOk);
+  (void)end(0.6, 0);
+  (void)report(0.7, 1, [] {
+    agent::RankExit exit;
+    exit.rank = 2;
+    exit.exit = kOk;
+    return exit;
+  }());
+  (void)beat(62, 1, 61);
+  EXPECT_THAT(stopped(tick(62)), ElementsAre(1));
+}
+
+TEST_F(RoundMachineTest, AStoppedProcessIsAStallThoughOthersPrint) {
+  start_ranks();
+  (void)tell(62, 0, {});
+  (void)tell(62, 1, {silent(1, 61, "T")});
+  EXPECT_THAT(stopped(tick(62)), ElementsAre(0, 1));
+  EXPECT_THAT(outcome().culprits, ElementsAre(1));
+}
+
+// Programs whose first rank alone prints look like this.
+TEST_F(RoundMachineTest, ASilentRankIsNoStallWhileOthersPrintAndAMachineWorks) {
+  start_ranks();
+  for (double at = 1; at < 300; ++at) {
+    (void)tell(at, 0, {}, 0.02);
+    (void)tell(at, 1, {silent(1, at)}, 0.9);
+    ASSERT_THAT(tick(at).stop, IsEmpty()) << at;
+  }
+}
+
+TEST_F(RoundMachineTest, ASilentRankIsAStallWhileOthersPrintOnMachinesThatDoNothing) {
+  start_ranks();
+  double stalled_at = 0;
+  for (double at = 1; at < 300 && stalled_at == 0; ++at) {
+    (void)tell(at, 0, {}, at == 20 ? 4.0 : 0.05);  // one busy second is not work
+    (void)tell(at, 1, at < 31 ? std::vector<agent::RankLiveness>{} : std::vector{silent(1, at)},
+               0.05);
+    if (!tick(at).stop.empty()) stalled_at = at;
+  }
+  EXPECT_THAT(stalled_at, ::testing::AllOf(::testing::Gt(60), ::testing::Lt(65)));
+  EXPECT_THAT(outcome().reason, HasSubstr("rank 1 on beta silent for"));
+}
+
+TEST_F(RoundMachineTest, WhereNothingTellsHowBusyMachinesAreASilentRankIsNoStall) {
+  start_ranks();
+  for (double at = 1; at < 200; ++at) {
+    (void)tell(at, 0, {});
+    (void)tell(at, 1, {silent(1, at)});
+    ASSERT_THAT(tick(at).stop, IsEmpty()) << at;
+  }
+}
+
+/// One command on the first node, which starts the others' work by itself.
+class WatchedNodesTest : public RoundMachineTest {
+ protected:
+  static RoundMachine::Setup head() {
+    RoundMachine::Setup with = setup();
+    with.ranks = 1;
+    with.watched = {1};
+    return with;
+  }
+  WatchedNodesTest() : RoundMachineTest(head()) {
+    (void)report(0.1, 0, agent::RankStart{0, 0, 100, {}});
+  }
+};
+
+TEST_F(WatchedNodesTest, AreReleasedWhenTheHeadHasEnded) {
+  (void)tell(30, 1, {});
+  EXPECT_THAT(exit(40, 0, kOk).stop, IsEmpty());
+  EXPECT_THAT(stopped(end(40.5, 0)), ElementsAre(1));
+  EXPECT_FALSE(machine_.over());
+  (void)end(41, 1);
+  EXPECT_TRUE(machine_.over());
+  EXPECT_EQ(outcome().status, RoundStatus::completed);
+}
+
+TEST_F(WatchedNodesTest, ThatAreSilentAreLostLikeOthers) {
+  (void)tell(15, 0, {});
+  const auto actions = tick(16);
+  EXPECT_THAT(actions.sweep, ElementsAre(1));
+  EXPECT_THAT(stopped(actions), ElementsAre(0));
+  EXPECT_THAT(outcome().reason, HasSubstr("the agent on beta was lost"));
+}
+
+TEST_F(WatchedNodesTest, ThatEndUnaskedWereStoppedFromOutside) {
+  (void)end(5, 1);
+  EXPECT_EQ(outcome().status, RoundStatus::lost);
+  EXPECT_THAT(outcome().reason, HasSubstr("the agent on beta was stopped from outside"));
+}
+
+TEST_F(WatchedNodesTest, DoNotHideAStallOfTheHead) {
+  (void)beat(62, 0, 61);
+  (void)tell(62, 1, {});
+  EXPECT_THAT(stopped(tick(62)), ElementsAre(0, 1));
+  EXPECT_THAT(outcome().culprits, ElementsAre(0));
+}
+
+TEST_F(WatchedNodesTest, WithoutProcessesOfTheRoundAreTold) {
+  agent::RoundEnd ended;
+  ended.id = "r";
+  ended.marked = 0;
+  (void)end(5, 0);
+  (void)report(6, 1, ended);
+  EXPECT_THAT(machine_.unmarked(), ElementsAre(1));
 }
 
 TEST_F(RoundMachineTest, EvidenceThatCannotBeFetchedMakesACompletedRoundLost) {

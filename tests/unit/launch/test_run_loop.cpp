@@ -42,6 +42,7 @@ struct Script {
   std::deque<RoundOutcome> outcomes;  // of the rounds to come; completed when there are no more
   std::function<void(const RoundTask&)> during_round;
   Json device_states = Json::array();
+  std::set<std::pair<std::string, int>> without_nodes{};  // rounds that cannot have their nodes
 };
 
 class ScriptedBackend : public Backend {
@@ -60,7 +61,11 @@ class ScriptedBackend : public Backend {
     co_return Json::array({{{"node", 0}, {"host", "h"}}});
   }
   asio::awaitable<Json> device_states() override { co_return script_.device_states; }
-  asio::awaitable<void> prepare_round(const RoundTask&) override { co_return; }
+  asio::awaitable<void> prepare_round(const RoundTask& task) override {
+    if (script_.without_nodes.contains({task.plan_case.name, task.number}))
+      throw NodesMissing(ErrorKind::launch, "n2 is away");
+    co_return;
+  }
   asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override {
     script_.calls.push_back(task.plan_case.name + " " + std::to_string(task.number));
     journal_.append("round_start", {{"case", task.plan_case.name}, {"round", task.number}});
@@ -414,6 +419,27 @@ TEST_F(RunLoopTest, ARoundThatIsLostIsRunAgainAsOftenAsTheSuiteSays) {
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "a 1", "close"));
   EXPECT_EQ(journal("round_retry").size(), 1U);
   EXPECT_THAT(journal("round_end"), ElementsAre("a1 lost", "a1 lost"));
+}
+
+TEST_F(RunLoopTest, ACaseThatCannotHaveItsNodesIsSkippedAndTheOthersAreRun) {
+  script_.without_nodes = {{"a", 1}, {"a", 2}};
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "b 1", "b 2", "close"));
+  EXPECT_EQ(journal("case_skipped").size(), 1U);
+  EXPECT_THAT(observer_.remarks, ElementsAre("a: skipped: n2 is away"));
+
+  script_.calls.clear();
+  script_.without_nodes.clear();
+  EXPECT_EQ(execute(), RunStatus::completed) << "the host is back";
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "a 1", "a 2", "close"));
+}
+
+TEST_F(RunLoopTest, NodesThatGoMissingKeepTheRoundsThatWereRun) {
+  script_.without_nodes = {{"a", 2}};
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "b 1", "b 2", "close"));
+  EXPECT_TRUE(journal("case_skipped").empty());
+  EXPECT_THAT(observer_.warnings, ElementsAre("a: its other rounds are not run: n2 is away"));
 }
 
 TEST_F(RunLoopTest, AFailedRoundIsAResultAndTheNextOnesAreRun) {

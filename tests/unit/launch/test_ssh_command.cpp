@@ -155,6 +155,23 @@ TEST(StartCommand, BeginsALineOfItsOwnWhateverWasPrintedBefore) {
   EXPECT_EQ(result.out, "greeting\nASSAY-SEND-BUNDLE\nagent 3\n") << result.err;
 }
 
+TEST(StartCommand, CopiesNothingWhereTheProgramsAre) {
+  const testing::TemporaryFolder folder;
+  const Bundle bundle = bundle_with(folder.path(), "#!/bin/sh\necho agent $2\n");
+  (void)start_with(folder.path(), bundle);
+  EXPECT_EQ(start_with(folder.path(), bundle).out, "greeting\nagent 3\n");
+}
+
+TEST(StartCommand, ReplacesProgramsThatWereCutOrChanged) {
+  const testing::TemporaryFolder folder;
+  const Bundle bundle = bundle_with(folder.path(), "#!/bin/sh\necho agent $2\n");
+  (void)start_with(folder.path(), bundle);
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder.path() / "my cache"))
+    if (entry.path().filename() == "assay-agent") std::filesystem::resize_file(entry.path(), 12);
+  EXPECT_EQ(start_with(folder.path(), bundle).out, "greeting\nASSAY-SEND-BUNDLE\nagent 3\n");
+}
+
 TEST(StartCommand, ProgramsThatCannotBeExecutedThereAreSaidToBeSoAndRemoved) {
   const testing::TemporaryFolder folder;
   const CommandResult result =

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
+#include "eventually.h"
 #include "live/live_run.h"
 #include "run_folder.h"
 
@@ -189,6 +190,25 @@ TEST(LiveRun, SaysWhetherFilesAreHereWhileTheRunGoesOn) {
   EXPECT_EQ(away.log({})["live"], false);
   EXPECT_NE(away.metrics({})["why"].get<std::string>().find("at the end of each round"),
             std::string::npos);
+}
+
+TEST(LiveRun, ShowsWhatAgentsSentUntilTheLogsThemselvesCome) {
+  RunFolder run(false);
+  run.hold();
+  LiveRun live(run.path());
+  run.append("live-logs/" + RunFolder::log(3, 1), "first\n");
+  const Json sent = live.log({});
+  EXPECT_EQ(sent["live"], true);
+  ASSERT_EQ(sent["lines"].size(), 1U);
+  EXPECT_EQ(sent["lines"][0]["text"], "first");
+  EXPECT_EQ(sent["lines"][0]["rank"], 3);
+
+  run.append(RunFolder::log(3, 1), "first\nsecond\n");
+  std::filesystem::remove_all(run.file("live-logs"));
+  run.journal({{"event", "round_end"}, {"case", "c"}, {"round", 1}, {"status", "completed"}});
+  const auto came = [&] { return live.log({})["lines"].size() == 2; };
+  EXPECT_TRUE(assay::testing::eventually(came, std::chrono::seconds(10)));
+  EXPECT_NE(live.log({})["generation"], sent["generation"]) << "the lines are others";
 }
 
 TEST(LiveRun, AnOldRunIsReadToo) {

@@ -18,7 +18,7 @@ Plan planned(const std::string& yaml, const std::vector<std::string>& set = {}) 
   PlanOptions options;
   options.overrides = set;
   return make_plan(testing::suite(yaml),
-                   catalog::load_catalog(std::string(ASSAY_SOURCE_DIR) + "/conf"), options);
+                   catalog::load_catalog({std::string(ASSAY_SOURCE_DIR) + "/conf"}), options);
 }
 
 automl::ExperimentSettings settings(const std::string& automl) {

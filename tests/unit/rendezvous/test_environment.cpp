@@ -166,6 +166,22 @@ TEST(DlwsEnvironment, SaysWhoIsWhere) {
   EXPECT_THAT(env.at("NPU_IPS"), HasSubstr("0:192.168.1.1,1:192.168.1.2"));
 }
 
+TEST(DlwsEnvironment, HasTheAddressesAndPortsOfTheHostsThemselves) {
+  Cluster cluster({"dlws", "mpi"});
+  for (plan::Host& host : cluster.plan.cluster.hosts) host.server_id.clear();
+  cluster.plan.cluster.hosts[0].ssh.address = "10.9.9.1";
+  cluster.plan.cluster.hosts[1].ssh.port = 2200;
+  Placement placement = cluster.placement();
+  placement.addresses = {"10.1.0.1", "10.1.0.2"};
+  const NodeCommands node = resolve_node(cluster.plan, cluster.plan_case, placement, 1, "/out");
+  EXPECT_THAT(node.env,
+              IsSupersetOf(
+                  {Pair{"DLWS_SD_worker0_IP", "10.9.9.1"}, Pair{"DLWS_SD_worker0_SSH_PORT", "2222"},
+                   Pair{"DLWS_SD_worker1_IP", "10.1.0.2"}, Pair{"DLWS_SD_worker1_SSH_PORT", "2200"},
+                   Pair{"DLWS_SD_ps0_IP", "10.9.9.1"}, Pair{"DLWS_SD_ps0_SSH_PORT", "2222"}}));
+  EXPECT_EQ(placement.files.at("hostfile"), "10.9.9.1 slots=8\nn2 slots=8\n");
+}
+
 TEST(DlwsEnvironment, OfOneNodeIsThatOfAMaster) {
   Cluster cluster({"dlws"});
   cluster.plan_case.nodes = 1;

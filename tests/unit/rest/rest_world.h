@@ -63,12 +63,15 @@ class RestWorld : public ::testing::Test {
   Follower follower_;
   ServerMetrics metrics_;
   code::CodeStore code_{folder_.path() / "code"};
+  platform::Schedules schedules_{folder_.path() / "schedules.json",
+                                 [this](const jobs::NewJob& job) { return platform_.submit(job); }};
   Context context_{.accounts = accounts_,
                    .platform = platform_,
                    .events = events_,
                    .follower = follower_,
                    .metrics = metrics_,
                    .code = code_,
+                   .schedules = schedules_,
                    .hosts = {"localhost", "127.0.0.1"}};
   Rest rest_{context_};
   std::map<std::string, std::string> tokens_;

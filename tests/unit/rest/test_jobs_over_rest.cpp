@@ -225,6 +225,26 @@ TEST_F(JobsOverRest, ATeamOrNodeThatThereIsNotIsNamed) {
   EXPECT_THAT(put("reservations/r", of_team).body, HasSubstr("there is no team 'nope'"));
 }
 
+TEST_F(JobsOverRest, AScheduleIsItsOwnersAndTheAdministrators) {
+  const auto put = [&](const Json& body) {
+    return ask({.method = "PUT", .path = "/api/v1/schedules/nightly", .as = "ann", .body = body});
+  };
+  EXPECT_EQ(put({{"cron", "0 3 * * *"}}).status, 400);
+  EXPECT_EQ(put({{"cron", "0 30 * * *"}, {"job", submission()}}).status, 400);
+  EXPECT_EQ(put({{"cron", "0 3 * * *"}, {"job", {{"name", "x"}}}}).status, 422);
+  ASSERT_EQ(put({{"cron", "0 3 * * *"}, {"job", submission()}}).status, 200);
+  const auto seen = [&](const std::string& who) {
+    return json({.path = "/api/v1/schedules", .as = who})["schedules"].size();
+  };
+  EXPECT_EQ(seen("ann"), 1U);
+  EXPECT_EQ(seen("bob"), 0U);
+  EXPECT_EQ(seen("root"), 1U);
+  const std::string path = "/api/v1/schedules/nightly?owner=ann";
+  EXPECT_EQ(ask({.method = "DELETE", .path = path, .as = "bob"}).status, 404);
+  EXPECT_EQ(ask({.method = "DELETE", .path = path, .as = "root"}).status, 200);
+  EXPECT_EQ(seen("ann"), 0U);
+}
+
 TEST_F(JobsOverRest, WhereThereAreTeamsAJobCountsForOne) {
   EXPECT_EQ(
       ask({.method = "PUT", .path = "/api/v1/teams/vision", .as = "root", .body = {{"weight", 1}}})

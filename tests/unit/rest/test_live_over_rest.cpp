@@ -102,7 +102,10 @@ TEST_F(LiveOverRest, AJobWithoutARunSaysSo) {
 }
 
 TEST_F(LiveOverRest, AJobThatNeverRanSaysThat) {
-  const jobs::JobId id = job_of("ann", "vision");
+  Json asked = submission();
+  asked["nodes"] = 2;  // of one: it waits
+  const Json made = json({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = asked});
+  const jobs::JobId id = made["jobs"][0]["id"];
   (void)platform_.ask(id, jobs::EventKind::kill_asked, "ann");
   const std::string job = fmt::format("/api/v1/jobs/{}", id);
   EXPECT_THAT(get(job + "/log").body, HasSubstr("never ran: it is killed"));

@@ -19,7 +19,18 @@ ConnectionLimits limits() {
           .per_address = 3,
           .idle = std::chrono::seconds(15),
           .grace = std::chrono::seconds(10),
-          .bytes_per_s = 1000};
+          .bytes_per_s = 1000,
+          .fresh = std::chrono::milliseconds(0)};
+}
+
+TEST(Connections, ACrowdThatComesAtOnceIsLetInForAMoment) {
+  ConnectionLimits some = limits();
+  some.fresh = std::chrono::milliseconds(500);
+  ConnectionTable table(some);
+  for (ConnectionTable::Id id = 1; id <= 48; ++id)
+    EXPECT_FALSE(table.opened(id, "a", static_cast<std::int64_t>(id))) << id;
+  EXPECT_EQ(table.opened(49, "a", 49), 1U) << "sixteen times the limit is the end";
+  EXPECT_EQ(table.opened(50, "a", kOneSecond), 2U) << "who still says nothing makes room";
 }
 
 TEST(Connections, OfOneAddressTheIdlestMakesRoom) {

@@ -147,7 +147,9 @@ TEST_F(Stream, WhatALoginShellSaysBeforeItIsSkipped) {
   EXPECT_EQ(read_file(to_ / "a.log"), "mine");
   EXPECT_FALSE(receive("Welcome!\n")) << "nothing came";
   std::string endless;
-  while (endless.size() < 100'000) endless += "Welcome!\n";
+  while (endless.size() < 1'000'000) endless += "Welcome!\n";
+  ASSERT_TRUE(receive(endless + sent())) << "a start-up file that prints a lot";
+  while (endless.size() < 5'000'000) endless += "Welcome!\n";
   EXPECT_THAT(error_of([&] { return receive(endless); }), HasSubstr("not a stream of files"));
 }
 

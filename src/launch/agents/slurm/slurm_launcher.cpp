@@ -112,6 +112,11 @@ asio::awaitable<std::string> SlurmLauncher::do_explain_end(agent::Hello hello) c
   while (mono_now_ns() < deadline) {
     const auto states = co_await ask_squeue_async(which);
     if (states.empty()) co_return "";
+    // A job that this controller runs in does not end before it does.
+    if (states.front().state == "COMPLETING" && states.front().id == job_.allocation)
+      co_return fmt::format(
+          "Slurm ends job {}: it was cancelled or pre-empted, or its time is over",
+          job_.allocation);
     // Why it ends is known when it has ended.
     if (states.front().state != "COMPLETING") co_return describe_end(states.front());
     pause.expires_after(kBetweenTries);

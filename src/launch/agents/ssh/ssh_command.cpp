@@ -15,6 +15,16 @@ std::string quote_path(const std::string& path) {
   return shell_quote(path);
 }
 
+// What hashing takes at each start must not be felt; of larger bundles the sizes are compared,
+// which shows a copy that was cut.
+constexpr std::uint64_t kHashedBytes = 64U << 20;
+
+/// Prints what the files of the folder that it runs in are.
+std::string list_programs(const Bundle& bundle) {
+  return std::string("find . -type f -name '[a-zA-Z0-9_]*' -exec ") +
+         (bundle.size <= kHashedBytes ? "sha256sum" : "wc -c") + " {} + | sort";
+}
+
 }  // namespace
 
 SshTarget ssh_target(const plan::SshOptions& options, const plan::Host& host) {
@@ -47,7 +57,7 @@ std::vector<std::string> ssh_argv(const SshTarget& target, const std::string& co
   option("ServerAliveCountMax=3");
   option(std::string("StrictHostKeyChecking=") + (target.accept_new_keys ? "accept-new" : "yes"));
   if (!target.known_hosts.empty()) option("UserKnownHostsFile=" + target.known_hosts);
-  if (!control_path.empty()) {
+  if (!control_path.empty() && !target.user_control) {
     option("ControlMaster=auto");
     option("ControlPath=" + control_path);
     // The agent's own ssh is the connection that others share; it ends with the agent.
@@ -92,19 +102,21 @@ std::string start_command(const SshTarget& target, const Bundle& bundle, int nod
   // printed without one. Another agent may install the same bundle meanwhile: the
   // rename fails for the slower one, which then uses what is there.
   const std::string script = fmt::format(
-      "echo; d={}; touch -c \"$d\" 2> /dev/null; if [ -x \"$d/assay-agent\" ]; then :; else "
-      "t=\"$d.$$\"; "
+      "echo; d={}; touch -c \"$d\" 2> /dev/null; l=$(cd \"$d\" 2> /dev/null && {}); "
+      "if [ -x \"$d/assay-agent\" ] && [ \"$l\" = \"$(cat \"$d/.files\" 2> /dev/null)\" ]; then :; "
+      "else mv -T \"$d\" \"$d.bad.$$\" 2> /dev/null && rm -rf \"$d.bad.$$\"; t=\"$d.$$\"; "
       "mkdir -p \"$t\" && echo {} && head -c {} > \"$t/bundle.tar\" && "
       "echo \"{}  $t/bundle.tar\" | sha256sum -c - > /dev/null && "
       "tar -xf \"$t/bundle.tar\" -C \"$t\" && rm -f \"$t/bundle.tar\" && "
       "{{ \"$t/assay-agent\" --version > /dev/null || {{ rm -rf \"$t\"; echo \"the programs cannot "
       "be "
       "executed in $d (this is $(uname -m); is it mounted noexec? see cluster.ssh.cache)\" >&2; "
-      "exit 97; }}; }} && "
+      "exit 97; }}; }} && (cd \"$t\" && {} > .files.new && mv .files.new .files) && "
       "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || {{ rm -rf \"$t\"; "
       "echo \"the programs could not be put into $d (disk full, or no permission?)\" >&2; "
       "exit 96; }}; fi; exec \"$d/assay-agent\" --node {}",
-      remote_programs(target, bundle.sha256), kSendBundle, bundle.size, bundle.sha256, node);
+      remote_programs(target, bundle.sha256), list_programs(bundle), kSendBundle, bundle.size,
+      bundle.sha256, list_programs(bundle), node);
   return "exec /bin/sh -c " + shell_quote(script);
 }
 

@@ -103,8 +103,11 @@ std::optional<Nanoseconds> SshLauncher::do_retry_pause(const std::string& reason
 }
 
 Nanoseconds SshLauncher::do_start_limit() const {
-  // A first start copies the programs; with many hosts the controller's link is shared.
-  return std::chrono::seconds(longest_connect_s() + 20) + std::chrono::seconds(bundle_.size >> 20);
+  // A first start copies the programs: 1 MiB a second over a slow link, and with many hosts the
+  // controller's link is shared, 64 MiB a second.
+  const std::uint64_t all = bundle_.size * targets_.size();
+  return std::chrono::seconds(longest_connect_s() + 20) + std::chrono::seconds(bundle_.size >> 20) +
+         std::chrono::seconds(all >> 26);
 }
 
 }  // namespace assay::launch

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/crc32c.h"
 #include "temporary_folder.h"
-#include "train/data/crc32c.h"
 #include "train/data/image_set.h"
 #include "train/data/jpeg_sample.h"
 #include "train/data/random.h"

@@ -1,4 +1,4 @@
-#include "train/data/crc32c.h"
+#include "core/crc32c.h"
 
 #include <array>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace assay::train::data {
+namespace assay {
 
 namespace {
 
@@ -27,7 +27,7 @@ constexpr Tables make_tables() {
   return tables;
 }
 
-constexpr Tables tables = make_tables();
+constexpr Tables kCrcTables = make_tables();
 
 #if defined(__x86_64__)
 
@@ -59,11 +59,11 @@ std::uint32_t crc32c_portable(std::span<const std::uint8_t> bytes) noexcept {
   for (; left >= 8; at += 8, left -= 8) {
     crc ^= std::uint32_t{at[0]} | std::uint32_t{at[1]} << 8 | std::uint32_t{at[2]} << 16 |
            std::uint32_t{at[3]} << 24;
-    crc = tables[7][crc & 0xFF] ^ tables[6][crc >> 8 & 0xFF] ^ tables[5][crc >> 16 & 0xFF] ^
-          tables[4][crc >> 24] ^ tables[3][at[4]] ^ tables[2][at[5]] ^ tables[1][at[6]] ^
-          tables[0][at[7]];
+    crc = kCrcTables[7][crc & 0xFF] ^ kCrcTables[6][crc >> 8 & 0xFF] ^
+          kCrcTables[5][crc >> 16 & 0xFF] ^ kCrcTables[4][crc >> 24] ^ kCrcTables[3][at[4]] ^
+          kCrcTables[2][at[5]] ^ kCrcTables[1][at[6]] ^ kCrcTables[0][at[7]];
   }
-  for (; left > 0; ++at, --left) crc = (crc >> 8) ^ tables[0][(crc ^ *at) & 0xFF];
+  for (; left > 0; ++at, --left) crc = (crc >> 8) ^ kCrcTables[0][(crc ^ *at) & 0xFF];
   return ~crc;
 }
 
@@ -74,4 +74,4 @@ std::uint32_t crc32c(std::span<const std::uint8_t> bytes) noexcept {
   return crc32c_portable(bytes);
 }
 
-}  // namespace assay::train::data
+}  // namespace assay

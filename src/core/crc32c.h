@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace assay::train::data {
+namespace assay {
 
 /// CRC-32C (Castagnoli), with the CPU's instruction where it has one.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::uint8_t> bytes) noexcept;
@@ -12,8 +12,8 @@ namespace assay::train::data {
 [[nodiscard]] std::uint32_t crc32c_portable(std::span<const std::uint8_t> bytes) noexcept;
 
 /// TFRecord stores checksums in this form.
-[[nodiscard]] constexpr std::uint32_t masked(std::uint32_t crc) noexcept {
+[[nodiscard]] constexpr std::uint32_t masked_crc32c(std::uint32_t crc) noexcept {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
 }
 
-}  // namespace assay::train::data
+}  // namespace assay

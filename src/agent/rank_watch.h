@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "agent/messages.h"
+#include "agent/rank_process.h"
+
+namespace assay::agent {
+
+/// What the ranks of a node do when they are silent. The processes are looked at only then, and a
+/// few times within the stall limit: a round that goes on costs nothing.
+class RankWatch {
+ public:
+  using Ranks = std::vector<std::unique_ptr<RankProcess>>;
+
+  /// `stall_limit` 0: there is none. `elsewhere`: the ranks' work is not done below their own
+  /// processes (containers of a daemon), so that their CPU time tells nothing.
+  RankWatch(Nanoseconds stall_limit, bool elsewhere);
+
+  /// Running ranks that have been silent for long (Heartbeat::silent), the longest first.
+  [[nodiscard]] std::vector<RankLiveness> silent(std::int64_t mono_ns, const Ranks& ranks);
+
+ private:
+  struct Reading {
+    std::int64_t mono_ns = 0;
+    std::vector<double> cpu_s;  // by rank
+  };
+
+  void read_cpu(std::int64_t mono_ns, const Ranks& ranks);
+  [[nodiscard]] RankLiveness look(std::int64_t mono_ns, const Ranks& ranks, std::size_t i) const;
+
+  double told_after_s_;
+  std::int64_t read_every_ns_;
+  bool elsewhere_;
+  std::optional<Reading> first_;  // when the silence began to be watched
+  Reading last_;
+};
+
+}  // namespace assay::agent

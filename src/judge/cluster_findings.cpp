@@ -1,0 +1,121 @@
+#include "judge/cluster_findings.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/json_access.h"
+#include "core/text.h"
+
+namespace assay::judge {
+
+namespace {
+
+constexpr std::size_t kShownHosts = 6;
+
+// "H100" is in "NVIDIA H100 80GB HBM3", and "H20" is not in "NVIDIA H200".
+bool names_hardware(const std::string& device, const std::string& hardware) {
+  const auto is_part = [&](std::size_t at) {
+    return at < device.size() && std::isalnum(static_cast<unsigned char>(device[at])) != 0;
+  };
+  for (auto at = device.find(hardware); at != std::string::npos; at = device.find(hardware, at + 1))
+    if (!(at > 0 && is_part(at - 1)) && !is_part(at + hardware.size())) return true;
+  return false;
+}
+
+// What is said to be an H100 is held against what an H100 can do.
+void check_hardware(const plan::Plan& plan, const Json& system, std::vector<Finding>& out) {
+  std::set<std::string> devices;
+  for (const Json& node : list_at(system, "nodes"))
+    for (const Json& device : list_at(node, "devices"))
+      if (const std::string name = text_at(device, "name"); !name.empty()) devices.insert(name);
+  const Json& known = object_at(plan.vendor_data, "hardware");
+  const auto any_names = [&](const std::string& hardware) {
+    return std::ranges::any_of(
+        devices, [&](const std::string& device) { return names_hardware(device, hardware); });
+  };
+  std::set<std::string> wrong;
+  for (const plan::CasePlan& plan_case : plan.cases) {
+    if (!known.contains(plan_case.hardware) || any_names(plan_case.hardware)) continue;
+    // Only where the devices' own name says another kind: not every vendor's does.
+    for (const auto& [other, about] : known.items())
+      if (any_names(other)) wrong.insert(plan_case.hardware);
+  }
+  if (wrong.empty()) return;
+  const std::vector<std::string> named(wrong.begin(), wrong.end());
+  const std::vector<std::string> found(devices.begin(), devices.end());
+  out.push_back({"hardware-named",
+                 Severity::invalid,
+                 fmt::format("cases name the hardware {}, and the devices are {}",
+                             printable(join(named, ", ")), printable(join(found, ", "))),
+                 "name the hardware that is there in the suite's cases: peaks, MFU and comparisons "
+                 "go by it",
+                 "",
+                 {},
+                 Aspect::plausibility});
+}
+
+void check_machines(const plan::Plan& plan, const Json& system, std::vector<Finding>& out) {
+  if (plan.cluster.traits.one_machine) return;
+  std::map<std::string, std::set<std::string>> hosts_by_boot;
+  for (const Json& node : list_at(system, "nodes"))
+    if (const std::string boot = text_at(node, "boot_id"); !boot.empty())
+      hosts_by_boot[boot].insert(text_at(node, "host"));
+  std::vector<std::string> same;
+  for (const auto& [boot, hosts] : hosts_by_boot)
+    if (hosts.size() > 1)
+      same.push_back(hosts.size() > kShownHosts
+                         ? counted(hosts.size(), "host")
+                         : join(std::vector<std::string>(hosts.begin(), hosts.end()), ", "));
+  if (same.empty()) return;
+  out.push_back(
+      {"nodes-apart",
+       Severity::warning,
+       "these hosts are one machine, and count as several nodes: " + printable(join(same, "; ")),
+       "list every machine once: what several nodes reach on one machine is not what they "
+       "reach on several",
+       "",
+       {},
+       Aspect::machine});
+}
+
+void check_left_out(const std::vector<Json>& events, std::vector<Finding>& out) {
+  std::map<std::string, std::string> hosts;
+  for (const Json& event : events) {
+    if (!event.is_object() || text_at(event, "event") != "host_left_out") continue;
+    const std::string instead = text_at(event, "instead");
+    hosts[text_at(event, "host")] =
+        (instead.empty() ? "" : "(" + instead + " took its place) ") + text_at(event, "reason");
+  }
+  std::vector<std::string> shown;
+  for (const auto& [host, why] : hosts)
+    if (shown.size() < kShownHosts) shown.push_back(host + " " + why);
+  if (shown.empty()) return;
+  if (hosts.size() > shown.size())
+    shown.push_back(fmt::format("{} more", hosts.size() - shown.size()));
+  out.push_back(
+      {"hosts-left-out",
+       Severity::warning,
+       "hosts of the suite could not be had at some time: " + printable(join(shown, "; ")),
+       "repair them, or take them out of cluster.hosts; each round's list of nodes says "
+       "which hosts it ran on",
+       "",
+       {},
+       Aspect::machine});
+}
+
+}  // namespace
+
+std::vector<Finding> cluster_findings(const plan::Plan& plan, const Json& system,
+                                      const std::vector<Json>& events) {
+  std::vector<Finding> out;
+  check_hardware(plan, system, out);
+  check_machines(plan, system, out);
+  check_left_out(events, out);
+  return out;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,57 @@
+#include "launch/agents/start_advice.h"
+
+#include <array>
+
+namespace assay::launch {
+
+namespace {
+
+struct Advice {
+  std::string_view sign;
+  std::string_view text;
+};
+
+// The first that fits; what names a cause comes before what only follows from it.
+constexpr std::array kAdvice{
+    Advice{
+        "REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "the host has another key than known_hosts says: find out why; if the machine was set up "
+        "anew, remove the old key with 'ssh-keygen -R HOST'"},
+    Advice{"Host key verification failed",
+           "the host's key is not in known_hosts: connect once by hand with 'ssh HOST' and compare "
+           "it, or set cluster.ssh.accept_new_keys: true"},
+    Advice{"Permission denied",
+           "ssh gets there, but is not let in without a question: check user and key "
+           "(cluster.ssh.user, identity), and that the key is in the host's authorized_keys or an "
+           "agent holds it"},
+    Advice{"Too many authentication failures",
+           "the agent offers too many keys: name one with cluster.ssh.identity"},
+    Advice{"Could not resolve hostname",
+           "no such name: correct it, or give the host an 'address' in cluster.hosts"},
+    Advice{"Connection refused",
+           "nothing listens there: check that sshd runs and that the port is right "
+           "(cluster.ssh.port, or 'port' of the host)"},
+    Advice{"No route to host", "the host is down or the network does not lead there"},
+    Advice{"Network is unreachable", "this machine has no network that leads there"},
+    Advice{"Connection timed out",
+           "nothing answers: the host is down, or a firewall drops the connection"},
+    Advice{"Operation timed out",
+           "nothing answers: the host is down, or a firewall drops the connection"},
+    Advice{"cannot be executed",
+           "let programs be executed there: another folder with cluster.ssh.cache, or programs for "
+           "that architecture"},
+    Advice{"could not be put into",
+           "free some space there, or name another folder with cluster.ssh.cache"},
+    Advice{"sha256sum: not found", "install coreutils on the host"},
+    Advice{"tar: not found", "install tar on the host"},
+};
+
+}  // namespace
+
+std::string start_advice(std::string_view said) {
+  for (const auto& [sign, text] : kAdvice)
+    if (said.find(sign) != std::string_view::npos) return std::string(text);
+  return "check that the hosts are reachable and that assay-agent runs there";
+}
+
+}  // namespace assay::launch

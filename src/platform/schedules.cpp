@@ -1,0 +1,175 @@
+#include "platform/schedules.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json_fields.h"
+#include "core/text.h"
+#include "core/time.h"
+
+namespace assay::platform {
+
+namespace {
+
+// A clock that was set is noticed by then.
+constexpr Nanoseconds kLongestSleep = std::chrono::seconds(20);
+
+struct StoredSchedules {
+  std::vector<Schedule> schedules{};
+
+  static void fields(auto& self, auto&& field) { field("schedules", self.schedules); }
+};
+
+std::vector<Schedule> read_schedules(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return {};
+  try {
+    auto all =
+        fields_from_json<StoredSchedules>(parse_json(read_file(file), file.string()), file.string())
+            .schedules;
+    for (const Schedule& one : all) (void)jobs::Cron::parse(one.cron, one.name);
+    return all;
+  } catch (const Error& error) {
+    throw Error(ErrorKind::environment, "the schedules cannot be read: " + error.message(),
+                error.where(), "correct the file, or restore it from a copy");
+  }
+}
+
+bool is_named(const Schedule& schedule, const std::string& owner, const std::string& name) {
+  return schedule.owner == owner && schedule.name == name;
+}
+
+}  // namespace
+
+std::optional<jobs::WallTime> next_time(const Schedule& schedule, jobs::WallTime now_ns) {
+  if (schedule.paused) return std::nullopt;
+  const jobs::WallTime since =
+      std::max({schedule.last_ns, schedule.made_ns, now_ns - kMakeUp.count()});
+  return jobs::Cron::parse(schedule.cron, schedule.name).next(since);
+}
+
+Schedules::Schedules(std::filesystem::path file, Submit submit)
+    : file_(std::move(file)), submit_(std::move(submit)), all_(read_schedules(file_)) {}
+
+Schedules::~Schedules() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Schedules::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Schedules::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Nanoseconds sleep = kLongestSleep;
+    try {
+      const jobs::WallTime now_ns = wall_now_ns();
+      if (const auto next = submit_due(now_ns))
+        sleep = std::min(sleep, Nanoseconds(std::max<std::int64_t>(*next - wall_now_ns(), 0)));
+    } catch (const Error&) {
+      sleep = std::chrono::seconds(5);  // the disk: what is due stays due
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, sleep, [this] { return fresh_; });
+    fresh_ = false;
+  }
+}
+
+std::vector<Schedule> Schedules::of(const std::string& owner) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Schedule> out;
+  for (const Schedule& one : all_)
+    if (owner.empty() || one.owner == owner) out.push_back(one);
+  return out;
+}
+
+void Schedules::put(Schedule schedule, jobs::WallTime now_ns) {
+  (void)jobs::Cron::parse(schedule.cron, "cron");
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find_if(
+      all_, [&](const Schedule& one) { return is_named(one, schedule.owner, schedule.name); });
+  const auto own = std::ranges::count(all_, schedule.owner, &Schedule::owner);
+  if (found == all_.end() && own >= static_cast<std::ptrdiff_t>(kMaxSchedules))
+    throw Error(ErrorKind::usage, fmt::format("a person has at most {} schedules", kMaxSchedules));
+  schedule.made_ns = now_ns;  // what was due before does not count for the new times
+  std::vector<Schedule> before = all_;
+  if (found == all_.end()) {
+    all_.push_back(std::move(schedule));
+  } else {
+    schedule.last_ns = found->last_ns;
+    schedule.last_job = found->last_job;
+    schedule.last_error = found->last_error;
+    *found = std::move(schedule);
+  }
+  try {
+    write();
+  } catch (const Error&) {
+    all_ = std::move(before);
+    throw;
+  }
+  fresh_ = true;
+  changed_.notify_all();
+}
+
+bool Schedules::remove(const std::string& owner, const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Schedule> before = all_;
+  if (std::erase_if(all_, [&](const Schedule& one) { return is_named(one, owner, name); }) == 0)
+    return false;
+  try {
+    write();
+  } catch (const Error&) {
+    all_ = std::move(before);
+    throw;
+  }
+  return true;
+}
+
+void Schedules::write() const {
+  write_file_atomic(file_, dump_pretty(fields_to_json(StoredSchedules{all_})));
+}
+
+void Schedules::submit_one(const Schedule& schedule, jobs::WallTime at_ns) {
+  jobs::NewJob job;
+  job.submission = schedule.submission;
+  job.owner = schedule.owner;
+  job.team = schedule.team;
+  job.code = schedule.code;
+  job.request_key = fmt::format("schedule:{}:{}", schedule.name, iso_utc(at_ns));
+  jobs::JobId made = 0;
+  std::string error;
+  try {
+    if (const auto ids = submit_(job); !ids.empty()) made = ids.front();
+  } catch (const Error& refused) {
+    if (refused.kind() == ErrorKind::environment) throw;  // the disk: it stays due
+    error = refused.message();
+  }
+  const std::scoped_lock lock(mutex_);
+  for (Schedule& one : all_) {
+    if (!is_named(one, schedule.owner, schedule.name)) continue;
+    one.last_ns = at_ns;
+    one.last_job = made;
+    one.last_error = error;
+  }
+  write();
+}
+
+std::optional<jobs::WallTime> Schedules::submit_due(jobs::WallTime now_ns) {
+  std::optional<jobs::WallTime> next;
+  for (const Schedule& one : of({})) {
+    auto at_ns = next_time(one, now_ns);
+    if (at_ns && *at_ns <= now_ns) {
+      submit_one(one, *at_ns);
+      Schedule later = one;
+      later.last_ns = *at_ns;
+      at_ns = next_time(later, now_ns);
+    }
+    if (at_ns && (!next || *at_ns < *next)) next = at_ns;
+  }
+  return next;
+}
+
+}  // namespace assay::platform

@@ -1,0 +1,108 @@
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/json_fields.h"
+#include "core/text.h"
+#include "platform/schedules.h"
+#include "rest/call.h"
+#include "rest/new_job.h"
+
+namespace assay::rest {
+
+using jobs::Deed;
+
+namespace {
+
+Json schedule_json(const platform::Schedule& one, jobs::WallTime now_ns) {
+  return {{"name", one.name},
+          {"owner", one.owner},
+          {"team", one.team},
+          {"cron", one.cron},
+          {"paused", one.paused},
+          {"submission", fields_to_json(one.submission)},
+          {"code", one.code},
+          {"next", time_json(platform::next_time(one, now_ns).value_or(0))},
+          {"last", time_json(one.last_ns)},
+          {"last_job", one.last_job == 0 ? Json() : Json(one.last_job)},
+          {"last_error", one.last_error}};
+}
+
+// Administrators see everybody's, others their own.
+bool sees_all(const Call& call) {
+  return call.caller().may(Deed::stop_job, jobs::Whose::foreign);
+}
+
+serve::HttpResponse schedules(Call& call) {
+  Json out = Json::array();
+  for (const platform::Schedule& one :
+       call.context.schedules.of(sees_all(call) ? std::string() : call.caller().name))
+    out.push_back(schedule_json(one, call.now_ns));
+  return json_answer({{"schedules", out}});
+}
+
+serve::HttpResponse put_schedule(Call& call) {
+  accounts::check_name(call.parameter(0), "schedule");
+  platform::Schedule made;
+  made.name = call.parameter(0);
+  made.cron = serve::text_field(call.body, "cron", 200);
+  const auto job = call.body.find("job");
+  if (made.cron.empty() || job == call.body.end() || !job->is_object())
+    throw serve::Refusal(400, "bad_field", "'cron' and 'job' must be there",
+                         "such as {\"cron\": \"0 3 * * mon-fri\", \"job\": {…}}");
+  for (const auto& [key, value] : call.body.items()) {
+    if (key == "paused")
+      json_fields_detail::decode(value, made.paused, "paused");
+    else if (key != "cron" && key != "job" && key != "name")
+      throw serve::Refusal(400, "bad_field",
+                           "there is no field '" + ellipsize(printable(key), 64) + "'");
+  }
+  const jobs::NewJob checked = complete_job(call, *job);
+  if (const auto preview = call.context.platform.preview(checked); !preview.problems.empty())
+    throw with_problems(preview.problems);
+  made.owner = checked.owner;
+  made.team = checked.team;
+  made.submission = checked.submission;
+  made.code = checked.code;
+  call.context.schedules.put(made, call.now_ns);
+  return json_answer(schedule_json(made, call.now_ns));
+}
+
+serve::HttpResponse delete_schedule(Call& call) {
+  const std::string asked = call.asked("owner");
+  const std::string owner = asked.empty() ? call.caller().name : asked;
+  if (owner != call.caller().name && !sees_all(call)) throw not_found("schedule");
+  if (!call.context.schedules.remove(owner, call.parameter(0))) throw not_found("schedule");
+  return json_answer(Json::object());
+}
+
+}  // namespace
+
+std::vector<Route> schedule_routes() {
+  return {{.method = "GET",
+           .path = "/api/v1/schedules",
+           .handler = schedules,
+           .deed = Deed::submit_job,
+           .of = Of::self,
+           .summary = "Jobs that are submitted again and again: one's own, for administrators all",
+           .answer = "Schedules"},
+          {.method = "PUT",
+           .path = "/api/v1/schedules/{name}",
+           .handler = put_schedule,
+           .deed = Deed::submit_job,
+           .of = Of::self,
+           .summary = "Make or change a schedule; its jobs are the caller's",
+           .answer = "Schedule",
+           .request = "NewSchedule",
+           .body = Body::json,
+           .max_body = 2U << 20},
+          {.method = "DELETE",
+           .path = "/api/v1/schedules/{name}",
+           .handler = delete_schedule,
+           .deed = Deed::submit_job,
+           .of = Of::self,
+           .summary = "Delete a schedule; its jobs stay",
+           .answer = "Empty",
+           .query = {{"owner", "string", "of somebody else, for administrators"}}}};
+}
+
+}  // namespace assay::rest

@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/cluster_findings.h"
+#include "unit/judge/build_evidence.h"
+
+namespace assay::judge {
+namespace {
+
+using testing::finding;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ClusterFindings : public ::testing::Test {
+ protected:
+  ClusterFindings() {
+    plan_.cluster.use_launcher(plan::SshOptions{});
+    plan_.vendor_data = {{"hardware",
+                          {{"A100", Json::object()},
+                           {"H100", Json::object()},
+                           {"H20", Json::object()},
+                           {"H200", Json::object()}}}};
+    plan_.cases.emplace_back().hardware = "H100";
+  }
+  static Json node(const std::string& host, const std::string& device,
+                   const std::string& boot = "") {
+    return {{"host", host},
+            {"boot_id", boot.empty() ? host : boot},
+            {"devices", Json::array({{{"name", device}}})}};
+  }
+  [[nodiscard]] std::vector<Finding> of(const std::vector<Json>& nodes,
+                                        const std::vector<Json>& events = {}) const {
+    return cluster_findings(plan_, {{"nodes", nodes}}, events);
+  }
+
+  plan::Plan plan_;
+};
+
+TEST_F(ClusterFindings, AreNoneWhereTheHardwareIsWhatItIsCalled) {
+  EXPECT_THAT(of({node("n1", "NVIDIA H100 80GB HBM3"), node("n2", "NVIDIA H100 PCIe")}), IsEmpty());
+}
+
+TEST_F(ClusterFindings, OfDevicesOfAnotherKindAreInvalid) {
+  const auto found = of({node("n1", "NVIDIA A100-SXM4-80GB")});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rule, "hardware-named");
+  EXPECT_EQ(found[0].severity, Severity::invalid);
+  EXPECT_THAT(found[0].reason,
+              HasSubstr("name the hardware H100, and the devices are NVIDIA A100"));
+}
+
+TEST_F(ClusterFindings, KnowThatAnH20IsNoH200) {
+  plan_.cases[0].hardware = "H20";
+  EXPECT_EQ(of({node("n1", "NVIDIA H200")}).size(), 1U);
+  EXPECT_THAT(of({node("n1", "NVIDIA H20")}), IsEmpty());
+}
+
+TEST_F(ClusterFindings, SayNothingOfNamesThatNothingCanBeHeldAgainst) {
+  EXPECT_THAT(of({node("n1", "a device of tomorrow")}), IsEmpty());
+  EXPECT_THAT(of({{{"host", "n1"}}}), IsEmpty());
+  plan_.cases[0].hardware = "our-cluster";
+  EXPECT_THAT(of({node("n1", "NVIDIA A100-SXM4-80GB")}), IsEmpty());
+  EXPECT_THAT(cluster_findings(plan_, Json::array({1}), {Json(1)}), IsEmpty());
+}
+
+TEST_F(ClusterFindings, NameHostsThatAreOneMachine) {
+  const auto found = of({node("n1", "NVIDIA H100", "b"), node("alias", "NVIDIA H100", "b"),
+                         node("n3", "NVIDIA H100")});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rule, "nodes-apart");
+  EXPECT_THAT(found[0].reason, HasSubstr("alias, n1"));
+}
+
+TEST_F(ClusterFindings, OfOneMachineAreMeant) {
+  plan_.cluster.use_launcher(plan::LocalOptions{});
+  EXPECT_THAT(of({node("a", "NVIDIA H100", "b"), node("c", "NVIDIA H100", "b")}), IsEmpty());
+}
+
+TEST_F(ClusterFindings, NameHostsThatWereLeftOut) {
+  const auto found =
+      of({},
+         {{{"event", "host_left_out"}, {"host", "n2"}, {"reason", "no route"}, {"instead", "n3"}}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rule, "hosts-left-out");
+  EXPECT_THAT(found[0].reason, HasSubstr("n2 (n3 took its place) no route"));
+}
+
+}  // namespace
+}  // namespace assay::judge

@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include "platform/usage_table.h"
+
+namespace assay::platform {
+namespace {
+
+constexpr jobs::WallTime kHour = 3'600'000'000'000;
+constexpr jobs::WallTime kNovember = 1'793'491'200'000'000'000;  // 2026-11-01T00:00:00Z
+
+jobs::AttemptUse use(jobs::JobId job, int attempt, const std::string& user, jobs::WallTime to_ns) {
+  return {.job = job,
+          .attempt = attempt,
+          .user = user,
+          .team = "vision",
+          .device_type = "H200",
+          .devices = 8,
+          .from_ns = to_ns - kHour,
+          .to_ns = to_ns};
+}
+
+TEST(UsageTable, SumsByMonthTeamUserAndType) {
+  UsageTable table;
+  table.put(use(1, 1, "ann", kNovember + kHour));
+  table.put(use(2, 1, "ann", kNovember + 2 * kHour));
+  table.put(use(3, 1, "bob", kNovember - 1));
+  const auto rows = table.sums(0, kNovember + 100 * kHour);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].month, "2026-10");
+  EXPECT_EQ(rows[0].user, "bob");
+  EXPECT_EQ(rows[1].month, "2026-11");
+  EXPECT_EQ(rows[1].jobs, 2);
+  EXPECT_DOUBLE_EQ(rows[1].device_hours, 16);
+}
+
+TEST(UsageTable, AJobCountsOnceHoweverOftenItWasTried) {
+  UsageTable table;
+  table.put(use(1, 1, "ann", kNovember + kHour));
+  table.put(use(2, 1, "ann", kNovember + kHour));
+  table.put(use(1, 2, "ann", kNovember + 3 * kHour));
+  const auto rows = table.sums(0, kNovember + 100 * kHour);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].jobs, 2);
+  EXPECT_DOUBLE_EQ(rows[0].device_hours, 24);
+}
+
+TEST(UsageTable, WhatIsMeasuredLaterReplacesWhatWasKnown) {
+  UsageTable table;
+  table.put(use(1, 1, "ann", kNovember + kHour));
+  jobs::AttemptUse measured = use(1, 1, "ann", kNovember + kHour);
+  measured.energy_j = 3.6e6;
+  table.put(measured);
+  const auto rows = table.sums(0, kNovember + 100 * kHour);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(rows[0].energy_kwh, 1);
+  EXPECT_DOUBLE_EQ(rows[0].device_hours, 8);
+}
+
+TEST(UsageTable, OnlyWhatEndedBetweenTheMomentsCounts) {
+  UsageTable table;
+  table.put(use(1, 1, "ann", kNovember));
+  EXPECT_EQ(table.sums(kNovember, kNovember + 1).size(), 1U);
+  EXPECT_TRUE(table.sums(kNovember + 1, kNovember + 2).empty());
+  EXPECT_TRUE(table.sums(0, kNovember).empty());
+}
+
+}  // namespace
+}  // namespace assay::platform
