@@ -151,8 +151,8 @@ TEST_F(TfRecordTest, ReadsAllRecordsOfAllFiles) {
 }
 
 TEST_F(TfRecordTest, FindsTheFoldersOfAIPerf) {
-  fs::create_directories(folder_.path() / "train_tfrecord");
-  fs::create_directories(folder_.path() / "validation_tfrecord");
+  std::filesystem::create_directories(folder_.path() / "train_tfrecord");
+  std::filesystem::create_directories(folder_.path() / "validation_tfrecord");
   write(folder_.path() / "train_tfrecord/train-00000-of-00001",
         record(example(jpeg(1), 1)) + record(example(jpeg(2), 2)));
   write(folder_.path() / "validation_tfrecord/validation-00000-of-00001",
