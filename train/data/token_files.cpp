@@ -1,6 +1,7 @@
 #include "train/data/token_files.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -57,7 +58,8 @@ TokenSet set_of(const TokenSetOptions& options, std::int64_t vocabulary,
 
 TokenSet two_splits(const TokenSetOptions& options, std::int64_t vocabulary, const Stream& train,
                     const Stream& eval) {
-  return set_of(options, vocabulary, pack(train, 0, train->size(), options, vocabulary, "training"),
+  const auto rows = pack(train, 0, train->size(), options, vocabulary, "training");
+  return set_of(options, vocabulary, rows,
                 pack(eval, 0, eval->size(), options, vocabulary, "evaluation"));
 }
 
@@ -71,7 +73,8 @@ TokenSet hold_out_end(const TokenSetOptions& options, std::int64_t vocabulary,
   const auto start = std::ranges::lower_bound(stream->starts(), wanted);
   const bool whole = start != stream->starts().end() && size - *start > options.sequence;
   const std::int64_t cut = std::max<std::int64_t>(0, whole ? *start : wanted);
-  return set_of(options, vocabulary, pack(stream, 0, cut, options, vocabulary, "training"),
+  const auto train = pack(stream, 0, cut, options, vocabulary, "training");
+  return set_of(options, vocabulary, train,
                 pack(stream, cut, size, options, vocabulary, "evaluation"));
 }
 
@@ -84,12 +87,17 @@ tokens::TokenizeOptions tokenize_options(const TokenSetOptions& options) {
   return out;
 }
 
+std::vector<tokens::TextFile> text_files_at(const fs::path& path) {
+  const std::array<fs::path, 1> paths{path};
+  return tokens::find_text_files(paths);
+}
+
 Stream tokens_of_text(const fs::path& path, const tokens::Bpe& bpe,
                       const TokenSetOptions& options) {
   tokens::TokenizeOptions how = tokenize_options(options);
   how.end_token = bpe.end_of_text();
   auto stream = std::make_shared<tokens::MemoryTokens>();
-  tokens::tokenize(tokens::find_text_files({{path}}), bpe, how, *stream);
+  tokens::tokenize(text_files_at(path), bpe, how, *stream);
   return stream;
 }
 
@@ -108,9 +116,9 @@ std::int64_t vocabulary_of(const TokenSetOptions& options, std::int64_t of_token
 tokens::Bpe learn(const fs::path& path, const TokenSetOptions& options) {
   const std::int64_t size =
       options.vocabulary_size == 0 ? learnt_vocabulary : options.vocabulary_size;
-  return tokens::learn_bpe(tokens::count_pieces(tokens::find_text_files({{path}}),
-                                                tokens::kLlama3Rules, tokenize_options(options)),
-                           size);
+  return tokens::learn_bpe(
+      tokens::count_pieces(text_files_at(path), tokens::kLlama3Rules, tokenize_options(options)),
+      size);
 }
 
 std::vector<fs::path> indices_of(const fs::path& folder) {

@@ -13,7 +13,7 @@ torch::Tensor matrix_of(const torch::Tensor& x) {
   return x.contiguous().view({-1, x.size(-1)});
 }
 
-cuda::Matrix shape_of(const torch::Tensor& x) {
+cuda::Matrix matrix_shape(const torch::Tensor& x) {
   return {x.size(0), x.size(1)};
 }
 
@@ -25,7 +25,7 @@ std::pair<torch::Tensor, torch::Tensor> norm_gradients(const torch::Tensor& dy,
                                                        const torch::Tensor& weight) {
   const torch::Tensor gradient = matrix_of(dy);
   const torch::Tensor more = dsum.defined() ? matrix_of(dsum) : torch::Tensor();
-  const cuda::Matrix matrix = shape_of(sum);
+  const cuda::Matrix matrix = matrix_shape(sum);
   torch::Tensor dx = torch::empty_like(sum);
   const torch::Tensor partial = cuda::floats(sum, {cuda::rms_norm_blocks(matrix), matrix.columns});
   torch::Tensor dweight = cuda::floats(sum, {matrix.columns});
@@ -42,7 +42,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     const torch::Tensor rows = matrix_of(x);
     torch::Tensor y = torch::empty_like(rows);
     torch::Tensor inverse = cuda::floats(rows, {rows.size(0)});
-    cuda::rms_norm_forward(cuda::current_stream(), cuda::type_of(rows), shape_of(rows),
+    cuda::rms_norm_forward(cuda::current_stream(), cuda::type_of(rows), matrix_shape(rows),
                            rows.data_ptr(), nullptr, weight.data_ptr<float>(),
                            static_cast<float>(epsilon), nullptr, y.data_ptr(),
                            inverse.data_ptr<float>());
@@ -66,7 +66,7 @@ struct AddRmsNorm : torch::autograd::Function<AddRmsNorm> {
     torch::Tensor sum = torch::empty_like(rows);
     torch::Tensor y = torch::empty_like(rows);
     torch::Tensor inverse = cuda::floats(rows, {rows.size(0)});
-    cuda::rms_norm_forward(cuda::current_stream(), cuda::type_of(rows), shape_of(rows),
+    cuda::rms_norm_forward(cuda::current_stream(), cuda::type_of(rows), matrix_shape(rows),
                            rows.data_ptr(), more.data_ptr(), weight.data_ptr<float>(),
                            static_cast<float>(epsilon), sum.data_ptr(), y.data_ptr(),
                            inverse.data_ptr<float>());
@@ -149,8 +149,8 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& gate_up) {
     const torch::Tensor rows = matrix_of(gate_up);
     torch::Tensor y = torch::empty({rows.size(0), rows.size(1) / 2}, rows.options());
-    cuda::swiglu_forward(cuda::current_stream(), cuda::type_of(rows), shape_of(y), rows.data_ptr(),
-                         y.data_ptr());
+    cuda::swiglu_forward(cuda::current_stream(), cuda::type_of(rows), matrix_shape(y),
+                         rows.data_ptr(), y.data_ptr());
     context->save_for_backward({rows});
     std::vector<std::int64_t> shape = gate_up.sizes().vec();
     shape.back() /= 2;
@@ -161,7 +161,7 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
     const torch::Tensor rows = context->get_saved_variables()[0];
     const torch::Tensor dy = matrix_of(gradients[0]);
     torch::Tensor out = torch::empty_like(rows);
-    cuda::swiglu_backward(cuda::current_stream(), cuda::type_of(rows), shape_of(dy),
+    cuda::swiglu_backward(cuda::current_stream(), cuda::type_of(rows), matrix_shape(dy),
                           rows.data_ptr(), dy.data_ptr(), out.data_ptr());
     std::vector<std::int64_t> shape = gradients[0].sizes().vec();
     shape.back() *= 2;
@@ -201,7 +201,7 @@ torch::Tensor cuda_swiglu(const torch::Tensor& gate_up) {
 torch::Tensor cuda_cross_entropy_in_place(torch::Tensor& logits, const torch::Tensor& labels,
                                           bool gradient, double share) {
   torch::Tensor losses = cuda::floats(logits, {logits.size(0)});
-  cuda::cross_entropy_in_place(cuda::current_stream(), cuda::type_of(logits), shape_of(logits),
+  cuda::cross_entropy_in_place(cuda::current_stream(), cuda::type_of(logits), matrix_shape(logits),
                                logits.data_ptr(), labels.data_ptr<std::int64_t>(), gradient,
                                static_cast<float>(share), losses.data_ptr<float>());
   return losses;

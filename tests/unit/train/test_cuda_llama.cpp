@@ -58,7 +58,9 @@ TEST_P(CudaLlama, NormOfASum) {
       ((y * up).sum() + (sum * skip).sum()).backward();
       EXPECT_LT(off(mine.y, y), tolerance()) << width;
       EXPECT_LT(off(x.grad(), x64.grad()), tolerance()) << width;
-      if (add) EXPECT_LT(off(h.grad(), h64.grad()), tolerance()) << width;
+      if (add) {
+        EXPECT_LT(off(h.grad(), h64.grad()), tolerance()) << width;
+      }
       EXPECT_LT(off(weight.grad(), w64.grad()), tolerance()) << width;
     }
 }
@@ -165,7 +167,7 @@ TEST_P(CudaLlama, AModelGivesTheLossAndGradientsThatItHasOnTheCpu) {
     const torch::Tensor out = tokens.narrow(1, 1, 128);
     const double expected = here->train_on(in, out, {}, 1, false).item<double>();
     for (const bool recompute : {false, true}) {
-      for (torch::Tensor& p : there->parameters()) p.mutable_grad() = {};
+      for (torch::Tensor& p : there->parameters()) p.mutable_grad() = torch::Tensor();
       const double mine =
           there->train_on(in.to(torch::kCUDA), out.to(torch::kCUDA), {}, 1, recompute)
               .item<double>();
@@ -180,7 +182,7 @@ TEST_P(CudaLlama, AModelGivesTheLossAndGradientsThatItHasOnTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(Types, CudaLlama,
                          ::testing::Values(torch::kFloat, torch::kBFloat16, torch::kHalf),
-                         [](const auto& info) { return std::string(torch::toString(info.param)); });
+                         [](const auto& one) { return std::string(torch::toString(one.param)); });
 
 TEST(CudaLlamaUpdate, RoundedParametersFollowTheirValues) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << needs::gpu();

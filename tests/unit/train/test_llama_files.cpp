@@ -174,7 +174,7 @@ TEST_P(LlamaFilesTest, WeightsOfAnotherModelAreRefusedByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Output, LlamaFilesTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Tied" : "Untied"; });
+                         [](const auto& tied) { return tied.param ? "Tied" : "Untied"; });
 
 TEST(LlamaExportTest, AFolderThatHasWeightsIsRefusedBeforeTheTraining) {
   const testing::TemporaryFolder folder;

@@ -1,4 +1,5 @@
 // assay-train as a launcher starts it: small trainings, what they log, and how they fail.
+#include <cmath>
 #include <fstream>
 #include <future>
 #include <set>

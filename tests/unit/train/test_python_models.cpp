@@ -340,7 +340,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PythonLlamaTest,
                          ::testing::Values(LlamaCase{"Tied", true, false, 0},
                                            LlamaCase{"UntiedScaled", false, false, 32},
                                            LlamaCase{"NormedQueriesScaled", true, true, 8}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace assay::train

@@ -124,13 +124,13 @@ TEST(LanguageTest, WhatCannotBeIsAnErrorWithAdvice) {
   TokenSetOptions options = little_language();
   options.vocabulary_size = 10;
   const auto open = [&] { return open_token_set(options); };
-  EXPECT_THAT(testing::error_of(open), testing::HasSubstr("use 64 to 1048576"));
+  EXPECT_THAT(assay::testing::error_of(open), ::testing::HasSubstr("use 64 to 1048576"));
   options = little_language();
   options.sequence = 4;
-  EXPECT_THAT(testing::error_of(open), testing::HasSubstr("a sequence of 4 tokens"));
+  EXPECT_THAT(assay::testing::error_of(open), ::testing::HasSubstr("a sequence of 4 tokens"));
   options = little_language();
   options.set = "langage";
-  EXPECT_THAT(testing::error_of(open), testing::HasSubstr("did you mean 'language'"));
+  EXPECT_THAT(assay::testing::error_of(open), ::testing::HasSubstr("did you mean 'language'"));
 }
 
 }  // namespace

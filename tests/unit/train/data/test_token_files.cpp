@@ -69,7 +69,7 @@ TEST(PackedTokensTest, ATailThatFillsNoRowIsLeftOut) {
 
 TEST(PackedTokensTest, ATokenOutsideOfTheVocabularyIsAnError) {
   const PackedTokens source(stream_of({{1, 2, 300, 4}}), 0, 4, 3, 256);
-  EXPECT_THAT(testing::error_of([&] { return row_of(source, 0).tokens; }),
+  EXPECT_THAT(assay::testing::error_of([&] { return row_of(source, 0).tokens; }),
               HasSubstr("token 2: the token 300 is not of the vocabulary of 256"));
 }
 
@@ -116,7 +116,7 @@ class TokenFilesTest : public ::testing::Test {
     return open_token_set(options_);
   }
   std::string refusal(const std::string& set, const std::filesystem::path& path) {
-    return testing::error_of([&] { return open(set, path); });
+    return assay::testing::error_of([&] { return open(set, path); });
   }
   void write_indexed(const std::string& name, std::int32_t documents, std::int32_t length) {
     tokens::IndexedWriter writer(folder_.path() / name, 100, true);
@@ -127,7 +127,7 @@ class TokenFilesTest : public ::testing::Test {
     writer.finish();
   }
 
-  testing::TemporaryFolder folder_;
+  assay::testing::TemporaryFolder folder_;
   TokenSetOptions options_ = [] {
     TokenSetOptions options;
     options.sequence = 8;

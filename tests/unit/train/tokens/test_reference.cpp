@@ -118,10 +118,10 @@ TEST_P(ReferenceTest, TokensAndMergesAreThoseOfThePlainImplementation) {
 
 INSTANTIATE_TEST_SUITE_P(Rules, ReferenceTest,
                          ::testing::Values(kGpt2Rules, kLlama3Rules, kQwen2Rules),
-                         [](const auto& info) {
-                           return std::string(info.param == kGpt2Rules     ? "Gpt2"
-                                              : info.param == kLlama3Rules ? "Llama3"
-                                                                           : "Qwen2");
+                         [](const auto& rules) {
+                           return std::string(rules.param == kGpt2Rules     ? "Gpt2"
+                                              : rules.param == kLlama3Rules ? "Llama3"
+                                                                            : "Qwen2");
                          });
 
 }  // namespace
