@@ -4,6 +4,7 @@ import {ago, duration, moment} from './format.js';
 import {t, term} from './i18n.js';
 import {button, confirm, copyable, deed, errorBox, pairs, prompt, stateChip, table, toast, verdictChip} from './parts.js';
 import {tabs} from './tabs.js';
+import {endpointsView} from './view_endpoints.js';
 import {consoleView} from './view_console.js';
 import {metricsView} from './view_metrics.js';
 
@@ -50,11 +51,11 @@ export async function render({main, place, life}) {
     job = await get(base);
     if (life.over) return;
     drawHead();
-    if (tab === 'brief' || (tab === 'report' && before !== job.state)) await draw();
+    if (tab === 'brief' || (['report', 'endpoints'].includes(tab) && before !== job.state)) await draw();
   }
   async function draw() {
     if (tab === 'brief') await brief();
-    else if (tab === 'endpoints') endpoints();
+    else if (tab === 'endpoints') replace(body, endpointsView(base, job, life, may('share_job') && share));
     else if (tab === 'metrics') replace(body, metricsView(base + '/metrics', {attempt}, life));
     else if (tab === 'console') replace(body, consoleView(base + '/log', {attempt}, life));
     else await report();
@@ -90,13 +91,6 @@ export async function render({main, place, life}) {
     const answer = await prompt(t('brief.share'), [{name: 'users', label: t('brief.share.who'), value: (job.shared_with || []).join(', ')}]);
     if (!answer) return;
     try { await patch(base, {shared_with: answer.users.split(',').map(u => u.trim()).filter(Boolean)}); await reload(); } catch (e) { toast(e.message, 'invalid'); }
-  }
-
-  function endpoints() {
-    const list = (job.submission && job.submission.endpoints) || [];
-    replace(body, h('h2', {}, t('job.endpoints')), list.length ? table([t('endpoint.kind'), t('endpoint.name'), t('endpoint.port'), t('jobs.col.state')],
-        list.map(e => [term('endpoint', e.kind), words(e.name || '–'), e.port ?? '–', t(job.state === 'running' ? 'endpoint.closed' : 'endpoint.off')]), '') : h('p', {class: 'empty'}, t('endpoint.none')),
-      list.length ? h('p', {class: 'more'}, t('endpoint.later')) : null);
   }
 
   async function report() {

@@ -22,6 +22,7 @@
 #include "core/parse_number.h"
 #include "core/process_tree.h"
 #include "core/version.h"
+#include "entry/node_command.h"
 
 namespace {
 
@@ -31,6 +32,7 @@ constexpr std::string_view kUsage =
     "       assay-agent --send DIR        send a folder to stdout; stdin says what is there "
     "already\n"
     "       assay-agent --sweep ROUND_ID [COMMAND]...  kill what a lost agent's round left behind\n"
+    "       assay-agent --enter REQUEST   connect stdin and stdout with something beside a job\n"
     "       assay-agent --until COMMANDS  run commands, JSON lists, until one succeeds\n"
     "       assay-agent --version\n";
 
@@ -72,6 +74,7 @@ int main(int argc, char** argv) {
     }
     if (command == "--until" && argc == 3)
       return assay::agent::run_until_one_succeeds(assay::parse_json(argv[2], "--until"));
+    if (command == "--enter" && argc == 3) return assay::entry::run_node_command(argv[2]);
     if (command == "--sweep" && argc >= 3) {
       const int by_name = assay::sweep_round(argv[2]);
       const int by_group = assay::agent::sweep_cgroups(assay::agent::cgroup_place(), argv[2]);

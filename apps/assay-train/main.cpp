@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -63,6 +64,7 @@ std::vector<workload::Workload> workloads() {
 constexpr const char* kUsage =
     "usage: assay-train WORKLOAD [--config FILE] [--data-only | --find-batch]\n"
     "       assay-train WORKLOAD --options\n"
+    "       assay-train COMMAND ... | COMMAND --help\n"
     "       assay-train --list | --devices | --version | --help\n"
     "\n"
     "Assay's training workloads: one rank, its PerfLog on standard output. The rank's place comes "
@@ -89,6 +91,22 @@ constexpr const char* kUsage =
     "stop. The run that starts it sets ASSAY_AUTOML_ADDRESS (host:port) and ASSAY_AUTOML_TOKEN.\n"
 #endif
     ;
+
+std::string usage() {
+  std::string text = kUsage;
+  text += "\ncommands:\n";
+  for (const Command& command : commands())
+    text +=
+        "  " + command.name + std::string(10 - command.name.size(), ' ') + command.summary + "\n";
+  return text;
+}
+
+/// Nullptr: the arguments name no command.
+const Command* command_of(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return nullptr;
+  const auto it = std::ranges::find(commands(), arguments[0], &Command::name);
+  return it == commands().end() ? nullptr : &*it;
+}
 
 struct Request {
   enum class What : std::uint8_t {
@@ -177,7 +195,7 @@ int print(const std::string& text) {
 int act(const Request& request) {
   switch (request.what) {
     case Request::What::help:
-      return print(kUsage);
+      return print(usage());
     case Request::What::version:
       return print(assay::version_string() + "\n" + torch_description() + "\n");
     case Request::What::list:
@@ -209,9 +227,12 @@ int act(const Request& request) {
 
 int main(int argc, char** argv) {
   occupy_closed_streams();
-  limit_spinning(argv);
   try {
-    return act(read_arguments({argv + 1, argv + argc}));
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (const Command* const command = command_of(arguments); command != nullptr)
+      return command->run({arguments.begin() + 1, arguments.end()});
+    limit_spinning(argv);
+    return act(read_arguments(arguments));
   } catch (const assay::Error& error) {
     return workload::report(error);
   } catch (const std::bad_alloc&) {

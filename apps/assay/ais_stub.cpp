@@ -80,7 +80,7 @@ void require_utils() {
 
 plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestInfo& info,
                         const AisOptions& options) {
-  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
+  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   plan::PlanOptions plan_options;
   plan_options.bindir = program_folder();
   plan_options.run_id = new_run_id();

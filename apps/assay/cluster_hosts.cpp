@@ -15,7 +15,7 @@ namespace assay::app {
 
 SuiteHosts suite_hosts(const std::string& name, const std::string& case_name,
                        const std::vector<std::string>& instead) {
-  const plan::Suite suite = plan::load_suite(find_suite(name, catalog::find_conf_dir()));
+  const plan::Suite suite = plan::load_suite(find_suite(name, catalog::find_conf_dirs()));
   SuiteHosts out;
   out.file = suite.file;
   out.name = suite.name;

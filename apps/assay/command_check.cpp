@@ -79,9 +79,11 @@ void add_check(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* command =
       app.add_subcommand("check", "Check a suite, and whether the machines are fit to measure on");
-  command->add_option("suite", options->plan.suite,
-                      "Suite file, or the name of one in conf/suites (default: by this "
-                      "machine: gpu-quick, or quick for the CPU)");
+  command
+      ->add_option("suite", options->plan.suite,
+                   "Suite file, or the name of one in conf/suites (default: by this "
+                   "machine: gpu-quick, or quick for the CPU)")
+      ->type_name("SUITE");
   command->add_option("--set", options->plan.set, "Override a setting, key=value")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);

@@ -89,7 +89,8 @@ void add_hostfile(CLI::App& app, Action& action) {
   const auto options = std::make_shared<HostfileOptions>();
   CLI::App* command =
       app.add_subcommand("hostfile", "Make, check or convert a hostfile for MPI or Horovod");
-  auto* suite = command->add_option("suite", options->suite, "Suite with cluster.hosts");
+  auto* suite =
+      command->add_option("suite", options->suite, "Suite with cluster.hosts")->type_name("SUITE");
   command->add_option("--case", options->case_name, "Only the hosts and slots of this case")
       ->type_name("NAME")
       ->needs(suite);

@@ -38,7 +38,7 @@ int import_flagperf(const ImportOptions& options) {
     return 0;
   }
   importer::ImportOptions import_options;
-  import_options.known_vendors = catalog::load_catalog(catalog::find_conf_dir()).vendor_names();
+  import_options.known_vendors = catalog::load_catalog(catalog::find_conf_dirs()).vendor_names();
   import_options.vendor = options.vendor;
   import_options.cases = options.cases;
   const importer::FlagPerfImport result =

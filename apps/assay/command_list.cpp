@@ -31,6 +31,11 @@ std::string bound(const catalog::Rule& rule) {
   return text;
 }
 
+// "conf/vendors/cpu.yaml:3" → without the line.
+std::string file_of(const std::string& origin) {
+  return origin.substr(0, origin.rfind(':'));
+}
+
 void list(const std::string& what) {
   page::Table table;
   if (what == "launchers") {
@@ -45,25 +50,27 @@ void list(const std::string& what) {
       table.rows.push_back({{known.name, known.unit, to_text(known.better), known.description}});
     return print_table(table);
   }
-  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
+  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   if (what == "workloads") {
-    table.columns = {{"WORKLOAD"}, {"FRAMEWORKS"}, {"DESCRIPTION"}};
+    table.columns = {{"WORKLOAD"}, {"FRAMEWORKS"}, {"FROM"}, {"DESCRIPTION"}};
     for (const catalog::Workload& workload : catalog.workloads)
-      table.rows.push_back(
-          {{workload.name, join(workload.frameworks, ", "), workload.description}});
+      table.rows.push_back({{workload.name, join(workload.frameworks, ", "),
+                             file_of(workload.origin), workload.description}});
     return print_table(table);
   }
   if (what == "vendors") {
-    table.columns = {{"VENDOR"}, {"VISIBLE DEVICES"}, {"DESCRIPTION"}};
+    table.columns = {{"VENDOR"}, {"VISIBLE DEVICES"}, {"FROM"}, {"DESCRIPTION"}};
     for (const catalog::Vendor& vendor : catalog.vendors)
-      table.rows.push_back({{vendor.name, vendor.visible_devices, vendor.description}});
+      table.rows.push_back(
+          {{vendor.name, vendor.visible_devices, file_of(vendor.origin), vendor.description}});
     return print_table(table);
   }
   if (what == "suites") {
-    table.columns = {{"SUITE"}, {"CASES", page::Align::right}, {"DESCRIPTION"}};
-    for (const std::string& name : suite_names(catalog.conf_dir)) {
-      const plan::Suite suite = plan::load_suite(find_suite(name, catalog.conf_dir));
-      table.rows.push_back({{name, std::to_string(suite.cases.size()), suite.description}});
+    table.columns = {{"SUITE"}, {"CASES", page::Align::right}, {"FROM"}, {"DESCRIPTION"}};
+    for (const auto& [name, file] : catalog::conf_files(catalog.conf_dirs, "suites")) {
+      const plan::Suite suite = plan::load_suite(file);
+      table.rows.push_back({{name, std::to_string(suite.cases.size()),
+                             catalog::conf_name(catalog.conf_dirs, file), suite.description}});
     }
     return print_table(table);
   }

@@ -86,7 +86,7 @@ void add_logs(CLI::App& app, Action& action) {
   command->add_option("run", options->run, "Folder of a run")->required()->type_name("RUN");
   command->add_option("--rank", options->choice.rank, "Print the log of this rank")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--case", options->choice.case_name, "Only of this case");
+  command->add_option("--case", options->choice.case_name, "Only of this case")->type_name("CASE");
   command->add_option("--round", options->choice.round, "Only of this round")
       ->check(CLI::PositiveNumber);
   command->add_flag("-f,--follow", options->follow,

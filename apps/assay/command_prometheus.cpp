@@ -50,7 +50,9 @@ void add_prometheus(CLI::App& app, Action& action) {
   const auto options = std::make_shared<PrometheusOptions>();
   CLI::App* command = app.add_subcommand(
       "prometheus", "Write prometheus.yml and a Grafana dashboard for a suite's hosts");
-  command->add_option("suite", options->suite, "Suite with telemetry.prometheus")->required();
+  command->add_option("suite", options->suite, "Suite with telemetry.prometheus")
+      ->required()
+      ->type_name("SUITE");
   command
       ->add_option("--hosts", options->hosts,
                    "Hosts instead of the suite's, for a scheduler that chooses them: n1,n2")

@@ -105,9 +105,11 @@ int run(const RunOptions& options) {
 void add_run(CLI::App& app, Action& action) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a suite and judge the result");
-  command->add_option("suite", options->plan.suite,
-                      "Suite file, or the name of one in conf/suites (default: by this "
-                      "machine: gpu-quick, or quick for the CPU)");
+  command
+      ->add_option("suite", options->plan.suite,
+                   "Suite file, or the name of one in conf/suites (default: by this "
+                   "machine: gpu-quick, or quick for the CPU)")
+      ->type_name("SUITE");
   command
       ->add_option("--set", options->plan.set,
                    "Override a setting, key=value; may be given several times")

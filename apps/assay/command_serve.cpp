@@ -46,6 +46,7 @@ struct ServeArguments {
   bool no_jobs = false;
   std::string nodes;
   std::vector<std::string> names;
+  std::string endpoint_domain;
   std::vector<std::string> webhooks;
   std::string webhook_secret;
 };
@@ -106,6 +107,7 @@ int serve_until_stopped(const ServeArguments& given) {
       std::chrono::ceil<std::chrono::seconds>(duration_of(given.judge_time, "--judge-time"));
   options.judge.memory = size_of(given.judge_memory, "--judge-memory");
   options.names = given.names;
+  options.endpoint_domain = given.endpoint_domain;
   for (const std::string& url : given.webhooks) (void)http::parse_url(url, "--webhook");
   if (!given.webhooks.empty() && given.webhook_secret.empty())
     throw Error(ErrorKind::usage, "webhooks are signed: --webhook needs --webhook-secret FILE");
@@ -184,6 +186,11 @@ void add_serve(CLI::App& app, Action& action) {
          "Prices of hardware, YAML; else 'tester.yaml' in its folder, if it is there");
   command->add_flag("--no-jobs", given->no_jobs, "Be a tester only: run no jobs");
   option("--nodes", given->nodes, "FILE", "Machines on which jobs run, YAML; else this one");
+  command
+      ->add_option("--endpoint-domain", given->endpoint_domain,
+                   "Endpoints of jobs are at job7-jupyter.DOMAIN: all such names must lead to the "
+                   "server. Not the server's own domain. Default on this machine alone: localhost")
+      ->type_name("DOMAIN");
   command->add_option("--name", given->names, "A host name of the server; more than one is fine")
       ->type_name("HOST");
   command->add_option("--webhook", given->webhooks, "URL that is told of jobs that have ended")

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <mutex>
 
 #include <sched.h>
 
@@ -14,8 +16,10 @@
 #include "engine/embedded_engine.h"
 #include "engine/nodes_file.h"
 #include "find_devices.h"
+#include "launch/agents/bundle.h"
 #include "launch/agents/ssh/ssh_command.h"
 #include "plan/cluster.h"
+#include "store/run_dir.h"
 
 namespace assay::app {
 
@@ -76,10 +80,61 @@ bool reach(const plan::Cluster& cluster) {
   return run_command(launch::ssh_argv(target, "", "true"), limits).ok();
 }
 
+/// The way to the programs that the agents of a run are, over one connection to each node that
+/// stays for a minute after its last use.
+class AgentCommands {
+ public:
+  explicit AgentCommands(std::map<std::string, plan::Cluster> clusters)
+      : clusters_(std::move(clusters)) {
+    // Paths of sockets are limited to 108 bytes.
+    std::string pattern = "/tmp/assay-enter-XXXXXX";
+    if (::mkdtemp(pattern.data()) != nullptr) sockets_ = pattern;
+  }
+  AgentCommands(const AgentCommands&) = delete;
+  AgentCommands& operator=(const AgentCommands&) = delete;
+  ~AgentCommands() {
+    std::error_code ignored;
+    if (!sockets_.empty()) std::filesystem::remove_all(sockets_, ignored);
+  }
+
+  [[nodiscard]] std::vector<std::string> command(const std::string& node,
+                                                 const std::filesystem::path& run,
+                                                 const std::vector<std::string>& args) {
+    const plan::Cluster& cluster = clusters_.at(node);
+    const launch::SshTarget target =
+        launch::ssh_target(std::get<plan::SshOptions>(cluster.options), cluster.hosts.front());
+    std::vector<std::string> argv =
+        launch::ssh_argv(target, "",
+                         "exec " + launch::remote_programs(target, programs_of(run)) +
+                             "/assay-agent " + shell_join(args));
+    if (!sockets_.empty())
+      argv.insert(argv.begin() + 1,
+                  {"-o", "ControlMaster=auto", "-o", "ControlPath=" + (sockets_ / "%C").string(),
+                   "-o", "ControlPersist=60"});
+    return argv;
+  }
+
+ private:
+  std::string programs_of(const std::filesystem::path& run) {
+    const std::scoped_lock lock(lock_);
+    std::string& hash = programs_[run];
+    if (hash.empty())
+      hash = launch::make_bundle(program_folder(),
+                                 launch::programs_of(store::RunDir::open(run).plan()))
+                 .sha256;
+    return hash;
+  }
+
+  const std::map<std::string, plan::Cluster> clusters_;
+  std::filesystem::path sockets_;
+  std::mutex lock_;
+  std::map<std::filesystem::path, std::string> programs_;
+};
+
 }  // namespace
 
 std::unique_ptr<engine::Engine> make_job_engine(const std::filesystem::path& nodes) {
-  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
+  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   engine::EmbeddedOptions options;
   options.bindir = program_folder();
   if (nodes.empty()) {
@@ -91,6 +146,11 @@ std::unique_ptr<engine::Engine> make_job_engine(const std::filesystem::path& nod
     std::map<std::string, plan::Cluster> clusters;
     for (const engine::EmbeddedNode& node : options.nodes)
       clusters.emplace(node.name, cluster_of(node, file.ssh));
+    options.agent_command = [commands = std::make_shared<AgentCommands>(clusters)](
+                                const engine::EmbeddedNode& node, const std::filesystem::path& run,
+                                const std::vector<std::string>& args) {
+      return commands->command(node.name, run, args);
+    };
     options.reach = [clusters = std::move(clusters)](const engine::EmbeddedNode& node) {
       return reach(clusters.at(node.name));
     };

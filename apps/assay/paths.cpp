@@ -15,14 +15,14 @@ namespace assay::app {
 
 namespace fs = std::filesystem;
 
-fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
+fs::path find_suite(const std::string& name, const catalog::ConfDirs& conf_dirs) {
   std::error_code ec;
   const fs::file_status given = fs::status(name, ec);
   if (fs::is_regular_file(given)) return name;
-  const fs::path suites = conf_dir / "suites";
   if (name.find('/') == std::string::npos) {
-    fs::path named = suites / (name.ends_with(".yaml") ? name : name + ".yaml");
-    if (fs::is_regular_file(named, ec)) return named;
+    const auto named = catalog::conf_files(conf_dirs, "suites");
+    const auto found = named.find(name.ends_with(".yaml") ? name.substr(0, name.size() - 5) : name);
+    if (found != named.end()) return found->second;
   }
   if (fs::exists(given))
     throw Error(ErrorKind::usage,
@@ -32,17 +32,14 @@ fs::path find_suite(const std::string& name, const fs::path& conf_dir) {
                 fs::is_directory(given)
                     ? "give the suite's file, such as " + (fs::path(name) / "suite.yaml").string()
                     : "write it to a file first");
-  const std::vector<std::string> known = suite_names(conf_dir);
+  const std::vector<std::string> known = suite_names(conf_dirs);
   throw Error(ErrorKind::usage, "there is no suite '" + name + "'" + did_you_mean(name, known), {},
               "give a file, or the name of a suite that comes with Assay: " + join(known, ", "));
 }
 
-std::vector<std::string> suite_names(const fs::path& conf_dir) {
-  std::error_code ec;
+std::vector<std::string> suite_names(const catalog::ConfDirs& conf_dirs) {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(conf_dir / "suites", ec))
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  std::ranges::sort(names);
+  for (const auto& [name, file] : catalog::conf_files(conf_dirs, "suites")) names.push_back(name);
   return names;
 }
 

@@ -4,15 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "catalog/catalog.h"
+
 namespace assay::app {
 
 /// A suite as given on the command line: a path, or the name of one in conf/suites.
 /// Throws Error of kind usage with the names that exist.
 [[nodiscard]] std::filesystem::path find_suite(const std::string& name,
-                                               const std::filesystem::path& conf_dir);
+                                               const catalog::ConfDirs& conf_dirs);
 
 /// The names of the suites in conf/suites, sorted.
-[[nodiscard]] std::vector<std::string> suite_names(const std::filesystem::path& conf_dir);
+[[nodiscard]] std::vector<std::string> suite_names(const catalog::ConfDirs& conf_dirs);
 
 /// A small text file that was named on the command line. Throws Error of kind usage when it is not
 /// there or not a regular file, or larger than 4 MiB.

@@ -35,7 +35,7 @@ std::string choose(const catalog::Catalog& catalog, plan::PlanOptions& options) 
 }  // namespace
 
 plan::Plan make_plan(const PlanRequest& request) {
-  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dir());
+  const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   plan::PlanOptions options;
   options.overrides = request.set;
   options.only = request.only;
@@ -48,7 +48,7 @@ plan::Plan make_plan(const PlanRequest& request) {
   };
   const std::string suite = request.suite.empty() ? choose(catalog, options) : request.suite;
   plan::Plan plan =
-      plan::make_plan(plan::load_suite(find_suite(suite, catalog.conf_dir)), catalog, options);
+      plan::make_plan(plan::load_suite(find_suite(suite, catalog.conf_dirs)), catalog, options);
   for (const plan::LeftOut& left : plan.left_out)
     tell("left out: " + left.name + ": " + left.reason);
   std::fflush(stderr);

@@ -166,7 +166,7 @@ WrittenSubmission write_submission(const SubmissionOptions& options, Json base) 
   std::optional<SuiteSays> suite;
   if (!options.suite.empty()) {
     json.erase("command");
-    written.suite_file = find_suite(options.suite, catalog::find_conf_dir()).string();
+    written.suite_file = find_suite(options.suite, catalog::find_conf_dirs()).string();
     const std::string text = read_given_file(written.suite_file);
     json["suite"] = text;
     suite = look_into(text, written.suite_file);

@@ -31,3 +31,8 @@ for threads in 1 2; do
   echo "loader, $threads threads: $("$bench" --pipeline "$folder" $threads)"
 done
 "$bench" --benchmark_min_time=0.3
+
+# Text as tokens: this repository's documents and sources, four times over.
+for _ in 1 2 3 4; do cat docs/*.md docs/dev/*.md src/*/*.h src/*/*.cpp; done > "$folder/text.txt"
+du -sb "$folder/text.txt" | awk '{ printf "tokens of %.1f MB of text\n", $1 / 1e6 }'
+"$build/bin/bench_tokens" "$folder/text.txt" 8192

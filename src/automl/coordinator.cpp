@@ -57,6 +57,10 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     for (const Planned& p : planned)
       if (const auto accuracy = experiment_.accuracy(p.proposal.id))
         weights_.value(p.proposal.id, *accuracy);
+    weights_.on_change(
+        [this](std::int64_t trial, std::int64_t bytes, const std::string& problem, bool displaced) {
+          apply(experiment_.weights(now_s(), trial, bytes, problem, displaced));
+        });
   }
 
   void start() {
@@ -197,7 +201,12 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
       });
     }
     for (const Experiment::Send& send : actions.send) workers_->send(send.worker, send.message);
-    for (const Experiment::Close& close : actions.close) workers_->drop(close.worker);
+    for (const Experiment::Close& close : actions.close) {
+      if (close.refuse)
+        workers_->refuse(close.worker, close.reason);
+      else
+        workers_->drop(close.worker);
+    }
   }
 
   // The search works beside the loop, one proposal after the other, ahead of who will ask.

@@ -14,6 +14,8 @@ namespace {
 
 constexpr double kFirstWorker = 300;  // the first one has come by then, or none will
 constexpr double kClockEvery = 5;     // so that an elapsed time is lost by no more in a crash
+constexpr double kPause = 5;          // between two ticks: the coordinator itself was stopped
+constexpr std::size_t kNamed = 8;     // workers that a reason names
 constexpr int kStockShare = 16;       // one prepared trial for so many workers
 constexpr int kMaxStock = 64;
 constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 53) - 1;
@@ -21,7 +23,7 @@ constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 53) - 1;
 }  // namespace
 
 Experiment::Experiment(ExperimentSettings settings)
-    : settings_(std::move(settings)), checks_(settings_) {}
+    : settings_(std::move(settings)), checks_(settings_), pace_(seconds(settings_.progress)) {}
 
 void Experiment::record(double now_s, Json event, Actions& actions) {
   if (closed_) return;  // what workers do after the end is not part of it
@@ -35,7 +37,7 @@ void Experiment::record(double now_s, Json event, Actions& actions) {
 Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& planned,
                                       const std::vector<Json>& events) {
   Actions actions;
-  began_s_ = now_s;
+  began_s_ = ticked_s_ = now_s;
   if (events.empty()) {
     record(now_s, {{"event", "experiment"}, {"version", 1}, {"settings", to_json(settings_)}},
            actions);
@@ -49,9 +51,14 @@ Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& 
     const std::int64_t id = event.value("trial", std::int64_t{-1});
     if (id < 0 || id >= static_cast<std::int64_t>(trials_.size())) continue;
     Trial& trial = trials_[static_cast<std::size_t>(id)];
+    const double at_s = event.value("at_s", 0.0);
     if (kind == "started") {
       trial.attempt = event.value("attempt", trial.attempt);
       trial.state = State::running;
+      trial.epoch_s = at_s;
+    } else if (kind == "epoch") {
+      pace_.tell(at_s - trial.epoch_s, static_cast<double>(trial.planned.per_sample.aiperf_train));
+      trial.epoch_s = at_s;
     } else if (kind == "ended") {
       const bool ok = event.value("status", "") == "ok";
       trial.state = !event.value("final", false) ? State::waiting : ok ? State::ok : State::failed;
@@ -170,13 +177,14 @@ void Experiment::hand_out(double now_s, int worker, std::int64_t id, Actions& ac
   ++running_;
   ++trial.attempt;
   trial.worker = worker;
-  trial.started_s = now_s;
+  trial.started_s = trial.epoch_s = now_s;
   trial.dropped_s.reset();
   trial.accuracy.reset();
   trial.epochs = 0;
   trial.trained = 0;
   trial.validated = 0;
   state.ready = false;
+  state.moved_s = now_s;
   state.trials.push_back(id);
   const Planned& planned = trial.planned;
   automl::Trial message;
@@ -193,7 +201,8 @@ void Experiment::hand_out(double now_s, int worker, std::int64_t id, Actions& ac
   message.seed = combine(settings_.seed, static_cast<std::uint64_t>(id)) & kSeedMask;
   message.keep_weights = settings_.inherit;
   message.data = settings_.data;
-  trial.reports = {.epochs = message.epochs, .batch_size = planned.hyper.batch_size};
+  trial.reports = {.epochs = message.epochs,
+                   .batch_size = planned.hyper.batch_size * settings_.devices_per_trial};
   record(now_s,
          {{"event", "started"},
           {"trial", id},
@@ -213,40 +222,77 @@ Experiment::Actions Experiment::tick(double now_s) {
     conclude(now_s, "time", "the time is over", actions);
     return actions;
   }
-  if (!anyone_came_ && now_s - began_s_ > kFirstWorker) {
-    conclude(now_s, "failed",
-             fmt::format("no worker came within {:.0f} s: see the ranks' logs", kFirstWorker),
-             actions);
-    return actions;
-  }
-  const double silence = seconds(settings_.silence);
+  excuse_pause(now_s);
   std::vector<std::pair<int, std::string>> gone;
-  for (const auto& [worker, state] : workers_) {
-    if (now_s - state.heard_s > silence) {
-      gone.emplace_back(worker,
-                        fmt::format("nothing was heard of it for {:.0f} s", now_s - state.heard_s));
-      continue;
-    }
-    for (const std::int64_t id : state.trials) {
-      Trial& trial = trials_[static_cast<std::size_t>(id)];
-      if (trial.dropped_s && now_s - *trial.dropped_s > silence) {
-        gone.emplace_back(worker, fmt::format("it did not end trial {} when told to", id));
-        break;
-      }
-      if (!trial.dropped_s && now_s - trial.started_s > seconds(settings_.trial_limit)) {
-        trial.dropped_s = now_s;
-        actions.send.push_back({worker, Drop{id}});
-      }
-    }
-  }
+  for (const auto& [worker, state] : workers_)
+    if (std::string why = hangs(now_s, worker, actions); !why.empty())
+      gone.emplace_back(worker, std::move(why));
   for (const auto& [worker, reason] : gone) {
     actions.close.push_back({worker, reason});
     remove(now_s, worker, reason, actions);
   }
   if (!gone.empty()) dispatch(now_s, actions);
   check_end(now_s, actions);
+  check_workers(now_s, actions);
   if (now_s - recorded_s_ >= kClockEvery) record(now_s, {{"event", "clock"}}, actions);
   return actions;
+}
+
+void Experiment::excuse_pause(double now_s) {
+  const double pause = now_s - std::exchange(ticked_s_, now_s);
+  if (pause <= kPause) return;
+  for (auto& [worker, state] : workers_) {
+    state.heard_s = std::min(now_s, state.heard_s + pause);
+    state.moved_s = std::min(now_s, state.moved_s + pause);
+    for (const std::int64_t id : state.trials) {
+      Trial& trial = trials_[static_cast<std::size_t>(id)];
+      trial.epoch_s = std::min(now_s, trial.epoch_s + pause);
+      if (trial.dropped_s) *trial.dropped_s += pause;
+    }
+  }
+  heard_s_ = std::min(now_s, heard_s_ + pause);
+}
+
+std::string Experiment::hangs(double now_s, int worker, Actions& actions) {
+  const Worker& state = workers_.at(worker);
+  const double silence = seconds(settings_.silence);
+  if (now_s - state.heard_s > silence)
+    return fmt::format("nothing was heard of it for {:.0f} s", now_s - state.heard_s);
+  for (const std::int64_t id : state.trials) {
+    Trial& trial = trials_[static_cast<std::size_t>(id)];
+    if (trial.dropped_s && now_s - *trial.dropped_s > silence)
+      return fmt::format("it did not end trial {} when told to", id);
+    if (trial.dropped_s) continue;
+    if (now_s - trial.started_s > seconds(settings_.trial_limit)) {
+      trial.dropped_s = now_s;
+      actions.send.push_back({worker, Drop{id}});
+    } else if (const double still = now_s - state.moved_s; still > pace_.without_batch()) {
+      return fmt::format("it is alive, but trial {} has not gone on for {:.0f} s", id, still);
+    } else if (const double late = now_s - trial.epoch_s;
+               late >
+               pace_.without_epoch(static_cast<double>(trial.planned.per_sample.aiperf_train))) {
+      return fmt::format("it is alive, but trial {} has had no epoch for {:.0f} s", id, late);
+    }
+  }
+  return {};
+}
+
+void Experiment::check_workers(double now_s, Actions& actions) {
+  if (ended() || !workers_.empty()) return;
+  const bool all_came = static_cast<int>(came_.size()) >= settings_.workers;
+  if (!all_came && now_s - began_s_ <= kFirstWorker) return;
+  if (came_.empty())
+    return conclude(
+        now_s, "failed",
+        fmt::format("no worker came within {:.0f} s: see the ranks' logs", kFirstWorker), actions);
+  // Who was cut off may come back within the time that it might have been silent.
+  if (now_s - heard_s_ <= seconds(settings_.silence)) return;
+  std::string names;
+  std::size_t named = 0;
+  for (const auto& [rank, who] : lost_)
+    if (named++ < kNamed) names += (names.empty() ? "" : "; ") + who;
+  if (named > kNamed) names += fmt::format("; and {} more", named - kNamed);
+  conclude(now_s, "failed", "no worker is left: " + names, actions);
 }
 
 void Experiment::check_end(double now_s, Actions& actions) {

@@ -4,10 +4,12 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "automl/experiment_settings.h"
+#include "automl/pace.h"
 #include "automl/planner.h"
 #include "automl/report_check.h"
 #include "automl/worker_protocol.h"
@@ -26,6 +28,7 @@ class Experiment {
   struct Close {
     int worker = 0;
     std::string reason;
+    bool refuse = false;  ///< it is told why, and must not come back
   };
   /// A result for the planner.
   struct Tell {
@@ -48,7 +51,8 @@ class Experiment {
   [[nodiscard]] Actions begin(double now_s, const std::vector<Planned>& planned = {},
                               const std::vector<Json>& events = {});
 
-  // `worker` is the number of its connection. A worker replaces an earlier one of its rank.
+  // `worker` is the number of its connection. A worker replaces an earlier one of its rank. One
+  // that was lost may come back; one that was sent away for what it reported may not.
   [[nodiscard]] Actions joined(double now_s, int worker, const Hello& hello);
   [[nodiscard]] Actions left(double now_s, int worker, const std::string& reason);
   /// Any message but Hello. Fetch and Weights only show that the worker is alive. A worker whose
@@ -59,13 +63,18 @@ class Experiment {
   [[nodiscard]] Actions failed(double now_s, int worker, std::int64_t trial,
                                const std::string& reason);
 
+  /// What became of a trial's weights; `problem` is empty when they are kept.
+  [[nodiscard]] Actions weights(double now_s, std::int64_t trial, std::int64_t bytes,
+                                const std::string& problem, bool displaced = false);
+
   /// How many more proposals to make, besides `under_way`, so that no worker waits.
   [[nodiscard]] int proposals_wanted(int under_way) const;
   [[nodiscard]] Actions proposed(double now_s, Planned planned);
   /// There is nothing new to try: what is under way is brought to its end.
   [[nodiscard]] Actions exhausted(double now_s, const std::string& reason);
 
-  /// Checks the time limits; called at least once a second.
+  /// Checks the time limits; called at least once a second. A longer pause is the coordinator's
+  /// own, and is not held against the workers.
   [[nodiscard]] Actions tick(double now_s);
   /// Ends the experiment; `reason` is "stopped" or "failed".
   [[nodiscard]] Actions end(double now_s, const std::string& reason, const std::string& detail);
@@ -99,6 +108,7 @@ class Experiment {
     int worker = -1;
     int avoid = -1;  // the rank where it could not even be started
     double started_s = 0;
+    double epoch_s = 0;                 // when it began, or its last epoch ended
     std::optional<double> dropped_s{};  // when it was told to end
     std::optional<double> accuracy{};
     int epochs = 0;
@@ -109,6 +119,8 @@ class Experiment {
   struct Worker {
     Hello hello;
     double heard_s = 0;
+    double moved_s = 0;         // when its trial was last seen to go on
+    std::int64_t progress = 0;  // as it said last
     bool ready = false;
     std::vector<std::int64_t> trials;  // the one that is trained, and the one before while it ends
     int failures = 0;                  // in a row, before the first sample
@@ -117,6 +129,7 @@ class Experiment {
   void dispatch(double now_s, Actions& actions);
   void hand_out(double now_s, int worker, std::int64_t id, Actions& actions);
   [[nodiscard]] std::optional<std::int64_t> choose(const Worker& worker);
+  void on_inherited(double now_s, int worker, const Inherited& inherited, Actions& actions);
   void on_epoch(double now_s, int worker, const Epoch& epoch, Actions& actions);
   void on_done(double now_s, int worker, const Done& done, Actions& actions);
   /// Ends an attempt; `final` when the trial has its result.
@@ -126,14 +139,21 @@ class Experiment {
   void remove(double now_s, int worker, const std::string& reason, Actions& actions);
   void record_refusal(double now_s, const Hello& hello, const std::string& why, Actions& actions);
   void refuse(double now_s, int worker, const std::string& why, Actions& actions);
+  void send_away(double now_s, int worker, const std::string& reason, Actions& actions);
   void conclude(double now_s, const std::string& reason, const std::string& detail,
                 Actions& actions);
   void check_end(double now_s, Actions& actions);
+  /// Ends it when nobody is left who could come back.
+  void check_workers(double now_s, Actions& actions);
+  /// Why the worker has to go; empty when it need not.
+  [[nodiscard]] std::string hangs(double now_s, int worker, Actions& actions);
+  void excuse_pause(double now_s);
   [[nodiscard]] Trial* held(int worker, std::int64_t id);
   void record(double now_s, Json event, Actions& actions);
 
   ExperimentSettings settings_;
   ReportCheck checks_;
+  Pace pace_;
   std::vector<Trial> trials_;
   std::map<int, Worker> workers_;
   std::deque<std::int64_t> waiting_;  // those that were lost first
@@ -144,7 +164,11 @@ class Experiment {
   int failures_in_a_row_ = 0;
   double began_s_ = 0;
   double recorded_s_ = 0;
-  bool anyone_came_ = false;
+  double ticked_s_ = 0;
+  double heard_s_ = 0;                    // of any worker that has gone
+  std::set<int> came_;                    // ranks
+  std::map<int, std::string> lost_;       // ranks that have gone and not come back: who and why
+  std::map<int, std::string> sent_away_;  // ranks: why
   bool closed_ = false;
   std::int64_t running_ = 0;
   std::int64_t ok_ = 0;

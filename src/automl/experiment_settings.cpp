@@ -42,7 +42,7 @@ Json ExperimentSettings::default_space() {
           {"learning_rate", {{"type", "loguniform"}, {"low", 0.005}, {"high", 0.2}}},
           {"weight_decay", {{"type", "loguniform"}, {"low", 1e-5}, {"high", 1e-3}}},
           {"label_smoothing", {{"type", "uniform"}, {"low", 0.0}, {"high", 0.1}}},
-          {"kernel_size", {{"type", "choice"}, {"options", {3, 5}}}},
+          {"kernel_size", {{"type", "choice"}, {"options", {0, 5}}}},
           {"dropout", {{"type", "uniform"}, {"low", 0.0}, {"high", 0.2}}}};
 }
 
@@ -118,7 +118,8 @@ Json to_json(const ExperimentSettings& settings) {
 
 ExperimentSettings settings_from_json(const Json& json, const std::string& where) {
   auto settings = fields_from_json<ExperimentSettings>(json, where);
-  if (settings.epochs.empty() || settings.workers < 1 || settings.attempts < 1)
+  if (settings.epochs.empty() || settings.workers < 1 || settings.attempts < 1 ||
+      settings.devices_per_trial < 1)
     throw Error(ErrorKind::config, "the experiment's settings make no sense", where);
   return settings;
 }

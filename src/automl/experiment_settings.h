@@ -29,15 +29,17 @@ struct ExperimentSettings {
   Nanoseconds min_duration{0};  ///< asked for: a shorter experiment is not valid
   std::int64_t max_trials = 99'999;
   Nanoseconds trial_limit = std::chrono::hours(24);
-  int attempts = 3;                                ///< of a trial whose workers are lost
-  Nanoseconds silence = std::chrono::seconds(30);  ///< after which a worker counts as lost
+  int attempts = 3;                                 ///< of a trial whose workers are lost
+  Nanoseconds silence = std::chrono::seconds(30);   ///< after which a worker counts as lost
+  Nanoseconds progress = std::chrono::minutes(30);  ///< without a batch: it hangs (pace.h)
   std::uint64_t seed = 1;
   Limits limits;
   int candidates = 100;
   bool inherit = true;  ///< children begin with their parents' weights
   std::uint64_t weights_bytes = std::uint64_t{16} << 30;  ///< kept of all trials together
-  std::string address;  ///< of the coordinator, as workers reach it; empty: found out
-  int workers = 1;      ///< planned: the length of a round
+  std::string address;        ///< of the coordinator, as workers reach it; empty: found out
+  int devices_per_trial = 1;  ///< ranks of a node that train one trial together: one worker
+  int workers = 1;            ///< planned: the length of a round
 
   static void fields(auto& self, auto&& field) {
     field("start", self.start);
@@ -54,12 +56,14 @@ struct ExperimentSettings {
     field("trial_limit_ns", self.trial_limit);
     field("attempts", self.attempts);
     field("silence_ns", self.silence);
+    field.optional("progress_ns", self.progress);
     field("seed", self.seed);
     field("limits", self.limits);
     field("candidates", self.candidates);
     field("inherit", self.inherit);
     field("weights_bytes", self.weights_bytes);
     field("address", self.address);
+    field.optional("devices_per_trial", self.devices_per_trial);
     field("workers", self.workers);
   }
 

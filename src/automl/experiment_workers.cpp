@@ -24,20 +24,25 @@ Experiment::Actions Experiment::joined(double now_s, int worker, const Hello& he
   Actions actions;
   if (const std::string why = checks_.rank(hello.rank); !why.empty()) {
     record_refusal(now_s, hello, why, actions);
-    actions.close.push_back({worker, why});
+    actions.close.push_back({worker, why, true});
+    return actions;
+  }
+  if (const auto known = sent_away_.find(hello.rank); known != sent_away_.end()) {
+    actions.close.push_back({worker, "it was sent away: " + known->second, true});
     return actions;
   }
   for (const auto& [other, state] : workers_) {
     if (state.hello.rank != hello.rank) continue;
-    actions.close.push_back({other, "another worker of the same rank came"});
+    actions.close.push_back({other, "another worker of the same rank came", true});
     remove(now_s, other, "another worker of the same rank came", actions);
     break;
   }
-  anyone_came_ = true;
+  came_.insert(hello.rank);
+  lost_.erase(hello.rank);
   Worker& state = workers_[worker];
   state.hello = hello;
   state.hello.token.clear();
-  state.heard_s = now_s;
+  state.heard_s = state.moved_s = now_s;
   record(now_s,
          {{"event", "worker"},
           {"rank", hello.rank},
@@ -58,13 +63,14 @@ Experiment::Actions Experiment::left(double now_s, int worker, const std::string
 }
 
 void Experiment::remove(double now_s, int worker, const std::string& reason, Actions& actions) {
-  const Worker state = std::move(workers_.at(worker));
+  const Worker state = workers_.at(worker);
   const std::string why = event_text(reason);
+  const std::string who =
+      fmt::format("worker {} on {}", state.hello.rank, event_text(state.hello.host));
   for (const std::int64_t id : state.trials)
-    give_back(now_s, id,
-              fmt::format("worker {} on {} was lost: {}", state.hello.rank,
-                          event_text(state.hello.host), why),
-              actions);
+    give_back(now_s, id, who + " was lost: " + why, actions);
+  lost_[state.hello.rank] = who + ": " + why;
+  heard_s_ = std::max(heard_s_, state.heard_s);
   workers_.erase(worker);
   std::erase(idle_, worker);
   record(now_s,
@@ -89,9 +95,15 @@ void Experiment::record_refusal(double now_s, const Hello& hello, const std::str
 void Experiment::refuse(double now_s, int worker, const std::string& why, Actions& actions) {
   record_refusal(now_s, workers_.at(worker).hello, why, actions);
   const std::string reason = "it reported what cannot be: " + why;
-  actions.close.push_back({worker, reason});
-  remove(now_s, worker, reason, actions);
+  send_away(now_s, worker, reason, actions);
   dispatch(now_s, actions);
+}
+
+// For good.
+void Experiment::send_away(double now_s, int worker, const std::string& reason, Actions& actions) {
+  sent_away_[workers_.at(worker).hello.rank] = reason;
+  actions.close.push_back({worker, reason, true});
+  remove(now_s, worker, reason, actions);
 }
 
 // The trial of a worker that is gone: for another one, unless it has cost too many already.
@@ -160,21 +172,30 @@ Experiment::Actions Experiment::received(double now_s, int worker, const WorkerM
   Actions actions;
   const auto at = workers_.find(worker);
   if (at == workers_.end()) return actions;
-  at->second.heard_s = now_s;
+  Worker& state = at->second;
+  state.heard_s = now_s;
+  if (const auto* alive = std::get_if<Alive>(&message)) {
+    if (alive->progress > state.progress) state.moved_s = now_s;
+    state.progress = std::max(state.progress, alive->progress);
+    return actions;
+  }
+  state.moved_s = now_s;
   if (std::holds_alternative<Ready>(message)) {
     if (ended()) {
       actions.send.push_back({worker, Stop{}});
       return actions;
     }
-    if (at->second.ready || at->second.trials.size() >= kTrialsAtOnce) {
+    if (state.ready || state.trials.size() >= kTrialsAtOnce) {
       const std::string reason = "it asked for work though it has enough";
-      actions.close.push_back({worker, reason});
+      actions.close.push_back({worker, reason, true});
       remove(now_s, worker, reason, actions);
     } else {
-      at->second.ready = true;
+      state.ready = true;
       idle_.push_back(worker);
     }
     dispatch(now_s, actions);
+  } else if (const auto* inherited = std::get_if<Inherited>(&message)) {
+    if (!ended()) on_inherited(now_s, worker, *inherited, actions);
   } else if (const auto* epoch = std::get_if<Epoch>(&message)) {
     if (!ended()) on_epoch(now_s, worker, *epoch, actions);
   } else if (const auto* done = std::get_if<Done>(&message)) {
@@ -184,12 +205,29 @@ Experiment::Actions Experiment::received(double now_s, int worker, const WorkerM
   return actions;
 }
 
+void Experiment::on_inherited(double now_s, int worker, const Inherited& inherited,
+                              Actions& actions) {
+  const Trial* trial = held(worker, inherited.trial);
+  if (trial == nullptr) return;
+  Json event{{"event", "inherited"},
+             {"trial", inherited.trial},
+             {"attempt", trial->attempt},
+             {"worker", workers_.at(worker).hello.rank},
+             {"parent", trial->planned.proposal.parent},
+             {"tensors", inherited.tensors},
+             {"of", inherited.of}};
+  if (!inherited.sha256.empty()) event["sha256"] = event_text(inherited.sha256);
+  record(now_s, std::move(event), actions);
+}
+
 void Experiment::on_epoch(double now_s, int worker, const Epoch& epoch, Actions& actions) {
   Trial* trial = held(worker, epoch.trial);
   if (trial == nullptr) return;  // of a trial that was given up
   if (const std::string why = checks_.epoch(trial->reports, epoch, now_s - trial->started_s);
       !why.empty())
     return refuse(now_s, worker, why, actions);
+  pace_.tell(now_s - trial->epoch_s, static_cast<double>(trial->planned.per_sample.aiperf_train));
+  trial->epoch_s = now_s;
   trial->epochs = epoch.epoch;
   trial->trained = std::max(trial->trained, epoch.trained);
   trial->validated = std::max(trial->validated, epoch.validated);
@@ -236,8 +274,7 @@ void Experiment::on_done(double now_s, int worker, const Done& done, Actions& ac
     if (++state.failures >= kWorkerFailures && workers_.size() > 1) {
       const std::string reason = fmt::format("{} trials in a row could not be begun, the last: {}",
                                              kWorkerFailures, event_text(done.reason));
-      actions.close.push_back({worker, reason});
-      remove(now_s, worker, reason, actions);
+      send_away(now_s, worker, reason, actions);
     }
   }
   if (failures_in_a_row_ >= std::max(kMinFailures, 3 * settings_.workers))
@@ -256,6 +293,16 @@ Experiment::Actions Experiment::failed(double now_s, int worker, std::int64_t id
   actions.send.push_back({worker, Drop{id}});
   dispatch(now_s, actions);
   check_end(now_s, actions);
+  return actions;
+}
+
+Experiment::Actions Experiment::weights(double now_s, std::int64_t trial, std::int64_t bytes,
+                                        const std::string& problem, bool displaced) {
+  Actions actions;
+  Json event{{"event", "weights"}, {"trial", trial}, {"bytes", bytes}, {"kept", problem.empty()}};
+  if (!problem.empty()) event["reason"] = event_text(problem);
+  if (displaced) event["displaced"] = true;
+  record(now_s, std::move(event), actions);
   return actions;
 }
 

@@ -1,8 +1,11 @@
 #include "automl/journal_check.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -23,6 +26,8 @@ void JournalCheck::Problems::add(std::string what) {
 namespace {
 
 constexpr std::size_t kKeptGraphs = 1024;
+// Settings that journals of earlier versions do not have.
+constexpr std::array<std::string_view, 2> kLater{"progress_ns", "devices_per_trial"};
 
 class JournalReader {
  public:
@@ -100,9 +105,13 @@ class JournalReader {
       return;
     }
     const Json planned = to_json(settings_);
+    const Json usual =
+        to_json(ExperimentSettings{});  // a journal from before there was the setting
     for (const auto& [key, value] : planned.items()) {
       const auto own = settings->find(key);
-      if (own == settings->end() || *own != value)
+      const bool older =
+          own == settings->end() && std::ranges::count(kLater, key) > 0 && value == usual.at(key);
+      if (!older && (own == settings->end() || *own != value))
         wrong(fmt::format("its setting '{}' is not the plan's", key));
     }
   }
@@ -226,7 +235,7 @@ class JournalReader {
     trial.running = true;
     trial.started_s = now_;
     trial.attempt = {};
-    trial.attempt.batch_size = trial.hyper.batch_size;
+    trial.attempt.batch_size = trial.hyper.batch_size * settings_.devices_per_trial;
     trial.attempt.epochs = settings_.epochs_of_round(id / std::max(1, settings_.workers));
     if (integer_at(event, "epochs", trial.attempt.epochs) != trial.attempt.epochs)
       wrong(fmt::format("trial {}: {} epochs, where its round has {}", id,

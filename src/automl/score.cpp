@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "automl/operations.h"
@@ -57,9 +58,10 @@ class Reader {
       if (event.contains("settings")) out_.settings = event["settings"];
     } else if (kind == "resume") {
       // Nobody saw the end of who was there before.
-      for (const auto& [rank, index] : present_) leave(out_.workers[index], "coordinator ended");
+      for (const auto& [rank, index] : present_) leave(out_.workers[index], kCoordinatorEnded);
       present_.clear();
       ++out_.resumed;
+      out_.resumed_s = now_;
       out_.ended.clear();
       out_.detail.clear();
     } else if (kind == "proposed") {
@@ -70,6 +72,10 @@ class Reader {
       epoch(event);
     } else if (kind == "ended") {
       ended(event);
+    } else if (kind == "inherited") {
+      inherited(event);
+    } else if (kind == "weights") {
+      weights(event);
     } else if (kind == "worker") {
       worker(event);
     } else if (kind == "end") {
@@ -96,13 +102,16 @@ class Reader {
       if (moments_[next].t_s <= t_s && moments_[next].operations > 0)
         out_.points.push_back(point_at(t_s, moments_[next]));
     }
-    double present = 0;
     double busy = 0;
+    std::set<int> ranks;
     for (const WorkerRecord& w : out_.workers) {
-      present += w.left_s.value_or(now_) - w.joined_s;
+      ranks.insert(w.rank);
       busy += w.busy_s;
     }
-    if (present > 0) out_.idle_share = std::max(0.0, 1 - busy / present);
+    // Whoever is late, lost or gone does nothing either.
+    const double planned = number_at(out_.settings, "workers", 0);
+    const double all = std::max(planned, static_cast<double>(ranks.size())) * now_;
+    if (all > 0 && !ranks.empty()) out_.idle_share = std::max(0.0, 1 - busy / all);
     double wait = 0;
     double work = 0;
     for (const TrialRecord& trial : out_.trials) {
@@ -160,6 +169,8 @@ class Reader {
     trial->started_s = now_;
     trial->ended_s.reset();
     trial->epochs = 0;
+    trial->inherited.reset();
+    trial->losses.clear();
     attempts_[trial->id] = {};
     if (const auto at = present_.find(trial->worker); at != present_.end()) {
       WorkerRecord& worker = out_.workers[at->second];
@@ -192,6 +203,8 @@ class Reader {
     count(*trial, event);
     trial->epochs = static_cast<int>(integer_at(event, "epoch", 0));
     measured(*trial, fraction(event, "accuracy"));
+    if (const double loss = number_at(event, "loss", -1); loss >= 0)
+      trial->losses.emplace_back(now_, loss);
   }
 
   // No error in n samples means that the error is small, not that there is none.
@@ -200,6 +213,9 @@ class Reader {
     trial.accuracy = std::max(trial.accuracy.value_or(0), *accuracy);
     const double least = last_validated_ > 0 ? 0.5 / last_validated_ : 1e-6;
     moment_.error = std::min(moment_.error, std::max(1 - *accuracy, least));
+    const double sample = last_validated_ > 0 ? 1 / last_validated_ : 0;
+    if (!out_.ceiling_s && *accuracy >= data_ceiling(out_.settings) - sample - 1e-9)
+      out_.ceiling_s = now_;
   }
 
   void ended(const Json& event) {
@@ -214,6 +230,19 @@ class Reader {
     if (const auto at = present_.find(static_cast<int>(integer_at(event, "worker", -1)));
         at != present_.end() && open_[at->second] > 0 && --open_[at->second] == 0)
       out_.workers[at->second].busy_s += now_ - since_[at->second];
+  }
+
+  void inherited(const Json& event) {
+    TrialRecord* trial = trial_of(event);
+    if (trial == nullptr) return;
+    trial->inherited = {integer_at(event, "tensors", 0), integer_at(event, "of", 0),
+                        text_at(event, "sha256")};
+  }
+
+  void weights(const Json& event) {
+    if (member_at(event, "kept") != false) return;
+    out_.weights_lost.push_back({integer_at(event, "trial", -1), text_at(event, "reason"), now_,
+                                 member_at(event, "displaced") == true});
   }
 
   void busy_until_now(WorkerRecord& worker, std::size_t index) {
@@ -266,6 +295,14 @@ Json to_json(const SampleOperations& operations) {
           {"aiperf_validate", operations.aiperf_validate},
           {"exact_train", operations.exact_train},
           {"exact_validate", operations.exact_validate}};
+}
+
+double data_ceiling(const Json& settings) {
+  const Json& data = member_at(settings, "data");
+  if (text_at(data, "data") != "glyphs") return 1;
+  const double size = std::max(1.0, number_at(data, "eval_size", 2000));  // docs/data.md
+  const double noise = std::clamp(number_at(data, "label_noise", 0.05), 0.0, 0.5);
+  return 1 - std::round(size * noise) / size;
 }
 
 double score_step(double elapsed_s) {

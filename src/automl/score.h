@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "automl/graph.h"
@@ -20,6 +21,24 @@ struct SampleOperations {
 };
 [[nodiscard]] SampleOperations count_operations(const Graph& trained);
 [[nodiscard]] Json to_json(const SampleOperations& operations);
+
+/// What the weights of a trial's last attempt began with.
+struct InheritedRecord {
+  std::int64_t tensors = 0;  ///< of the parent, or made so that its function stays; 0: all fresh
+  std::int64_t of = 0;
+  std::string sha256;  ///< of the parent's weights
+};
+
+/// Why a worker left that nobody saw leave: the experiment was resumed.
+inline constexpr const char* kCoordinatorEnded = "coordinator ended";
+
+/// Weights that are not kept (any more).
+struct LostWeights {
+  std::int64_t trial = 0;
+  std::string reason;
+  double at_s = 0;
+  bool displaced = false;  ///< by those of better trials, as `weights` of the suite asks for
+};
 
 /// One trial, from all its events.
 struct TrialRecord {
@@ -45,8 +64,11 @@ struct TrialRecord {
   double proposed_s = 0;  ///< since the experiment began, as all times here
   std::optional<double> started_s;
   std::optional<double> ended_s;
-  double wait_s = 0;   ///< of its worker, before it
-  double setup_s = 0;  ///< of its worker: model, weights, data
+  double wait_s = 0;                           ///< of its worker, before it
+  double setup_s = 0;                          ///< of its worker: model, weights, data
+  std::optional<InheritedRecord> inherited{};  ///< nothing where it was not said
+  /// Held-out loss of every epoch of the last attempt, and when.
+  std::vector<std::pair<double, double>> losses{};
 };
 
 /// One worker from joining to leaving.
@@ -80,14 +102,22 @@ struct ExperimentRecord {
   std::string ended;   ///< time, trials, stopped, failed, exhausted; empty when no end was recorded
   std::string detail;  ///< why, for people
   int resumed = 0;
+  double resumed_s = 0;  ///< how long it had gone on when it was last resumed
   std::vector<TrialRecord> trials;    ///< by id
   std::vector<WorkerRecord> workers;  ///< in the order of joining
   std::vector<ScorePoint> points;     ///< at multiples of score_step()
   ScorePoint final;                   ///< at elapsed_s
-  std::optional<std::int64_t> best;   ///< the trial of the largest accuracy, the first of equals
-  std::optional<double> idle_share;   ///< of all workers' presence
-  std::optional<double> wait_share;   ///< workers' waits between trials / their trials' time
+  /// When its accuracy first was what the data allow, within a sample (data_ceiling).
+  std::optional<double> ceiling_s;
+  std::optional<std::int64_t> best;  ///< the trial of the largest accuracy, the first of equals
+  std::vector<LostWeights> weights_lost;
+  std::optional<double> idle_share;  ///< of the planned workers' time
+  std::optional<double> wait_share;  ///< workers' waits between trials / their trials' time
 };
+
+/// The best accuracy that the experiment's held-out data allow, by its settings: 1, and less where
+/// generated data have labels that are wrong.
+[[nodiscard]] double data_ceiling(const Json& settings);
 
 /// The seconds between points: 0.1 h, as AIPerf has it. Where that gives fewer than 20 points, the
 /// largest of 180, 120, 60, 30, 15, 10, 5, 2 and 1 s that gives 20, or else 1 s.

@@ -182,4 +182,12 @@ double settle(const Parameter& p, double value) {
   return std::clamp(value, p.low, p.high);
 }
 
+bool holds(const Parameter& parameter, const Json& value) {
+  if (parameter.kind == Parameter::Kind::choice)
+    return std::ranges::find(parameter.options, value) != parameter.options.end();
+  if (!value.is_number()) return false;
+  const double number = value.get<double>();
+  return std::abs(settle(parameter, number) - number) <= 1e-9 * std::max(1.0, std::abs(number));
+}
+
 }  // namespace assay::automl

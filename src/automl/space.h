@@ -51,6 +51,10 @@ class Space {
   std::vector<Parameter> parameters_;
 };
 
+/// Whether the parameter can have the value: one of its options, or a number of its range and
+/// steps.
+[[nodiscard]] bool holds(const Parameter& parameter, const Json& value);
+
 /// `value` moved into the parameter's range and onto its steps.
 [[nodiscard]] double settle(const Parameter& parameter, double value);
 

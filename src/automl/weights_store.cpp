@@ -1,6 +1,8 @@
 #include "automl/weights_store.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -42,9 +44,12 @@ void WeightsStore::make_room(std::int64_t bytes) {
     const auto least = std::ranges::min_element(
         sizes_, [&](const auto& a, const auto& b) { return worth(a.first) < worth(b.first); });
     std::error_code ignored;
-    fs::remove(file(least->first), ignored);
-    used_ -= std::min(used_, least->second);
+    const auto [trial, size] = *least;
+    fs::remove(file(trial), ignored);
+    used_ -= std::min(used_, size);
     sizes_.erase(least);
+    if (tell_)
+      tell_(trial, static_cast<std::int64_t>(size), "removed for those of better trials", true);
   }
 }
 
@@ -58,11 +63,15 @@ WeightsStore::Upload::Upload(WeightsStore& store, std::int64_t trial, std::int64
       bytes_(bytes),
       missing_(bytes),
       part_(store.directory_ / fmt::format("{}.{}.part", trial, ++store.uploads_)) {
-  if (static_cast<std::uint64_t>(bytes) > store.limit_) return;
+  if (static_cast<std::uint64_t>(bytes) > store.limit_) {
+    problem_ = "larger than all weights together may be";
+    return;
+  }
   store.make_room(bytes);
   std::error_code ignored;
   fs::remove(part_, ignored);
   fd_.reset(::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd_) problem_ = std::generic_category().message(errno);
 }
 
 WeightsStore::Upload::Upload(Upload&& other) noexcept
@@ -71,6 +80,7 @@ WeightsStore::Upload::Upload(Upload&& other) noexcept
       bytes_(other.bytes_),
       missing_(other.missing_),
       part_(std::move(other.part_)),
+      problem_(std::move(other.problem_)),
       fd_(std::move(other.fd_)) {}
 
 WeightsStore::Upload::~Upload() {
@@ -81,7 +91,9 @@ void WeightsStore::Upload::write(std::string_view piece) noexcept {
   missing_ -= static_cast<std::int64_t>(piece.size());
   while (fd_ && !piece.empty()) {
     const ssize_t n = ::write(fd_.get(), piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
+      problem_ = std::generic_category().message(n < 0 ? errno : ENOSPC);
       ::unlink(part_.c_str());
       fd_.reset();
     } else {
@@ -90,15 +102,19 @@ void WeightsStore::Upload::write(std::string_view piece) noexcept {
   }
 }
 
-void WeightsStore::Upload::finish() noexcept {
-  if (!fd_) return;
-  std::error_code ec;
-  fs::rename(part_, store_->file(trial_), ec);
-  fd_.reset();
-  if (ec) return;
-  std::uint64_t& size = store_->sizes_[trial_];
-  store_->used_ += static_cast<std::uint64_t>(bytes_) - size;
-  size = static_cast<std::uint64_t>(bytes_);
+void WeightsStore::Upload::finish() {
+  if (fd_) {
+    std::error_code ec;
+    fs::rename(part_, store_->file(trial_), ec);
+    fd_.reset();
+    if (ec) problem_ = ec.message();
+  }
+  if (problem_.empty()) {
+    std::uint64_t& size = store_->sizes_[trial_];
+    store_->used_ += static_cast<std::uint64_t>(bytes_) - size;
+    size = static_cast<std::uint64_t>(bytes_);
+  }
+  if (store_->tell_) store_->tell_(trial_, bytes_, problem_, false);
 }
 
 std::optional<WeightsStore::Download> WeightsStore::open(std::int64_t trial) const {

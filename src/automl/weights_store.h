@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,17 +14,23 @@ namespace assay::automl {
 
 /// The weights of finished trials, one file each. When they exceed `limit` bytes together, those of
 /// the least accurate trials are removed first: their children train from scratch. Weights are not
-/// evidence, so a full disk loses only them. One thread.
+/// evidence, so a full disk loses only them, and on_change says so. One thread.
 class WeightsStore {
  public:
   WeightsStore(std::filesystem::path directory, std::uint64_t limit);
+
+  /// What became of a trial's weights: kept, or why they are not there (any more); `displaced` by
+  /// those of better trials.
+  using OnChange = std::function<void(std::int64_t trial, std::int64_t bytes,
+                                      const std::string& problem, bool displaced)>;
+  void on_change(OnChange tell) { tell_ = std::move(tell); }
 
   /// A file that comes in pieces; in place only when it is complete.
   class Upload {
    public:
     [[nodiscard]] std::int64_t missing() const noexcept { return missing_; }
     void write(std::string_view piece) noexcept;  ///< at most missing() bytes
-    void finish() noexcept;
+    void finish();                                ///< when nothing is missing
     Upload(Upload&& other) noexcept;
     Upload& operator=(Upload&& other) = delete;
     ~Upload();
@@ -36,7 +43,8 @@ class WeightsStore {
     std::int64_t bytes_;
     std::int64_t missing_;
     std::filesystem::path part_;
-    UniqueFd fd_;  // none when the disk is full; what comes is then ignored
+    std::string problem_;
+    UniqueFd fd_;  // none when there is a problem; what comes is then ignored
   };
   [[nodiscard]] Upload receive(std::int64_t trial, std::int64_t bytes);
 
@@ -67,6 +75,7 @@ class WeightsStore {
   std::uint64_t uploads_ = 0;
   std::map<std::int64_t, std::uint64_t> sizes_;
   std::map<std::int64_t, double> values_;
+  OnChange tell_;
 };
 
 }  // namespace assay::automl

@@ -46,6 +46,15 @@ void fields(Of<Hello> auto& m, auto&& field) {
   field("host", m.host);
   field("device", m.device);
 }
+void fields(Of<Inherited> auto& m, auto&& field) {
+  field("trial", m.trial, 0, kMaxInteger);
+  field("tensors", m.tensors, 0, kMaxInteger);
+  field("of", m.of, 0, kMaxInteger);
+  field("sha256", m.sha256);
+}
+void fields(Of<Alive> auto& m, auto&& field) {
+  field("progress", m.progress, 0, kMaxInteger);
+}
 void fields(Of<Fetch> auto& m, auto&& field) {
   field("trial", m.trial, 0, kMaxInteger);
 }
@@ -102,7 +111,7 @@ requires(std::is_empty_v<M>) void fields(M& /*message*/, auto&& /*field*/) {}
 
 // The types in the order of the variants.
 constexpr std::array<std::string_view, std::variant_size_v<WorkerMessage>> kWorkerTypes{
-    "hello", "ready", "fetch", "epoch", "weights", "done", "alive"};
+    "hello", "ready", "inherited", "fetch", "epoch", "weights", "done", "alive"};
 constexpr std::array<std::string_view, std::variant_size_v<CoordinatorMessage>> kCoordinatorTypes{
     "trial", "weights", "drop", "stop", "refuse"};
 

@@ -16,7 +16,7 @@ namespace assay::automl {
 /// The messages between the coordinator and the workers of an experiment over TCP: one JSON object
 /// per line, in both directions. A `weights` line is followed by that many raw bytes.
 /// docs/automl.md describes the conversation.
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 /// The longest line, newline included; a longer one is refused.
 inline constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 /// Twice the weights of the largest model (2³⁰ parameters).
@@ -27,6 +27,8 @@ inline constexpr int kAliveSeconds = 5;
 /// Environment of a worker.
 inline constexpr const char* kAddressVariable = "ASSAY_AUTOML_ADDRESS";  ///< host:port
 inline constexpr const char* kTokenVariable = "ASSAY_AUTOML_TOKEN";
+/// Ranks that are one worker; 1 where it is not set.
+inline constexpr const char* kDevicesVariable = "ASSAY_AUTOML_DEVICES";
 
 /// The hyper-parameters of one training.
 struct Hyper {
@@ -82,6 +84,13 @@ struct Hello {
 };
 /// Asks for work; answered by one Trial or Stop. Comes before the last trial's Weights and Done.
 struct Ready {};
+/// What the trial began with, said before its first batch when it has a parent.
+struct Inherited {
+  std::int64_t trial = 0;
+  std::int64_t tensors = 0;  ///< that came from the parent or keep its function; 0: all are fresh
+  std::int64_t of = 0;       ///< tensors of the model
+  std::string sha256;  ///< of the parent's tensors, as in its file; empty when there were none
+};
 /// Asks for the weights of a trial; answered by Weights, of 0 bytes when there are none.
 struct Fetch {
   std::int64_t trial = 0;
@@ -115,7 +124,10 @@ struct Done {
   double wait_s = 0;   ///< between the end of the previous trial (the start of the worker) and this
 };
 /// Sent every kAliveSeconds, also in the middle of an epoch.
-struct Alive {};
+struct Alive {
+  /// Grows as long as its trial goes on: batches of training and validation, pieces of weights.
+  std::int64_t progress = 0;
+};
 
 // Coordinator → worker.
 
@@ -148,7 +160,7 @@ struct Refuse {
   std::string reason;
 };
 
-using WorkerMessage = std::variant<Hello, Ready, Fetch, Epoch, Weights, Done, Alive>;
+using WorkerMessage = std::variant<Hello, Ready, Inherited, Fetch, Epoch, Weights, Done, Alive>;
 using CoordinatorMessage = std::variant<Trial, Weights, Drop, Stop, Refuse>;
 
 /// One line with its newline. Throws Error of kind internal when it is longer than kMaxLine.

@@ -286,6 +286,21 @@ void WorkerServer::drop(int worker) {
   if (const auto at = all_.find(worker); at != all_.end()) drop(Peer(at->second));
 }
 
+void WorkerServer::refuse(int worker, const std::string& reason) {
+  const auto at = all_.find(worker);
+  if (at == all_.end()) return;
+  const Peer peer = at->second;
+  push(peer, encode(CoordinatorMessage(Refuse{reason})));
+  peer->close_when_sent = true;
+  known_.erase(worker);
+  // One that does not read it does not stay for that.
+  peer->timer.expires_after(kHelloLimit);
+  peer->timer.async_wait([self = weak_from_this(), peer](const asio::error_code& ec) {
+    const auto alive = self.lock();
+    if (alive && !ec) alive->drop(peer);
+  });
+}
+
 void WorkerServer::close() {
   asio::error_code ignored;
   acceptor_.close(ignored);

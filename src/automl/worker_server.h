@@ -49,6 +49,8 @@ class WorkerServer : public std::enable_shared_from_this<WorkerServer> {
   /// Does nothing for a worker that is gone.
   void send(int worker, const CoordinatorMessage& message);
   void drop(int worker);
+  /// Tells it why it is not wanted, and drops it.
+  void refuse(int worker, const std::string& reason);
   /// Accepts no more connections and drops all.
   void close();
 

@@ -15,22 +15,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<fs::path> yaml_files(const fs::path& folder) {
-  std::vector<fs::path> files;
+void add_yaml_files(const fs::path& folder, std::map<std::string, fs::path>& files) {
   std::error_code ec;
   for (auto it = fs::directory_iterator(folder, ec); !ec && it != fs::directory_iterator();
        it.increment(ec))
-    if (it->path().extension() == ".yaml") files.push_back(it->path());
+    if (it->path().extension() == ".yaml") files[it->path().stem().string()] = it->path();
   if (ec)
     throw Error(ErrorKind::environment, "cannot read the folder: " + ec.message(), folder.string(),
                 "the configuration folder needs vendors/, workloads/ and rules/");
-  std::ranges::sort(files);
-  return files;
-}
-
-// The result is the same on every machine, wherever conf/ is installed.
-std::string display_name(const fs::path& file) {
-  return (fs::path("conf") / file.parent_path().filename() / file.filename()).string();
 }
 
 template <class Item>
@@ -104,34 +96,79 @@ std::vector<std::string> Catalog::workload_names() const {
   return names_of(workloads);
 }
 
-Catalog load_catalog(const fs::path& conf_dir) {
-  Catalog catalog;
-  catalog.conf_dir = conf_dir;
-  catalog.standard = shipped_rules();
-  for (const fs::path& file : yaml_files(conf_dir / "vendors"))
-    catalog.vendors.push_back(load_vendor(file, display_name(file)));
-  OptionSets options;
-  if (fs::is_directory(conf_dir / "options"))
-    for (const fs::path& file : yaml_files(conf_dir / "options"))
-      load_options(file, display_name(file), options);
-  for (const fs::path& file : yaml_files(conf_dir / "workloads"))
-    catalog.workloads.push_back(load_workload(file, display_name(file), options));
-  for (const fs::path& file : yaml_files(conf_dir / "rules")) {
-    for (Rule& rule : load_rules(file, display_name(file))) {
-      const auto same = std::ranges::find(catalog.rules, rule.id, &Rule::id);
-      if (same != catalog.rules.end())
-        throw Error(ErrorKind::config, "the rule '" + rule.id + "' exists twice", rule.origin,
-                    "it is also defined at " + same->origin);
-      catalog.rules.push_back(std::move(rule));
-    }
+std::map<std::string, fs::path> conf_files(const ConfDirs& conf_dirs, const std::string& part) {
+  std::map<std::string, fs::path> files;
+  for (std::size_t i = 0; i < conf_dirs.size(); ++i) {
+    std::error_code ec;
+    // Options and suites may be missing of Assay's own folder, and everything of the others.
+    const bool needed = i == 0 && (part == "vendors" || part == "workloads" || part == "rules");
+    if (needed || fs::is_directory(conf_dirs[i] / part, ec))
+      add_yaml_files(conf_dirs[i] / part, files);
   }
+  return files;
+}
+
+// The result is the same on every machine, wherever conf/ is installed.
+std::string conf_name(const ConfDirs& conf_dirs, const fs::path& file) {
+  if (conf_dirs.empty() || file.parent_path().parent_path() == conf_dirs.front())
+    return (fs::path("conf") / file.parent_path().filename() / file.filename()).string();
+  return file.string();
+}
+
+Catalog load_catalog(const ConfDirs& conf_dirs) {
+  Catalog catalog;
+  catalog.conf_dirs = conf_dirs;
+  catalog.standard = shipped_rules();
+  const auto each = [&](const char* part, const auto& load) {
+    for (const auto& [name, file] : conf_files(conf_dirs, part))
+      load(file, conf_name(conf_dirs, file));
+  };
+  each("vendors", [&](const fs::path& file, const std::string& shown) {
+    catalog.vendors.push_back(load_vendor(file, shown));
+  });
+  OptionSets options;
+  each("options",
+       [&](const fs::path& file, const std::string& shown) { load_options(file, shown, options); });
+  each("workloads", [&](const fs::path& file, const std::string& shown) {
+    catalog.workloads.push_back(load_workload(file, shown, options));
+  });
+  std::map<std::string, fs::path> folder_of_rule;
+  // Assay's own rules first, so that what a site or a user changes takes their places.
+  for (const fs::path& folder : conf_dirs)
+    each("rules", [&](const fs::path& file, const std::string& shown) {
+      if (file.parent_path().parent_path() != folder) return;
+      for (Rule& rule : load_rules(file, shown)) {
+        const auto same = std::ranges::find(catalog.rules, rule.id, &Rule::id);
+        if (same != catalog.rules.end() && folder_of_rule[rule.id] == folder)
+          throw Error(ErrorKind::config, "the rule '" + rule.id + "' exists twice", rule.origin,
+                      "it is also defined at " + same->origin);
+        folder_of_rule[rule.id] = folder;
+        if (same != catalog.rules.end())
+          *same = std::move(rule);
+        else
+          catalog.rules.push_back(std::move(rule));
+      }
+    });
   std::ranges::sort(catalog.vendors, {}, &Vendor::name);
   std::ranges::sort(catalog.workloads, {}, &Workload::name);
   return catalog;
 }
 
-fs::path find_conf_dir() {
-  return find_conf_dir(program_folder() / "assay", std::getenv("ASSAY_CONF"));
+ConfDirs find_conf_dirs() {
+  const char* given = std::getenv("ASSAY_CONF");
+  ConfDirs out{find_conf_dir(program_folder() / "assay", given)};
+  if (given != nullptr && *given != '\0') return out;
+  ConfDirs over{"/etc/assay"};
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (config != nullptr && *config == '/')
+    over.push_back(fs::path(config) / "assay");
+  else if (home != nullptr && *home == '/')
+    over.push_back(fs::path(home) / ".config" / "assay");
+  std::error_code ec;
+  for (const fs::path& folder : over)
+    if (fs::is_directory(folder, ec)) out.push_back(folder);
+  return out;
 }
 
 fs::path find_conf_dir(const fs::path& executable, const char* assay_conf) {
@@ -142,13 +179,16 @@ fs::path find_conf_dir(const fs::path& executable, const char* assay_conf) {
   }
   fs::path installed = executable.parent_path().parent_path() / "share/assay/conf";
   if (is_conf_dir(installed)) return installed;
+  // Programs that others start lie in libexec/assay.
+  fs::path beside = executable.parent_path().parent_path().parent_path() / "share/assay/conf";
+  if (is_conf_dir(beside)) return beside;
   for (fs::path folder = executable.parent_path(); !folder.empty(); folder = folder.parent_path()) {
     if (is_conf_dir(folder / "conf")) return folder / "conf";
     if (folder == folder.parent_path()) break;
   }
   throw Error(ErrorKind::environment, "the configuration folder conf/ was not found",
               executable.string(),
-              "looked for " + installed.string() +
+              "looked for " + installed.string() + ", " + beside.string() +
                   " and for conf/vendors in the folders above; set ASSAY_CONF to the folder");
 }
 

@@ -89,9 +89,14 @@ struct Workload {
   std::string origin;
 };
 
+/// Where configuration lies: Assay's own folder first, then those that go over it. A file of the
+/// same name in a later folder takes the place of an earlier one, and so does a rule of the same
+/// id.
+using ConfDirs = std::vector<std::filesystem::path>;
+
 /// What conf/ holds; every list is sorted by name (rules: by file, then in file order).
 struct Catalog {
-  std::filesystem::path conf_dir;
+  ConfDirs conf_dirs;
   std::vector<Vendor> vendors;
   std::vector<Workload> workloads;
   std::vector<Rule> rules;
@@ -103,15 +108,24 @@ struct Catalog {
   [[nodiscard]] std::vector<std::string> workload_names() const;
 };
 
-/// Reads vendors/*.yaml, options/*.yaml (where there are any), workloads/*.yaml and rules/*.yaml of
-/// `conf_dir`. Throws Error of kind
-/// config for the first thing that is wrong.
-[[nodiscard]] Catalog load_catalog(const std::filesystem::path& conf_dir);
+/// Reads vendors/*.yaml, options/*.yaml (where there are any), workloads/*.yaml and rules/*.yaml.
+/// Throws Error of kind config for the first thing that is wrong.
+[[nodiscard]] Catalog load_catalog(const ConfDirs& conf_dirs);
 
-/// $ASSAY_CONF; else ../share/assay/conf beside the executable's folder; else the nearest folder
-/// above the executable that has conf/vendors. Throws Error of kind environment that names the
-/// places looked at.
-[[nodiscard]] std::filesystem::path find_conf_dir();
+/// The YAML files of one part ("suites"), by name without suffix, from wherever they count.
+[[nodiscard]] std::map<std::string, std::filesystem::path> conf_files(const ConfDirs& conf_dirs,
+                                                                      const std::string& part);
+
+/// As people know a file: conf/PART/NAME.yaml of Assay's own, else its path.
+[[nodiscard]] std::string conf_name(const ConfDirs& conf_dirs, const std::filesystem::path& file);
+
+/// $ASSAY_CONF alone where it is set; else find_conf_dir() of this program, /etc/assay of the site
+/// and $XDG_CONFIG_HOME/assay (~/.config/assay) of the user, where there are such.
+[[nodiscard]] ConfDirs find_conf_dirs();
+
+/// $ASSAY_CONF; else ../share/assay/conf or ../../share/assay/conf beside the executable's folder;
+/// else the nearest folder above the executable that has conf/vendors. Throws Error of kind
+/// environment that names the places looked at.
 [[nodiscard]] std::filesystem::path find_conf_dir(const std::filesystem::path& executable,
                                                   const char* assay_conf);
 

@@ -29,7 +29,7 @@ std::span<const KnownMetric> known_metrics() {
       {"automl_trials_failed", "trials", lower, "Failed trials", "trials that failed", kNamedCard},
       {"automl_workers", "workers", neither, "Workers", "workers that joined", kNamedCard},
       {"automl_idle", "ratio", lower, "Idle workers",
-       "share of the workers' presence without a trial", kNamedCard},
+       "share of the planned workers' time without a trial", kNamedCard},
       {"automl_wait", "ratio", lower, "Wait between trials",
        "workers' waits between trials / time of their trials", kNamedCard},
       {"steady_throughput", "samples/s", higher, "Throughput",

@@ -67,11 +67,12 @@ class Connection {
   /// when it could not begin, or was cut.
   void stream(const Ask& ask, const std::stop_token& stop,
               const std::function<void(std::string_view)>& receive) const;
+  /// Throws what an answer means that is not of status 2xx.
+  [[noreturn]] void refuse(const http::Response& response) const;
 
  private:
   [[nodiscard]] http::Request request_of(const Ask& ask) const;
   [[nodiscard]] http::Response exchange(const Ask& ask, http::Exchange exchange) const;
-  [[noreturn]] void refuse(const http::Response& response) const;
 
   Server server_;
   std::stop_token stop_;

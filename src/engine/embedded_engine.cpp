@@ -1,5 +1,10 @@
 #include "engine/embedded_engine.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
 #include "engine/execution_watch.h"
 #include "engine/node_prober.h"
 
@@ -45,6 +50,22 @@ Planned EmbeddedEngine::plan(const Order& order) {
 
 std::map<std::string, std::vector<int>> EmbeddedEngine::devices_of(const Execution& execution) {
   return watch_->devices_of(execution);
+}
+
+Way EmbeddedEngine::enter(const Execution& execution, const std::string& node,
+                          const std::vector<std::string>& args) {
+  const auto run = watch_->run_of(execution);
+  const auto found = std::ranges::find(options_.nodes, node, &EmbeddedNode::name);
+  if (run.empty() || found == options_.nodes.end())
+    throw Error(ErrorKind::usage,
+                run.empty() ? fmt::format("job {} does not run", execution.job)
+                            : fmt::format("job {} does not run on '{}'", execution.job, node));
+  if (found->remote)
+    return {.argv = options_.agent_command ? options_.agent_command(*found, run, args)
+                                           : std::vector<std::string>{}};
+  Way way{.argv = {(options_.bindir / "assay-agent").string()}, .here = true};
+  way.argv.insert(way.argv.end(), args.begin(), args.end());
+  return way;
 }
 
 void EmbeddedEngine::recall(const std::vector<Order>& orders) {

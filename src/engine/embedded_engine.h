@@ -20,6 +20,11 @@ struct EmbeddedOptions {
   /// Whether a remote node can be reached; asked now and then, from a thread of its own. Bounded.
   /// Without it all can.
   std::function<bool(const EmbeddedNode&)> reach{};
+  /// The command that runs `assay-agent ARGS` on a remote node of a run. Without it nobody can
+  /// enter there. Throws Error.
+  std::function<std::vector<std::string>(const EmbeddedNode&, const std::filesystem::path& run,
+                                         const std::vector<std::string>& args)>
+      agent_command{};
 };
 
 /// Runs jobs itself, without a scheduler beneath it: every execution is a controller
@@ -41,6 +46,8 @@ class EmbeddedEngine final : public Engine {
   [[nodiscard]] Planned plan(const Order& order) override;
   [[nodiscard]] std::map<std::string, std::vector<int>> devices_of(
       const Execution& execution) override;
+  [[nodiscard]] Way enter(const Execution& execution, const std::string& node,
+                          const std::vector<std::string>& args) override;
   void recall(const std::vector<Order>& orders) override;
 
  private:

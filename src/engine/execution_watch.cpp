@@ -142,6 +142,13 @@ DeviceAllocation::Devices ExecutionWatch::devices_of(const Execution& execution)
   return allocation_.of(execution);
 }
 
+std::filesystem::path ExecutionWatch::run_of(const Execution& execution) {
+  const std::lock_guard guard(mutex_);
+  const auto found = live_.find(execution);
+  return found == live_.end() || found->second.phase != Phase::running ? std::filesystem::path()
+                                                                       : found->second.folder.run();
+}
+
 // --- starting
 
 void ExecutionWatch::start_orders(const std::stop_token& stop) {

@@ -34,6 +34,8 @@ class ExecutionWatch {
   void stop(const Execution& execution, Nanoseconds grace);
   void recall(const std::vector<Order>& orders);
   [[nodiscard]] DeviceAllocation::Devices devices_of(const Execution& execution);
+  /// The run of an execution that runs; empty: it does not, or has none yet.
+  [[nodiscard]] std::filesystem::path run_of(const Execution& execution);
 
  private:
   static constexpr std::int64_t kNotPlanned = std::numeric_limits<std::int64_t>::max();

@@ -1,7 +1,6 @@
 #include "importer/aah.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -9,8 +8,11 @@
 #include "config/node.h"
 #include "config/yaml.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "importer/aah_space.h"
+#include "importer/aah_trial.h"
 
 namespace assay::importer {
 
@@ -19,6 +21,7 @@ namespace {
 using config::Node;
 
 constexpr int kMaxWorkers = 100'000;
+constexpr const char* kCifarFolder = "/userhome/cifar-10-batches-bin";
 
 // AAH's guide shows its file with remarks behind continued lines and with "\#" for comments; YAML
 // takes neither. Lines stay where they are.
@@ -56,7 +59,9 @@ std::string in_quotes(std::string_view text) {
 
 class Importer {
  public:
-  explicit Importer(std::string file) : file_(std::move(file)) {}
+  // `folder`: of the file; empty when there is none.
+  Importer(std::string file, std::filesystem::path folder)
+      : file_(std::move(file)), folder_(std::move(folder)) {}
 
   AahImport read(std::string_view text) {
     const Node root = config::parse_yaml(without_remarks(text), {file_, file_, false});
@@ -64,6 +69,7 @@ class Importer {
     if (!seen_trial_)
       throw Error(ErrorKind::config, "there is no 'trial' with its command", file_,
                   "is this the config.yml of an AAH experiment?");
+    read_space();
     return {render(), std::move(diagnostics_)};
   }
 
@@ -109,8 +115,7 @@ class Importer {
     } else if (key == "useAnnotation" || key == "multiPhase" || key == "multiThread") {
       if (value.boolean()) warn(entry, "'" + key + "' has no meaning in a suite; left out");
     } else if (key == "searchSpacePath") {
-      warn(entry, "the search space of " + value.describe() +
-                      " is not read: AAH's own is used; change `space` in the suite");
+      space_file_ = value.nonempty_text();
     } else if (key == "nniManagerIp") {
       address(entry, value.text());
     } else if (key == "logLevel" || key == "logDir" || key == "debug" || key == "versionCheck") {
@@ -122,6 +127,18 @@ class Importer {
     } else {
       unknown(entry, "AAH's config.yml", kKnown);
     }
+  }
+
+  // AAH reads search_space.json beside its script, whether or not config.yml names it.
+  void read_space() {
+    if (folder_.empty()) return;
+    const std::filesystem::path path =
+        folder_ / (space_file_.empty() ? std::string("search_space.json") : space_file_);
+    if (space_file_.empty() && !std::filesystem::is_regular_file(path)) return;
+    const std::string where = path.string();
+    space_ = read_aah_space(parse_json(read_file(path), where), where);
+    for (const std::string& remark : space_.remarks)
+      diagnostics_.push_back({where, 0, 0, Severity::warning, remark});
   }
 
   void duration(const Node& value) {
@@ -186,123 +203,10 @@ class Importer {
   }
 
   void command(const config::Entry& entry) {
-    std::vector<std::string> words;
-    const std::string text = entry.value.text();
-    for (std::string_view part : split(text, ' '))
-      if (part = trim(part); !part.empty() && part != "\\") words.emplace_back(part);
-    bool in_srun = false;
-    bool in_script = false;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      std::string word = words[i];
-      if (!in_script && word.find('=') != std::string::npos && !word.starts_with("-")) {
-        variable(entry, word);
-      } else if (word == "srun") {
-        in_srun = slurm_ = true;
-      } else if (word.ends_with(".py")) {
-        in_srun = false;
-        in_script = true;
-      } else if (word.starts_with("-")) {
-        std::string argument;
-        if (const auto at = word.find('='); at != std::string::npos) {
-          argument = word.substr(at + 1);
-          word = word.substr(0, at);
-        } else if (i + 1 < words.size() && !words[i + 1].starts_with("--")) {
-          argument = words[++i];
-        }
-        if (in_script)
-          option(entry, word, argument);
-        else if (in_srun)
-          srun(entry, word, argument);
-      }
-    }
-    if (!in_script)
-      entry.value.fail("the command runs no Python script of AAH",
-                       "it is 'srun … python3 imagenet_train.py --slave 1 …'");
-  }
-
-  void variable(const config::Entry& entry, const std::string& word) {
-    const auto at = word.find('=');
-    if (word.substr(0, at) != "CUDA_VISIBLE_DEVICES") {
-      warn(entry,
-           "the variable " + word.substr(0, at) + " is left out: `env` of the case has place");
-      return;
-    }
-    const std::string list = word.substr(at + 1);
-    devices_ = static_cast<int>(split(list, ',').size());
-    if (list.empty()) devices_ = 0;
-  }
-
-  void srun(const config::Entry& entry, const std::string& word, const std::string& argument) {
-    static const std::vector<std::string> kOne{"-N", "-n", "--nodes", "--ntasks",
-                                               "--ntasks-per-node"};
-    if (std::ranges::find(kOne, word) != kOne.end()) {
-      if (argument != "1")
-        warn(entry, fmt::format("srun's {} {}: a worker of Assay has one task", word, argument));
-    } else if (word == "--cpus-per-task") {
-      note(entry, "srun's --cpus-per-task is left out: a node's workers share its cores");
-    } else {
-      warn(entry,
-           fmt::format("srun's option {} is left out: cluster.slurm has place for it", word));
-    }
-  }
-
-  double number(const config::Entry& entry, const std::string& word, const std::string& argument,
-                double least) const {
-    try {
-      std::size_t used = 0;
-      const double value = std::stod(argument, &used);
-      if (used == argument.size() && std::isfinite(value) && value >= least) return value;
-    } catch (const std::exception&) {  // reported below
-    }
-    entry.value.fail(fmt::format("the command's {} should be a number of at least {}, got '{}'",
-                                 word, least, printable(argument)));
-  }
-
-  void option(const config::Entry& entry, const std::string& word, const std::string& argument) {
-    static const std::vector<std::string> kKnown{"--slave",
-                                                 "--ip",
-                                                 "--batch_size",
-                                                 "--epoch",
-                                                 "--epochs",
-                                                 "--initial_lr",
-                                                 "--final_lr",
-                                                 "--train_data_dir",
-                                                 "--val_data_dir",
-                                                 "--warmup_1",
-                                                 "--warmup_2",
-                                                 "--warmup_3",
-                                                 "--maxTPEsearchNum",
-                                                 "--smooth_factor",
-                                                 "--num_parallel_calls"};
-    const auto whole = [&] { return static_cast<int>(number(entry, word, argument, 1)); };
-    if (word == "--slave") {
-      slave_ = whole();
-    } else if (word == "--ip") {
-      address(entry, argument);
-    } else if (word == "--batch_size") {
-      batch_size_ = whole();
-    } else if (word == "--epoch" || word == "--epochs") {
-      epochs_[3] = whole();
-    } else if (word.starts_with("--warmup_") && std::ranges::find(kKnown, word) != kKnown.end()) {
-      epochs_[static_cast<std::size_t>(word.back() - '1')] = whole();
-    } else if (word == "--initial_lr") {
-      initial_lr_ = number(entry, word, argument, 1e-9);
-    } else if (word == "--final_lr") {
-      final_lr_ = number(entry, word, argument, 0);
-    } else if (word == "--train_data_dir") {
-      train_dir_ = argument;
-    } else if (word == "--val_data_dir") {
-      val_dir_ = argument;
-    } else if (word == "--smooth_factor") {
-      smoothing_ = number(entry, word, argument, 0);
-    } else if (word == "--num_parallel_calls") {
-      note(entry, "--num_parallel_calls is left out: `loader_threads` of data has place");
-    } else if (word == "--maxTPEsearchNum") {
-      note(entry, "--maxTPEsearchNum is left out: every trial has one point of the TPE's");
-    } else {
-      warn(entry, fmt::format("the trial's option {} is not known{}; left out", printable(word),
-                              did_you_mean(word, kKnown)));
-    }
+    trial_ = read_aah_command(entry, [&](Severity severity, std::string message) {
+      report(severity, entry.line, entry.column, std::move(message));
+    });
+    if (!trial_.address.empty()) address(entry, trial_.address);
   }
 
   void address(const config::Entry& entry, const std::string& text) {
@@ -313,7 +217,10 @@ class Importer {
   }
 
   [[nodiscard]] std::string data() const {
-    if (train_dir_.empty()) return "{data: glyphs}";
+    if (trial_.cifar)
+      return fmt::format("{{data: cifar10, path: {}}}",
+                         in_quotes(trial_.train_dir.empty() ? kCifarFolder : trial_.train_dir));
+    if (trial_.train_dir.empty()) return "{data: glyphs}";
     namespace fs = std::filesystem;
     const auto parent = [](const std::string& dir) {
       fs::path path = fs::path(dir).lexically_normal();
@@ -321,91 +228,122 @@ class Importer {
       return path.parent_path();
     };
     return fmt::format("{{data: tfrecord, path: {}, final_lr_fraction: {}}}",
-                       in_quotes(parent(train_dir_).string()), final_lr_ / initial_lr_);
+                       in_quotes(parent(trial_.train_dir).string()),
+                       trial_.final_lr / trial_.initial_lr);
+  }
+
+  // Both folders of the tfrecord files have to lie side by side, with names that are looked for.
+  void check_folders() {
+    namespace fs = std::filesystem;
+    static const std::vector<std::string> kTrain{"train", "train_tfrecord"};
+    static const std::vector<std::string> kVal{"validation", "val", "validation_tfrecord",
+                                               "val_tfrecord"};
+    const auto clean = [](const std::string& dir) {
+      const fs::path path = fs::path(dir).lexically_normal();
+      return path.filename().empty() ? path.parent_path() : path;
+    };
+    const fs::path train = clean(trial_.train_dir);
+    const fs::path val = clean(trial_.val_dir.empty() ? trial_.train_dir : trial_.val_dir);
+    const bool known =
+        std::ranges::count(kTrain, train.filename().string()) > 0 &&
+        (trial_.val_dir.empty() || std::ranges::count(kVal, val.filename().string()) > 0);
+    if (train.parent_path() != val.parent_path() || !known)
+      report(Severity::warning, 0, 0,
+             "the folders of --train_data_dir and --val_data_dir have to lie side by side, as "
+             "train or train_tfrecord and validation or validation_tfrecord (docs/data.md): link "
+             "them so");
   }
 
   std::string render() {
+    if (trial_.cifar) {
+      if (width_ != 32 || classes_ != 10)
+        report(
+            Severity::note, 0, 0,
+            fmt::format("the script trains on CIFAR-10: 32×32 images of 10 classes, not {} and {} "
+                        "as classArgs say",
+                        width_, classes_));
+      width_ = 32;
+      classes_ = 10;
+    }
     const bool imagenet = width_ == 224;
     if (width_ != 224 && width_ != 32)
       width_node_.fail(fmt::format("there is no start model for images of {} pixels", width_),
                        "224 (ResNet-50) or 32 (ResNet-20)");
     if (imagenet && classes_ != 1000)
       width_node_.fail("ResNet-50 has 1000 classes, not " + std::to_string(classes_));
-    if (slave_ && *slave_ != concurrency_)
+    if (trial_.slave && *trial_.slave != concurrency_)
       report(Severity::warning, 0, 0,
              fmt::format("--slave {} and trialConcurrency {} should agree; the latter is taken",
-                         *slave_, concurrency_));
-    if (train_dir_.empty())
+                         *trial_.slave, concurrency_));
+    if (trial_.cifar && trial_.train_dir.empty())
+      report(Severity::warning, 0, 0,
+             "the script fetches CIFAR-10 itself: `data.path` must be the folder of its binary "
+             "files, on every node");
+    else if (trial_.train_dir.empty())
       report(Severity::warning, 0, 0, "no --train_data_dir: generated images are trained on");
-    else if (!val_dir_.empty())
-      report(Severity::note, 0, 0,
-             "Assay reads one folder with the files of both: `data.path` is the parent of "
-             "--train_data_dir; docs/data.md says what it looks for");
-    if (devices_ > 1)
-      report(Severity::note, 0, 0,
-             fmt::format("AAH trains one model on the {} devices of a node; here every device is a "
-                         "worker of its own",
-                         devices_));
+    else if (!trial_.cifar)
+      check_folders();
     std::string out = "# Made by 'assay import aah' from " + printable(file_) + "\n";
     if (!author_.empty()) out += "# authorName: " + printable(author_) + "\n";
     out += fmt::format("name: {}\n", in_quotes(name_));
-    out += devices_ > 0 ? "vendor: nvidia\n" : "vendor: cpu\n";
-    if (slurm_) out += "cluster: {launcher: slurm}\n";
+    out += fmt::format("vendor: {}\n", trial_.devices > 0 ? trial_.vendor : "cpu");
+    if (trial_.slurm) out += "cluster: {launcher: slurm}\n";
     out += "cases:\n  - name: aah\n    model: automl\n";
-    out += fmt::format("    nodes: {}\n", slurm_ ? concurrency_ : 1);
-    out += fmt::format("    procs: {}\n",
-                       std::max(1, devices_) * (slurm_ || devices_ > 0 ? 1 : concurrency_));
+    out += fmt::format("    nodes: {}\n", trial_.slurm ? concurrency_ : 1);
+    out +=
+        fmt::format("    procs: {}\n", std::max(1, trial_.devices) *
+                                           (trial_.slurm || trial_.devices > 0 ? 1 : concurrency_));
+    out += "    rules: # when AIPerf counts a score\n";
+    out += "      automl-accuracy: {min: 0.7}\n";
+    out += "      automl-hour: {severity: invalid}\n";
     out += "    automl:\n";
     out += fmt::format("      start: {}\n", imagenet ? "resnet50" : "resnet20");
     if (!imagenet) out += fmt::format("      classes: {}\n", classes_);
     out += "      data: " + data() + "\n";
-    out += fmt::format("      precision: {} # at least 16 bits\n", devices_ > 0 ? "fp16" : "fp32");
+    if (trial_.devices > 1)
+      out += fmt::format("      devices_per_trial: {} # batch_size is that of one device\n",
+                         trial_.devices);
+    out += fmt::format("      precision: {} # at least 16 bits\n",
+                       trial_.devices > 0 ? "fp16" : "fp32");
     out += fmt::format("      max_duration: {0}\n      min_duration: {0}\n", duration_);
     out += fmt::format("      max_trials: {}\n", max_trials_);
-    out += fmt::format("      epochs: [{}, {}, {}, {}]\n", epochs_[0], epochs_[1], epochs_[2],
-                       epochs_[3]);
+    out += fmt::format("      epochs: [{}, {}, {}, {}]\n", trial_.epochs[0], trial_.epochs[1],
+                       trial_.epochs[2], trial_.epochs[3]);
     out += fmt::format("      hyper: {{batch_size: {}, learning_rate: {}, label_smoothing: {}}}\n",
-                       batch_size_, initial_lr_, smoothing_);
-    out +=
-        "      space: # AAH's own\n"
-        "        kernel_size: {type: choice, options: [3, 5, 7]}\n"
-        "        dropout: {type: uniform, low: 0.0, high: 0.2}\n";
+                       trial_.batch_size, trial_.initial_lr, trial_.smoothing);
+    if (trial_.cifar) out += "      patience: {epochs: 10, min_delta: 0.001}\n";
+    out += importer::render(space_, trial_.batch_size);
     if (!address_.empty()) out += "      address: " + in_quotes(address_) + "\n";
     return out;
   }
 
   std::string file_;
+  std::filesystem::path folder_;
+  std::string space_file_;
+  AahSpace space_;
+  AahTrial trial_;
   std::vector<Diagnostic> diagnostics_;
   std::string author_;
   std::string name_ = "aah";
   std::string duration_ = "999d";
   std::string address_;
-  std::string train_dir_;
-  std::string val_dir_;
   std::int64_t max_trials_ = 99'999;
   int concurrency_ = 1;
-  std::optional<int> slave_;
   int width_ = 224;
   Node width_node_;
   int classes_ = 1000;
-  int devices_ = 0;
-  int batch_size_ = 448;
-  int epochs_[4] = {15, 30, 45, 60};
-  double initial_lr_ = 0.1;
-  double final_lr_ = 0;
-  double smoothing_ = 0.1;
-  bool slurm_ = false;
   bool seen_trial_ = false;
 };
 
 }  // namespace
 
 AahImport import_aah_text(std::string_view text, const std::string& file) {
-  return Importer(file).read(text);
+  return Importer(file, {}).read(text);
 }
 
 AahImport import_aah(const std::filesystem::path& file) {
-  return import_aah_text(config::read_yaml_text(file), file.string());
+  const std::filesystem::path folder = file.parent_path();
+  return Importer(file.string(), folder.empty() ? "." : folder).read(config::read_yaml_text(file));
 }
 
 }  // namespace assay::importer

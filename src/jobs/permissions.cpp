@@ -12,8 +12,9 @@ struct Permission {
   std::string_view least;  // v viewer, m member, a admin, - nobody
 };
 
-// An endpoint is a shell on the nodes in somebody's name: not even an admin enters uninvited, and
-// tokens are made for oneself only.
+// An endpoint is a shell on the nodes in somebody's name: not even an admin enters uninvited (whom
+// its owner shares a job with enters it as if it were their own), and tokens are made for oneself
+// only.
 constexpr std::array kPermissions{
     Permission{Deed::list_jobs, "vvv"},      Permission{Deed::read_job, "vva"},
     Permission{Deed::submit_job, "mma"},     Permission{Deed::stop_job, "maa"},

@@ -34,28 +34,37 @@ void add_series(RoundContext& round, const automl::ExperimentRecord& record) {
 // What workers reported against what they logged. False where a worker left no log to compare with.
 bool compare_with_logs(const RoundContext& round, automl::JournalCheck::Problems& wrong) {
   bool all = true;
+  const int devices = round.plan.automl ? round.plan.automl->devices_per_trial : 1;
   for (const auto& [who, reported] : round.evidence.automl_check->reported) {
-    const auto& [rank, trial] = who;
-    const auto at = std::ranges::find(round.evidence.ranks, rank, &RankEvidence::rank);
-    if (at == round.evidence.ranks.end() || at->log.events == 0 || at->dropped_bytes > 0) {
+    const auto& [worker, trial] = who;
+    double samples = 0;
+    std::vector<double> accuracy;
+    std::string path;
+    bool logged_by_all = true;
+    for (int rank = worker * devices; rank < (worker + 1) * devices; ++rank) {
+      const auto at = std::ranges::find(round.evidence.ranks, rank, &RankEvidence::rank);
+      if (at == round.evidence.ranks.end() || at->log.events == 0 || at->dropped_bytes > 0) {
+        logged_by_all = false;
+        break;
+      }
+      if (path.empty()) path = at->log_path;
+      for (const TrialLog& logged : at->log.trials) {
+        if (logged.trial != trial) continue;
+        samples += logged.samples;
+        accuracy.insert(accuracy.end(), logged.accuracy.begin(), logged.accuracy.end());
+      }
+    }
+    if (!logged_by_all) {
       all = false;
       continue;
     }
-    double samples = 0;
-    std::vector<double> accuracy;
-    for (const TrialLog& logged : at->log.trials) {
-      if (logged.trial != trial) continue;
-      samples += logged.samples;
-      accuracy.insert(accuracy.end(), logged.accuracy.begin(), logged.accuracy.end());
-    }
     if (reported.trained > samples + 0.5)
       wrong.add(fmt::format("trial {}: worker {} reported {} samples and logged {} in {}", trial,
-                            rank, format_number(reported.trained), format_number(samples),
-                            at->log_path));
+                            worker, format_number(reported.trained), format_number(samples), path));
     for (const double value : reported.accuracy)
       if (std::ranges::none_of(accuracy, [&](double a) { return std::abs(a - value) < 1e-6; }))
         wrong.add(fmt::format("trial {}: worker {} reported an accuracy of {} that is not in {}",
-                              trial, rank, format_number(value), at->log_path));
+                              trial, worker, format_number(value), path));
   }
   return all;
 }
@@ -91,6 +100,80 @@ Origin check_experiment(RoundContext& round) {
   compare_times(round, wrong);
   round.fact("automl_reports_wrong", static_cast<double>(wrong.count), told(wrong));
   return logged && wrong.count == 0 ? Origin::measured : Origin::claimed;
+}
+
+// What was lost on the way, and what there was to find.
+void add_losses(RoundContext& round, const automl::ExperimentRecord& record) {
+  static constexpr std::size_t kNamed = 4;
+  const auto names = [](const std::vector<std::string>& all) {
+    std::string out;
+    for (std::size_t i = 0; i < std::min(all.size(), kNamed); ++i)
+      out += (out.empty() ? "" : "; ") + all[i];
+    return out + (all.size() > kNamed ? fmt::format("; and {} more", all.size() - kNamed) : "");
+  };
+  std::vector<std::string> lost;
+  for (std::size_t i = 0; i < record.workers.size(); ++i) {
+    const automl::WorkerRecord& worker = record.workers[i];
+    if (!worker.left_s || worker.reason == automl::kCoordinatorEnded) continue;
+    const auto again =
+        std::find_if(record.workers.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                     record.workers.end(), [&](const auto& w) { return w.rank == worker.rank; });
+    lost.push_back(fmt::format("worker {} on {} after {:.0f} s: {}{}", worker.rank, worker.host,
+                               *worker.left_s, worker.reason,
+                               again == record.workers.end()
+                                   ? std::string()
+                                   : fmt::format(", back after {:.0f} s", again->joined_s)));
+  }
+  round.fact("automl_workers_lost", static_cast<double>(lost.size()), names(lost));
+  std::vector<std::string> weights;
+  for (const automl::LostWeights& one : record.weights_lost)
+    if (!one.displaced) weights.push_back(fmt::format("trial {}: {}", one.trial, one.reason));
+  round.fact("automl_weights_lost", static_cast<double>(weights.size()), names(weights));
+  if (!record.best || !(record.elapsed_s > 0)) return;
+  const double ceiling = automl::data_ceiling(record.settings);
+  const double since = record.ceiling_s.value_or(record.elapsed_s);
+  round.fact("automl_ceiling_share", (record.elapsed_s - since) / record.elapsed_s,
+             fmt::format("{:.4g} after {:.0f} s", ceiling, since));
+}
+
+// Of the best models, each on its own: joined, they would look like one training.
+void add_loss_curves(RoundContext& round, const automl::ExperimentRecord& record) {
+  constexpr std::size_t kCurves = 6;
+  std::vector<const automl::TrialRecord*> best;
+  for (const automl::TrialRecord& trial : record.trials)
+    if (trial.accuracy && !trial.losses.empty()) best.push_back(&trial);
+  std::ranges::stable_sort(best, [](const auto* a, const auto* b) {
+    return a->accuracy.value_or(0) > b->accuracy.value_or(0);
+  });
+  best.resize(std::min(best.size(), kCurves));
+  std::ranges::sort(best, {}, &automl::TrialRecord::id);
+  for (const automl::TrialRecord* trial : best) {
+    Series series = make_series("loss", fmt::format("trial {}", trial->id));
+    for (const auto& [t_s, loss] : trial->losses) series.points.push_back({t_s, loss});
+    round.result.series.push_back(std::move(series));
+  }
+}
+
+// The ranks' logs and times are those of the last part.
+void count_earlier_parts(RoundContext& round, const automl::ExperimentRecord& record,
+                         Origin origin) {
+  round.fact("automl_resumed", record.resumed,
+             fmt::format("the last time after {}",
+                         format_duration(from_seconds(std::round(record.resumed_s)))));
+  if (record.resumed == 0) return;
+  const std::string note =
+      fmt::format("of the whole experiment, which was resumed {}",
+                  record.resumed == 1 ? "once" : fmt::format("{} times", record.resumed));
+  double samples = 0;
+  for (const automl::TrialRecord& trial : record.trials) samples += trial.trained;
+  round.metrics.replace("samples", samples, origin, note);
+  for (const char* name : {"train_time", "e2e_time"})
+    if (const Metric* part = round.metrics.find(name)) {
+      const Origin own = part->origin;
+      round.metrics.replace(name, part->value + record.resumed_s, own, note);
+    }
+  if (const auto time = round.metrics.get("train_time"); time && *time > 0)
+    round.metrics.replace("p_whole", samples / *time, origin, note);
 }
 
 }  // namespace
@@ -133,6 +216,9 @@ void compute_automl(RoundContext& round) {
                fmt::format("{} of {}", format_duration(from_seconds(record.elapsed_s)),
                            format_duration(from_seconds(asked_s))));
   }
+  add_losses(round, record);
+  add_loss_curves(round, record);
+  count_earlier_parts(round, record, origin);
   const std::string precision = record.settings.value("precision", "");
   round.fact("automl_precision_bits", precision_bits(precision), precision);
   round.fact("automl_measured", record.best ? 1 : 0);

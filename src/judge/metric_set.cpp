@@ -14,6 +14,11 @@ void MetricSet::add(const std::string& name, std::optional<double> value, Origin
   add_named(catalog::known_metric(name).info(), value, origin, std::move(note));
 }
 
+void MetricSet::replace(const std::string& name, double value, Origin origin, std::string note) {
+  std::erase_if(metrics_, [&](const Metric& metric) { return metric.info.name == name; });
+  add(name, value, origin, std::move(note));
+}
+
 void MetricSet::add_named(MetricInfo info, std::optional<double> value, Origin origin,
                           std::string note) {
   if (!value || !std::isfinite(*value) || find(info.name) != nullptr) return;

@@ -16,6 +16,8 @@ class MetricSet {
   /// internal. The first value of a name stays.
   void add(const std::string& name, std::optional<double> value, Origin origin = Origin::measured,
            std::string note = {});
+  /// Another value for one that was added, or the first. Its interval goes.
+  void replace(const std::string& name, double value, Origin origin, std::string note);
   /// A metric that the workload or the suite has named: a quality, a rate, an output metric.
   void add_named(MetricInfo info, std::optional<double> value, Origin origin,
                  std::string note = {});

@@ -227,6 +227,7 @@ void add_throughput_series(RoundContext& round, const RoundPauses& pauses) {
 }
 
 void add_loss_series(RoundContext& round) {
+  if (round.plan.automl) return;  // a rank trains many models: compute_automl tells them apart
   for (const RankEvidence& rank : round.evidence.ranks) {
     if (rank.log.tracks.empty()) continue;
     const RankClock clock = round.timeline.clock(rank);

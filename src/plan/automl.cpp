@@ -45,6 +45,22 @@ Json read_start(const Node& node) {
   }
 }
 
+// A first trial with other hyper-parameters than those that are written down would be no first
+// trial.
+void require_in_space(const Node& hyper, const ExperimentSettings& settings) {
+  if (settings.space.is_null()) return;
+  const automl::Space space = automl::Space::parse(settings.space, "");
+  const Json values = to_json(settings.hyper);
+  for (const Entry& entry : hyper.entries())
+    for (const automl::Parameter& p : space.parameters())
+      if (p.name == entry.key && !automl::holds(p, values.at(p.name)))
+        entry.value.fail(
+            "the first trial's " + entry.key + " is not in `space`: " + entry.value.describe(),
+            entry.key == "kernel_size"
+                ? "add it to `space`; 0 leaves every kernel as the graph has it"
+                : "add it to `space`, or begin with a value that is there");
+}
+
 automl::Hyper read_hyper(const Node& node) {
   const Mapping map(node, "hyper", keys("automl.hyper"));
   Json json = to_json(automl::Hyper{});
@@ -88,6 +104,7 @@ void read_ending(const Mapping& map, ExperimentSettings& settings) {
   }
   if (const Node* n = map.find("trial_limit")) settings.trial_limit = n->duration(1s, kMaxDuration);
   if (const Node* n = map.find("silence")) settings.silence = n->duration(6s, 24h);
+  if (const Node* n = map.find("progress")) settings.progress = n->duration(6s, kMaxDuration);
   if (const Node* n = map.find("attempts"))
     settings.attempts = static_cast<int>(n->integer(1, 100));
 }
@@ -128,12 +145,15 @@ ExperimentSettings read_automl(const Node& node) {
   if (const Node* n = map.find("inherit")) settings.inherit = n->boolean();
   if (const Node* n = map.find("weights")) settings.weights_bytes = n->size();
   if (const Node* n = map.find("address")) settings.address = n->nonempty_text();
+  if (const Node* n = map.find("devices_per_trial"))
+    settings.devices_per_trial = static_cast<int>(n->integer(1, 1024));
   try {
     automl::check(settings, "");
   } catch (const Error& error) {
     const Node* space = map.find("space");
     (space == nullptr ? node : *space).fail(error.message(), error.advice());
   }
+  if (const Node* n = map.find("hyper")) require_in_space(*n, settings);
   return settings;
 }
 

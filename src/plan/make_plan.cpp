@@ -112,7 +112,12 @@ std::vector<std::string> data_paths_of(const Workload& workload, const CasePlan&
 void resolve_automl(const SuiteCase& wanted, CasePlan& plan) {
   if (!wanted.automl) return;
   automl::ExperimentSettings settings = *wanted.automl;
-  settings.workers = plan.world_size();
+  if (plan.procs % settings.devices_per_trial != 0)
+    wanted.node.fail(
+        fmt::format("the {} of a node cannot be shared out by devices_per_trial: {}",
+                    counted(plan.procs, "process", "processes"), settings.devices_per_trial),
+        "a trial takes whole devices of one node: choose a divisor of procs");
+  settings.workers = plan.world_size() / settings.devices_per_trial;
   constexpr Nanoseconds kMargin = std::chrono::minutes(10);
   if (plan.limits.time < settings.max_duration + kMargin) {
     if (wanted.limits.time)

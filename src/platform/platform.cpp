@@ -283,6 +283,19 @@ std::filesystem::path Platform::run_of(jobs::JobId id, int attempt) {
   return engine::ExecutionFolder(state_->folder_of(id, attempt)).run();
 }
 
+engine::Way Platform::enter(jobs::JobId id, const std::string& node,
+                            const std::vector<std::string>& args) {
+  engine::Execution execution{.job = id};
+  {
+    const std::lock_guard guard(state_->mutex);
+    const jobs::Job job = must_find(state_->store, id);
+    if (job.life.state != jobs::State::running)
+      throw refusal(fmt::format("job {} does not run: it is {}", id, to_text(job.life.state)));
+    execution.attempt = job.life.attempt;
+  }
+  return state_->engine->enter(execution, node, args);
+}
+
 std::shared_ptr<void> Platform::subscribe(std::function<void(const JobEvent&)> listener) {
   auto kept = std::make_shared<State::Listener>(std::move(listener));
   const std::lock_guard guard(state_->mutex);

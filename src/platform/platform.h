@@ -138,6 +138,10 @@ class Platform {
   /// The run directory of an attempt (0: the last one); empty where it has none yet.
   [[nodiscard]] std::filesystem::path run_of(jobs::JobId id, int attempt = 0);
 
+  /// The way into a job that runs, on a node as its run's journal names it (engine::Engine).
+  [[nodiscard]] engine::Way enter(jobs::JobId id, const std::string& node,
+                                  const std::vector<std::string>& args);
+
   [[nodiscard]] std::vector<NodeView> nodes();
   void drain(const std::string& node, const std::string& reason, const std::string& who);
   void undrain(const std::string& node, const std::string& who);

@@ -40,6 +40,22 @@ std::string hyper_text(const Json& hyper) {
   return out;
 }
 
+// What the weights began with.
+std::string inherited_text(const automl::TrialRecord& trial) {
+  if (!trial.inherited) return {};
+  const automl::InheritedRecord& from = *trial.inherited;
+  if (from.tensors == 0)
+    return fmt::format("fresh: no weights of trial {} were there", trial.parent);
+  return fmt::format("{} of {} tensors by trial {} (sha256 {})", from.tensors, from.of,
+                     trial.parent, from.sha256.substr(0, 8));
+}
+
+std::string below_text(const automl::TrialRecord& trial) {
+  const std::string hyper = hyper_text(trial.hyper);
+  const std::string inherited = inherited_text(trial);
+  return hyper + (hyper.empty() || inherited.empty() ? "" : " · ") + inherited;
+}
+
 Html with_sub(const Html& text, std::string_view below) {
   return text + markup("<span class=\"sub\">{}</span>", below);
 }
@@ -60,7 +76,7 @@ page::Row row(const automl::TrialRecord& trial, bool best) {
   return {
       {(best ? "★ " : "") + std::to_string(trial.id),
        trial.parent < 0 ? "–" : std::to_string(trial.parent),
-       with_sub(Html::text(operations_text(trial.operations)), hyper_text(trial.hyper)),
+       with_sub(Html::text(operations_text(trial.operations)), below_text(trial)),
        format_number(static_cast<double>(trial.parameters)),
        show(static_cast<double>(trial.per_sample.aiperf_train), "FLOP").text(),
        std::to_string(trial.epochs),

@@ -10,6 +10,7 @@
 
 #include "accounts/accounts.h"
 #include "code/code_store.h"
+#include "door/door.h"
 #include "http/url.h"
 #include "live/live_run.h"
 #include "page/asset.h"
@@ -52,6 +53,7 @@ struct Context {
   /// Host names under which the server is asked, without port; empty: any.
   std::vector<std::string> hosts{};
   std::vector<page::Asset> pages{};  ///< index.html and what it needs
+  door::Door* door = nullptr;        ///< into jobs that run; none: nobody can enter
   live::LiveRuns runs{};             ///< whose consoles and metrics are looked at
   std::mutex settings{};             ///< over reading and changing the platform's settings
   serve::RateLimiter sign_in_by_name{1.0 / 10, 10};  ///< by name and address

@@ -70,6 +70,10 @@ Whose whose_of(Call& call) {
     }
     case Of::job: {
       call.job = readable_job(call, call.parameter(0));
+      // Whom the owner lets in is inside as the owner is.
+      if (call.route.deed == jobs::Deed::enter_job &&
+          door::may_enter(call.context.accounts, call.job->job, call.caller().name))
+        return Whose::own;
       return whose(call, call.job->job);
     }
   }
@@ -163,7 +167,8 @@ serve::HttpResponse Rest::answer(Call& call) {
 }
 
 void Rest::record(const Call& call, int status) {
-  if (method_of(call.request) == "GET") return;
+  // Who enters is written down, too, though it is asked for with GET.
+  if (method_of(call.request) == "GET" && call.route.status != 101) return;
   if (!call.who && call.noted.empty()) return;
   std::string subject = ellipsize(printable(http::percent_decode(call.request.path)), 200);
   context_.accounts.record({.at_ns = call.now_ns,

@@ -67,6 +67,7 @@ struct Route {
 [[nodiscard]] std::vector<Route> result_routes();
 [[nodiscard]] std::vector<Route> cluster_routes();
 [[nodiscard]] std::vector<Route> code_routes();
+[[nodiscard]] std::vector<Route> door_routes();
 [[nodiscard]] std::vector<Route> account_routes();
 [[nodiscard]] std::vector<Route> record_routes();
 [[nodiscard]] std::vector<Route> description_routes();

@@ -162,6 +162,10 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Schedules", "schedules:[#Schedule]");
     object("NewSchedule", "name?:text cron:text paused?:bool job:#NewJob");
     object("JobChange", "priority?:int name?:text shared_with?:[text]");
+    object("Endpoint", "name:text kind:text title?:text port?:int");
+    object("Endpoints", "endpoints:[#Endpoint] running:bool sites:bool may_enter:bool");
+    object("EndpointState", "name:text state:text words?:text detail?:text");
+    object("OpenedEndpoint", "url:text");
     object("TimelineEvent", "at:time event:text from:text to:text attempt:int who:text words:text");
     object("Timeline", "events:[#TimelineEvent]");
     object("NodeUse", "job:int owner:text devices:int indices:[int]");

@@ -65,11 +65,12 @@ void prepare_connection_and_start_read(TlsSocket& socket,
 }
 
 std::string_view reason_of(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 23> kReasons{
+  static constexpr std::array<std::pair<int, std::string_view>, 26> kReasons{
       {{200, "OK"},
        {201, "Created"},
        {202, "Accepted"},
        {302, "Found"},
+       {303, "See Other"},
        {304, "Not Modified"},
        {400, "Bad Request"},
        {401, "Unauthorized"},
@@ -85,10 +86,12 @@ std::string_view reason_of(int status) {
        {429, "Too Many Requests"},
        {431, "Request Header Fields Too Large"},
        {500, "Internal Server Error"},
+       {502, "Bad Gateway"},
        {503, "Service Unavailable"},
        {504, "Gateway Timeout"},
        {505, "HTTP Version Not Supported"},
-       {507, "Insufficient Storage"}}};
+       {507, "Insufficient Storage"},
+       {508, "Loop Detected"}}};
   const auto* const found =
       std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
   return found == kReasons.end() ? "Unknown" : found->second;
@@ -251,6 +254,78 @@ class StreamOut : public HttpStream, public std::enable_shared_from_this<StreamO
   bool ending_ = false;
   bool gone_ = false;
 };
+
+// A TLS connection that somebody has taken over: carries its bytes to and from the plain socket
+// that they have. Lives in the loop.
+class TlsCarrier : public std::enable_shared_from_this<TlsCarrier> {
+ public:
+  TlsCarrier(TlsSocket tls, asio::local::stream_protocol::socket plain)
+      : tls_(std::move(tls)), plain_(std::move(plain)) {}
+
+  void start() {
+    from_peer();
+    to_peer();
+  }
+
+ private:
+  void from_peer() {
+    tls_.async_read_some(asio::buffer(in_), [self = shared_from_this()](const asio::error_code& ec,
+                                                                        std::size_t size) {
+      asio::error_code ignored;
+      if (ec) {
+        self->plain_.shutdown(asio::local::stream_protocol::socket::shutdown_send, ignored);
+        return;
+      }
+      asio::async_write(self->plain_, asio::buffer(self->in_, size),
+                        [self](const asio::error_code& failed, std::size_t) {
+                          if (!failed) self->from_peer();
+                        });
+    });
+  }
+  void to_peer() {
+    plain_.async_read_some(asio::buffer(out_), [self = shared_from_this()](
+                                                   const asio::error_code& ec, std::size_t size) {
+      if (ec) return self->end();
+      asio::async_write(self->tls_, asio::buffer(self->out_, size),
+                        [self](const asio::error_code& failed, std::size_t) {
+                          if (failed)
+                            self->end();
+                          else
+                            self->to_peer();
+                        });
+    });
+  }
+  // All that was to be said is said.
+  void end() {
+    asio::error_code ignored;
+    plain_.close(ignored);
+    tls_.lowest_layer().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  }
+
+  TlsSocket tls_;
+  asio::local::stream_protocol::socket plain_;
+  std::array<char, 64U << 10> in_{};
+  std::array<char, 64U << 10> out_{};
+};
+
+void hand_over(PlainSocket socket, const std::function<void(UniqueFd)>& take) {
+  socket.leave();
+  asio::error_code ec;
+  const int fd = socket.release(ec);
+  if (!ec) take(UniqueFd(fd));
+}
+
+void hand_over(TlsSocket socket, const std::function<void(UniqueFd)>& take) {
+  socket.leave();
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) != 0)
+    return;
+  UniqueFd theirs(pair[1]);
+  asio::local::stream_protocol::socket plain(socket.get_executor());
+  plain.assign(asio::local::stream_protocol(), pair[0]);
+  std::make_shared<TlsCarrier>(std::move(socket), std::move(plain))->start();
+  take(std::move(theirs));
+}
 
 HttpResponse too_many_streams() {
   HttpResponse out;
@@ -417,6 +492,10 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                             [this, request, id, loop = &this->io, last = last,
                              counted = std::make_shared<Unanswered>(this->unanswered)](
                                 const HttpResponse& response) {
+                              if (response.take_over) {
+                                give_away(request, response.take_over);
+                                return;
+                              }
                               const bool head =
                                   request->header().method() == restinio::http_method_head();
                               if (response.streaming.begin && !head) {
@@ -441,6 +520,16 @@ struct HttpServer::EngineOf : HttpServer::Engine {
               if constexpr (std::is_same_v<Traits, TlsTraits>)
                 settings.tls_context(tls_context(options));
             }) {}
+  // In the loop: nothing reads the socket while its request is not answered.
+  void give_away(const restinio::request_handle_t& request, std::function<void(UniqueFd)> take) {
+    asio::post(static_cast<asio::io_context&>(this->io), [request, take = std::move(take)] {
+      const auto connection = std::move(restinio::impl::access_req_connection(*request));
+      if (!connection) return;
+      auto& own = dynamic_cast<restinio::impl::connection_t<Traits>&>(*connection);
+      auto internals = own.move_upgrade_internals();
+      hand_over(std::move(internals.m_socket), take);
+    });
+  }
   void open() override { server.open_sync(); }
   void close() override { server.close_sync(); }
 

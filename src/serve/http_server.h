@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/files.h"
 #include "serve/connection_table.h"
 #include "serve/request_head.h"
 
@@ -59,6 +60,10 @@ struct HttpResponse {
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
   HttpStreaming streaming{};  ///< follows the body
+  /// Instead of an answer, somebody takes the connection: from now on all that is said on it, HTTP
+  /// included, is theirs. Called once, in the server's thread; must not block. It is a socket that
+  /// does not block; where there is TLS, one of a pair. Not called when the peer is gone.
+  std::function<void(UniqueFd)> take_over{};
 };
 
 struct HttpOptions {

@@ -152,6 +152,9 @@ class Watched : public Next {
     Next::shutdown(std::forward<Arguments>(arguments)...);
   }
 
+  /// From now on it is nobody's connection here.
+  void leave() { forget(); }
+
   template <class... Arguments>
   void close(Arguments&&... arguments) {
     forget();

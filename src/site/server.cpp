@@ -20,6 +20,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "door/door.h"
 #include "jobs/job_uploads.h"
 #include "platform/platform.h"
 #include "rest/guard.h"
@@ -69,6 +70,17 @@ std::vector<std::string> hosts_of(const ServeOptions& options) {
   return out;
 }
 
+std::string endpoint_domain_of(const ServeOptions& options) {
+  if (!options.endpoint_domain.empty()) return to_lower(options.endpoint_domain);
+  return is_loopback(options.address) ? "localhost" : "";
+}
+
+// What a job's nodes have to answer: it takes as long as it takes.
+bool enters_a_job(const HttpRequest& request) {
+  return request.route.find("/endpoints/") != std::string::npos ||
+         request.route.ends_with("/enter") || request.route.ends_with("/terminal");
+}
+
 // The tester's part of the server.
 struct TesterSide {
   TesterSide(const ServeOptions& options, const fs::path& data, tester::Records& records,
@@ -91,6 +103,8 @@ struct PlatformSide {
             {.data = data, .code = [this](const std::string& id) { return code.folder_of(id); }},
             options.engine()),
         schedules(data / "schedules.json", [this](const jobs::NewJob& job) { return submit(job); }),
+        door(platform, accounts,
+             {.domain = endpoint_domain_of(options), .tls = !options.certificate.empty()}),
         context{.accounts = accounts,
                 .platform = platform,
                 .events = events,
@@ -100,7 +114,8 @@ struct PlatformSide {
                 .schedules = schedules,
                 .tls = !options.certificate.empty(),
                 .hosts = hosts_of(options),
-                .pages = options.pages},
+                .pages = options.pages,
+                .door = &door},
         rest(context) {
     const std::int64_t now_ns = wall_now_ns();
     make_first_admin(accounts, now_ns);
@@ -139,6 +154,7 @@ struct PlatformSide {
   platform::Platform platform;
   platform::Schedules schedules;  // submits to the platform
   rest::Follower follower;        // asks the platform
+  door::Door door;
   rest::Context context;
   rest::Rest rest;
   std::unique_ptr<Webhooks> webhooks;
@@ -224,6 +240,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
   if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
   if (jobs) collect_code(*jobs, data, say);
   auto workers = std::make_unique<serve::WorkerPool>(4, 1000);
+  auto doormen = std::make_unique<serve::WorkerPool>(jobs ? 16 : 1, 500);
 
   serve::HttpOptions http;
   http.address = options.address;
@@ -250,6 +267,22 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
               serve::Refusal(fault.status, std::string(serve::code_of(fault)), fault.text)));
           return;
         }
+        const bool at_endpoint = jobs && jobs->door.takes(*shared);
+        const auto busy = [&](const char* why) {
+          serve::Refusal refusal(503, "busy", why, "try again in a moment");
+          refusal.retry_after_s = 1;
+          answer(serve::response_of(refusal));
+        };
+        if (at_endpoint) {
+          const auto handle = [side = jobs.get(), shared, who, answer] {
+            side->door.handle(*shared, *who, answer);
+          };
+          if (ending)
+            busy("the server is being stopped");
+          else if (!doormen->post(shared->address, handle))
+            busy("too many requests wait");
+          return;
+        }
         if (auto refusal = jobs ? rest::wrong_host(*shared, jobs->context.hosts) : std::nullopt) {
           answer(std::move(*refusal));
           return;
@@ -258,11 +291,6 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
           answer(std::move(*refusal));
           return;
         }
-        const auto busy = [&](const char* why) {
-          serve::Refusal refusal(503, "busy", why, "try again in a moment");
-          refusal.retry_after_s = 1;
-          answer(serve::response_of(refusal));
-        };
         // Where the platform has no pages, the first one is the tester's.
         const bool of_platform =
             jobs && rest::Rest::takes(*shared) && (shared->path != "/" || !options.pages.empty());
@@ -276,7 +304,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
         };
         if (ending)
           busy("the server is being stopped");
-        else if (!workers->post(shared->address, handle))
+        else if (!(enters_a_job(*shared) ? *doormen : *workers).post(shared->address, handle))
           busy("too many requests wait");
       });
   if (jobs) {
@@ -308,6 +336,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   server->stop();
   workers.reset();
+  doormen.reset();
   if (jobs) jobs->listening.reset();
   server.reset();
 }

@@ -32,6 +32,9 @@ struct ServeOptions {
   /// Where jobs run; nothing: there are none, and the server is the tester alone.
   std::function<std::unique_ptr<engine::Engine>()> engine{};
   std::vector<std::string> names{};     ///< host names of the server, besides its address
+  /// Endpoints of jobs are at job7-jupyter.DOMAIN; empty: localhost where only this machine can
+  /// connect, else none.
+  std::string endpoint_domain{};
   std::vector<std::string> webhooks{};  ///< URLs that are told of jobs that have ended
   std::string webhook_secret{};
   std::vector<page::Asset> pages{};  ///< of the platform: index.html and what it needs

@@ -56,7 +56,7 @@ def main(link, command, shots=None):
         browser.wait('.console .line', '[PerfLog]')
         shot(browser, 'job-console')
         browser.click('.tabs a', 'Endpoints')
-        browser.wait('.empty')
+        browser.wait('td', 'Jupyter')
         browser.click('.tabs a', 'Brief')
         browser.limit = 240
         browser.wait('.title .chip', 'Finished')

@@ -110,6 +110,8 @@ void Connection::connect(const ConnectionOptions& options) {
   for (;;) {
     socket_ = try_connect(target, deadline, why);
     if (socket_) break;
+    if (options.give_up && options.give_up())
+      throw ConnectionError(ErrorKind::environment, "was not reached before the end", where_);
     if (Clock::now() >= deadline)
       throw ConnectionError(
           ErrorKind::environment,
@@ -148,9 +150,12 @@ void Connection::send_later(std::function<std::string()> make) {
   wake();
 }
 
-void Connection::broken(const std::string& what, const std::string& advice) {
+void Connection::broken(const std::string& what, const std::string& advice, bool was_cut) {
   const std::lock_guard lock(mutex_);
-  if (!error_) error_.emplace(ErrorKind::environment, what, where_, advice);
+  if (!error_) {
+    error_.emplace(ErrorKind::environment, what, where_, advice);
+    error_->was_cut = was_cut;
+  }
   changed_.notify_all();
 }
 
@@ -175,7 +180,7 @@ void Connection::flush() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return;
     } else if (errno != EINTR) {
-      broken(fmt::format("the connection broke while sending: {}", std::strerror(errno)));
+      broken(fmt::format("the connection broke while sending: {}", std::strerror(errno)), {}, true);
       return;
     }
   }
@@ -213,12 +218,13 @@ void Connection::receive() {
   if (n <= 0) {
     broken(n == 0 ? "has closed the connection"
                   : fmt::format("the connection broke: {}", std::strerror(errno)),
-           "see the log of the run that this worker belongs to");
+           "see the log of the run that this worker belongs to", true);
     return;
   }
   framing_.feed({buffer.data(), static_cast<std::size_t>(n)});
   for (;;) {
     if (receiving_) {
+      progressed();
       {
         const std::lock_guard lock(mutex_);
         received_bytes_ += n;
@@ -257,7 +263,7 @@ void Connection::serve() {
       }
       if (Clock::now() >= next_alive) {
         // After what is being sent: a line in the middle of raw bytes would be taken for them.
-        send(automl::Alive{});
+        send(automl::Alive{progress_.load(std::memory_order_relaxed)});
         next_alive = Clock::now() + options_.alive;
       }
       flush();
@@ -335,6 +341,11 @@ std::string Connection::weights(std::int64_t trial, milliseconds timeout,
 bool Connection::ended(std::int64_t trial) {
   const std::lock_guard lock(mutex_);
   return stop_ || error_ || std::find(dropped_.begin(), dropped_.end(), trial) != dropped_.end();
+}
+
+bool Connection::is_broken() {
+  const std::lock_guard lock(mutex_);
+  return error_.has_value();
 }
 
 bool Connection::stopped() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -21,6 +22,8 @@ namespace assay::train {
 class ConnectionError : public Error {
  public:
   using Error::Error;
+  /// The connection was cut, which may pass: the coordinator takes back a worker that was lost.
+  bool was_cut = false;
 };
 
 struct ConnectionOptions {
@@ -29,14 +32,15 @@ struct ConnectionOptions {
   std::chrono::milliseconds alive = std::chrono::seconds(automl::kAliveSeconds);
   /// The coordinator's host counts as gone when nothing is acknowledged for this long.
   std::chrono::milliseconds silence = std::chrono::seconds(30);
+  std::function<bool()> give_up{};  ///< asked while it tries to connect
 };
 
 /// A worker's connection. A thread of its own sends what is queued and signs of life, and receives,
 /// so that neither waits for a step of training. The other calls are for one thread.
 class Connection {
  public:
-  /// Connects, trying again until options.connect has passed, and says hello. Throws
-  /// ConnectionError that names the address.
+  /// Connects, trying again until options.connect has passed or options.give_up is true, and says
+  /// hello. Throws ConnectionError that names the address.
   Connection(const ConnectionOptions& options, const automl::Hello& hello);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -61,6 +65,9 @@ class Connection {
   /// Whether the trial has been dropped, everything has to stop, or the connection is broken.
   [[nodiscard]] bool ended(std::int64_t trial);
   [[nodiscard]] bool stopped();
+  [[nodiscard]] bool is_broken();
+  /// The trial goes on: signs of life say so. Any thread.
+  void progressed() noexcept { progress_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
   void connect(const ConnectionOptions& options);
@@ -69,7 +76,7 @@ class Connection {
   void handle(const automl::CoordinatorMessage& message);
   void flush();
   void wake() const;
-  void broken(const std::string& what, const std::string& advice = {});
+  void broken(const std::string& what, const std::string& advice = {}, bool was_cut = false);
   void check();  // under mutex_
 
   ConnectionOptions options_;
@@ -83,6 +90,7 @@ class Connection {
   std::string sending_;
   std::size_t sent_ = 0;
 
+  std::atomic<std::int64_t> progress_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<std::string()>> queue_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -20,6 +21,9 @@ namespace assay::train {
 namespace {
 
 using automl::Graph;
+
+// Steps between two times that the ranks of a group ask each other whether to go on.
+constexpr std::int64_t kAgreeEvery = 10;
 
 // Ends a trial without an error; not an Error, so that nothing takes it for one.
 struct Ended {};
@@ -101,12 +105,12 @@ class TrialRunner::Training {
         settings_(settings),
         outcome_(outcome),
         begin_ns_(begin_ns),
-        communicator_({}, runner.device_, {}, {}) {}
+        group_(runner.group_) {}
 
   void run();
   /// Samples, also of an epoch that was cut off.
   [[nodiscard]] std::int64_t trained() const {
-    return loop_ ? static_cast<std::int64_t>(loop_->samples()) : 0;
+    return loop_ ? static_cast<std::int64_t>(loop_->samples()) * group_.size() : 0;
   }
 
  private:
@@ -115,9 +119,10 @@ class TrialRunner::Training {
   void train_epoch();
   [[nodiscard]] double validate(int epoch);
   void check_loss(std::int64_t step, double loss);
-  void check_ended() const {
-    if (callbacks_.ended && callbacks_.ended()) throw Ended{};
-  }
+  [[nodiscard]] bool is_ended() const { return callbacks_.ended && callbacks_.ended(); }
+  void check_step();
+  void agree(bool ended);
+  void build();
 
   TrialRunner& runner_;
   const automl::Trial& trial_;
@@ -125,31 +130,84 @@ class TrialRunner::Training {
   const Settings& settings_;
   Outcome& outcome_;
   std::int64_t begin_ns_;
-  Communicator communicator_;  // of this rank alone
+  TrialGroup& group_;
   std::shared_ptr<GraphModelImpl> model_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<StepLoop> loop_;
+  std::int64_t asked_ = 0;
+  std::string bad_loss_;
   double loss_sum_ = 0;
   double best_ = -1;
 };
 
+// Ranks that train together have to end together: one that left alone would be waited for.
+void TrialRunner::Training::agree(bool ended) {
+  const std::vector<std::int64_t> all = group_.communicator().sum(
+      std::vector<std::int64_t>{ended ? 1 : 0, bad_loss_.empty() ? 0 : 1});
+  if (all[0] > 0) throw Ended{};
+  if (all[1] > 0)
+    throw Error(ErrorKind::round_failed,
+                bad_loss_.empty() ? "the loss on another device is not a number" : bad_loss_);
+}
+
+void TrialRunner::Training::check_step() {
+  const bool ended = is_ended();
+  if (group_.alone()) {
+    if (ended) throw Ended{};
+  } else if (asked_++ % kAgreeEvery == 0) {
+    agree(ended);
+  }
+}
+
 void TrialRunner::Training::inherit_weights(const Graph& graph) {
   const Graph parent = automl::graph_from_json(trial_.parent->graph, "the parent's graph");
   const std::optional<GraphWeights> weights = callbacks_.parent(*trial_.parent, parent);
-  if (!weights) return;
+  automl::Inherited said{trial_.trial, 0, count_tensors(model_->graph()), {}};
+  if (!weights) {
+    if (callbacks_.inherited) callbacks_.inherited(said);
+    return;
+  }
   const Inherited child = inherit(parent, *weights, trial_.parent->operations);
   if (child.graph.hash() != graph.hash())
     throw Error(ErrorKind::config, "the operations do not make this graph of its parent");
   load_weights(*model_, child.weights, fmt::format("weights of trial {}", trial_.parent->trial));
+  said.tensors = count_tensors(child.weights);
+  said.sha256 = weights_sha256(parent, *weights);
+  if (callbacks_.inherited) callbacks_.inherited(said);
 }
 
 void TrialRunner::Training::check_loss(std::int64_t step, double loss) {
-  if (!std::isfinite(loss))
-    throw Error(ErrorKind::round_failed, fmt::format("the loss of step {} is {}", step, loss));
+  if (!std::isfinite(loss)) {
+    bad_loss_ = fmt::format("the loss of step {} is {}", step, loss);
+    if (group_.alone()) throw Error(ErrorKind::round_failed, bad_loss_);
+  }
   loss_sum_ += loss;
 }
 
+// What one rank cannot do (damaged weights of a parent) is none's: the others would wait for it.
 void TrialRunner::Training::prepare() {
+  std::exception_ptr failure;
+  try {
+    build();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool any = group_.any(failure != nullptr);
+  if (failure) std::rethrow_exception(failure);
+  if (any) throw Error(ErrorKind::round_failed, "another device of this worker cannot begin it");
+  loop_ = std::make_unique<StepLoop>(
+      settings_, *task_, group_.communicator(), runner_.device_, nullptr,
+      [this](std::int64_t step, double loss) { check_loss(step, loss); });
+  // Dropout differs between devices.
+  if (!group_.alone())
+    torch::manual_seed(settings_.seed * 1'000'003 +
+                       static_cast<std::uint64_t>(group_.place().rank));
+  task_->start({}, trial_.epochs);
+  const std::int64_t per_epoch = task_->batches_per_epoch();
+  loop_->plan(per_epoch * trial_.epochs, per_epoch);
+}
+
+void TrialRunner::Training::build() {
   const Graph graph = automl::graph_from_json(trial_.graph, "the graph");
   outcome_.graph = graph;
   const Graph trained =
@@ -161,18 +219,12 @@ void TrialRunner::Training::prepare() {
   if (trial_.parent && callbacks_.parent) inherit_weights(graph);
   const auto forward = [this](const torch::Tensor& x) {
     // Steps are checked before they begin: nothing may be thrown while one is captured as a graph.
-    if (!model_->is_training()) check_ended();
+    if (!model_->is_training() && is_ended() && group_.alone()) throw Ended{};
     return model_->forward(x);
   };
   task_ = make_image_task(
-      settings_, {}, runner_.device_, runner_.set_,
+      settings_, group_.place(), runner_.device_, runner_.set_,
       {model_, forward, static_cast<double>(operations.forward + operations.backward)});
-  loop_ = std::make_unique<StepLoop>(
-      settings_, *task_, communicator_, runner_.device_, nullptr,
-      [this](std::int64_t step, double loss) { check_loss(step, loss); });
-  task_->start({}, trial_.epochs);
-  const std::int64_t per_epoch = task_->batches_per_epoch();
-  loop_->plan(per_epoch * trial_.epochs, per_epoch);
 }
 
 void TrialRunner::Training::train_epoch() {
@@ -185,11 +237,12 @@ void TrialRunner::Training::train_epoch() {
   ++runner_.epochs_;
   runner_.log_.epoch_begin(runner_.epochs_);
   for (std::int64_t batch = 0; batch < batches; ++batch) {
-    check_ended();
+    check_step();
     loop_->step();
     if (loop_->steps() == 1) loop_->parameters().check_views();
   }
   loop_->log().flush();
+  if (!group_.alone()) agree(is_ended());
   const double samples = loop_->samples() - before;
   runner_.samples_ += samples;
   perflog::Step line;
@@ -207,7 +260,9 @@ void TrialRunner::Training::train_epoch() {
 // Gives the loss on the held-out data.
 double TrialRunner::Training::validate(int epoch) {
   const std::int64_t begin = mono_now_ns();
-  const Evaluation evaluation = task_->evaluate();
+  Evaluation evaluation = task_->evaluate();
+  evaluation.counts = group_.communicator().sum(std::move(evaluation.counts));
+  evaluation.sums = group_.communicator().sum(evaluation.sums);
   automl::Done& done = outcome_.done;
   const std::int64_t total = evaluation.counts[1];
   done.validated += total;
@@ -227,7 +282,7 @@ double TrialRunner::Training::validate(int epoch) {
   runner_.log_.epoch_end(runner_.epochs_);
   if (message.accuracy > best_) {
     best_ = done.accuracy = message.accuracy;
-    if (trial_.keep_weights) outcome_.weights = weights_of(*model_);
+    if (trial_.keep_weights && group_.leads()) outcome_.weights = weights_of(*model_);
   }
   if (callbacks_.epoch) callbacks_.epoch(message);
   return message.loss;
@@ -244,8 +299,8 @@ void TrialRunner::Training::run() {
 }
 
 TrialRunner::TrialRunner(torch::Device device, std::int64_t threads, const workload::Place& place,
-                         perflog::Writer& log)
-    : device_(device), threads_(threads), place_(place), log_(log) {}
+                         TrialGroup& group, perflog::Writer& log)
+    : device_(device), threads_(threads), place_(place), group_(group), log_(log) {}
 
 void TrialRunner::open_data(const automl::Trial& trial, const data::ImageSetOptions& images) {
   const std::string wanted = dump_line(trial.data);

@@ -8,6 +8,7 @@
 #include "automl/graph.h"
 #include "automl/worker_protocol.h"
 #include "perflog/writer.h"
+#include "train/automl/trial_group.h"
 #include "train/base/torch.h"
 #include "train/data/image_set.h"
 #include "train/loop/settings.h"
@@ -15,20 +16,23 @@
 
 namespace assay::train {
 
-/// Trains trials one after another on one device. The data are opened with the first trial and stay
-/// until one asks for others. One thread.
+/// Trains trials one after another on one device, or this rank's share of them when its group is of
+/// several; the numbers that callbacks get are then those of the whole group. The data are opened
+/// with the first trial and stay until one asks for others. One thread.
 class TrialRunner {
  public:
-  /// `log` must outlive this. threads: of libtorch, 0 for this rank's share.
+  /// `group` and `log` must outlive this. threads: of libtorch, 0 for this rank's share.
   TrialRunner(torch::Device device, std::int64_t threads, const workload::Place& place,
-              perflog::Writer& log);
+              TrialGroup& group, perflog::Writer& log);
 
   struct Callbacks {
     /// The parent's weights, or nothing when there are none. An Error of kind config fails the
     /// trial.
     std::function<std::optional<GraphWeights>(const automl::Parent&, const automl::Graph&)> parent;
+    /// What a trial with a parent begins with; before its first batch.
+    std::function<void(const automl::Inherited&)> inherited{};
     std::function<void(const automl::Epoch&)> epoch;
-    /// Asked at every step; true ends the trial as failed.
+    /// Asked at every step; true ends the trial as failed, on all ranks of the group.
     std::function<bool()> ended;
     /// The trial is over; its memory and threads are given back after this.
     std::function<void(const automl::Done&)> over;
@@ -55,6 +59,7 @@ class TrialRunner {
   torch::Device device_;
   std::int64_t threads_;
   workload::Place place_;
+  TrialGroup& group_;
   perflog::Writer& log_;
   std::string opened_;  // the data configuration of set_
   data::ImageSet set_;

@@ -7,15 +7,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/host.h"
+#include "core/parse_number.h"
 #include "core/time.h"
 #include "train/automl/coordinator_link.h"
 #include "train/automl/trial.h"
+#include "train/automl/trial_group.h"
 #include "train/loop/device.h"
 #include "workload/runtime.h"
 
@@ -23,6 +26,12 @@ namespace assay::train {
 namespace {
 
 using std::chrono::milliseconds;
+
+constexpr milliseconds kBeforeReturn{500};
+constexpr Nanoseconds kSayWait = std::chrono::minutes(1);
+// What the first rank of a group says instead of a trial.
+constexpr const char* kWait = "wait";
+constexpr const char* kStop = "stop";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -66,6 +75,18 @@ struct WorkerSettings {
 struct Coordinator {
   std::string address = variable(automl::kAddressVariable);
   std::string token = variable(automl::kTokenVariable);
+  int devices = devices_per_trial();
+
+ private:
+  static int devices_per_trial() {
+    const char* text = std::getenv(automl::kDevicesVariable);
+    if (text == nullptr || *text == '\0') return 1;
+    const auto number = parse_number<int>(text);
+    if (!number || *number < 1)
+      throw Error(ErrorKind::usage, fmt::format("'{}' is not a number of devices", text),
+                  automl::kDevicesVariable);
+    return *number;
+  }
 };
 
 // The weights of the last few trials that were trained or fetched here.
@@ -100,21 +121,34 @@ class Worker {
       : settings_(settings),
         log_(log),
         device_(choose_device(settings.device, place)),
-        runner_(device_, settings.threads, place, log),
+        group_(place, coordinator.devices, device_),
+        runner_(device_, settings.threads, place, group_, log),
         cache_(settings.cached),
-        connection_(
-            {coordinator.address, settings.connect},
-            {automl::kProtocolVersion, coordinator.token, place.rank, host_name(), device_.str()}) {
+        coordinator_(coordinator),
+        hello_{automl::kProtocolVersion, coordinator.token, group_.worker(), host_name(),
+               group_.alone() ? device_.str()
+                              : fmt::format("{} and {} more", device_.str(), group_.size() - 1)} {
+    if (group_.leads()) connect();
   }
 
   int run();
 
  private:
   [[nodiscard]] static bool give_up() { return workload::stop_signal() != 0; }
+  void connect() {
+    ConnectionOptions options{coordinator_.address, settings_.connect};
+    options.give_up = give_up;
+    connection_.reset();
+    connection_ = std::make_unique<Connection>(options, hello_);
+  }
+  void lead();
+  void serve();
+  void follow();
+  void say_wait();
   void train(const automl::Trial& trial);
   /// Whether a trial was cut off because this worker ends.
   [[nodiscard]] bool cut_off(const automl::Done& done) {
-    return !done.ok && (give_up() || connection_.stopped());
+    return !done.ok && (give_up() || connection_->stopped() || connection_->is_broken());
   }
   [[nodiscard]] std::optional<GraphWeights> parent(const automl::Parent& parent,
                                                    const automl::Graph& graph);
@@ -122,10 +156,14 @@ class Worker {
   WorkerSettings settings_;
   perflog::Writer& log_;
   torch::Device device_;
+  TrialGroup group_;
   TrialRunner runner_;
   Cache cache_;
-  Connection connection_;
+  Coordinator coordinator_;
+  automl::Hello hello_;
+  std::unique_ptr<Connection> connection_;
   std::int64_t idle_ns_ = 0;  // since when there is nothing to train
+  std::int64_t said_ns_ = 0;  // when the group was last told to wait
   std::int64_t trials_ = 0;
   std::int64_t failed_ = 0;
   double busy_s_ = 0;
@@ -135,7 +173,7 @@ class Worker {
 std::optional<GraphWeights> Worker::parent(const automl::Parent& parent,
                                            const automl::Graph& graph) {
   if (const auto cached = cache_.find(parent.trial)) return *cached;
-  const std::string bytes = connection_.weights(parent.trial, settings_.trial, give_up);
+  const std::string bytes = connection_->weights(parent.trial, settings_.trial, give_up);
   if (bytes.empty()) return std::nullopt;
   const std::string where = fmt::format("weights of trial {}", parent.trial);
   try {
@@ -154,11 +192,15 @@ void Worker::train(const automl::Trial& trial) {
       [this](const automl::Parent& from, const automl::Graph& graph) {
         return parent(from, graph);
       },
-      [this](const automl::Epoch& epoch) { connection_.send(epoch); },
-      [this, id = trial.trial] { return give_up() || connection_.ended(id); },
+      [this](const automl::Inherited& inherited) { connection_->send(inherited); },
+      [this](const automl::Epoch& epoch) { connection_->send(epoch); },
+      [this, id = trial.trial] {
+        connection_->progressed();
+        return give_up() || connection_->ended(id);
+      },
       // The next trial is on its way while this one is cleared away and its weights go out.
       [this](const automl::Done& done) {
-        if (!cut_off(done)) connection_.ask();
+        if (!cut_off(done)) connection_->ask();
       }};
   TrialRunner::Outcome outcome = runner_.run(trial, callbacks);
   idle_ns_ = outcome.end_ns;
@@ -172,13 +214,65 @@ void Worker::train(const automl::Trial& trial) {
   if (outcome.done.ok && trial.keep_weights && outcome.graph) {
     const auto weights = std::make_shared<const GraphWeights>(std::move(outcome.weights));
     cache_.put(trial.trial, weights);
-    connection_.send_later([id = trial.trial, graph = *outcome.graph, weights] {
+    connection_->send_later([id = trial.trial, graph = *outcome.graph, weights] {
       const std::string bytes = encode_weights(graph, *weights);
       const automl::Weights header{id, static_cast<std::int64_t>(bytes.size())};
       return automl::encode(automl::WorkerMessage(header)) + bytes;
     });
   }
-  connection_.send(outcome.done);
+  connection_->send(outcome.done);
+}
+
+// The others of the group wait for a trial only so long.
+void Worker::say_wait() {
+  const std::int64_t now = mono_now_ns();
+  if (group_.alone() || now - said_ns_ < kSayWait.count()) return;
+  said_ns_ = now;
+  (void)group_.share(kWait);
+}
+
+void Worker::serve() {
+  connection_->ask();
+  const auto leave = [this] {
+    say_wait();
+    return give_up();
+  };
+  while (!give_up()) {
+    said_ns_ = mono_now_ns();
+    const auto trial = connection_->next_trial(settings_.trial, leave);
+    if (!trial) break;
+    if (!group_.alone()) (void)group_.share(automl::encode(automl::CoordinatorMessage(*trial)));
+    train(*trial);
+  }
+}
+
+void Worker::lead() {
+  for (;;) {
+    try {
+      serve();
+      return;
+    } catch (const ConnectionError& error) {
+      if (!error.was_cut || give_up()) throw;
+      std::fprintf(stderr, "assay-train: %s; this worker connects again\n", error.what());
+    }
+    // Not at once: a coordinator that closes every connection is not to be flooded.
+    std::this_thread::sleep_for(kBeforeReturn);
+    connect();
+  }
+}
+
+void Worker::follow() {
+  for (;;) {
+    const std::string said = group_.share({});
+    if (said == kWait) continue;
+    if (said == kStop) return;
+    const auto message = automl::decode_coordinator_message(said, "the group's first rank");
+    const TrialRunner::Callbacks callbacks{{}, {}, {}, give_up, {}};
+    const TrialRunner::Outcome outcome = runner_.run(std::get<automl::Trial>(message), callbacks);
+    ++trials_;
+    failed_ += outcome.done.ok ? 0 : 1;
+    busy_s_ += outcome.done.seconds;
+  }
 }
 
 int Worker::run() {
@@ -186,11 +280,16 @@ int Worker::run() {
   log_.train_start();
   const std::int64_t begin_ns = mono_now_ns();
   idle_ns_ = begin_ns;
-  connection_.ask();
-  while (!give_up()) {
-    const auto trial = connection_.next_trial(settings_.trial, give_up);
-    if (!trial) break;
-    train(*trial);
+  if (group_.leads()) {
+    try {
+      lead();
+    } catch (const ConnectionError&) {
+      (void)group_.share(kStop);
+      throw;
+    }
+    (void)group_.share(kStop);
+  } else {
+    follow();
   }
   log_.train_end();
   if (workload::stop_signal() != 0) return workload::exit_code(log_);

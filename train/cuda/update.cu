@@ -47,6 +47,8 @@ struct Sgd {
   }
 };
 
+// T: what the new values are rounded to as well; float: they are not.
+template <typename T>
 struct Adam {
   AdamTerms terms;
   const float* factor;
@@ -54,6 +56,7 @@ struct Adam {
   float* value;
   float* first;
   float* second;
+  T* rounded;
 
   __device__ __forceinline__ void step(float scale, float g, float& p, float& m, float& v) const {
     g *= scale;
@@ -68,6 +71,7 @@ struct Adam {
   }
   __device__ __forceinline__ void one(std::int64_t i) const {
     step(scale(), gradient[i], value[i], first[i], second[i]);
+    if constexpr (!std::is_same_v<T, float>) rounded[i] = from_float<T>(value[i]);
   }
   __device__ __forceinline__ void four(std::int64_t i) const {
     const float s = scale();
@@ -82,6 +86,11 @@ struct Adam {
     *reinterpret_cast<float4*>(value + i) = p;
     *reinterpret_cast<float4*>(first + i) = m;
     *reinterpret_cast<float4*>(second + i) = v;
+    if constexpr (!std::is_same_v<T, float>) {
+      alignas(8) T four[4] = {from_float<T>(p.x), from_float<T>(p.y), from_float<T>(p.z),
+                              from_float<T>(p.w)};
+      *reinterpret_cast<uint2*>(rounded + i) = *reinterpret_cast<const uint2*>(four);
+    }
   }
 };
 
@@ -113,9 +122,15 @@ void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::
 }
 
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
-                  const float* gradient, float* value, float* first, float* second) {
-  launch(stream, Adam{terms, factor, gradient, value, first, second}, size,
-         aligned(gradient) && aligned(value) && aligned(first) && aligned(second));
+                  const float* gradient, float* value, float* first, float* second,
+                  Type rounded_type, void* rounded) {
+  const bool is_aligned =
+      aligned(gradient) && aligned(value) && aligned(first) && aligned(second) && aligned(rounded);
+  with_type(rounded == nullptr ? Type::f32 : rounded_type, [&](auto zero) {
+    using T = decltype(zero);
+    launch(stream, Adam<T>{terms, factor, gradient, value, first, second, static_cast<T*>(rounded)},
+           size, is_aligned);
+  });
   check_launch("adamw_update");
 }
 

@@ -7,12 +7,13 @@ namespace assay::train::cuda {
 
 // One pass over memory per update, as train/optim/update_kernels.h on the CPU. `factor`, when
 // given, is a float on the device that multiplies the gradient, besides the terms' own scale: it
-// need not be read by the host.
+// need not be read by the host. `rounded`, when given, gets the new values in `rounded_type`.
 
 void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::int64_t size,
                 const float* gradient, float* value, float* velocity);
 
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
-                  const float* gradient, float* value, float* first, float* second);
+                  const float* gradient, float* value, float* first, float* second,
+                  Type rounded_type = Type::f32, void* rounded = nullptr);
 
 }  // namespace assay::train::cuda

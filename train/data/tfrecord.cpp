@@ -193,8 +193,9 @@ ImageSet open_tfrecord(const ImageSetOptions& options) {
     throw Error(ErrorKind::config, fmt::format("{} classes", options.classes), "data set");
   require_folder(options.path, "tfrecord");
   const std::int64_t classes = options.classes == 0 ? 1000 : options.classes;
-  std::vector<std::string> train_files = split_files(options.path, {"train"});
-  std::vector<std::string> eval_files = split_files(options.path, {"validation", "val"});
+  std::vector<std::string> train_files = split_files(options.path, {"train", "train_tfrecord"});
+  std::vector<std::string> eval_files =
+      split_files(options.path, {"validation", "val", "validation_tfrecord", "val_tfrecord"});
   const std::int64_t total = bytes_of(train_files) + bytes_of(eval_files);
   std::int64_t done = 0;
   std::vector<Place> train = index_files(train_files, options.progress, done, total);

@@ -24,13 +24,14 @@ struct TokenSetInfo {
 };
 
 struct TokenSetOptions {
-  /// "language" (generated), or a set of files.
+  /// "language" (generated), "text" (folders of text) or "indexed" (Megatron's files of tokens).
   std::string set = "language";
   /// Of a set of files: the folder or the file.
   std::filesystem::path path;
-  /// Of a set of text: a tokenizer.json; empty learns one.
+  /// A tokenizer.json. Empty: of text, one is learnt; of indexed sets, the one beside them.
   std::filesystem::path tokenizer;
-  /// Tokens of the vocabulary to learn, and of the generated language.
+  /// Tokens of the vocabulary to learn, and of the generated language; with a tokenizer, as many
+  /// as it has or more, so that the vocabulary divides.
   std::int64_t vocabulary_size = 0;  ///< 0: the set's default
   /// S, 8…1,048,576.
   std::int64_t sequence = 128;

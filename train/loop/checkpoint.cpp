@@ -170,12 +170,19 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
     own.write(buffer_key(item.key()), item.value().cpu(), true);
   write_archive(own, folder / fmt::format("rank{}.pt", communicator_.rank()));
 
+  // Ranks that share the optimizer's state put it together.
+  std::vector<std::pair<std::string, torch::Tensor>> optimizer;
+  for (const auto& [name, tensor] : state.optimizer.state())
+    optimizer.emplace_back(name, whole(tensor, state));
+
   if (communicator_.rank() == 0) {
     torch::serialize::OutputArchive archive;
     Json info{{"format", kFormat},
               {"workload", state.workload},
               {"model", shape_of(state.parameters)},
               {"world_size", communicator_.world_size()},
+              {"rows", state.rows},
+              {"accumulation", state.accumulation},
               {"step", progress.step},
               {"epoch", progress.position.epoch},
               {"batch", progress.position.batch},
@@ -185,7 +192,7 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
               {"skipped", progress.skipped},
               {"average", state.average != nullptr}};
     archive.write("parameters", state.parameters.values().cpu(), true);
-    for (const auto& [name, tensor] : state.optimizer.state())
+    for (const auto& [name, tensor] : optimizer)
       archive.write("optimizer_" + name, tensor.cpu(), true);
     if (state.average != nullptr) archive.write("average", state.average->average().cpu(), true);
     write_archive(archive, folder / "model.pt");
@@ -200,6 +207,15 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
   if (communicator_.rank() == 0) remove_older();
 }
 
+torch::Tensor Checkpoints::whole(const torch::Tensor& part, const TrainingState& state) {
+  const FlatRange& own = state.optimizer.part();
+  if (own.size == state.parameters.size()) return part;
+  torch::Tensor all = torch::zeros_like(state.parameters.values());
+  all.narrow(0, own.begin, own.size).copy_(part);
+  communicator_.all_gather(all);
+  return all;
+}
+
 std::optional<Progress> Checkpoints::load(const TrainingState& state) {
   const std::string latest(trim(read_file_or_empty(folder_ / "latest")));
   if (latest.empty()) return std::nullopt;
@@ -211,6 +227,7 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
                 "give another folder, or the configuration that it was made with");
   };
   Progress progress;
+  int saved_ranks = 0;
   try {
     if (info.at("format").get<int>() != kFormat) refuse("of another version of assay-train");
     if (info.at("workload").get<std::string>() != state.workload)
@@ -218,14 +235,22 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
              state.workload);
     if (info.at("model").get<std::string>() != shape_of(state.parameters))
       refuse("of another model");
-    if (info.at("world_size").get<int>() != communicator_.world_size())
-      refuse(fmt::format("of {} ranks, not {}", info.at("world_size").get<int>(),
-                         communicator_.world_size()));
+    saved_ranks = info.at("world_size").get<int>();
+    if (saved_ranks != communicator_.world_size() && !info.contains("rows"))
+      refuse(fmt::format("of {} ranks, not {}", saved_ranks, communicator_.world_size()));
+    const std::int64_t rows = info.value("rows", state.rows);
+    const std::int64_t accumulation = info.value("accumulation", state.accumulation);
+    if (rows * accumulation != state.rows * state.accumulation)
+      refuse(fmt::format("of a training with {} samples a step, not {}", rows * accumulation,
+                         state.rows * state.accumulation));
     if (info.at("average").get<bool>() != (state.average != nullptr))
       refuse("of a training with another 'ema_decay'");
     progress.step = info.at("step").get<std::int64_t>();
-    progress.position = {info.at("epoch").get<std::int64_t>(),
-                         info.at("batch").get<std::int64_t>()};
+    const std::int64_t seen = info.at("batch").get<std::int64_t>() * rows;
+    if (seen % state.rows != 0)
+      refuse(fmt::format("after {} samples of an epoch, which batches of {} do not divide", seen,
+                         state.rows));
+    progress.position = {info.at("epoch").get<std::int64_t>(), seen / state.rows};
     progress.scale = info.at("scale").get<double>();
     progress.good_steps = info.at("good_steps").get<std::int64_t>();
     progress.skipped = info.at("skipped").get<std::int64_t>();
@@ -237,19 +262,35 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
   const fs::path model_path = folder / "model.pt";
   torch::serialize::InputArchive archive;
   read_archive(archive, model_path);
-  copy_into(state.parameters.values(), read_tensor(archive, "parameters", model_path), model_path);
+  // What was cut into other parts has another padding at its end.
+  const FlatParameters::Entry& last = state.parameters.entries().back();
+  const std::int64_t used = last.offset + last.size;
+  const auto read_flat = [&](const std::string& name, const torch::Tensor& to, FlatRange part) {
+    const torch::Tensor from = read_tensor(archive, name, model_path);
+    const std::int64_t end = std::min(used, part.begin + part.size);
+    if (from.dim() != 1 || from.numel() < used)
+      throw Error(ErrorKind::environment, "the checkpoint's '" + name + "' is too short",
+                  model_path.string());
+    if (end > part.begin)
+      copy_into(to.narrow(0, 0, end - part.begin), from.narrow(0, part.begin, end - part.begin),
+                model_path);
+  };
+  const FlatRange all{0, state.parameters.size()};
+  read_flat("parameters", state.parameters.values(), all);
   for (const auto& [name, tensor] : state.optimizer.state())
-    copy_into(tensor, read_tensor(archive, "optimizer_" + name, model_path), model_path);
-  if (state.average != nullptr)
-    copy_into(state.average->average(), read_tensor(archive, "average", model_path), model_path);
+    read_flat("optimizer_" + name, tensor, state.optimizer.part());
+  if (state.average != nullptr) read_flat("average", state.average->average(), all);
+  state.parameters.round();
 
-  const fs::path own_path = folder / fmt::format("rank{}.pt", communicator_.rank());
+  // A rank that is new has the statistics of one that was there.
+  const bool is_new = communicator_.rank() >= saved_ranks;
+  const fs::path own_path = folder / fmt::format("rank{}.pt", is_new ? 0 : communicator_.rank());
   torch::serialize::InputArchive own;
   read_archive(own, own_path);
   for (const auto& item : state.model.named_buffers())
     copy_into(item.value(), read_tensor(own, buffer_key(item.key()), own_path), own_path);
   at::Generator random = generator(state.device);
-  random.set_state(read_tensor(own, "random", own_path));
+  if (!is_new) random.set_state(read_tensor(own, "random", own_path));
   find_steps(progress.step);
   return progress;
 }

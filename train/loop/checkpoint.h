@@ -29,6 +29,8 @@ struct TrainingState {
   Optimizer& optimizer;
   MovingAverage* average = nullptr;
   torch::Device device;
+  std::int64_t rows = 0;  ///< of all ranks in one backward
+  std::int64_t accumulation = 1;
 };
 
 /// Checkpoints in a folder: step<N>/model.pt (rank 0: parameters, optimizer), step<N>/rank<r>.pt
@@ -43,8 +45,10 @@ class Checkpoints {
   /// Called by all ranks. Throws Error of kind environment when a file cannot be written.
   void save(const TrainingState& state, const Progress& progress);
 
-  /// Restores the newest checkpoint, by all ranks; nothing when there is none. Throws Error of kind
-  /// config for one of another model or number of ranks, of kind environment for a damaged one.
+  /// Restores the newest checkpoint, by all ranks; nothing when there is none. Another number of
+  /// ranks goes on with the next sample when a step has as many of them as before; ranks that are
+  /// new begin with random numbers of their own. Throws Error of kind config for one of another
+  /// model or number of samples, of kind environment for a damaged one.
   [[nodiscard]] std::optional<Progress> load(const TrainingState& state);
 
   /// Says that the state after `step` was no good after all, as the next loss shows. If it is the
@@ -55,6 +59,8 @@ class Checkpoints {
   [[nodiscard]] std::string last() const;
 
  private:
+  // All of what each rank has its part of.
+  [[nodiscard]] torch::Tensor whole(const torch::Tensor& part, const TrainingState& state);
   void remove_older();
   void find_steps(std::int64_t newest);
 

@@ -150,6 +150,22 @@ void be_deterministic() {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
 }
 
+const std::vector<std::string>& attention_kernels() {
+  static const std::vector<std::string> all{"auto", "flash", "cudnn"};
+  return all;
+}
+
+void choose_attention(const std::string& kernels, torch::Device device) {
+  if (kernels == "auto" || !device.is_cuda()) return;
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+  at::globalContext().setSDPUseFlash(kernels == "flash");
+  at::globalContext().setSDPUseCuDNN(kernels == "cudnn");
+#else
+  throw Error(ErrorKind::config, "this libtorch has no choice of attention kernels", "attention",
+              "use 'auto', or a PyTorch 2.5 or newer");
+#endif
+}
+
 std::shared_ptr<data::HostAllocator> batch_allocator(torch::Device device) {
   if (device.is_cuda()) return std::make_shared<PinnedAllocator>();
   return data::heap_allocator();

@@ -40,6 +40,12 @@ void try_cudnn_algorithms();
 /// add in a fixed order, and none chosen by its speed. Before the first computation on the device.
 void be_deterministic();
 
+/// Whose kernels attention may use on CUDA: "auto" (libtorch's choice), "flash", "cudnn".
+[[nodiscard]] const std::vector<std::string>& attention_kernels();
+/// From now on they do. Does nothing on the CPU. Throws Error of kind config when this libtorch has
+/// no choice.
+void choose_attention(const std::string& kernels, torch::Device device);
+
 /// Page-locked memory for batches that go to a CUDA device; ordinary memory for the CPU.
 [[nodiscard]] std::shared_ptr<data::HostAllocator> batch_allocator(torch::Device device);
 

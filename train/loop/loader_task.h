@@ -24,7 +24,7 @@ void read_set(SetOptions& set, const std::vector<std::string>& names, workload::
   set.set = options.choice("data", set.set, names, "the data set, as docs/data.md describes it");
   set.path = options.text("path", "", workload::per_rank("folder of the set's files"));
   // A path means that its files are wanted.
-  if (!set.path.empty() && (set.set == "glyphs" || set.set == "grammar"))
+  if (!set.path.empty() && (set.set == "glyphs" || set.set == "grammar" || set.set == "language"))
     options.fail("path", "the data set " + set.set + " is generated and reads no files",
                  "leave 'path' out, or say what the files are with 'data'");
   constexpr std::int64_t kMax = 1'000'000'000;

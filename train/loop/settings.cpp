@@ -28,9 +28,10 @@ void read_length(Settings& s, Options& options) {
   s.eval_every = options.integer("eval_every", 0, 0, kMany,
                                  "steps between evaluations; 0 is once an epoch. There is always "
                                  "one at the end");
-  s.target = options.number("target", 0, 0, 1,
+  s.target = options.number("target", 0, 0, 1000,
                             "ends the training when the evaluation's first quality (`acc1`, "
-                            "`mlm_acc`) reaches it; 0 is none");
+                            "`mlm_acc`; `loss`, which has to be at most that) reaches it; 0 is "
+                            "none");
   s.seed = static_cast<std::uint64_t>(options.integer(
       "seed", 1, 0, kMany, "of initial weights, data order, augmentation, masking and dropout"));
   s.repeat_batch =
@@ -83,6 +84,10 @@ void read_ranks(Settings& s, Options& options) {
   s.bucket_bytes = static_cast<std::int64_t>(
       1048576 *
       options.number("bucket_mb", 8, 0.01, 4096, "gradients are reduced in buckets of this size"));
+  s.share_optimizer =
+      options.integer("zero", 0, 0, 1,
+                      "what the ranks share out instead of having it all: 1 is the optimizer's "
+                      "state, of sgd and adamw; 0 is nothing") == 1;
   s.communicator.collectives = *parse_enum<Collectives>(options.choice(
       "collectives", "auto", enum_texts<Collectives>(),
       "what reduces gradients; auto is NCCL on CUDA and Gloo on the CPU; ranks with gloo may share "

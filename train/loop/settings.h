@@ -46,7 +46,7 @@ struct Settings {
   double epochs = 0;
   std::int64_t max_steps = 0;   ///< 0: epochs decide
   std::int64_t eval_every = 0;  ///< steps; 0: once an epoch
-  double target = 0;            ///< of the task's accuracy; 0: none
+  double target = 0;            ///< of the task's first quality; 0: none
   std::uint64_t seed = 1;
   bool data_only = false;
   bool find_batch = false;    ///< choose the batch size and end
@@ -75,6 +75,7 @@ struct Settings {
   std::string trace;  ///< files of a StepTrace, without ".RANK.json"; empty: none
   std::int64_t trace_step = 10;
   std::int64_t bucket_bytes = 8 << 20;
+  bool share_optimizer = false;  ///< each rank keeps its part of the optimizer's state (ZeRO 1)
 };
 
 // Groups of options, for what trains with a part of them: the trials of an AutoML experiment.

@@ -24,18 +24,27 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
       task_(task),
       communicator_(communicator),
       device_(device),
-      parameters_(task.model(), settings.channels_last),
+      shared_(settings.share_optimizer && !communicator.alone()),
+      parameters_(task.model(), settings.channels_last, shared_ ? communicator.world_size() : 1),
       trace_(make_trace(settings, communicator.rank(), device)),
       reducer_(parameters_, communicator, settings.bucket_bytes, trace_.get()),
-      optimizer_(parameters_, settings.optimizer),
+      optimizer_(parameters_, settings.optimizer, part_of(communicator)),
       update_(settings, parameters_, optimizer_),
       graph_(device, settings.cuda_graph && communicator.alone()),
       log_(log, device, std::move(on_loss)) {
   communicator.agree("a model whose number of parameters is", parameters_.count());
   communicator.broadcast(parameters_.values());
   for (torch::Tensor& buffer : task.model().buffers()) communicator.broadcast(buffer);
+  task.bind(parameters_);
   if (settings.ema_decay > 0)
     average_ = std::make_unique<MovingAverage>(parameters_, settings.ema_decay);
+}
+
+// The part of the parameters that this rank updates.
+FlatRange StepLoop::part_of(const Communicator& communicator) const {
+  if (!shared_) return {0, parameters_.size()};
+  const std::int64_t size = parameters_.size() / communicator.world_size();
+  return {communicator.rank() * size, size};
 }
 
 void StepLoop::plan(std::int64_t total_steps, std::int64_t steps_per_epoch) {
@@ -54,11 +63,8 @@ void StepLoop::backward(bool last) {
   // Each backward adds its part of the mean over all samples of all ranks.
   const double scale = update_.loss_scale() /
                        static_cast<double>(settings_.accumulation * communicator_.world_size());
-  const torch::Tensor loss = graph_.run(task_.inputs(), scale, [this](double factor) {
-    const torch::Tensor mean = task_.loss();
-    (factor == 1.0 ? mean : mean * factor).backward();
-    return mean.detach();
-  });
+  const torch::Tensor loss =
+      graph_.run(task_.inputs(), scale, [this](double factor) { return task_.backward(factor); });
   if (trace_) trace_->end_backward();
   log_.end(Phase::compute);
   loss_ = loss_.defined() ? loss_ + loss : loss;
@@ -75,7 +81,14 @@ void StepLoop::step() {
     backward(part == settings_.accumulation);
   reducer_.finish();
   log_.end(Phase::comm);
-  if (update_.apply(rate()) && average_) average_->update();
+  const bool counts = update_.apply(rate());
+  if (shared_ && counts) {
+    log_.end(Phase::optimizer);
+    communicator_.all_gather(parameters_.values());
+    parameters_.round();
+    log_.end(Phase::comm);
+  }
+  if (counts && average_) average_->update();
   log_.end(Phase::optimizer);
   if (settings_.accumulation > 1) loss_ = loss_ / static_cast<double>(settings_.accumulation);
   log_.end_step(work_, loss_, rate());
@@ -88,7 +101,7 @@ void StepLoop::finish() {
 
 void StepLoop::backward_alone() {
   reducer_.begin(false);
-  task_.loss().backward();
+  static_cast<void>(task_.backward(1));
   if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
 }
 

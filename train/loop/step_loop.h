@@ -57,12 +57,14 @@ class StepLoop {
 
  private:
   void backward(bool last);
+  [[nodiscard]] FlatRange part_of(const Communicator& communicator) const;
   void backward_alone();  // of the batch there is, without the other ranks
 
   const Settings& settings_;
   Task& task_;
   Communicator& communicator_;
   torch::Device device_;
+  bool shared_;  // the optimizer's state
   FlatParameters parameters_;
   std::unique_ptr<StepTrace> trace_;  // nullptr: none is wanted
   GradientReducer reducer_;

@@ -6,6 +6,7 @@
 
 #include "train/base/torch.h"
 #include "train/data/loader.h"
+#include "train/optim/flat_parameters.h"
 
 namespace assay::train {
 
@@ -49,6 +50,15 @@ class Task {
   [[nodiscard]] virtual std::vector<torch::Tensor*> inputs() = 0;
   /// The mean loss over the batch that next() took; float.
   [[nodiscard]] virtual torch::Tensor loss() = 0;
+  /// The same, and adds `factor` times its gradient to those of the parameters.
+  [[nodiscard]] virtual torch::Tensor backward(double factor) {
+    const torch::Tensor mean = loss();
+    (factor == 1.0 ? mean : mean * factor).backward();
+    return mean.detach();
+  }
+  /// Called once, when the model's parameters have come to lie in `parameters`, which outlives
+  /// this.
+  virtual void bind(FlatParameters& /*parameters*/) {}
   /// Samples of the batch that loss() sees.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   /// Makes them so many: some of them, or all of them again and again.
@@ -62,12 +72,19 @@ class Task {
   [[nodiscard]] virtual Evaluation evaluate() = 0;
   /// The qualities computed from the sums over all ranks. Targets refer to the first one.
   [[nodiscard]] virtual Qualities qualities(const Evaluation& total) const = 0;
+  /// Whether the first quality has reached the target: it is at least that, or at most for a loss.
+  [[nodiscard]] virtual bool reached(double quality, double target) const {
+    return quality >= target;
+  }
   /// The best value that the first quality can have on these data, or 0 when it is not known.
   [[nodiscard]] virtual double best_quality() const = 0;
   /// Samples of this rank that were found damaged and replaced.
   [[nodiscard]] virtual std::int64_t damaged() const = 0;
   /// FLOPs of training on one sample.
   [[nodiscard]] virtual double flops_per_sample() const = 0;
+
+  /// Called on rank 0 when the training has ended as it should, before it says so.
+  virtual void finish() {}
 
   /// One batch of the input pipeline and nothing else; false after the last.
   virtual bool skip(BatchWork& work) = 0;

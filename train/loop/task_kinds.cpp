@@ -2,11 +2,12 @@
 
 #include "train/loop/image_task.h"
 #include "train/loop/text_task.h"
+#include "train/loop/token_task.h"
 #include "train/loop/trainer.h"
 
 namespace assay::train {
 const std::vector<TaskKind>& task_kinds() {
-  static const std::vector<TaskKind> kinds{image_kind(), text_kind()};
+  static const std::vector<TaskKind> kinds{image_kind(), text_kind(), token_kind()};
   return kinds;
 }
 

@@ -77,8 +77,14 @@ class Trainer {
   [[noreturn]] void out_of_memory(const std::exception& error);
   [[nodiscard]] Progress progress() const;
   [[nodiscard]] TrainingState state() {
-    return {settings_.workload, task_->model(),   loop_->parameters(),
-            loop_->optimizer(), loop_->average(), device_};
+    return {settings_.workload,
+            task_->model(),
+            loop_->parameters(),
+            loop_->optimizer(),
+            loop_->average(),
+            device_,
+            settings_.batch_size * place_.world_size,
+            settings_.accumulation};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
 
@@ -237,9 +243,14 @@ bool Trainer::evaluate() {
   loop_->log().flush();
   const std::int64_t begin = mono_now_ns();
   MovingAverage* const average = loop_->average();
-  if (average != nullptr) average->swap();
+  const auto exchange = [&] {
+    if (average == nullptr) return;
+    average->swap();
+    loop_->parameters().round();
+  };
+  exchange();
   Evaluation total = evaluate_share();
-  if (average != nullptr) average->swap();
+  exchange();
   total.counts = communicator_.sum(std::move(total.counts));
   total.sums = communicator_.sum(total.sums);
   qualities_ = task_->qualities(total);
@@ -257,7 +268,7 @@ bool Trainer::evaluate() {
     if (!std::isfinite(value))
       not_finite(
           fmt::format("the evaluation's {} after step {} is {}", name, loop_->steps(), value));
-  return settings_.target > 0 && qualities_.front().second >= settings_.target;
+  return settings_.target > 0 && task_->reached(qualities_.front().second, settings_.target);
 }
 
 Progress Trainer::progress() const {
@@ -314,6 +325,7 @@ int Trainer::run_guarded() {
 }
 
 void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
+  if (place_.rank == 0) task_->finish();
   std::vector<std::string> names;
   names.reserve(qualities_.size());
   const std::string precision = to_string(settings_.precision);

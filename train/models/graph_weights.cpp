@@ -187,6 +187,33 @@ Inherited inherit(const Graph& parent, const GraphWeights& weights,
   return now;
 }
 
+std::int64_t count_tensors(const GraphWeights& weights) {
+  std::int64_t count = 0;
+  for (const LayerTensors& layer : weights)
+    for (const Part& part : kParts) count += (layer.*part.tensor).defined() ? 1 : 0;
+  return count;
+}
+
+std::int64_t count_tensors(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const Layer& layer : graph.layers())
+    for (std::size_t part = 0; part < kParts.size(); ++part)
+      count += shape_of(layer, part).empty() ? 0 : 1;
+  return count;
+}
+
+std::string weights_sha256(const Graph& graph, const GraphWeights& weights) {
+  Sha256 hash;
+  for (std::size_t id = 0; id < std::min(weights.size(), graph.layers().size()); ++id)
+    for (const Part& part : kParts) {
+      const torch::Tensor& tensor = weights[id].*part.tensor;
+      if (!tensor.defined()) continue;
+      const torch::Tensor flat = tensor.contiguous();
+      hash.update({static_cast<const char*>(flat.data_ptr()), flat.nbytes()});
+    }
+  return hash.hex();
+}
+
 std::string encode_weights(const Graph& graph, const GraphWeights& weights) {
   Json tensors = Json::array();
   std::string data;

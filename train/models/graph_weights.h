@@ -40,6 +40,12 @@ struct Inherited {
 [[nodiscard]] Inherited inherit(const automl::Graph& parent, const GraphWeights& weights,
                                 std::span<const automl::Operation> operations);
 
+/// Tensors that are defined, and those that a graph's weights have.
+[[nodiscard]] std::int64_t count_tensors(const GraphWeights& weights);
+[[nodiscard]] std::int64_t count_tensors(const automl::Graph& graph);
+/// SHA-256 of the tensors as their file holds them: two models with the same have the same weights.
+[[nodiscard]] std::string weights_sha256(const automl::Graph& graph, const GraphWeights& weights);
+
 /// A file: a line "assay-weights 1", a line of JSON (the graph's hash, name and shape of every
 /// tensor, SHA-256 of what follows), then the tensors as little-endian floats. `graph` is the one
 /// that the search knows, before with_kernel_size and with_dropout.

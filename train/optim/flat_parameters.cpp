@@ -23,7 +23,7 @@ torch::Tensor shaped(const torch::Tensor& flat, const torch::Tensor& parameter,
 
 }  // namespace
 
-FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last) {
+FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last, std::int64_t parts) {
   std::int64_t total = 0;
   for (const auto& item : module.named_parameters()) {
     if (!item.value().requires_grad()) continue;
@@ -36,6 +36,8 @@ FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last) {
   if (entries_.empty()) throw Error(ErrorKind::internal, "the model has no parameters");
   std::reverse(entries_.begin(), entries_.end());
   std::stable_partition(entries_.begin(), entries_.end(), [](const Entry& e) { return e.decayed; });
+
+  total = (total + parts * kAlignment - 1) / (parts * kAlignment) * (parts * kAlignment);
 
   torch::NoGradGuard no_grad;
   const auto options = entries_.front().parameter.options().requires_grad(false);
@@ -56,6 +58,15 @@ FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last) {
 
 void FlatParameters::zero_gradients() {
   gradients_.zero_();
+}
+
+void FlatParameters::keep_rounded(torch::ScalarType type) {
+  rounded_ = values_.to(type);
+}
+
+void FlatParameters::round() {
+  torch::NoGradGuard no_grad;
+  if (rounded_.defined()) rounded_.copy_(values_);
 }
 
 void FlatParameters::check_views() const {

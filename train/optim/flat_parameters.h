@@ -23,10 +23,11 @@ class FlatParameters {
     bool decayed = false;
   };
 
-  /// With `channels_last`, weights of four dimensions are stored in that format. The module must
+  /// With `channels_last`, weights of four dimensions are stored in that format. The buffers can be
+  /// cut into `parts` of the same size, each of whole multiples of 128 bytes. The module must
   /// already be on its device, all parameters of it float. Keeps references to the module's
   /// tensors.
-  FlatParameters(torch::nn::Module& module, bool channels_last);
+  FlatParameters(torch::nn::Module& module, bool channels_last, std::int64_t parts = 1);
 
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
   /// The number of parameters, without the padding.
@@ -42,6 +43,14 @@ class FlatParameters {
     return flat.narrow(0, entry.offset, entry.size);
   }
   void zero_gradients();
+
+  /// Keeps the values in `type` too, from now on: what an optimizer's step writes in passing, and
+  /// round() for everyone else who changes values().
+  void keep_rounded(torch::ScalarType type);
+  /// As values(); undefined when none are kept.
+  [[nodiscard]] const torch::Tensor& rounded() const noexcept { return rounded_; }
+  /// After a change of values(); nothing when no rounded ones are kept.
+  void round();
   /// Throws Error of kind internal when a gradient of the module is no longer a view of
   /// gradients(): an update would miss it.
   void check_views() const;
@@ -52,6 +61,7 @@ class FlatParameters {
   std::int64_t decayed_ = 0;
   torch::Tensor values_;
   torch::Tensor gradients_;
+  torch::Tensor rounded_;
 };
 
 }  // namespace assay::train

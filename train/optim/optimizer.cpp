@@ -1,5 +1,6 @@
 #include "train/optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -38,29 +39,41 @@ float host_factor(const torch::Tensor& factor) {
 }
 
 void update(SgdTerms terms, const torch::Tensor& factor, std::int64_t size,
-            const torch::Tensor& gradients, const torch::Tensor& values,
-            const torch::Tensor& velocity, std::int64_t begin) {
+            const FlatParameters& parameters, const torch::Tensor& velocity, std::int64_t begin,
+            std::int64_t part) {
+  const torch::Tensor& gradients = parameters.gradients();
+  const torch::Tensor& values = parameters.values();
+  const std::int64_t own = begin - part;  // in the state
 #if defined(ASSAY_TRAIN_KERNELS)
   if (values.is_cuda())
     return cuda::sgd_update(cuda::current_stream(), terms, device_factor(factor), size,
-                            from(gradients, begin), from(values, begin), from(velocity, begin));
+                            from(gradients, begin), from(values, begin), from(velocity, own));
 #endif
   terms.scale = host_factor(factor);
-  sgd_update(terms, size, from(gradients, begin), from(values, begin), from(velocity, begin));
+  sgd_update(terms, size, from(gradients, begin), from(values, begin), from(velocity, own));
 }
 
 void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
-            const torch::Tensor& gradients, const torch::Tensor& values, const torch::Tensor& first,
-            const torch::Tensor& second, std::int64_t begin) {
+            const FlatParameters& parameters, const torch::Tensor& first,
+            const torch::Tensor& second, std::int64_t begin, std::int64_t part) {
+  const torch::Tensor& gradients = parameters.gradients();
+  const torch::Tensor& values = parameters.values();
+  const std::int64_t own = begin - part;
 #if defined(ASSAY_TRAIN_KERNELS)
-  if (values.is_cuda())
+  if (values.is_cuda()) {
+    const torch::Tensor& rounded = parameters.rounded();
+    const auto type = rounded.defined() ? cuda::type_of(rounded) : cuda::Type::f32;
+    void* const to = rounded.defined()
+                         ? static_cast<char*>(rounded.data_ptr()) + begin * rounded.element_size()
+                         : nullptr;
     return cuda::adamw_update(cuda::current_stream(), terms, device_factor(factor), size,
-                              from(gradients, begin), from(values, begin), from(first, begin),
-                              from(second, begin));
+                              from(gradients, begin), from(values, begin), from(first, own),
+                              from(second, own), type, to);
+  }
 #endif
   terms.scale = host_factor(factor);
-  adamw_update(terms, size, from(gradients, begin), from(values, begin), from(first, begin),
-               from(second, begin));
+  adamw_update(terms, size, from(gradients, begin), from(values, begin), from(first, own),
+               from(second, own));
 }
 
 // |numerator| / |denominator| as a tensor, 1 where either is 0.
@@ -77,13 +90,16 @@ const std::vector<std::string>& optimizer_methods() {
 }
 
 Optimizer::Optimizer(FlatParameters& parameters, const OptimizerOptions& options)
-    : parameters_(parameters), options_(options) {
-  const std::int64_t decayed = parameters.decayed();
-  const std::int64_t rest = parameters.size() - decayed;
-  if (decayed > 0) ranges_.push_back({0, decayed, options.weight_decay});
-  if (rest > 0) ranges_.push_back({decayed, rest, 0.0});
+    : Optimizer(parameters, options, {0, parameters.size()}) {}
+
+Optimizer::Optimizer(FlatParameters& parameters, const OptimizerOptions& options, FlatRange part)
+    : parameters_(parameters), options_(options), part_(part) {
+  const std::int64_t end = part.begin + part.size;
+  const std::int64_t split = std::clamp(parameters.decayed(), part.begin, end);
+  if (split > part.begin) ranges_.push_back({part.begin, split - part.begin, options.weight_decay});
+  if (end > split) ranges_.push_back({split, end - split, 0.0});
   const auto add = [&](const char* name) {
-    state_.emplace_back(name, torch::zeros_like(parameters.values()));
+    state_.emplace_back(name, torch::zeros({part.size}, parameters.values().options()));
   };
   if (options.method == "sgd" || options.method == "lars") {
     add("velocity");
@@ -94,16 +110,28 @@ Optimizer::Optimizer(FlatParameters& parameters, const OptimizerOptions& options
     throw Error(ErrorKind::config, "unknown optimizer '" + options.method + "'" +
                                        did_you_mean(options.method, optimizer_methods()));
   }
+  if (part.size != parameters.size() && (options.method == "lars" || options.method == "lamb"))
+    throw Error(ErrorKind::config,
+                "the state of " + options.method +
+                    " cannot be shared out over ranks: it needs the "
+                    "norms of whole tensors",
+                "zero", "use 'optimizer: adamw' or 'zero: 0'");
 }
 
 void Optimizer::step(double rate, const torch::Tensor& factor) {
   torch::NoGradGuard no_grad;
   ++steps_;
-  if (options_.method == "sgd") return sgd(rate, factor);
-  if (options_.method == "adamw") return adamw(rate, factor);
-  scale_gradients(factor);
-  if (options_.method == "lars") return lars(rate);
-  lamb(rate);
+  if (options_.method == "adamw") return adamw(rate, factor);  // rounds as well
+  if (options_.method == "sgd") {
+    sgd(rate, factor);
+  } else {
+    scale_gradients(factor);
+    if (options_.method == "lars")
+      lars(rate);
+    else
+      lamb(rate);
+  }
+  parameters_.round();
 }
 
 void Optimizer::scale_gradients(const torch::Tensor& factor) {
@@ -118,13 +146,12 @@ void Optimizer::sgd(double rate, const torch::Tensor& factor) {
     if (fused) {
       const SgdTerms terms{static_cast<float>(rate), 1, static_cast<float>(range.decay),
                            static_cast<float>(options_.momentum), options_.nesterov};
-      update(terms, factor, range.size, parameters_.gradients(), parameters_.values(), velocity,
-             range.begin);
+      update(terms, factor, range.size, parameters_, velocity, range.begin, part_.begin);
       continue;
     }
     torch::Tensor value = parameters_.values().narrow(0, range.begin, range.size);
     torch::Tensor gradient = parameters_.gradients().narrow(0, range.begin, range.size);
-    torch::Tensor speed = velocity.narrow(0, range.begin, range.size);
+    torch::Tensor speed = velocity.narrow(0, range.begin - part_.begin, range.size);
     if (range.decay != 0) gradient.add_(value, range.decay);
     speed.mul_(options_.momentum).add_(gradient);
     if (options_.nesterov)
@@ -165,20 +192,21 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
           static_cast<float>(range.decay),    static_cast<float>(options_.beta1),
           static_cast<float>(options_.beta2), static_cast<float>(options_.epsilon),
           static_cast<float>(correction1),    static_cast<float>(correction2)};
-      update(terms, factor, range.size, parameters_.gradients(), parameters_.values(), first,
-             second, range.begin);
+      update(terms, factor, range.size, parameters_, first, second, range.begin, part_.begin);
       continue;
     }
     torch::Tensor value = parameters_.values().narrow(0, range.begin, range.size);
     const torch::Tensor gradient = parameters_.gradients().narrow(0, range.begin, range.size);
-    torch::Tensor m = first.narrow(0, range.begin, range.size);
-    torch::Tensor v = second.narrow(0, range.begin, range.size);
+    torch::Tensor m = first.narrow(0, range.begin - part_.begin, range.size);
+    torch::Tensor v = second.narrow(0, range.begin - part_.begin, range.size);
     value.mul_(1 - rate * range.decay);
     m.mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
     v.mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
     const torch::Tensor root = v.sqrt().div_(std::sqrt(correction2)).add_(options_.epsilon);
     value.addcdiv_(m, root, -rate / correction1);
   }
+  // The kernel of a CUDA device has done so.
+  if (!fused || !parameters_.values().is_cuda()) parameters_.round();
 }
 
 void Optimizer::lamb(double rate) {

@@ -24,6 +24,12 @@ struct OptimizerOptions {
 
 [[nodiscard]] const std::vector<std::string>& optimizer_methods();
 
+/// Some of the elements of flat parameters.
+struct FlatRange {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+};
+
 /// Updates flat parameters from their gradients:
 ///   sgd    g += decay·p; v = momentum·v + g; p -= rate·(v, or g + momentum·v with nesterov)
 ///   lars   sgd with g scaled by trust·|p| / (|g| + decay·|p|), per decayed tensor
@@ -32,8 +38,11 @@ struct OptimizerOptions {
 /// Neither waits for the device nor allocates on the CPU (sgd, adamw).
 class Optimizer {
  public:
-  /// `parameters` must outlive this.
+  /// `parameters` must outlive this. With a `part` only that part of them is updated, and the state
+  /// is that part's: the ranks of a training share the rest. Throws Error of kind config for an
+  /// unknown method, and for one that needs whole tensors with a part.
   Optimizer(FlatParameters& parameters, const OptimizerOptions& options);
+  Optimizer(FlatParameters& parameters, const OptimizerOptions& options, FlatRange part);
 
   /// `factor` multiplies the gradients first: a tensor without dimensions (unscaling, clipping), or
   /// undefined for 1. The gradients may be changed.
@@ -41,7 +50,8 @@ class Optimizer {
 
   [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
   void set_steps(std::int64_t steps) noexcept { steps_ = steps; }
-  /// Names and tensors of the state, for checkpoints.
+  [[nodiscard]] const FlatRange& part() const noexcept { return part_; }
+  /// Names and tensors of the state (of the part), for checkpoints.
   [[nodiscard]] const std::vector<std::pair<std::string, torch::Tensor>>& state() const noexcept {
     return state_;
   }
@@ -60,6 +70,7 @@ class Optimizer {
 
   FlatParameters& parameters_;
   OptimizerOptions options_;
+  FlatRange part_;
   std::vector<Range> ranges_;
   std::vector<std::pair<std::string, torch::Tensor>> state_;
   std::int64_t steps_ = 0;

@@ -1,5 +1,6 @@
 #include "train/parallel/communicator.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
@@ -36,13 +37,14 @@ auto guarded(Membership& membership, const char* what, const F& operation) {
 c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& place,
                                      Collectives collectives,
                                      [[maybe_unused]] const Membership& membership,
-                                     [[maybe_unused]] std::chrono::milliseconds timeout) {
+                                     [[maybe_unused]] std::chrono::milliseconds timeout,
+                                     [[maybe_unused]] const std::string& name = {}) {
   if (collectives == Collectives::nccl) {
 #if defined(ASSAY_TRAIN_NCCL)
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = timeout;
     return c10::make_intrusive<c10d::ProcessGroupNCCL>(
-        c10::make_intrusive<c10d::PrefixStore>("nccl", membership.store()), place.rank,
+        c10::make_intrusive<c10d::PrefixStore>("nccl" + name, membership.store()), place.rank,
         place.world_size, options);
 #else
     throw Error(ErrorKind::environment, "this assay-train was built without NCCL",
@@ -62,7 +64,7 @@ c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& pla
     options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
   options->threads = 2;
   return c10::make_intrusive<c10d::ProcessGroupGloo>(
-      c10::make_intrusive<c10d::PrefixStore>("gloo", membership.store()), place.rank,
+      c10::make_intrusive<c10d::PrefixStore>("gloo" + name, membership.store()), place.rank,
       place.world_size, options);
 #else
   throw Error(ErrorKind::environment, "this assay-train was built without Gloo", "several ranks",
@@ -79,7 +81,7 @@ class Communicator::Backend {
 
 Communicator::Communicator(const workload::Place& place, torch::Device device,
                            const Options& options, Membership::OnLost on_lost)
-    : place_(place), device_(device), collectives_(options.collectives) {
+    : place_(place), device_(device), collectives_(options.collectives), timeout_(options.timeout) {
   if (collectives_ == Collectives::automatic)
     collectives_ = device.is_cuda() ? Collectives::nccl : Collectives::gloo;
   if (place.alone()) return;
@@ -91,11 +93,32 @@ Communicator::Communicator(const workload::Place& place, torch::Device device,
   ::signal(SIGPIPE, SIG_IGN);
   MembershipOptions members = options.membership;
   members.terms += "device: " + torch::DeviceTypeName(device.type(), true) + "\n";
-  membership_ = std::make_unique<Membership>(place, members, std::move(on_lost));
+  membership_ = std::make_shared<Membership>(place, members, std::move(on_lost));
   backend_ = std::make_unique<Backend>();
   backend_->group = guarded(*membership_, "connecting the ranks", [&] {
     return make_group(place, collectives_, *membership_, options.timeout);
   });
+}
+
+Communicator::Communicator(const Communicator& all, const std::vector<int>& ranks,
+                           const std::string& name)
+    : place_(all.place_),
+      device_(all.device_),
+      collectives_(all.collectives_),
+      timeout_(all.timeout_),
+      membership_(all.membership_) {
+  place_.rank = static_cast<int>(std::find(ranks.begin(), ranks.end(), all.rank()) - ranks.begin());
+  place_.world_size = static_cast<int>(ranks.size());
+  if (alone()) return;
+  backend_ = std::make_unique<Backend>();
+  backend_->group = guarded(*membership_, "connecting some of the ranks", [&] {
+    return make_group(place_, collectives_, *membership_, timeout_, "." + name);
+  });
+}
+
+std::unique_ptr<Communicator> Communicator::among(const std::vector<int>& ranks,
+                                                  const std::string& name) const {
+  return std::unique_ptr<Communicator>(new Communicator(*this, ranks, name));
 }
 
 Communicator::~Communicator() = default;
@@ -118,6 +141,18 @@ void Communicator::broadcast(const torch::Tensor& tensor) {
   guarded(*membership_, "a broadcast", [&] {
     std::vector<torch::Tensor> tensors{tensor};
     backend_->group->broadcast(tensors, c10d::BroadcastOptions())->wait();
+  });
+}
+
+void Communicator::all_gather(const torch::Tensor& tensor) {
+  if (alone()) return;
+  const std::int64_t size = tensor.numel() / place_.world_size;
+  guarded(*membership_, "an all-gather", [&] {
+    std::vector<std::vector<torch::Tensor>> parts(1);
+    for (int rank = 0; rank < place_.world_size; ++rank)
+      parts[0].push_back(tensor.narrow(0, rank * size, size));
+    std::vector<torch::Tensor> mine{parts[0][static_cast<std::size_t>(place_.rank)].clone()};
+    backend_->group->allgather(parts, mine, c10d::AllgatherOptions())->wait();
   });
 }
 

@@ -63,6 +63,9 @@ class Communicator {
   void wait(const Pending& pending);
   /// Gives all ranks what rank 0 has.
   void broadcast(const torch::Tensor& tensor);
+  /// Gives all ranks all of `tensor` (contiguous, its size a multiple of the number of ranks), of
+  /// which each has the part of its number.
+  void all_gather(const torch::Tensor& tensor);
   /// Exact sums of counts over all ranks; waits.
   [[nodiscard]] std::vector<std::int64_t> sum(std::vector<std::int64_t> counts);
   [[nodiscard]] std::vector<double> sum(const std::vector<double>& values);
@@ -70,16 +73,23 @@ class Communicator {
   /// Throws Error of kind environment, on all ranks, when one has another `value` than rank 0.
   void agree(const std::string& what, std::int64_t value);
 
+  /// These of the ranks (this one among them, ascending) among themselves; `name` is the same for
+  /// all of them and no others. Called by all of them. Must not outlive this.
+  [[nodiscard]] std::unique_ptr<Communicator> among(const std::vector<int>& ranks,
+                                                    const std::string& name) const;
+
   /// Tells the other ranks why this one ends.
   void report_failure(const std::string& message) noexcept;
 
  private:
   class Backend;
+  Communicator(const Communicator& all, const std::vector<int>& ranks, const std::string& name);
 
   workload::Place place_;
   torch::Device device_;
   Collectives collectives_;
-  std::unique_ptr<Membership> membership_;  // goes after backend_
+  std::chrono::milliseconds timeout_{};
+  std::shared_ptr<Membership> membership_;  // goes after backend_
   std::unique_ptr<Backend> backend_;
 };
 

@@ -71,7 +71,8 @@ ExperimentHost::ExperimentHost(asio::io_context& loop, const automl::ExperimentS
 
 std::map<std::string, std::string> ExperimentHost::environment() const {
   return {{automl::kAddressVariable, fmt::format("{}:{}", address_, coordinator_.port())},
-          {automl::kTokenVariable, coordinator_.token()}};
+          {automl::kTokenVariable, coordinator_.token()},
+          {automl::kDevicesVariable, std::to_string(settings_.devices_per_trial)}};
 }
 
 void ExperimentHost::start(Round& round) {

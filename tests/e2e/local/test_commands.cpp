@@ -169,6 +169,27 @@ TEST_F(Commands, ListKnowsEveryCatalogue) {
   EXPECT_THAT(assay({"list", "suites"}).out, HasSubstr("gpu-quick"));
 }
 
+TEST_F(Commands, OpsCountsAsAIPerfAndExactlyByLayer) {
+  const CommandResult text = assay({"ops", "resnet50", "--by-kind"});
+  ASSERT_EQ(text.status.code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("7,806,583,495"));
+  EXPECT_THAT(text.out, HasSubstr("15,246,874,820"));
+  EXPECT_THAT(text.out, HasSubstr("StubConv2d"));
+  const Json json = Json::parse(assay({"ops", "resnet50", "--format", "json"}).out);
+  EXPECT_EQ(json["layers"].size(), 174U);
+  EXPECT_EQ(json["layers"][0]["input"], "224×224×3");
+  EXPECT_EQ(json["total"]["aiperf"]["forward"], 7'806'583'495);
+  std::int64_t exact = json["sums_at_nodes"]["exact"]["backward"];
+  for (const Json& layer : json["layers"]) exact += layer["exact"]["backward"].get<std::int64_t>();
+  EXPECT_EQ(json["total"]["exact"]["backward"], exact);
+  // As a trial with a kernel of 3 would be trained.
+  EXPECT_THAT(assay({"ops", "resnet50", "--kernel-size", "3"}).out, HasSubstr("7,613,907,655"));
+  const CommandResult unknown = assay({"ops", "resnet51"});
+  EXPECT_EQ(unknown.status.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("resnet51"));
+  EXPECT_EQ(assay({"ops", "nowhere.json"}).status.code, 3);
+}
+
 TEST_F(Commands, CheckProbesThisMachine) {
   const CommandResult run = assay({"check", "quick", "--format", "json"});
   ASSERT_TRUE(run.status.code == 0 || run.status.code == 3) << run.err;

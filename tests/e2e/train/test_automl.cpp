@@ -38,6 +38,65 @@ std::string tiny_search(const std::string& cluster, const std::string& place,
          ending;
 }
 
+/// The workers of the experiment in `folder`.
+std::vector<pid_t> workers_in(const fs::path& folder) {
+  std::vector<pid_t> pids;
+  for (const pid_t pid : processes_with("automl-worker"))
+    if (read_file_or_empty("/proc/" + std::to_string(pid) + "/cmdline").find(folder.string()) !=
+        std::string::npos)
+      pids.push_back(pid);
+  return pids;
+}
+
+// With `silence: 6s`, two workers and more trials than there is time for.
+class StoppedWorkers {
+ public:
+  explicit StoppedWorkers(fs::path folder) : folder_(std::move(folder)) {}
+
+  [[nodiscard]] automl::ExperimentRecord record() const {
+    return automl::record_of(automl::ExperimentJournal::read(
+        folder_ / "results/latest/search/round1/automl/journal.jsonl"));
+  }
+  [[nodiscard]] auto done() const {
+    return std::ranges::count(record().trials, "ok", &automl::TrialRecord::status);
+  }
+  // One worker is stopped, is lost, goes on and is taken back; then both are stopped for good.
+  void stop_one_and_then_both() {
+    ASSERT_TRUE(eventually([&] { return done() >= 1; }, 120s));
+    std::vector<pid_t> workers = workers_in(folder_);
+    ASSERT_EQ(workers.size(), 2U);
+    ::kill(workers[0], SIGSTOP);
+    const auto lost = [&] {
+      return std::ranges::any_of(
+          record().workers, [](const automl::WorkerRecord& w) { return w.left_s.has_value(); });
+    };
+    ASSERT_TRUE(eventually(lost, 60s));
+    const auto before = done();
+    ASSERT_TRUE(eventually([&] { return done() > before; }, 60s)) << "the other does not go on";
+    ::kill(workers[0], SIGCONT);
+    ASSERT_TRUE(eventually([&] { return record().workers.size() == 3; }, 60s))
+        << "it is not taken back";
+    const auto again = done();
+    ASSERT_TRUE(eventually([&] { return done() > again + 2; }, 60s));
+    for (const pid_t worker : workers_in(folder_)) ::kill(worker, SIGSTOP);
+  }
+  // After the run has ended.
+  void check_end(const Json& result) const {
+    const std::string reason = result["cases"][0]["rounds"][0]["reason"];
+    EXPECT_NE(reason.find("no worker is left: worker 0 on "), std::string::npos) << reason;
+    EXPECT_NE(reason.find("worker 1 on "), std::string::npos) << reason;
+    EXPECT_NE(reason.find("nothing was heard of it for"), std::string::npos) << reason;
+    const automl::ExperimentRecord whole = record();
+    EXPECT_EQ(whole.ended, "failed");
+    for (const automl::TrialRecord& trial : whole.trials) {
+      EXPECT_NE(trial.status, "failed") << trial.reason;
+    }
+  }
+
+ private:
+  fs::path folder_;
+};
+
 class Automl : public AssayTest {
  protected:
   fs::path suite(const std::string& ending, int procs = 2) const {
@@ -114,6 +173,12 @@ TEST_F(Automl, StopKeepsTheScoreAndResumeGoesOn) {
   EXPECT_EQ(whole.resumed, 1);
   EXPECT_EQ(finished(whole).size(), 6U);
   EXPECT_GE(whole.elapsed_s, half.elapsed_s);
+  // Totals are those of both parts, and that there were two is said.
+  const Json round = result()["cases"][0]["rounds"][0];
+  // (The first part had trained a little of what it could not finish.)
+  EXPECT_GE(round["metrics"]["samples"]["value"], 6 * 128);
+  EXPECT_NE(dump_line(round["metrics"]["samples"]).find("resumed once"), std::string::npos);
+  EXPECT_NE(dump_line(round).find("automl-resumed"), std::string::npos);
   EXPECT_TRUE(fs::exists(latest() / "Report_Succeed.html"));
   EXPECT_FALSE(fs::exists(latest() / "Report_Failed.html"));
 }
@@ -153,12 +218,44 @@ TEST_F(Automl, GoesOnWithoutAWorkerThatIsKilled) {
   EXPECT_NE(dump_line(result()).find("ranks-ended-ok"), std::string::npos);  // said as a warning
 }
 
+TEST_F(Automl, TakesAStoppedWorkerBackAndEndsByNameWhenAllAreStopped) {
+  const pid_t pid = start({"run", suite("      max_trials: 5000\n      silence: 6s\n").string()});
+  StoppedWorkers stopped(folder_);
+  ASSERT_NO_FATAL_FAILURE(stopped.stop_one_and_then_both());
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 5);
+  stopped.check_end(result());
+  EXPECT_NE(dump_line(result()).find("automl-workers-kept"), std::string::npos);
+}
+
 TEST_F(Automl, FailsByNameWhenNoWorkerIsLeft) {
   const CommandResult run = assay({"run", suite("      max_trials: 5\n").string(), "--set",
                                    "cases.search.automl.data.train_sizes=128"},
                                   std::chrono::seconds(120));
   EXPECT_EQ(run.status.code, 5) << run.out << run.err;
   EXPECT_NE((run.out + run.err).find("train_size"), std::string::npos) << run.out << run.err;
+}
+
+TEST_F(Automl, TwoDevicesTrainOneTrial) {
+  const CommandResult run =
+      assay({"run", suite("      max_trials: 3\n      devices_per_trial: 2\n").string()}, 170s);
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const automl::ExperimentRecord done = record();
+  EXPECT_EQ(done.workers.size(), 1U);
+  EXPECT_EQ(finished(done).size(), 3U);
+  EXPECT_EQ(done.trials.at(0).trained, 128);
+  // What both logged adds up to what was reported: the score is measured, not claimed.
+  const std::string metrics = dump_line(result()["cases"][0]["rounds"][0]["metrics"]);
+  EXPECT_EQ(metrics.find("claimed"), std::string::npos) << metrics;
+}
+
+TEST_F(Automl, DevicesHaveToBeWholeGroups) {
+  const CommandResult run =
+      assay({"run", suite("      devices_per_trial: 2\n", 3).string(), "--dry-run"});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_NE(run.err.find("cannot be shared out by devices_per_trial: 2"), std::string::npos)
+      << run.err;
 }
 
 TEST_F(Automl, BadSettingsAreNamedBeforeAnythingStarts) {
@@ -229,7 +326,36 @@ TEST_F(AutomlOnSlurm, GoesOnWithoutANodeAndAfterItsControllerWasKilled) {
   EXPECT_GE(done(), kept);
 }
 
+TEST_F(AutomlOnSlurm, TakesAStoppedWorkerBackAndEndsByNameWhenAllAreStopped) {
+  if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
+  ASSERT_EQ(cluster_.broken(), "");
+  const fs::path suite =
+      write("suite.yaml", tiny_search("cluster: {launcher: slurm, slurm: {exclusive: false}}\n",
+                                      "nodes: 2", "      max_trials: 5000\n      silence: 6s\n"));
+  const pid_t pid = start({"run", suite.string()});
+  StoppedWorkers stopped(folder_);
+  ASSERT_NO_FATAL_FAILURE(stopped.stop_one_and_then_both());
+  const auto status = wait(pid, 90s);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 5);
+  stopped.check_end(result());
+}
+
 class AutomlOverSsh : public SshTest {};
+
+TEST_F(AutomlOverSsh, TakesAStoppedWorkerBackAndEndsByNameWhenAllAreStopped) {
+  if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
+  const fs::path suite = write("suite.yaml", tiny_search(sshd_.cluster(2), "nodes: 2",
+                                                         "      max_trials: 5000\n"
+                                                         "      silence: 6s\n"));
+  const pid_t pid = start({"run", suite.string()});
+  StoppedWorkers stopped(folder_);
+  ASSERT_NO_FATAL_FAILURE(stopped.stop_one_and_then_both());
+  const auto status = wait(pid, 90s);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 5);
+  stopped.check_end(result());
+}
 
 // The workers, their libraries and their logs travel.
 TEST_F(AutomlOverSsh, WorkersOfTwoHostsShareAnExperiment) {

@@ -169,7 +169,7 @@ TEST(Coordinator, TurnsAwayWhoDoesNotKnowTheToken) {
   EXPECT_FALSE(stranger.hear().has_value());
   FakeWorker old(running.port());
   old.say(Hello{99, running.token(), 0, "x", "cpu"});
-  EXPECT_NE(std::get<Refuse>(old.hear().value()).reason.find("protocol 1"), std::string::npos);
+  EXPECT_NE(std::get<Refuse>(old.hear().value()).reason.find("protocol 2"), std::string::npos);
 }
 
 TEST(Coordinator, GarbageClosesThatConnectionOnly) {
@@ -317,6 +317,48 @@ TEST(Coordinator, AFullDiskUnderTheJournalEndsItWithAClearErrorAndLosesNothing) 
   const ExperimentRecord record = record_of(ExperimentJournal::read(file, &skipped));
   EXPECT_EQ(skipped, 0U);
   EXPECT_EQ(record.trials.at(0).status, "ok");
+}
+
+TEST(Coordinator, SaysThatWeightsCouldNotBeKept) {
+  const testing::TemporaryFolder folder;
+  ExperimentSettings settings = served_settings();
+  settings.weights_bytes = 1000;
+  Running running(settings, folder.path());
+  FakeWorker worker(running, 0);
+  worker.say(Ready{});
+  worker.train(worker.hear_trial(), 0.5, std::string(700, 'x'));
+  worker.say(Ready{});
+  worker.train(worker.hear_trial(), 0.6, std::string(600, 'y'));  // in the place of the first
+  worker.say(Ready{});
+  worker.train(worker.hear_trial(), 0.6, std::string(2000, 'z'));
+  EXPECT_TRUE(std::holds_alternative<Stop>(worker.hear().value()));
+  worker.close();
+  running.finish();
+  const auto lost =
+      record_of(ExperimentJournal::read(folder.path() / "journal.jsonl")).weights_lost;
+  ASSERT_EQ(lost.size(), 2U);
+  EXPECT_EQ(lost[0].trial, 0);
+  EXPECT_TRUE(lost[0].displaced);
+  EXPECT_EQ(lost[1].trial, 2);
+  EXPECT_EQ(lost[1].reason, "larger than all weights together may be");
+  EXPECT_FALSE(lost[1].displaced);
+}
+
+TEST(Coordinator, TellsAWorkerThatIsSentAwayWhy) {
+  const testing::TemporaryFolder folder;
+  ExperimentSettings settings = served_settings();
+  settings.data["train_size"] = 256;
+  Running running(settings, folder.path());
+  FakeWorker liar(running, 0);
+  liar.say(Ready{});
+  const Trial trial = liar.hear_trial();
+  liar.say(Epoch{trial.trial, 1, 0.99, 1, 1'000'000, 10, 0});
+  EXPECT_NE(std::get<Refuse>(liar.hear().value()).reason.find("it reported what cannot be"),
+            std::string::npos);
+  EXPECT_FALSE(liar.hear().has_value());
+  FakeWorker again(running, 0);
+  EXPECT_NE(std::get<Refuse>(again.hear().value()).reason.find("it was sent away"),
+            std::string::npos);
 }
 
 TEST(Coordinator, NeverWritesItsTokenAnywhere) {

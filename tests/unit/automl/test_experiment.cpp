@@ -51,6 +51,14 @@ struct Driver {
     }
     for (const auto& close : actions.close) closed[close.worker] = close.reason;
   }
+  // Time passes, and the coordinator looks every second; `alive` say that they live.
+  void pass(double seconds, const std::set<int>& alive = {}, std::int64_t progress = 0) {
+    for (double until = now + seconds; now < until;) {
+      now = std::min(until, now + 1);
+      for (const int worker : alive) say(worker, Alive{progress});
+      take(experiment.tick(now));
+    }
+  }
   void plan() {
     while (experiment.proposals_wanted(0) > 0) take(experiment.proposed(now, planner.propose()));
   }
@@ -148,6 +156,7 @@ TEST(Experiment, GivesALostWorkersTrialToAnotherAndNamesTheLoss) {
   const Json lost = d.events("ended").at(0);
   EXPECT_EQ(lost["status"], "lost");
   EXPECT_NE(lost["reason"].get<std::string>().find("worker 0 on host"), std::string::npos);
+  EXPECT_EQ(lost["host"], "host");
 }
 
 TEST(Experiment, GivesUpOnATrialThatCostsWorkerAfterWorker) {
@@ -167,13 +176,170 @@ TEST(Experiment, ASilentWorkerIsLostAndNamed) {
   Driver d(small_settings());
   d.join(0, 0);
   d.join(1, 1);
-  d.now = 29;
+  d.pass(29);
   d.say(1, Alive{});
-  d.take(d.experiment.tick(31));
+  d.pass(2);
   ASSERT_TRUE(d.closed.contains(0));
   EXPECT_FALSE(d.closed.contains(1));
   EXPECT_EQ(d.closed[0], "nothing was heard of it for 31 s");
   EXPECT_EQ(d.events("worker").back()["what"], "left");
+}
+
+TEST(Experiment, EndsAtOnceByNameWhenNobodyIsHeardAnyMore) {
+  ExperimentSettings settings = small_settings();
+  settings.silence = std::chrono::seconds(10);
+  Driver d(settings);
+  d.join(0, 0);
+  d.join(1, 1);
+  d.pass(12, {0, 1});
+  d.pass(11);  // both are stopped
+  EXPECT_EQ(d.experiment.end_reason(), "failed");
+  EXPECT_EQ(d.experiment.end_detail(),
+            "no worker is left: worker 0 on host: nothing was heard of it for 11 s; worker 1 on "
+            "host: nothing was heard of it for 11 s");
+  EXPECT_EQ(d.journal.back()["event"], "end");
+  EXPECT_EQ(d.journal.back()["at_s"], 23);
+}
+
+TEST(Experiment, WaitsForACutOffWorkerAsLongAsForASilentOne) {
+  Driver d(small_settings(1));
+  d.join(0, 0);
+  d.pass(10, {0});
+  d.take(d.experiment.left(d.now, 0, "Connection reset by peer"));
+  d.pass(29);
+  EXPECT_FALSE(d.experiment.ended());
+  d.join(1, 0);
+  EXPECT_EQ(d.last(1).attempt, 2);
+  d.pass(100, {1});
+  EXPECT_FALSE(d.experiment.ended());
+  d.take(d.experiment.left(d.now, 1, "Connection reset by peer"));
+  d.pass(31);
+  EXPECT_EQ(d.experiment.end_detail(),
+            "no worker is left: worker 0 on host: Connection reset by peer");
+}
+
+TEST(Experiment, DoesNotEndBeforeThoseWhoAreStillStarting) {
+  Driver d(small_settings(2));
+  d.join(0, 0);
+  d.take(d.experiment.left(d.now, 0, "gone"));
+  d.pass(200);  // libraries of worker 1 come over a slow network
+  EXPECT_FALSE(d.experiment.ended());
+  d.join(1, 1);
+  d.train(1, 0.5);
+  EXPECT_EQ(d.told.size(), 1U);
+}
+
+TEST(Experiment, TakesASilentWorkerBack) {
+  ExperimentSettings settings = small_settings();
+  settings.silence = std::chrono::seconds(10);
+  Driver d(settings);
+  d.join(0, 0);
+  d.join(1, 1);
+  d.pass(12, {1});
+  ASSERT_TRUE(d.closed.contains(0));
+  EXPECT_EQ(d.experiment.status().workers, 1);
+  d.join(2, 0);  // over another connection
+  EXPECT_EQ(d.experiment.status().workers, 2);
+  EXPECT_FALSE(d.closed.contains(2));
+  d.train(2, 0.5);
+  EXPECT_EQ(d.told.size(), 1U);
+}
+
+TEST(Experiment, AWorkerThatLivesButDoesNotTrainIsLostAndNamed) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  d.join(1, 1);
+  const std::int64_t hung = d.last(0).trial;
+  d.now = 2;
+  d.train(1, 0.5);  // an epoch takes two seconds
+  std::int64_t batches = 0;
+  while (d.closed.empty() && d.now < 1000) {
+    d.say(1, Alive{++batches});  // goes on, slowly
+    d.pass(1, {0});
+  }
+  EXPECT_LT(d.now, 130) << "two minutes are the least, ten epochs would be less";
+  ASSERT_TRUE(d.closed.contains(0));
+  EXPECT_FALSE(d.closed.contains(1));
+  EXPECT_NE(d.closed[0].find("it is alive, but trial " + std::to_string(hung) + " has not gone on"),
+            std::string::npos);
+  EXPECT_EQ(d.events("ended").back()["host"], "host");
+}
+
+TEST(Experiment, BeforeTheFirstEpochTheSettingBoundsAHungWorker) {
+  ExperimentSettings settings = small_settings(1);
+  settings.progress = std::chrono::minutes(5);
+  Driver d(settings);
+  d.join(0, 0);
+  for (std::int64_t batch = 1; batch <= 20; ++batch) d.pass(60, {0}, batch);  // a slow first epoch
+  EXPECT_FALSE(d.experiment.ended());
+  d.pass(301, {0}, 20);
+  EXPECT_TRUE(d.closed.contains(0));
+  EXPECT_EQ(d.experiment.status().workers, 0);
+}
+
+TEST(Experiment, BatchesWithoutAnEpochAreBoundedByWhatEpochsTook) {
+  ExperimentSettings settings = small_settings();
+  settings.progress = std::chrono::seconds(60);
+  Driver d(settings);
+  d.join(0, 0);
+  d.join(1, 1);
+  std::int64_t batch = 0;
+  while (d.now < 100) d.pass(1, {0, 1}, ++batch);
+  d.train(1, 0.5);  // an epoch takes 100 s
+  while (d.closed.empty() && d.now < 10'000) d.pass(1, {0, 1}, ++batch);
+  ASSERT_TRUE(d.closed.contains(0));
+  EXPECT_NE(d.closed[0].find("has had no epoch for"), std::string::npos) << d.closed[0];
+  EXPECT_GT(d.now, 150);  // ten times, less because its model is the smaller one
+  EXPECT_LT(d.now, 1500);
+}
+
+TEST(Experiment, APauseOfTheCoordinatorIsNotHeldAgainstTheWorkers) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  d.pass(10, {0});
+  d.now += 300;  // stopped, with the workers' messages in its sockets
+  d.take(d.experiment.tick(d.now));
+  EXPECT_TRUE(d.closed.empty());
+  d.pass(31);
+  EXPECT_TRUE(d.closed.contains(0));
+}
+
+TEST(Experiment, AWorkerThatWasSentAwayDoesNotComeBack) {
+  ExperimentSettings settings = small_settings();
+  settings.data["train_size"] = 256;
+  Driver d(settings);
+  d.join(0, 1);
+  d.say(0, Epoch{d.last(0).trial, 1, 0.99, 1, 1'000'000, 10, 0});
+  ASSERT_TRUE(d.closed.contains(0));
+  d.take(d.experiment.joined(d.now, 1, {kProtocolVersion, "t", 1, "host", "cpu"}));
+  EXPECT_NE(d.closed[1].find("it was sent away"), std::string::npos);
+  EXPECT_EQ(d.experiment.status().workers, 0);
+}
+
+TEST(Experiment, RecordsWhatATrialInherited) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  d.join(1, 1);
+  const Trial& child = d.last(1);
+  ASSERT_TRUE(child.parent);
+  d.say(1, Inherited{child.trial, 30, 36, "ab12"});
+  const Json event = d.events("inherited").at(0);
+  EXPECT_EQ(event["parent"], child.parent->trial);
+  const auto said = record_of(d.journal).trials.at(static_cast<std::size_t>(child.trial)).inherited;
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->tensors, 30);
+  EXPECT_EQ(said->of, 36);
+  EXPECT_EQ(said->sha256, "ab12");
+}
+
+TEST(Experiment, RecordsWeightsThatCouldNotBeKept) {
+  Driver d(small_settings());
+  d.take(d.experiment.weights(3, 0, 700, "No space left on device"));
+  d.take(d.experiment.weights(4, 1, 700, ""));
+  const ExperimentRecord record = record_of(d.journal);
+  ASSERT_EQ(record.weights_lost.size(), 1U);
+  EXPECT_EQ(record.weights_lost[0].trial, 0);
+  EXPECT_EQ(record.weights_lost[0].reason, "No space left on device");
 }
 
 TEST(Experiment, AResultThatIsNoNumberFailsTheTrialNotTheWorker) {
@@ -253,10 +419,7 @@ TEST(Experiment, AWorkerThatDoesNotEndItsTrialWhenToldIsGivenUp) {
   settings.trial_limit = std::chrono::seconds(100);
   Driver d(settings);
   d.join(0, 0);
-  for (d.now = 1; d.now < 140; ++d.now) {
-    d.say(0, Alive{});
-    d.take(d.experiment.tick(d.now));
-  }
+  d.pass(140, {0});
   ASSERT_TRUE(d.closed.contains(0));
   EXPECT_NE(d.closed[0].find("did not end trial 0"), std::string::npos);
   EXPECT_EQ(d.told.size(), 1U);  // it is not given to another worker, to hang there too
@@ -396,12 +559,45 @@ TEST(Experiment, KeepsFinishedTrialsWhenItIsResumed) {
   EXPECT_EQ(second.last(5).attempt, 1);
 }
 
+TEST(Planner, BeginsWithTheStartModelAsItIs) {
+  ExperimentSettings settings;  // the default space
+  settings.start = "resnet50";
+  Planner planner(settings);
+  const Planned first = planner.propose();
+  EXPECT_EQ(first.hyper.kernel_size, 0);
+  EXPECT_EQ(first.per_sample.aiperf_validate, 7'806'583'495);
+  EXPECT_EQ(first.per_sample.aiperf_train, 23'053'458'315);
+}
+
+TEST(Planner, MorphismsKeepTheKernelsOfTheStartModel) {
+  ExperimentSettings settings;
+  settings.start = "resnet50";
+  settings.space.erase("kernel_size");
+  settings.space.erase("dropout");
+  Planner planner(settings);
+  for (int i = 0; i < 4; ++i) {
+    const Planned planned = planner.propose();
+    EXPECT_EQ(planned.hyper.kernel_size, 0);
+    EXPECT_EQ(planned.per_sample, count_operations(planned.proposal.graph));
+    EXPECT_EQ(planned.proposal.graph.layers()[0].kernel, 7);
+  }
+}
+
 TEST(Settings, SurviveTheirJson) {
   ExperimentSettings settings;
   settings.patience = Patience{4, 0.01};
   settings.max_duration = std::chrono::minutes(7);
   settings.limits.parameters = 12345;
+  settings.progress = std::chrono::minutes(3);
+  settings.devices_per_trial = 4;
   EXPECT_EQ(to_json(settings_from_json(to_json(settings), "x")), to_json(settings));
+}
+
+TEST(Settings, OfAnEarlierVersionAreRead) {
+  Json json = to_json(ExperimentSettings{});
+  json.erase("progress_ns");
+  json.erase("devices_per_trial");
+  EXPECT_EQ(to_json(settings_from_json(json, "x")), to_json(ExperimentSettings{}));
 }
 
 TEST(Settings, NameWhatIsWrongInASpace) {

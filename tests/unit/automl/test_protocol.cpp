@@ -57,7 +57,12 @@ TEST(Protocol, WorkersMessagesComeThroughUnchanged) {
   EXPECT_EQ(hello.host, "node1");
   EXPECT_EQ(hello.device, "cuda:0 NVIDIA H200");
   (void)through_worker(Ready{});
-  (void)through_worker(Alive{});
+  EXPECT_EQ(through_worker(Alive{77}).progress, 77);
+  const Inherited inherited = through_worker(Inherited{4, 30, 36, "ab12"});
+  EXPECT_EQ(inherited.trial, 4);
+  EXPECT_EQ(inherited.tensors, 30);
+  EXPECT_EQ(inherited.of, 36);
+  EXPECT_EQ(inherited.sha256, "ab12");
   EXPECT_EQ(through_worker(Fetch{12}).trial, 12);
   const Epoch epoch = through_worker(Epoch{4, 2, 0.75, 1.25, 2000, 400, 3.5});
   EXPECT_EQ(epoch.trial, 4);

@@ -132,8 +132,8 @@ TEST(Score, PassesOverFieldsOfWrongTypes) {
   EXPECT_FALSE(record.best.has_value());
 }
 
-TEST(Score, IdleTimeIsThatOfPresentWorkersWithoutATrial) {
-  // Worker 0: here for 100 s, busy for 80; worker 1: here for 50 s, busy for 50, twice at once.
+TEST(Score, IdleTimeIsThatOfAllWorkersWithoutATrialAlsoWhileTheyAreAway) {
+  // Worker 0: busy for 80 of 100 s; worker 1: comes after 50 s, and is busy for 50, twice at once.
   const ExperimentRecord record =
       record_of({worker(0, 0, "joined"), proposed(0, 1, 1), proposed(1, 1, 1), proposed(2, 1, 1),
                  started(10, 0, 0), worker(50, 1, "joined"), started(50, 1, 1), started(70, 2, 1),
@@ -141,7 +141,36 @@ TEST(Score, IdleTimeIsThatOfPresentWorkersWithoutATrial) {
   ASSERT_EQ(record.workers.size(), 2U);
   EXPECT_DOUBLE_EQ(record.workers[0].busy_s, 80);
   EXPECT_DOUBLE_EQ(record.workers[1].busy_s, 50);
-  EXPECT_NEAR(record.idle_share.value(), 20.0 / 150, 1e-12);
+  EXPECT_NEAR(record.idle_share.value(), 70.0 / 200, 1e-12);
+}
+
+TEST(Score, WorkersThatWereLostOrNeverCameAreIdle) {
+  // Of four workers one came, worked for 20 s and was lost.
+  const ExperimentRecord record =
+      record_of({{{"event", "experiment"}, {"at_s", 0}, {"settings", {{"workers", 4}}}},
+                 worker(0, 0, "joined"),
+                 proposed(0, 1, 1),
+                 started(0, 0, 0),
+                 ended(20, 0, 0, "lost", 1, 1),
+                 worker(20, 0, "left"),
+                 end(100)});
+  EXPECT_NEAR(record.idle_share.value(), 1 - 20.0 / 400, 1e-12);
+}
+
+TEST(Score, SaysSinceWhenTheDataAllowNoMore) {
+  Json begin{{"event", "experiment"}, {"at_s", 0}};
+  begin["settings"] = {{"data", {{"data", "glyphs"}, {"eval_size", 256}}}};
+  EXPECT_DOUBLE_EQ(data_ceiling(begin["settings"]), 1 - 13.0 / 256);
+  std::vector<Json> events{begin,
+                           proposed(0, 1, 1),
+                           started(0, 0, 0),
+                           epoch(10, 0, 1, 0.9, 100, 256),
+                           epoch(90, 0, 2, 0.949, 200, 512),
+                           epoch(95, 0, 3, 0.949, 300, 768),
+                           end(270)};
+  EXPECT_EQ(record_of(events).ceiling_s, 90);
+  events[0]["settings"]["data"]["label_noise"] = 0;
+  EXPECT_FALSE(record_of(events).ceiling_s);
 }
 
 TEST(ExperimentJournal, KeepsWholeLinesAndPassesOverATornOne) {

@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ class ConfDir : public ::testing::Test {
     folder_.write("conf/" + name, text);
   }
   Catalog load() {
-    Catalog catalog = load_catalog(dir_ / "conf");
+    Catalog catalog = load_catalog({dir_ / "conf"});
     for (const Vendor& vendor : catalog.vendors) check_vendor(vendor);
     return catalog;
   }
@@ -35,7 +36,7 @@ class ConfDir : public ::testing::Test {
 };
 
 TEST(Workloads, NullAndMatmulAreShipped) {
-  const Catalog catalog = load_catalog(std::string(ASSAY_SOURCE_DIR) + "/conf");
+  const Catalog catalog = load_catalog({std::string(ASSAY_SOURCE_DIR) + "/conf"});
   const Workload* null = catalog.find_workload("null");
   ASSERT_NE(null, nullptr);
   EXPECT_THAT(null->command, ElementsAre("{bindir}/assay-micro", "null", "--config", "{config}"));
@@ -192,6 +193,42 @@ TEST_F(ConfDir, ConfIsFoundByVariableInstallationAndAbove) {
   EXPECT_EQ(find_conf_dir(dir_ / "build/x/bin/assay", nullptr), dir_ / "conf");
   fs::create_directories(dir_ / "build/x/share/assay/conf/vendors");
   EXPECT_EQ(find_conf_dir(dir_ / "build/x/bin/assay", nullptr), dir_ / "build/x/share/assay/conf");
+}
+
+TEST_F(ConfDir, ConfIsFoundFromLibexecToo) {
+  fs::create_directories(dir_ / "opt/libexec/assay");
+  fs::create_directories(dir_ / "opt/share/assay/conf/vendors");
+  EXPECT_EQ(find_conf_dir(dir_ / "opt/libexec/assay/assay", nullptr),
+            dir_ / "opt/share/assay/conf");
+}
+
+TEST_F(ConfDir, AFileOfTheSiteTakesThePlaceOfOurs) {
+  write("suites/quick.yaml", "name: quick\n");
+  write("suites/night.yaml", "name: night\n");
+  folder_.write("site/suites/quick.yaml", "name: ours\n");
+  const ConfDirs both{dir_ / "conf", dir_ / "site"};
+  const auto suites = conf_files(both, "suites");
+  EXPECT_EQ(suites.at("quick"), dir_ / "site/suites/quick.yaml");
+  EXPECT_EQ(suites.at("night"), dir_ / "conf/suites/night.yaml");
+  EXPECT_EQ(conf_name(both, suites.at("night")), "conf/suites/night.yaml");
+  EXPECT_EQ(conf_name(both, suites.at("quick")), (dir_ / "site/suites/quick.yaml").string());
+}
+
+TEST_F(ConfDir, ARuleOfTheSiteTakesThePlaceOfOursAndIsNamedByItsFile) {
+  const auto rule = [](const std::string& id, double max) {
+    return fmt::format(
+        "  - {{id: {}, aspect: result, scope: case, fact: repeat_spread, max: {}, severity: note, "
+        "reason: x, advice: y}}\n",
+        id, max);
+  };
+  write("rules/default.yaml", "rules:\n" + rule("spread", 0.05) + rule("other", 0.1));
+  folder_.write("site/rules/site.yaml", "rules:\n" + rule("spread", 0.5));
+  const Catalog both = load_catalog({dir_ / "conf", dir_ / "site"});
+  ASSERT_EQ(both.rules.size(), 2U);
+  EXPECT_EQ(both.rules[0].id, "spread");
+  EXPECT_EQ(both.rules[0].max, 0.5);
+  EXPECT_THAT(both.rules[0].origin, HasSubstr("site/rules/site.yaml"));
+  EXPECT_THAT(both.rules[1].origin, HasSubstr("conf/rules/default.yaml"));
 }
 
 TEST_F(ConfDir, NotFoundSaysWhereItLooked) {

@@ -196,7 +196,7 @@ TEST(RuleDifferences, AnAddedRuleIsListedAndRelaxesNothing) {
 }
 
 TEST(ShippedRules, AreThoseOfConf) {
-  const Catalog catalog = load_catalog(std::string(ASSAY_SOURCE_DIR) + "/conf");
+  const Catalog catalog = load_catalog({std::string(ASSAY_SOURCE_DIR) + "/conf"});
   EXPECT_EQ(to_json(shipped_rules().rules), to_json(catalog.rules));
   for (const Workload& workload : catalog.workloads)
     EXPECT_TRUE(rule_differences(shipped_rules().of(workload.name),

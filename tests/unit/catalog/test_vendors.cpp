@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 constexpr double kMiB = 1024.0 * 1024.0;
 
 const Catalog& shipped() {
-  static const Catalog catalog = load_catalog(std::string(ASSAY_SOURCE_DIR) + "/conf");
+  static const Catalog catalog = load_catalog({std::string(ASSAY_SOURCE_DIR) + "/conf"});
   return catalog;
 }
 

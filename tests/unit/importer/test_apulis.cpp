@@ -88,7 +88,7 @@ TEST(ImportApulis, ASuiteOfOneNodeCanBePlanned) {
   const ApulisImport import = import_job(
       R"({"jobName": "one", "cmd": "for i in 0 1; do echo ${i} {rank} {{x}} '{\"a\": 1}'; done", "resourcegpu": 0})");
   const plan::Plan plan =
-      plan::make_plan(suite_of(import), catalog::load_catalog(ASSAY_SOURCE_DIR "/conf"));
+      plan::make_plan(suite_of(import), catalog::load_catalog({ASSAY_SOURCE_DIR "/conf"}));
   ASSERT_EQ(plan.cases.size(), 1U);
   EXPECT_EQ(expand(plan.cases[0].command.at(2), {}, "command"),
             "for i in 0 1; do echo ${i} {rank} {{x}} '{\"a\": 1}'; done")
@@ -145,7 +145,7 @@ TEST(ImportApulis, AHyperparameterBecomesASweep) {
           "hyperparameterstartvalue": "0.1", "hyperparameterendvalue": 0.3, "hyperparameterstep": 0.1})");
   EXPECT_TRUE(says(import, "a sweep over 3 values in LR"));
   const plan::Plan plan =
-      plan::make_plan(suite_of(import), catalog::load_catalog(ASSAY_SOURCE_DIR "/conf"));
+      plan::make_plan(suite_of(import), catalog::load_catalog({ASSAY_SOURCE_DIR "/conf"}));
   std::vector<std::string> rates;
   for (const plan::CasePlan& point : plan.cases) rates.push_back(point.env.at("LR"));
   EXPECT_THAT(rates, ElementsAre("0.1", "0.2", "0.3"));

@@ -37,7 +37,7 @@ std::vector<std::string> wrong(const std::string& json) {
 
 plan::Plan planned(const Submission& submission) {
   const plan::Suite suite = plan::parse_suite(suite_text(submission), "job.yaml");
-  return plan::make_plan(suite, catalog::load_catalog(ASSAY_SOURCE_DIR "/conf"));
+  return plan::make_plan(suite, catalog::load_catalog({ASSAY_SOURCE_DIR "/conf"}));
 }
 
 TEST(Submission, SetsNoVariableThatSaysWhereAProcessIs) {

@@ -142,6 +142,28 @@ const std::map<std::string, Break>& faults() {
       {"automl-precision", [](auto& s) { s.round.automl = experiment(0.9, "int8"); }},
       {"automl-run-time", [](auto& s) { s.round.automl = experiment(0.9, "fp32", 99); }},
       {"automl-short-run", [](auto& s) { s.round.automl = experiment(0.9); }},
+      {"automl-hour", [](auto& s) { s.round.automl = experiment(0.9); }},
+      {"automl-workers-kept",
+       [](auto& s) {
+         s.round.automl = experiment(0.9);
+         s.round.automl->record.workers.push_back(
+             {1, "n2", "cpu", 0, 20.5, "nothing was heard of it for 10 s"});
+       }},
+      {"automl-resumed",
+       [](auto& s) {
+         s.round.automl = experiment(0.9);
+         s.round.automl->record.resumed = 1;
+       }},
+      {"automl-weights-kept",
+       [](auto& s) {
+         s.round.automl = experiment(0.9);
+         s.round.automl->record.weights_lost.push_back({3, "No space left on device", 20});
+       }},
+      {"automl-ceiling",
+       [](auto& s) {
+         s.round.automl = experiment(0.9);
+         s.round.automl->record.ceiling_s = 30;
+       }},
       {"automl-idle",
        [](auto& s) {
          s.round.automl = experiment(0.9);

@@ -18,7 +18,7 @@ Plan planned(const std::string& yaml, const std::vector<std::string>& set = {}) 
   PlanOptions options;
   options.overrides = set;
   return make_plan(testing::suite(yaml),
-                   catalog::load_catalog(std::string(ASSAY_SOURCE_DIR) + "/conf"), options);
+                   catalog::load_catalog({std::string(ASSAY_SOURCE_DIR) + "/conf"}), options);
 }
 
 automl::ExperimentSettings settings(const std::string& automl) {
@@ -83,6 +83,10 @@ TEST(AutomlPlan, NamesWhatIsWrongAndWhere) {
   EXPECT_THAT(error("{space: {lr: {type: uniform, low: 0, high: 1}}}"), HasSubstr("'lr'"));
   EXPECT_THAT(error("{space: {dropout: {type: uniform, low: 1, high: 0}}}"), HasSubstr("empty"));
   EXPECT_THAT(error("{hyper: {kernel_size: 4}}"), HasSubstr("kernel_size"));
+  EXPECT_THAT(
+      error("{hyper: {kernel_size: 0}, space: {kernel_size: {type: choice, options: [3, 5]}}}"),
+      HasSubstr("the first trial's kernel_size is not in `space`"));
+  EXPECT_THAT(error("{hyper: {batch_size: 48}}"), HasSubstr("batch_size is not in `space`"));
   EXPECT_THAT(error("{limits: {parameters: 10}}"), HasSubstr("exceeds the limits"));
   EXPECT_THAT(error("{min_duration: 2h, max_duration: 1h}"), HasSubstr("longer than"));
   EXPECT_THAT(error("{precision: fp8}"), HasSubstr("fp8"));

@@ -218,7 +218,7 @@ class GpuSuites : public ::testing::TestWithParam<const char*> {
       return Devices{"nvidia", "H200", "NVIDIA H200", count, "", precisions};
     };
     return make_plan(load_suite(conf / "suites" / (std::string(GetParam()) + ".yaml")),
-                     catalog::load_catalog(conf), options);
+                     catalog::load_catalog({conf}), options);
   }
   static std::vector<std::string> left_out(const Plan& made) {
     std::vector<std::string> names;

@@ -95,7 +95,7 @@ TEST(SuiteDocs, ExamplesLoad) {
 }
 
 TEST(ShippedSuites, LoadPlanAndRoundTrip) {
-  const catalog::Catalog catalog = catalog::load_catalog(kSource + "/conf");
+  const catalog::Catalog catalog = catalog::load_catalog({kSource + "/conf"});
   int count = 0;
   for (const auto& file : fs::directory_iterator(kSource + "/conf/suites")) {
     if (file.path().extension() != ".yaml") continue;
@@ -114,7 +114,7 @@ TEST(ShippedSuites, LoadPlanAndRoundTrip) {
 
 TEST(ShippedSuites, QuickRepeatsWhatIsShortAndTrainsToATarget) {
   const Plan p = make_plan(load_suite(kSource + "/conf/suites/quick.yaml"),
-                           catalog::load_catalog(kSource + "/conf"), {});
+                           catalog::load_catalog({kSource + "/conf"}), {});
   int trained = 0;
   for (const CasePlan& c : p.cases) {
     EXPECT_EQ(c.nodes, 1);

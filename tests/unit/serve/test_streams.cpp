@@ -35,6 +35,11 @@ class StreamsTest : public ::testing::Test {
               streams_.push_back(stream);
             };
           }
+          if (request.path == "/taken")
+            response.take_over = [this](UniqueFd peer) {
+              const std::scoped_lock lock(lock_);
+              taken_.push_back(std::move(peer));
+            };
           respond(response);
         }) {
     server_.start();
@@ -82,9 +87,33 @@ class StreamsTest : public ::testing::Test {
   }
 
   std::mutex lock_;
+  std::vector<UniqueFd> taken_;
   std::vector<std::shared_ptr<HttpStream>> streams_;
   HttpServer server_;
 };
+
+// Four connections are allowed at a time: what was taken counts no more, nor is it cut for silence.
+TEST_F(StreamsTest, AConnectionIsTakenOver) {
+  std::vector<UniqueFd> peers;
+  for (std::size_t i = 0; i < 10; ++i) {
+    peers.push_back(ask("GET", "/taken"));
+    ASSERT_TRUE(testing::eventually([&] {
+      const std::scoped_lock lock(lock_);
+      return taken_.size() == i + 1;
+    }));
+  }
+  EXPECT_EQ(server_.unanswered(), 0U);
+  const std::scoped_lock lock(lock_);
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    ASSERT_EQ(::write(taken_[i].get(), "whatever", 8), 8);
+    EXPECT_EQ(read_until(peers[i].get(), "whatever"), "whatever") << "nothing of HTTP before it";
+    ASSERT_EQ(::write(peers[i].get(), "back", 4), 4);
+  }
+  std::string back(4, ' ');
+  ASSERT_TRUE(
+      testing::eventually([&] { return ::read(taken_[0].get(), back.data(), back.size()) == 4; }));
+  EXPECT_EQ(back, "back");
+}
 
 TEST_F(StreamsTest, SendWhatIsWrittenAsItComes) {
   const UniqueFd fd = ask("GET", "/stream");

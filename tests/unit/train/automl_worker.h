@@ -67,22 +67,25 @@ class WorkerTest : public ::testing::Test {
 
   // memory_kb: the address space that the process may have; 0: any.
   void start(const std::string& config = "threads: 1\ndevice: cpu\n", int memory_kb = 0) {
+    worker_ = start_rank({{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}}, pid_file(),
+                         config, memory_kb);
+  }
+  [[nodiscard]] std::future<CommandResult> start_rank(
+      const std::map<std::string, std::string>& env, const std::filesystem::path& pid_file,
+      const std::string& config = "threads: 1\ndevice: cpu\n", int memory_kb = 0) {
     const auto path = folder_.path() / "worker.yaml";
     std::ofstream(path) << config;
-    worker_ = std::async(std::launch::async, [this, path, memory_kb] {
+    return std::async(std::launch::async, [this, path, memory_kb, env, pid_file] {
       CommandOptions options;
       options.timeout = kPatience;
       options.max_output = 8 << 20;
-      options.env = {{automl::kAddressVariable, address_},
-                     {automl::kTokenVariable, kToken},
-                     {"RANK", "3"},
-                     {"WORLD_SIZE", "4"},
-                     {"LOCAL_RANK", "1"}};
+      options.env = {{automl::kAddressVariable, address_}, {automl::kTokenVariable, kToken}};
+      for (const auto& [name, value] : env) options.env[name] = value;
       const std::string limit =
           memory_kb > 0 ? "ulimit -v " + std::to_string(memory_kb) + " && " : "";
       return run_command(
           {"sh", "-c",
-           limit + "echo $$ >" + shell_quote(pid_file().string()) + " && exec " + ASSAY_BIN_DIR +
+           limit + "echo $$ >" + shell_quote(pid_file.string()) + " && exec " + ASSAY_BIN_DIR +
                "/assay-train automl-worker --config " + shell_quote(path.string())},
           options);
     });
@@ -123,8 +126,10 @@ class WorkerTest : public ::testing::Test {
         continue;
       }
       WorkerMessage message = automl::decode_worker_message(*line, "worker");
-      if (!std::holds_alternative<automl::Alive>(message)) return message;
+      const auto* alive = std::get_if<automl::Alive>(&message);
+      if (alive == nullptr) return message;
       ++alive_;
+      progress_ = alive->progress;
     }
   }
   template <typename T>
@@ -151,6 +156,7 @@ class WorkerTest : public ::testing::Test {
 
   // A trial that has been trained to its end.
   struct Finished {
+    std::optional<automl::Inherited> inherited;
     std::vector<Epoch> epochs;
     std::string weights;
     Done done;
@@ -158,6 +164,10 @@ class WorkerTest : public ::testing::Test {
   Finished finish() {
     Finished finished;
     WorkerMessage message = receive();
+    if (const auto* inherited = std::get_if<automl::Inherited>(&message)) {
+      finished.inherited = *inherited;
+      message = receive();
+    }
     for (; std::holds_alternative<Epoch>(message); message = receive())
       finished.epochs.push_back(std::get<Epoch>(message));
     EXPECT_TRUE(std::holds_alternative<automl::Ready>(message)) << automl::encode(message);
@@ -223,6 +233,7 @@ class WorkerTest : public ::testing::Test {
   UniqueFd peer_;
   automl::Framing framing_;
   int alive_ = 0;
+  std::int64_t progress_ = 0;
   std::future<CommandResult> worker_;
 };
 

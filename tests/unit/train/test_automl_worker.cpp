@@ -112,14 +112,36 @@ TEST_F(WorkerTest, ARefusedWorkerSaysWhy) {
 }
 
 TEST_F(WorkerTest, ACoordinatorThatVanishesEndsTheWorker) {
-  start();
+  start("threads: 1\ndevice: cpu\nconnect_timeout_s: 0.3\n");
   welcome();
   send(endless(1));
   expect<Epoch>();
+  listener_.reset();
   peer_.reset();
   const CommandResult result = end();
   EXPECT_EQ(result.status.code, 1);
   EXPECT_THAT(result.err, HasSubstr("coordinator " + address_));
+}
+
+TEST_F(WorkerTest, ComesBackWhenItsConnectionWasClosed) {
+  start();
+  welcome();
+  send(endless(1));
+  expect<Epoch>();
+  peer_.reset();  // it was silent for too long, and its trial is another's now
+  framing_ = {};
+  welcome();
+  EXPECT_TRUE(run(trial(2)).done.ok);
+  EXPECT_EQ(stop().status.code, 0);
+}
+
+TEST_F(WorkerTest, SignsOfLifeSayThatATrialGoesOn) {
+  start();
+  welcome();
+  send(endless(1));
+  while (alive_ < 2) expect<Epoch>();
+  EXPECT_GT(progress_, 0);
+  EXPECT_EQ(stop().status.code, 0);
 }
 
 TEST_F(WorkerTest, GarbageEndsTheWorkerWithItsText) {

@@ -42,6 +42,9 @@ class ProgramTest : public ::testing::Test {
   static constexpr const char* kText =
       "train_size: 256\neval_size: 50\nbatch_size: 16\neval_batch_size: 32\nthreads: 1\n"
       "loader_threads: 1\nwarmup_steps: 0\nsequence: 32\n";
+  static constexpr const char* kTokens =
+      "train_size: 96\neval_size: 16\neval_batch_size: 8\nthreads: 1\nloader_threads: 1\n"
+      "warmup_steps: 2\nsequence: 32\nepochs: 0\n";
 
   std::string config(const std::string& text) {
     const std::filesystem::path path =
@@ -218,8 +221,10 @@ TEST_F(ProgramTest, StopsAtTheTargetAndSaysWhenItWasNotReached) {
 
 // Momentum, dropout's random numbers, data order, norm statistics: all of it must go on.
 TEST_F(ProgramTest, AResumedTrainingGivesTheSameLosses) {
-  for (const auto& [workload, base, extra] : {std::tuple{"resnet20", kImages, "ema_decay: 0.9\n"},
-                                              std::tuple{"bert-tiny", kText, "dropout: 0.1\n"}}) {
+  for (const auto& [workload, base, extra] :
+       {std::tuple{"resnet20", kImages, "ema_decay: 0.9\n"},
+        std::tuple{"bert-tiny", kText, "dropout: 0.1\n"},
+        std::tuple{"llama-tiny", kTokens, "batch_size: 16\n"}}) {
     const std::string text =
         std::string(base) + extra + "max_steps: 20\nepochs: 0\ndeterministic: true\n";
     const CommandResult whole = train(workload, text);
@@ -375,6 +380,103 @@ TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {
               quality(alone).at("eval_loss").get<double>(), 0.02);
   EXPECT_EQ(events(ranks[1], "STEP_END").size(), 6);
   EXPECT_EQ(events(ranks[1], "STEP_END")[0].at("value").at("samples"), 8);
+}
+
+TEST_F(ProgramTest, ALanguageModelLogsTokensAndTheBestLossThereIs) {
+  const CommandResult result =
+      train("llama-tiny", std::string(kTokens) + "batch_size: 8\nmax_steps: 3\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  const Json step = events(result, "STEP_END")[0].at("value");
+  EXPECT_EQ(step.at("samples"), 8);
+  EXPECT_EQ(step.at("tokens"), 8 * 32);
+  const double per_token =
+      6.0 * (2 * (256 * 128 + 128 * 128 + 3 * 128 * 384) + 128 * 128) + 6.0 * 2 * 128 * 32;
+  EXPECT_DOUBLE_EQ(step.at("flops").get<double>(), 8 * 32 * per_token);
+  EXPECT_NEAR(step.at("loss").get<double>(), std::log(128.0), 0.2);  // nothing is learnt yet
+  const Json finished = events(result, "FINISHED")[0].at("value");
+  EXPECT_EQ(finished.at("parameters"), 410'240);
+  EXPECT_NEAR(finished.at("best_reachable").get<double>(), 1.87, 0.1);
+  EXPECT_GT(finished.at("final_eval_loss").get<double>(), 1.8);
+}
+
+TEST_F(ProgramTest, ALossIsATargetThatIsReachedFromAbove) {
+  const std::string text = std::string(kTokens) + "batch_size: 8\nmax_steps: 4\neval_every: 2\n";
+  const CommandResult early = train("llama-tiny", text + "target: 100\n");
+  ASSERT_TRUE(early.status.ok()) << early.err;
+  EXPECT_EQ(events(early, "STEP_END").size(), 2);
+  const CommandResult never = train("llama-tiny", text + "target: 0.01\n");
+  EXPECT_EQ(events(never, "FINISHED")[0].at("value").at("converged"), false);
+}
+
+// The mean of the ranks' losses in each step.
+std::vector<double> mean_losses(const std::vector<std::vector<double>>& of_ranks) {
+  std::vector<double> mean(of_ranks[0].size());
+  for (const std::vector<double>& losses : of_ranks)
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      mean[i] += losses[i] / static_cast<double>(of_ranks.size());
+  return mean;
+}
+
+// The same samples in each step, so the same losses but for rounding: sums in another order differ
+// by some ulps (6e-8) of a loss of 5, and AdamW's division keeps that about the same from step to
+// step. 1e-4 is a hundred times what is seen, and a thousandth of what a wrong gradient does.
+TEST_F(ProgramTest, ALanguageModelHasTheSameLossesHoweverItsBatchIsSharedOut) {
+  const std::string text = std::string(kTokens) + "max_steps: 6\n";
+  const CommandResult alone = train("llama-tiny", text + "batch_size: 8\n");
+  ASSERT_TRUE(alone.status.ok()) << alone.err;
+  const std::vector<double> expected = losses(alone);
+  const auto expect_same = [&](const std::string& how, const std::vector<CommandResult>& ranks) {
+    std::vector<std::vector<double>> all;
+    for (const CommandResult& rank : ranks) {
+      ASSERT_TRUE(rank.status.ok()) << how << rank.err;
+      all.push_back(losses(rank));
+    }
+    const std::vector<double> mean = mean_losses(all);
+    ASSERT_EQ(mean.size(), expected.size());
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      EXPECT_NEAR(mean[i], expected[i], 1e-4) << how << " step " << i + 1;
+  };
+  expect_same("accumulation", {train("llama-tiny", text + "batch_size: 4\naccumulation: 2\n")});
+  expect_same("recompute", {train("llama-tiny", text + "batch_size: 8\nrecompute: true\n")});
+  expect_same("two ranks", train_ranks("llama-tiny", text + "batch_size: 4\n", 2));
+  expect_same("shared optimizer", train_ranks("llama-tiny", text + "batch_size: 4\nzero: 1\n", 2));
+}
+
+TEST_F(ProgramTest, ATrainingGoesOnWithAnotherNumberOfRanks) {
+  const std::string text = std::string(kTokens) + "max_steps: 16\ncheckpoint_every: 13\n";
+  const auto there = [&](const char* name) {
+    return "resume: true\ncheckpoint: " + (folder_.path() / name).string() + "\n";
+  };
+  const CommandResult alone = train("llama-tiny", text + "batch_size: 8\n" + there("one"));
+  ASSERT_TRUE(alone.status.ok()) << alone.err;
+  const std::vector<double> expected = losses(alone);
+  std::ofstream(folder_.path() / "one" / "latest") << "13\n";  // in the second epoch
+
+  // One rank's checkpoint, by two that share the optimizer's state, and theirs by one again.
+  const auto two = train_ranks("llama-tiny", text + "batch_size: 4\nzero: 1\n" + there("one"), 2);
+  for (const CommandResult& rank : two) ASSERT_TRUE(rank.status.ok()) << rank.err;
+  const std::vector<double> went_on = mean_losses({losses(two[0]), losses(two[1])});
+  ASSERT_EQ(went_on.size(), 3);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(went_on[i], expected[13 + i], 1e-4);
+
+  const std::string longer = std::string(kTokens) + "max_steps: 18\nbatch_size: 8\n";
+  const CommandResult back = train("llama-tiny", longer + there("one"));
+  ASSERT_TRUE(back.status.ok()) << back.err;
+  EXPECT_EQ(events(back, "STEP_END").front().at("step"), 17);
+  const CommandResult other =
+      train("llama-tiny", std::string(kTokens) + "max_steps: 20\nbatch_size: 4\n" + there("one"));
+  EXPECT_EQ(other.status.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("8 samples a step, not 4"));
+}
+
+TEST_F(ProgramTest, AnOptimizerThatNeedsWholeTensorsIsNotSharedOut) {
+  const auto ranks = train_ranks(
+      "llama-tiny",
+      std::string(kTokens) + "batch_size: 4\nmax_steps: 1\nzero: 1\noptimizer: lamb\n", 2);
+  for (const CommandResult& rank : ranks) {
+    EXPECT_EQ(rank.status.code, 2) << rank.err;
+    EXPECT_THAT(rank.err, HasSubstr("use 'optimizer: adamw' or 'zero: 0'"));
+  }
 }
 
 TEST_F(ProgramTest, SaysWhatTheBatchSizeWouldBeAndTrainsNothing) {

@@ -1,5 +1,6 @@
-// The models against independent implementations: torchvision's ResNet and PyTorch's own
-// TransformerEncoderLayer, with the same weights. Skipped when Python has no torch.
+// The models against independent implementations: torchvision's ResNet, PyTorch's own
+// TransformerEncoderLayer and a Llama written from its description, with the same weights. Skipped
+// when Python has no torch.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include "needs.h"
 #include "temporary_folder.h"
 #include "train/models/bert.h"
+#include "train/models/llama.h"
 #include "train/models/resnet.h"
 
 namespace assay::train {
@@ -196,6 +198,149 @@ TEST(PythonBertTest, GivesTheOutputsAndGradientsOfPyTorchsEncoderLayers) {
   const torch::Tensor other = read(folder.path() / "g_words", {50, 128});
   EXPECT_LT(((mine - other).norm() / other.norm()).item<double>(), 1e-3);
 }
+
+// Rotation as a product of complex numbers, attention head by head: nothing as in the model here.
+const char* const kLlamaScript = R"(
+import sys, os, math, json, numpy as np, torch
+import torch.nn.functional as F
+folder = sys.argv[1]
+o = json.loads(sys.argv[2])
+V, L, W, H, K, I, B, S = (o[k] for k in ("V", "L", "W", "H", "K", "I", "B", "S"))
+D = W // H
+def load(name, *shape):
+    t = torch.from_numpy(np.fromfile(os.path.join(folder, name), dtype=np.float32)).reshape(shape)
+    return t.double()
+weights = {}
+def weight(name, *shape):
+    weights[name] = load(name + ".weight", *shape).requires_grad_()
+    return weights[name]
+def norm(x, w): return x * torch.rsqrt((x ** 2).mean(-1, keepdim=True) + 1e-5) * w
+frequencies = []
+for i in range(D // 2):
+    f = 500000.0 ** (-2 * i / D)
+    if o["factor"]:
+        wave = 2 * math.pi / f
+        if wave > 8192: f = f / o["factor"]
+        elif wave >= 2048:
+            smooth = (8192 / wave - 1) / 3
+            f = (1 - smooth) * f / o["factor"] + smooth * f
+    frequencies.append(f)
+angles = torch.arange(S).double()[:, None] * torch.tensor(frequencies).double()[None, :]
+turns = torch.polar(torch.ones_like(angles), angles)
+def rotary(x):  # [S, D]
+    z = torch.complex(x[:, : D // 2], x[:, D // 2 :]) * turns
+    return torch.cat([z.real, z.imag], -1)
+tokens = load("tokens", B, S).long()
+embedding = weight("model.embed_tokens", V, W)
+x = embedding[tokens]
+mask = torch.full((S, S), -math.inf).double().triu(1)
+for l in range(L):
+    p = "model.layers.%d." % l
+    y = norm(x, weight(p + "input_layernorm", W))
+    q = F.linear(y, weight(p + "self_attn.q_proj", H * D, W))
+    k = F.linear(y, weight(p + "self_attn.k_proj", K * D, W))
+    v = F.linear(y, weight(p + "self_attn.v_proj", K * D, W))
+    if o["qk_norm"]:
+        qw, kw = weight(p + "self_attn.q_norm", D), weight(p + "self_attn.k_norm", D)
+    out = torch.zeros(B, S, W).double()
+    rows = []
+    for b in range(B):
+        heads = []
+        for h in range(H):
+            g = h // (H // K)
+            qh, kh = q[b, :, h * D : (h + 1) * D], k[b, :, g * D : (g + 1) * D]
+            if o["qk_norm"]: qh, kh = norm(qh, qw), norm(kh, kw)
+            scores = rotary(qh) @ rotary(kh).T / math.sqrt(D) + mask
+            heads.append(torch.softmax(scores, -1) @ v[b, :, g * D : (g + 1) * D])
+        rows.append(torch.cat(heads, -1))
+    x = x + F.linear(torch.stack(rows), weight(p + "self_attn.o_proj", W, W))
+    y = norm(x, weight(p + "post_attention_layernorm", W))
+    gate = F.linear(y, weight(p + "mlp.gate_proj", I, W))
+    up = F.linear(y, weight(p + "mlp.up_proj", I, W))
+    x = x + F.linear(gate * torch.sigmoid(gate) * up, weight(p + "mlp.down_proj", W, I))
+y = norm(x, weight("model.norm", W))
+logits = F.linear(y, embedding if o["tied"] else weight("lm_head", V, W))
+logits.detach().float().numpy().tofile(os.path.join(folder, "logits"))
+loss = F.cross_entropy(logits[:, :-1].reshape(-1, V), tokens[:, 1:].reshape(-1))
+loss.backward()
+for name, w in weights.items():
+    w.grad.float().numpy().tofile(os.path.join(folder, "g_" + name + ".weight"))
+)";
+
+struct LlamaCase {
+  const char* name;
+  bool tied;
+  bool qk_norm;
+  double factor;
+};
+
+class PythonLlamaTest : public ::testing::TestWithParam<LlamaCase> {};
+
+TEST_P(PythonLlamaTest, GivesTheOutputsAndGradientsOfAnotherImplementation) {
+  const std::string python = needs::python_with("numpy, torch");
+  if (python.empty()) GTEST_SKIP() << needs::package("python3-torch");
+  torch::manual_seed(9);
+  const assay::testing::TemporaryFolder folder;
+  LlamaOptions options;
+  options.vocabulary = 50;
+  options.layers = 2;
+  options.width = 64;
+  options.heads = 4;
+  options.kv_heads = 2;
+  options.inner = 96;
+  options.tied = GetParam().tied;
+  options.qk_norm = GetParam().qk_norm;
+  options.scaling.factor = GetParam().factor;
+  Llama model(options);
+  disturb(*model);
+  {
+    torch::NoGradGuard no_grad;
+    for (torch::Tensor& p : model->parameters())
+      if (p.dim() > 1) p.mul_(8);  // so that attention is not even
+  }
+  constexpr std::int64_t kBatch = 2;
+  constexpr std::int64_t kLength = 24;
+  const torch::Tensor tokens = torch::randint(0, 50, {kBatch, kLength}, torch::kLong);
+  write(folder.path(), "tokens", tokens);
+  for (const auto& [name, tensor] : model->named_as_hugging_face())
+    write(folder.path(), name, tensor);
+  const Json shape{{"V", 50},
+                   {"L", 2},
+                   {"W", 64},
+                   {"H", 4},
+                   {"K", 2},
+                   {"I", 96},
+                   {"B", kBatch},
+                   {"S", kLength},
+                   {"tied", options.tied},
+                   {"qk_norm", options.qk_norm},
+                   {"factor", options.scaling.factor}};
+  const CommandResult result =
+      run_python(python, kLlamaScript, {folder.path().string(), shape.dump()});
+  ASSERT_TRUE(result.status.ok()) << result.err;
+
+  const torch::Tensor other = read(folder.path() / "logits", {kBatch, kLength, 50});
+  const torch::Tensor mine = model->logits(tokens).detach();
+  EXPECT_LT(((mine - other).norm() / other.norm()).item<double>(), 1e-4);
+
+  static_cast<void>(model->train_on(tokens.narrow(1, 0, kLength - 1),
+                                    tokens.narrow(1, 1, kLength - 1), {}, 1, false));
+  // Gradients under Hugging Face's names: the parameters are made to be them.
+  {
+    torch::NoGradGuard no_grad;
+    for (torch::Tensor& p : model->parameters()) p.copy_(p.grad());
+  }
+  for (const auto& [name, gradient] : model->named_as_hugging_face()) {
+    const torch::Tensor expected = read(folder.path() / ("g_" + name), gradient.sizes().vec());
+    EXPECT_LT(((gradient - expected).norm() / expected.norm()).item<double>(), 1e-3) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, PythonLlamaTest,
+                         ::testing::Values(LlamaCase{"Tied", true, false, 0},
+                                           LlamaCase{"UntiedScaled", false, false, 32},
+                                           LlamaCase{"NormedQueriesScaled", true, true, 8}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace assay::train

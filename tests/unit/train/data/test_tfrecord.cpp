@@ -12,6 +12,7 @@
 #include "train/data/tf_example.h"
 #include "train/data/tfrecord.h"
 #include "unit/train/data/helpers.h"
+#include "unit/train/data/tfrecord_writer.h"
 
 namespace assay::train::data {
 namespace {
@@ -22,54 +23,7 @@ using testing::error_of;
 using ::testing::HasSubstr;
 using testing::picture;
 using testing::write;
-
-// A writer of its own, from the formats' descriptions.
-std::string varint(std::uint64_t value) {
-  std::string out;
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  return out + static_cast<char>(value);
-}
-std::string message(int field, const std::string& bytes) {
-  return varint(static_cast<std::uint64_t>(field) << 3 | 2) + varint(bytes.size()) + bytes;
-}
-std::string bytes_feature(const std::string& value) {
-  return message(1, message(1, value));
-}
-std::string integer_feature(std::int64_t value, bool packed = true) {
-  const std::string number = varint(static_cast<std::uint64_t>(value));
-  return message(3, packed ? message(1, number) : varint(1 << 3) + number);
-}
-std::string entry(const std::string& key, const std::string& feature) {
-  return message(1, message(1, key) + message(2, feature));
-}
-std::string example(const std::string& jpeg, std::int64_t label) {
-  return message(1, entry("image/height", integer_feature(60)) +
-                        entry("image/class/label", integer_feature(label)) +
-                        entry("image/class/text", bytes_feature("a fish")) +
-                        entry("image/encoded", bytes_feature(jpeg)));
-}
-std::uint32_t slow_crc(const std::string& bytes) {
-  std::uint32_t crc = ~0U;
-  for (const char c : bytes) {
-    crc ^= static_cast<std::uint8_t>(c);
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0x82F63B78U : 0);
-  }
-  return ~crc;
-}
-template <class Number>
-std::string raw(Number number) {
-  std::string out(sizeof number, '\0');
-  std::memcpy(out.data(), &number, sizeof number);
-  return out;
-}
-std::string masked_crc(const std::string& bytes) {
-  const std::uint32_t crc = slow_crc(bytes);
-  return raw<std::uint32_t>((crc >> 15 | crc << 17) + 0xA282EAD8U);
-}
-std::string record(const std::string& data) {
-  const std::string length = raw<std::uint64_t>(data.size());
-  return length + masked_crc(length) + data + masked_crc(data);
-}
+using namespace testing::tfrecord;
 
 TEST(Crc32c, IsTheStandards) {
   // RFC 3720, B.4.
@@ -194,6 +148,18 @@ TEST_F(TfRecordTest, ReadsAllRecordsOfAllFiles) {
   const std::string file = jpeg(101);
   ASSERT_TRUE(sampler.make(as_bytes_view(file), 32, nullptr, expected.data()));
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), batch.image(0)));
+}
+
+TEST_F(TfRecordTest, FindsTheFoldersOfAIPerf) {
+  fs::create_directories(folder_.path() / "train_tfrecord");
+  fs::create_directories(folder_.path() / "validation_tfrecord");
+  write(folder_.path() / "train_tfrecord/train-00000-of-00001",
+        record(example(jpeg(1), 1)) + record(example(jpeg(2), 2)));
+  write(folder_.path() / "validation_tfrecord/validation-00000-of-00001",
+        record(example(jpeg(3), 3)));
+  const ImageSet set = open_image_set(options());
+  EXPECT_EQ(set.info.train_size, 2);
+  EXPECT_EQ(set.info.eval_size, 1);
 }
 
 TEST_F(TfRecordTest, ARecordWithAWrongChecksumCountsAsDamaged) {

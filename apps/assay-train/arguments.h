@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay::train {
+
+/// An option of a command of assay-train.
+struct ArgumentOption {
+  std::string name;   ///< "--output"
+  std::string value;  ///< what it is followed by, "PREFIX"; empty: nothing
+  std::string help;
+};
+
+/// What `assay-train NAME --help` says, and what the command takes. By hand, as the rest of
+/// assay-train: it must also be built where there is PyTorch and little else.
+struct CommandHelp {
+  std::string name;
+  std::string operands;  ///< "INPUT..."
+  std::string summary;
+  std::vector<ArgumentOption> options;
+  std::vector<std::string> examples;
+
+  [[nodiscard]] std::string text() const;
+};
+
+/// Prints the help when the arguments ask for it.
+[[nodiscard]] bool wants_help(const CommandHelp& help, const std::vector<std::string>& arguments);
+
+/// A command's arguments, taken apart. Throws Error of kind usage: an unknown option with the
+/// nearest one, a missing value, an option twice, a wrong number.
+class Arguments {
+ public:
+  Arguments(const CommandHelp& help, const std::vector<std::string>& arguments);
+
+  [[nodiscard]] const std::vector<std::string>& operands() const noexcept { return operands_; }
+  [[nodiscard]] bool has(const std::string& option) const { return values_.contains(option); }
+  [[nodiscard]] std::string text(const std::string& option, const std::string& fallback = {}) const;
+  [[nodiscard]] std::int64_t integer(const std::string& option, std::int64_t fallback,
+                                     std::int64_t least, std::int64_t most) const;
+  [[nodiscard]] double number(const std::string& option, double fallback, double least,
+                              double most) const;
+  /// One of the choices; the first when it is not given.
+  [[nodiscard]] std::string choice(const std::string& option,
+                                   const std::vector<std::string>& choices) const;
+  [[noreturn]] void wrong(const std::string& message) const;
+
+ private:
+  std::string command_;
+  std::vector<std::string> operands_;
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace assay::train

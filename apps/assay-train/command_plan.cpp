@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "train/planner/plan_text.h"
+
+namespace assay::train {
+
+namespace {
+
+using namespace planner;
+
+const CommandHelp& plan_help() {
+  static const CommandHelp help{
+      "plan",
+      "MODEL",
+      "Says whether a training fits the memory of so many devices, what of it needs how much, "
+      "what\n"
+      "a step sends, and what bounds it. Without --mesh it tries all of them and shows the best.\n"
+      "MODEL is llama-1b, llama-8b, llama-70b, ...",
+      {{"--devices", "N", "default 1"},
+       {"--memory", "SIZE", "of a device (default 80G)"},
+       {"--mesh", "MESH", "data=8,tensor=4,pipeline=2,zero=3"},
+       {"--sequence", "TOKENS", "of a sequence (default 8192)"},
+       {"--micro-batch", "N", "sequences of a device at a time (default 1)"},
+       {"--batch", "N", "sequences of a step (default: about 4 M tokens)"},
+       {"--recompute", "WHAT", "none, selective or full; default: the best that fits"},
+       {"--numbers", "HOW", "mixed (bf16, optimizer in fp32; default), bf16 or fp32"},
+       {"--flops", "F", "of a device, in TFLOP/s (default 989.4)"},
+       {"--efficiency", "SHARE", "of them that products reach (default 0.6)"},
+       {"--node", "N", "devices of a node (default 8)"},
+       {"--node-bandwidth", "B", "GB/s of a device within its node (default 400)"},
+       {"--network-bandwidth", "B", "GB/s of a device between nodes (default 45)"},
+       {"--format", "FORMAT", "text or json"}},
+      {"assay-train plan llama-70b --devices 64 --memory 80G",
+       "assay-train plan llama-8b --devices 8 --mesh data=8,zero=3 --recompute full",
+       "assay-train plan llama-70b --devices 512 --network-bandwidth 25 --format json"}};
+  return help;
+}
+
+LlamaOptions model_of(const std::string& name) {
+  std::vector<std::string> known;
+  for (const std::string& size : LlamaOptions::sizes()) known.push_back("llama-" + size);
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (name == known[i]) return LlamaOptions::named(LlamaOptions::sizes()[i]);
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("there is no plan for '{}'{}", printable(name), did_you_mean(name, known)), {},
+      "known models: " + join(known, ", "));
+}
+
+Cluster cluster_of(const Arguments& arguments) {
+  Cluster cluster;
+  const std::string memory = arguments.text("--memory", "80G");
+  const auto bytes = parse_size(memory);
+  if (!bytes || *bytes == 0)
+    arguments.wrong(fmt::format("--memory: not a valid size: '{}'", printable(memory)));
+  cluster.memory = static_cast<double>(*bytes);
+  cluster.flops = 1e12 * arguments.number("--flops", cluster.flops / 1e12, 0.001, 1e9);
+  cluster.efficiency = arguments.number("--efficiency", cluster.efficiency, 0.01, 1);
+  cluster.per_node = arguments.integer("--node", cluster.per_node, 1, 1024);
+  cluster.node_bandwidth =
+      1e9 * arguments.number("--node-bandwidth", cluster.node_bandwidth / 1e9, 0.001, 1e6);
+  cluster.network_bandwidth =
+      1e9 * arguments.number("--network-bandwidth", cluster.network_bandwidth / 1e9, 0.001, 1e6);
+  return cluster;
+}
+
+TrainingWork work_of(const Arguments& arguments, std::int64_t devices) {
+  constexpr std::int64_t tokens = 4 << 20;
+  TrainingWork work;
+  work.model = model_of(arguments.operands()[0]);
+  work.sequence = arguments.integer("--sequence", 8192, 8, 1 << 24);
+  work.micro_batch = arguments.integer("--micro-batch", 1, 1, 1 << 20);
+  const std::int64_t least = devices * work.micro_batch;
+  const std::int64_t wanted = tokens / work.sequence;
+  work.global_batch = arguments.integer(
+      "--batch", std::max<std::int64_t>(1, wanted / least) * least, 1, std::int64_t{1} << 40);
+  work.numbers = *parse_enum<Numbers>(arguments.choice("--numbers", enum_texts<Numbers>()));
+  return work;
+}
+
+}  // namespace
+
+int run_plan(const std::vector<std::string>& given) {
+  if (wants_help(plan_help(), given)) return 0;
+  const Arguments arguments(plan_help(), given);
+  if (arguments.operands().size() != 1) arguments.wrong("which model? One at a time");
+  PlanReport report;
+  report.model = arguments.operands()[0];
+  report.devices = arguments.integer("--devices", 1, 1, 1'000'000);
+  report.cluster = cluster_of(arguments);
+  report.work = work_of(arguments, report.devices);
+  std::optional<Keep> keep;
+  if (arguments.has("--recompute"))
+    keep = parse_enum<Keep>(arguments.choice("--recompute", enum_texts<Keep>()));
+  if (arguments.has("--mesh")) {
+    const Mesh mesh = parse_mesh(arguments.text("--mesh"), report.devices);
+    require_mesh(mesh, report.work.model, report.devices);
+    require_batch(report.work, mesh);
+    for (const Keep each : enum_values<Keep>())
+      report.plans.push_back(plan_of(report.work, mesh, each, report.cluster));
+    std::ranges::stable_sort(report.plans, std::greater{}, &Plan::fits);
+    if (!report.plans.front().fits) std::ranges::reverse(report.plans);
+  } else {
+    report.plans = all_plans(report.work, report.devices, report.cluster);
+  }
+  if (keep) std::erase_if(report.plans, [&](const Plan& plan) { return plan.keep != *keep; });
+  if (report.plans.empty())
+    throw Error(ErrorKind::config,
+                fmt::format("no mesh of {} devices can share a batch of {} sequences",
+                            report.devices, report.work.global_batch),
+                "batch", fmt::format("use a multiple of {}", report.devices));
+  if (!report.plans.front().fits)
+    report.would_fit = devices_that_fit(report.work, report.devices, report.cluster);
+  const bool json = arguments.choice("--format", {"text", "json"}) == "json";
+  const std::string out = json ? dump_pretty(to_json(report)) : to_text(report);
+  std::fputs(out.c_str(), stdout);
+  return report.plans.front().fits ? 0 : exit_code(ErrorKind::environment);
+}
+
+}  // namespace assay::train

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "catalog/catalog.h"
+#include "catalog/metrics.h"
+#include "commands.h"
+#include "completion.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "paths.h"
+#include "platform_client.h"
+#include "terminal.h"
+
+namespace assay::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBash =
+    R"sh(# Completion of assay's command line for bash; made by 'assay completion bash'.
+_assay() {
+  local line word=${COMP_WORDS[COMP_CWORD]} words=("${COMP_WORDS[@]:1:COMP_CWORD}")
+  COMPREPLY=()
+  while IFS= read -r line; do
+    case $line in
+      :files) compopt -o filenames; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word") ;;
+      :folders) compopt -o filenames; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$word") ;;
+      *) COMPREPLY+=("$(printf '%q' "${line%%$'\t'*}")") ;
+;
+esac done < < ("${COMP_WORDS[0]}" completion candidates-- "${words[@]}" 2 > / dev / null)
+}
+complete -F _assay assay
+)sh";
+
+constexpr const char* kZsh = R"sh(#compdef assay
+# Completion of assay's command line for zsh; made by 'assay completion zsh'.
+_assay() {
+  local line
+  local -a candidates
+  while IFS= read -r line; do
+    case $line in
+      :files) _files ;;
+      :folders) _files -/ ;;
+      *) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
+    esac
+  done < <("${words[1]}" completion candidates -- "${words[2,CURRENT]}" 2>/dev/null)
+  (( ${#candidates} )) && _describe 'assay' candidates
+}
+if [ "$funcstack[1]" = "_assay" ]; then _assay "$@"; else compdef _assay assay; fi
+)sh";
+
+constexpr const char* kFish =
+    R"sh(# Completion of assay's command line for fish; made by 'assay completion fish'.
+function __assay_candidates
+    set -l words (commandline -opc) (commandline -ct)
+    for line in ($words[1] completion candidates -- $words[2..-1] 2>/dev/null)
+        switch $line
+            case ':files'
+                __fish_complete_path (commandline -ct)
+            case ':folders'
+                __fish_complete_directories (commandline -ct)
+            case '*'
+                echo $line
+        end
+    end
+end
+complete -c assay -f -a '(__assay_candidates)'
+)sh";
+
+// A shell waits for it: what a server does not say within a second is left out.
+client::Client quick_client(const std::stop_token& stop) {
+  return make_client({}, stop);
+}
+
+std::vector<Candidate> from_server(const std::string& kind) {
+  std::vector<Candidate> out;
+  std::stop_source late;
+  const std::jthread clock([&](const std::stop_token& done) {
+    for (int i = 0; i < 20 && !done.stop_requested(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    late.request_stop();
+  });
+  const client::Client client = quick_client(late.get_token());
+  if (kind == "JOB") {
+    for (const client::JobRow& row : client.list({.limit = 100}).value.jobs)
+      out.push_back({std::to_string(row.id), row.state.text + " " + row.name});
+  } else if (kind == "NODE") {
+    for (const client::NodeRow& node : client.nodes().value)
+      out.push_back({node.name, node.device_type});
+  } else {
+    for (const client::QueueRow& queue : client.queues().value) out.push_back({queue.name, ""});
+  }
+  return out;
+}
+
+std::vector<Candidate> runs_here() {
+  std::vector<Candidate> out;
+  std::error_code ec;
+  for (auto it = fs::directory_iterator("results", ec); !ec && it != fs::directory_iterator();
+       it.increment(ec))
+    if (it->is_directory(ec) && !it->path().filename().string().starts_with('.'))
+      out.push_back({it->path().string(), ""});
+  return out;
+}
+
+std::vector<Candidate> cases_of_latest() {
+  std::vector<Candidate> out;
+  std::error_code ec;
+  for (auto it = fs::directory_iterator("results/latest", ec);
+       !ec && it != fs::directory_iterator(); it.increment(ec))
+    if (fs::is_directory(it->path() / "round1", ec)) out.push_back({it->path().filename(), ""});
+  return out;
+}
+
+std::vector<Candidate> values_of(const std::string& kind) {
+  std::vector<Candidate> out;
+  try {
+    if (kind == "SUITE")
+      for (const std::string& name : suite_names(catalog::find_conf_dirs()))
+        out.push_back({name, "a suite of Assay's"});
+    if (kind == "METRIC")
+      for (const catalog::KnownMetric& known : catalog::known_metrics())
+        out.push_back({std::string(known.name), std::string(known.title)});
+    if (kind == "RUN" || kind == "BASE" || kind == "NEW") return runs_here();
+    if (kind == "CASE") return cases_of_latest();
+    if (kind == "JOB" || kind == "NODE" || kind == "QUEUE") return from_server(kind);
+  } catch (const Error&) {
+    // Then there is nothing to offer.
+  }
+  return out;
+}
+
+int print_candidates(const CLI::App& app, const std::vector<std::string>& words) {
+  const Completion found = complete(app, words, values_of);
+  for (const Candidate& one : found.candidates)
+    say(printable(one.word) + "\t" + ellipsize(printable(one.what), 100) + "\n");
+  if (found.files) say(":files\n");
+  if (found.folders) say(":folders\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("completion", "Print what completes assay's command line in a shell");
+  command->require_subcommand(1);
+  for (const auto& [name, script] :
+       {std::pair("bash", kBash), std::pair("zsh", kZsh), std::pair("fish", kFish)})
+    command->add_subcommand(name, std::string("For ") + name)->callback([script, &action] {
+      action = [script] {
+        say(script);
+        return 0;
+      };
+    });
+  const auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* candidates = command->add_subcommand("candidates", "Asked by those scripts");
+  candidates->group("");  // not for people
+  candidates->add_option("words", *words)->expected(-1);
+  candidates->callback(
+      [words, &app, &action] { action = [words, &app] { return print_candidates(app, *words); }; });
+  command->footer(
+      "Examples:\n"
+      "  source <(assay completion bash)                  # in ~/.bashrc\n"
+      "  assay completion zsh > ~/.zfunc/_assay           # with fpath+=~/.zfunc in ~/.zshrc\n"
+      "  assay completion fish > ~/.config/fish/completions/assay.fish\n"
+      "\n"
+      "An installed package brings them along. Commands and options complete with what they mean,\n"
+      "and suites, runs, cases, metrics, job numbers, nodes and queues with those that there are.");
+}
+
+}  // namespace assay::app

@@ -1,0 +1,146 @@
+"""Pre-training of Llama by assay-train against PyTorch on one CUDA device, in one call.
+
+usage: python3 bench/train/llama_gpu.py PROGRAM [--only 1b] [--steps N] [--eager] [--attention flash|cudnn]
+
+Both train in bf16 with fp32 weights and fused AdamW on random tokens, the same shapes, input and output matrices
+apart. PyTorch: autocast, torch.compile, scaled_dot_product_attention with grouped queries. Times are between device
+events, medians over steps. MFU counts the causal half of attention and a peak of 989.4 TFLOP/s (H100, H200).
+"""
+import argparse
+import tempfile
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from assay_steps import step_seconds
+
+device = torch.device("cuda")
+PEAK = 989.4e12
+SHAPES = {"1b": (16, 2048, 32, 8, 8192), "3b": (28, 3072, 24, 8, 8192), "8b": (32, 4096, 32, 8, 14336)}
+VOCABULARY = 128256
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads, kv_heads, inner):
+        super().__init__()
+        self.heads, self.kv_heads, self.head = heads, kv_heads, width // heads
+        self.norm1 = nn.RMSNorm(width, 1e-5)
+        self.q = nn.Linear(width, width, bias=False)
+        self.kv = nn.Linear(width, 2 * kv_heads * self.head, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.norm2 = nn.RMSNorm(width, 1e-5)
+        self.gate = nn.Linear(width, inner, bias=False)
+        self.up = nn.Linear(width, inner, bias=False)
+        self.down = nn.Linear(inner, width, bias=False)
+
+    def rotate(self, x, cosine, sine):
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * cosine - b * sine, b * cosine + a * sine], -1).to(x.dtype)
+
+    def forward(self, x, cosine, sine):
+        b, s, w = x.shape
+        y = self.norm1(x)
+        q = self.q(y).view(b, s, self.heads, self.head).transpose(1, 2)
+        k, v = self.kv(y).view(b, s, 2, self.kv_heads, self.head).permute(2, 0, 3, 1, 4)
+        q, k = self.rotate(q, cosine, sine), self.rotate(k, cosine, sine)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        x = x + self.out(y.transpose(1, 2).reshape(b, s, w))
+        y = self.norm2(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    def __init__(self, layers, width, heads, kv_heads, inner):
+        super().__init__()
+        self.words = nn.Embedding(VOCABULARY, width)
+        self.blocks = nn.ModuleList(Block(width, heads, kv_heads, inner) for _ in range(layers))
+        self.norm = nn.RMSNorm(width, 1e-5)
+        self.output = nn.Linear(width, VOCABULARY, bias=False)
+        self.head = width // heads
+
+    def forward(self, tokens, labels):
+        frequency = 500000.0 ** (-torch.arange(0, self.head, 2, device=device) / self.head)
+        angles = torch.arange(tokens.size(1), device=device)[:, None] * frequency[None, :]
+        cosine, sine = angles.cos(), angles.sin()
+        x = self.words(tokens)
+        for block in self.blocks:
+            x = block(x, cosine, sine)
+        return F.cross_entropy(self.output(self.norm(x)).flatten(0, 1), labels.flatten())
+
+
+def flops_per_token(layers, width, heads, kv_heads, inner, length):
+    head = width // heads
+    block = (heads + 2 * kv_heads) * head * width + width * width + 3 * width * inner
+    return 6 * (layers * block + VOCABULARY * width) + 6 * layers * width * length
+
+
+def python_seconds(size, batch, length, steps, compiled):
+    torch.manual_seed(1)
+    model = Llama(*SHAPES[size]).to(device)
+    tokens = torch.randint(0, VOCABULARY, (batch, length + 1), device=device)
+    optimizer = torch.optim.AdamW(model.parameters(), 3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    run = torch.compile(model) if compiled else model
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = run(tokens[:, :-1], tokens[:, 1:])
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        optimizer.step()
+
+    for _ in range(5):
+        step()
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(steps + 1)]
+    marks[0].record()
+    for mark in marks[1:]:
+        step()
+        mark.record()
+    torch.cuda.synchronize()
+    times = sorted(a.elapsed_time(b) / 1000 for a, b in zip(marks, marks[1:]))
+    del model, optimizer, run
+    torch.cuda.empty_cache()
+    return times[len(times) // 2]
+
+
+def assay_seconds(program, size, batch, length, steps, attention):
+    config = {"device": "cuda", "precision": "bf16", "batch_size": batch, "sequence": length, "tied": "no",
+              "max_steps": steps + 8, "epochs": 0, "eval_every": 1000000, "eval_size": 1, "eval_batch_size": 1,
+              "warmup_steps": 0, "learning_rate": 3e-4, "loader_threads": 2, "attention": attention}
+    with tempfile.TemporaryDirectory() as folder:
+        times = sorted(step_seconds(program, "llama-" + size, config, folder)[8:])
+    return times[len(times) // 2]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", help="assay-train, or - to measure PyTorch alone")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--length", type=int, default=4096)
+    parser.add_argument("--eager", action="store_true", help="PyTorch without torch.compile")
+    parser.add_argument("--no-python", action="store_true", help="measure assay-train alone")
+    parser.add_argument("--attention", default="auto")
+    arguments = parser.parse_args()
+    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}, bf16", flush=True)
+    for size, batch in (("1b", 8), ("3b", 2)):
+        if arguments.only and size not in arguments.only:
+            continue
+        tokens = batch * arguments.length
+        flops = flops_per_token(*SHAPES[size], arguments.length) * tokens
+        rates = {}
+        if not arguments.no_python:
+            rates["PyTorch"] = python_seconds(size, batch, arguments.length, arguments.steps, not arguments.eager)
+        if arguments.program != "-":
+            rates["assay-train"] = assay_seconds(arguments.program, size, batch, arguments.length, arguments.steps,
+                                                 arguments.attention)
+        for name, seconds in rates.items():
+            print(f"llama-{size} {batch} x {arguments.length} {name}: {seconds * 1000:.1f} ms, "
+                  f"{tokens / seconds:,.0f} tokens/s, MFU {flops / seconds / PEAK:.3f}", flush=True)
+        if len(rates) == 2:
+            print(f"llama-{size}: {rates['PyTorch'] / rates['assay-train']:.2f} times PyTorch", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace assay::door {
+
+/// Finds where the body of an answer ends. Pure.
+class BodyEnd {
+ public:
+  enum class Kind { none, length, chunked, until_close };
+
+  BodyEnd() = default;
+  explicit BodyEnd(Kind kind, std::uint64_t length = 0)
+      : kind_(kind),
+        left_(length),
+        done_(kind == Kind::none || (kind == Kind::length && length == 0)) {}
+
+  /// How many of the bytes belong to it; what follows does not. Throws Error of kind config for
+  /// chunks that are none.
+  [[nodiscard]] std::size_t feed(std::string_view bytes);
+  [[nodiscard]] bool done() const noexcept { return done_; }
+  /// Whether the end of the connection is its end, too.
+  [[nodiscard]] bool ends_with_connection() const noexcept {
+    return done_ || kind_ == Kind::until_close;
+  }
+
+ private:
+  enum class Chunk { size, data, data_end, trailer };
+  void take_line();
+
+  Kind kind_ = Kind::none;
+  std::uint64_t left_ = 0;  // of the length, or of the chunk
+  bool done_ = true;
+  Chunk chunk_ = Chunk::size;
+  std::string line_;
+  std::size_t trailer_ = 0;
+};
+
+}  // namespace assay::door

@@ -1,0 +1,218 @@
+#include "door/entrance.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/json.h"
+#include "core/run_layout.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "door/open_round.h"
+#include "store/journal.h"
+
+namespace assay::door {
+
+using entry::Obstacle;
+
+namespace {
+
+// What a login shell may print before the agent answers.
+constexpr std::size_t kMaxBefore = 64U << 10;
+constexpr Nanoseconds kToLeave = std::chrono::seconds(10);
+
+Error no_answer(const std::string& why) {
+  return {ErrorKind::launch, why};
+}
+
+// Up to a line's end, at most what is there: the rest is not ours.
+std::string take_piece(int fd, UniqueFd& passed) {
+  std::array<char, 4096> buffer{};
+  const ssize_t seen = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (seen < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  if (seen <= 0) throw no_answer("the agent has ended without a word");
+  const auto* end =
+      static_cast<const char*>(std::memchr(buffer.data(), '\n', static_cast<std::size_t>(seen)));
+  const std::size_t wanted = end == nullptr ? static_cast<std::size_t>(seen)
+                                            : static_cast<std::size_t>(end - buffer.data()) + 1;
+  iovec text{buffer.data(), wanted};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t n = ::recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+  if (n <= 0) throw no_answer("the agent has ended without a word");
+  if (const cmsghdr* head = CMSG_FIRSTHDR(&message);
+      head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
+    int handed = -1;
+    std::memcpy(&handed, CMSG_DATA(head), sizeof handed);
+    passed.reset(handed);
+  }
+  return {buffer.data(), static_cast<std::size_t>(n)};
+}
+
+std::string what_it_said(int fd) {
+  std::string out(4096, '\0');
+  pollfd ready{fd, POLLIN, 0};
+  const ssize_t n = ::poll(&ready, 1, 200) > 0 ? ::read(fd, out.data(), out.size()) : 0;
+  out.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return printable(trim(out));
+}
+
+}  // namespace
+
+Answered read_answer(int stream, Nanoseconds limit) {
+  const std::int64_t deadline = mono_now_ns() + limit.count();
+  Answered out;
+  std::string line;
+  for (std::size_t before = 0; before < kMaxBefore;) {
+    const std::int64_t left_ms = (deadline - mono_now_ns()) / 1'000'000;
+    if (left_ms <= 0) throw no_answer("the agent does not answer");
+    pollfd ready{stream, POLLIN, 0};
+    if (::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left_ms, 1000))) <= 0) continue;
+    const std::string piece = take_piece(stream, out.passed);
+    before += piece.size();
+    line += piece;
+    if (!line.ends_with('\n')) continue;
+    // A banner may end without one of its own.
+    if (const auto at = line.find(entry::kAnswerMark); at != std::string::npos) {
+      const Json json =
+          parse_json_or_null(trim(std::string_view(line).substr(at + entry::kAnswerMark.size())));
+      if (!json.is_object()) throw no_answer("the agent answers with something else");
+      out.answer = fields_from_json<entry::NodeAnswer>(json, "answer");
+      return out;
+    }
+    line.clear();
+  }
+  throw no_answer("the agent answers with something else");
+}
+
+/// A command that runs, until nobody needs its stream any more.
+struct Entrance::Agent {
+  Agent(Entrance& of, Child with) : entrance(of), child(std::move(with)) {}
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  ~Agent() { entrance.leave(std::move(child)); }
+  Entrance& entrance;
+  Child child;
+};
+
+Entrance::Entrance(platform::Platform& platform)
+    : platform_(platform), collector_([this](const std::stop_token& stop) { collect(stop); }) {}
+
+// Those whose streams have ended end what they have started: they are not killed over it.
+Entrance::~Entrance() {
+  collector_.request_stop();
+  collector_.join();
+  const std::int64_t deadline = mono_now_ns() + Nanoseconds(std::chrono::seconds(4)).count();
+  while (!leaving_.empty() && mono_now_ns() < deadline) {
+    std::erase_if(leaving_, [](Leaving& one) { return one.child.poll().has_value(); });
+    ::poll(nullptr, 0, 20);
+  }
+}
+
+void Entrance::leave(Child child) {
+  const std::scoped_lock lock(lock_);
+  leaving_.push_back({std::move(child), mono_now_ns() + kToLeave.count()});
+}
+
+// With its stream an agent ends by itself, and ends what it has started; it has a while for that.
+void Entrance::collect(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::list<Leaving> overdue;
+    {
+      const std::scoped_lock lock(lock_);
+      for (auto one = leaving_.begin(); one != leaving_.end();) {
+        const auto next = std::next(one);
+        if (one->child.poll())
+          leaving_.erase(one);
+        else if (mono_now_ns() > one->kill_at_ns)
+          overdue.splice(overdue.end(), leaving_, one);
+        one = next;
+      }
+    }
+    overdue.clear();
+    ::poll(nullptr, 0, 100);
+  }
+}
+
+Passage Entrance::start(const engine::Way& way, Nanoseconds limit) {
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
+    throw system_error(ErrorKind::environment, "cannot make a stream", "", errno);
+  UniqueFd ours(pair[0]);
+  UniqueFd theirs(pair[1]);
+  auto agent = std::make_shared<Agent>(*this, spawn({.argv = way.argv,
+                                                     .in = Stream::descriptor(theirs.get()),
+                                                     .out = Stream::descriptor(theirs.get()),
+                                                     .err = Stream::pipe(),
+                                                     .group = Group::session,
+                                                     .dies_with_parent = false}));
+  theirs.reset();
+  Answered answered;
+  try {
+    answered = read_answer(ours.get(), limit);
+  } catch (const Error& error) {
+    const std::string said = what_it_said(agent->child.err.get());
+    throw Closed{Obstacle::failed, "the node cannot be entered: " + error.message(), said};
+  }
+  // What it says later is for nobody; it must not stop for it.
+  agent->child.err.reset();
+  if (answered.answer.obstacle != Obstacle::none)
+    throw Closed{answered.answer.obstacle, printable(answered.answer.words),
+                 answered.answer.detail};
+  Passage out;
+  if (answered.passed) {
+    out.stream = std::move(answered.passed);
+  } else {
+    out.stream = std::move(ours);
+    out.agent = std::move(agent);
+  }
+  ::fcntl(out.stream.get(), F_SETFL, ::fcntl(out.stream.get(), F_GETFL) | O_NONBLOCK);
+  return out;
+}
+
+Passage Entrance::open(jobs::JobId job, std::optional<int> rank, entry::NodeRequest request,
+                       Nanoseconds limit) {
+  try {
+    const std::filesystem::path run = platform_.run_of(job);
+    const auto round =
+        run.empty() ? std::nullopt : open_round(store::Journal::read(run / layout::kJournal));
+    if (!round || round->ranks.empty())
+      throw Closed{Obstacle::no_round,
+                   fmt::format("job {} has no programs that run at the moment", job)};
+    const auto found = rank ? round->find(*rank) : std::optional(round->ranks.front());
+    if (!found)
+      throw Closed{Obstacle::no_round, fmt::format("rank {} of job {} does not run", *rank, job)};
+    request.round = round->id;
+    request.pid = found->pid;
+    const bool connects =
+        request.wanted == entry::Wanted::port || request.wanted == entry::Wanted::service;
+    request.pass = connects;
+    const auto way = [&] {
+      return platform_.enter(job, found->host, {"--enter", dump_line(fields_to_json(request))});
+    };
+    engine::Way into = way();
+    if (connects && !into.here) {
+      request.pass = false;
+      into = way();
+    }
+    if (into.argv.empty())
+      throw Closed{Obstacle::failed, "there is no way into jobs on this cluster"};
+    return start(into, limit);
+  } catch (const Error& error) {
+    throw Closed{error.kind() == ErrorKind::usage ? Obstacle::no_round : Obstacle::failed,
+                 printable(error.message())};
+  }
+}
+
+}  // namespace assay::door

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "core/files.h"
+#include "core/process.h"
+#include "engine/engine.h"
+#include "entry/node_request.h"
+#include "platform/platform.h"
+
+namespace assay::door {
+
+/// Why somebody does not come in; for people, who cannot be blamed for it.
+struct Closed {
+  entry::Obstacle obstacle = entry::Obstacle::failed;
+  std::string words{};
+  std::string detail{};
+};
+
+/// A stream into a job. What it leads to ends when this object goes.
+struct Passage {
+  UniqueFd stream{};              ///< a socket that does not block
+  std::shared_ptr<void> agent{};  ///< that carries its bytes; none: the stream is the thing itself
+};
+
+/// Opens streams into jobs that run: finds the rank in the journal of the job's run, and has the
+/// engine's command run. Thread-safe; blocks.
+class Entrance {
+ public:
+  explicit Entrance(platform::Platform& platform);
+  Entrance(const Entrance&) = delete;
+  Entrance& operator=(const Entrance&) = delete;
+  /// Ends all agents that were started.
+  ~Entrance();
+
+  /// Beside a rank (nothing: the first one that runs). Waits `limit` at most. Throws Closed.
+  [[nodiscard]] Passage open(jobs::JobId job, std::optional<int> rank, entry::NodeRequest request,
+                             Nanoseconds limit);
+
+ private:
+  struct Agent;
+  struct Leaving {
+    Child child;
+    std::int64_t kill_at_ns = 0;
+  };
+  [[nodiscard]] Passage start(const engine::Way& way, Nanoseconds limit);
+  void leave(Child child);
+  void collect(const std::stop_token& stop);
+
+  platform::Platform& platform_;
+  std::mutex lock_;
+  std::list<Leaving> leaving_;
+  std::jthread collector_;  // last: it ends before what it uses
+};
+
+/// Reads the answer of an agent (entry/node_request.h) and what it hands over, and not a byte more.
+/// Throws Error of kind launch when it does not come within `limit`, or is none.
+struct Answered {
+  entry::NodeAnswer answer{};
+  UniqueFd passed{};
+};
+[[nodiscard]] Answered read_answer(int stream, Nanoseconds limit);
+
+}  // namespace assay::door

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "serve/http_server.h"
+
+namespace assay::door {
+
+/// What is said to a browser at an endpoint's site in place of the application.
+struct Notice {
+  int status = 502;
+  std::string what{};    ///< "Jupyter has ended: exit 1"
+  std::string advice{};  ///< empty: none
+  std::string detail{};  ///< lines of a log
+};
+
+/// A page of its own: no scripts, nothing from elsewhere, not kept. `languages`: as the browser's
+/// Accept-Language has them; its title is in the first of them that is English or Chinese.
+[[nodiscard]] serve::HttpResponse notice_page(const Notice& notice, const std::string& languages);
+
+/// The whole of an answer, with its status line.
+[[nodiscard]] std::string answer_bytes(const serve::HttpResponse& response);
+
+}  // namespace assay::door

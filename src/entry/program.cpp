@@ -1,0 +1,296 @@
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "core/process.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "entry/frame.h"
+#include "entry/node_command.h"
+#include "entry/round_watch.h"
+
+namespace assay::entry {
+
+namespace {
+
+constexpr Nanoseconds kHangUpGrace = std::chrono::seconds(2);
+// Of what a program has left in its pipes when it has ended, though others may hold them open.
+constexpr Nanoseconds kDrainLimit = std::chrono::milliseconds(300);
+
+std::string shell_of(const RankPlace& place) {
+  std::string shell = place.variable("SHELL");
+  if (shell.empty())
+    if (const passwd* user = ::getpwuid(::getuid())) shell = user->pw_shell;
+  return !shell.empty() && ::access(shell.c_str(), X_OK) == 0 ? shell : "/bin/sh";
+}
+
+void send(FrameKind kind, std::string_view content) {
+  const std::string bytes = frame_bytes(kind, content);
+  std::string_view left = bytes;
+  while (!left.empty()) {
+    const ssize_t n = ::write(STDOUT_FILENO, left.data(), left.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // nobody is there: stdin says so, too
+    left.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void resize(int terminal, int columns, int rows) {
+  winsize size{};
+  size.ws_col = static_cast<unsigned short>(std::min(std::max(columns, 1), 1000));
+  size.ws_row = static_cast<unsigned short>(std::min(std::max(rows, 1), 1000));
+  ::ioctl(terminal, TIOCSWINSZ, &size);
+}
+
+/// A program beside a rank, in a session of its own. What is left of the session is killed.
+class EnteredProgram {
+ public:
+  EnteredProgram(const ProgramRequest& request, const RankPlace& place) {
+    std::vector<std::string> argv = request.argv;
+    const std::string shell = shell_of(place);
+    if (argv.empty()) argv = {shell};
+    std::vector<std::string> env = place.env;
+    if (request.terminal) {
+      std::erase_if(env, [](const std::string& one) { return one.starts_with("TERM="); });
+      env.push_back("TERM=" + request.term);
+      start_on_terminal(request, std::move(argv), std::move(env), place.folder);
+      return;
+    }
+    child_ = spawn({.argv = std::move(argv),
+                    .env = std::move(env),
+                    .folder = place.folder,
+                    .in = Stream::pipe(),
+                    .out = Stream::pipe(),
+                    .err = Stream::pipe(),
+                    .group = Group::session});
+    pid_ = child_.pid();
+    in_ = std::move(child_.in);
+    out_ = std::move(child_.out);
+    err_ = std::move(child_.err);
+  }
+  EnteredProgram(const EnteredProgram&) = delete;
+  EnteredProgram& operator=(const EnteredProgram&) = delete;
+  ~EnteredProgram() {
+    if (!end_) hang_up();
+    // What it has left in its group and still runs was meant to be beside the job, not after us.
+    ::kill(-pid_, SIGKILL);
+  }
+
+  [[nodiscard]] int out() const noexcept { return out_.get(); }
+  [[nodiscard]] int err() const noexcept { return err_.get(); }
+  void close_out() { out_.reset(); }
+  void close_err() { err_.reset(); }
+
+  /// Waits for a program that does not read: the stream that it comes from waits with it.
+  void input(std::string_view bytes) {
+    const int fd = terminal_ ? out_.get() : in_.get();
+    while (fd >= 0 && !bytes.empty()) {
+      const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return in_.reset();
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+  void end_input() {
+    if (terminal_)
+      input("\x04");
+    else
+      in_.reset();
+  }
+  void resize_to(const Window& window) const {
+    if (terminal_) resize(out_.get(), window.columns, window.rows);
+  }
+
+  /// How it ended, once it has.
+  [[nodiscard]] std::optional<ExitStatus> poll() {
+    if (!end_ && terminal_) {
+      int status = 0;
+      if (::waitpid(pid_, &status, WNOHANG) == pid_) end_ = ExitStatus::from_wait(status);
+    } else if (!end_) {
+      end_ = child_.poll();
+    }
+    return end_;
+  }
+
+  void hang_up() {
+    ::kill(-pid_, SIGHUP);
+    ::kill(-pid_, SIGCONT);
+    const std::int64_t deadline = mono_now_ns() + kHangUpGrace.count();
+    while (!poll() && mono_now_ns() < deadline) ::poll(nullptr, 0, 20);
+    ::kill(-pid_, SIGKILL);
+    while (!poll()) ::poll(nullptr, 0, 5);
+  }
+
+ private:
+  void start_on_terminal(const ProgramRequest& request, std::vector<std::string> argv,
+                         std::vector<std::string> env, const std::string& folder) {
+    out_.reset(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    std::array<char, 128> name{};
+    if (!out_ || ::grantpt(out_.get()) != 0 || ::unlockpt(out_.get()) != 0 ||
+        ::ptsname_r(out_.get(), name.data(), name.size()) != 0)
+      throw system_error(ErrorKind::environment, "cannot make a terminal", "", errno);
+    resize(out_.get(), request.columns, request.rows);
+    // Before the fork: afterwards only what is safe in a signal handler.
+    std::string path = argv[0];
+    if (path.find('/') == std::string::npos)
+      if (const auto found = find_program(path)) path = *found;
+    std::vector<char*> words;
+    for (std::string& word : argv) words.push_back(word.data());
+    words.push_back(nullptr);
+    std::vector<char*> variables;
+    for (std::string& one : env) variables.push_back(one.data());
+    variables.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ < 0) throw system_error(ErrorKind::environment, "cannot start", argv[0], errno);
+    if (pid_ == 0) {
+      ::setsid();
+      const int slave = ::open(name.data(), O_RDWR);
+      ::ioctl(slave, TIOCSCTTY, 0);
+      for (int fd = 0; fd < 3; ++fd) ::dup2(slave, fd);
+      if (slave > 2) ::close(slave);
+      struct sigaction standard {};
+      standard.sa_handler = SIG_DFL;
+      for (const int number : {SIGPIPE, SIGINT, SIGHUP, SIGTERM})
+        ::sigaction(number, &standard, nullptr);
+      if (::chdir(folder.c_str()) != 0) (void)::chdir("/");
+      ::execve(path.c_str(), words.data(), variables.data());
+      constexpr std::string_view kWords = "assay: the program cannot be executed\r\n";
+      (void)!::write(2, kWords.data(), kWords.size());
+      ::_exit(127);
+    }
+    terminal_ = true;
+  }
+
+  Child child_;
+  UniqueFd in_;
+  UniqueFd out_;  // or the terminal
+  UniqueFd err_;
+  pid_t pid_ = -1;
+  bool terminal_ = false;
+  std::optional<ExitStatus> end_;
+};
+
+/// Frames in, frames out, until the program, the stream or the round has ended.
+class Conversation {
+ public:
+  Conversation(const NodeRequest& request, const RankPlace& place)
+      : place_(place), round_(request.round, place.pid) {}
+
+  int run() {
+    while (true) {
+      if (!read_frames()) return 1;  // they are gone
+      if (program_)
+        if (const auto end = program_->poll()) return finish(*end);
+      if (round_.over()) {
+        if (program_) program_->hang_up();
+        send(FrameKind::failure, "the job's programs have ended here, and this one with them");
+        return 1;
+      }
+      wait();
+    }
+  }
+
+ private:
+  // False: the stream has ended.
+  bool read_frames() {
+    if ((ready_[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+      std::array<char, 64U << 10> buffer{};
+      const ssize_t n = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+      if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return false;
+      if (n > 0) reader_.feed({buffer.data(), static_cast<std::size_t>(n)});
+    }
+    while (const auto frame = reader_.next()) take(*frame);
+    return true;
+  }
+
+  void take(const Frame& frame) {
+    if (!program_) {
+      if (frame.kind != FrameKind::command) throw Error(ErrorKind::config, "a command is expected");
+      const auto request =
+          fields_from_json<ProgramRequest>(parse_json(frame.content, "command"), "command");
+      program_.emplace(request, place_);
+      return;
+    }
+    switch (frame.kind) {
+      case FrameKind::input:
+        return program_->input(frame.content);
+      case FrameKind::end_of_input:
+        return program_->end_input();
+      case FrameKind::window:
+        return program_->resize_to(
+            fields_from_json<Window>(parse_json(frame.content, "window"), "window"));
+      default:
+        throw Error(ErrorKind::config, "a frame that nobody expects");
+    }
+  }
+
+  void wait() {
+    ready_[1].fd = program_ ? program_->out() : -1;
+    ready_[2].fd = program_ ? program_->err() : -1;
+    ready_[3].fd = round_.descriptor();
+    // The end of the program itself is no event here: it is looked for.
+    if (::poll(ready_.data(), ready_.size(), program_ ? 50 : -1) <= 0) {
+      for (pollfd& one : ready_) one.revents = 0;
+      return;
+    }
+    if (ready_[1].revents != 0 && !forward(program_->out(), FrameKind::output))
+      program_->close_out();
+    if (ready_[2].revents != 0 && !forward(program_->err(), FrameKind::error))
+      program_->close_err();
+  }
+
+  // False at its end.
+  static bool forward(int fd, FrameKind kind) {
+    static std::array<char, kMaxFrame> buffer;
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    if (n <= 0) return false;  // EIO: nobody has the terminal open
+    send(kind, {buffer.data(), static_cast<std::size_t>(n)});
+    return true;
+  }
+
+  int finish(const ExitStatus& end) {
+    const std::int64_t deadline = mono_now_ns() + kDrainLimit.count();
+    while (mono_now_ns() < deadline && (program_->out() >= 0 || program_->err() >= 0)) {
+      std::array<pollfd, 2> left{{{program_->out(), POLLIN, 0}, {program_->err(), POLLIN, 0}}};
+      if (::poll(left.data(), left.size(), 20) <= 0) continue;
+      if (left[0].revents != 0 && !forward(program_->out(), FrameKind::output))
+        program_->close_out();
+      if (left[1].revents != 0 && !forward(program_->err(), FrameKind::error))
+        program_->close_err();
+    }
+    send(FrameKind::exit, dump_line(fields_to_json(ProgramEnd{end.code, end.signal})));
+    return 0;
+  }
+
+  const RankPlace& place_;
+  RoundWatch round_;
+  FrameReader reader_;
+  std::optional<EnteredProgram> program_;
+  std::array<pollfd, 4> ready_{
+      {{STDIN_FILENO, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}}};
+};
+
+}  // namespace
+
+int run_program(const NodeRequest& request, const RankPlace& place) {
+  answer({});
+  try {
+    return Conversation(request, place).run();
+  } catch (const Error& error) {
+    send(FrameKind::failure, printable(error.message()));
+    return 1;
+  }
+}
+
+}  // namespace assay::entry

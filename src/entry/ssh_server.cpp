@@ -1,0 +1,104 @@
+#include <cstdlib>
+#include <fstream>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/process.h"
+#include "core/subprocess.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "entry/node_command.h"
+#include "entry/round_watch.h"
+#include "entry/ssh_config.h"
+
+namespace assay::entry {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of this user alone that is gone with this object.
+class KeyFolder {
+ public:
+  KeyFolder() {
+    std::string pattern = "/tmp/assay-sshd-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw system_error(ErrorKind::environment, "cannot make a folder", pattern, errno);
+    path_ = pattern;
+  }
+  KeyFolder(const KeyFolder&) = delete;
+  KeyFolder& operator=(const KeyFolder&) = delete;
+  ~KeyFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string sshd_program() {
+  for (const char* path : {"/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd"})
+    if (::access(path, X_OK) == 0) return path;
+  throw Obstructed{{Obstacle::not_installed,
+                    "sshd is not installed on the node; 'assay ssh JOB' works without it"}};
+}
+
+}  // namespace
+
+std::string sshd_config(const fs::path& folder, const RankPlace& place) {
+  std::string out = fmt::format(
+      "HostKey {0}/host_key\nAuthorizedKeysFile {0}/authorized_keys\n"
+      "PidFile none\nStrictModes no\nUsePAM no\nUseDNS no\nPrintMotd no\n"
+      "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPubkeyAuthentication yes\n"
+      "PermitRootLogin prohibit-password\nPermitUserEnvironment no\nX11Forwarding no\n"
+      "Subsystem sftp internal-sftp\n",
+      folder.string());
+  std::string variables;
+  for (const std::string& entry : place.env) {
+    bool plain = true;
+    std::string quoted;
+    for (const char c : entry) {
+      plain = plain && static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+    // sshd has one line of them.
+    if (plain) variables += " \"" + quoted + "\"";
+  }
+  if (!variables.empty()) out += "SetEnv" + variables + "\n";
+  return out;
+}
+
+int serve_ssh(const NodeRequest& request, const RankPlace& place) {
+  const std::string sshd = sshd_program();
+  const KeyFolder keys;
+  if (::geteuid() == 0) (void)::mkdir("/run/sshd", 0755);  // sshd's own, without its service
+  const CommandResult made = run_command({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
+                                          "job", "-f", (keys.path() / "host_key").string()});
+  if (!made.ok())
+    throw Obstructed{{Obstacle::not_installed, "ssh-keygen cannot be used on the node"}};
+  write_file_atomic(keys.path() / "authorized_keys", request.key + "\n", /*sync=*/false);
+  write_file_atomic(keys.path() / "sshd_config", sshd_config(keys.path(), place), /*sync=*/false);
+  answer({});
+  RoundWatch round(request.round, place.pid);
+  Child server = spawn({.argv = {sshd, "-i", "-e", "-f", (keys.path() / "sshd_config").string()},
+                        .env = place.env,
+                        .in = Stream::inherit(),
+                        .out = Stream::inherit(),
+                        .group = Group::session});
+  // It has the stream: this process must not hold it open.
+  const int null = ::open("/dev/null", O_RDWR);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(null, STDOUT_FILENO);
+  while (!server.poll() && !round.over()) ::poll(nullptr, 0, 100);
+  return 0;
+}
+
+}  // namespace assay::entry

@@ -1,0 +1,141 @@
+// Programs beside the ranks of real jobs: 'assay ssh', and a plain ssh.
+
+#include <csignal>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "e2e/door/door_test.h"
+#include "e2e/ssh_hosts.h"
+#include "needs.h"
+
+namespace assay::e2e {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class EnterJob : public DoorTest {};
+
+TEST_F(EnterJob, ACommandHasTheRanksEnvironmentAndFolder) {
+  serve();
+  const long id = running("", {"--procs", "2", "--env", "FLAVOR=sweet pea"});
+  const CommandResult result = shell(fmt::format(
+      "assay ssh --rank 1 {} -- 'echo rank=$RANK job=$ASSAY_JOB_ID; echo \"$FLAVOR\"; pwd; "
+      "echo mark=$ASSAY_ROUND_ID; echo to-err >&2; exit 7'",
+      id));
+  EXPECT_EQ(result.status.code, 7) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr(fmt::format("rank=1 job={}\n", id)), HasSubstr("sweet pea\n"),
+                    HasSubstr("/work\n"), HasSubstr("mark=\n")));
+  EXPECT_EQ(result.err, "to-err\n");
+}
+
+TEST_F(EnterJob, StandardInputArrivesAsItIs) {
+  serve();
+  const long id = running("");
+  const CommandResult result = shell(fmt::format(
+      "head -c 3000000 /dev/urandom > in && assay ssh {} -- 'cat; echo done >&2' < in > out && "
+      "cmp in out && echo same",
+      id));
+  EXPECT_EQ(result.out, "same\n") << result.err;
+  EXPECT_EQ(result.err, "done\n");
+}
+
+TEST_F(EnterJob, ATerminalIsOne) {
+  serve();
+  const long id = running("");
+  const CommandResult result = shell(
+      fmt::format("TERM=xterm assay ssh -t {} -- 'tty; stty size; echo $TERM' < /dev/null", id));
+  EXPECT_EQ(result.status.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("/dev/pts/"), HasSubstr("24 80"), HasSubstr("xterm")));
+}
+
+TEST_F(EnterJob, WhoLeavesEndsWhatTheyHaveStarted) {
+  serve();
+  const long id = running("");
+  const std::string mark = fmt::format("sleep 98{}", ::getpid());
+  const pid_t client = start({"ssh", std::to_string(id), "--", mark + "; true"});
+  ASSERT_TRUE(eventually([&] { return !processes_with(mark).empty(); }));
+  ::kill(client, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return processes_with(mark).empty(); }, std::chrono::seconds(30)));
+}
+
+TEST_F(EnterJob, NobodyInsideKeepsAJobFromEnding) {
+  serve();
+  const std::string go = (folder_ / "go").string();
+  const long id = running("while [ ! -e " + go + " ]; do sleep 0.1; done");
+  const pid_t client = start({"ssh", std::to_string(id), "--", "sleep 1000; true"});
+  ASSERT_TRUE(eventually([&] { return processes_with("sleep 1000; true").size() >= 2; }));
+  const auto before = std::chrono::steady_clock::now();
+  write("go", "");
+  EXPECT_TRUE(eventually([&] { return state(id) == "finished"; }, std::chrono::seconds(120)));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(18))
+      << "agents have 20 s when a controller is gone: this is none of them";
+  const auto end = wait(client, std::chrono::seconds(30));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, 4);
+}
+
+TEST_F(EnterJob, AJobThatDoesNotRunCannotBeEntered) {
+  serve();
+  const CommandResult submitted =
+      assay({"submit", "--no-code", "--command", "true", "--follow"}, std::chrono::seconds(120));
+  ASSERT_EQ(submitted.status.code, 0) << submitted.err;
+  const CommandResult result = assay({"ssh", "1", "--", "true"});
+  EXPECT_EQ(result.status.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("job 1"));
+  EXPECT_EQ(assay({"ssh", "99", "--", "true"}).status.code, 2);
+  const long id = running("");
+  const CommandResult rank = assay({"ssh", "--rank", "5", std::to_string(id), "--", "true"});
+  EXPECT_EQ(rank.status.code, 2);
+  EXPECT_THAT(rank.err, HasSubstr("rank 5"));
+}
+
+TEST_F(EnterJob, OnlyTheOwnerAndWhomTheyShareItWithComeIn) {
+  serve();
+  const long id = running("");
+  const std::string eve = make_member("eve");
+  const auto enter = [&] {
+    return shell(fmt::format("ASSAY_SERVER={} ASSAY_TOKEN={} assay ssh {} -- echo inside",
+                             server().url(), eve, id));
+  };
+  EXPECT_EQ(enter().status.code, 2) << "a job of another is not there";
+  ASSERT_EQ(api("PATCH", fmt::format("/jobs/{}", id), R"({"shared_with":["eve"]})").status, 200);
+  EXPECT_EQ(enter().out, "inside\n");
+  const Reply audit = api("GET", "/audit?limit=20");
+  EXPECT_THAT(audit.body, HasSubstr("enter_job"));
+}
+
+TEST_F(EnterJob, APlainSshAndScpGoThroughTheDoor) {
+  if (const std::string missing = missing_for_ssh(); !missing.empty()) GTEST_SKIP() << missing;
+  serve();
+  const long id = running("", {"--env", "FLAVOR=sweet"});
+  const CommandResult config = shell(fmt::format("assay ssh --print-config {} > config", id));
+  ASSERT_EQ(config.status.code, 0) << config.err;
+  const CommandResult result =
+      shell(fmt::format("ssh -F config job-{0} 'echo $FLAVOR; exit 3'; echo code=$?; head -c "
+                        "500000 /dev/urandom > a; "
+                        "scp -q -F config a job-{0}:{1}/b && cmp a b && echo copied",
+                        id, folder_.string()));
+  EXPECT_EQ(result.out, "sweet\ncode=3\ncopied\n") << result.err;
+}
+
+TEST_F(EnterJob, NodesThatSshReachesAreEnteredTheSameWay) {
+  SshDaemon sshd(folder_);
+  if (!sshd.missing().empty()) GTEST_SKIP() << sshd.missing();
+  write("nodes.yaml", "nodes:\n  - {name: " + sshd.host(1) +
+                          ", devices: 2}\n  - {name: " + sshd.host(2) + ", devices: 2}\n" +
+                          ssh_settings(folder_ / "sshd", sshd.port(), sshd.cache()));
+  serve({"--nodes", (folder_ / "nodes.yaml").string()});
+  const long id = running("", {"--nodes", "2"});
+  const CommandResult result = shell(fmt::format(
+      "assay ssh --rank 1 {} -- 'echo rank=$RANK $NODE_RANK; cat; exit 5' < nodes.yaml", id));
+  EXPECT_EQ(result.status.code, 5) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("rank=1 1\n"), HasSubstr("device")));
+}
+
+}  // namespace
+}  // namespace assay::e2e

@@ -1,0 +1,256 @@
+#include "train/loop/token_task.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "train/data/token_set.h"
+#include "train/loop/loader_task.h"
+#include "train/models/llama_files.h"
+
+namespace assay::train {
+namespace {
+
+// What a workload says about its model, besides its size.
+struct TokenSettings {
+  bool cross_documents = true;  // attention does
+  bool recompute = false;
+  std::string attention;
+  std::string start_from;  // weights
+  std::string export_to;
+  weights::TensorType export_type = weights::TensorType::f32;
+};
+
+class TokenTask final : public LoaderTask<data::TokenBatch> {
+ public:
+  TokenTask(const Settings& settings, const workload::Place& place, torch::Device device,
+            const data::TokenSet& set, const LlamaOptions& options, const TokenSettings& own)
+      : LoaderTask(settings, place, device, set.train, set.eval),
+        info_(set.info),
+        own_(own),
+        model_(options, device),
+        flops_(options.flops_per_token(info_.sequence) * static_cast<double>(info_.sequence)) {
+    if (settings.precision == Precision::bf16) type_ = torch::kBFloat16;
+    if (settings.precision == Precision::fp16) type_ = torch::kHalf;
+    model_->compute_in(type_);
+    choose_attention(own.attention, device);
+    if (!own.start_from.empty()) load_llama(*model_, own.start_from);
+    if (!own.export_to.empty() && place.rank == 0) require_export_folder(own.export_to);
+  }
+
+  void finish() override {
+    if (!own_.export_to.empty()) save_llama(*model_, own_.export_to, own_.export_type);
+  }
+
+  torch::nn::Module& model() override { return *model_; }
+
+  void bind(FlatParameters& parameters) override {
+    // One backward a step: what it finds in a weight's gradient is of no use.
+    for (const auto& [name, weight] : model_->weights())
+      weight->overwrite = settings().accumulation == 1;
+    // On a device, weights are kept rounded as well; the CPU is slower in 16 bits anyway.
+    if (!device().is_cuda() || type_ == torch::kFloat) return;
+    parameters.keep_rounded(type_);
+    for (const auto& [name, weight] : model_->weights()) {
+      const auto entry =
+          std::ranges::find(parameters.entries(), name, &FlatParameters::Entry::name);
+      weight->rounded =
+          FlatParameters::part(parameters.rounded(), *entry).view(weight->value.sizes());
+    }
+  }
+
+  std::vector<torch::Tensor*> inputs() override { return {&current_.tokens, &current_.documents}; }
+
+  torch::Tensor loss() override {
+    const torch::Tensor logits = model_->logits(read(current_), documents(current_));
+    return torch::cross_entropy_loss(logits.flatten(0, 1).to(torch::kFloat),
+                                     predicted(current_).flatten());
+  }
+
+  torch::Tensor backward(double factor) override {
+    return model_->train_on(read(current_), predicted(current_), documents(current_), factor,
+                            own_.recompute);
+  }
+
+  std::int64_t rows() const override { return current_.tokens.size(0); }
+
+  void resize(std::int64_t rows) override {
+    const torch::Tensor which =
+        torch::arange(rows, current_.tokens.options()).remainder(current_.tokens.size(0));
+    current_.tokens = current_.tokens.index_select(0, which);
+    if (current_.documents.defined())
+      current_.documents = current_.documents.index_select(0, which);
+  }
+
+  // Counts {right, all} and sums {loss}.
+  Evaluation evaluate() override {
+    torch::Tensor right = torch::zeros({}, torch::TensorOptions(torch::kLong).device(device()));
+    torch::Tensor loss = torch::zeros({}, torch::TensorOptions(torch::kDouble).device(device()));
+    std::int64_t total = 0;
+    for_each_evaluated([&](const data::TokenBatch& batch) {
+      const Tokens tokens = prepare(batch);
+      total += batch.size * batch.shape.sequence;
+      const TokenLosses losses = model_->losses(read(tokens), predicted(tokens), documents(tokens));
+      loss += losses.sum;
+      right += losses.right;
+    });
+    return {{right.item<std::int64_t>(), total}, {loss.item<double>()}};
+  }
+
+  Qualities qualities(const Evaluation& total) const override {
+    const auto count = static_cast<double>(total.counts[1]);
+    return {{"loss", total.sums[0] / count},
+            {"token_acc", static_cast<double>(total.counts[0]) / count}};
+  }
+  bool reached(double quality, double target) const override { return quality <= target; }
+  double best_quality() const override { return info_.best_loss.value_or(0); }
+  double flops_per_sample() const override { return flops_; }
+
+ protected:
+  void take(const data::TokenBatch& batch) override { current_ = prepare(batch); }
+
+  BatchWork work_of(const data::TokenBatch& batch) const override {
+    const auto rows = static_cast<double>(batch.size);
+    return {rows, rows * static_cast<double>(batch.shape.sequence), rows * flops_};
+  }
+
+ private:
+  struct Tokens {
+    torch::Tensor tokens;     // int64 [B, S + 1]
+    torch::Tensor documents;  // int32 [B, S + 1]; undefined: attention crosses them
+  };
+
+  static torch::Tensor read(const Tokens& t) { return t.tokens.narrow(1, 0, t.tokens.size(1) - 1); }
+  static torch::Tensor predicted(const Tokens& t) {
+    return t.tokens.narrow(1, 1, t.tokens.size(1) - 1);
+  }
+  static torch::Tensor documents(const Tokens& t) {
+    return t.documents.defined() ? t.documents.narrow(1, 0, t.documents.size(1) - 1)
+                                 : torch::Tensor();
+  }
+
+  Tokens prepare(const data::TokenBatch& batch) const {
+    const auto send = [&](std::int32_t* values) {
+      return torch::from_blob(values, {batch.size, batch.shape.row()}, torch::kInt)
+          .to(device(), /*non_blocking=*/true);
+    };
+    Tokens out{send(batch.tokens).to(torch::kLong), {}};
+    // A copy on the CPU too: the buffer is filled again.
+    if (!own_.cross_documents) {
+      out.documents = send(batch.documents);
+      if (device().is_cpu()) out.documents = out.documents.clone();
+    }
+    return out;
+  }
+
+  data::TokenSetInfo info_;
+  TokenSettings own_;
+  Llama model_;
+  double flops_;  // of a row
+  torch::ScalarType type_ = torch::kFloat;
+  Tokens current_;
+};
+
+struct TokenWorkload {
+  const char* name;
+  const char* defaults;
+  const char* size;  // of LlamaOptions::named()
+};
+
+// A new model of this kind is a line here.
+const std::vector<TokenWorkload>& token_workloads() {
+  constexpr const char* kTiny =
+      "{sequence: 128, batch_size: 16, optimizer: adamw, learning_rate: 3e-3, beta2: 0.95, "
+      "weight_decay: 0.1, clip_norm: 1, warmup_steps: 20, final_lr_fraction: 0.1}";
+  constexpr const char* kLarge =
+      "{sequence: 4096, batch_size: 1, optimizer: adamw, learning_rate: 3e-4, beta2: 0.95, "
+      "weight_decay: 0.1, clip_norm: 1, warmup_steps: 100, final_lr_fraction: 0.1, "
+      "eval_size: 16}";
+  static const std::vector<TokenWorkload> all{
+      {"llama-tiny", kTiny, "tiny"}, {"llama-125m", kLarge, "125m"}, {"llama-1b", kLarge, "1b"},
+      {"llama-3b", kLarge, "3b"},    {"llama-8b", kLarge, "8b"},     {"llama-70b", kLarge, "70b"}};
+  return all;
+}
+
+data::TokenSetOptions read_token_set(workload::Options& options) {
+  data::TokenSetOptions set;
+  read_set(set, data::token_set_names(), options);
+  set.vocabulary_size = options.integer(
+      "vocabulary_size", 0, 0, 1 << 20,
+      "tokens of the one to learn; 0 is as many as a generated language's model has, and else the "
+      "set's default");
+  set.tokenizer =
+      options.text("tokenizer", "",
+                   workload::per_rank("a tokenizer.json; without, of text one is learnt, of an "
+                                      "indexed set the one beside it is taken"));
+  set.sequence = options.integer("sequence", 128, 8, 1 << 20, "tokens of a sample");
+  return set;
+}
+
+LlamaOptions read_llama(const std::string& size, workload::Options& options) {
+  options.section("Model");
+  LlamaOptions model = LlamaOptions::named(size);
+  const auto or_own = [](std::int64_t value, std::int64_t own) { return value > 0 ? value : own; };
+  model.vocabulary = or_own(
+      options.integer("min_vocabulary", 0, 0, 1'000'000,
+                      "words of the model at least: generated text has 104, BERT 30,522; 0 is "
+                      "Llama's own, 128,256 but for tiny (128) and 125m (32,000)"),
+      model.vocabulary);
+  model.layers =
+      or_own(options.integer("layers", 0, 0, 1000, "of Llama; 0 is the model's own"), model.layers);
+  const std::string tied =
+      options.choice("tied", "auto", {"auto", "yes", "no"},
+                     "one matrix for Llama's input and output; auto is as the model has it");
+  if (tied != "auto") model.tied = tied == "yes";
+  model.qk_norm = options.flag("qk_norm", false, "RMSNorm of each head's queries and keys");
+  return model;
+}
+
+MakeTask read_token(const std::string& workload, workload::Options& options) {
+  data::TokenSetOptions tokens = read_token_set(options);
+  const auto found = std::ranges::find_if(
+      token_workloads(), [&](const TokenWorkload& entry) { return workload == entry.name; });
+  const LlamaOptions model = read_llama(found->size, options);
+  if (tokens.set == "language" && tokens.vocabulary_size == 0)
+    tokens.vocabulary_size = model.vocabulary;
+  TokenSettings own;
+  own.cross_documents = options.flag(
+      "cross_documents", true,
+      "attention looks beyond the document that a token belongs to; without, it is slower on CUDA");
+  own.recompute = options.flag("recompute", false,
+                               "keep only the input of each block and compute the rest again in "
+                               "backward: a third more work, a fraction of the memory");
+  own.attention = options.choice("attention", "auto", attention_kernels(),
+                                 "on CUDA: whose kernels; auto is libtorch's choice");
+  own.start_from =
+      options.text("weights", "",
+                   workload::per_rank(
+                       "a folder or file of safetensors with Hugging Face's names to begin with"));
+  own.export_to = options.text(
+      "export", "",
+      workload::per_rank(
+          "a folder: the weights at the end, as safetensors with Hugging Face's names"));
+  own.export_type = options.choice("export_type", "fp32", {"fp32", "bf16"}, "of `export`") == "bf16"
+                        ? weights::TensorType::bf16
+                        : weights::TensorType::f32;
+  return [=](const Settings& settings, const workload::Place& place, torch::Device device,
+             workload::PhaseLog& phases) {
+    const data::TokenSet set = data::open_token_set(tokens);
+    phases.end("data");
+    LlamaOptions llama = model;
+    llama.vocabulary = std::max(set.info.vocabulary, llama.vocabulary);
+    return std::make_unique<TokenTask>(settings, place, device, set, llama, own);
+  };
+}
+
+}  // namespace
+
+TaskKind token_kind() {
+  TaskKind kind{"token", {}, read_token};
+  for (const TokenWorkload& entry : token_workloads())
+    kind.models.push_back({entry.name, entry.defaults});
+  return kind;
+}
+
+}  // namespace assay::train

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "train/models/llama_ops.h"
+
+namespace assay::train {
+
+// The parts of llama_ops.h on CUDA devices, with kernels of our own (train/cuda/llama_kernels.h).
+
+/// Whether there are kernels for activations of this device, type and number of columns.
+[[nodiscard]] bool cuda_llama_fits(const torch::Tensor& x);
+/// The same, and for a norm of its rows.
+[[nodiscard]] bool cuda_rms_norm_fits(const torch::Tensor& x);
+
+[[nodiscard]] Normed cuda_add_norm(const torch::Tensor& x, const torch::Tensor& h,
+                                   const torch::Tensor& weight, double epsilon);
+
+/// Queries, keys and values of y as views of one packed product, turned in place.
+[[nodiscard]] LlamaHeads cuda_project_heads(const torch::Tensor& y, const Weight& weight,
+                                            std::int64_t head, std::int64_t kv_heads,
+                                            const Sequences& sequences);
+
+[[nodiscard]] torch::Tensor cuda_swiglu(const torch::Tensor& gate_up);
+
+/// The loss of each row of logits (contiguous); with `gradient` the logits become share · d(loss).
+[[nodiscard]] torch::Tensor cuda_cross_entropy_in_place(torch::Tensor& logits,
+                                                        const torch::Tensor& labels, bool gradient,
+                                                        double share);
+
+}  // namespace assay::train

@@ -1,0 +1,198 @@
+#include "train/models/llama_files.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "core/json_access.h"
+#include "core/regular_file.h"
+#include "core/text.h"
+#include "train/weights/weight_set.h"
+
+namespace assay::train {
+
+namespace {
+
+namespace fs = std::filesystem;
+using weights::TensorInfo;
+using weights::TensorType;
+
+torch::ScalarType scalar_type_of(TensorType type) {
+  switch (type) {
+    case TensorType::bf16:
+      return torch::kBFloat16;
+    case TensorType::f16:
+      return torch::kHalf;
+    case TensorType::f64:
+      return torch::kDouble;
+    default:
+      return torch::kFloat;
+  }
+}
+
+// Computed from the positions, not learnt: some files have it.
+bool is_rotary_table(const std::string& name) {
+  return name.ends_with(".rotary_emb.inv_freq");
+}
+
+// A tied output that the file has all the same.
+bool repeats_embedding(const weights::WeightSet& set, const LlamaOptions& options) {
+  const auto head = set.entries().find("lm_head.weight");
+  const auto embedding = set.entries().find("model.embed_tokens.weight");
+  if (!options.tied || head == set.entries().end() || embedding == set.entries().end())
+    return false;
+  const auto a = head->second.data();
+  const auto b = embedding->second.data();
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+Json scaling_json(const LlamaOptions& options) {
+  if (options.scaling.factor == 0) return nullptr;
+  return {
+      {"rope_type", "llama3"},
+      {"factor", options.scaling.factor},
+      {"low_freq_factor", options.scaling.low},
+      {"high_freq_factor", options.scaling.high},
+      {"original_max_position_embeddings", static_cast<std::int64_t>(options.scaling.original)}};
+}
+
+// Values of config.json that decide what the weights mean.
+Json meaning_of(const LlamaOptions& options) {
+  return {{"hidden_size", options.width},
+          {"intermediate_size", options.inner},
+          {"num_hidden_layers", options.layers},
+          {"num_attention_heads", options.heads},
+          {"num_key_value_heads", options.kv_heads},
+          {"vocab_size", options.vocabulary},
+          {"rms_norm_eps", options.epsilon},
+          {"rope_theta", options.rotary_base},
+          {"rope_scaling", scaling_json(options)},
+          {"tie_word_embeddings", options.tied}};
+}
+
+bool same_value(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) {
+    const auto x = a.get<double>();
+    const auto y = b.get<double>();
+    return std::abs(x - y) <= 1e-9 * std::max(std::abs(x), std::abs(y));
+  }
+  if (a.is_object() && b.is_object()) {
+    for (const auto& [key, value] : a.items())
+      if (!b.contains(key) || !same_value(value, b[key])) return false;
+    return true;
+  }
+  return a == b;
+}
+
+std::vector<TensorInfo> infos_of(const LlamaImpl& model, TensorType type) {
+  std::vector<TensorInfo> infos;
+  for (const auto& [name, tensor] : model.named_as_hugging_face())
+    infos.push_back({name, type, tensor.sizes().vec()});
+  return infos;
+}
+
+}  // namespace
+
+std::string llama_config(const LlamaOptions& options, TensorType type) {
+  Json json{{"architectures", Json::array({"LlamaForCausalLM"})},
+            {"model_type", "llama"},
+            {"hidden_act", "silu"},
+            {"attention_bias", false},
+            {"mlp_bias", false},
+            {"head_dim", options.head()},
+            {"max_position_embeddings", options.scaling.factor > 0 ? 131'072 : 8192},
+            {"torch_dtype", type == TensorType::bf16 ? "bfloat16" : "float32"}};
+  json.update(meaning_of(options));
+  return dump_pretty(json);
+}
+
+void require_llama_config(const fs::path& folder, const LlamaOptions& options) {
+  const fs::path path = folder / "config.json";
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return;
+  const Json config = parse_json(read_plain_file(path), path.string());
+  if (!config.is_object())
+    throw Error(ErrorKind::environment, "expected an object", path.string(),
+                "copy the model's files again");
+  std::vector<std::string> differences;
+  // Older files leave out what has the value that it had then.
+  const Json defaults{{"rope_theta", 10'000.0},
+                      {"rope_scaling", nullptr},
+                      {"tie_word_embeddings", false},
+                      {"num_key_value_heads", member_at(config, "num_attention_heads")}};
+  const Json meaning = meaning_of(options);
+  for (const auto& [key, own] : meaning.items()) {
+    const Json& given = config.contains(key) ? config[key] : member_at(defaults, key.c_str());
+    if (!same_value(own, given))
+      differences.push_back(
+          fmt::format("{} is {}, the model's {}", key, printable(given.dump()), own.dump()));
+  }
+  if (!differences.empty())
+    throw Error(ErrorKind::environment,
+                "these weights are of another model:\n  " + join(differences, "\n  "),
+                path.string(), "give the weights of this model, or the model of these weights");
+}
+
+void load_llama(LlamaImpl& model, const fs::path& path) {
+  std::error_code ignored;
+  if (model.options().qk_norm)
+    throw Error(ErrorKind::config, "Llama's files have no norms of queries and keys", "qk_norm",
+                "leave it out with 'weights'");
+  require_llama_config(fs::is_directory(path, ignored) ? path : path.parent_path(),
+                       model.options());
+  const weights::WeightSet set(path);
+  set.require(infos_of(model, TensorType::f32), [&](const std::string& name) {
+    return is_rotary_table(name) ||
+           (name == "lm_head.weight" && repeats_embedding(set, model.options()));
+  });
+  torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : model.named_as_hugging_face()) {
+    const weights::WeightSet::Entry& entry = set.entries().at(name);
+    const std::span<const std::byte> data = entry.data();
+    const torch::ScalarType type = scalar_type_of(entry.info().type);
+    // Aligned memory of our own where the file's is not.
+    torch::Tensor source;
+    if (reinterpret_cast<std::uintptr_t>(data.data()) % 8 == 0) {
+      source = torch::from_blob(const_cast<std::byte*>(data.data()), tensor.sizes(), type);
+    } else {
+      source = torch::empty(tensor.sizes(), type);
+      std::memcpy(source.data_ptr(), data.data(), data.size());
+    }
+    tensor.copy_(source);
+  }
+}
+
+void require_export_folder(const fs::path& folder) {
+  std::error_code ignored;
+  for (const char* const name : {"model.safetensors", "model.safetensors.index.json"})
+    if (fs::exists(folder / name, ignored))
+      throw Error(ErrorKind::config, "there are weights already", (folder / name).string(),
+                  "give another folder for 'export'");
+  make_directories(folder);
+  const fs::path trial = folder / ".trial";
+  write_file_atomic(trial, "", false);
+  fs::remove(trial, ignored);
+}
+
+void save_llama(const LlamaImpl& model, const fs::path& folder, TensorType type,
+                std::int64_t shard_bytes) {
+  torch::NoGradGuard no_grad;
+  const std::vector<std::pair<std::string, torch::Tensor>> named = model.named_as_hugging_face();
+  torch::Tensor held;  // the bytes that are being written
+  make_directories(folder);
+  write_file_atomic(folder / "config.json", llama_config(model.options(), type));
+  weights::write_weights(
+      folder, infos_of(model, type),
+      [&](std::size_t i) {
+        held = named[i].second.to(torch::kCPU, scalar_type_of(type)).contiguous();
+        return std::span<const std::byte>(static_cast<const std::byte*>(held.data_ptr()),
+                                          held.nbytes());
+      },
+      shard_bytes, false);
+}
+
+}  // namespace assay::train

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "train/models/llama.h"
+#include "train/weights/safetensors.h"
+
+namespace assay::train {
+
+/// The model's config.json as Hugging Face's LlamaForCausalLM has it.
+[[nodiscard]] std::string llama_config(const LlamaOptions& options, weights::TensorType type);
+
+/// Throws Error of kind environment that names each value of `folder`/config.json that is not the
+/// model's: sizes, heads, epsilon, rotary base and scaling, whether input and output are tied. No
+/// such file is no difference.
+void require_llama_config(const std::filesystem::path& folder, const LlamaOptions& options);
+
+/// Copies weights with Hugging Face's names into the model, from a folder or a file (see
+/// weights::WeightSet), where the model is and in its type. Throws Error of kind environment that
+/// names each tensor that is missing, unknown or of another shape; then nothing was copied.
+void load_llama(LlamaImpl& model, const std::filesystem::path& path);
+
+/// Throws Error of kind config when `folder` has weights already, of kind environment when it
+/// cannot be written to.
+void require_export_folder(const std::filesystem::path& folder);
+
+/// Writes the model's weights as `type` (f32 or bf16) with Hugging Face's names and config.json
+/// into `folder`; files of at most about `shard_bytes`. Replaces nothing.
+void save_llama(const LlamaImpl& model, const std::filesystem::path& folder,
+                weights::TensorType type, std::int64_t shard_bytes = std::int64_t{5} << 30);
+
+}  // namespace assay::train

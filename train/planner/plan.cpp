@@ -1,0 +1,230 @@
+#include "train/planner/plan.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace assay::train::planner {
+
+namespace {
+
+// Tokens at the loss at a time: train/models never holds the logits of a whole batch.
+constexpr std::int64_t kLossTokens = 2048;
+// A CUDA context, its libraries' work spaces, and what the allocator's blocks leave unused.
+constexpr double kRuntime = 2.0 * (1LL << 30);
+constexpr double kBucketBytes = 32.0 * (1LL << 20);
+
+double share(std::int64_t ranks) noexcept {
+  return static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+}
+
+// Of one block, with what every tensor-parallel device has in full.
+std::int64_t block_parameters(const LlamaOptions& model, std::int64_t tensor) noexcept {
+  const std::int64_t norms = 2 * model.width + (model.qk_norm ? 2 * model.head() : 0);
+  return (model.block_parameters() - norms) / tensor + norms;
+}
+
+double tokens_of(const TrainingWork& work) noexcept {
+  return static_cast<double>(work.sequence * work.micro_batch);
+}
+
+}  // namespace
+
+NumberBytes bytes_of(Numbers numbers) noexcept {
+  switch (numbers) {
+    case Numbers::mixed:
+      return {2, 4, 12, 2};
+    case Numbers::bf16:
+      return {2, 2, 4, 2};
+    case Numbers::fp32:
+      break;
+  }
+  return {4, 4, 8, 4};
+}
+
+std::int64_t TrainingWork::micro_batches(const Mesh& mesh) const noexcept {
+  return global_batch == 0 ? mesh.pipeline : global_batch / (mesh.data * micro_batch);
+}
+
+std::int64_t TrainingWork::sequences(const Mesh& mesh) const noexcept {
+  return micro_batches(mesh) * mesh.data * micro_batch;
+}
+
+void require_batch(const TrainingWork& work, const Mesh& mesh) {
+  const std::int64_t least = mesh.data * work.micro_batch;
+  if (work.global_batch % least != 0)
+    throw Error(ErrorKind::config,
+                fmt::format("a batch of {} sequences cannot be shared by data {} × {} at a time",
+                            work.global_batch, mesh.data, work.micro_batch),
+                "batch", fmt::format("use a multiple of {}", least));
+}
+
+std::int64_t local_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
+  const std::int64_t blocks = model.layers / mesh.pipeline * block_parameters(model, mesh.tensor);
+  const std::int64_t embedding = model.embedding_parameters() / mesh.tensor;
+  // With several stages the first and the last have one matrix each: a tied one is in both.
+  const std::int64_t ends = mesh.pipeline > 1 || model.tied ? embedding : 2 * embedding;
+  return blocks + ends + model.width;
+}
+
+double kept_per_token(const LlamaOptions& model, const Mesh& mesh, Keep keep,
+                      Numbers numbers) noexcept {
+  // Of the width: the stream and what is still to be added to it at the block's begin; then at each
+  // norm the sum and the result, and what attention gives. Of attention: queries, keys and values,
+  // and the first two turned. Then gate and up, and their product.
+  const auto width = static_cast<double>(model.width);
+  const auto qkv = static_cast<double>(model.qkv());
+  const auto turned = static_cast<double>((model.heads + model.kv_heads) * model.head());
+  const auto inner = static_cast<double>(model.inner);
+  double elements = 2 * width;
+  if (keep == Keep::all) elements += 5 * width + qkv + turned + 3 * inner;
+  if (keep == Keep::selective) elements += 3 * width + qkv + 2 * inner;
+  return elements * static_cast<double>(bytes_of(numbers).activation) /
+         static_cast<double>(mesh.tensor);
+}
+
+MemoryPlan memory_of(const TrainingWork& work, const Mesh& mesh, Keep keep) noexcept {
+  const NumberBytes bytes = bytes_of(work.numbers);
+  const auto local = static_cast<double>(local_parameters(work.model, mesh));
+  const auto data = static_cast<double>(mesh.data);
+  const auto of_parameters = [&](std::int64_t each, int stage) {
+    return local * static_cast<double>(each) / (mesh.zero >= stage ? data : 1);
+  };
+  MemoryPlan memory;
+  memory.optimizer = of_parameters(bytes.optimizer, 1);
+  memory.gradients = of_parameters(bytes.gradient, 2);
+  memory.weights = of_parameters(bytes.weight, 3);
+  // 1F1B: the first stage begins as many micro-batches as there are stages before the first
+  // backward.
+  const auto in_flight = static_cast<double>(std::min(mesh.pipeline, work.micro_batches(mesh)));
+  const auto layers = static_cast<double>(work.model.layers / mesh.pipeline);
+  const double tokens = tokens_of(work);
+  memory.activations =
+      layers * in_flight * tokens * kept_per_token(work.model, mesh, keep, work.numbers);
+  // The block that is being computed again keeps everything.
+  if (keep != Keep::all)
+    memory.activations += tokens * (kept_per_token(work.model, mesh, Keep::all, work.numbers) -
+                                    kept_per_token(work.model, mesh, keep, work.numbers));
+  // Logits and their gradient, in fp32 and as they are multiplied.
+  memory.logits = std::min(tokens, static_cast<double>(kLossTokens)) *
+                  static_cast<double>(work.model.vocabulary / mesh.tensor) *
+                  static_cast<double>(4 + bytes.activation);
+  const auto block = static_cast<double>(block_parameters(work.model, mesh.tensor));
+  if (mesh.data > 1) memory.buffers = 2 * kBucketBytes;
+  // The block that computes, the next one on its way, and a block's gradients on theirs.
+  if (mesh.data > 1 && mesh.zero >= 2)
+    memory.buffers += block * static_cast<double>(bytes.gradient);
+  if (mesh.data > 1 && mesh.zero == 3)
+    memory.buffers +=
+        2 * block * static_cast<double>(bytes.weight) +
+        static_cast<double>(work.model.embedding_parameters() / mesh.tensor * bytes.weight);
+  memory.runtime = kRuntime;
+  return memory;
+}
+
+double StepPlan::step_s() const noexcept {
+  return std::max(compute_s + tensor_s + bubble_s, std::max(data_s, pipeline_s));
+}
+
+bool StepPlan::network_bound() const noexcept {
+  return tensor_s > compute_s || std::max(data_s, pipeline_s) > compute_s + tensor_s + bubble_s;
+}
+
+double StepPlan::mfu(const Cluster& cluster) const noexcept {
+  return flops / step_s() / cluster.flops;
+}
+
+StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
+                 const Cluster& cluster) noexcept {
+  const NumberBytes bytes = bytes_of(work.numbers);
+  const auto micro = static_cast<double>(work.micro_batches(mesh));
+  const auto devices_a_replica = static_cast<double>(mesh.tensor * mesh.pipeline);
+  StepPlan step;
+  step.tokens = static_cast<double>(work.sequences(mesh) * work.sequence);
+  step.flops = work.model.flops_per_token(work.sequence) * step.tokens /
+               static_cast<double>(mesh.data) / devices_a_replica;
+  // Forward is a third of it; what is computed again is the blocks' forward, or nearly nothing.
+  const double again = keep == Keep::inputs ? 1.0 / 3 : 0;
+  step.compute_s = step.flops * (1 + again) / (cluster.flops * cluster.efficiency);
+
+  const auto local = static_cast<double>(local_parameters(work.model, mesh));
+  const double gradients = local * static_cast<double>(bytes.gradient);
+  const double weights = local * static_cast<double>(bytes.weight);
+  const double part = share(mesh.data);
+  if (mesh.zero == 0) step.data_bytes = 2 * part * gradients;
+  if (mesh.zero == 1) step.data_bytes = part * (gradients + weights);
+  // Shares of gradients and weights are gathered and given away in each micro-batch.
+  if (mesh.zero == 2) step.data_bytes = part * (micro * gradients + weights);
+  if (mesh.zero == 3) step.data_bytes = part * micro * (gradients + 2 * weights);
+
+  // With sequence parallel: forward gathers before and scatters after attention and the MLP,
+  // backward the same, and gathers again what it needs for the weights' gradients.
+  const double block = tokens_of(work) * static_cast<double>(work.model.width) *
+                       static_cast<double>(bytes.activation);
+  const auto layers = static_cast<double>(work.model.layers / mesh.pipeline);
+  const double passes = keep == Keep::inputs ? 14 : 10;
+  step.tensor_bytes = share(mesh.tensor) * layers * micro * passes * block;
+  if (mesh.pipeline > 1) step.pipeline_bytes = 2 * micro * block / static_cast<double>(mesh.tensor);
+
+  const auto bandwidth = [&](std::int64_t span) {
+    return span <= cluster.per_node ? cluster.node_bandwidth : cluster.network_bandwidth;
+  };
+  step.tensor_s = step.tensor_bytes / bandwidth(mesh.tensor);
+  step.data_s = mesh.data > 1 ? step.data_bytes / bandwidth(mesh.tensor * mesh.data) : 0;
+  step.pipeline_s = mesh.pipeline > 1 ? step.pipeline_bytes / bandwidth(mesh.devices()) : 0;
+  step.bubble_s = (step.compute_s + step.tensor_s) * static_cast<double>(mesh.pipeline - 1) / micro;
+  return step;
+}
+
+Plan plan_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
+             const Cluster& cluster) noexcept {
+  Plan plan{mesh, keep, memory_of(work, mesh, keep), step_of(work, mesh, keep, cluster), false};
+  plan.fits = plan.memory.total() <= cluster.memory;
+  return plan;
+}
+
+std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
+                            const Cluster& cluster) {
+  std::vector<Plan> plans;
+  const auto try_mesh = [&](Mesh mesh) {
+    const bool divides =
+        work.global_batch == 0 || work.global_batch % (mesh.data * work.micro_batch) == 0;
+    if (!divides) return;
+    for (mesh.zero = 0; mesh.zero <= (mesh.data > 1 ? 3 : 0); ++mesh.zero)
+      for (const Keep keep : enum_values<Keep>())
+        plans.push_back(plan_of(work, mesh, keep, cluster));
+  };
+  const LlamaOptions& model = work.model;
+  for (std::int64_t tensor = 1; tensor <= std::min(cluster.per_node, model.kv_heads); ++tensor)
+    for (std::int64_t pipeline = 1; pipeline <= model.layers; ++pipeline) {
+      const bool divides = devices % (tensor * pipeline) == 0 && model.kv_heads % tensor == 0 &&
+                           model.inner % tensor == 0 && model.vocabulary % tensor == 0 &&
+                           model.layers % pipeline == 0;
+      if (divides) try_mesh({devices / (tensor * pipeline), tensor, pipeline, 0});
+    }
+  const auto order = [](const Plan& plan) {
+    // What does not fit: the smallest first. A step is compared per token: batches differ.
+    const double cost = plan.fits ? plan.step.step_s() / plan.step.tokens : plan.memory.total();
+    return std::tuple(!plan.fits, cost, plan.mesh.tensor, plan.mesh.pipeline, plan.mesh.zero,
+                      plan.keep);
+  };
+  std::ranges::sort(plans, {}, order);
+  return plans;
+}
+
+std::int64_t devices_that_fit(const TrainingWork& work, std::int64_t devices,
+                              const Cluster& cluster) {
+  constexpr std::int64_t most = 65'536;
+  TrainingWork any = work;
+  any.global_batch = 0;
+  for (; devices <= most; devices *= 2) {
+    const std::vector<Plan> plans = all_plans(any, devices, cluster);
+    if (!plans.empty() && plans.front().fits) return devices;
+  }
+  return 0;
+}
+
+}  // namespace assay::train::planner

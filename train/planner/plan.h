@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/enum_names.h"
+#include "train/models/llama_options.h"
+#include "train/planner/mesh.h"
+
+namespace assay::train::planner {
+
+/// What is kept of a block for its backward.
+enum class Keep : std::uint8_t {
+  all,        ///< every input of a product, and attention's
+  selective,  ///< what is cheap is computed again: norms and SwiGLU
+  inputs,     ///< only the block's input: all of it is computed again
+};
+constexpr auto enum_names(Keep) {
+  using enum Keep;
+  return std::to_array<EnumName<Keep>>({{all, "none"}, {selective, "selective"}, {inputs, "full"}});
+}
+
+/// How numbers are kept.
+enum class Numbers : std::uint8_t {
+  mixed,  ///< bf16, with weights of the optimizer and gradients in fp32
+  bf16,   ///< everything in bf16
+  fp32,   ///< everything in fp32
+};
+constexpr auto enum_names(Numbers) {
+  using enum Numbers;
+  return std::to_array<EnumName<Numbers>>({{mixed, "mixed"}, {bf16, "bf16"}, {fp32, "fp32"}});
+}
+
+/// Bytes of one parameter's weight, gradient and optimizer (two moments, and the weight in fp32
+/// where the other is rounded), and of one activation.
+struct NumberBytes {
+  std::int64_t weight;
+  std::int64_t gradient;
+  std::int64_t optimizer;
+  std::int64_t activation;
+};
+[[nodiscard]] NumberBytes bytes_of(Numbers numbers) noexcept;
+
+/// What is trained, and how.
+struct TrainingWork {
+  LlamaOptions model;
+  std::int64_t sequence = 4096;   ///< tokens
+  std::int64_t micro_batch = 1;   ///< sequences of one device at a time
+  std::int64_t global_batch = 0;  ///< sequences of a step; 0: one micro-batch a device and stage
+  Numbers numbers = Numbers::mixed;
+
+  /// Of one step on this mesh: global_batch / (data · micro_batch).
+  [[nodiscard]] std::int64_t micro_batches(const Mesh& mesh) const noexcept;
+  /// Sequences of a step on this mesh.
+  [[nodiscard]] std::int64_t sequences(const Mesh& mesh) const noexcept;
+};
+
+/// Throws Error of kind config when the batch is not a multiple of data × micro_batch.
+void require_batch(const TrainingWork& work, const Mesh& mesh);
+
+/// The devices and what connects them.
+struct Cluster {
+  double memory = 80.0 * (1LL << 30);  ///< bytes of a device
+  double flops = 989.4e12;             ///< of a device, dense, in the numbers' precision
+  double efficiency = 0.6;             ///< the share of it that products reach
+  std::int64_t per_node = 8;           ///< devices
+  double node_bandwidth = 400e9;       ///< bytes/s of a device within a node, one way
+  double network_bandwidth = 45e9;     ///< bytes/s of a device between nodes, one way
+};
+
+/// Bytes of the device that needs most.
+struct MemoryPlan {
+  double weights = 0;
+  double gradients = 0;
+  double optimizer = 0;
+  double activations = 0;
+  double logits = 0;   ///< of the part of the tokens that is at the loss at a time
+  double buffers = 0;  ///< weights that ZeRO 3 has gathered, gradients under way
+  double runtime = 0;  ///< the driver, libraries and what the allocator cannot use
+
+  [[nodiscard]] double total() const noexcept {
+    return weights + gradients + optimizer + activations + logits + buffers + runtime;
+  }
+};
+
+/// Parameters of the device that has most, before ZeRO: its stage's blocks, the embedding in the
+/// first stage, the output in the last, matrices divided by tensor.
+[[nodiscard]] std::int64_t local_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept;
+/// Bytes that a block keeps for each token on a device.
+[[nodiscard]] double kept_per_token(const LlamaOptions& model, const Mesh& mesh, Keep keep,
+                                    Numbers numbers) noexcept;
+[[nodiscard]] MemoryPlan memory_of(const TrainingWork& work, const Mesh& mesh, Keep keep) noexcept;
+
+/// One step of a device: bytes that it sends, and seconds.
+struct StepPlan {
+  double tokens = 0;          ///< of the whole step, all devices
+  double flops = 0;           ///< of the device, recomputation not counted
+  double compute_s = 0;       ///< recomputation included
+  double bubble_s = 0;        ///< waiting for other stages, 1F1B
+  double data_bytes = 0;      ///< gradients and weights among `data` devices
+  double tensor_bytes = 0;    ///< activations among `tensor` devices
+  double pipeline_bytes = 0;  ///< activations between stages
+  double data_s = 0;          ///< overlaps with compute
+  double tensor_s = 0;        ///< does not
+  double pipeline_s = 0;      ///< overlaps
+  [[nodiscard]] double step_s() const noexcept;
+  [[nodiscard]] bool network_bound() const noexcept;
+  /// Model FLOP/s of a device over its peak.
+  [[nodiscard]] double mfu(const Cluster& cluster) const noexcept;
+};
+
+[[nodiscard]] StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
+                               const Cluster& cluster) noexcept;
+
+/// One way of doing it.
+struct Plan {
+  Mesh mesh;
+  Keep keep = Keep::all;
+  MemoryPlan memory;
+  StepPlan step;
+  bool fits = false;
+};
+
+[[nodiscard]] Plan plan_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
+                           const Cluster& cluster) noexcept;
+
+/// All ways on so many devices, those that fit first, then the fastest; of equally fast ones the
+/// simplest (least tensor, pipeline, ZeRO). Tensor parallel stays within a node.
+[[nodiscard]] std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
+                                          const Cluster& cluster);
+
+/// The least number of devices, `devices` times a power of two up to 65,536 in all, on which
+/// something fits; 0 when nothing does.
+[[nodiscard]] std::int64_t devices_that_fit(const TrainingWork& work, std::int64_t devices,
+                                            const Cluster& cluster);
+
+}  // namespace assay::train::planner

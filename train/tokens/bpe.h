@@ -1,0 +1,121 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "train/tokens/split.h"
+
+namespace assay::train::tokens {
+
+/// A token that is not made by merges: <|end_of_text|>.
+struct SpecialToken {
+  std::string text;
+  std::int32_t id = 0;
+  bool operator==(const SpecialToken&) const = default;
+};
+
+/// Two tokens that become one.
+struct Merge {
+  std::int32_t left = 0;
+  std::int32_t right = 0;
+  std::int32_t result = 0;
+  bool operator==(const Merge&) const = default;
+};
+
+/// What a byte-level BPE tokenizer is made of.
+struct BpeParts {
+  std::vector<std::string> tokens;  ///< the bytes of each id; empty where no token has the id
+  std::vector<Merge> merges;        ///< the first has the lowest rank: it is done first
+  std::vector<SpecialToken> special;
+  SplitRules rules;
+  bool whole_words = false;  ///< a piece that is a token is taken as it is (`ignore_merges`)
+};
+
+/// Byte-level byte-pair encoding: text is cut into pieces, and of a piece's bytes the neighbours
+/// with the lowest rank are merged, again and again. Every text of any bytes can be encoded, and
+/// decoding gives the same bytes back. Immutable, usable by any thread.
+class Bpe {
+ public:
+  /// Throws Error of kind config at `where` when a byte has no token, an id is used twice or a
+  /// merge's result is not the bytes of its parts.
+  Bpe(BpeParts parts, const std::string& where);
+  Bpe(Bpe&&) noexcept = default;
+  Bpe& operator=(Bpe&&) noexcept = default;
+
+  /// Ids are 0…vocabulary()-1, the special ones included.
+  [[nodiscard]] std::int64_t vocabulary() const noexcept {
+    return static_cast<std::int64_t>(parts_.tokens.size());
+  }
+  [[nodiscard]] const BpeParts& parts() const noexcept { return parts_; }
+  [[nodiscard]] std::optional<std::int32_t> special(std::string_view text) const noexcept;
+  /// The token that ends a document: the first of <|end_of_text|>, <|endoftext|>, </s> and <eos>
+  /// that it has.
+  [[nodiscard]] std::optional<std::int32_t> end_of_text() const noexcept;
+
+  /// The bytes of all tokens. Throws Error of kind config for an id without a token.
+  [[nodiscard]] std::string decode(std::span<const std::int32_t> ids) const;
+
+ private:
+  friend class BpeEncoder;
+  struct Slot {
+    std::uint64_t pair = ~std::uint64_t{0};
+    std::int32_t rank = 0;
+    std::int32_t result = 0;
+  };
+  void check_parts(const std::string& where);
+  void index_merges();
+  [[nodiscard]] const Slot* find(std::int32_t left, std::int32_t right) const noexcept;
+  /// The special token that `text` has at `at`, the longest; nullptr when there is none.
+  [[nodiscard]] const SpecialToken* special_at(std::string_view text,
+                                               std::size_t at) const noexcept;
+
+  BpeParts parts_;
+  std::array<std::int32_t, 256> byte_ids_{};
+  std::vector<Slot> slots_;                                   // open addressing, a power of two
+  std::unordered_map<std::string_view, std::int32_t> words_;  // of parts_, when whole_words
+  std::array<bool, 256> special_first_{};
+};
+
+/// Encodes text with the scratch memory of one thread: what frequent pieces become is remembered.
+class BpeEncoder {
+ public:
+  /// `bpe` must outlive it.
+  explicit BpeEncoder(const Bpe& bpe);
+
+  /// Appends the tokens of `text`, in which special tokens are text like any other.
+  void encode(std::string_view text, std::vector<std::int32_t>& ids);
+  /// The same, but the text of a special token becomes that token.
+  void encode_special(std::string_view text, std::vector<std::int32_t>& ids);
+
+ private:
+  // One cache line. Longer pieces, and those of more tokens, are not remembered.
+  struct alignas(64) Known {
+    static constexpr std::size_t kBytes = 26;
+    static constexpr std::size_t kTokens = 9;
+    std::int32_t ids[kTokens] = {};
+    char bytes[kBytes] = {};
+    std::uint8_t size = 0;
+    std::uint8_t count = 0;
+  };
+  struct Node {
+    std::int32_t id;
+    std::int32_t before;
+    std::int32_t after;
+  };
+
+  void encode_piece(std::string_view piece, std::vector<std::int32_t>& ids);
+  void merge_short(std::string_view piece, std::vector<std::int32_t>& ids);
+  void merge_long(std::string_view piece, std::vector<std::int32_t>& ids);
+
+  const Bpe& bpe_;
+  std::vector<Known> known_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace assay::train::tokens

@@ -1,0 +1,305 @@
+#include "train/tokens/tokenizer_json.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/json_error.h"
+#include "core/regular_file.h"
+#include "core/text.h"
+#include "train/tokens/byte_alphabet.h"
+
+namespace assay::train::tokens {
+
+namespace {
+
+// Not assay::Json: the members of a vocabulary of 128,256 are found one by one in it.
+using Tree = nlohmann::json;
+
+constexpr std::size_t kMostBytes = std::size_t{512} << 20;
+constexpr std::int64_t kMostTokens = 16'777'216;
+// Ids without a token cost memory: more of them than this are a mistake, or meant to do harm.
+constexpr std::size_t kMostHoles = 65'536;
+
+/// A value of the file and its place in it.
+class Place {
+ public:
+  Place(const Tree& value, std::string where) : value_(value), where_(std::move(where)) {}
+
+  [[noreturn]] void wrong(const std::string& what, const std::string& advice = {}) const {
+    throw Error(ErrorKind::config, what, where_,
+                advice.empty() ? "give the tokenizer.json of a byte-level BPE" : advice);
+  }
+  [[nodiscard]] const Tree& value() const noexcept { return value_; }
+  /// The member; null when there is none.
+  [[nodiscard]] Place at(const char* key) const {
+    static const Tree none;
+    const std::string place = where_ + (where_.find(": ") == std::string::npos ? ": " : ".") + key;
+    if (!value_.is_object()) wrong("expected an object");
+    const auto it = value_.find(key);
+    return {it == value_.end() ? none : *it, place};
+  }
+  [[nodiscard]] Place at(std::size_t index) const {
+    return {value_[index], fmt::format("{}[{}]", where_, index)};
+  }
+  [[nodiscard]] const std::string& text() const {
+    if (!value_.is_string()) wrong("expected text");
+    return value_.get_ref<const std::string&>();
+  }
+  [[nodiscard]] std::int32_t id() const { return id_of(value_); }
+  [[nodiscard]] std::int32_t id_of(const Tree& value) const {
+    if (!value.is_number_integer() || value < 0 || value >= kMostTokens)
+      wrong(fmt::format("'{}' is not the id of a token, 0 … {}", ellipsize(value.dump(), 40),
+                        kMostTokens - 1));
+    return value.get<std::int32_t>();
+  }
+  [[nodiscard]] bool truth() const {
+    if (value_.is_null()) return false;
+    if (!value_.is_boolean()) wrong("expected true or false");
+    return value_.get<bool>();
+  }
+  [[nodiscard]] bool is_none() const {
+    return value_.is_null() || (value_.is_string() && value_.get_ref<const std::string&>().empty());
+  }
+  [[nodiscard]] const Place& array() const {
+    if (!value_.is_array()) wrong("expected a list");
+    return *this;
+  }
+
+ private:
+  const Tree& value_;
+  std::string where_;
+};
+
+void refuse_what_changes_text(const Place& file) {
+  if (const Place normalizer = file.at("normalizer"); !normalizer.value().is_null())
+    normalizer.wrong(fmt::format("a normalizer ({}) is not supported",
+                                 printable(normalizer.at("type").value().dump())),
+                     "use a tokenizer without one");
+  const Place model = file.at("model");
+  if (const Place type = model.at("type"); !type.value().is_null() && type.text() != "BPE")
+    type.wrong(fmt::format("'{}' is not BPE", printable(type.text())));
+  if (const Place fallback = model.at("byte_fallback"); fallback.truth())
+    fallback.wrong("a tokenizer that falls back to bytes is not byte-level: it is not supported",
+                   "use one whose vocabulary is of bytes, as those of GPT-2 and Llama 3");
+  if (const Place dropout = model.at("dropout");
+      !dropout.value().is_null() && dropout.value() != 0.0)
+    dropout.wrong("dropout makes tokens random: it is not supported", "set it to null");
+  for (const char* const key : {"continuing_subword_prefix", "end_of_word_suffix"})
+    if (const Place affix = model.at(key); !affix.is_none())
+      affix.wrong("is not supported in a byte-level BPE");
+}
+
+void require_byte_level(const Place& step) {
+  if (step.at("add_prefix_space").truth())
+    step.at("add_prefix_space")
+        .wrong("a blank before every text is not supported", "use a tokenizer that has it false");
+}
+
+SplitRules split_of(const Place& split) {
+  const Place pattern = split.at("pattern").at("Regex");
+  const std::optional<SplitRules> rules = rules_of(pattern.text());
+  if (!rules)
+    pattern.wrong(
+        fmt::format("the pattern '{}' is not supported", ellipsize(printable(pattern.text()), 60)),
+        "those of GPT-2, Llama 3 and Qwen 2 are");
+  if (const Place behavior = split.at("behavior"); behavior.text() != "Isolated")
+    behavior.wrong(fmt::format("'{}' is not supported", printable(behavior.text())),
+                   "only 'Isolated' is");
+  if (const Place invert = split.at("invert"); invert.truth()) invert.wrong("is not supported");
+  return *rules;
+}
+
+SplitRules read_rules(const Place& step) {
+  if (step.value().is_null()) step.wrong("there is none: the text's words are not known");
+  const std::string& type = step.at("type").text();
+  if (type == "ByteLevel") {
+    require_byte_level(step);
+    const Place regex = step.at("use_regex");
+    if (!regex.value().is_null() && !regex.truth()) regex.wrong("there is no pattern to split by");
+    return kGpt2Rules;
+  }
+  const auto wrong = [&] {
+    step.wrong("expected ByteLevel, or a Split by a known pattern and then ByteLevel");
+  };
+  if (type != "Sequence") wrong();
+  const Place steps = step.at("pretokenizers").array();
+  if (steps.value().size() == 1) return read_rules(steps.at(std::size_t{0}));
+  if (steps.value().size() != 2) wrong();
+  const Place split = steps.at(std::size_t{0});
+  const Place bytes = steps.at(std::size_t{1});
+  if (split.at("type").text() != "Split" || bytes.at("type").text() != "ByteLevel") wrong();
+  require_byte_level(bytes);
+  const Place regex = bytes.at("use_regex");
+  if (regex.value().is_null() || regex.truth())
+    regex.wrong("splitting a second time is not supported", "only 'use_regex': false is");
+  return split_of(split);
+}
+
+/// The tokens by id, and the ids by token.
+class TokenTable {
+ public:
+  TokenTable(std::vector<std::string>& tokens, std::size_t expected)
+      : tokens_(tokens), most_(expected + kMostHoles) {}
+
+  void add(const std::string& bytes, std::int32_t id, const Place& place) {
+    if (static_cast<std::size_t>(id) >= most_)
+      place.wrong(fmt::format("the id {} of '{}' is far beyond the number of tokens", id,
+                              ellipsize(to_alphabet(bytes), 40)));
+    if (static_cast<std::size_t>(id) >= tokens_.size())
+      tokens_.resize(static_cast<std::size_t>(id) + 1);
+    std::string& slot = tokens_[static_cast<std::size_t>(id)];
+    if (!slot.empty() && slot != bytes)
+      place.wrong(fmt::format("'{}' and '{}' have the same id {}", to_alphabet(slot),
+                              to_alphabet(bytes), id));
+    slot = bytes;
+  }
+
+ private:
+  std::vector<std::string>& tokens_;
+  std::size_t most_;
+};
+
+void read_vocabulary(const Place& vocabulary, TokenTable& table) {
+  if (!vocabulary.value().is_object() || vocabulary.value().empty())
+    vocabulary.wrong("expected an object of tokens and their ids");
+  for (const auto& [text, value] : vocabulary.value().items()) {
+    const std::int32_t id = vocabulary.id_of(value);
+    // What is not written in the alphabet of bytes is a special token, which added_tokens names.
+    const std::optional<std::string> bytes = from_alphabet(text);
+    if (bytes && bytes->empty()) vocabulary.wrong("a token is empty");
+    table.add(bytes ? *bytes : text, id, vocabulary);
+  }
+}
+
+std::pair<std::string, std::string> merge_at(const Place& merge) {
+  if (merge.value().is_array() && merge.value().size() == 2)
+    return {merge.at(std::size_t{0}).text(), merge.at(std::size_t{1}).text()};
+  const std::string& text = merge.text();
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string::npos || text.find(' ', blank + 1) != std::string::npos)
+    merge.wrong(fmt::format("'{}' is not two tokens", ellipsize(printable(text), 40)));
+  return {text.substr(0, blank), text.substr(blank + 1)};
+}
+
+void read_merges(const Place& merges, const Place& vocabulary, std::vector<Merge>& out) {
+  const std::size_t count = merges.array().value().size();
+  out.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto id = [&](const std::string& token) {
+      const auto it = vocabulary.value().find(token);
+      if (it == vocabulary.value().end())
+        merges.at(i).wrong(
+            fmt::format("'{}' is not in the vocabulary", ellipsize(printable(token), 40)));
+      return vocabulary.id_of(*it);
+    };
+    const auto [left, right] = merge_at(merges.at(i));
+    out.push_back({id(left), id(right), id(left + right)});
+  }
+}
+
+void read_added(const Place& added, TokenTable& table, std::vector<SpecialToken>& out) {
+  if (added.value().is_null()) return;
+  for (std::size_t i = 0; i < added.array().value().size(); ++i) {
+    const Place token = added.at(i);
+    for (const char* const key : {"single_word", "lstrip", "rstrip"})
+      if (const Place flag = token.at(key); flag.truth()) flag.wrong("is not supported");
+    const std::string& content = token.at("content").text();
+    if (content.empty()) token.at("content").wrong("the token is empty");
+    const std::int32_t id = token.at("id").id();
+    table.add(content, id, token);
+    out.push_back({content, id});
+  }
+}
+
+std::string quoted(const std::string& text) {
+  return Tree(text).dump();
+}
+
+}  // namespace
+
+Bpe parse_tokenizer(std::string_view text, const std::string& where) {
+  Tree tree;
+  try {
+    tree = Tree::parse(text);
+  } catch (const std::exception& error) {
+    const JsonFlaw flaw = flaw_of(error, text);
+    throw Error(ErrorKind::config, flaw.what, flaw.place(where), "give a whole tokenizer.json");
+  }
+  const Place file(tree, where);
+  refuse_what_changes_text(file);
+  BpeParts parts;
+  parts.rules = read_rules(file.at("pre_tokenizer"));
+  const Place model = file.at("model");
+  TokenTable table(parts.tokens,
+                   model.at("vocab").value().size() + file.at("added_tokens").value().size());
+  read_vocabulary(model.at("vocab"), table);
+  read_merges(model.at("merges"), model.at("vocab"), parts.merges);
+  read_added(file.at("added_tokens"), table, parts.special);
+  parts.whole_words = model.at("ignore_merges").truth();
+  return {std::move(parts), where};
+}
+
+Bpe read_tokenizer(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (!error && size > kMostBytes)
+    throw Error(ErrorKind::config, "more than 512 MiB is no tokenizer.json", path.string(),
+                "give the tokenizer.json of a byte-level BPE");
+  return parse_tokenizer(read_plain_file(path), path.string());
+}
+
+std::string tokenizer_json(const Bpe& bpe) {
+  const BpeParts& parts = bpe.parts();
+  std::string text = "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n";
+  std::vector<bool> is_special(parts.tokens.size());
+  Tree added = Tree::array();
+  for (const SpecialToken& token : parts.special) {
+    is_special[static_cast<std::size_t>(token.id)] = true;
+    added.push_back({{"id", token.id},
+                     {"content", token.text},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", true}});
+  }
+  text += "  \"added_tokens\": " + added.dump() + ",\n  \"normalizer\": null,\n";
+  const bool gpt2 = parts.rules == kGpt2Rules;
+  const Tree bytes{{"type", "ByteLevel"},
+                   {"add_prefix_space", false},
+                   {"trim_offsets", true},
+                   {"use_regex", gpt2}};
+  const Tree split{{"type", "Split"},
+                   {"pattern", {{"Regex", pattern_of(parts.rules)}}},
+                   {"behavior", "Isolated"},
+                   {"invert", false}};
+  const Tree both{{"type", "Sequence"}, {"pretokenizers", Tree::array({split, bytes})}};
+  text += "  \"pre_tokenizer\": " + (gpt2 ? bytes : both).dump() + ",\n";
+  text += "  \"post_processor\": null,\n  \"decoder\": " + bytes.dump() + ",\n";
+  text +=
+      "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n"
+      "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n"
+      "    \"fuse_unk\": false,\n    \"byte_fallback\": false,\n";
+  text += fmt::format("    \"ignore_merges\": {},\n    \"vocab\": {{", parts.whole_words);
+  const char* separator = "\n";
+  for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
+    if (parts.tokens[id].empty() || is_special[id]) continue;
+    text += fmt::format("{}      {}: {}", separator, quoted(to_alphabet(parts.tokens[id])), id);
+    separator = ",\n";
+  }
+  text += "\n    },\n    \"merges\": [";
+  separator = "\n";
+  const auto token = [&](std::int32_t id) {
+    return to_alphabet(parts.tokens[static_cast<std::size_t>(id)]);
+  };
+  for (const Merge& merge : parts.merges) {
+    text += separator;
+    text += "      " + quoted(token(merge.left) + " " + token(merge.right));
+    separator = ",\n";
+  }
+  text += "\n    ]\n  }\n}\n";
+  return text;
+}
+
+}  // namespace assay::train::tokens
