@@ -63,8 +63,8 @@ Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& 
       const bool ok = event.value("status", "") == "ok";
       trial.state = !event.value("final", false) ? State::waiting : ok ? State::ok : State::failed;
       if (trial.state == State::ok) trial.accuracy = event.value("accuracy", 0.0);
-      // Nobody's fault, so it does not count as an attempt.
-      if (event.value("status", "") == "stopped") --trial.attempt;
+      // No worker's fault, so it does not count as an attempt.
+      if (event.value("status", "") == "stopped" || !event.contains("worker")) --trial.attempt;
     }
   }
   for (std::size_t id = 0; id < trials_.size(); ++id) {

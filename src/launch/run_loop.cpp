@@ -418,6 +418,8 @@ asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, 
     missing = error.message() + (error.advice().empty() ? "" : " (" + error.advice() + ")");
   }
   if (missing) co_return RoundOutcome{RoundStatus::not_run, *missing};
+  // Asked to end meanwhile: nothing was started.
+  if (interrupts_ > 0) co_return RoundOutcome{RoundStatus::interrupted, "stopped by the user"};
   if (backend_->has_new_nodes())
     write_system(run_, *journal_, co_await backend_->describe(), declared_);
   observer_.round_started(plan_case, number, rounds_done_, rounds_total_);

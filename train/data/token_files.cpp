@@ -58,7 +58,8 @@ TokenSet set_of(const TokenSetOptions& options, std::int64_t vocabulary,
 
 TokenSet two_splits(const TokenSetOptions& options, std::int64_t vocabulary, const Stream& train,
                     const Stream& eval) {
-  return set_of(options, vocabulary, pack(train, 0, train->size(), options, vocabulary, "training"),
+  const auto rows = pack(train, 0, train->size(), options, vocabulary, "training");
+  return set_of(options, vocabulary, rows,
                 pack(eval, 0, eval->size(), options, vocabulary, "evaluation"));
 }
 
@@ -72,7 +73,8 @@ TokenSet hold_out_end(const TokenSetOptions& options, std::int64_t vocabulary,
   const auto start = std::ranges::lower_bound(stream->starts(), wanted);
   const bool whole = start != stream->starts().end() && size - *start > options.sequence;
   const std::int64_t cut = std::max<std::int64_t>(0, whole ? *start : wanted);
-  return set_of(options, vocabulary, pack(stream, 0, cut, options, vocabulary, "training"),
+  const auto train = pack(stream, 0, cut, options, vocabulary, "training");
+  return set_of(options, vocabulary, train,
                 pack(stream, cut, size, options, vocabulary, "evaluation"));
 }
 

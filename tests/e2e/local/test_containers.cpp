@@ -189,8 +189,10 @@ TEST_F(Containers, ARunWhoseControllerAndAgentWereKilledResumes) {
 
   const pid_t resumed = start({"run", "--resume", latest().string()});
   const auto running = [&] {
-    return read_file_or_empty(latest() / "journal.jsonl").find("run_resume") != std::string::npos &&
-           fs::exists(latest() / "live.json") && sleeping() == 2;
+    const std::string journal = read_file_or_empty(latest() / "journal.jsonl");
+    const auto resumed_at = journal.find("run_resume");
+    return resumed_at != std::string::npos &&
+           journal.find("rank_start", resumed_at) != std::string::npos && sleeping() == 2;
   };
   EXPECT_TRUE(eventually(running, 60s)) << read_file_or_empty(folder_ / "assay.log");
   EXPECT_EQ(assay({"stop", latest().string()}).status.code, 0);

@@ -192,8 +192,11 @@ TEST_F(Slurm, ADetachedRunThatIsCancelledEndsSoonAndNamesTheScheduler) {
   const std::vector<std::string> jobs = SlurmCluster::jobs();
   ASSERT_EQ(jobs.size(), 1u);
   (void)run_command({"scancel", jobs[0]});
-  EXPECT_TRUE(eventually([&] { return fs::exists(latest() / "report.html"); }, 30s))
-      << read_file_or_empty(latest() / "controller.log");
+  // Its last word, after every report is written.
+  const auto told = [&] {
+    return read_file_or_empty(latest() / "controller.log").find("Report: ") != std::string::npos;
+  };
+  ASSERT_TRUE(eventually(told, 30s)) << read_file_or_empty(latest() / "controller.log");
   const Json round = result()["cases"][0]["rounds"][0];
   EXPECT_EQ(round["status"], "lost");
   EXPECT_THAT(round["reason"].get<std::string>(), HasSubstr("Slurm ends job " + jobs[0]));

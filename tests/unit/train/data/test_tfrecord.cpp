@@ -17,6 +17,8 @@
 namespace assay::train::data {
 namespace {
 
+namespace fs = std::filesystem;
+
 using ::testing::AllOf;
 using testing::encode_jpeg;
 using testing::error_of;
