@@ -211,7 +211,7 @@ HttpResponse Door::pass_on(const HttpRequest& request, const Visit& visit) {
   // A token of the platform is for the platform; any other is the application's.
   const std::string authorization = request.header("authorization");
   const bool own = to_lower(authorization.substr(0, 7)) == "bearer " &&
-                   accounts_.user_of_token(trim(authorization.substr(7)), wall_now_ns());
+                   accounts_.token_use(trim(authorization.substr(7)), wall_now_ns());
   Relays::Request out{
       .method = request.method,
       .bytes = request_for(request, !own, options_.tls),
