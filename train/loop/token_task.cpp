@@ -161,8 +161,8 @@ struct TokenWorkload {
 // A new model of this kind is a line here.
 const std::vector<TokenWorkload>& token_workloads() {
   constexpr const char* kTiny =
-      "{sequence: 128, batch_size: 16, optimizer: adamw, learning_rate: 3e-3, beta2: 0.95, "
-      "weight_decay: 0.1, clip_norm: 1, warmup_steps: 20, final_lr_fraction: 0.1}";
+      "{sequence: 128, batch_size: 16, optimizer: adamw, learning_rate: 6e-3, beta2: 0.95, "
+      "weight_decay: 0.01, clip_norm: 1, warmup_steps: 20, final_lr_fraction: 0.1}";
   constexpr const char* kLarge =
       "{sequence: 4096, batch_size: 1, optimizer: adamw, learning_rate: 3e-4, beta2: 0.95, "
       "weight_decay: 0.1, clip_norm: 1, warmup_steps: 100, final_lr_fraction: 0.1, "
@@ -195,7 +195,7 @@ LlamaOptions read_llama(const std::string& size, workload::Options& options) {
   model.vocabulary = or_own(
       options.integer("min_vocabulary", 0, 0, 1'000'000,
                       "words of the model at least: generated text has 104, BERT 30,522; 0 is "
-                      "Llama's own, 128,256 but for tiny (128) and 125m (32,000)"),
+                      "Llama's own, 128,256 but for tiny (64) and 125m (32,000)"),
       model.vocabulary);
   model.layers =
       or_own(options.integer("layers", 0, 0, 1000, "of Llama; 0 is the model's own"), model.layers);

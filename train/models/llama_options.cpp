@@ -22,7 +22,7 @@ struct NamedLlama {
 
 // 1b and 3b are Llama 3.2's, 8b and 70b Llama 3.1's.
 constexpr NamedLlama kLlamas[] = {
-    {"tiny", 128, 2, 128, 4, 2, 384, true, 0},
+    {"tiny", 64, 2, 128, 4, 2, 384, true, 0},
     {"125m", 32'000, 12, 768, 12, 4, 2048, false, 0},
     {"1b", 128'256, 16, 2048, 32, 8, 8192, true, 32},
     {"3b", 128'256, 28, 3072, 24, 8, 8192, true, 32},
