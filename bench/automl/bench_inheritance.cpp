@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "perflog/writer.h"
 #include "train/automl/trial.h"
+#include "train/automl/trial_group.h"
 
 namespace {
 
@@ -40,7 +41,8 @@ class Bench {
         samples_(samples),
         null_(std::fopen("/dev/null", "w")),
         log_(null_, 0),
-        runner_(torch::Device(torch::kCPU), 0, {}, log_) {}
+        group_({}, 1, torch::Device(torch::kCPU)),
+        runner_(torch::Device(torch::kCPU), 0, {}, group_, log_) {}
   ~Bench() { std::fclose(null_); }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
@@ -90,6 +92,7 @@ class Bench {
   int samples_;
   std::FILE* null_;
   perflog::Writer log_;
+  train::TrialGroup group_;
   train::TrialRunner runner_;
 };
 

@@ -207,8 +207,8 @@ void resample(benchmark::State& state) {
 void crc(benchmark::State& state) {
   const std::vector<std::uint8_t> bytes(100'000, 7);
   for (auto _ : state)
-    benchmark::DoNotOptimize(state.range(0) != 0 ? data::crc32c(bytes)
-                                                 : data::crc32c_portable(bytes));
+    benchmark::DoNotOptimize(state.range(0) != 0 ? assay::crc32c(bytes)
+                                                 : assay::crc32c_portable(bytes));
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * 100'000);
 }
 

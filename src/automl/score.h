@@ -102,7 +102,7 @@ struct ExperimentRecord {
   std::string ended;   ///< time, trials, stopped, failed, exhausted; empty when no end was recorded
   std::string detail;  ///< why, for people
   int resumed = 0;
-  double resumed_s = 0;  ///< how long it had gone on when it was last resumed
+  double resumed_s = 0;               ///< how long it had gone on when it was last resumed
   std::vector<TrialRecord> trials;    ///< by id
   std::vector<WorkerRecord> workers;  ///< in the order of joining
   std::vector<ScorePoint> points;     ///< at multiples of score_step()
