@@ -20,6 +20,19 @@ void DoorTest::SetUp() {
   for (const char* name : {"XDG_CONFIG_HOME", "ASSAY_SERVER", "ASSAY_TOKEN"}) ::unsetenv(name);
 }
 
+void DoorTest::TearDown() {
+  const Json listed = parse_json_or_null(assay({"jobs", "--format", "json"}).out);
+  std::vector<std::string> words{"cancel"};
+  for (const Json& job : list_at(listed, "jobs"))
+    words.push_back(std::to_string(integer_at(job, "id", 0)));
+  if (words.size() > 1) (void)assay(words);
+  EXPECT_TRUE(
+      eventually([&] { return processes_with("job-controller " + folder_.string()).empty(); },
+                 std::chrono::seconds(60)));
+  server_.reset();
+  AssayTest::TearDown();
+}
+
 void DoorTest::serve(const std::vector<std::string>& more) {
   server_.emplace(folder_, more);
 }
