@@ -274,6 +274,8 @@ void add_ssh(CLI::App& app, Action& action) {
   const auto given = std::make_shared<SshArguments>();
   CLI::App* command = app.add_subcommand("ssh", "Enter a job that runs: a shell, or a command");
   command->add_option("job", given->id, "Its number")->required()->type_name("JOB");
+  command->add_option("command", given->command, "What to run there; else a shell")
+      ->type_name("COMMAND");
   command->add_option("--rank", given->rank, "Beside this rank; else the first that runs")
       ->check(CLI::NonNegativeNumber);
   CLI::Option* terminal =
@@ -287,8 +289,6 @@ void add_ssh(CLI::App& app, Action& action) {
       ->excludes(config);
   command->add_option("--server", given->server.url, "Address of the server")->type_name("URL");
   command->add_option("--ca", given->server.ca, "Certificate to trust, PEM")->type_name("FILE");
-  // What follows the job is the command's, options included.
-  command->prefix_command();
   command->footer(std::string("Examples:\n"
                               "  assay ssh 17\n"
                               "  assay ssh --rank 3 17 nvidia-smi\n"
@@ -296,12 +296,7 @@ void add_ssh(CLI::App& app, Action& action) {
                               "  assay ssh --print-config 17 >> ~/.ssh/config && ssh job-17\n") +
                   kServerHelp +
                   "\nElse the exit code is that of the command, or 128 and its signal.");
-  command->callback([given, command, &action] {
-    for (const std::string& word : command->remaining()) given->command.push_back(word);
-    if (!given->command.empty() && given->command.front() == "--")
-      given->command.erase(given->command.begin());
-    action = [given] { return run_ssh(*given); };
-  });
+  command->callback([given, &action] { action = [given] { return run_ssh(*given); }; });
 }
 
 }  // namespace assay::app

@@ -51,6 +51,7 @@ def main(link, job, shots=None):
         site = browser.until(lambda: next((t for t in browser.send('Target.getTargets')['targetInfos'] if t['targetId'] not in known and f'job{job}-jupyter.localhost' in t['url']), None), 'the site of Jupyter')
         browser.session = None
         browser.session = browser.send('Target.attachToTarget', targetId=site['targetId'], flatten=True)['sessionId']
+        browser.until(lambda: browser.js('document.readyState') == 'complete' and browser.js('Boolean(document.body)'), 'the page of Jupyter')
         browser.wait('#notebook_list', 'checkpoint-1.pt')
         assert 'ticket' not in browser.js('location.href'), 'the ticket stays in the address'
         assert browser.js('window.opener') is None, 'the site knows who opened it'

@@ -20,6 +20,19 @@ void DoorTest::SetUp() {
   for (const char* name : {"XDG_CONFIG_HOME", "ASSAY_SERVER", "ASSAY_TOKEN"}) ::unsetenv(name);
 }
 
+void DoorTest::TearDown() {
+  const Json listed = parse_json_or_null(assay({"jobs", "--format", "json"}).out);
+  std::vector<std::string> words{"cancel"};
+  for (const Json& job : list_at(listed, "jobs"))
+    words.push_back(std::to_string(integer_at(job, "id", 0)));
+  if (words.size() > 1) (void)assay(words);
+  EXPECT_TRUE(
+      eventually([&] { return processes_with("job-controller " + folder_.string()).empty(); },
+                 std::chrono::seconds(60)));
+  server_.reset();
+  AssayTest::TearDown();
+}
+
 void DoorTest::serve(const std::vector<std::string>& more) {
   server_.emplace(folder_, more);
 }
@@ -122,9 +135,9 @@ DoorTest::Reply DoorTest::api(const std::string& method, const std::string& path
 }
 
 std::string DoorTest::make_member(const std::string& name) const {
-  EXPECT_EQ(
+  EXPECT_LT(
       api("PUT", "/users/" + name, R"({"role":"member","password":"correct horse 7"})").status,
-      200);
+      300);
   const CommandResult made = run_command({ASSAY_BIN_DIR "/assay", "serve", "user", "token", name,
                                           "--data", (folder_ / "tester").string()});
   if (made.ok()) return std::string(trim(made.out));

@@ -15,6 +15,8 @@ namespace assay::e2e {
 class DoorTest : public AssayTest {
  protected:
   void SetUp() override;
+  /// Jobs outlive their server: they are stopped before it is.
+  void TearDown() override;
   void serve(const std::vector<std::string>& more = {});
   void stop_server() { server_.reset(); }
   [[nodiscard]] serve::TesterProcess& server() { return *server_; }

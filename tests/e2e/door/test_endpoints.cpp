@@ -298,6 +298,7 @@ TEST_F(Endpoints, ThroughTlsAWebSocketIsTheSame) {
       certificate);
   EXPECT_TRUE(eventually([&] { return shell(text).out == "same\n"; }, std::chrono::seconds(90)))
       << shell(text).err;
+  EXPECT_EQ(assay({"cancel", "--ca", certificate, "1"}).status.code, 0);
 }
 
 }  // namespace
