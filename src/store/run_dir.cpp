@@ -1,6 +1,8 @@
 #include "store/run_dir.h"
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -89,7 +91,11 @@ RunLock::RunLock(const fs::path& run_dir) {
   fd_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!fd_)
     throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
+  // Who only asks (held()) lets go at once.
+  bool taken = false;
+  for (int i = 0; i < 20 && !(taken = ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (!taken)
     throw Error(ErrorKind::environment, "another assay is working on this run", run_dir.string(),
                 "wait for it, watch it with 'assay top', or end it with 'assay stop'");
 }
@@ -97,7 +103,8 @@ RunLock::RunLock(const fs::path& run_dir) {
 bool RunLock::held(const fs::path& run_dir) {
   const UniqueFd fd(::open((run_dir / layout::kLock).c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return false;
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return false;
+  // Shared: others who ask at the same time are no one who works on it.
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return false;
   return errno == EWOULDBLOCK;
 }
 

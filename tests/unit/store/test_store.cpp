@@ -1,4 +1,7 @@
+#include <atomic>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -88,6 +91,19 @@ TEST(RunDir, PutsEvidenceWhereFlagPerfWould) {
   const RunDir run = RunDir::create(folder.path(), small_plan());
   EXPECT_EQ(run.node_dir("bert:pytorch:A100:1:8:1", 2, "node1", 0),
             run.path() / "bert:pytorch:A100:1:8:1/round2/node1_noderank0");
+}
+
+TEST(RunLock, IsNotHeldByWhoOnlyAsks) {
+  const testing::TemporaryFolder folder;
+  { const RunLock lock(folder.path()); }
+  std::vector<std::jthread> asking;
+  std::atomic<int> held = 0;
+  for (int i = 0; i < 4; ++i)
+    asking.emplace_back([&] {
+      for (int turn = 0; turn < 500; ++turn) held += RunLock::held(folder.path()) ? 1 : 0;
+    });
+  asking.clear();
+  EXPECT_EQ(held, 0);
 }
 
 TEST(RunLock, IsExclusiveAndEndsWithItsHolder) {
