@@ -110,7 +110,7 @@ TEST_F(EnterJob, OnlyTheOwnerAndWhomTheyShareItWithComeIn) {
 }
 
 TEST_F(EnterJob, APlainSshAndScpGoThroughTheDoor) {
-  if (const std::string missing = missing_for_ssh(); !missing.empty()) GTEST_SKIP() << missing;
+  if (!missing_for_ssh().empty()) GTEST_SKIP() << missing_for_ssh();
   serve();
   const long id = running("", {"--env", "FLAVOR=sweet"});
   const CommandResult config = shell(fmt::format("assay ssh --print-config {} > config", id));

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "count_parameters.h"
+#include "needs.h"
 #include "train/models/causal_attention.h"
 #include "train/models/dense.h"
 #include "train/models/llama.h"
@@ -203,7 +204,7 @@ TEST(LlamaTest, HuggingFacesNamesAreViewsOfAllParameters) {
 }
 
 TEST(CausalAttentionTest, GivesSoftmaxOverTheProductsAndItsGradients) {
-  if (!has_fast_gemm()) GTEST_SKIP() << "needs system: oneDNN's sgemm";
+  if (!has_fast_gemm()) GTEST_SKIP() << needs::system("oneDNN's sgemm");
   torch::manual_seed(7);
   const auto leaf = [](std::vector<std::int64_t> shape) {
     return torch::randn(shape).set_requires_grad(true);
