@@ -47,6 +47,7 @@ struct ServeArguments {
   std::string nodes;
   std::vector<std::string> names;
   std::string endpoint_domain;
+  std::string oidc;
   std::vector<std::string> webhooks;
   std::string webhook_secret;
 };
@@ -108,6 +109,7 @@ int serve_until_stopped(const ServeArguments& given) {
   options.judge.memory = size_of(given.judge_memory, "--judge-memory");
   options.names = given.names;
   options.endpoint_domain = given.endpoint_domain;
+  if (!given.oidc.empty()) options.oidc = oidc::read_oidc_settings(given.oidc);
   for (const std::string& url : given.webhooks) (void)http::parse_url(url, "--webhook");
   if (!given.webhooks.empty() && given.webhook_secret.empty())
     throw Error(ErrorKind::usage, "webhooks are signed: --webhook needs --webhook-secret FILE");
@@ -193,6 +195,8 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("DOMAIN");
   command->add_option("--name", given->names, "A host name of the server; more than one is fine")
       ->type_name("HOST");
+  option("--oidc", given->oidc, "FILE",
+         "YAML: people may also sign in by an OpenID provider (docs/platform.md)");
   command->add_option("--webhook", given->webhooks, "URL that is told of jobs that have ended")
       ->type_name("URL");
   option("--webhook-secret", given->webhook_secret, "FILE",

@@ -238,6 +238,56 @@ void Platform::remove(jobs::JobId id, const std::string& /*who*/) {
                 state_->folder_of(id, 1).parent_path().string());
 }
 
+KeptUntil Platform::kept_until(jobs::WallTime ended_ns) {
+  const std::lock_guard guard(state_->mutex);
+  return platform::kept_until(state_->cluster.settings.retention, ended_ns);
+}
+
+Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
+  Removal out;
+  jobs::JobFilter filter;
+  for (const jobs::State state : enum_values<jobs::State>())
+    if (jobs::is_final(state)) filter.states.push_back(state);
+  filter.order = jobs::JobOrder::ended;
+  filter.descending = false;
+  filter.limit = jobs::kMaxPage;
+  while (true) {
+    const std::vector<jobs::JobRow> rows = list(filter).rows;
+    for (const jobs::JobRow& row : rows) {
+      const KeptUntil until = kept_until(row.ended_ns);
+      const bool all = until.job_ns && *until.job_ns <= now_ns;
+      const bool logs = until.logs_ns && *until.logs_ns <= now_ns;
+      // They are in the order of their ends: those behind it are kept, too.
+      if (!all && !logs) return out;
+      const std::filesystem::path folder = state_->folder_of(row.id, 1).parent_path();
+      try {
+        if (all) {
+          if (!only_count) remove(row.id, "retention");
+          ++out.jobs;
+        } else if (!logs_are_removed(folder)) {
+          if (!only_count) remove_logs(folder, now_ns);
+          ++out.logs;
+        }
+        // What was removed is in the list no longer.
+        if (!all || only_count) ++filter.offset;
+      } catch (const Error&) {
+        ++filter.offset;
+      }
+    }
+    if (rows.size() < static_cast<std::size_t>(filter.limit)) return out;
+  }
+}
+
+std::vector<jobs::Notice> Platform::notices(const std::string& listener, std::int64_t limit) {
+  return state_->readers.read(
+      [&](jobs::JobStore& store) { return store.notices(listener, limit); });
+}
+
+void Platform::told(std::int64_t number) {
+  const std::lock_guard guard(state_->mutex);
+  state_->store.told(number);
+}
+
 std::optional<JobView> Platform::find(jobs::JobId id) {
   auto job = state_->readers.read([&](jobs::JobStore& store) { return store.find(id); });
   if (!job) return std::nullopt;

@@ -85,6 +85,7 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
   // The runs of a lost database are nobody's, and must not become those of other jobs.
   if (const jobs::JobId last = last_folder(options.data / "jobs"); last > 0)
     store.skip_numbers(last);
+  store.tell(options.listeners);
   for (const jobs::AttemptUse& use : store.uses(0, std::numeric_limits<jobs::WallTime>::max()))
     usage.put(use);
   engine->report_to([this](const engine::Execution& execution, const jobs::Event& event) {

@@ -141,6 +141,7 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Session",
            "user:text full_name:text role:text teams:[text] language:text password_set:bool "
            "csrf:text expires:time~");
+    object("SignInWays", "provider:text~");
     object("JobRow", std::string(kRow) + "pending:text~");
     object("JobPage", "jobs:[#JobRow] total:int");
     object("Submitted", "jobs:[#JobRow]");
@@ -153,9 +154,11 @@ const std::map<std::string, Json, std::less<>>& schemas() {
            "attempt:int restarts:int retries:int cause:text message:text exit_code:int~ "
            "placement:[#NodeShare] ran_s:num not_before:time~");
     object("Attempt", "attempt:int run:bool started:time~ ended:time~");
-    object("Job", std::string(kRow) +
-                      "pending:#Pending~ array_index:int~ submission:#Submission life:#Life "
-                      "attempts:[#Attempt] may:[text] shared_with:[text] code:text");
+    object("Job",
+           std::string(kRow) +
+               "pending:#Pending~ array_index:int~ submission:#Submission life:#Life "
+               "attempts:[#Attempt] may:[text] shared_with:[text] code:text logs_until:time~ "
+               "kept_until:time~");
     object("Schedule",
            "name:text owner:text team:text cron:text paused:bool submission:#Submission code:text "
            "next:time~ last:time~ last_job:int~ last_error:text");
