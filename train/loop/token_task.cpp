@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "train/data/token_set.h"
 #include "train/loop/loader_task.h"
 #include "train/models/llama_files.h"
@@ -39,6 +40,9 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     model_->compute_in(type_);
     if (settings.precision == Precision::fp8) model_->multiply_in_fp8();
     choose_attention(own.attention, device);
+    if (own.product_trials && settings.deterministic)
+      throw Error(ErrorKind::config, "what is the fastest differs from run to run",
+                  "product_trials", "leave it out, or 'deterministic'");
     time_products(own.product_trials && device.is_cuda());
     if (!own.start_from.empty()) load_llama(*model_, own.start_from);
     if (!own.export_to.empty() && place.rank == 0) require_export_folder(own.export_to);

@@ -476,6 +476,7 @@ TEST_F(ProgramTest, WhatFp8AndMomentsInBf16AreNotForIsRefused) {
   };
   refused("llama-tiny", "device: cpu\nprecision: fp8\n", "the CPU does not train in fp8");
   refused("bert-tiny", "precision: fp8\n", "bert-tiny does not train in fp8");
+  refused("llama-tiny", "deterministic: true\nproduct_trials: true\n", "product_trials");
   refused("llama-tiny", "optimizer: sgd\noptimizer_state: bf16\n", "only adamw");
 }
 
