@@ -64,18 +64,6 @@ TEST(SlurmCommand, SharedNodesAreOnRequest) {
   EXPECT_THAT(slurm_argv(shared), Not(Contains("--exclusive")));
 }
 
-TEST(SlurmCommand, TheSchedulersStatesAreReadAndExplained) {
-  const auto states = parse_squeue("17|PENDING|Resources\n18|RUNNING|None\nnonsense\n");
-  ASSERT_EQ(states.size(), 2u);
-  EXPECT_EQ(describe_pending(states[0]),
-            "job 17 is pending: Resources (the nodes it needs are in use)");
-  EXPECT_EQ(describe_pending(states[1]), "");
-  EXPECT_THAT(describe_end({"17", "PREEMPTED", ""}), HasSubstr("pre-empted"));
-  EXPECT_THAT(describe_end({"17", "NODE_FAIL", ""}), HasSubstr("node"));
-  EXPECT_THAT(describe_end({"17", "CANCELLED", ""}), HasSubstr("cancelled"));
-  EXPECT_EQ(describe_end({"17", "COMPLETED", ""}), "");
-}
-
 TEST(Bundle, HoldsTheProgramsThatThePlanTakesFromBindir) {
   plan::Plan plan;
   plan::CasePlan one;
