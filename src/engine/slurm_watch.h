@@ -46,6 +46,8 @@ class SlurmWatch {
 
  private:
   static constexpr std::int64_t kNotPlanned = std::numeric_limits<std::int64_t>::max();
+  /// Two signals of one kind that wait at the same time are one, also on their way through Slurm.
+  static constexpr Nanoseconds kBetweenSignals = std::chrono::milliseconds(300);
 
   struct Live {
     explicit Live(const Order& given) : order(given), folder(given.folder) {}

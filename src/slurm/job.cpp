@@ -29,6 +29,7 @@ constexpr auto kReasons = std::to_array<std::pair<std::string_view, std::string_
     {"Nodes required for job are DOWN", "nodes it needs are down, drained or reserved"},
     {"PartitionNodeLimit", "it asks for more nodes than the partition has"},
     {"PartitionTimeLimit", "it asks for more time than the partition allows"},
+    {"PartitionConfig", "the partition has no such nodes, or not so many"},
     {"PartitionDown", "the partition is down"},
     {"PartitionInactive", "the partition is not in use"},
     {"BadConstraints", "no node can be what it asks for"},
