@@ -179,7 +179,7 @@ class Transition {
       take("killed" + by());
       end(State::killed, Cause::person);
     } else if (in({State::scheduling, State::running, State::pausing})) {
-      take("is being killed" + by());
+      take("is being killed" + by() + because());
       stop(State::killing, State::killed, Cause::person);
     } else if (life_.state == State::killing) {
       take("is being killed at once" + by());

@@ -104,7 +104,7 @@ TEST_F(SlurmPlatform, AJobThatSlurmLetsWaitSaysWhyAndRunsLater) {
 TEST_F(SlurmPlatform, AJobIsCancelledWithAGraceWhileItRunsAndWhileItWaits) {
   const std::string saved = (folder_ / "saved").string();
   const long first = submit({"--command",
-                             "trap 'echo saved > " + saved + "; exit 0' TERM; echo > " +
+                             "trap 'echo saved > " + saved + "; exit 0' TERM; echo >> " +
                                  (folder_ / "ran").string() + "; while :; do sleep 0.1; done",
                              "--nodes", "4", "--procs", "1", "--devices", "2"});
   ASSERT_TRUE(has("ran", "\n\n\n\n"));
