@@ -52,7 +52,9 @@ void SlurmEngine::stop(const Execution& execution, Nanoseconds grace) {
 }
 
 Planned SlurmEngine::plan(const Order& order) {
-  return ask_for_plan(suite_in_slurm(order), options_.bindir);
+  PlacedSuite suite = suite_in_slurm(order);
+  suite.env["SLURM_JOB_ID"] = "JOB";  // its controller will be within an allocation
+  return ask_for_plan(suite, options_.bindir);
 }
 
 std::map<std::string, std::vector<int>> SlurmEngine::devices_of(const Execution& execution) {

@@ -64,7 +64,7 @@ std::string to_words(const Pending& pending) {
     case PendingKind::starting:
       return "has its nodes and is being started";
     case PendingKind::engine:
-      return subject;
+      return subject.empty() ? "waits in the queue of the cluster's own scheduler" : subject;
     case PendingKind::not_before:
       return "does not start before " + iso_utc(pending.until_ns);
     case PendingKind::dependency:

@@ -266,7 +266,7 @@ TEST(JobState, APreemptedJobGoesBackIntoTheQueueWithoutUsingUpItsRetries) {
 
 TEST(JobState, AJobThatIsNotPreemptibleKeepsItsNodes) {
   Life life = life_in(State::running);
-  const Change change = apply(life, {}, event_of(EventKind::preempted), 3 * kSecondNs);
+  const Change change = apply(life, {}, event_of(EventKind::preempted, 0), 3 * kSecondNs);
   EXPECT_FALSE(change.taken);
   EXPECT_EQ(change.words, "is not preemptible");
 }
