@@ -131,9 +131,11 @@ void SlurmWatch::submit_all(const std::stop_token& stop) {
   }
 }
 
-void SlurmWatch::leave_starter(const LivePtr& live, SlurmPhase phase) {
+void SlurmWatch::leave_starter(const LivePtr& live, SlurmPhase phase,
+                               const std::string& slurm_job) {
   const std::lock_guard guard(mutex_);
   live->phase = phase;
+  live->slurm_job = slurm_job;
   live->since_ns = mono_now_ns();
   live->with_starter = false;
   wake();
@@ -177,7 +179,7 @@ void SlurmWatch::submit(const LivePtr& live) {
     overview_.not_heard(silence->words);
     return leave_starter(live, SlurmPhase::unsure);
   }
-  leave_starter(live, SlurmPhase::submitted);
+  leave_starter(live, SlurmPhase::submitted, std::get<slurm::Submitted>(outcome).id);
 }
 
 void SlurmWatch::report_end(const LivePtr& live, const Events& events) {

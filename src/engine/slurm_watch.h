@@ -60,7 +60,8 @@ class SlurmWatch {
     bool stopped = false;                    ///< the platform wants its end
     Nanoseconds grace{0};                    ///< from the signal on
     std::int64_t force_at_ns = kNotPlanned;  ///< when it is told the second time
-    int asked = 0;  ///< how often its controller was told to end: twice is at once
+    int asked = 0;            ///< how often its controller was told to end: twice is at once
+    std::string slurm_job{};  ///< that sbatch made; empty: not known
     slurm::Allocation allocation{};
     // Of the thread that watches:
     std::int64_t press_at_ns = 0;  ///< when Slurm is asked again to tell it
@@ -76,7 +77,7 @@ class SlurmWatch {
   void submit_all(const std::stop_token& stop);
   void submit(const LivePtr& live);
   [[nodiscard]] SlurmTarget target_of(const Order& order);
-  void leave_starter(const LivePtr& live, SlurmPhase phase);
+  void leave_starter(const LivePtr& live, SlurmPhase phase, const std::string& slurm_job = {});
 
   void watch(const std::stop_token& stop);
   void ask_slurm();
@@ -104,6 +105,7 @@ class SlurmWatch {
   std::map<std::string, std::vector<slurm::Job>> jobs_;  // by folder, as Slurm said last
   std::int64_t asked_ns_ = 0;  // when it was asked for; 0: the last question had no answer
   std::int64_t next_ask_ns_ = 0;
+  std::int64_t rest_until_ns_ = 0;   // not sooner, whatever happens
   std::set<std::string> leftovers_;  // jobs that are to be cancelled
   bool news_ = false;                // for the thread that watches
   std::condition_variable_any to_submit_changed_;

@@ -17,7 +17,7 @@ namespace {
 // Between two questions for the jobs of this server: while something is to begin or end, and else.
 constexpr Nanoseconds kAskSoon = std::chrono::seconds(1);
 constexpr Nanoseconds kAskSeldom = std::chrono::seconds(5);
-// A slurmctld that is slow is asked less: questions take a tenth of its time at most.
+// A slurmctld that is slow is asked less: questions take a tenth of the time at most.
 constexpr int kRestPerQuestion = 10;
 constexpr Nanoseconds kLongestRest = std::chrono::seconds(30);
 // Between two looks at the folders.
@@ -50,7 +50,8 @@ void SlurmWatch::watch(const std::stop_token& stop) {
     bool ask = false;
     {
       const std::lock_guard guard(mutex_);
-      ask = (!live_.empty() || !leftovers_.empty()) && mono_now_ns() >= next_ask_ns_;
+      ask = (!live_.empty() || !leftovers_.empty()) &&
+            mono_now_ns() >= std::max(next_ask_ns_, rest_until_ns_);
     }
     if (ask) ask_slurm();
     cancel_leftovers();
@@ -93,8 +94,7 @@ void SlurmWatch::ask_slurm() {
   next_ask_ns_ = mono_now_ns() + (silence != nullptr ? kAskSoon : kAskSeldom).count();
   asked_ns_ = silence != nullptr ? 0 : asked_ns;
   if (silence != nullptr) return;
-  next_ask_ns_ = std::max(
-      next_ask_ns_, mono_now_ns() + std::min(kRestPerQuestion * took_ns, kLongestRest.count()));
+  rest_until_ns_ = mono_now_ns() + std::min(kRestPerQuestion * took_ns, kLongestRest.count());
   jobs_.clear();
   for (slurm::Job& job : std::get<std::vector<slurm::Job>>(answer))
     jobs_[job.work_folder].push_back(std::move(job));
@@ -250,6 +250,7 @@ void SlurmWatch::call_off(const LivePtr& live, const std::vector<slurm::Job>& jo
     recalled = live->phase == SlurmPhase::recalled;
     for (const slurm::Job& job : jobs)
       if (slurm::is_active(job.state)) leftovers_.insert(job.id);
+    if (jobs.empty() && !live->slurm_job.empty()) leftovers_.insert(live->slurm_job);
   }
   const bool cancelled = !jobs.empty() && jobs.front().state.starts_with("CANCELLED");
   if (stopped)
