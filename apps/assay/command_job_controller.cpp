@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include "core/time.h"
 #include "engine/controller.h"
 #include "engine/execution_folder.h"
+#include "engine/placed_suite.h"
 #include "execute.h"
 #include "fix_batches.h"
 #include "job_code.h"
@@ -24,12 +26,29 @@
 #include "launch/backends/make_backend.h"
 #include "plan/make_plan.h"
 #include "planning.h"
+#include "slurm/slurm_commands.h"
 #include "tensorboard/run_events.h"
 #include "terminal.h"
 
 namespace assay::app {
 
 namespace {
+
+// The Slurm job that this process is in; empty: none.
+std::string slurm_job() {
+  const char* id = std::getenv("SLURM_JOB_ID");
+  return id == nullptr ? "" : id;
+}
+
+// Ranks are told by one variable: nodes of which the job has different devices cannot be.
+std::vector<std::string> settings_of(const slurm::Allocation& allocation) {
+  const auto& nodes = allocation.nodes;
+  if (nodes.empty() || std::ranges::any_of(nodes, [&](const slurm::NodeAllocation& node) {
+        return node.devices != nodes.front().devices;
+      }))
+    return {};
+  return {engine::devices_setting(nodes.front().devices)};
+}
 
 plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   const auto task = folder.task();
@@ -39,6 +58,8 @@ plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   PlanRequest request;
   request.suite = folder.suite().string();
   request.set = task->set;
+  if (const auto allocation = folder.allocation())
+    for (std::string& setting : settings_of(*allocation)) request.set.push_back(std::move(setting));
   return make_plan(request);
 }
 
@@ -109,7 +130,13 @@ class CurveWriter {
 
 int control(const engine::ExecutionFolder& folder) {
   const engine::ExecutionLock lock(folder);
-  if (!folder.decide({.never = false, .pid = ::getpid(), .wall_ns = wall_now_ns()})) {
+  // Before the beginning: the server reads it then.
+  if (const std::string job = slurm_job(); !job.empty())
+    folder.write_allocation(slurm::own_allocation(job));
+  if (!folder.decide({.never = false,
+                      .pid = ::getpid(),
+                      .wall_ns = wall_now_ns(),
+                      .slurm_job = slurm_job()})) {
     say("this execution has begun before, or was called off\n");
     return 0;
   }
@@ -148,6 +175,10 @@ void add_job_controller(CLI::App& app, Action& action) {
     action = [=] {
       const engine::ExecutionFolder execution(*folder);
       if (!*sweep) return *plan ? print_plan(execution) : control(execution);
+      // A second Slurm job of the execution, which did not begin, leaves the first one's alone.
+      const auto beginning = execution.beginning();
+      if (beginning && !beginning->slurm_job.empty() && beginning->slurm_job != slurm_job())
+        return 0;
       sweep_open_rounds(execution.run());
       if (const auto task = execution.task(); task && !task->remote_work.empty())
         remove_remote_code(store::RunDir::open(execution.run()).plan(), task->remote_work);

@@ -45,6 +45,8 @@ struct ServeArguments {
   std::string token_name;
   bool no_jobs = false;
   std::string nodes;
+  bool slurm = false;
+  engine::SlurmTarget slurm_target;
   std::vector<std::string> names;
   std::string endpoint_domain;
   std::string oidc;
@@ -116,7 +118,11 @@ int serve_until_stopped(const ServeArguments& given) {
   options.webhooks = given.webhooks;
   if (!given.webhook_secret.empty())
     options.webhook_secret = std::string(trim(read_regular_file(given.webhook_secret)));
-  if (!given.no_jobs) options.engine = [nodes = given.nodes] { return make_job_engine(nodes); };
+  if (!given.no_jobs) {
+    JobEngineChoice choice{.nodes = given.nodes};
+    if (given.slurm) choice.slurm = given.slurm_target;
+    options.engine = [choice] { return make_job_engine(choice); };
+  }
   site::run_server(options, [](const std::string& line) { say(line + "\n"); });
   return 0;
 }
@@ -187,7 +193,22 @@ void add_serve(CLI::App& app, Action& action) {
   option("--config", given->config, "FILE",
          "Prices of hardware, YAML; else 'tester.yaml' in its folder, if it is there");
   command->add_flag("--no-jobs", given->no_jobs, "Be a tester only: run no jobs");
-  option("--nodes", given->nodes, "FILE", "Machines on which jobs run, YAML; else this one");
+  CLI::Option* nodes =
+      command
+          ->add_option("--nodes", given->nodes, "Machines on which jobs run, YAML; else this one")
+          ->type_name("FILE");
+  CLI::Option* slurm =
+      command
+          ->add_flag("--slurm", given->slurm,
+                     "Jobs are Slurm's. --data must be on a file system that its nodes share")
+          ->excludes(nodes);
+  const auto of_slurm = [&](const char* name, std::string& value, const char* what) {
+    command->add_option(name, value, what)->type_name("NAME")->needs(slurm);
+  };
+  of_slurm("--slurm-partition", given->slurm_target.partition,
+           "Partition of jobs whose queue names none; else Slurm's default");
+  of_slurm("--slurm-account", given->slurm_target.account, "The same for the account");
+  of_slurm("--slurm-qos", given->slurm_target.qos, "The same for the QOS");
   command
       ->add_option("--endpoint-domain", given->endpoint_domain,
                    "Endpoints of jobs are at job7-jupyter.DOMAIN: all such names must lead to the "
@@ -221,6 +242,7 @@ void add_serve(CLI::App& app, Action& action) {
       "  assay serve                                    prints where to sign in, and runs jobs\n"
       "  assay serve link                               another address that signs in, once\n"
       "  assay serve user add ann --role member         also list, password, disable, enable\n"
+      "  assay serve --slurm --data /shared/assay       jobs are Slurm's; partitions are queues\n"
       "  assay serve --no-jobs --data tester            a tester only, on http://127.0.0.1:8480\n"
       "  assay serve --listen 0.0.0.0:8480 --tls-certificate tester.crt --tls-key tester.key\n"
       "  assay push results/latest --to http://127.0.0.1:8480\n"

@@ -15,6 +15,7 @@
 #include "core/text.h"
 #include "engine/embedded_engine.h"
 #include "engine/nodes_file.h"
+#include "engine/slurm_engine.h"
 #include "find_devices.h"
 #include "launch/agents/bundle.h"
 #include "launch/agents/ssh/ssh_command.h"
@@ -133,7 +134,16 @@ class AgentCommands {
 
 }  // namespace
 
-std::unique_ptr<engine::Engine> make_job_engine(const std::filesystem::path& nodes) {
+std::unique_ptr<engine::Engine> make_job_engine(const JobEngineChoice& choice) {
+  if (choice.slurm) {
+    for (const char* program : {"sbatch", "squeue", "sinfo", "scancel", "scontrol", "srun"})
+      if (!find_program(program))
+        throw Error(ErrorKind::environment, std::string(program) + " is not installed", "--slurm",
+                    "start the server on a machine from which jobs are submitted to Slurm");
+    return std::make_unique<engine::SlurmEngine>(
+        engine::SlurmEngineOptions{.bindir = program_folder(), .target = *choice.slurm});
+  }
+  const std::filesystem::path& nodes = choice.nodes;
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   engine::EmbeddedOptions options;
   options.bindir = program_folder();

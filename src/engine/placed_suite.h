@@ -28,4 +28,10 @@ struct PlacedSuite {
                                       const std::map<std::string, std::vector<int>>& devices,
                                       const Json& ssh = Json::object());
 
+/// The same where Slurm places it: its controller finds itself in the allocation.
+[[nodiscard]] PlacedSuite suite_in_slurm(const Order& order);
+
+/// "env.ASSAY_DEVICES=0,1", as --set of `assay run`.
+[[nodiscard]] std::string devices_setting(const std::vector<int>& devices);
+
 }  // namespace assay::engine

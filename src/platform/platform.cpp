@@ -72,7 +72,7 @@ std::vector<jobs::Problem> Platform::check(const jobs::NewJob& job) {
   if (!problems.empty()) return problems;
   const jobs::Submission& submission = job.submission;
   const std::lock_guard guard(state_->mutex);
-  const auto& queues = state_->cluster.settings.queues;
+  const auto queues = state_->queues();
   if (std::ranges::find(queues, submission.queue, &jobs::Queue::name) == queues.end())
     problems.push_back({"queue", "there is no queue '" + submission.queue + "'"});
   for (std::size_t i = 0; i < submission.after.size(); ++i)
@@ -154,6 +154,10 @@ Preview Platform::preview(const jobs::NewJob& job) {
     out.place = one.place;
     out.estimated_start_ns = one.estimated_start_ns;
   }
+  if (state_->options.scheduler.hand_over && !out.pending)
+    out.pending =
+        jobs::Pending{.kind = jobs::PendingKind::engine,
+                      .subject = "the cluster's own scheduler decides when and where it starts"};
   out.plan = plan(job, out.placement.empty() ? placement_when_empty(request, nodes) : out.placement,
                   out.problems)
                  .text;
@@ -296,7 +300,7 @@ std::optional<JobView> Platform::find(jobs::JobId id) {
   if (jobs::is_final(life.state) || life.state == jobs::State::running) return view;
   const std::lock_guard guard(state_->mutex);
   if (life.state != jobs::State::queued) {
-    view.pending = jobs::pending_by_state(life);
+    view.pending = state_->pending_of(view.job.id, life);
   } else if (const auto found = state_->waiting.find(id); found != state_->waiting.end()) {
     view.pending = found->second.reason;
     view.place = found->second.place;
@@ -316,8 +320,12 @@ jobs::JobPage Platform::list(const jobs::JobFilter& filter) {
 
 std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {
   const std::lock_guard guard(state_->mutex);
-  const auto found = state_->waiting.find(id);
-  return found == state_->waiting.end() ? std::nullopt : std::optional(found->second);
+  if (const auto found = state_->waiting.find(id); found != state_->waiting.end())
+    return found->second;
+  std::string words = state_->engine->waits_for(id);
+  if (words.empty()) return std::nullopt;
+  return jobs::Decision::Waiting{
+      .id = id, .reason = {.kind = jobs::PendingKind::engine, .subject = std::move(words)}};
 }
 
 std::vector<jobs::TimelineEntry> Platform::timeline(jobs::JobId id) {

@@ -83,7 +83,8 @@ struct NodeView {
   bool drained = false;
   std::string drained_by{};
   std::string reason{};
-  bool lost = false;  ///< the engine cannot reach it
+  bool lost = false;    ///< the engine cannot reach it
+  std::string state{};  ///< in the word of the engine's scheduler; empty: it has none
   struct Use {
     jobs::JobId job = 0;
     std::string owner{};
@@ -152,6 +153,12 @@ class Platform {
                                   const std::vector<std::string>& args);
 
   [[nodiscard]] std::vector<NodeView> nodes();
+  /// Why what is said of nodes and jobs may be out of date; empty: it is not.
+  [[nodiscard]] std::string trouble();
+  /// Jobs that the engine's scheduler has from elsewhere.
+  [[nodiscard]] std::vector<engine::OtherJob> others();
+  /// All that jobs can be submitted to: those of the settings, and those of the engine's scheduler.
+  [[nodiscard]] std::vector<jobs::Queue> queues();
   void drain(const std::string& node, const std::string& reason, const std::string& who);
   void undrain(const std::string& node, const std::string& who);
   [[nodiscard]] Settings settings();

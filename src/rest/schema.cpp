@@ -174,12 +174,16 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("NodeUse", "job:int owner:text devices:int indices:[int]");
     object("Node",
            "name:text device_type:text devices:int available:bool drained:bool drained_by:text "
-           "reason:text lost:bool uses:[#NodeUse]");
-    object("Nodes", "nodes:[#Node]");
+           "reason:text lost:bool state:text uses:[#NodeUse]");
+    object("Nodes", "nodes:[#Node] trouble:text");
+    object("OtherJob",
+           "id:text name:text user:text queue:text state:text waiting:text nodes:int "
+           "node_list:text submitted:time~ started:time~");
+    object("Others", "jobs:[#OtherJob] trouble:text");
     object("Drain", "reason?:text");
     object("Queue",
-           "name?:text priority?:int closed?:bool preempts?:bool approval?:bool waiting?:int "
-           "running?:int");
+           "name?:text priority?:int closed?:bool preempts?:bool approval?:bool "
+           "partition?:text account?:text qos?:text engine?:bool waiting?:int running?:int");
     object("Queues", "queues:[#Queue]");
     object("Team", "name?:text weight?:num quota?:counts user_quota?:counts members?:[text]");
     object("Teams", "teams:[#Team]");
