@@ -50,9 +50,9 @@ void AisLogs::follow() {
     logs[std::atoi(name.c_str() + 4)] = at->path();
   }
   for (const auto& [rank, path] : logs)
-    append(path, folder_ / (service_name.empty()
-                                ? std::string("benchmark.log")
-                                : fmt::format("{}{}.log", service_name, instance++)));
+    append(path,
+           folder_ / (service_name.empty() ? std::string("benchmark.log")
+                                           : fmt::format("{}{}.log", service_name, instance++)));
 }
 
 void AisLogs::append(const fs::path& from, const fs::path& to) {

@@ -14,11 +14,11 @@ namespace assay::app {
 /// The command-line options of `assay ais test`.
 struct AisOptions {
   std::string directory = ".";
-  std::string vendor;           ///< empty: the one whose tool is on this machine, else cpu
-  std::string out;              ///< empty: the package's result/
-  std::string time = "7d";      ///< as limits.time
-  std::string stall = "off";    ///< as limits.stall
-  std::string interval = "1s";  ///< as telemetry.interval
+  std::string vendor;              ///< empty: the one whose tool is on this machine, else cpu
+  std::string out;                 ///< empty: the package's result/
+  std::string time = "7d";         ///< as limits.time
+  std::string stall = "off";       ///< as limits.stall
+  std::string interval = "1s";     ///< as telemetry.interval
   std::vector<std::string> set{};  ///< as --set of 'assay run', over the package's own
 };
 

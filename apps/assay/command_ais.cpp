@@ -83,8 +83,7 @@ int run_for_tester(const NetworkOptions& options) {
     info.test_id =
         push::reserve_test({request.url, push::find_token(options.token_file), options.ca}, wanted);
   } else {
-    push::check_test({request.url, push::find_token(options.token_file), options.ca},
-                     info.test_id);
+    push::check_test({request.url, push::find_token(options.token_file), options.ca}, info.test_id);
   }
   request.test_id = info.test_id;
   AisStub stub(package, info, options.run);

@@ -60,10 +60,10 @@ int flavors(const CloudOptions& options) {
                     {"billing_units", flavor.billing_units}});
     const std::string units =
         flavor.billing.empty() ? "" : fmt::format("{} × {}", flavor.billing_units, flavor.billing);
-    table.rows.push_back({{(flavor.id == services.options.flavor ? "* " : "  ") + flavor.id,
-                           flavor.devices == 0 ? "–" : std::to_string(flavor.devices),
-                           flavor.product,
-                           flavor.max_nodes == 0 ? "" : std::to_string(flavor.max_nodes), units}});
+    table.rows.push_back(
+        {{(flavor.id == services.options.flavor ? "* " : "  ") + flavor.id,
+          flavor.devices == 0 ? "–" : std::to_string(flavor.devices), flavor.product,
+          flavor.max_nodes == 0 ? "" : std::to_string(flavor.max_nodes), units}});
   }
   if (options.format == "json")
     fmt::print("{}", dump_pretty(json));

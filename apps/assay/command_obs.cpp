@@ -102,8 +102,9 @@ int upload_folder(const ObsCommand& options, const StoreUrl& to, bool remove) {
 fs::path local_path(const fs::path& folder, const std::string& below) {
   const fs::path path = fs::path(below).lexically_normal();
   if (path.empty() || path.is_absolute() || path.string().starts_with(".."))
-    throw Error(ErrorKind::environment, "the key '" + printable(below) + "' leads out of the folder",
-                folder.string(), "copy it by itself, to a name of your choice");
+    throw Error(ErrorKind::environment,
+                "the key '" + printable(below) + "' leads out of the folder", folder.string(),
+                "copy it by itself, to a name of your choice");
   return folder / path;
 }
 
@@ -155,11 +156,11 @@ int copy(const ObsCommand& options) {
   const auto from = parse_store_url(options.from);
   const auto to = parse_store_url(options.to);
   if (from.has_value() == to.has_value())
-    throw Error(ErrorKind::usage, "one of both must be an address of a store, the other a path",
-                {}, "assay obs cp FILE obs://BUCKET/KEY, or the other way round");
+    throw Error(ErrorKind::usage, "one of both must be an address of a store, the other a path", {},
+                "assay obs cp FILE obs://BUCKET/KEY, or the other way round");
   std::error_code ec;
-  if (options.recursive) return from ? download_folder(options, *from)
-                                     : upload_folder(options, *to, /*remove=*/false);
+  if (options.recursive)
+    return from ? download_folder(options, *from) : upload_folder(options, *to, /*remove=*/false);
   const Interrupt interrupt;
   Store store(options.store);
   if (to) {
@@ -223,8 +224,7 @@ int remove(const ObsCommand& options) {
   cloud::ObsBucket bucket = store.bucket(url.bucket);
   std::vector<std::string> keys;
   if (options.recursive)
-    for (const cloud::ObjectInfo& object :
-         bucket.list(as_folder(url.key), interrupt.token()))
+    for (const cloud::ObjectInfo& object : bucket.list(as_folder(url.key), interrupt.token()))
       keys.push_back(object.key);
   else if (bucket.head(url.key, interrupt.token()))
     keys.push_back(url.key);
@@ -258,8 +258,10 @@ void add_obs(CLI::App& app, Action& action) {
   cp->add_option("from", cp_options->from, "File or URL")->required();
   cp->add_option("to", cp_options->to, "URL or file")->required();
   cp->add_flag("-r,--recursive", cp_options->recursive, "A folder with all that is in it");
-  const auto [sy, sy_options] = add("sync", "Make a folder of a store equal to one here, or the "
-                                            "other way round; only what differs is sent", &sync);
+  const auto [sy, sy_options] = add("sync",
+                                    "Make a folder of a store equal to one here, or the "
+                                    "other way round; only what differs is sent",
+                                    &sync);
   sy->add_option("from", sy_options->from, "Folder or URL")->required();
   sy->add_option("to", sy_options->to, "URL or folder; with --suite the folder of its input");
   sy->add_option("--input", sy_options->input, "The suite's input that is meant (data_url)");

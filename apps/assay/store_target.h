@@ -32,13 +32,14 @@ struct StoreOptions {
   std::string region;       ///< else OBS of this region; with `s3` a part of the signature
   std::string credentials;  ///< file, as cluster.modelarts.credentials
   std::string ca_file;
-  bool s3 = false;          ///< AWS's signature V4, keys of AWS_ACCESS_KEY_ID too
+  bool s3 = false;  ///< AWS's signature V4, keys of AWS_ACCESS_KEY_ID too
   bool path_style = false;
-  int parallel = 0;         ///< 0: the default
+  int parallel = 0;  ///< 0: the default
 };
 void add_store_options(CLI::App& command, StoreOptions& options);
 
-/// A client of the store with its credentials. Throws Error of kind usage that says what is missing.
+/// A client of the store with its credentials. Throws Error of kind usage that says what is
+/// missing.
 class Store {
  public:
   explicit Store(const StoreOptions& options);

@@ -23,8 +23,8 @@ std::uint64_t to_number(std::string_view text) {
   return parse_number<std::uint64_t>(text).value_or(0);
 }
 
-/// A key of a list with encoding-type=url: AWS and others write a space as "+", OBS as "%20"; a plus
-/// is "%2B" with both.
+/// A key of a list with encoding-type=url: AWS and others write a space as "+", OBS as "%20"; a
+/// plus is "%2B" with both.
 std::string decoded_key(std::string text) {
   std::ranges::replace(text, '+', ' ');
   return http::percent_decode(text);
@@ -160,8 +160,7 @@ Listing ObsBucket::list_folder(const std::string& prefix, const std::string& del
     };
     for (const pugi::xml_node item : root.children("Contents"))
       out.objects.push_back({key_at(item, "Key"), to_number(item.child_value("Size")),
-                             unquoted(item.child_value("ETag")),
-                             item.child_value("LastModified")});
+                             unquoted(item.child_value("ETag")), item.child_value("LastModified")});
     for (const pugi::xml_node item : root.children("CommonPrefixes"))
       out.folders.push_back(key_at(item, "Prefix"));
     if (std::string_view(root.child_value("IsTruncated")) != "true") return out;

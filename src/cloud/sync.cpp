@@ -47,9 +47,9 @@ FolderFiles files_of(const fs::path& folder) {
     }
     std::error_code missing;
     if (at->is_symlink() && !fs::exists(at->path(), missing))
-      throw Error(ErrorKind::environment, "the link leads nowhere", at->path().string(),
-                  fmt::format("remove it, restore what it points to, or name it in {}",
-                              code::kIgnoreFile));
+      throw Error(
+          ErrorKind::environment, "the link leads nowhere", at->path().string(),
+          fmt::format("remove it, restore what it points to, or name it in {}", code::kIgnoreFile));
     if (at->is_regular_file()) out[name] = at->path();
   }
   if (error)
@@ -126,10 +126,9 @@ SyncReport sync_files(ObsBucket& bucket, const FolderFiles& files, const std::st
                  const std::string& key = plan.upload[i];
                  say(bucket.put_file(key, local.at(key).path, inner).size);
                });
-  run_parallel(plan.remove.size(), threads, options.stop,
-               [&](std::size_t i, const std::stop_token& inner) {
-                 bucket.remove(plan.remove[i], inner);
-               });
+  run_parallel(
+      plan.remove.size(), threads, options.stop,
+      [&](std::size_t i, const std::stop_token& inner) { bucket.remove(plan.remove[i], inner); });
   return report;
 }
 

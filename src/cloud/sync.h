@@ -43,7 +43,7 @@ struct SyncPlan {
                                  const std::vector<ObjectInfo>& remote, const std::string& prefix);
 
 struct SyncOptions {
-  bool remove = true;  ///< what is below the prefix and not among the files
+  bool remove = true;    ///< what is below the prefix and not among the files
   bool pretend = false;  ///< only say what would be done
   std::stop_token stop{};
   /// Bytes of whole files that were sent, of all that are to be; from any thread, one at a time.

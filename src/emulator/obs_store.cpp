@@ -75,8 +75,8 @@ ObsStore::ObsStore(const Settings& settings)
   for (const auto& bucket : settings.buckets) buckets_[bucket];
   // What an earlier emulator left in the folder stays: its numbers are not given again.
   for (const auto& entry : std::filesystem::directory_iterator(data_))
-    next_file_ = std::max(next_file_, parse_number<std::uint64_t>(entry.path().filename().string())
-                                          .value_or(0));
+    next_file_ = std::max(
+        next_file_, parse_number<std::uint64_t>(entry.path().filename().string()).value_or(0));
 }
 
 bool ObsStore::has(const std::string& bucket, const std::string& key) {

@@ -151,8 +151,8 @@ int look_for_end(void* user, curl_off_t, curl_off_t received, curl_off_t, curl_o
   const double bytes = static_cast<double>(received) + static_cast<double>(sent);
   const double rate = std::max(1.0, static_cast<double>(running.options.min_rate));
   if (seconds(taken) <= seconds(running.options.stall_timeout) + bytes / rate) return 0;
-  running.too_slow = fmt::format("{:.0f} bytes in {}, which is too slow", bytes,
-                                 format_duration(taken));
+  running.too_slow =
+      fmt::format("{:.0f} bytes in {}, which is too slow", bytes, format_duration(taken));
   return 1;
 }
 

@@ -50,7 +50,8 @@ std::string advice_for(const Outcome& outcome) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
       return "the server's certificate is not trusted: check the endpoint and this machine's "
-             "clock, or name the file of its authority (--ca; of a cloud: ca_file in the transfer of "
+             "clock, or name the file of its authority (--ca; of a cloud: ca_file in the transfer "
+             "of "
              "the credentials)";
     case CURLE_OPERATION_TIMEDOUT:
       return "the server or the network is too slow, or the connection was cut";

@@ -26,8 +26,8 @@ void check_code(const plan::ModelArtsOptions& options, const plan::Plan& plan) {
                   options.code.string(),
                   "the first word of the case's command is a file in cluster.modelarts.code");
     // The code is not read yet; its hash is as long as this.
-    cloud::check(job_spec(plan, plan_case, job_name(options, plan, plan_case, 1, 0),
-                          std::string(64, '0')));
+    cloud::check(
+        job_spec(plan, plan_case, job_name(options, plan, plan_case, 1, 0), std::string(64, '0')));
   }
 }
 
@@ -76,8 +76,7 @@ Json check_cloud(CloudConnection& cloud, const plan::Plan& plan,
                               Patience::with_a_busy_service);
   try {
     retry("looking at the bucket", [&] { cloud.bucket.check(stop); });
-    retry("looking for the engine",
-          [&] { check_engine(*cloud.jobs, plan, options.engine, stop); });
+    retry("looking for the engine", [&] { check_engine(*cloud.jobs, plan, options.engine, stop); });
     return retry("looking for the flavor",
                  [&] { return check_flavor(*cloud.jobs, plan, options.flavor, stop); });
   } catch (const Interrupted&) {
@@ -94,11 +93,10 @@ asio::awaitable<void> CloudBackend::prepare() {
   const plan::Plan& plan = context_.run.plan();
   connection_ = std::make_unique<CloudConnection>(options_, make_jobs_);
   flavor_ = co_await run_on_thread([&] {
-    return check_cloud(*connection_, plan, options_, asked_.get_token(),
-                       [this](const std::string& text) {
-                         asio::post(context_.loop,
-                                    [this, text] { context_.observer.waiting(text); });
-                       });
+    return check_cloud(
+        *connection_, plan, options_, asked_.get_token(), [this](const std::string& text) {
+          asio::post(context_.loop, [this, text] { context_.observer.waiting(text); });
+        });
   });
 }
 

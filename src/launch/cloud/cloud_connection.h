@@ -31,8 +31,9 @@ struct CloudConnection {
 };
 
 /// Reads a key from the file (JSON: access_key, secret_key, security_token), which only its owner
-/// may read, or, without a file, from HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK and HUAWEICLOUD_SDK_SECURITY_TOKEN.
-/// Throws Error of kind environment that names what is missing, never a secret.
+/// may read, or, without a file, from HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK and
+/// HUAWEICLOUD_SDK_SECURITY_TOKEN. Throws Error of kind environment that names what is missing,
+/// never a secret.
 [[nodiscard]] cloud::Credentials read_credentials(const std::filesystem::path& file);
 
 /// Those of the file, read again when a service refuses them as expired: whoever renews temporary
@@ -40,6 +41,5 @@ struct CloudConnection {
 /// Throws as read_credentials does.
 [[nodiscard]] std::unique_ptr<cloud::CredentialSource> credential_source(
     const std::filesystem::path& file);
-
 
 }  // namespace assay::launch

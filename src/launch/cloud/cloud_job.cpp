@@ -145,9 +145,8 @@ cloud::FolderFiles CloudJob::code_files() const {
   if (!context_.options.v1()) return files;
   const std::string name =
       (fs::path(case_.command.at(0)).parent_path() / "ma-pre-start.sh").generic_string();
-  const auto script =
-      pre_start_script(read_regular_file_or_empty(folder / name),
-                       pre_start_environment(context_.options, case_));
+  const auto script = pre_start_script(read_regular_file_or_empty(folder / name),
+                                       pre_start_environment(context_.options, case_));
   if (script) {
     files[name] = folder_ / "ma-pre-start.sh";
     write_file_atomic(files[name], *script, /*sync=*/false);
@@ -274,7 +273,10 @@ RoundOutcome CloudJob::given_up(const OutOfTime& silence) {
 std::optional<RoundOutcome> CloudJob::look(const cloud::TrainingJob& job) {
   const std::int64_t now = mono_now_ns();
   if (job.phase == cloud::JobPhase::waiting) {
-    if (waiting_ns_ == 0) waiting_ns_ = now;
+    if (waiting_ns_ == 0) {  // also when it was taken away and waits again
+      waiting_ns_ = now;
+      bound(context_.options.wait, "cluster.modelarts.wait");
+    }
     running_ns_ = 0;
     return check_limits(job);
   }

@@ -100,8 +100,8 @@ class CloudJob {
   JobState state_;
   RetryWhileUnreachable retry_;
   std::optional<TimedStop> bound_;
-  std::string bounded_by_;  // the setting, for people
-  cloud::TrainingJob seen_;  // as the service last told of it
+  std::string bounded_by_;       // the setting, for people
+  cloud::TrainingJob seen_;      // as the service last told of it
   std::int64_t looked_ns_ = 0;   // monotonic, when it was asked about before the last answer
   std::int64_t grown_ns_ = 0;    // monotonic, when a log last grew
   std::int64_t waiting_ns_ = 0;  // monotonic, since when it has been pending

@@ -23,7 +23,8 @@ namespace {
 constexpr std::string_view kImage = "image:";  // an engine that is an image of one's own
 
 /// An image of one's own has no boot file and no parameters: the service runs a command in it. Code
-/// is in a folder with the last name of its place, inputs and outputs where the service mounts them.
+/// is in a folder with the last name of its place, inputs and outputs where the service mounts
+/// them.
 std::string image_command(const cloud::TrainingJobSpec& spec, const std::string& code_hash) {
   const std::string boot = spec.boot_file.substr(spec.code_dir.size());
   std::string out = fmt::format("cd \"$MA_JOB_DIR\"/{} && exec {} {}", code_hash,

@@ -10,8 +10,8 @@
 
 namespace assay::launch {
 
-/// What a round needs of a service that runs jobs. Thread-safe. All throw Error: cloud::ServiceError
-/// when the service refuses, kind environment when it does not answer.
+/// What a round needs of a service that runs jobs. Thread-safe. All throw Error:
+/// cloud::ServiceError when the service refuses, kind environment when it does not answer.
 class CloudService {
  public:
   virtual ~CloudService() = default;

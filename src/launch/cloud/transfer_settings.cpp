@@ -40,7 +40,8 @@ class Keys {
   void bytes(const char* key, std::uint64_t& into, std::uint64_t least) {
     const Json* value = find(key);
     if (value == nullptr) return;
-    const auto size = parse_size(value->is_number_unsigned() ? value->dump() : text_of(key, *value));
+    const auto size =
+        parse_size(value->is_number_unsigned() ? value->dump() : text_of(key, *value));
     if (!size || *size < least)
       throw wrong(key, fmt::format("a size of at least {}", format_bytes(double(least))));
     into = *size;
@@ -56,10 +57,10 @@ class Keys {
   void refuse_others() const {
     for (const auto& item : json_.items())
       if (std::ranges::find(known_, item.key()) == known_.end())
-        throw Error(ErrorKind::config,
-                    "transfer has no '" + printable(item.key()) + "'" +
-                        did_you_mean(item.key(), known_),
-                    where_, "it has: " + join(known_, ", "));
+        throw Error(
+            ErrorKind::config,
+            "transfer has no '" + printable(item.key()) + "'" + did_you_mean(item.key(), known_),
+            where_, "it has: " + join(known_, ", "));
   }
   [[nodiscard]] Error wrong(const std::string& key, const std::string& expected) const {
     return {ErrorKind::config, "'" + key + "' must be " + expected, where_};

@@ -215,7 +215,7 @@ Json check_service(const plan::Plan& plan, const plan::ModelArtsOptions& options
 }
 
 static std::unique_ptr<Backend> make_modelarts_backend(const BackendContext& context,
-                                                const plan::ModelArtsOptions& options) {
+                                                       const plan::ModelArtsOptions& options) {
   return std::make_unique<CloudBackend>(context, options, jobs_of(options));
 }
 

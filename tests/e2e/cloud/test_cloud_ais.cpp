@@ -65,7 +65,8 @@ session_config_v2 = ed({{
   void package_v1(const std::string& boot, const std::string& config_sh) const {
     package(boot);
     write("pkg/code/config/config.sh", config_sh);
-    write("pkg/code/config/modelarts_config.py", fmt::format(R"py(
+    write("pkg/code/config/modelarts_config.py",
+          fmt::format(R"py(
 from easydict import EasyDict as ed
 access_config = ed({{
     'access_key': '', 'secret_access_key': '', 'region_name': 'here', 'project_id': '{1}',
@@ -85,8 +86,7 @@ session_config = ed({{
     'out_base_url': '/bucket-one/result/',
     'job_description_prefix': 'lcm-debug desc'}})
 )py",
-                                                             emulator_->url(), kProject,
-                                                             kOldEngine));
+                      emulator_->url(), kProject, kOldEngine));
   }
   [[nodiscard]] std::vector<std::string> logs() const {
     std::vector<std::string> names;

@@ -98,7 +98,7 @@ class S3rver : public EmulatorTest {
     const char* given = std::getenv("ASSAY_S3RVER");
     const auto program = find_program(given != nullptr ? given : "s3rver");
     if (!program) GTEST_SKIP() << needs::system("s3rver of npm, or ASSAY_S3RVER with its path");
-    for (int tries = 0; tries < 20 && pid_ < 0; ++tries) start_server(program->string(), tries);
+    for (int tries = 0; tries < 20 && pid_ < 0; ++tries) start_server(*program, tries);
     ASSERT_GT(pid_, 0) << read_file_or_empty(folder_ / "s3rver.log");
   }
   void TearDown() override {
@@ -119,14 +119,14 @@ class S3rver : public EmulatorTest {
 
  private:
   void start_server(const std::string& program, int tries) {
-    port_ = 20000 + (::getpid() * 13 + tries * 173) % 12000;
-    Child child = spawn({.argv = {program, "-d", (folder_ / "s3rver").string(), "-a", "127.0.0.1",
-                                  "-p", fmt::format("{}", port_), "--configure-bucket",
-                                  "bucket-one"},
-                         .out = Stream::overwrite((folder_ / "s3rver.log").string(), 0600),
-                         .err = Stream::output(),
-                         .group = Group::shared});
     make_directories(folder_ / "s3rver");
+    port_ = 20000 + (::getpid() * 13 + tries * 173) % 12000;
+    Child child =
+        spawn({.argv = {program, "-d", (folder_ / "s3rver").string(), "-a", "127.0.0.1", "-p",
+                        fmt::format("{}", port_), "--configure-bucket", "bucket-one"},
+               .out = Stream::overwrite((folder_ / "s3rver.log").string(), 0600),
+               .err = Stream::output(),
+               .group = Group::shared});
     pid_ = child.release();
     const auto answers = [&] {
       if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {  // the port was taken
@@ -160,7 +160,7 @@ TEST_F(S3rver, TakesAndGivesFilesInOnePieceAndInParts) {
 
 TEST_F(S3rver, SynchronizingAFolderWithSpacesIsStable) {
   ObsBucket bucket = store();
-  for (int i = 0; i < 10; ++i) make_file(fmt::format("data/a b/file {}+{}", i, i), 100);
+  for (int i = 0; i < 10; ++i) (void)make_file(fmt::format("data/a b/file {}+{}", i, i), 100);
   const FolderFiles files = files_of(folder_ / "data");
   EXPECT_EQ(sync_files(bucket, files, "job/").uploaded, 10U);
   const SyncReport again = sync_files(bucket, files, "job/");
@@ -171,7 +171,10 @@ TEST_F(S3rver, SynchronizingAFolderWithSpacesIsStable) {
 
 TEST_F(S3rver, RefusesAWrongSignature) {
   ObsBucket bucket = store("wrong");
-  EXPECT_THAT(testing::error_of([&] { bucket.check(); return 0; }),
+  EXPECT_THAT(testing::error_of([&] {
+                bucket.check();
+                return 0;
+              }),
               HasSubstr("SignatureDoesNotMatch"));
 }
 
