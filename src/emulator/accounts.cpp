@@ -177,8 +177,12 @@ std::optional<ServerResponse> Accounts::refuse_obs(const ServerRequest& request,
     if (authorization.starts_with("AWS ")) vendor = "x-amz-";
     access_key = authorization.substr(4, colon - 4);
     given = authorization.substr(colon + 1);
-    const std::string own = request.header(vendor + "date");
-    const auto date = http::parse_http_date(own.empty() ? request.header("date") : own);
+    std::string given_date = request.header(vendor + "date");
+    if (given_date.empty()) given_date = request.header("date");
+    // As RFC 822 writes it, and with it s3cmd.
+    if (constexpr std::string_view kZone = "+0000"; given_date.ends_with(kZone))
+      given_date.replace(given_date.size() - kZone.size(), kZone.size(), "GMT");
+    const auto date = http::parse_http_date(given_date);
     if (!date)
       return obs_error(403, "AccessDenied",
                        "AWS authentication requires a valid Date or x-obs-date header");

@@ -1,5 +1,5 @@
-// Programs that others wrote: s3cmd speaks to the emulator, and Assay speaks to s3rver, which
-// checks AWS signatures itself.
+// Programs that others wrote: s3cmd speaks to the emulator, which checks its signatures, and Assay
+// speaks to s3rver, which does not.
 
 #include <csignal>
 
@@ -13,7 +13,6 @@
 #include "core/process.h"
 #include "core/subprocess.h"
 #include "e2e/cloud/emulator_process.h"
-#include "error_of.h"
 #include "eventually.h"
 #include "needs.h"
 
@@ -106,8 +105,8 @@ class S3rver : public EmulatorTest {
     ::kill(pid_, SIGTERM);
     ::waitpid(pid_, nullptr, 0);
   }
-  ObsBucket store(const std::string& secret = "S3RVER") {
-    own_ = std::make_unique<FixedCredentials>(Credentials{"S3RVER", secret, ""});
+  ObsBucket store() {
+    own_ = std::make_unique<FixedCredentials>(Credentials{"S3RVER", "S3RVER", ""});
     ObsOptions options;
     options.endpoint = fmt::format("http://127.0.0.1:{}", port_);
     options.signing = ObsSigning::aws_v4;
@@ -167,15 +166,6 @@ TEST_F(S3rver, SynchronizingAFolderWithSpacesIsStable) {
   EXPECT_EQ(again.uploaded, 0U);
   EXPECT_EQ(again.removed, 0U);
   EXPECT_EQ(again.unchanged, 10U);
-}
-
-TEST_F(S3rver, RefusesAWrongSignature) {
-  ObsBucket bucket = store("wrong");
-  EXPECT_THAT(testing::error_of([&] {
-                bucket.check();
-                return 0;
-              }),
-              HasSubstr("SignatureDoesNotMatch"));
 }
 
 }  // namespace
