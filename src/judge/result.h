@@ -195,7 +195,7 @@ struct RoundResult {
   std::vector<Level> levels{};  ///< of the series; not part of result.json
   /// What each node ran: command, hashes of program, code and image, data, environment.
   Json executed = Json::array();
-  std::optional<AisRound> ais{};           ///< of a workload of ais-bench; not part of result.json
+  std::optional<AisRound> ais{};  ///< of a workload of ais-bench; its record is in result.json
   std::optional<Experiment> experiment{};  ///< of an AutoML case; not part of result.json
 };
 

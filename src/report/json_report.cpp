@@ -116,6 +116,8 @@ Json round_to_json(const RoundResult& round) {
                                    {"seconds", share.seconds}});
   for (const RankResult& rank : round.ranks) json["ranks"].push_back(rank_to_json(rank));
   if (!round.executed.empty()) json["executed"] = round.executed;
+  if (round.ais && !round.ais->train_result_info.empty())
+    json["train_result_info"] = parse_json_or_null(round.ais->train_result_info);
   return json;
 }
 

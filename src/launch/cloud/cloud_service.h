@@ -10,8 +10,8 @@
 
 namespace assay::launch {
 
-/// What a round needs of ModelArts, with either of its interfaces. All throw Error as
-/// cloud::TrainingJobs does.
+/// What a round needs of a service that runs jobs. Thread-safe. All throw Error:
+/// cloud::ServiceError when the service refuses, kind environment when it does not answer.
 class CloudService {
  public:
   virtual ~CloudService() = default;
@@ -23,22 +23,15 @@ class CloudService {
   [[nodiscard]] virtual cloud::TrainingJob get(const std::string& id,
                                                const std::stop_token& stop) = 0;
   virtual void stop(const std::string& id, const std::stop_token& stop) = 0;
-  /// How the names of the job's logs begin; "<instance>.log" goes after it.
+  /// How the names of the job's logs begin; "<instance>.log" goes after it. Empty: not known yet.
   [[nodiscard]] virtual std::string log_name(const cloud::TrainingJob& job) const = 0;
-  [[nodiscard]] virtual std::vector<cloud::Flavor> flavors() = 0;
-  /// Metrics of an instance ("worker-0"), one value a minute; the old interface has none.
+  [[nodiscard]] virtual std::vector<cloud::Flavor> flavors(const std::stop_token& stop) = 0;
+  /// By the names that a suite gives them.
+  [[nodiscard]] virtual std::vector<std::string> engines(const std::stop_token& stop) = 0;
+  /// Metrics of an instance ("worker-0"), one value a minute; empty where the service has none.
   [[nodiscard]] virtual std::vector<cloud::TaskMetric> metrics(const std::string& id,
                                                                const std::string& task,
                                                                const std::stop_token& stop) = 0;
 };
-
-/// v2: every round is a job of its own name.
-[[nodiscard]] std::unique_ptr<CloudService> make_service_v2(cloud::ModelArtsService& connection);
-
-/// v1: every round is the next version of the job `job_name`; `engine` is "NAME/VERSION". Its
-/// versions are distinguished by where their results go.
-[[nodiscard]] std::unique_ptr<CloudService> make_service_v1(cloud::ModelArtsService& connection,
-                                                            std::string job_name,
-                                                            const std::string& engine);
 
 }  // namespace assay::launch

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/run_layout.h"
-#include "launch/modelarts/cloud_job.h"
+#include "launch/cloud/cloud_job.h"
 
 namespace assay::launch {
 
@@ -21,10 +21,15 @@ constexpr std::uint64_t kMaxResult = 16 << 20;  // larger files are checkpoints,
 }  // namespace
 
 bool CloudJob::mirror(const cloud::TrainingJob& job) {
-  const std::string start = context_.options.round_prefix(context_.run.plan().run_id, state_.name) +
-                            "log/" + context_.cloud.jobs->log_name(job);
+  if (state_.logs.empty()) {
+    state_.logs = context_.cloud.jobs->log_name(job);
+    if (state_.logs.empty()) return false;
+    save();
+  }
+  const std::string start =
+      context_.options.round_prefix(context_.run.plan().run_id, state_.name) + "log/" + state_.logs;
   const auto logs = retry_("reading the logs of " + named(),
-                           [&] { return context_.cloud.bucket.list(start, context_.asked); });
+                           [&] { return context_.cloud.bucket.list(start, working()); });
   bool grown = false;
   for (auto& [node, have] : state_.mirrored) {
     const std::string key = fmt::format("{}{}.log", start, node);
@@ -52,7 +57,7 @@ void CloudJob::append_log(int node, const std::string& key, std::uint64_t size) 
   std::ofstream file(log_file(node), std::ios::binary | std::ios::app);
   while (have < size) {
     const std::string piece = retry_("reading the logs of " + named(), [&] {
-      return context_.cloud.bucket.get(key, have, std::min(kPiece, size - have), context_.asked);
+      return context_.cloud.bucket.get(key, have, std::min(kPiece, size - have), working());
     });
     if (piece.empty()) break;
     file << piece << std::flush;
@@ -66,7 +71,7 @@ void CloudJob::append_log(int node, const std::string& key, std::uint64_t size) 
 void CloudJob::fetch_results() {
   const std::string prefix =
       context_.options.round_prefix(context_.run.plan().run_id, state_.name) + "out/";
-  const auto stop = context_.asked;
+  const auto stop = working();
   const auto objects = retry_("listing the results of " + named(),
                               [&] { return context_.cloud.bucket.list(prefix, stop); });
   std::uint64_t fetched = 0;
@@ -106,7 +111,7 @@ std::optional<double> CloudJob::device_utilization() {
   try {
     for (int node = 0; node < case_.nodes; ++node)
       for (const cloud::TaskMetric& metric :
-           context_.cloud.jobs->metrics(state_.id, worker(node), context_.asked)) {
+           context_.cloud.jobs->metrics(state_.id, worker(node), working())) {
         if (metric.name != "npuUtil" && metric.name != "gpuUtil") continue;
         for (const double value : metric.values) {
           if (!std::isfinite(value)) continue;

@@ -1,4 +1,4 @@
-#include "launch/modelarts/modelarts_backend.h"
+#include "launch/cloud/cloud_backend.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "launch/modelarts/cloud_job.h"
-#include "launch/modelarts/cloud_job_spec.h"
+#include "core/text.h"
+#include "launch/cloud/cloud_job.h"
+#include "launch/cloud/cloud_job_spec.h"
+#include "launch/cloud/retry_while_unreachable.h"
 #include "launch/run_on_thread.h"
 
 namespace assay::launch {
@@ -29,11 +31,21 @@ void check_code(const plan::ModelArtsOptions& options, const plan::Plan& plan) {
   }
 }
 
+void check_engine(CloudService& service, const plan::Plan& plan, const std::string& wanted,
+                  const std::stop_token& stop) {
+  if (wanted.starts_with("image:")) return;  // of one's own: the service does not list them
+  const std::vector<std::string> known = service.engines(stop);
+  if (std::ranges::find(known, wanted) == known.end())
+    throw Error(ErrorKind::config, "there is no engine '" + wanted + "'", plan.suite_file,
+                "there are: " + join(known, ", "));
+}
+
 /// The flavor's devices decide how many ranks an instance has.
-Json check_flavor(CloudService& service, const plan::Plan& plan, const std::string& wanted) {
+Json check_flavor(CloudService& service, const plan::Plan& plan, const std::string& wanted,
+                  const std::stop_token& stop) {
   if (wanted.empty()) return Json::object();
   std::string known;
-  for (const cloud::Flavor& flavor : service.flavors()) {
+  for (const cloud::Flavor& flavor : service.flavors(stop)) {
     known += (known.empty() ? "" : ", ") + flavor.id;
     if (flavor.id != wanted) continue;
     for (const plan::CasePlan& plan_case : plan.cases)
@@ -55,22 +67,40 @@ Json check_flavor(CloudService& service, const plan::Plan& plan, const std::stri
 
 }  // namespace
 
-ModelArtsBackend::ModelArtsBackend(const BackendContext& context,
-                                   const plan::ModelArtsOptions& options)
-    : context_(context), options_(options) {}
+Json check_cloud(CloudConnection& cloud, const plan::Plan& plan,
+                 const plan::ModelArtsOptions& options, const std::stop_token& stop,
+                 const std::function<void(const std::string&)>& waiting) {
+  check_code(options, plan);
+  // A service that does not answer at all is taken for a mistake in the suite, and shows at once.
+  RetryWhileUnreachable retry(options.wait, options.poll, std::chrono::seconds(30), stop, waiting,
+                              Patience::with_a_busy_service);
+  try {
+    retry("looking at the bucket", [&] { cloud.bucket.check(stop); });
+    retry("looking for the engine", [&] { check_engine(*cloud.jobs, plan, options.engine, stop); });
+    return retry("looking for the flavor",
+                 [&] { return check_flavor(*cloud.jobs, plan, options.flavor, stop); });
+  } catch (const Interrupted&) {
+    throw Error(ErrorKind::environment, "interrupted before anything was uploaded",
+                options.endpoint, "go on with --resume");
+  }
+}
 
-asio::awaitable<void> ModelArtsBackend::prepare() {
+CloudBackend::CloudBackend(const BackendContext& context, const plan::ModelArtsOptions& options,
+                           MakeJobs make_jobs)
+    : context_(context), options_(options), make_jobs_(std::move(make_jobs)) {}
+
+asio::awaitable<void> CloudBackend::prepare() {
   const plan::Plan& plan = context_.run.plan();
-  check_code(options_, plan);
-  connection_ = std::make_unique<CloudConnection>(options_);
-  // The first requests to the services, without patience: what is wrong in the suite shows here.
+  connection_ = std::make_unique<CloudConnection>(options_, make_jobs_);
   flavor_ = co_await run_on_thread([&] {
-    connection_->bucket.check(asked_.get_token());
-    return check_flavor(*connection_->jobs, plan, options_.flavor);
+    return check_cloud(
+        *connection_, plan, options_, asked_.get_token(), [this](const std::string& text) {
+          asio::post(context_.loop, [this, text] { context_.observer.waiting(text); });
+        });
   });
 }
 
-asio::awaitable<Json> ModelArtsBackend::describe() {
+asio::awaitable<Json> CloudBackend::describe() {
   int instances = 1;
   for (const plan::CasePlan& plan_case : context_.run.plan().cases)
     instances = std::max(instances, plan_case.nodes);
@@ -80,11 +110,11 @@ asio::awaitable<Json> ModelArtsBackend::describe() {
   co_return nodes;
 }
 
-asio::awaitable<void> ModelArtsBackend::prepare_round(const RoundTask& /*task*/) {
+asio::awaitable<void> CloudBackend::prepare_round(const RoundTask& /*task*/) {
   co_return;
 }
 
-asio::awaitable<RoundOutcome> ModelArtsBackend::run_round(const RoundTask& task) {
+asio::awaitable<RoundOutcome> CloudBackend::run_round(const RoundTask& task) {
   const auto on_loop = [this](auto call) { asio::post(context_.loop, std::move(call)); };
   const CloudJob::Context job{
       options_,
@@ -102,22 +132,13 @@ asio::awaitable<RoundOutcome> ModelArtsBackend::run_round(const RoundTask& task)
       [&] { return CloudJob(job, task.plan_case, task.number).run(); });
 }
 
-void ModelArtsBackend::interrupt(int times) {
+void CloudBackend::interrupt(int times) {
   asked_.request_stop();
   if (times > 1) at_once_.request_stop();
 }
 
-asio::awaitable<void> ModelArtsBackend::close() {
+asio::awaitable<void> CloudBackend::close() {
   co_return;
 }
 
 }  // namespace assay::launch
-
-std::unique_ptr<assay::launch::Backend> assay::plan::ModelArtsOptions::make_backend(
-    const launch::BackendContext& context) const {
-  return std::make_unique<launch::ModelArtsBackend>(context, *this);
-}
-
-assay::Json assay::plan::ModelArtsOptions::describe_jobs(const Plan& plan) const {
-  return launch::describe_cloud_execution(plan);
-}

@@ -1,4 +1,4 @@
-#include "launch/modelarts/cloud_service.h"
+#include "launch/modelarts/modelarts_jobs.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,14 +9,18 @@
 #include "cloud/training_jobs_v1.h"
 #include "core/json_access.h"
 #include "core/parse_number.h"
+#include "launch/cloud/cloud_backend.h"
+#include "launch/cloud/cloud_job_spec.h"
 
 namespace assay::launch {
 
 namespace {
 
-class ServiceV2 final : public CloudService {
+class ServiceV2 final : public ModelArtsJobs {
  public:
-  explicit ServiceV2(cloud::ModelArtsService& connection) : jobs_(connection) {}
+  ServiceV2(http::Client& client, cloud::CredentialSource& credentials,
+            const plan::ModelArtsOptions& options)
+      : connection_(client, credentials, options.endpoint, options.project) {}
 
   std::optional<cloud::TrainingJob> find(const cloud::TrainingJobSpec& spec,
                                          const std::stop_token& stop) override {
@@ -35,23 +39,39 @@ class ServiceV2 final : public CloudService {
   std::string log_name(const cloud::TrainingJob& job) const override {
     return "modelarts-job-" + job.id + "-worker-";
   }
-  std::vector<cloud::Flavor> flavors() override { return jobs_.flavors(); }
+  std::vector<cloud::Flavor> flavors(const std::stop_token& stop) override {
+    return jobs_.flavors(stop);
+  }
+  std::vector<std::string> engines(const std::stop_token& stop) override {
+    std::vector<std::string> out;
+    for (const cloud::Engine& engine : jobs_.engines(stop)) out.push_back(engine.id);
+    return out;
+  }
+  std::optional<cloud::TrainingJob> newest(const std::string& job_name,
+                                           const std::stop_token& stop) override {
+    for (const cloud::TrainingJob& job : jobs_.list(job_name, 1000, stop))
+      if (job.name.starts_with(job_name + "-")) return job;
+    return std::nullopt;
+  }
   std::vector<cloud::TaskMetric> metrics(const std::string& id, const std::string& task,
                                          const std::stop_token& stop) override {
     return jobs_.metrics(id, task, stop);
   }
 
  private:
-  cloud::TrainingJobs jobs_;
+  cloud::ModelArtsService connection_;
+  cloud::TrainingJobs jobs_{connection_};
 };
 
-class ServiceV1 final : public CloudService {
+class ServiceV1 final : public ModelArtsJobs {
  public:
-  ServiceV1(cloud::ModelArtsService& connection, std::string job_name, const std::string& engine)
-      : jobs_(connection), job_name_(std::move(job_name)) {
-    const std::size_t slash = engine.find('/');
-    engine_name_ = engine.substr(0, slash);
-    engine_version_ = slash == std::string::npos ? "" : engine.substr(slash + 1);
+  ServiceV1(http::Client& client, cloud::CredentialSource& credentials,
+            const plan::ModelArtsOptions& options)
+      : connection_(client, credentials, options.endpoint, options.project),
+        job_name_(options.job_name) {
+    const std::size_t slash = options.engine.find('/');
+    engine_name_ = options.engine.substr(0, slash);
+    engine_version_ = slash == std::string::npos ? "" : options.engine.substr(slash + 1);
   }
 
   std::optional<cloud::TrainingJob> find(const cloud::TrainingJobSpec& spec,
@@ -99,12 +119,27 @@ class ServiceV1 final : public CloudService {
   }
 
   std::string log_name(const cloud::TrainingJob& job) const override {
-    return fmt::format("{}-job-{}-", any_text_at(job.raw, "resource_id"), job_name_);
+    const std::string resource = any_text_at(job.raw, "resource_id");
+    return resource.empty() ? "" : fmt::format("{}-job-{}-", resource, job_name_);
   }
 
-  std::vector<cloud::Flavor> flavors() override {
+  std::vector<std::string> engines(const std::stop_token& stop) override {
+    std::vector<std::string> out;
+    for (const cloud::OldEngine& engine : jobs_.engines(stop))
+      out.push_back(engine.name + "/" + engine.version);
+    return out;
+  }
+
+  std::optional<cloud::TrainingJob> newest(const std::string& job_name,
+                                           const std::stop_token& stop) override {
+    const auto job = jobs_.find(job_name, stop);
+    if (!job) return std::nullopt;
+    return common(jobs_.get(job->job_id, job->version_id, stop));
+  }
+
+  std::vector<cloud::Flavor> flavors(const std::stop_token& stop) override {
     std::vector<cloud::Flavor> out;
-    for (const cloud::OldFlavor& old : jobs_.flavors()) {
+    for (const cloud::OldFlavor& old : jobs_.flavors(stop)) {
       cloud::Flavor flavor;
       flavor.id = flavor.name = old.spec_code;
       flavor.devices = old.devices;
@@ -143,7 +178,8 @@ class ServiceV1 final : public CloudService {
     return job;
   }
 
-  cloud::OldTrainingJobs jobs_;
+  cloud::ModelArtsService connection_;
+  cloud::OldTrainingJobs jobs_{connection_};
   std::string job_name_;
   std::string engine_name_;
   std::string engine_version_;
@@ -151,13 +187,45 @@ class ServiceV1 final : public CloudService {
 
 }  // namespace
 
-std::unique_ptr<CloudService> make_service_v2(cloud::ModelArtsService& connection) {
-  return std::make_unique<ServiceV2>(connection);
+std::unique_ptr<ModelArtsJobs> make_modelarts_jobs(const plan::ModelArtsOptions& options,
+                                                   http::Client& client,
+                                                   cloud::CredentialSource& credentials) {
+  if (options.v1()) return std::make_unique<ServiceV1>(client, credentials, options);
+  return std::make_unique<ServiceV2>(client, credentials, options);
 }
 
-std::unique_ptr<CloudService> make_service_v1(cloud::ModelArtsService& connection,
-                                              std::string job_name, const std::string& engine) {
-  return std::make_unique<ServiceV1>(connection, std::move(job_name), engine);
+namespace {
+
+MakeJobs jobs_of(const plan::ModelArtsOptions& options) {
+  return [&options](http::Client& client, cloud::CredentialSource& credentials) {
+    return make_modelarts_jobs(options, client, credentials);
+  };
+}
+
+}  // namespace
+
+Json check_service(const plan::Plan& plan, const plan::ModelArtsOptions& options,
+                   const std::function<void(const std::string&)>& waiting) {
+  CloudConnection cloud(options, jobs_of(options));
+  Json found = check_cloud(cloud, plan, options, {}, waiting);
+  found["endpoint"] = options.endpoint;
+  found["bucket"] = options.bucket;
+  found["engine"] = options.engine;
+  return found;
+}
+
+static std::unique_ptr<Backend> make_modelarts_backend(const BackendContext& context,
+                                                       const plan::ModelArtsOptions& options) {
+  return std::make_unique<CloudBackend>(context, options, jobs_of(options));
 }
 
 }  // namespace assay::launch
+
+std::unique_ptr<assay::launch::Backend> assay::plan::ModelArtsOptions::make_backend(
+    const launch::BackendContext& context) const {
+  return launch::make_modelarts_backend(context, *this);
+}
+
+assay::Json assay::plan::ModelArtsOptions::describe_jobs(const Plan& plan) const {
+  return launch::describe_cloud_execution(plan);
+}

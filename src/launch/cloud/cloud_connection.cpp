@@ -1,6 +1,7 @@
-#include "launch/modelarts/cloud_connection.h"
+#include "launch/cloud/cloud_connection.h"
 
 #include <cstdlib>
+#include <mutex>
 
 #include <sys/stat.h>
 
@@ -21,30 +22,51 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-cloud::ObsOptions obs_options(const plan::ModelArtsOptions& options) {
-  cloud::ObsOptions obs;
-  obs.endpoint = options.obs_endpoint;
-  return obs;
-}
+/// A file that someone else may renew.
+class FileCredentials final : public cloud::CredentialSource {
+ public:
+  explicit FileCredentials(std::filesystem::path file)
+      : file_(std::move(file)), current_(read_credentials(file_)) {}
+  cloud::Credentials get() override {
+    const std::lock_guard lock(mutex_);
+    return current_;
+  }
+  bool renew(const cloud::Credentials& used) override {
+    const std::lock_guard lock(mutex_);
+    current_ = read_credentials(file_);
+    return current_.access_key != used.access_key || current_.secret_key != used.secret_key ||
+           current_.security_token != used.security_token;
+  }
+
+ private:
+  std::filesystem::path file_;
+  std::mutex mutex_;
+  cloud::Credentials current_;
+};
 
 }  // namespace
 
-cloud::Credentials read_credentials(const plan::ModelArtsOptions& options) {
+std::unique_ptr<cloud::CredentialSource> credential_source(const std::filesystem::path& file) {
+  if (file.empty()) return std::make_unique<cloud::FixedCredentials>(read_credentials(file));
+  return std::make_unique<FileCredentials>(file);
+}
+
+cloud::Credentials read_credentials(const std::filesystem::path& file) {
   cloud::Credentials found;
-  if (options.credentials.empty()) {
+  if (file.empty()) {
     found = {variable("HUAWEICLOUD_SDK_AK"), variable("HUAWEICLOUD_SDK_SK"),
              variable("HUAWEICLOUD_SDK_SECURITY_TOKEN")};
     if (found.access_key.empty() || found.secret_key.empty())
       throw Error(ErrorKind::environment, "there is no access key for the cloud", {}, kAdvice);
     return found;
   }
-  const std::string where = options.credentials.string();
+  const std::string where = file.string();
   struct stat status {};
   if (::stat(where.c_str(), &status) == 0 && (status.st_mode & 077) != 0)
     throw Error(ErrorKind::environment, "others can read this file of secrets", where,
                 "chmod 600 it, and make a new key if others may have read it");
   // Not parse_json: its message would quote the file.
-  const Json json = parse_json_or_null(read_file(options.credentials));
+  const Json json = parse_json_or_null(read_file(file));
   const auto text = [&](const char* key) {
     return json.is_object() && json.contains(key) && json.at(key).is_string()
                ? json.at(key).get<std::string>()
@@ -56,11 +78,11 @@ cloud::Credentials read_credentials(const plan::ModelArtsOptions& options) {
   return found;
 }
 
-CloudConnection::CloudConnection(const plan::ModelArtsOptions& options)
-    : credentials(read_credentials(options)),
-      modelarts(client, credentials, options.endpoint, options.project),
-      jobs(options.v1() ? make_service_v1(modelarts, options.job_name, options.engine)
-                        : make_service_v2(modelarts)),
-      bucket(client, credentials, obs_options(options), options.bucket) {}
+CloudConnection::CloudConnection(const plan::ModelArtsOptions& options, const MakeJobs& make_jobs)
+    : settings(read_transfer_settings(options.credentials)),
+      client(settings.client),
+      credentials(credential_source(options.credentials)),
+      jobs(make_jobs(client, *credentials)),
+      bucket(client, *credentials, settings.store_at(options.obs_endpoint), options.bucket) {}
 
 }  // namespace assay::launch

@@ -12,6 +12,16 @@ namespace assay::launch {
 /// The user asked to end while something was waited for.
 struct Interrupted {};
 
+/// The time for it was over before the service answered.
+class OutOfTime : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What is waited out: a service that answers that it is busy or in trouble (429, 5xx), or also one
+/// that does not answer.
+enum class Patience { with_a_busy_service, with_silence };
+
 /// Repeats what fails because the service cannot be reached or is in trouble, with growing pauses,
 /// until it works or has not for `max_wait`. What the service refuses, and what is wrong on this
 /// machine, is thrown at once.
@@ -19,7 +29,11 @@ class RetryWhileUnreachable {
  public:
   /// `report` gets what is waited for. Pauses grow from `first_pause` to `max_pause`.
   RetryWhileUnreachable(Nanoseconds max_wait, Nanoseconds first_pause, Nanoseconds max_pause,
-                        std::stop_token stop, std::function<void(const std::string&)> report);
+                        std::stop_token stop, std::function<void(const std::string&)> report,
+                        Patience patience = Patience::with_silence);
+
+  /// From then on (monotonic; 0: never) trouble is not waited out any more: OutOfTime.
+  void end_at(std::int64_t mono_ns) { end_ns_ = mono_ns; }
 
   template <class F>
   auto operator()(const std::string& what, F&& f) {
@@ -45,6 +59,8 @@ class RetryWhileUnreachable {
   Nanoseconds next_;
   std::stop_token stop_;
   std::function<void(const std::string&)> report_;
+  Patience patience_;
+  std::int64_t end_ns_ = 0;
 };
 
 }  // namespace assay::launch

@@ -1,4 +1,4 @@
-#include "launch/modelarts/job_state.h"
+#include "launch/cloud/job_state.h"
 
 #include "core/json.h"
 #include "core/regular_file.h"
@@ -16,6 +16,7 @@ std::optional<JobState> load_job_state(const std::filesystem::path& round_dir) {
     state.over = json.at("over").get<bool>();
     state.running = json.at("running").get<bool>();
     state.code = json.value("code", "");
+    state.logs = json.value("logs", "");
     state.sync_start_ns = json.at("sync_start_ns").get<std::int64_t>();
     state.created_ns = json.at("created_ns").get<std::int64_t>();
     int node = 0;
@@ -37,6 +38,7 @@ void save_job_state(const std::filesystem::path& round_dir, const JobState& stat
                                  {"over", state.over},
                                  {"running", state.running},
                                  {"code", state.code},
+                                 {"logs", state.logs},
                                  {"sync_start_ns", state.sync_start_ns},
                                  {"created_ns", state.created_ns},
                                  {"mirrored", std::move(mirrored)}}),

@@ -1,4 +1,4 @@
-#include "launch/modelarts/cloud_job.h"
+#include "launch/cloud/cloud_job.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,12 +11,14 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/secrets.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "http/retry.h"
-#include "launch/modelarts/cloud_job_spec.h"
+#include "launch/cloud/cloud_job_spec.h"
+#include "launch/cloud/pre_start.h"
 #include "launch/round_folder.h"
 
 namespace assay::launch {
@@ -27,6 +29,9 @@ namespace {
 
 constexpr Nanoseconds kMaxPause = std::chrono::seconds(15);
 constexpr Nanoseconds kStopLimit = std::chrono::minutes(2);
+constexpr Nanoseconds kLookLimit = std::chrono::seconds(30);
+constexpr Nanoseconds kSilenceLimit = std::chrono::seconds(10);  // after limits.time
+constexpr Nanoseconds kFetchLimit = std::chrono::minutes(30);
 constexpr int kLastLooks = 20;
 
 }  // namespace
@@ -77,6 +82,16 @@ RoundOutcome CloudJob::run() {
   return outcome;
 }
 
+std::function<void(std::uint64_t, std::uint64_t)> CloudJob::said(const std::string& what) {
+  return [this, what, last = std::int64_t{0}](std::uint64_t done, std::uint64_t total) mutable {
+    const std::int64_t now = mono_now_ns();
+    if (now - last < 1'000'000'000) return;
+    last = now;
+    context_.waiting(fmt::format("{}: {} of {}", what, format_bytes(static_cast<double>(done)),
+                                 format_bytes(static_cast<double>(total))));
+  };
+}
+
 void CloudJob::prepare() {
   if (auto known = load_job_state(folder_); known && !known->over) {
     state_ = *known;
@@ -124,15 +139,31 @@ void CloudJob::create() {
   journal("job_created", {{"job", state_.name}, {"id", state_.id}});
 }
 
+cloud::FolderFiles CloudJob::code_files() const {
+  const fs::path& folder = context_.options.code;
+  cloud::FolderFiles files = cloud::files_of(folder);
+  if (!context_.options.v1()) return files;
+  const std::string name =
+      (fs::path(case_.command.at(0)).parent_path() / "ma-pre-start.sh").generic_string();
+  const auto script = pre_start_script(read_regular_file_or_empty(folder / name),
+                                       pre_start_environment(context_.options, case_));
+  if (script) {
+    files[name] = folder_ / "ma-pre-start.sh";
+    write_file_atomic(files[name], *script, /*sync=*/false);
+  }
+  return files;
+}
+
 std::string CloudJob::upload_code() {
   const fs::path& folder = context_.options.code;
-  std::string hash = cloud::folder_hash(folder);
+  const cloud::FolderFiles files = code_files();
+  std::string hash = cloud::hash_of(files);
   const cloud::SyncReport report = retry_("uploading the code", [&] {
-    return cloud::sync_folder(context_.cloud.bucket, folder, context_.options.code_prefix(hash),
-                              context_.asked);
+    return cloud::sync_files(context_.cloud.bucket, files, context_.options.code_prefix(hash),
+                             {.stop = context_.asked, .progress = said("uploading the code")});
   });
   // Under a hash there is only what has it: a folder that changed meanwhile is another one.
-  if (cloud::folder_hash(folder) != hash)
+  if (cloud::hash_of(code_files()) != hash)
     throw Error(ErrorKind::environment, "the code was changed while it was uploaded",
                 folder.string(), "leave it as it is until the job is created, then --resume");
   journal("uploaded", {{"files", report.uploaded},
@@ -151,7 +182,7 @@ void CloudJob::journal_executed() {
   Json what{{"node", 0},
             {"host", worker(0)},
             {"command", case_.command},
-            {"image", spec.engine_id},
+            {"image", spec.image_url.empty() ? spec.engine_id : spec.image_url},
             {"given", std::move(given)}};
   // The job has nothing else: its code is its program.
   if (!state_.code.empty()) what["program"] = {{"path", spec.boot_file}, {"sha256", state_.code}};
@@ -165,31 +196,87 @@ double CloudJob::late_s() const {
   return std::max(0.0, static_cast<double>(since) / 1e9);
 }
 
+void CloudJob::bound(Nanoseconds limit, const std::string& name) {
+  const Nanoseconds end = limit + kSilenceLimit;
+  bound_.emplace(context_.asked, end);
+  bounded_by_ = fmt::format("{} ({})", name, format_duration(limit));
+  retry_.end_at(mono_now_ns() + end.count());
+}
+
+std::optional<cloud::TrainingJob> CloudJob::ask() {
+  try {
+    return retry_("asking about " + named(),
+                  [&] { return context_.cloud.jobs->get(state_.id, working()); });
+  } catch (const cloud::ServiceError& e) {
+    // Services say in many ways that there is no such job: only the list of jobs is clear.
+    if (e.status() != 400 && e.status() != 404) throw;
+    const auto listed = retry_("looking for " + named(), [&] {
+      return context_.cloud.jobs->find(
+          job_spec(context_.run.plan(), case_, state_.name, state_.code), working());
+    });
+    if (listed) throw;
+    return std::nullopt;
+  }
+}
+
 RoundOutcome CloudJob::follow() {
   Nanoseconds pause = context_.options.poll;
   cloud::JobPhase phase = cloud::JobPhase::unknown;
-  for (;;) {
-    const std::int64_t asked_ns = mono_now_ns();
-    const cloud::TrainingJob job = retry_("asking about " + named(), [&] {
-      return context_.cloud.jobs->get(state_.id, context_.asked);
-    });
-    if (job.phase != phase) {
-      phase = job.phase;
-      pause = context_.options.poll;
-      context_.waiting(named() + ": " + job.phase_text);
+  bound(context_.options.wait, "cluster.modelarts.wait");
+  try {
+    for (;;) {
+      const std::int64_t asked_ns = mono_now_ns();
+      const auto job = ask();
+      if (!job) return deleted();
+      seen_ = *job;
+      if (job->phase != phase) {
+        phase = job->phase;
+        pause = context_.options.poll;
+        context_.waiting(named() + ": " + job->phase_text);
+      }
+      if (mirror(*job)) pause = context_.options.poll;
+      if (cloud::has_ended(job->phase)) break;
+      if (auto outcome = look(*job)) return *outcome;
+      looked_ns_ = asked_ns;
+      retry_.pause(pause);
+      pause = std::min(pause * 3 / 2, kMaxPause);
     }
-    if (mirror(job)) pause = context_.options.poll;
-    if (auto outcome = look(job)) return *outcome;
-    looked_ns_ = asked_ns;
-    retry_.pause(pause);
-    pause = std::min(pause * 3 / 2, kMaxPause);
+  } catch (const OutOfTime& silence) {
+    return given_up(silence);
   }
+  // Fetching has its own time: the job used its.
+  bound(std::max(kFetchLimit, case_.limits.time), "limits.time");
+  return *look(seen_);
+}
+
+RoundOutcome CloudJob::deleted() {
+  journal_ends(seen_, EndedBy::lost);
+  state_.over = true;
+  save();
+  return {RoundStatus::lost, fmt::format("{} ({}) does not exist any more", named(), state_.id),
+          "it was deleted from outside; --resume makes a new one, and so does cluster.retries"};
+}
+
+RoundOutcome CloudJob::given_up(const OutOfTime& silence) {
+  RoundOutcome outcome{RoundStatus::timed_out,
+                       fmt::format("{} had more time than {}, and {} does not tell what became of "
+                                   "it: {}",
+                                   named(), bounded_by_, silence.where(), silence.message()),
+                       "look for the job in the console"};
+  stop_job(outcome.reason);
+  journal_ends(seen_, EndedBy::time_limit);
+  state_.over = true;
+  save();
+  return outcome;
 }
 
 std::optional<RoundOutcome> CloudJob::look(const cloud::TrainingJob& job) {
   const std::int64_t now = mono_now_ns();
   if (job.phase == cloud::JobPhase::waiting) {
-    if (waiting_ns_ == 0) waiting_ns_ = now;
+    if (waiting_ns_ == 0) {  // also when it was taken away and waits again
+      waiting_ns_ = now;
+      bound(context_.options.wait, "cluster.modelarts.wait");
+    }
     running_ns_ = 0;
     return check_limits(job);
   }
@@ -206,7 +293,11 @@ std::optional<RoundOutcome> CloudJob::look(const cloud::TrainingJob& job) {
     save();
   }
   if (cloud::has_ended(job.phase)) return conclude(job);
-  if (running_ns_ == 0) running_ns_ = grown_ns_ = now;
+  if (running_ns_ == 0) {
+    running_ns_ = grown_ns_ = now;
+    // Normally check_limits() ends it; this is for a service that does not answer then.
+    if (case_.limits.time.count() > 0) bound(case_.limits.time, "limits.time");
+  }
   RoundProgress progress;
   progress.ranks = progress.started = case_.nodes;
   context_.progress(progress);
@@ -312,8 +403,9 @@ RoundOutcome CloudJob::interrupted() {
 // The request that makes the job may have been sent when the user asked to end.
 bool CloudJob::find_unseen() {
   try {
+    const TimedStop bound(context_.at_once, kLookLimit);
     const auto found = context_.cloud.jobs->find(
-        job_spec(context_.run.plan(), case_, state_.name, state_.code), context_.at_once);
+        job_spec(context_.run.plan(), case_, state_.name, state_.code), bound.token());
     if (!found) return false;
     state_.id = found->id;
     save();
@@ -326,13 +418,13 @@ bool CloudJob::find_unseen() {
 }
 
 void CloudJob::stop_job(const std::string& why) {
-  const auto stop = context_.at_once;
+  const TimedStop bound(context_.at_once, kStopLimit);
+  const std::stop_token stop = bound.token();
   try {
     context_.cloud.jobs->stop(state_.id, stop);
     journal("job_stopped", {{"job", state_.name}, {"id", state_.id}, {"reason", why}});
-    const std::int64_t until = mono_now_ns() + kStopLimit.count();
     while (!cloud::has_ended(context_.cloud.jobs->get(state_.id, stop).phase)) {
-      if (mono_now_ns() > until || stop.stop_requested())
+      if (stop.stop_requested())
         throw Error(ErrorKind::environment, "it does not end", context_.options.endpoint);
       (void)http::pause_unless_stopped(context_.options.poll, stop);
     }

@@ -8,9 +8,11 @@
 #include <string>
 
 #include "cloud/modelarts.h"
-#include "launch/modelarts/cloud_connection.h"
-#include "launch/modelarts/job_state.h"
-#include "launch/modelarts/retry_while_unreachable.h"
+#include "cloud/sync.h"
+#include "core/timed_stop.h"
+#include "launch/cloud/cloud_connection.h"
+#include "launch/cloud/job_state.h"
+#include "launch/cloud/retry_while_unreachable.h"
 #include "launch/observer.h"
 #include "store/journal.h"
 #include "store/run_dir.h"
@@ -28,7 +30,7 @@ class CloudJob {
     const store::RunDir& run;
     CloudConnection& cloud;
     store::Journal& journal;
-    std::function<void(const std::string&)> waiting;
+    std::function<void(const std::string&)> waiting;  ///< what takes its time
     std::function<void(const std::string&)> warning;
     std::function<void(const RoundProgress&)> progress;
     std::stop_token asked;    ///< the user asked to end
@@ -44,13 +46,28 @@ class CloudJob {
 
  private:
   [[nodiscard]] static std::string worker(int node);  ///< the service's name of an instance
+  /// Tells of a transfer, once a second at most.
+  std::function<void(std::uint64_t done, std::uint64_t total)> said(const std::string& what);
   void prepare();
   void create();
+  /// What is uploaded as the code, with a ma-pre-start.sh of our own where one is needed.
+  cloud::FolderFiles code_files() const;
   /// Uploads the code to where its content is named; gives its hash.
   std::string upload_code();
   /// What the job runs, for the judge.
   void journal_executed();
   RoundOutcome follow();
+  /// Nothing when it does not exist any more.
+  std::optional<cloud::TrainingJob> ask();
+  RoundOutcome deleted();
+  /// The time is over and the service does not answer: `silence` says so.
+  RoundOutcome given_up(const OutOfTime& silence);
+  /// From now on the round may take so long, whatever the service does.
+  void bound(Nanoseconds limit, const std::string& name);
+  /// Stops what is under way when the user asks to end, or the time is over.
+  [[nodiscard]] std::stop_token working() const {
+    return bound_ ? bound_->token() : context_.asked;
+  }
   /// Nothing while the job goes on.
   std::optional<RoundOutcome> look(const cloud::TrainingJob& job);
   std::optional<RoundOutcome> check_limits(const cloud::TrainingJob& job);
@@ -82,6 +99,9 @@ class CloudJob {
   std::filesystem::path folder_;
   JobState state_;
   RetryWhileUnreachable retry_;
+  std::optional<TimedStop> bound_;
+  std::string bounded_by_;       // the setting, for people
+  cloud::TrainingJob seen_;      // as the service last told of it
   std::int64_t looked_ns_ = 0;   // monotonic, when it was asked about before the last answer
   std::int64_t grown_ns_ = 0;    // monotonic, when a log last grew
   std::int64_t waiting_ns_ = 0;  // monotonic, since when it has been pending

@@ -18,6 +18,7 @@ struct JobState {
   std::string code;                ///< hash of the code that it was made with; empty: not yet
   std::int64_t sync_start_ns = 0;  ///< wall clock
   std::int64_t created_ns = 0;
+  std::string logs{};  ///< how the service's names of its logs begin; "0.log" goes after it
   std::map<int, std::uint64_t> mirrored;  ///< bytes of every instance's log that are here
 };
 
