@@ -15,7 +15,7 @@ Settings read_settings(const TaskKind& kind, const std::string& workload,
                        workload::Options& options) {
   Settings settings;
   settings.workload = workload;
-  settings.make_task = kind.read(workload, options);
+  settings.make_task = kind.read(workload, settings, options);
   read_common(settings, options);
   options.reject_unknown();
   settings.communicator.membership.terms = "workload: " + workload + "\n" + options.terms();

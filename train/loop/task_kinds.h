@@ -19,8 +19,9 @@ struct ModelEntry {
 struct TaskKind {
   std::string name;  ///< "image"
   std::vector<ModelEntry> models;
-  /// Reads the kind's own options. Throws Error of kind config.
-  std::function<MakeTask(const std::string& workload, workload::Options&)> read;
+  /// Reads the kind's own options, and of the settings those that not every kind has. Throws Error
+  /// of kind config.
+  std::function<MakeTask(const std::string& workload, Settings&, workload::Options&)> read;
 };
 
 /// Every kind there is. A new one is a file that declares it, and one word in task_kinds.cpp.

@@ -34,8 +34,11 @@ class Trainer {
         device_(choose_device(settings.device, place, settings.communicator.collectives)),
         threads_(prepare_device(device_, settings.precision, settings.threads, place)),
         phases_(after_device(log, begin_ns_)),
-        communicator_(place, device_, settings.communicator, workload::end_with) {
+        communicator_(place, device_, settings.communicator, workload::end_with),
+        groups_(communicator_, mesh_of(settings, place)) {
     phases_.end("join");
+    // Captured steps hold no operations between ranks.
+    if (!place.alone()) settings_.cuda_graph = false;
   }
 
   int find() {
@@ -63,6 +66,25 @@ class Trainer {
     phases.end("device");
     return phases;
   }
+  // The ranks that the mesh has besides its own axes have other data.
+  [[nodiscard]] static Mesh mesh_of(const Settings& settings, const workload::Place& place) {
+    Mesh mesh = settings.mesh;
+    if (place.world_size % mesh.replica() != 0)
+      throw Error(ErrorKind::config,
+                  fmt::format("{} ranks cannot be shared by tensor_parallel {} × "
+                              "pipeline_parallel {}",
+                              place.world_size, mesh.tensor, mesh.pipeline),
+                  "WORLD_SIZE", fmt::format("start a multiple of {} ranks", mesh.replica()));
+    mesh.data = place.world_size / mesh.replica();
+    return mesh;
+  }
+  // Among the ranks with other data.
+  [[nodiscard]] workload::Place data_place() const {
+    workload::Place place = place_;
+    place.rank = static_cast<int>(groups_.place().data);
+    place.world_size = static_cast<int>(groups_.mesh().data);
+    return place;
+  }
   int run_guarded();
   void build();
   void prepare();
@@ -83,8 +105,10 @@ class Trainer {
             loop_->optimizer(),
             loop_->average(),
             device_,
-            settings_.batch_size * place_.world_size,
-            settings_.accumulation};
+            settings_.batch_size * groups_.mesh().data,
+            settings_.accumulation,
+            groups_.data(),
+            loop_->shared_model()};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
 
@@ -96,6 +120,7 @@ class Trainer {
   int threads_;
   workload::PhaseLog phases_;
   Communicator communicator_;
+  MeshGroups groups_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<StepLoop> loop_;
   std::unique_ptr<Checkpoints> checkpoints_;
@@ -112,9 +137,9 @@ class Trainer {
 void Trainer::build() {
   torch::manual_seed(settings_.seed);
   phases_.begin();
-  task_ = settings_.make_task(settings_, place_, device_, phases_);
+  task_ = settings_.make_task(settings_, {data_place(), device_, &groups_}, phases_);
   loop_ = std::make_unique<StepLoop>(
-      settings_, *task_, communicator_, device_, &log_,
+      settings_, *task_, groups_.data(), device_, &log_,
       [this](std::int64_t step, double loss) { check_loss(step, loss); });
   phases_.end("model");
   if (settings_.batch_size == kAutoBatch) choose_batch();
@@ -289,7 +314,8 @@ void Trainer::save() {
 void Trainer::out_of_memory(const std::exception& error) {
   own_failure_ = true;
   std::string advice = "lower batch_size";
-  if (device_.is_cuda())
+  // Ranks that share a model cannot try alone.
+  if (device_.is_cuda() && loop_->shared_model() == nullptr)
     if (const std::int64_t rows = loop_->fitting_batch(); rows > 0)
       advice = fmt::format("a batch_size of {} fits; raise 'accumulation' to keep the global batch",
                            rows);
@@ -325,7 +351,7 @@ int Trainer::run_guarded() {
 }
 
 void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
-  if (place_.rank == 0) task_->finish();
+  task_->finish();
   std::vector<std::string> names;
   names.reserve(qualities_.size());
   const std::string precision = to_string(settings_.precision);
@@ -339,7 +365,7 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"batch_size", settings_.batch_size},
       {"num_trained_samples", loop_->samples() * place_.world_size},
       {"train_samples",
-       task_->batches_per_epoch() * settings_.batch_size * place_.world_size},  // of an epoch
+       task_->batches_per_epoch() * settings_.batch_size * groups_.mesh().data},  // of an epoch
       {"world_size", place_.world_size},
       {"parameters", loop_->parameters().count()},
       {"flops_per_sample", task_->flops_per_sample()},
@@ -347,6 +373,9 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"precision", std::string_view(precision)},
       {"device", std::string_view(device)},
       {"cuda_graph", loop_->graph().replayed()},
+      {"tensor_parallel", groups_.mesh().tensor},
+      {"pipeline_parallel", groups_.mesh().pipeline},
+      {"expert_parallel", groups_.mesh().expert},
       {"threads", threads_}};
   if (settings_.target > 0) results.emplace_back("converged", converged_);
   for (const auto& [name, value] : qualities_) {
@@ -377,7 +406,8 @@ int measure_data(const Settings& settings, const workload::Place& place, perflog
   // Ranks need not know of each other: each reads its share.
   const torch::Device device = choose_device(settings.device, place);
   workload::PhaseLog phases(log);
-  const std::unique_ptr<Task> task = settings.make_task(settings, place, device, phases);
+  const std::unique_ptr<Task> task =
+      settings.make_task(settings, {place, device, nullptr}, phases);
   phases.end("model");
   if (settings.batch_size == kAutoBatch) task->set_batch_size(kBatchOnCpu);
   task->start({});

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "train/models/llama_ops.h"
+#include "train/models/shared_ops.h"
 #if defined(ASSAY_TRAIN_KERNELS)
 #include "train/models/cuda_llama.h"
 #endif
@@ -13,15 +14,28 @@ namespace {
 
 constexpr double kLlamaDeviation = 0.02;
 
-// Makes parameters on one device.
-struct Drawn {
-  torch::Device device;
-  [[nodiscard]] torch::Tensor matrix(std::int64_t rows, std::int64_t columns,
-                                     double deviation = kLlamaDeviation) const {
-    return torch::empty({rows, columns}, device).normal_(0.0, deviation);
+// Draws all parameters of the model one after another, and keeps what the share has of each: then
+// every share is of the same model.
+NamedTensors draw(const LlamaOptions& options, const LlamaShare& share, torch::Device device) {
+  // The stream is the sum of 2 · layers branches: each begins that much smaller (GPT-2).
+  const double last = kLlamaDeviation / std::sqrt(2.0 * static_cast<double>(options.layers));
+  std::map<std::string, ParameterCut> own;
+  for (ParameterCut& cut : cuts_of(options, share)) own.emplace(cut.name, std::move(cut));
+  NamedTensors values;
+  for (const ParameterCut& all : cuts_of(options, {})) {
+    const auto cut = own.find(all.name);
+    torch::Tensor value;
+    if (all.shape.size() == 1) {
+      value = torch::ones(all.shape, device);
+    } else {
+      const bool ends_branch = all.name.ends_with(".out") || all.name.ends_with(".down");
+      value = torch::empty(all.shape, device).normal_(0.0, ends_branch ? last : kLlamaDeviation);
+    }
+    if (cut == own.end()) continue;
+    values.emplace(all.name, share.tensor == nullptr ? value : cut_from(value, cut->second));
   }
-  [[nodiscard]] torch::Tensor ones(std::int64_t size) const { return torch::ones({size}, device); }
-};
+  return values;
+}
 
 }  // namespace
 
@@ -47,21 +61,32 @@ std::pair<torch::Tensor, torch::Tensor> rotary_tables(const LlamaOptions& option
   return {angles.cos().to(torch::kFloat), angles.sin().to(torch::kFloat)};
 }
 
-LlamaBlockImpl::LlamaBlockImpl(const LlamaOptions& options, torch::Device device)
-    : options_(options) {
-  // The stream is the sum of 2 · layers branches: each begins that much smaller (GPT-2).
-  const double last = kLlamaDeviation / std::sqrt(2.0 * static_cast<double>(options.layers));
-  const Drawn drawn{device};
-  norm1 = register_parameter("norm1", drawn.ones(options.width));
-  qkv.value = register_parameter("qkv", drawn.matrix(options.qkv(), options.width));
+LlamaBlockImpl::LlamaBlockImpl(const LlamaOptions& options, const LlamaShare& share,
+                               const NamedTensors& values, std::int64_t layer)
+    : options_(options),
+      tensor_(share.tensor),
+      kv_heads_(options.kv_heads / share.tensor_size()) {
+  const std::string prefix = "blocks." + std::to_string(layer) + ".";
+  const auto take = [&](const std::string& name) {
+    return register_parameter(name, values.at(prefix + name));
+  };
+  norm1 = take("norm1");
+  qkv.value = take("qkv");
   if (options.qk_norm) {
-    q_norm = register_parameter("q_norm", drawn.ones(options.head()));
-    k_norm = register_parameter("k_norm", drawn.ones(options.head()));
+    q_norm = take("q_norm");
+    k_norm = take("k_norm");
   }
-  out.value = register_parameter("out", drawn.matrix(options.width, options.width, last));
-  norm2 = register_parameter("norm2", drawn.ones(options.width));
-  gate_up.value = register_parameter("gate_up", drawn.matrix(2 * options.inner, options.width));
-  down.value = register_parameter("down", drawn.matrix(options.width, options.inner, last));
+  out.value = take("out");
+  norm2 = take("norm2");
+  if (options.experts > 0) {
+    mixture = Mixture(options, share, [&](const std::string& name) {
+      return values.at(prefix + "mixture." + name);
+    });
+    register_module("mixture", mixture);
+    return;
+  }
+  gate_up.value = take("gate_up");
+  down.value = take("down");
 }
 
 torch::Tensor LlamaBlockImpl::attend(const torch::Tensor& y, const Sequences& sequences) const {
@@ -70,13 +95,13 @@ torch::Tensor LlamaBlockImpl::attend(const torch::Tensor& y, const Sequences& se
   const std::int64_t head = options_.head();
 #if defined(ASSAY_TRAIN_KERNELS)
   if (cuda_llama_fits(y) && !q_norm.defined())
-    return causal_attention(cuda_project_heads(y, qkv, head, options_.kv_heads, sequences),
+    return causal_attention(cuda_project_heads(y, qkv, head, kv_heads_, sequences),
                             sequences.from);
 #endif
   const torch::Tensor all = project(y, qkv).view({batch, length, -1, head});
-  const std::int64_t queries = all.size(2) - 2 * options_.kv_heads;
-  LlamaHeads heads{all.narrow(2, 0, queries), all.narrow(2, queries, options_.kv_heads),
-                   all.narrow(2, queries + options_.kv_heads, options_.kv_heads)};
+  const std::int64_t queries = all.size(2) - 2 * kv_heads_;
+  LlamaHeads heads{all.narrow(2, 0, queries), all.narrow(2, queries, kv_heads_),
+                   all.narrow(2, queries + kv_heads_, kv_heads_)};
   if (q_norm.defined()) {
     heads.q = add_norm(heads.q, {}, q_norm, options_.epsilon).y;
     heads.k = add_norm(heads.k, {}, k_norm, options_.epsilon).y;
@@ -86,27 +111,35 @@ torch::Tensor LlamaBlockImpl::attend(const torch::Tensor& y, const Sequences& se
   return causal_attention(heads, sequences.from);
 }
 
-Residual LlamaBlockImpl::forward(const Residual& in, const Sequences& sequences) const {
-  const Normed first = add_norm(in.x, in.h, norm1, options_.epsilon);
-  const torch::Tensor attended = project(attend(first.y, sequences), out);
-  const Normed second = add_norm(first.sum, attended, norm2, options_.epsilon);
-  return {second.sum, project(swiglu(project(second.y, gate_up)), down)};
+torch::Tensor LlamaBlockImpl::mlp(const torch::Tensor& y, const Sequences& sequences) const {
+  if (mixture) return mixture->forward(y, sequences.balance);
+  return project(swiglu(project(y, gate_up)), down);
 }
 
-LlamaImpl::LlamaImpl(const LlamaOptions& options, torch::Device device) : options_(options) {
+Residual LlamaBlockImpl::forward(const Residual& in, const Sequences& sequences) const {
+  const Normed first = add_norm(in.x, in.h, norm1, options_.epsilon);
+  const torch::Tensor heads = attend(gather_sequence(first.y, tensor_), sequences);
+  const torch::Tensor attended = scatter_sequence(project(heads, out), tensor_);
+  const Normed second = add_norm(first.sum, attended, norm2, options_.epsilon);
+  return {second.sum,
+          scatter_sequence(mlp(gather_sequence(second.y, tensor_), sequences), tensor_)};
+}
+
+LlamaImpl::LlamaImpl(const LlamaOptions& options, torch::Device device, const LlamaShare& share)
+    : options_(options), share_(share) {
   options.check();
-  const Drawn drawn{device};
-  embedding_.value =
-      register_parameter("embedding", drawn.matrix(options.vocabulary, options.width));
-  torch::nn::ModuleList blocks;
-  for (std::int64_t i = 0; i < options.layers; ++i) {
-    blocks_.emplace_back(options, device);
-    blocks->push_back(blocks_.back());
+  const NamedTensors values = draw(options, share, device);
+  if (const auto found = values.find("embedding"); found != values.end())
+    embedding_.value = register_parameter("embedding", found->second);
+  const auto blocks = std::make_shared<torch::nn::Module>();
+  for (std::int64_t i = share.first_layer; i < share.end_layer(options); ++i) {
+    blocks_.emplace_back(options, share, values, i);
+    blocks->register_module(std::to_string(i), blocks_.back());
   }
   register_module("blocks", blocks);
-  norm_ = register_parameter("norm", drawn.ones(options.width));
-  if (!options.tied)
-    output_.value = register_parameter("output", drawn.matrix(options.vocabulary, options.width));
+  if (!share.last(options)) return;
+  norm_ = register_parameter("norm", values.at("norm"));
+  if (!options.tied) output_.value = register_parameter("output", values.at("output"));
 }
 
 Sequences LlamaImpl::sequences(const torch::Tensor& tokens, const torch::Tensor& documents) {
@@ -129,16 +162,36 @@ Sequences LlamaImpl::sequences(const torch::Tensor& tokens, const torch::Tensor&
 }
 
 torch::Tensor LlamaImpl::embed(const torch::Tensor& tokens) const {
-  return embed_tokens(tokens, embedding_, type_);
+  return share_.tensor == nullptr ? embed_tokens(tokens, embedding_, type_)
+                                  : embed_shared(tokens, embedding_, type_, *share_.tensor);
 }
 
 torch::Tensor LlamaImpl::finish(const Residual& last) const {
   return add_norm(last.x, last.h, norm_, options_.epsilon).y;
 }
 
-torch::Tensor LlamaImpl::train_on(const torch::Tensor& tokens, const torch::Tensor& labels,
-                                  const torch::Tensor& documents, double factor, bool recompute) {
-  const Sequences batch = sequences(tokens, documents);
+TokenLosses LlamaImpl::head_losses_of(const torch::Tensor& y, const torch::Tensor& labels,
+                                      HeadGradient* gradient, bool count_right) {
+  torch::NoGradGuard no_grad;
+  if (share_.tensor == nullptr)
+    return head_losses(y.view({-1, options_.width}), head(), labels.flatten(), gradient,
+                       count_right);
+  const torch::Tensor all = gather_sequence(y, share_.tensor);
+  const TokenLosses losses =
+      shared_head_losses(all.view({-1, options_.width}), head(), labels.flatten(), gradient,
+                         count_right, *share_.tensor);
+  if (gradient != nullptr)
+    gradient->dy = scatter_sequence(gradient->dy.view(all.sizes()), share_.tensor);
+  return losses;
+}
+
+torch::Tensor LlamaImpl::given(const LlamaPass& pass) {
+  const Residual& state = pass.state;
+  return state.h.defined() ? state.x.detach() + state.h : state.x.detach();
+}
+
+LlamaPass LlamaImpl::forward(const torch::Tensor& tokens, const torch::Tensor& documents,
+                             const torch::Tensor& in, double factor, bool recompute) {
   // Autograd sees one block at a time: each begins with a leaf. What is still to be added to the
   // stream is a constant there, because its gradient is the stream's.
   const auto begin = [](const Residual& from) {
@@ -147,52 +200,80 @@ torch::Tensor LlamaImpl::train_on(const torch::Tensor& tokens, const torch::Tens
     if (from.h.defined()) leaf.h = from.h.detach();
     return leaf;
   };
-  struct Segment {
-    Residual in;
-    Residual out;  // undefined: to be computed again
-  };
-  std::vector<Segment> segments;
-  segments.reserve(blocks_.size());
-
-  const torch::Tensor embedded = embed(tokens);
-  Residual state = begin({embedded, {}});
+  LlamaPass pass;
+  pass.sequences = sequences(tokens, documents);
+  // Ranks that share matrices route the same tokens.
+  pass.sequences.balance =
+      options_.balance * factor / static_cast<double>(share_.tensor_size());
+  pass.segments.reserve(blocks_.size());
+  if (share_.first()) pass.embedded = embed(tokens);
+  Residual state = begin({share_.first() ? pass.embedded : in, {}});
   for (const LlamaBlock& block : blocks_) {
+    Residual out;
     if (recompute) {
       torch::NoGradGuard no_grad;
-      const Residual out = block->forward(state, batch);
-      segments.push_back({state, {}});
-      state = begin(out);
+      out = block->forward(state, pass.sequences);
+      pass.segments.push_back({state, {}});
     } else {
-      const Residual out = block->forward(state, batch);
-      segments.push_back({state, out});
-      state = begin(out);
+      out = block->forward(state, pass.sequences);
+      pass.segments.push_back({state, out});
     }
+    state = begin(out);
   }
-  const torch::Tensor last = finish(state);
-  const torch::Tensor rows = last.detach().view({-1, options_.width});
-  HeadGradient gradient{factor, {}};
-  const TokenLosses losses = head_losses(rows, head(), labels.flatten(), &gradient, false);
-  last.backward(gradient.dy.view(last.sizes()));
-  torch::Tensor d = state.x.grad();
-  state = {};
-  for (std::size_t i = blocks_.size(); i-- > 0; segments.pop_back()) {
-    Segment& segment = segments.back();
-    if (!segment.out.x.defined()) segment.out = blocks_[i]->forward(segment.in, batch);
-    torch::autograd::backward({segment.out.x, segment.out.h}, {d, d});
-    d = segment.in.x.grad();
-  }
-  embedded.backward(d);
+  pass.state = state;
+  return pass;
+}
+
+torch::Tensor LlamaImpl::loss(LlamaPass& pass, const torch::Tensor& labels, double factor,
+                              torch::Tensor& gradient) {
+  const torch::Tensor last = finish(pass.state);
+  HeadGradient of_head{factor, {}};
+  const TokenLosses losses = head_losses_of(last.detach(), labels, &of_head, false);
+  last.backward(of_head.dy.view(last.sizes()));
+  gradient = pass.state.x.grad();
+  pass.state = {};
   return losses.sum / static_cast<double>(labels.numel());
+}
+
+torch::Tensor LlamaImpl::backward(LlamaPass& pass, torch::Tensor gradient) {
+  pass.state = {};
+  for (std::size_t i = blocks_.size(); i-- > 0; pass.segments.pop_back()) {
+    LlamaPass::Segment& segment = pass.segments.back();
+    if (!segment.out.x.defined()) segment.out = blocks_[i]->forward(segment.in, pass.sequences);
+    torch::autograd::backward({segment.out.x, segment.out.h}, {gradient, gradient});
+    gradient = segment.in.x.grad();
+  }
+  if (!share_.first()) return gradient;
+  pass.embedded.backward(gradient);
+  return {};
+}
+
+torch::Tensor LlamaImpl::train_on(const torch::Tensor& tokens, const torch::Tensor& labels,
+                                  const torch::Tensor& documents, double factor, bool recompute) {
+  LlamaPass pass = forward(tokens, documents, {}, factor, recompute);
+  torch::Tensor gradient;
+  const torch::Tensor mean = loss(pass, labels, factor, gradient);
+  static_cast<void>(backward(pass, std::move(gradient)));
+  return mean;
+}
+
+torch::Tensor LlamaImpl::evaluate(const torch::Tensor& tokens, const torch::Tensor& documents,
+                                  const torch::Tensor& in) {
+  torch::NoGradGuard no_grad;
+  const Sequences batch = sequences(tokens, documents);
+  Residual state{share_.first() ? embed(tokens) : in, {}};
+  for (const LlamaBlock& block : blocks_) state = block->forward(state, batch);
+  return state.x + state.h;
+}
+
+TokenLosses LlamaImpl::losses_of(const torch::Tensor& evaluated, const torch::Tensor& labels) {
+  torch::NoGradGuard no_grad;
+  return head_losses_of(finish({evaluated, {}}), labels, nullptr, true);
 }
 
 TokenLosses LlamaImpl::losses(const torch::Tensor& tokens, const torch::Tensor& labels,
                               const torch::Tensor& documents) {
-  torch::NoGradGuard no_grad;
-  const Sequences batch = sequences(tokens, documents);
-  Residual state{embed(tokens), {}};
-  for (const LlamaBlock& block : blocks_) state = block->forward(state, batch);
-  return head_losses(finish(state).view({-1, options_.width}), head(), labels.flatten(), nullptr,
-                     true);
+  return losses_of(evaluate(tokens, documents, {}), labels);
 }
 
 torch::Tensor LlamaImpl::logits(const torch::Tensor& tokens, const torch::Tensor& documents) {
@@ -203,16 +284,21 @@ torch::Tensor LlamaImpl::logits(const torch::Tensor& tokens, const torch::Tensor
 }
 
 std::vector<std::pair<std::string, Weight*>> LlamaImpl::weights() {
-  std::vector<std::pair<std::string, Weight*>> all{{"embedding", &embedding_}};
+  std::vector<std::pair<std::string, Weight*>> all;
+  if (embedding_.value.defined()) all.emplace_back("embedding", &embedding_);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    const std::string name = "blocks." + std::to_string(i) + ".";
+    const std::string name =
+        "blocks." + std::to_string(share_.first_layer + static_cast<std::int64_t>(i)) + ".";
     LlamaBlockImpl& block = *blocks_[i];
-    all.insert(all.end(), {{name + "qkv", &block.qkv},
-                           {name + "out", &block.out},
-                           {name + "gate_up", &block.gate_up},
-                           {name + "down", &block.down}});
+    all.insert(all.end(), {{name + "qkv", &block.qkv}, {name + "out", &block.out}});
+    if (block.mixture) {
+      for (const auto& [own, weight] : block.mixture->weights())
+        all.emplace_back(name + "mixture." + own, weight);
+    } else {
+      all.insert(all.end(), {{name + "gate_up", &block.gate_up}, {name + "down", &block.down}});
+    }
   }
-  if (!options_.tied) all.emplace_back("output", &output_);
+  if (output_.value.defined()) all.emplace_back("output", &output_);
   return all;
 }
 
