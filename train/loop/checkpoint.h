@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "train/loop/task.h"
-#include "train/mesh/shared_model.h"
+#include "train/mesh/model_share.h"
 #include "train/optim/gradients.h"
 #include "train/optim/optimizer.h"
 #include "train/parallel/communicator.h"
@@ -32,8 +32,8 @@ struct TrainingState {
   torch::Device device;
   std::int64_t rows = 0;  ///< of all ranks in one backward
   std::int64_t accumulation = 1;
-  Communicator& data;             ///< the ranks with other data
-  SharedModel* shared = nullptr;  ///< of ranks that share the model
+  Communicator& data;            ///< the ranks with other data
+  ModelShare* shared = nullptr;  ///< of ranks that share the model
 };
 
 /// Checkpoints in a folder: step<N>/model.pt (rank 0: parameters, optimizer), step<N>/rank<r>.pt

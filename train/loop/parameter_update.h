@@ -1,7 +1,7 @@
 #pragma once
 
 #include "train/loop/settings.h"
-#include "train/mesh/shared_model.h"
+#include "train/mesh/model_share.h"
 #include "train/optim/gradients.h"
 #include "train/optim/optimizer.h"
 
@@ -18,7 +18,7 @@ class Update {
   /// All must outlive this.
   /// `shared` may be nullptr: the parameters are all there are.
   Update(const Settings& settings, FlatParameters& parameters, Optimizer& optimizer,
-         SharedModel* shared = nullptr)
+         ModelShare* shared = nullptr)
       : settings_(settings), parameters_(parameters), optimizer_(optimizer), shared_(shared) {}
 
   /// What the loss has to be multiplied with before backward.
@@ -36,7 +36,7 @@ class Update {
   const Settings& settings_;
   FlatParameters& parameters_;
   Optimizer& optimizer_;
-  SharedModel* shared_;
+  ModelShare* shared_;
   LossScaler scaler_;
 };
 

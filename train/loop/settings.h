@@ -83,7 +83,7 @@ struct Settings {
   std::string trace;  ///< files of a StepTrace, without ".RANK.json"; empty: none
   std::int64_t trace_step = 10;
   std::int64_t bucket_bytes = 8 << 20;
-  Mesh mesh;  ///< of the ranks; `data` is what is left of them
+  Mesh mesh;                       ///< of the ranks; `data` is what is left of them
   std::int64_t micro_batches = 1;  ///< parts in which a batch goes through the stages
 };
 

@@ -30,8 +30,8 @@ class StepLog {
   void begin(std::int64_t step);
   /// Ends a phase; phases may repeat within a step and add up.
   void end(Phase phase);
-  /// So much of what was counted as `from` was waiting for other ranks, of it `for_stages` for other
-  /// stages of a pipeline. On the CPU only: a device's waiting is not the host's.
+  /// So much of what was counted as `from` was waiting for other ranks, of it `for_stages` for
+  /// other stages of a pipeline. On the CPU only: a device's waiting is not the host's.
   void waited(Phase from, double seconds, double for_stages);
   /// The step is complete on the host.
   void end_step(const BatchWork& work, const torch::Tensor& loss, double rate);

@@ -16,7 +16,7 @@ std::unique_ptr<StepTrace> make_trace(const Settings& settings, int rank, torch:
                                      device, settings.trace_step);
 }
 
-GradientReducer::RanksOf ranks_of(SharedModel* model) {
+GradientReducer::RanksOf ranks_of(ModelShare* model) {
   if (model == nullptr) return {};
   return [model](const FlatParameters::Entry& entry) -> Communicator& {
     return model->ranks_of(entry);
@@ -31,7 +31,7 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
       task_(task),
       communicator_(communicator),
       device_(device),
-      shared_(settings.mesh.zero > 0 && !communicator.alone()),
+      shared_(settings.mesh.zero == 1 && !communicator.alone()),
       parameters_(task.model(), settings.channels_last, shared_ ? communicator.world_size() : 1),
       model_(task.share(parameters_)),
       trace_(make_trace(settings, communicator.rank(), device)),
@@ -77,7 +77,7 @@ void StepLoop::backward(bool last) {
   const double scale = update_.loss_scale() /
                        static_cast<double>(settings_.accumulation * communicator_.world_size());
   const torch::Tensor loss = graph_.run(task_.inputs(), scale, [this, last](double factor) {
-    return task_.backward(factor, [this, last] { reducer_.begin(last); });
+    return task_.backward(factor, [this, last] { reducer_.begin(last && !sums_itself()); });
   });
   if (trace_) trace_->end_backward();
   log_.end(Phase::compute);
@@ -99,6 +99,7 @@ void StepLoop::step() {
   if (model_ != nullptr) model_->sum_gradients();
   log_.end(Phase::comm);
   const bool counts = update_.apply(rate());
+  if (counts && model_ != nullptr) model_->updated();
   if (shared_ && counts) {
     log_.end(Phase::optimizer);
     communicator_.all_gather(parameters_.values());

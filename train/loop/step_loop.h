@@ -54,12 +54,13 @@ class StepLoop {
   [[nodiscard]] LossScaler& scaler() noexcept { return update_.scaler(); }
   [[nodiscard]] MovingAverage* average() noexcept { return average_.get(); }  ///< nullptr: none
   /// nullptr: each rank has all of the model.
-  [[nodiscard]] SharedModel* shared_model() noexcept { return model_; }
+  [[nodiscard]] ModelShare* shared_model() noexcept { return model_; }
   [[nodiscard]] StepGraph& graph() noexcept { return graph_; }
   [[nodiscard]] StepLog& log() noexcept { return log_; }
 
  private:
   void backward(bool last);
+  [[nodiscard]] bool sums_itself() const { return model_ != nullptr && model_->sums_itself(); }
   [[nodiscard]] FlatRange part_of(const Communicator& communicator) const;
   void backward_alone();  // of the batch there is, without the other ranks
 
@@ -67,9 +68,9 @@ class StepLoop {
   Task& task_;
   Communicator& communicator_;
   torch::Device device_;
-  bool shared_;  // the optimizer's state
+  bool shared_;  // the optimizer's state, of parameters that all ranks have
   FlatParameters parameters_;
-  SharedModel* model_;                // nullptr: each rank has all of it
+  ModelShare* model_;                 // nullptr: each rank has all of it
   std::unique_ptr<StepTrace> trace_;  // nullptr: none is wanted
   GradientReducer reducer_;
   Optimizer optimizer_;

@@ -7,7 +7,7 @@
 
 #include "train/base/torch.h"
 #include "train/data/loader.h"
-#include "train/mesh/shared_model.h"
+#include "train/mesh/model_share.h"
 #include "train/optim/flat_parameters.h"
 
 namespace assay::train {
@@ -63,7 +63,7 @@ class Task {
   }
   /// Called once, when the model's parameters have come to lie in `parameters`, which outlives
   /// this: of a model that ranks share, what they have to do together; nullptr: each has all of it.
-  [[nodiscard]] virtual SharedModel* share(FlatParameters& /*parameters*/) { return nullptr; }
+  [[nodiscard]] virtual ModelShare* share(FlatParameters& /*parameters*/) { return nullptr; }
   /// Called once after that, when the values are those of the training's begin.
   virtual void bind(FlatParameters& /*parameters*/) {}
   /// Samples of the batch that loss() sees.

@@ -17,6 +17,9 @@ Settings read_settings(const TaskKind& kind, const std::string& workload,
   settings.workload = workload;
   settings.make_task = kind.read(workload, settings, options);
   read_common(settings, options);
+  if (settings.mesh.zero > 1 && !kind.shares_model)
+    options.fail("zero", "only a language model's gradients and parameters can be shared out",
+                 "use 'zero: 1' or 'zero: 0'");
   options.reject_unknown();
   settings.communicator.membership.terms = "workload: " + workload + "\n" + options.terms();
   return settings;

@@ -22,6 +22,7 @@ struct TaskKind {
   /// Reads the kind's own options, and of the settings those that not every kind has. Throws Error
   /// of kind config.
   std::function<MakeTask(const std::string& workload, Settings&, workload::Options&)> read;
+  bool shares_model = false;  ///< ranks may have parts of the model, see Settings::mesh
 };
 
 /// Every kind there is. A new one is a file that declares it, and one word in task_kinds.cpp.

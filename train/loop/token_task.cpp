@@ -1,6 +1,7 @@
 #include "train/loop/token_task.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,7 +10,9 @@
 #include "train/data/token_set.h"
 #include "train/loop/loader_task.h"
 #include "train/mesh/share_files.h"
+#include "train/mesh/shared_model.h"
 #include "train/mesh/stage.h"
+#include "train/mesh/zero_model.h"
 #include "train/models/llama_files.h"
 
 namespace assay::train {
@@ -33,7 +36,8 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
         info_(set.info),
         own_(own),
         groups_(site.groups),
-        model_(options, site.device, groups_ == nullptr ? LlamaShare{} : share_of(options, *groups_)),
+        model_(options, site.device,
+               groups_ == nullptr ? LlamaShare{} : share_of(options, *groups_)),
         flops_(options.flops_per_token(info_.sequence) * static_cast<double>(info_.sequence)) {
     if (settings.precision == Precision::bf16) type_ = torch::kBFloat16;
     if (settings.precision == Precision::fp16) type_ = torch::kHalf;
@@ -43,6 +47,9 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     if (groups_ == nullptr) return;
     if (!own.export_to.empty() && groups_->all().rank() == 0) require_export_folder(own.export_to);
     stage_.emplace(*model_, *groups_, settings.micro_batches, own.recompute);
+    if (settings.mesh.zero < 2 || groups_->mesh().data == 1) return;
+    zero_.emplace(*model_, *groups_, settings.mesh.zero == 2);
+    model_->keep_in(*zero_);
   }
 
   void finish() override {
@@ -53,27 +60,35 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
       return;
     }
     const torch::Tensor values = shared_->gather(parameters_->values());
-    if (writes) save_llama(*whole_model(*shared_, model_->options(), values), own_.export_to,
-                           own_.export_type);
+    if (writes)
+      save_llama(*whole_model(*shared_, model_->options(), values), own_.export_to,
+                 own_.export_type);
   }
 
-  SharedModel* share(FlatParameters& parameters) override {
-    if (groups_ == nullptr || (groups_->mesh().replica() == 1 && groups_->mesh().expert == 1))
-      return nullptr;
+  ModelShare* share(FlatParameters& parameters) override {
     parameters_ = &parameters;
-    return &shared_.emplace(*model_, parameters, *groups_);
+    if (zero_)
+      shared_ = std::make_unique<ZeroModel>(*model_, *zero_, parameters, *groups_);
+    else if (groups_ != nullptr && (groups_->mesh().replica() > 1 || groups_->mesh().expert > 1))
+      shared_ = std::make_unique<SharedModel>(*model_, parameters, *groups_);
+    return shared_.get();
   }
 
   double waited_for_stages() const override { return stage_ ? stage_->waited_for_stages() : 0; }
 
-  torch::nn::Module& model() override { return *model_; }
+  torch::nn::Module& model() override {
+    if (zero_) return zero_->shards();
+    return *model_;
+  }
 
   void bind(FlatParameters& parameters) override {
-    // One backward a step: what it finds in a weight's gradient is of no use.
-    for (const auto& [name, weight] : model_->weights())
-      weight->overwrite = settings().accumulation == 1 && settings().micro_batches == 1;
+    // One backward a step: what it finds in a weight's gradient is of no use. Gradients that are
+    // taken away after each backward begin at 0.
+    const bool once = settings().accumulation == 1 && settings().micro_batches == 1;
+    for (const auto& [name, weight] : model_->weights()) weight->overwrite = once && !zero_;
     // On a device, weights are kept rounded as well; the CPU is slower in 16 bits anyway.
-    if (!device().is_cuda() || type_ == torch::kFloat) return;
+    // What is gathered when it is used is rounded then.
+    if (!device().is_cuda() || type_ == torch::kFloat || zero_) return;
     parameters.keep_rounded(type_);
     for (const auto& [name, weight] : model_->weights()) {
       const auto entry =
@@ -112,8 +127,7 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     torch::Tensor loss = torch::zeros({}, torch::TensorOptions(torch::kDouble).device(device()));
     std::int64_t total = 0;
     const auto evaluate_one = [&](const Tokens& tokens, bool counts) {
-      const TokenLosses losses =
-          stage_->losses(read(tokens), predicted(tokens), documents(tokens));
+      const TokenLosses losses = stage_->losses(read(tokens), predicted(tokens), documents(tokens));
       if (!counts || !losses.sum.defined()) return;
       total += tokens.tokens.size(0) * info_.sequence;
       loss += losses.sum;
@@ -190,8 +204,9 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
   MeshGroups* groups_;
   Llama model_;
   std::optional<LlamaStage> stage_;
-  std::optional<SharedModel> shared_;
-  FlatParameters* parameters_ = nullptr;  // of shared_
+  std::optional<ZeroUnits> zero_;       // of ZeRO 2 and 3
+  std::unique_ptr<ModelShare> shared_;  // nullptr: each rank has all of the model
+  FlatParameters* parameters_ = nullptr;
   double flops_;  // of a row
   torch::ScalarType type_ = torch::kFloat;
   Tokens current_;
@@ -213,8 +228,8 @@ const std::vector<TokenWorkload>& token_workloads() {
       "weight_decay: 0.1, clip_norm: 1, warmup_steps: 100, final_lr_fraction: 0.1, "
       "eval_size: 16}";
   static const std::vector<TokenWorkload> all{
-      {"llama-tiny", kTiny, "tiny"}, {"llama-125m", kLarge, "125m"}, {"llama-1b", kLarge, "1b"},
-      {"llama-3b", kLarge, "3b"},    {"llama-8b", kLarge, "8b"},     {"llama-70b", kLarge, "70b"},
+      {"llama-tiny", kTiny, "tiny"},   {"llama-125m", kLarge, "125m"}, {"llama-1b", kLarge, "1b"},
+      {"llama-3b", kLarge, "3b"},      {"llama-8b", kLarge, "8b"},     {"llama-70b", kLarge, "70b"},
       {"moe-tiny", kTiny, "moe-tiny"}, {"moe-4b", kLarge, "moe-4b"}};
   return all;
 }
@@ -263,8 +278,8 @@ void read_mesh(Settings& settings, workload::Options& options) {
   mesh.tensor = options.integer("tensor_parallel", 1, 1, 1024,
                                 "ranks that share each matrix, and between the matrices the tokens "
                                 "of each sequence; neighbours");
-  mesh.pipeline = options.integer("pipeline_parallel", 1, 1, 1024,
-                                  "stages of blocks, one after another");
+  mesh.pipeline =
+      options.integer("pipeline_parallel", 1, 1, 1024, "stages of blocks, one after another");
   mesh.expert = options.integer("expert_parallel", 1, 1, 1024,
                                 "ranks with other data that share the experts of a mixture");
   settings.micro_batches =
@@ -286,6 +301,12 @@ void require_fit(const Settings& settings, const LlamaOptions& model, std::int64
                             settings.micro_batches),
                 "micro_batches", "use a number that divides batch_size");
   require_mesh(mesh, model, groups.all().world_size());
+  if (mesh.zero > 1 && settings.optimizer.method != "adamw" && settings.optimizer.method != "sgd")
+    throw Error(ErrorKind::config,
+                settings.optimizer.method +
+                    " needs the norms of whole tensors, of which ranks "
+                    "have parts only",
+                "zero", "use 'optimizer: adamw' or 'zero: 0'");
   require_sequence(mesh, sequence);
 }
 
@@ -330,7 +351,7 @@ MakeTask read_token(const std::string& workload, Settings& common, workload::Opt
 }  // namespace
 
 TaskKind token_kind() {
-  TaskKind kind{"token", {}, read_token};
+  TaskKind kind{"token", {}, read_token, true};
   for (const TokenWorkload& entry : token_workloads())
     kind.models.push_back({entry.name, entry.defaults});
   return kind;

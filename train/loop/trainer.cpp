@@ -111,6 +111,13 @@ class Trainer {
             loop_->shared_model()};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
+  // Of the whole model.
+  [[nodiscard]] std::int64_t parameters() {
+    if (loop_->shared_model() == nullptr) return loop_->parameters().count();
+    std::int64_t count = 0;
+    for (const FlatParameters::Entry& entry : loop_->shared_model()->entries()) count += entry.size;
+    return count;
+  }
 
   Settings settings_;
   workload::Place place_;
@@ -157,6 +164,7 @@ void Trainer::prepare() {
     if (settings_.resume)
       if (const std::optional<Progress> loaded = checkpoints_->load(state())) {
         loop_->resume_after(loaded->step);
+        if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
         start = loaded->position;
         loop_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
       }
@@ -272,6 +280,7 @@ bool Trainer::evaluate() {
     if (average == nullptr) return;
     average->swap();
     loop_->parameters().round();
+    if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
   };
   exchange();
   Evaluation total = evaluate_share();
@@ -367,7 +376,7 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"train_samples",
        task_->batches_per_epoch() * settings_.batch_size * groups_.mesh().data},  // of an epoch
       {"world_size", place_.world_size},
-      {"parameters", loop_->parameters().count()},
+      {"parameters", parameters()},
       {"flops_per_sample", task_->flops_per_sample()},
       {"skipped_steps", loop_->scaler().skipped()},
       {"precision", std::string_view(precision)},
@@ -377,6 +386,12 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"pipeline_parallel", groups_.mesh().pipeline},
       {"expert_parallel", groups_.mesh().expert},
       {"threads", threads_}};
+  if (groups_.mesh().pipeline > 1 && device_.is_cpu()) {
+    const StepLog& log = loop_->log();
+    const double steps = log.total(Phase::data) + log.total(Phase::compute) +
+                         log.total(Phase::comm) + log.total(Phase::optimizer);
+    if (steps > 0) results.emplace_back("bubble_share", log.total_for_stages() / steps);
+  }
   if (settings_.target > 0) results.emplace_back("converged", converged_);
   for (const auto& [name, value] : qualities_) {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));
@@ -406,8 +421,7 @@ int measure_data(const Settings& settings, const workload::Place& place, perflog
   // Ranks need not know of each other: each reads its share.
   const torch::Device device = choose_device(settings.device, place);
   workload::PhaseLog phases(log);
-  const std::unique_ptr<Task> task =
-      settings.make_task(settings, {place, device, nullptr}, phases);
+  const std::unique_ptr<Task> task = settings.make_task(settings, {place, device, nullptr}, phases);
   phases.end("model");
   if (settings.batch_size == kAutoBatch) task->set_batch_size(kBatchOnCpu);
   task->start({});

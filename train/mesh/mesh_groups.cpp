@@ -28,8 +28,7 @@ class MeshGroups::Group final : public Exchange {
                            const std::vector<std::int64_t>& received) override {
     std::int64_t count = 0;
     for (const std::int64_t each : received) count += each;
-    torch::Tensor into =
-        torch::empty(with_first(count, rows.sizes().slice(1)), rows.options());
+    torch::Tensor into = torch::empty(with_first(count, rows.sizes().slice(1)), rows.options());
     ranks_->all_to_all(into, rows, sent, received);
     return into;
   }

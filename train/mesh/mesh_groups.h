@@ -9,7 +9,8 @@
 
 namespace assay::train {
 
-/// The ranks of a mesh that this rank works with, along each of its axes. Made by all ranks at once.
+/// The ranks of a mesh that this rank works with, along each of its axes. Made by all ranks at
+/// once.
 class MeshGroups {
  public:
   /// The mesh has as many devices as `all` has ranks. `all` must outlive this.

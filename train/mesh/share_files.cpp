@@ -19,7 +19,7 @@ void load_share(LlamaImpl& model, const std::filesystem::path& path) {
     own[cut.name].copy_(cut_from(values[cut.name], cut));
 }
 
-Llama whole_model(const SharedModel& shared, const LlamaOptions& options,
+Llama whole_model(const ModelShare& shared, const LlamaOptions& options,
                   const torch::Tensor& values) {
   torch::NoGradGuard no_grad;
   Llama whole(options);

@@ -2,16 +2,17 @@
 
 #include <filesystem>
 
-#include "train/mesh/shared_model.h"
+#include "train/mesh/model_share.h"
 #include "train/models/llama.h"
 
 namespace assay::train {
 
-/// load_llama() of a model of which this rank has a share. The whole model is on the host meanwhile.
+/// load_llama() of a model of which this rank has a share. The whole model is on the host
+/// meanwhile.
 void load_share(LlamaImpl& model, const std::filesystem::path& path);
 
-/// The whole model, on the host, from a buffer that SharedModel::gather() gave.
-[[nodiscard]] Llama whole_model(const SharedModel& shared, const LlamaOptions& options,
+/// The whole model, on the host, from a buffer that ModelShare::gather() gave.
+[[nodiscard]] Llama whole_model(const ModelShare& shared, const LlamaOptions& options,
                                 const torch::Tensor& values);
 
 }  // namespace assay::train

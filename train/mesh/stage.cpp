@@ -16,9 +16,9 @@ LlamaShare share_of(const LlamaOptions& model, MeshGroups& groups) {
 // What another stage sends of this part of the batch.
 torch::Tensor LlamaStage::receive(Communicator& from, std::int64_t stage,
                                   const torch::Tensor& tokens) {
-  torch::Tensor into = torch::empty(
-      {tokens.size(0), tokens.size(1) / groups_.mesh().tensor, model_.options().width},
-      torch::TensorOptions(model_.type()).device(tokens.device()));
+  torch::Tensor into =
+      torch::empty({tokens.size(0), tokens.size(1) / groups_.mesh().tensor, model_.options().width},
+                   torch::TensorOptions(model_.type()).device(tokens.device()));
   const double before = from.waited();
   from.receive(into, static_cast<int>(stage));
   waited_ += from.waited() - before;
@@ -39,7 +39,8 @@ torch::Tensor LlamaStage::train_on(const torch::Tensor& tokens, const torch::Ten
   std::vector<LlamaPass> passes(static_cast<std::size_t>(parts_));
   std::vector<torch::Tensor> gradients(static_cast<std::size_t>(parts_));
   std::vector<Pending> sent;
-  torch::Tensor loss = torch::zeros({}, torch::TensorOptions(torch::kFloat).device(tokens.device()));
+  torch::Tensor loss =
+      torch::zeros({}, torch::TensorOptions(torch::kFloat).device(tokens.device()));
 
   for (const auto& [kind, part] :
        one_forward_one_backward(groups_.mesh().pipeline, stage, parts_)) {
@@ -59,8 +60,7 @@ torch::Tensor LlamaStage::train_on(const torch::Tensor& tokens, const torch::Ten
     if (part + 1 == parts_) before_last();
     const torch::Tensor up = model_.backward(pass, std::move(gradient));
     pass = {};
-    if (!first)
-      sent.push_back(groups_.up().send(up.contiguous(), static_cast<int>(stage - 1)));
+    if (!first) sent.push_back(groups_.up().send(up.contiguous(), static_cast<int>(stage - 1)));
   }
   for (const Pending& pending : sent) groups_.down().wait(pending);
   loss /= static_cast<double>(parts_);

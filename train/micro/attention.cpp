@@ -61,10 +61,10 @@ void check_attention(const LlamaHeads& heads, const torch::Tensor& out, double t
   const torch::Tensor got = wide(out[0][last].narrow(0, 0, width));
   const double error = ((got - expected).norm() / expected.norm()).item<double>();
   if (!(error <= tolerance))
-    throw Error(ErrorKind::environment,
-                fmt::format("attention is wrong: relative error {:.3g}, at most {:.3g}", error,
-                            tolerance),
-                {}, "this device computes wrongly; test it and its memory");
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("attention is wrong: relative error {:.3g}, at most {:.3g}", error, tolerance),
+        {}, "this device computes wrongly; test it and its memory");
 }
 
 int run_attention(const AttentionSettings& settings, const workload::Place& place,
@@ -113,7 +113,8 @@ int run_attention(const AttentionSettings& settings, const workload::Place& plac
   session.result("forward_flops", of_forward.median * forward_flops);
   session.result("training_flops", of_both.median * work.flops);
   if (backward_s > 0) session.result("backward_flops", 2 * forward_flops / backward_s);
-  session.result("peak_flops", std::max(of_forward.best * forward_flops, of_both.best * work.flops));
+  session.result("peak_flops",
+                 std::max(of_forward.best * forward_flops, of_both.best * work.flops));
   session.result("sequence", length);
   return session.finish();
 }

@@ -210,8 +210,7 @@ int run_collective(const CollectiveSettings& settings, const workload::Place& pl
   Session session(settings.session, place, log, settings.limits.collectives);
   if (place.alone())
     throw Error(ErrorKind::config, fmt::format("{} needs at least two ranks", kind.what),
-                "WORLD_SIZE",
-                "set 'procs' or 'nodes' of the case to 2 or more");
+                "WORLD_SIZE", "set 'procs' or 'nodes' of the case to 2 or more");
   if (sizes.empty()) throw Error(ErrorKind::config, "'sizes' is empty", "sizes");
   if (std::set<double>(sizes.begin(), sizes.end()).size() != sizes.size())
     throw Error(ErrorKind::config, "'sizes' holds a size twice", "sizes");
@@ -224,8 +223,7 @@ int run_collective(const CollectiveSettings& settings, const workload::Place& pl
     // Every rank has a part of the same size.
     const auto parts = static_cast<std::int64_t>(std::ceil(bytes / sizeof(float) / ranks));
     const std::int64_t count = std::max<std::int64_t>(1, parts) * place.world_size;
-    const std::unique_ptr<Collective> collective =
-        kind.make(communicator, session.device(), count);
+    const std::unique_ptr<Collective> collective = kind.make(communicator, session.device(), count);
     const auto operate = [&] { collective->run(); };
     operate();
     if (!collective->right())
@@ -262,12 +260,12 @@ std::vector<workload::Workload> collective_workloads() {
     const auto read = [&kind](workload::Options& options) {
       return CollectiveSettings(kind, options);
     };
-    all.push_back({kind.workload, "collective", "",
-                   [read](workload::Options& options) { static_cast<void>(read(options)); },
-                   [read](workload::Options& options, const workload::Place& place,
-                          perflog::Writer& log) {
-                     return run_collective(read(options), place, log);
-                   }});
+    all.push_back(
+        {kind.workload, "collective", "",
+         [read](workload::Options& options) { static_cast<void>(read(options)); },
+         [read](workload::Options& options, const workload::Place& place, perflog::Writer& log) {
+           return run_collective(read(options), place, log);
+         }});
   }
   return all;
 }

@@ -37,6 +37,25 @@ NamedTensors draw(const LlamaOptions& options, const LlamaShare& share, torch::D
   return values;
 }
 
+// Uses a unit of a store as long as it exists, and fetches the next one.
+class UnitUse {
+ public:
+  UnitUse(UnitStore* store, std::size_t unit, std::size_t next) : store_(store), unit_(unit) {
+    if (store_ == nullptr) return;
+    store_->use(unit);
+    store_->fetch(next);
+  }
+  UnitUse(const UnitUse&) = delete;
+  UnitUse& operator=(const UnitUse&) = delete;
+  ~UnitUse() {
+    if (store_ != nullptr) store_->release(unit_);
+  }
+
+ private:
+  UnitStore* store_;
+  std::size_t unit_;
+};
+
 }  // namespace
 
 std::pair<torch::Tensor, torch::Tensor> rotary_tables(const LlamaOptions& options,
@@ -63,9 +82,7 @@ std::pair<torch::Tensor, torch::Tensor> rotary_tables(const LlamaOptions& option
 
 LlamaBlockImpl::LlamaBlockImpl(const LlamaOptions& options, const LlamaShare& share,
                                const NamedTensors& values, std::int64_t layer)
-    : options_(options),
-      tensor_(share.tensor),
-      kv_heads_(options.kv_heads / share.tensor_size()) {
+    : options_(options), tensor_(share.tensor), kv_heads_(options.kv_heads / share.tensor_size()) {
   const std::string prefix = "blocks." + std::to_string(layer) + ".";
   const auto take = [&](const std::string& name) {
     return register_parameter(name, values.at(prefix + name));
@@ -95,8 +112,7 @@ torch::Tensor LlamaBlockImpl::attend(const torch::Tensor& y, const Sequences& se
   const std::int64_t head = options_.head();
 #if defined(ASSAY_TRAIN_KERNELS)
   if (cuda_llama_fits(y) && !q_norm.defined())
-    return causal_attention(cuda_project_heads(y, qkv, head, kv_heads_, sequences),
-                            sequences.from);
+    return causal_attention(cuda_project_heads(y, qkv, head, kv_heads_, sequences), sequences.from);
 #endif
   const torch::Tensor all = project(y, qkv).view({batch, length, -1, head});
   const std::int64_t queries = all.size(2) - 2 * kv_heads_;
@@ -161,6 +177,12 @@ Sequences LlamaImpl::sequences(const torch::Tensor& tokens, const torch::Tensor&
   return out;
 }
 
+std::size_t LlamaImpl::unit_of(const std::string& parameter) const {
+  if (parameter == "embedding") return 0;
+  if (!parameter.starts_with("blocks.")) return end_unit();
+  return static_cast<std::size_t>(std::stoll(parameter.substr(7)) - share_.first_layer) + 1;
+}
+
 torch::Tensor LlamaImpl::embed(const torch::Tensor& tokens) const {
   return share_.tensor == nullptr ? embed_tokens(tokens, embedding_, type_)
                                   : embed_shared(tokens, embedding_, type_, *share_.tensor);
@@ -203,12 +225,16 @@ LlamaPass LlamaImpl::forward(const torch::Tensor& tokens, const torch::Tensor& d
   LlamaPass pass;
   pass.sequences = sequences(tokens, documents);
   // Ranks that share matrices route the same tokens.
-  pass.sequences.balance =
-      options_.balance * factor / static_cast<double>(share_.tensor_size());
+  pass.sequences.balance = options_.balance * factor / static_cast<double>(share_.tensor_size());
   pass.segments.reserve(blocks_.size());
-  if (share_.first()) pass.embedded = embed(tokens);
+  if (share_.first()) {
+    const UnitUse use(store_, 0, 1);
+    pass.embedded = embed(tokens);
+  }
   Residual state = begin({share_.first() ? pass.embedded : in, {}});
-  for (const LlamaBlock& block : blocks_) {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const LlamaBlock& block = blocks_[i];
+    const UnitUse use(store_, i + 1, i + 2);
     Residual out;
     if (recompute) {
       torch::NoGradGuard no_grad;
@@ -226,12 +252,23 @@ LlamaPass LlamaImpl::forward(const torch::Tensor& tokens, const torch::Tensor& d
 
 torch::Tensor LlamaImpl::loss(LlamaPass& pass, const torch::Tensor& labels, double factor,
                               torch::Tensor& gradient) {
+  const UnitUse norm(store_, end_unit(), blocks_.size());
+  const UnitUse matrix(store_, head_unit(), blocks_.size());
+  if (store_ != nullptr) {
+    store_->begin_gradients(end_unit());
+    store_->begin_gradients(head_unit());
+  }
   const torch::Tensor last = finish(pass.state);
   HeadGradient of_head{factor, {}};
   const TokenLosses losses = head_losses_of(last.detach(), labels, &of_head, false);
   last.backward(of_head.dy.view(last.sizes()));
   gradient = pass.state.x.grad();
   pass.state = {};
+  if (store_ != nullptr) {
+    store_->end_gradients(end_unit());
+    // A tied matrix gets the embedding's part too, where that is here.
+    if (!share_.first() && options_.tied) store_->end_gradients(0);
+  }
   return losses.sum / static_cast<double>(labels.numel());
 }
 
@@ -239,12 +276,17 @@ torch::Tensor LlamaImpl::backward(LlamaPass& pass, torch::Tensor gradient) {
   pass.state = {};
   for (std::size_t i = blocks_.size(); i-- > 0; pass.segments.pop_back()) {
     LlamaPass::Segment& segment = pass.segments.back();
+    const UnitUse use(store_, i + 1, i > 0 ? i : i + 1);
+    if (store_ != nullptr) store_->begin_gradients(i + 1);
     if (!segment.out.x.defined()) segment.out = blocks_[i]->forward(segment.in, pass.sequences);
     torch::autograd::backward({segment.out.x, segment.out.h}, {gradient, gradient});
     gradient = segment.in.x.grad();
+    if (store_ != nullptr) store_->end_gradients(i + 1);
   }
   if (!share_.first()) return gradient;
+  if (store_ != nullptr) store_->begin_gradients(0);
   pass.embedded.backward(gradient);
+  if (store_ != nullptr) store_->end_gradients(0);
   return {};
 }
 
@@ -261,13 +303,22 @@ torch::Tensor LlamaImpl::evaluate(const torch::Tensor& tokens, const torch::Tens
                                   const torch::Tensor& in) {
   torch::NoGradGuard no_grad;
   const Sequences batch = sequences(tokens, documents);
-  Residual state{share_.first() ? embed(tokens) : in, {}};
-  for (const LlamaBlock& block : blocks_) state = block->forward(state, batch);
+  Residual state{in, {}};
+  if (share_.first()) {
+    const UnitUse use(store_, 0, 1);
+    state.x = embed(tokens);
+  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const UnitUse use(store_, i + 1, i + 2);
+    state = blocks_[i]->forward(state, batch);
+  }
   return state.x + state.h;
 }
 
 TokenLosses LlamaImpl::losses_of(const torch::Tensor& evaluated, const torch::Tensor& labels) {
   torch::NoGradGuard no_grad;
+  const UnitUse norm(store_, end_unit(), end_unit());
+  const UnitUse matrix(store_, head_unit(), head_unit());
   return head_losses_of(finish({evaluated, {}}), labels, nullptr, true);
 }
 
@@ -324,9 +375,27 @@ std::vector<std::pair<std::string, torch::Tensor>> LlamaImpl::named_as_hugging_f
     }
     add(name + "self_attn.o_proj", block.out.value);
     add(name + "post_attention_layernorm", block.norm2);
-    add(name + "mlp.gate_proj", block.gate_up.value.narrow(0, 0, options_.inner));
-    add(name + "mlp.up_proj", block.gate_up.value.narrow(0, options_.inner, options_.inner));
-    add(name + "mlp.down_proj", block.down.value);
+    const auto add_mlp = [&](const std::string& gate, const std::string& up,
+                             const std::string& down, const torch::Tensor& gate_up,
+                             const torch::Tensor& last) {
+      add(gate, gate_up.narrow(0, 0, options_.inner));
+      add(up, gate_up.narrow(0, options_.inner, options_.inner));
+      add(down, last);
+    };
+    if (block.mixture) {
+      // As MixtralForCausalLM.
+      const auto weights = block.mixture->weights();
+      const std::string mixture = name + "block_sparse_moe.";
+      add(mixture + "gate", weights[0].second->value);
+      for (std::size_t e = 0; 2 * e + 2 < weights.size(); ++e) {
+        const std::string expert = mixture + "experts." + std::to_string(e) + ".";
+        add_mlp(expert + "w1", expert + "w3", expert + "w2", weights[2 * e + 1].second->value,
+                weights[2 * e + 2].second->value);
+      }
+    } else {
+      add_mlp(name + "mlp.gate_proj", name + "mlp.up_proj", name + "mlp.down_proj",
+              block.gate_up.value, block.down.value);
+    }
   }
   add("model.norm", norm_);
   if (!options_.tied) add("lm_head", output_.value);

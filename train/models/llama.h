@@ -10,6 +10,7 @@
 #include "train/models/llama_share.h"
 #include "train/models/llama_weight.h"
 #include "train/models/moe.h"
+#include "train/models/unit_store.h"
 
 namespace assay::train {
 
@@ -122,6 +123,11 @@ class LlamaImpl : public torch::nn::Module {
   [[nodiscard]] torch::Tensor logits(const torch::Tensor& tokens,
                                      const torch::Tensor& documents = {});
 
+  /// From now on parameters are in `store` when they are not used; it outlives the model's use.
+  void keep_in(UnitStore& store) noexcept { store_ = &store; }
+  /// The unit of UnitStore that a parameter belongs to.
+  [[nodiscard]] std::size_t unit_of(const std::string& parameter) const;
+
   /// The type that activations have from now on: float, or what weights are rounded to.
   void compute_in(torch::ScalarType type) noexcept { type_ = type; }
   [[nodiscard]] torch::ScalarType type() const noexcept { return type_; }
@@ -140,6 +146,11 @@ class LlamaImpl : public torch::nn::Module {
   [[nodiscard]] torch::Tensor finish(const Residual& last) const;
   [[nodiscard]] Weight& head() noexcept { return options_.tied ? embedding_ : output_; }
 
+  // Units of UnitStore.
+  [[nodiscard]] std::size_t end_unit() const noexcept { return blocks_.size() + 1; }
+  // Where the output matrix is.
+  [[nodiscard]] std::size_t head_unit() const noexcept { return options_.tied ? 0 : end_unit(); }
+
   [[nodiscard]] TokenLosses head_losses_of(const torch::Tensor& y, const torch::Tensor& labels,
                                            HeadGradient* gradient, bool count_right);
 
@@ -150,7 +161,8 @@ class LlamaImpl : public torch::nn::Module {
   std::vector<LlamaBlock> blocks_;
   torch::Tensor norm_;
   Weight output_;
-  torch::Tensor cosine_;  // of as many positions as were needed
+  UnitStore* store_ = nullptr;  // nullptr: parameters are always there
+  torch::Tensor cosine_;        // of as many positions as were needed
   torch::Tensor sine_;
 };
 TORCH_MODULE(Llama);

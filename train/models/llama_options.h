@@ -54,8 +54,8 @@ struct LlamaOptions {
   /// Those that one token passes: of the experts the chosen ones.
   [[nodiscard]] std::int64_t active_parameters() const noexcept;
   /// Model FLOPs of training on one token in sequences of `length`: six for each active parameter
-  /// but the input embedding and the norms, and attention's products over the half that a causal mask
-  /// leaves: 6 · layers · width · length.
+  /// but the input embedding and the norms, and attention's products over the half that a causal
+  /// mask leaves: 6 · layers · width · length.
   [[nodiscard]] double flops_per_token(std::int64_t length) const noexcept;
 
  private:

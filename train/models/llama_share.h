@@ -13,7 +13,7 @@ namespace assay::train {
 /// of a mixture some of the experts. Without arguments all of it.
 struct LlamaShare {
   std::int64_t first_layer = 0;
-  std::int64_t layers = -1;  ///< -1: all
+  std::int64_t layers = -1;    ///< -1: all
   Exchange* tensor = nullptr;  ///< the ranks that share every matrix; nullptr: none do
   Exchange* expert = nullptr;  ///< the ranks that share the experts; nullptr: none do
 

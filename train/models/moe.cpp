@@ -25,6 +25,19 @@ struct WithLoss : torch::autograd::Function<WithLoss> {
   }
 };
 
+// Rows in another order. Backward puts them back, which is faster than adding them up.
+struct PermuteRows : torch::autograd::Function<PermuteRows> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& rows,
+                               const torch::Tensor& order, const torch::Tensor& inverse) {
+    context->save_for_backward({inverse});
+    return rows.index_select(0, order);
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    return {gradients[0].index_select(0, context->get_saved_variables()[0]), torch::Tensor(),
+            torch::Tensor()};
+  }
+};
+
 // 1 when all experts are chosen alike by the tokens of each sequence.
 torch::Tensor imbalance(const torch::Tensor& p, const torch::Tensor& chosen,
                         std::int64_t sequences) {
@@ -100,6 +113,7 @@ torch::Tensor MixtureImpl::through_experts(const torch::Tensor& rows,
   std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks));
   std::vector<std::int64_t> received(static_cast<std::size_t>(ranks));
   torch::Tensor order;
+  torch::Tensor inverse;
   torch::Tensor mine = rows;
   if (share_.expert != nullptr) {
     const std::vector<std::int64_t> same(static_cast<std::size_t>(ranks), own);
@@ -111,7 +125,8 @@ torch::Tensor MixtureImpl::through_experts(const torch::Tensor& rows,
     }
     mine = exchange_rows(rows, sent, received, share_.expert);
     order = torch::tensor(by_expert(arrived, ranks, own), torch::kLong).to(rows.device());
-    mine = mine.index_select(0, order);
+    inverse = order.argsort();
+    mine = PermuteRows::apply(mine, order, inverse);
   }
   std::vector<torch::Tensor> results;
   std::int64_t begin = 0;
@@ -120,13 +135,13 @@ torch::Tensor MixtureImpl::through_experts(const torch::Tensor& rows,
     for (std::int64_t rank = 0; rank < ranks; ++rank)
       size += arrived[static_cast<std::size_t>(rank * own + i)];
     if (size > 0)
-      results.push_back(experts_[static_cast<std::size_t>(i)].second->forward(
-          mine.narrow(0, begin, size)));
+      results.push_back(
+          experts_[static_cast<std::size_t>(i)].second->forward(mine.narrow(0, begin, size)));
     begin += size;
   }
   torch::Tensor out = results.empty() ? mine : torch::cat(results);
   if (share_.expert == nullptr) return out;
-  out = out.index_select(0, order.argsort());
+  out = PermuteRows::apply(out, inverse, order);
   return exchange_rows(out, received, sent, share_.expert);
 }
 
@@ -137,14 +152,16 @@ torch::Tensor MixtureImpl::forward(const torch::Tensor& y, double balance) const
   gates = gates / gates.sum(1, true);
   if (balance > 0 && torch::GradMode::is_enabled())
     gates = WithLoss::apply(gates, imbalance(p, chosen, y.size(0)), balance);
+  // A row for each token and choice, sorted by expert.
   const torch::Tensor expert = chosen.flatten();
   const torch::Tensor order = std::get<1>(expert.sort(/*stable=*/true, 0, false));
-  const torch::Tensor token = order.div(options_.chosen, "floor");
+  const torch::Tensor inverse = order.argsort();
   const std::vector<std::int64_t> counts = on_host(expert.bincount({}, options_.experts));
-  const torch::Tensor results = through_experts(x.index_select(0, token), counts);
-  const torch::Tensor weighted =
-      results * gates.flatten().index_select(0, order).unsqueeze(1).to(results.scalar_type());
-  return torch::zeros_like(x).index_add(0, token, weighted).view(y.sizes());
+  const std::vector<std::int64_t> each{x.size(0), options_.chosen, x.size(1)};
+  const torch::Tensor rows = x.unsqueeze(1).expand(each).reshape({-1, x.size(1)});
+  const torch::Tensor results = through_experts(PermuteRows::apply(rows, order, inverse), counts);
+  const torch::Tensor back = PermuteRows::apply(results, inverse, order).view(each);
+  return (back * gates.unsqueeze(2).to(back.scalar_type())).sum(1).view(y.sizes());
 }
 
 }  // namespace assay::train

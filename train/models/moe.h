@@ -24,8 +24,8 @@ TORCH_MODULE(Expert);
 /// A mixture of experts in place of an MLP. The router gives every token a probability for each
 /// expert (softmax, in float); the token goes through the most probable ones, whatever their number
 /// of tokens is: none is dropped. Their results are added with the probabilities, made to sum to 1.
-/// The gradient is also that of `balance` times E · Σ f·p for each sequence (f the experts' shares of
-/// its choices, p their mean probabilities), which is 1 when all are chosen alike. It is of one
+/// The gradient is also that of `balance` times E · Σ f·p for each sequence (f the experts' shares
+/// of its choices, p their mean probabilities), which is 1 when all are chosen alike. It is of one
 /// sequence so that it does not depend on how a batch is shared out.
 class MixtureImpl : public torch::nn::Module {
  public:

@@ -24,9 +24,8 @@ torch::Tensor all_tokens(const torch::Tensor& x, Exchange& exchange) {
 
 torch::Tensor own_tokens(const torch::Tensor& x, Exchange& exchange) {
   const std::int64_t ranks = exchange.size();
-  return exchange.scatter_sum(x.view({x.size(0), ranks, x.size(1) / ranks, x.size(2)})
-                                  .transpose(0, 1)
-                                  .contiguous());
+  return exchange.scatter_sum(
+      x.view({x.size(0), ranks, x.size(1) / ranks, x.size(2)}).transpose(0, 1).contiguous());
 }
 
 struct GatherSequence : torch::autograd::Function<GatherSequence> {

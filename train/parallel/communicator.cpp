@@ -189,11 +189,10 @@ void Communicator::reduce_scatter(const torch::Tensor& part, const torch::Tensor
   }
   // Gloo has none in every version: each rank gets its part of all the others and adds them up,
   // which sends as much.
-  torch::Tensor parts = torch::empty_like(all).view({place_.world_size, -1});
-  const std::vector<std::int64_t> one(static_cast<std::size_t>(place_.world_size), 1);
-  all_to_all(parts, all.view(parts.sizes()), one, one);
+  const torch::Tensor parts = torch::empty_like(all);
+  wait(exchange_parts(parts, all));
   torch::Tensor to = part.view(-1);
-  at::sum_out(to, parts, 0);
+  at::sum_out(to, parts.view({place_.world_size, -1}), 0);
 }
 
 void Communicator::all_to_all(const torch::Tensor& into, const torch::Tensor& rows,
@@ -206,6 +205,23 @@ void Communicator::all_to_all(const torch::Tensor& into, const torch::Tensor& ro
     torch::Tensor to = into;
     torch::Tensor from = rows;
     backend_->group->alltoall_base(to, from, received, sent, c10d::AllToAllOptions())->wait();
+  });
+}
+
+Pending Communicator::exchange_parts(const torch::Tensor& into, const torch::Tensor& parts) {
+  if (alone()) {
+    into.copy_(parts);
+    return {};
+  }
+  constexpr const char* kWhat = "a reduce-scatter";
+  return guarded(kWhat, [&] {
+    torch::Tensor to = into.view({place_.world_size, -1});
+    torch::Tensor from = parts.view({place_.world_size, -1});
+    std::vector<std::int64_t> sent(static_cast<std::size_t>(place_.world_size), 1);
+    std::vector<std::int64_t> received = sent;
+    return Pending(
+        backend_->group->alltoall_base(to, from, received, sent, c10d::AllToAllOptions()), kWhat,
+        {to, from});
   });
 }
 

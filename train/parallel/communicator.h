@@ -22,6 +22,7 @@ class Pending {
       : work_(std::move(work)), what_(what), kept_(std::move(kept)) {}
   [[nodiscard]] const c10::intrusive_ptr<c10d::Work>& work() const noexcept { return work_; }
   [[nodiscard]] const char* what() const noexcept { return what_; }
+  [[nodiscard]] bool started() const noexcept { return static_cast<bool>(work_); }
 
  private:
   c10::intrusive_ptr<c10d::Work> work_;
@@ -81,6 +82,10 @@ class Communicator {
   /// rows that they sent, received[i] of rank i. Waits.
   void all_to_all(const torch::Tensor& into, const torch::Tensor& rows,
                   std::vector<std::int64_t> sent, std::vector<std::int64_t> received);
+  /// Part i of `parts`, which has as many as there are ranks, goes to rank i; `into` has the parts
+  /// that they sent: the first half of a reduce-scatter, their sum is the other. Neither may be
+  /// touched before wait().
+  [[nodiscard]] Pending exchange_parts(const torch::Tensor& into, const torch::Tensor& parts);
   /// The largest of the ranks' elements, in place; waits.
   void largest(const torch::Tensor& tensor);
   /// To another rank, which receives tensors from this one in the order of its sends.

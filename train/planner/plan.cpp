@@ -28,8 +28,8 @@ std::int64_t expert_parameters(const LlamaOptions& model, const Mesh& mesh) noex
 
 // Of one block without its experts, with what every tensor-parallel device has in full.
 std::int64_t common_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
-  const std::int64_t whole = 2 * model.width + (model.qk_norm ? 2 * model.head() : 0) +
-                             model.experts * model.width;
+  const std::int64_t whole =
+      2 * model.width + (model.qk_norm ? 2 * model.head() : 0) + model.experts * model.width;
   const std::int64_t experts = 3 * model.width * model.inner * model.experts;
   return (model.block_parameters() - experts - whole) / mesh.tensor + whole;
 }
@@ -172,16 +172,16 @@ StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
 
   const auto layers = static_cast<double>(work.model.layers / mesh.pipeline);
   const double experts = layers * static_cast<double>(expert_parameters(work.model, mesh));
-  const double local = static_cast<double>(local_parameters(work.model, mesh)) -
-                       (mesh.expert > 1 ? experts : 0);
+  const double local =
+      static_cast<double>(local_parameters(work.model, mesh)) - (mesh.expert > 1 ? experts : 0);
   const double gradients = local * static_cast<double>(bytes.gradient);
   const double weights = local * static_cast<double>(bytes.weight);
   const double part = share(mesh.data);
   if (mesh.zero == 0) step.data_bytes = 2 * part * gradients;
   // Experts that devices share are summed over those that have the same ones.
   if (mesh.expert > 1)
-    step.data_bytes += 2 * share(mesh.data / mesh.expert) * experts *
-                       static_cast<double>(bytes.gradient);
+    step.data_bytes +=
+        2 * share(mesh.data / mesh.expert) * experts * static_cast<double>(bytes.gradient);
   if (mesh.zero == 1) step.data_bytes = part * (gradients + weights);
   // Shares of gradients and weights are gathered and given away in each micro-batch.
   if (mesh.zero == 2) step.data_bytes = part * (micro * gradients + weights);
@@ -205,7 +205,8 @@ StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
   step.expert_s = step.expert_bytes / bandwidth(mesh.tensor * mesh.expert);
   step.data_s = mesh.data > 1 ? step.data_bytes / bandwidth(mesh.tensor * mesh.data) : 0;
   step.pipeline_s = mesh.pipeline > 1 ? step.pipeline_bytes / bandwidth(mesh.devices()) : 0;
-  step.bubble_s = (step.compute_s + step.tensor_s + step.expert_s) * static_cast<double>(mesh.pipeline - 1) / micro;
+  step.bubble_s = (step.compute_s + step.tensor_s + step.expert_s) *
+                  static_cast<double>(mesh.pipeline - 1) / micro;
   return step;
 }
 

@@ -39,15 +39,13 @@ std::string head_of(const PlanReport& report) {
       "M "
       "tokens), numbers {}\n\n",
       report.model, billions(static_cast<double>(model.parameters())),
-      model.experts == 0
-          ? std::string()
-          : fmt::format(" ({} of a token: {} of {} experts)",
-                        billions(static_cast<double>(model.active_parameters())), model.chosen,
-                        model.experts),
-      model.layers, model.width,
-      model.heads, model.kv_heads, model.inner, model.vocabulary, report.devices,
-      format_bytes(report.cluster.memory), report.work.sequence, report.work.micro_batch,
-      report.work.sequences(best.mesh), best.step.tokens / 1e6,
+      model.experts == 0 ? std::string()
+                         : fmt::format(" ({} of a token: {} of {} experts)",
+                                       billions(static_cast<double>(model.active_parameters())),
+                                       model.chosen, model.experts),
+      model.layers, model.width, model.heads, model.kv_heads, model.inner, model.vocabulary,
+      report.devices, format_bytes(report.cluster.memory), report.work.sequence,
+      report.work.micro_batch, report.work.sequences(best.mesh), best.step.tokens / 1e6,
       assay::to_text(report.work.numbers));
 }
 

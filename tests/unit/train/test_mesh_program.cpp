@@ -32,9 +32,9 @@ class MeshTest : public ProgramTest {
   Expected expected(const std::string& workload, const std::string& text) {
     Expected out;
     for (const int parts : {1, 2, 4, 8}) {
-      const CommandResult result = train(
-          workload, text + "device: cpu\nbatch_size: " + std::to_string(8 / parts) +
-                        "\naccumulation: " + std::to_string(parts) + "\n");
+      const CommandResult result =
+          train(workload, text + "device: cpu\nbatch_size: " + std::to_string(8 / parts) +
+                              "\naccumulation: " + std::to_string(parts) + "\n");
       if (!result.status.ok()) throw std::runtime_error(result.err);
       const std::vector<double> got = losses(result);
       if (parts == 1) {
@@ -65,8 +65,7 @@ class MeshTest : public ProgramTest {
     const std::vector<double> mean = mean_losses(all);
     ASSERT_EQ(mean.size(), expected.losses.size()) << text;
     for (std::size_t i = 0; i < mean.size(); ++i)
-      EXPECT_NEAR(mean[i], expected.losses[i], expected.tolerance[i])
-          << text << "step " << i + 1;
+      EXPECT_NEAR(mean[i], expected.losses[i], expected.tolerance[i]) << text << "step " << i + 1;
   }
 
   static constexpr const char* kSteps = "epochs: 0\nmax_steps: 8\nclip_norm: 0.5\n";
@@ -76,7 +75,9 @@ TEST_F(MeshTest, TwoRanksHaveTheLossesOfOne) {
   const std::string text = std::string(kTokens) + kSteps;
   const Expected one = expected("llama-tiny", text);
   for (const char* mesh :
-       {"batch_size: 4\n", "batch_size: 4\nzero: 1\n", "batch_size: 8\ntensor_parallel: 2\n",
+       {"batch_size: 4\n", "batch_size: 4\nzero: 1\n", "batch_size: 4\nzero: 2\n",
+        "batch_size: 4\nzero: 3\n", "batch_size: 4\nzero: 3\nmicro_batches: 2\nrecompute: true\n",
+        "batch_size: 2\naccumulation: 2\nzero: 2\n", "batch_size: 8\ntensor_parallel: 2\n",
         "batch_size: 8\ntensor_parallel: 2\nmicro_batches: 2\nrecompute: true\n",
         "batch_size: 8\npipeline_parallel: 2\n",
         "batch_size: 8\npipeline_parallel: 2\nmicro_batches: 4\n",
@@ -91,7 +92,9 @@ TEST_F(MeshTest, FourRanksHaveTheLossesOfOne) {
        {"batch_size: 4\ntensor_parallel: 2\n", "batch_size: 4\ntensor_parallel: 2\nzero: 1\n",
         "batch_size: 8\ntensor_parallel: 2\npipeline_parallel: 2\nmicro_batches: 2\n",
         "batch_size: 4\npipeline_parallel: 2\nmicro_batches: 4\nzero: 1\n",
-        "batch_size: 8\npipeline_parallel: 4\nmicro_batches: 8\n"})
+        "batch_size: 4\ntensor_parallel: 2\nzero: 3\n",
+        "batch_size: 4\npipeline_parallel: 2\nmicro_batches: 2\nzero: 2\n",
+        "batch_size: 2\nzero: 3\n", "batch_size: 8\npipeline_parallel: 4\nmicro_batches: 8\n"})
     expect_same(one, "llama-tiny", text + mesh, 4);
 }
 
@@ -167,16 +170,18 @@ TEST_F(MeshTest, ATrainingGoesOnWithAnotherMesh) {
   }
   // What a mesh has written, by another one and by one rank.
   std::filesystem::remove_all(folder);
-  const auto two = train_ranks("llama-tiny",
-                               text + there + "batch_size: 4\ntensor_parallel: 2\nzero: 1\n", 4);
+  const auto two =
+      train_ranks("llama-tiny", text + there + "batch_size: 4\ntensor_parallel: 2\nzero: 1\n", 4);
   for (const CommandResult& rank : two) ASSERT_TRUE(rank.status.ok()) << rank.err;
   go_on_at("6");
   expect_end({train("llama-tiny", text + "device: cpu\nbatch_size: 8\n" + there)}, "one rank");
   go_on_at("6");
-  expect_end(train_ranks("llama-tiny",
-                         text + there + "batch_size: 8\npipeline_parallel: 2\nmicro_batches: 2\n",
-                         2),
-             "a pipeline");
+  expect_end(train_ranks("llama-tiny", text + there + "batch_size: 4\nzero: 3\n", 2), "ZeRO 3");
+  go_on_at("6");
+  expect_end(
+      train_ranks("llama-tiny",
+                  text + there + "batch_size: 8\npipeline_parallel: 2\nmicro_batches: 2\n", 2),
+      "a pipeline");
 }
 
 TEST_F(MeshTest, AMeshThatDoesNotDivideIsRefusedWithWhatWould) {
@@ -199,22 +204,51 @@ TEST_F(MeshTest, AMeshThatDoesNotDivideIsRefusedWithWhatWould) {
               HasSubstr("33 tokens of a sequence cannot be shared by 2"));
 }
 
+TEST_F(MeshTest, CollectivesReportTheBandwidthThatEachLinkCarries) {
+  const std::string text = "sizes: [4096, 65536]\nseconds: 0.1\nstep_ms: 5\nthreads: 1\n";
+  for (const auto& [workload, links] :
+       {std::pair("allgather", 0.5), std::pair("reducescatter", 0.5), std::pair("alltoall", 0.5),
+        std::pair("sendrecv", 1.0)})
+    for (const CommandResult& rank : train_ranks(workload, text, 2)) {
+      ASSERT_TRUE(rank.status.ok()) << workload << rank.err;
+      const Json value = events(rank, "FINISHED")[0].at("value");
+      EXPECT_NEAR(value.at("busbw_64KiB").get<double>(),
+                  value.at("algbw_64KiB").get<double>() * links, 1)
+          << workload;
+      EXPECT_GT(value.at("busbw_bytes_per_s").get<double>(), 1e5) << workload;
+    }
+}
+
+TEST_F(MeshTest, AttentionReportsTheRatesOfForwardAndOfBoth) {
+  const CommandResult result = train("attention",
+                                     "device: cpu\nsequence: 64\nheads: 4\nhead: 16\nseconds: 0.2\n"
+                                     "step_ms: 5\nthreads: 1\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  const Json value = events(result, "FINISHED")[0].at("value");
+  EXPECT_GT(value.at("forward_flops").get<double>(), 1e6);
+  EXPECT_GT(value.at("training_flops").get<double>(), 1e6);
+  // Two products of 64 · 64 · 16 multiply-adds for each of 4 heads, half of them.
+  const Json step = events(result, "STEP_END")[0].at("value");
+  EXPECT_EQ(step.at("flops").get<double>(),
+            step.at("samples").get<double>() * 2 * 4 * 64 * 64 * 16);
+}
+
 // One rank is killed once it has trained a few steps; the others say so and end.
 class LostRankTest : public MeshTest,
                      public ::testing::WithParamInterface<std::pair<const char*, const char*>> {};
 
 TEST_P(LostRankTest, IsNamedByTheOthers) {
   const auto [workload, mesh] = GetParam();
-  const CommandResult both = command(
-      {"bash", "-c",
-       "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; log=$2; shift 2; "
-       "RANK=0 \"$@\" > /dev/null & zero=$!; RANK=1 \"$@\" > $log & one=$!; "
-       "for i in {1..600}; do grep -q STEP_END $log && break; sleep 0.1; done; "
-       "kill -KILL $one; wait $zero; echo \"rank 0: $?\"",
-       "bash", free_port(), (folder_.path() / "log").string(),
-       std::string(ASSAY_BIN_DIR) + "/assay-train", workload, "--config",
-       config(std::string(kTokens) + "device: cpu\nepochs: 0\nmax_steps: 1000000\n" +
-              "eval_every: 1000000\nbatch_size: 8\npeer_timeout_s: 5\n" + mesh)});
+  const CommandResult both =
+      command({"bash", "-c",
+               "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; log=$2; shift 2; "
+               "RANK=0 \"$@\" > /dev/null & zero=$!; RANK=1 \"$@\" > $log & one=$!; "
+               "for i in {1..600}; do grep -q STEP_END $log && break; sleep 0.1; done; "
+               "kill -KILL $one; wait $zero; echo \"rank 0: $?\"",
+               "bash", free_port(), (folder_.path() / "log").string(),
+               std::string(ASSAY_BIN_DIR) + "/assay-train", workload, "--config",
+               config(std::string(kTokens) + "device: cpu\nepochs: 0\nmax_steps: 1000000\n" +
+                      "eval_every: 1000000\nbatch_size: 8\npeer_timeout_s: 5\n" + mesh)});
   EXPECT_EQ(both.out, "rank 0: 5\n") << both.err;
   EXPECT_THAT(both.err, HasSubstr("rank 1"));
 }
@@ -224,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::pair("llama-tiny", "tensor_parallel: 2\n"),
                       std::pair("llama-tiny", "pipeline_parallel: 2\nmicro_batches: 4\n"),
                       std::pair("moe-tiny", "expert_parallel: 2\n"),
-                      std::pair("llama-tiny", "zero: 1\n")));
+                      std::pair("llama-tiny", "zero: 1\n"), std::pair("llama-tiny", "zero: 3\n")));
 
 }  // namespace
 }  // namespace assay::train

@@ -30,10 +30,10 @@ std::int64_t time_of(std::int64_t stages, std::int64_t parts) {
       Stage& stage = all[i];
       if (stage.next == stage.steps.size()) continue;
       const auto [kind, part] = stage.steps[stage.next];
-      const bool ready = kind == Kind::forward
-                             ? i == 0 || before[i - 1].forwards > part
-                             : (i + 1 == all.size() ? before[i].forwards > part
-                                                    : before[i + 1].backwards > part);
+      const bool ready =
+          kind == Kind::forward
+              ? i == 0 || before[i - 1].forwards > part
+              : (i + 1 == all.size() ? before[i].forwards > part : before[i + 1].backwards > part);
       if (!ready) continue;
       ++stage.next;
       ++(kind == Kind::forward ? stage.forwards : stage.backwards);
@@ -47,22 +47,19 @@ std::int64_t time_of(std::int64_t stages, std::int64_t parts) {
 
 TEST(PipelineScheduleTest, OneStageEndsEachPartBeforeTheNext) {
   EXPECT_EQ(one_forward_one_backward(1, 0, 2),
-            (std::vector<PipelineStep>{{Kind::forward, 0},
-                                       {Kind::backward, 0},
-                                       {Kind::forward, 1},
-                                       {Kind::backward, 1}}));
+            (std::vector<PipelineStep>{
+                {Kind::forward, 0}, {Kind::backward, 0}, {Kind::forward, 1}, {Kind::backward, 1}}));
 }
 
 TEST(PipelineScheduleTest, TheFirstOfThreeStagesBeginsThreePartsBeforeItEndsOne) {
-  EXPECT_EQ(one_forward_one_backward(3, 0, 4),
-            (std::vector<PipelineStep>{{Kind::forward, 0},
-                                       {Kind::forward, 1},
-                                       {Kind::forward, 2},
-                                       {Kind::backward, 0},
-                                       {Kind::forward, 3},
-                                       {Kind::backward, 1},
-                                       {Kind::backward, 2},
-                                       {Kind::backward, 3}}));
+  EXPECT_EQ(one_forward_one_backward(3, 0, 4), (std::vector<PipelineStep>{{Kind::forward, 0},
+                                                                          {Kind::forward, 1},
+                                                                          {Kind::forward, 2},
+                                                                          {Kind::backward, 0},
+                                                                          {Kind::forward, 3},
+                                                                          {Kind::backward, 1},
+                                                                          {Kind::backward, 2},
+                                                                          {Kind::backward, 3}}));
 }
 
 TEST(PipelineScheduleTest, EveryPartGoesForwardAndBackOnceInOrder) {
