@@ -134,7 +134,7 @@ void ZeroUnits::end_gradients(std::size_t unit) {
   each_of(unit, [&](Piece& piece) {
     if (!piece.gradient.defined()) return;
     Sum sum{&piece, std::move(piece.gradient), {}, {}};
-    piece.gradient = {};
+    piece.gradient = torch::Tensor();
     for (const Piece::Entry& entry : piece.entries) {
       torch::Tensor parameter = entry.parameter;
       parameter.mutable_grad().reset();

@@ -384,7 +384,8 @@ std::vector<std::pair<std::string, torch::Tensor>> LlamaImpl::named_as_hugging_f
     };
     if (block.mixture) {
       // As MixtralForCausalLM.
-      const auto weights = block.mixture->weights();
+      Mixture experts = block.mixture;
+      const auto weights = experts->weights();
       const std::string mixture = name + "block_sparse_moe.";
       add(mixture + "gate", weights[0].second->value);
       for (std::size_t e = 0; 2 * e + 2 < weights.size(); ++e) {

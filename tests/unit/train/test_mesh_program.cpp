@@ -185,7 +185,8 @@ TEST_F(MeshTest, ATrainingGoesOnWithAnotherMesh) {
 }
 
 TEST_F(MeshTest, AMeshThatDoesNotDivideIsRefusedWithWhatWould) {
-  const std::string text = std::string(kTokens) + "epochs: 0\nmax_steps: 1\n";
+  const std::string text =
+      "train_size: 96\neval_size: 16\nthreads: 1\nepochs: 0\nmax_steps: 1\n";
   const auto refusal = [&](const std::string& mesh, int ranks) {
     const CommandResult result = train_ranks("llama-tiny", text + mesh, ranks)[0];
     EXPECT_EQ(result.status.code, 2) << mesh << result.err;
