@@ -23,6 +23,7 @@ struct TaskKind {
   /// of kind config.
   std::function<MakeTask(const std::string& workload, Settings&, workload::Options&)> read;
   bool shares_model = false;  ///< ranks may have parts of the model, see Settings::mesh
+  bool fp8 = false;           ///< its models can multiply in fp8
 };
 
 /// Every kind there is. A new one is a file that declares it, and one word in task_kinds.cpp.

@@ -42,6 +42,7 @@ torch::Tensor LlamaStage::train_on(const torch::Tensor& tokens, const torch::Ten
   torch::Tensor loss =
       torch::zeros({}, torch::TensorOptions(torch::kFloat).device(tokens.device()));
 
+  model_.begin_batch();
   for (const auto& [kind, part] :
        one_forward_one_backward(groups_.mesh().pipeline, stage, parts_)) {
     LlamaPass& pass = passes[static_cast<std::size_t>(part)];
@@ -49,7 +50,7 @@ torch::Tensor LlamaStage::train_on(const torch::Tensor& tokens, const torch::Ten
     const torch::Tensor own = part_of(tokens, part);
     if (kind == PipelineStep::Kind::forward) {
       const torch::Tensor in = first ? torch::Tensor() : receive(groups_.down(), stage - 1, own);
-      pass = model_.forward(own, part_of(documents, part), in, each, recompute_);
+      pass = model_.forward(own, part_of(documents, part), in, each, keep_);
       if (last)
         loss += model_.loss(pass, part_of(labels, part), each, gradient);
       else

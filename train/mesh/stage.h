@@ -15,8 +15,8 @@ namespace assay::train {
 class LlamaStage {
  public:
   /// All must outlive this.
-  LlamaStage(LlamaImpl& model, MeshGroups& groups, std::int64_t parts, bool recompute)
-      : model_(model), groups_(groups), parts_(parts), recompute_(recompute) {}
+  LlamaStage(LlamaImpl& model, MeshGroups& groups, std::int64_t parts, Keep keep)
+      : model_(model), groups_(groups), parts_(parts), keep_(keep) {}
 
   /// LlamaImpl::train_on() of the whole model: the loss is given on all ranks. Calls `before_last`
   /// before the backward that completes this rank's gradients.
@@ -37,7 +37,7 @@ class LlamaStage {
   LlamaImpl& model_;
   MeshGroups& groups_;
   std::int64_t parts_;
-  bool recompute_;
+  Keep keep_;
   double waited_ = 0;
 };
 

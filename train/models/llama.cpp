@@ -3,9 +3,13 @@
 #include <cmath>
 #include <numbers>
 
+#include <torch/csrc/autograd/engine.h>
+
+#include "core/error.h"
 #include "train/models/llama_ops.h"
 #include "train/models/shared_ops.h"
 #if defined(ASSAY_TRAIN_KERNELS)
+#include "train/models/cuda_fp8.h"
 #include "train/models/cuda_llama.h"
 #endif
 
@@ -35,6 +39,11 @@ NamedTensors draw(const LlamaOptions& options, const LlamaShare& share, torch::D
     values.emplace(all.name, share.tensor == nullptr ? value : cut_from(value, cut->second));
   }
   return values;
+}
+
+// Where autograd goes on from what a block gave.
+torch::autograd::edge_list roots_of(const Residual& out) {
+  return {torch::autograd::impl::gradient_edge(out.x), torch::autograd::impl::gradient_edge(out.h)};
 }
 
 // Uses a unit of a store as long as it exists, and fetches the next one.
@@ -106,13 +115,16 @@ LlamaBlockImpl::LlamaBlockImpl(const LlamaOptions& options, const LlamaShare& sh
   down.value = take("down");
 }
 
-torch::Tensor LlamaBlockImpl::attend(const torch::Tensor& y, const Sequences& sequences) const {
+torch::Tensor LlamaBlockImpl::attend(const Normed& in, const Sequences& sequences,
+                                     [[maybe_unused]] Keep keep) const {
+  const torch::Tensor& y = in.y;
   const std::int64_t batch = y.size(0);
   const std::int64_t length = y.size(1);
   const std::int64_t head = options_.head();
 #if defined(ASSAY_TRAIN_KERNELS)
   if (cuda_llama_fits(y) && !q_norm.defined())
-    return causal_attention(cuda_project_heads(y, qkv, head, kv_heads_, sequences), sequences.from);
+    return causal_attention(cuda_project_heads(in, qkv, head, kv_heads_, sequences, keep),
+                            sequences.from);
 #endif
   const torch::Tensor all = project(y, qkv).view({batch, length, -1, head});
   const std::int64_t queries = all.size(2) - 2 * kv_heads_;
@@ -127,18 +139,23 @@ torch::Tensor LlamaBlockImpl::attend(const torch::Tensor& y, const Sequences& se
   return causal_attention(heads, sequences.from);
 }
 
-torch::Tensor LlamaBlockImpl::mlp(const torch::Tensor& y, const Sequences& sequences) const {
-  if (mixture) return mixture->forward(y, sequences.balance);
-  return project(swiglu(project(y, gate_up)), down);
+torch::Tensor LlamaBlockImpl::mlp(const Normed& in, const Sequences& sequences, Keep keep) const {
+  if (mixture) return mixture->forward(in.y, sequences.balance);
+  return feed_forward(in, gate_up, down, keep);
 }
 
-Residual LlamaBlockImpl::forward(const Residual& in, const Sequences& sequences) const {
-  const Normed first = add_norm(in.x, in.h, norm1, options_.epsilon);
-  const torch::Tensor heads = attend(gather_sequence(first.y, tensor_), sequences);
-  const torch::Tensor attended = scatter_sequence(project(heads, out), tensor_);
-  const Normed second = add_norm(first.sum, attended, norm2, options_.epsilon);
-  return {second.sum,
-          scatter_sequence(mlp(gather_sequence(second.y, tensor_), sequences), tensor_)};
+Residual LlamaBlockImpl::forward(const Residual& in, const Sequences& sequences, Keep keep) const {
+  // What comes from other ranks cannot be computed again from this rank's tokens.
+  const auto gathered = [&](Normed normed) {
+    normed.y = gather_sequence(normed.y, tensor_);
+    return normed;
+  };
+  if (tensor_ != nullptr) keep = Keep::all;
+  const Normed first = gathered(add_norm(in.x, in.h, norm1, options_.epsilon));
+  const torch::Tensor attended =
+      scatter_sequence(project(attend(first, sequences, keep), out), tensor_);
+  const Normed second = gathered(add_norm(first.sum, attended, norm2, options_.epsilon));
+  return {second.sum, scatter_sequence(mlp(second, sequences, keep), tensor_)};
 }
 
 LlamaImpl::LlamaImpl(const LlamaOptions& options, torch::Device device, const LlamaShare& share)
@@ -207,13 +224,19 @@ TokenLosses LlamaImpl::head_losses_of(const torch::Tensor& y, const torch::Tenso
   return losses;
 }
 
+void LlamaImpl::begin_batch() {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (scales_) scales_->advance();
+#endif
+}
+
 torch::Tensor LlamaImpl::given(const LlamaPass& pass) {
   const Residual& state = pass.state;
   return state.h.defined() ? state.x.detach() + state.h : state.x.detach();
 }
 
 LlamaPass LlamaImpl::forward(const torch::Tensor& tokens, const torch::Tensor& documents,
-                             const torch::Tensor& in, double factor, bool recompute) {
+                             const torch::Tensor& in, double factor, Keep keep) {
   // Autograd sees one block at a time: each begins with a leaf. What is still to be added to the
   // stream is a constant there, because its gradient is the stream's.
   const auto begin = [](const Residual& from) {
@@ -235,15 +258,12 @@ LlamaPass LlamaImpl::forward(const torch::Tensor& tokens, const torch::Tensor& d
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const LlamaBlock& block = blocks_[i];
     const UnitUse use(store_, i + 1, i + 2);
-    Residual out;
-    if (recompute) {
-      torch::NoGradGuard no_grad;
-      out = block->forward(state, pass.sequences);
+    const torch::AutoGradMode graph(keep != Keep::inputs);
+    const Residual out = block->forward(state, pass.sequences, keep);
+    if (keep == Keep::inputs)
       pass.segments.push_back({state, {}});
-    } else {
-      out = block->forward(state, pass.sequences);
-      pass.segments.push_back({state, out});
-    }
+    else
+      pass.segments.push_back({{state.x, {}}, roots_of(out)});
     state = begin(out);
   }
   pass.state = state;
@@ -278,8 +298,11 @@ torch::Tensor LlamaImpl::backward(LlamaPass& pass, torch::Tensor gradient) {
     LlamaPass::Segment& segment = pass.segments.back();
     const UnitUse use(store_, i + 1, i > 0 ? i : i + 1);
     if (store_ != nullptr) store_->begin_gradients(i + 1);
-    if (!segment.out.x.defined()) segment.out = blocks_[i]->forward(segment.in, pass.sequences);
-    torch::autograd::backward({segment.out.x, segment.out.h}, {gradient, gradient});
+    if (segment.roots.empty())
+      segment.roots = roots_of(blocks_[i]->forward(segment.in, pass.sequences));
+    torch::autograd::Engine::get_default_engine().execute(
+        segment.roots, {gradient, gradient}, /*keep_graph=*/false, /*create_graph=*/false,
+        /*accumulate_grad=*/true);
     gradient = segment.in.x.grad();
     if (store_ != nullptr) store_->end_gradients(i + 1);
   }
@@ -291,8 +314,9 @@ torch::Tensor LlamaImpl::backward(LlamaPass& pass, torch::Tensor gradient) {
 }
 
 torch::Tensor LlamaImpl::train_on(const torch::Tensor& tokens, const torch::Tensor& labels,
-                                  const torch::Tensor& documents, double factor, bool recompute) {
-  LlamaPass pass = forward(tokens, documents, {}, factor, recompute);
+                                  const torch::Tensor& documents, double factor, Keep keep) {
+  begin_batch();
+  LlamaPass pass = forward(tokens, documents, {}, factor, keep);
   torch::Tensor gradient;
   const torch::Tensor mean = loss(pass, labels, factor, gradient);
   static_cast<void>(backward(pass, std::move(gradient)));
@@ -332,6 +356,23 @@ torch::Tensor LlamaImpl::logits(const torch::Tensor& tokens, const torch::Tensor
   Residual state{embed(tokens), {}};
   for (const LlamaBlock& block : blocks_) state = block->forward(state, batch);
   return project(finish(state), head());
+}
+
+void LlamaImpl::multiply_in_fp8() {
+#if defined(ASSAY_TRAIN_KERNELS)
+  const torch::Device device = blocks_.front()->norm1.device();
+  if (has_fp8_products(device)) {
+    const auto all = weights();
+    scales_ = std::make_shared<Fp8Scales>(static_cast<std::int64_t>(all.size()), device);
+    std::int64_t number = 0;
+    for (const auto& [name, weight] : all)
+      weight->fp8 = std::make_shared<Fp8Product>(scales_, number++);
+    return;
+  }
+#endif
+  throw Error(ErrorKind::config, "there are no products in fp8 here", "precision",
+              "they need a CUDA device of compute capability 8.9, PyTorch 2.5 and an assay-train "
+              "that was built with the CUDA compiler; or use bf16");
 }
 
 std::vector<std::pair<std::string, Weight*>> LlamaImpl::weights() {

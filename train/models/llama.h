@@ -1,11 +1,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "train/base/torch.h"
+#include "train/models/keep.h"
 #include "train/models/llama_options.h"
 #include "train/models/llama_share.h"
 #include "train/models/llama_weight.h"
@@ -14,11 +16,21 @@
 
 namespace assay::train {
 
+class Fp8Scales;
+
 /// The state between two blocks: the residual stream, and what is still to be added to it, which
 /// the next norm does in passing. The gradients of the two are the same.
 struct Residual {
   torch::Tensor x;  ///< [B, S, width]
   torch::Tensor h;  ///< the same; undefined: nothing
+};
+
+/// A stream and its norm, with what that can be computed from again.
+struct Normed {
+  torch::Tensor sum;     ///< what was normed
+  torch::Tensor y;       ///< sum / rms(sum) · weight
+  torch::Tensor weight;  ///< float
+  double epsilon = 0;
 };
 
 /// What all blocks read of a batch, besides activations.
@@ -39,8 +51,10 @@ class LlamaBlockImpl : public torch::nn::Module {
   /// `values` holds the block's parameters, as cut for the share.
   LlamaBlockImpl(const LlamaOptions& options, const LlamaShare& share, const NamedTensors& values,
                  std::int64_t layer);
-  /// Of ranks that share matrices each has a part of the tokens, see shared_ops.h.
-  [[nodiscard]] Residual forward(const Residual& in, const Sequences& sequences) const;
+  /// Of ranks that share matrices each has a part of the tokens, see shared_ops.h. Keep::inputs is
+  /// up to the caller.
+  [[nodiscard]] Residual forward(const Residual& in, const Sequences& sequences,
+                                 Keep keep = Keep::all) const;
 
   Weight qkv;      ///< [qkv(), width]: all heads of queries, then of keys, then of values
   Weight out;      ///< [width, width]
@@ -53,8 +67,8 @@ class LlamaBlockImpl : public torch::nn::Module {
   torch::Tensor k_norm;
 
  private:
-  [[nodiscard]] torch::Tensor attend(const torch::Tensor& y, const Sequences& sequences) const;
-  [[nodiscard]] torch::Tensor mlp(const torch::Tensor& y, const Sequences& sequences) const;
+  [[nodiscard]] torch::Tensor attend(const Normed& in, const Sequences& sequences, Keep keep) const;
+  [[nodiscard]] torch::Tensor mlp(const Normed& in, const Sequences& sequences, Keep keep) const;
 
   LlamaOptions options_;
   Exchange* tensor_;       // nullptr: the block is not shared
@@ -73,8 +87,11 @@ struct TokenLosses {
 /// A part of a batch between its forward and its backward on one rank.
 struct LlamaPass {
   struct Segment {
-    Residual in;   ///< a leaf: autograd sees one block at a time
-    Residual out;  ///< undefined: to be computed again
+    /// A leaf: autograd sees one block at a time. h is undefined when it need not be computed
+    /// again.
+    Residual in;
+    /// Of what the block gave only its place in the graph is kept; empty: to be computed again.
+    torch::autograd::edge_list roots;
   };
   Sequences sequences;
   torch::Tensor embedded;  ///< undefined on ranks that do not begin
@@ -90,19 +107,20 @@ class LlamaImpl : public torch::nn::Module {
                      const LlamaShare& share = {});
 
   /// Forward and backward: gives the mean loss of predicting `labels` (int64 [B, S]) from `tokens`
-  /// (int64 [B, S]), and adds `factor` times its gradient to those of the parameters. With
-  /// `recompute` nothing is kept of a block but its input, and its forward runs again in backward.
-  /// Logits exist for a part of the batch at a time. Of a rank with all blocks.
+  /// (int64 [B, S]), and adds `factor` times its gradient to those of the parameters. Logits exist
+  /// for a part of the batch at a time. Of a rank with all blocks.
   [[nodiscard]] torch::Tensor train_on(const torch::Tensor& tokens, const torch::Tensor& labels,
                                        const torch::Tensor& documents, double factor,
-                                       bool recompute);
+                                       Keep keep = Keep::all);
 
   // The same in parts, for ranks with some of the blocks: forward, on the last rank the loss, then
   // backward.
 
+  /// Before the first part of a batch.
+  void begin_batch();
   /// Through this rank's blocks. `in` is what the rank before gives, see given().
   [[nodiscard]] LlamaPass forward(const torch::Tensor& tokens, const torch::Tensor& documents,
-                                  const torch::Tensor& in, double factor, bool recompute);
+                                  const torch::Tensor& in, double factor, Keep keep);
   /// What the next rank goes on with: [B, S, width] (of ranks that share matrices, their tokens).
   [[nodiscard]] static torch::Tensor given(const LlamaPass& pass);
   /// On the last rank: the mean loss; `gradient` becomes that of given() by factor · loss.
@@ -131,6 +149,9 @@ class LlamaImpl : public torch::nn::Module {
   /// The type that activations have from now on: float, or what weights are rounded to.
   void compute_in(torch::ScalarType type) noexcept { type_ = type; }
   [[nodiscard]] torch::ScalarType type() const noexcept { return type_; }
+  /// Products of weights with activations in bf16 are in fp8 from now on, where their sizes are
+  /// multiples of 16. Throws Error of kind config where device, libtorch or build do not have them.
+  void multiply_in_fp8();
   /// Every matrix with the name of its parameter, to be given a rounded copy.
   [[nodiscard]] std::vector<std::pair<std::string, Weight*>> weights();
   /// The parameters with Hugging Face's names (docs of transformers, LlamaForCausalLM): views of
@@ -161,8 +182,9 @@ class LlamaImpl : public torch::nn::Module {
   std::vector<LlamaBlock> blocks_;
   torch::Tensor norm_;
   Weight output_;
-  UnitStore* store_ = nullptr;  // nullptr: parameters are always there
-  torch::Tensor cosine_;        // of as many positions as were needed
+  std::shared_ptr<Fp8Scales> scales_;  // null: no products in fp8
+  UnitStore* store_ = nullptr;         // nullptr: parameters are always there
+  torch::Tensor cosine_;               // of as many positions as were needed
   torch::Tensor sine_;
 };
 TORCH_MODULE(Llama);

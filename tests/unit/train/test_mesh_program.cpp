@@ -76,9 +76,9 @@ TEST_F(MeshTest, TwoRanksHaveTheLossesOfOne) {
   const Expected one = expected("llama-tiny", text);
   for (const char* mesh :
        {"batch_size: 4\n", "batch_size: 4\nzero: 1\n", "batch_size: 4\nzero: 2\n",
-        "batch_size: 4\nzero: 3\n", "batch_size: 4\nzero: 3\nmicro_batches: 2\nrecompute: true\n",
+        "batch_size: 4\nzero: 3\n", "batch_size: 4\nzero: 3\nmicro_batches: 2\nrecompute: full\n",
         "batch_size: 2\naccumulation: 2\nzero: 2\n", "batch_size: 8\ntensor_parallel: 2\n",
-        "batch_size: 8\ntensor_parallel: 2\nmicro_batches: 2\nrecompute: true\n",
+        "batch_size: 8\ntensor_parallel: 2\nmicro_batches: 2\nrecompute: full\n",
         "batch_size: 8\npipeline_parallel: 2\n",
         "batch_size: 8\npipeline_parallel: 2\nmicro_batches: 4\n",
         "batch_size: 4\naccumulation: 2\npipeline_parallel: 2\nmicro_batches: 2\n"})
@@ -185,8 +185,7 @@ TEST_F(MeshTest, ATrainingGoesOnWithAnotherMesh) {
 }
 
 TEST_F(MeshTest, AMeshThatDoesNotDivideIsRefusedWithWhatWould) {
-  const std::string text =
-      "train_size: 96\neval_size: 16\nthreads: 1\nepochs: 0\nmax_steps: 1\n";
+  const std::string text = "train_size: 96\neval_size: 16\nthreads: 1\nepochs: 0\nmax_steps: 1\n";
   const auto refusal = [&](const std::string& mesh, int ranks) {
     const CommandResult result = train_ranks("llama-tiny", text + mesh, ranks)[0];
     EXPECT_EQ(result.status.code, 2) << mesh << result.err;
