@@ -112,7 +112,8 @@ torch::Tensor whole_of(const torch::Tensor& own, FlatRange part, const TrainingS
     all.narrow(0, part.begin, part.size).copy_(own);
     state.data.all_gather(all);
   }
-  return state.shared == nullptr ? all.cpu() : state.shared->gather(all);
+  // Not every way of adding knows all types.
+  return state.shared == nullptr ? all.cpu() : state.shared->gather(all.to(torch::kFloat));
 }
 
 // Archive keys must not hold dots in some versions.
