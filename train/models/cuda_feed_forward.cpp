@@ -9,10 +9,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-torch::Tensor flat_rows(const torch::Tensor& x) {
-  return x.contiguous().view({-1, x.size(-1)});
-}
-
 // The gradient of gate_up, in its place; `y` = silu(gate) · up again, where it is defined.
 void turn_into_gradient(const torch::Tensor& gate_up, const torch::Tensor& dy,
                         const torch::Tensor& y) {
@@ -28,9 +24,9 @@ struct FeedForward : torch::autograd::Function<FeedForward> {
                                const CudaProduct& gate_up, const CudaProduct& down,
                                const Normed& in, Keep keep) {
     const bool all = keep != Keep::selective;
-    const CudaProduct::Forward first = gate_up.forward(flat_rows(y), all);
+    const CudaProduct::Forward first = gate_up.forward(matrix_of(y), all);
     const CudaProduct::Forward second = down.forward_swiglu(first.y, all);
-    variable_list saved = CudaNormedInput::saved(in, first.kept, keep);
+    variable_list saved = saved_normed_input(in, first.kept, keep);
     saved.push_back(first.y);
     saved.push_back(second.kept);
     context->save_for_backward(saved);
@@ -48,9 +44,9 @@ struct FeedForward : torch::autograd::Function<FeedForward> {
     torch::Tensor product = saved[3];
     const CudaProduct& gate_up = CudaProduct::of(context->saved_data["gate_up"]);
     const CudaProduct& down = CudaProduct::of(context->saved_data["down"]);
-    const torch::Tensor dy = flat_rows(gradients[0]);
-    const torch::Tensor input = CudaNormedInput::kept(gate_up, saved[0], saved[1],
-                                                      context->saved_data["epsilon"].toDouble());
+    const torch::Tensor dy = matrix_of(gradients[0]);
+    const torch::Tensor input =
+        kept_normed_input(gate_up, saved[0], saved[1], context->saved_data["epsilon"].toDouble());
     torch::Tensor dx;
     if (down.fp8() && gate_up.fp8()) {
       if (!product.defined())
@@ -78,7 +74,7 @@ struct FeedForward : torch::autograd::Function<FeedForward> {
 struct Fp8Project : torch::autograd::Function<Fp8Project> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& /*weight*/, const CudaProduct& product) {
-    const CudaProduct::Forward done = product.forward(flat_rows(x), true);
+    const CudaProduct::Forward done = product.forward(matrix_of(x), true);
     context->save_for_backward({done.kept});
     context->saved_data["product"] = product.held();
     std::vector<std::int64_t> shape = x.sizes().vec();
@@ -89,7 +85,7 @@ struct Fp8Project : torch::autograd::Function<Fp8Project> {
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const torch::Tensor kept = context->get_saved_variables()[0];
     const CudaProduct& product = CudaProduct::of(context->saved_data["product"]);
-    const torch::Tensor dx = product.backward(flat_rows(gradients[0]), kept);
+    const torch::Tensor dx = product.backward(matrix_of(gradients[0]), kept);
     std::vector<std::int64_t> shape = gradients[0].sizes().vec();
     shape.back() = dx.size(1);
     return {dx.view(shape), torch::Tensor(), torch::Tensor()};

@@ -10,10 +10,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-torch::Tensor matrix_of(const torch::Tensor& x) {
-  return x.contiguous().view({-1, x.size(-1)});
-}
-
 cuda::Matrix matrix_shape(const torch::Tensor& x) {
   return {x.size(0), x.size(1)};
 }
@@ -106,7 +102,7 @@ struct ProjectHeads : torch::autograd::Function<ProjectHeads> {
     const torch::Tensor& packed = done.y;
     const cuda::Rotary turned = rotary(cosine, sine, rows.size(0), packed.size(1), head, kv_heads);
     cuda::rotate_heads(cuda::current_stream(), cuda::type_of(packed), turned, packed.data_ptr());
-    variable_list kept = CudaNormedInput::saved(in, done.kept, keep);
+    variable_list kept = saved_normed_input(in, done.kept, keep);
     kept.push_back(cosine);
     kept.push_back(sine);
     context->save_for_backward(kept);
@@ -144,9 +140,9 @@ struct ProjectHeads : torch::autograd::Function<ProjectHeads> {
         rotary(saved[2], saved[3], rows, columns, context->saved_data["head"].toInt(),
                context->saved_data["kv_heads"].toInt()),
         parts, packed.data_ptr());
-    const torch::Tensor dy =
-        product.backward(packed, CudaNormedInput::kept(product, saved[0], saved[1],
-                                                       context->saved_data["epsilon"].toDouble()));
+    const torch::Tensor dy = product.backward(
+        packed,
+        kept_normed_input(product, saved[0], saved[1], context->saved_data["epsilon"].toDouble()));
     variable_list out(9);
     out[0] = dy.view({gradients[0].size(0), gradients[0].size(1), -1});
     return out;

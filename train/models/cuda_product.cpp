@@ -20,6 +20,10 @@ torch::Tensor swiglu_of(const torch::Tensor& gate_up) {
 
 }  // namespace
 
+torch::Tensor matrix_of(const torch::Tensor& x) {
+  return x.contiguous().view({-1, x.size(-1)});
+}
+
 CudaProduct::CudaProduct(const Weight& weight, const torch::Tensor& x)
     : value_(weight.value),
       rounded_(weight.as(x.scalar_type()).detach()),
@@ -65,15 +69,14 @@ const CudaProduct& CudaProduct::of(const c10::IValue& held) {
   return c10::static_intrusive_pointer_cast<HeldProduct>(held.toCapsule())->product;
 }
 
-torch::autograd::variable_list CudaNormedInput::saved(const Normed& in, const torch::Tensor& kept,
-                                                      Keep keep) {
-  if (keep == Keep::selective)
-    return {in.sum.detach().reshape({-1, in.sum.size(-1)}), in.weight.detach()};
+torch::autograd::variable_list saved_normed_input(const Normed& in, const torch::Tensor& kept,
+                                                  Keep keep) {
+  if (keep == Keep::selective) return {matrix_of(in.sum.detach()), in.weight.detach()};
   return {kept, torch::Tensor()};
 }
 
-torch::Tensor CudaNormedInput::kept(const CudaProduct& product, const torch::Tensor& saved,
-                                    const torch::Tensor& norm_weight, double epsilon) {
+torch::Tensor kept_normed_input(const CudaProduct& product, const torch::Tensor& saved,
+                                const torch::Tensor& norm_weight, double epsilon) {
   if (!norm_weight.defined()) return saved;
   torch::Tensor y = torch::empty_like(saved);
   const torch::Tensor inverse = cuda::floats(saved, {saved.size(0)});

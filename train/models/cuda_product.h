@@ -5,6 +5,9 @@
 
 namespace assay::train {
 
+/// x as a matrix of rows of its last dimension.
+[[nodiscard]] torch::Tensor matrix_of(const torch::Tensor& x);
+
 /// x · weightᵀ on a CUDA device within an autograd function, in the activations' type or in fp8.
 /// Matrices have two dimensions.
 class CudaProduct {
@@ -14,8 +17,7 @@ class CudaProduct {
 
   struct Forward {
     torch::Tensor y;
-    torch::Tensor
-        kept;  ///< what backward() wants of the input; undefined when it is not to be kept
+    torch::Tensor kept;  ///< what backward() wants of the input, or undefined
   };
   [[nodiscard]] Forward forward(const torch::Tensor& rows, bool keep) const;
   /// What forward() keeps, of an input that was computed again.
@@ -43,14 +45,14 @@ class CudaProduct {
   std::shared_ptr<Fp8Product> fp8_;  // null: in the activations' type
 };
 
-/// The normed rows of a product's input: as they were, or computed again from their sum.
-class CudaNormedInput {
- public:
-  /// What is saved for backward: two tensors.
-  [[nodiscard]] static torch::autograd::variable_list saved(const Normed& in,
-                                                            const torch::Tensor& kept, Keep keep);
-  [[nodiscard]] static torch::Tensor kept(const CudaProduct& product, const torch::Tensor& saved,
-                                          const torch::Tensor& norm_weight, double epsilon);
-};
+/// What an autograd function saves of the normed rows that a product reads, two tensors: what the
+/// product keeps of them, or with Keep::selective what they are computed from again.
+[[nodiscard]] torch::autograd::variable_list saved_normed_input(const Normed& in,
+                                                                const torch::Tensor& kept,
+                                                                Keep keep);
+/// What the product keeps, from these two.
+[[nodiscard]] torch::Tensor kept_normed_input(const CudaProduct& product,
+                                              const torch::Tensor& saved,
+                                              const torch::Tensor& norm_weight, double epsilon);
 
 }  // namespace assay::train
