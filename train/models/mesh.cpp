@@ -1,4 +1,4 @@
-#include "train/planner/mesh.h"
+#include "train/models/mesh.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,12 @@
 #include "core/parse_number.h"
 #include "core/text.h"
 
-namespace assay::train::planner {
+namespace assay::train {
 
 namespace {
 
 [[noreturn]] void wrong_mesh(const std::string& what) {
-  throw Error(ErrorKind::usage, what, "--mesh", "use data=8,tensor=4,pipeline=2,zero=3");
+  throw Error(ErrorKind::usage, what, "--mesh", "use data=8,tensor=4,pipeline=2,expert=1,zero=3");
 }
 
 std::string divisors_of(std::int64_t number) {
@@ -31,8 +31,17 @@ void require_division(std::int64_t number, std::int64_t by, const char* what, co
 }  // namespace
 
 std::string Mesh::text() const {
-  return fmt::format("data {}{}, tensor {}, pipeline {}", data,
-                     zero > 0 ? fmt::format(" (ZeRO {})", zero) : "", tensor, pipeline);
+  return fmt::format("data {}{}, tensor {}, pipeline {}{}", data,
+                     zero > 0 ? fmt::format(" (ZeRO {})", zero) : "", tensor, pipeline,
+                     expert > 1 ? fmt::format(", expert {}", expert) : "");
+}
+
+MeshPlace place_in(const Mesh& mesh, std::int64_t rank) noexcept {
+  return {rank / mesh.tensor % mesh.data, rank % mesh.tensor, rank / mesh.tensor / mesh.data};
+}
+
+std::int64_t rank_at(const Mesh& mesh, const MeshPlace& place) noexcept {
+  return (place.pipeline * mesh.data + place.data) * mesh.tensor + place.tensor;
 }
 
 Mesh parse_mesh(const std::string& text, std::int64_t devices) {
@@ -52,6 +61,8 @@ Mesh parse_mesh(const std::string& text, std::int64_t devices) {
       mesh.tensor = *value;
     else if (name == "pipeline")
       mesh.pipeline = *value;
+    else if (name == "expert")
+      mesh.expert = *value;
     else if (name == "zero")
       mesh.zero = static_cast<int>(*value);
     else
@@ -78,6 +89,22 @@ void require_mesh(const Mesh& mesh, const LlamaOptions& model, std::int64_t devi
   require_division(model.inner, mesh.tensor, "inner columns", "tensor");
   require_division(model.vocabulary, mesh.tensor, "tokens of the vocabulary", "tensor");
   require_division(model.layers, mesh.pipeline, "layers", "pipeline");
+  if (mesh.expert == 1) return;
+  if (model.experts == 0)
+    throw Error(ErrorKind::config, "there are no experts to share out", "expert",
+                "leave it out, or train a mixture of experts");
+  require_division(model.experts, mesh.expert, "experts", "expert");
+  require_division(mesh.data, mesh.expert, "devices with the same weights", "expert");
+  if (mesh.zero > 0)
+    throw Error(ErrorKind::config,
+                fmt::format("ZeRO {} and experts on {} devices: both share out what the data "
+                            "devices have",
+                            mesh.zero, mesh.expert),
+                "zero", "use zero 0, or expert 1");
 }
 
-}  // namespace assay::train::planner
+void require_sequence(const Mesh& mesh, std::int64_t sequence) {
+  require_division(sequence, mesh.tensor, "tokens of a sequence", "tensor");
+}
+
+}  // namespace assay::train
