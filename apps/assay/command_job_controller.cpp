@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -14,9 +15,11 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/host.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "engine/controller.h"
 #include "engine/execution_folder.h"
+#include "entry/run_as_user.h"
 #include "execute.h"
 #include "fix_batches.h"
 #include "job_code.h"
@@ -31,6 +34,20 @@ namespace assay::app {
 
 namespace {
 
+// Where jobs have users of their own, the controller is root: nothing of a job runs in it.
+void refuse_hooks_of_root(const plan::Plan& plan) {
+  if (std::getenv(entry::kAsUserVariable) == nullptr) return;
+  const auto refuse = [](const std::vector<plan::Hook>& hooks) {
+    for (const plan::Hook& hook : hooks)
+      if (hook.on == plan::HookPlace::controller)
+        throw Error(ErrorKind::config,
+                    "the hook '" + printable(hook.name) + "' would run beside the server",
+                    hook.origin, "on: nodes runs it as the job's user");
+  };
+  refuse(plan.hooks);
+  for (const plan::CasePlan& plan_case : plan.cases) refuse(plan_case.hooks);
+}
+
 plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   const auto task = folder.task();
   if (!task)
@@ -39,7 +56,9 @@ plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   PlanRequest request;
   request.suite = folder.suite().string();
   request.set = task->set;
-  return make_plan(request);
+  plan::Plan plan = make_plan(request);
+  refuse_hooks_of_root(plan);
+  return plan;
 }
 
 // For the server, which shows it to whoever is about to submit the job.

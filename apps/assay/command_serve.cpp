@@ -45,6 +45,7 @@ struct ServeArguments {
   std::string token_name;
   bool no_jobs = false;
   std::string nodes;
+  std::string job_user;
   std::vector<std::string> names;
   std::string endpoint_domain;
   std::vector<std::string> webhooks;
@@ -114,7 +115,8 @@ int serve_until_stopped(const ServeArguments& given) {
   options.webhooks = given.webhooks;
   if (!given.webhook_secret.empty())
     options.webhook_secret = std::string(trim(read_regular_file(given.webhook_secret)));
-  if (!given.no_jobs) options.engine = [nodes = given.nodes] { return make_job_engine(nodes); };
+  if (!given.no_jobs)
+    options.engine = [given] { return make_job_engine(given.nodes, given.job_user, given.data); };
   site::run_server(options, [](const std::string& line) { say(line + "\n"); });
   return 0;
 }
@@ -186,6 +188,8 @@ void add_serve(CLI::App& app, Action& action) {
          "Prices of hardware, YAML; else 'tester.yaml' in its folder, if it is there");
   command->add_flag("--no-jobs", given->no_jobs, "Be a tester only: run no jobs");
   option("--nodes", given->nodes, "FILE", "Machines on which jobs run, YAML; else this one");
+  option("--job-user", given->job_user, "NAME",
+         "As root: jobs run as this user, or as '{owner}': the user with the name of the account");
   command
       ->add_option("--endpoint-domain", given->endpoint_domain,
                    "Endpoints of jobs are at job7-jupyter.DOMAIN: all such names must lead to the "
