@@ -231,7 +231,7 @@ void RoundSupervisor::tick() {
   }
   if (phase_ == Phase::running && !rests_) watch_->look(mono);
   if (phase_ == Phase::running && only_watches() && mono >= next_marks_ns_) {
-    most_marked_ = std::max(most_marked_, static_cast<int>(living_processes().size()));
+    most_marked_ = std::max(most_marked_, static_cast<int>(marked_processes().size()));
     next_marks_ns_ = mono + kBetweenMarks;
   }
   report_log_errors();
