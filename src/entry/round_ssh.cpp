@@ -251,9 +251,10 @@ int run_round_ssh(const std::vector<std::string>& arguments) {
     return refuse(
         "there are no terminals from one node of a job to another; 'assay ssh JOB --rank "
         "N' opens one");
+  // Before: the agent looks at the process that connects.
+  if (call.background && ::fork() > 0) return 0;
   UniqueFd agent = connect_to_agent(folder / kSshSocket);
   if (!agent) return refuse("the job's agent does not answer here: the job is about to end");
-  if (call.background && ::fork() > 0) return 0;
   return SshConversation(std::move(agent), {call.host, join(call.command, " ")}, !call.no_input)
       .run();
 }
