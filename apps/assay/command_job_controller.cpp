@@ -15,10 +15,12 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/host.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "engine/controller.h"
 #include "engine/execution_folder.h"
 #include "engine/placed_suite.h"
+#include "entry/run_as_user.h"
 #include "execute.h"
 #include "fix_batches.h"
 #include "job_code.h"
@@ -50,6 +52,20 @@ std::vector<std::string> settings_of(const slurm::Allocation& allocation) {
   return {engine::devices_setting(nodes.front().devices)};
 }
 
+// Where jobs have users of their own, the controller is root: nothing of a job runs in it.
+void refuse_hooks_of_root(const plan::Plan& plan) {
+  if (std::getenv(entry::kAsUserVariable) == nullptr) return;
+  const auto refuse = [](const std::vector<plan::Hook>& hooks) {
+    for (const plan::Hook& hook : hooks)
+      if (hook.on == plan::HookPlace::controller)
+        throw Error(ErrorKind::config,
+                    "the hook '" + printable(hook.name) + "' would run beside the server",
+                    hook.origin, "on: nodes runs it as the job's user");
+  };
+  refuse(plan.hooks);
+  for (const plan::CasePlan& plan_case : plan.cases) refuse(plan_case.hooks);
+}
+
 plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   const auto task = folder.task();
   if (!task)
@@ -60,7 +76,9 @@ plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   request.set = task->set;
   if (const auto allocation = folder.allocation())
     for (std::string& setting : settings_of(*allocation)) request.set.push_back(std::move(setting));
-  return make_plan(request);
+  plan::Plan plan = make_plan(request);
+  refuse_hooks_of_root(plan);
+  return plan;
 }
 
 // For the server, which shows it to whoever is about to submit the job.

@@ -47,6 +47,7 @@ struct ServeArguments {
   std::string nodes;
   bool slurm = false;
   engine::SlurmTarget slurm_target;
+  std::string job_user;
   std::vector<std::string> names;
   std::string endpoint_domain;
   std::string oidc;
@@ -119,7 +120,7 @@ int serve_until_stopped(const ServeArguments& given) {
   if (!given.webhook_secret.empty())
     options.webhook_secret = std::string(trim(read_regular_file(given.webhook_secret)));
   if (!given.no_jobs) {
-    JobEngineChoice choice{.nodes = given.nodes};
+    JobEngineChoice choice{.nodes = given.nodes, .job_user = given.job_user, .data = given.data};
     if (given.slurm) choice.slurm = given.slurm_target;
     options.engine = [choice] { return make_job_engine(choice); };
   }
@@ -209,6 +210,8 @@ void add_serve(CLI::App& app, Action& action) {
            "Partition of jobs whose queue names none; else Slurm's default");
   of_slurm("--slurm-account", given->slurm_target.account, "The same for the account");
   of_slurm("--slurm-qos", given->slurm_target.qos, "The same for the QOS");
+  option("--job-user", given->job_user, "NAME",
+         "As root: jobs run as this user, or as '{owner}': the user with the name of the account");
   command
       ->add_option("--endpoint-domain", given->endpoint_domain,
                    "Endpoints of jobs are at job7-jupyter.DOMAIN: all such names must lead to the "

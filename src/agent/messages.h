@@ -81,12 +81,15 @@ struct RankExit {
   std::uint64_t log_bytes = 0;
   std::uint64_t dropped_bytes = 0;
   std::uint64_t steps = 0;
+  /// It has not ended, but only sleeps (RoundRequest::ends_at_rest).
+  bool rests = false;
   Instant at;
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
     field("rank", self.rank);
     field("local_rank", self.local_rank);
+    field.optional("rests", self.rests);
     field.optional("signal", self.exit.signal);
     field.optional("code", self.exit.code);
     field("ended_by", self.ended_by);
@@ -422,10 +425,33 @@ struct Refusal {
   }
 };
 
+/// A piece of the conversation between a program of the round that said `ssh HOST` and what runs
+/// for it on another node (agent/round_ssh.h). The controller passes it on to the agent of `peer`,
+/// with the sender's number in its place: it is a report and a request.
+struct Relay {
+  static constexpr const char* kType = "relay";
+  std::string id;             ///< of the round
+  int peer = 0;               ///< the node at the other end
+  std::uint64_t channel = 0;  ///< of those that the caller's node opened
+  bool back = false;          ///< from the program to its caller
+  std::string kind{};         ///< the letter of an entry::FrameKind
+  std::string data{};         ///< in hex: what is said may be any bytes
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("id", self.id);
+    field("peer", self.peer);
+    field("channel", self.channel);
+    field.optional("back", self.back);
+    field("kind", self.kind);
+    field.optional("data", self.data);
+  }
+};
+
 using Report =
     std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat, Output, Gap,
                  Unkillable, RoundEnd, SystemReport, Checks, ClockReading, DataListings,
-                 ListeningOn, Connections, Executions, CachesDropped, FreePort, Refusal>;
+                 ListeningOn, Connections, Executions, CachesDropped, FreePort, Relay, Refusal>;
 
 // Requests: controller → agent.
 
@@ -444,6 +470,20 @@ struct RankRequest {
     field("argv", self.argv);
     field("env", self.env);
     field.optional("cleanup", self.cleanup);
+  }
+};
+
+/// How programs of a round reach its other nodes by `ssh`, and what they find there.
+struct RoundSshRequest {
+  std::filesystem::path folder{};      ///< is made, for the round's user alone; empty: no ssh
+  std::map<std::string, int> nodes{};  ///< what a node of the round may be called → its number
+  std::map<std::string, std::string> env;  ///< of what runs here for others, besides the round's
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field.optional("folder", self.folder);
+    field.optional("nodes", self.nodes);
+    field.optional("env", self.env);
   }
 };
 
@@ -471,6 +511,10 @@ struct RoundRequest {
   std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
   /// Of the node's output, to be sent every second at most; 0: none is sent.
   std::uint64_t live_bytes = 0;
+  RoundSshRequest ssh{};
+  /// The ranks have ended, and well, when nothing is left of them but a `sleep infinity`: they are
+  /// reported so, and stay until a stop.
+  bool ends_at_rest = false;
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -492,6 +536,8 @@ struct RoundRequest {
     field.optional("lists_processes", self.lists_processes);
     field.optional("metrics", self.metrics);
     field.optional("live_bytes", self.live_bytes);
+    field.optional("ssh", self.ssh);
+    field.optional("ends_at_rest", self.ends_at_rest);
   }
 };
 
@@ -648,7 +694,12 @@ struct Bye {
 
 using Request = std::variant<RoundRequest, StopRequest, DescribeRequest, ProbeRequest, ClockRequest,
                              ListDataRequest, ListenRequest, ConnectRequest, IdentifyRequest,
-                             DropCachesRequest, FreePortRequest, ForgetRequest, Ping, Bye>;
+                             DropCachesRequest, FreePortRequest, ForgetRequest, Relay, Ping, Bye>;
+
+/// Where the `ssh` of a round's node lies. Several nodes may be on one machine.
+[[nodiscard]] std::filesystem::path round_ssh_folder(const std::string& round_id, int node);
+/// Removes what a lost agent of the round left of it on this machine.
+void remove_round_ssh_folders(const std::string& round_id);
 
 [[nodiscard]] Json to_json(const Report& report);
 [[nodiscard]] Json to_json(const Request& request);

@@ -43,6 +43,8 @@ constexpr std::array<std::string_view, 19> kOfTheAgentsTask{"SLURM_PROCID",
                                                             "PMI_RANK",
                                                             "PMI_SIZE"};
 
+}  // namespace
+
 // Overrides come first in it.
 std::vector<std::string> environment_of_rank(const std::vector<std::string>& overrides) {
   std::vector<std::string> all = environment_with(overrides);
@@ -56,8 +58,6 @@ std::vector<std::string> environment_of_rank(const std::vector<std::string>& ove
             all.end());
   return all;
 }
-
-}  // namespace
 
 RankProcess::RankProcess(asio::io_context& loop, const RankRequest& request,
                          const RoundRequest& round)

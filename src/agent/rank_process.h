@@ -17,6 +17,11 @@
 
 namespace assay::agent {
 
+/// This process's environment with `overrides` ("NAME=value"), without what is about the agent's
+/// own place in a scheduler's job.
+[[nodiscard]] std::vector<std::string> environment_of_rank(
+    const std::vector<std::string>& overrides);
+
 /// One rank: its process, its output and what is known of its progress. The output is read as it
 /// comes, whatever the disk does, so that the rank never waits for Assay.
 class RankProcess {

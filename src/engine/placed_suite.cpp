@@ -58,11 +58,13 @@ std::string fresh_folder(const Execution& execution) {
                      entropy(), entropy());
 }
 
-Json cluster_of(const std::vector<EmbeddedNode>& nodes, const Json& ssh) {
+// `owner`: of the job, where nodes run jobs as the user of that name.
+Json cluster_of(const std::vector<EmbeddedNode>& nodes, const Json& ssh, const std::string& owner) {
   Json hosts = Json::array();
   for (const EmbeddedNode& node : nodes) {
     hosts.push_back({{"name", node.name}});
     hosts.back().update(node.access);
+    if (hosts.back().value("user", "") == kOwnersUser) hosts.back()["user"] = owner;
   }
   const bool remote = std::ranges::any_of(nodes, &EmbeddedNode::remote);
   Json cluster{{"launcher", remote ? "ssh" : "local"}, {"hosts", std::move(hosts)}};
@@ -102,7 +104,7 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
                         const std::map<std::string, std::vector<int>>& devices, const Json& ssh) {
   PlacedSuite out;
   out.text = jobs::suite_text(order.submission);
-  out.set.push_back("cluster=" + dump_line(cluster_of(nodes, ssh)));
+  out.set.push_back("cluster=" + dump_line(cluster_of(nodes, ssh, order.owner)));
   const bool is_command = order.submission.suite.empty();
   out.remote = std::ranges::any_of(nodes, &EmbeddedNode::remote);
   if (!order.code.empty() && out.remote && !names_workdir(out.text)) {

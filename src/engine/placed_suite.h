@@ -9,6 +9,9 @@
 
 namespace assay::engine {
 
+/// As `user` of a node's access: the user of the job's owner.
+inline constexpr const char* kOwnersUser = "{owner}";
+
 /// A job's suite on its nodes.
 struct PlacedSuite {
   std::string text{};              ///< the suite as it was submitted

@@ -230,7 +230,7 @@ class Transition {
     const bool done = exit.ending == Ending::completed;
     if (done || !in({State::pausing, State::killing})) {
       const bool again = !done && retried_after_exit(exit.code);
-      take(done ? "finished"
+      take(done ? "finished" + because()
                 : (again ? "failed and is tried again" : "failed") + with_code(exit.code) +
                       because());
       keep_exit();
