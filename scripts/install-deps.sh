@@ -9,7 +9,7 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
        libre2-dev libboost-dev libspdlog-dev libsodium-dev)
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
-test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil zstd)
+test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil python3-yaml zstd)
 # What results are compared with, and the one version of clang-format that counts. Not every release
 # has them.
 compare=(python3-torch python3-torchvision python3-regex clang-format-14)

@@ -1,0 +1,255 @@
+#include "lang/message_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+
+namespace assay::lang {
+
+namespace {
+
+constexpr int kMaxDepth = 4;
+constexpr std::size_t kWeakLetters = 6;
+
+struct Placeholder {
+  std::string_view name;    ///< "", "1" or "detail"
+  std::string_view choice;  ///< "rank|ranks" of "{value:rank|ranks}", or empty
+  std::size_t size = 0;     ///< bytes, with its braces
+};
+
+// The placeholder at the start of `form`, which starts with '{'.
+std::optional<Placeholder> placeholder_at(std::string_view form) {
+  const std::size_t end = form.find('}');
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view inside = form.substr(1, end - 1);
+  const std::string_view name = inside.substr(0, inside.find(':'));
+  const auto is_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  if (!std::ranges::all_of(name, is_name)) return std::nullopt;
+  std::string_view choice = inside.substr(std::min(inside.size(), name.size() + 1));
+  if (choice.find('|') == std::string_view::npos) choice = {};
+  return Placeholder{name, choice, end + 1};
+}
+
+struct Piece {
+  std::string literal;                     ///< before the placeholder
+  std::optional<Placeholder> placeholder;  ///< nothing at the end of the form
+};
+
+std::vector<Piece> pieces_of(std::string_view form) {
+  std::vector<Piece> out(1);
+  while (!form.empty()) {
+    if (form.starts_with("{{") || form.starts_with("}}")) {
+      out.back().literal += form[0];
+      form.remove_prefix(2);
+      continue;
+    }
+    const auto placeholder = form[0] == '{' ? placeholder_at(form) : std::nullopt;
+    if (!placeholder) {
+      out.back().literal += form[0];
+      form.remove_prefix(1);
+      continue;
+    }
+    out.back().placeholder = placeholder;
+    out.emplace_back();
+    form.remove_prefix(placeholder->size);
+  }
+  return out;
+}
+
+// The parts that texts are put together from, and how another language writes what is between them.
+struct Joint {
+  std::string_view english;
+  std::string_view translation;
+};
+constexpr std::array<Joint, 7> kJoints{{{"\n", "\n"},
+                                        {" · ", " · "},
+                                        {"; ", "；"},
+                                        {". ", "。"},
+                                        {": ", "："},
+                                        {", ", "，"},
+                                        {" and ", "和"}}};
+
+// The values of a text that was made from a pattern with these literals.
+std::optional<std::vector<std::string_view>> match(const std::vector<std::string>& literals,
+                                                   std::string_view text) {
+  const std::string& first = literals.front();
+  const std::string& last = literals.back();
+  if (text.size() < first.size() + last.size() || !text.starts_with(first) || !text.ends_with(last))
+    return std::nullopt;
+  std::string_view rest = text.substr(first.size(), text.size() - first.size() - last.size());
+  std::vector<std::string_view> values;
+  for (std::size_t i = 1; i + 1 < literals.size(); ++i) {
+    const std::size_t at = rest.find(literals[i]);
+    if (at == std::string_view::npos) return std::nullopt;
+    values.push_back(rest.substr(0, at));
+    rest.remove_prefix(at + literals[i].size());
+  }
+  values.push_back(rest);
+  return values;
+}
+
+std::size_t letters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](unsigned char c) { return std::isalpha(c) != 0; }));
+}
+
+// A number with its unit, or one word.
+bool is_plain_value(std::string_view text) {
+  return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0 ||
+         text.find(' ') == std::string_view::npos;
+}
+
+bool has_letter(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) != 0; });
+}
+
+}  // namespace
+
+MessageTable::MessageTable(std::vector<Message> messages) : messages_(std::move(messages)) {
+  for (std::size_t i = 0; i < messages_.size(); ++i) {
+    exact_.emplace(messages_[i].english, i);
+    add_patterns(messages_[i].english, i);
+    if (!messages_[i].plural.empty()) {
+      exact_.emplace(messages_[i].plural, i);
+      add_patterns(messages_[i].plural, i);
+    }
+  }
+  std::ranges::stable_sort(patterns_, std::ranges::greater{}, &Pattern::weight);
+}
+
+void MessageTable::add_patterns(std::string_view form, std::size_t message) {
+  std::vector<Pattern> variants(1);
+  variants[0].message = message;
+  const std::vector<Piece> pieces = pieces_of(form);
+  if (pieces.size() == 1) return;
+  std::vector<std::string> pending(1);  // text after the last value, of each variant
+  for (const Piece& piece : pieces) {
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      variants[i].literals.push_back(pending[i] + piece.literal);
+      pending[i].clear();
+      if (piece.placeholder) variants[i].names.emplace_back(piece.placeholder->name);
+    }
+    if (!piece.placeholder || piece.placeholder->choice.empty()) continue;
+    // "{value:rank|ranks}" is "1 rank" or "3 ranks".
+    const std::string_view choice = piece.placeholder->choice;
+    const std::size_t bar = choice.find('|');
+    const std::size_t count = variants.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      variants.push_back(variants[i]);
+      pending[i] = " " + std::string(choice.substr(0, bar));
+      pending.push_back(" " + std::string(choice.substr(bar + 1)));
+    }
+  }
+  for (Pattern& variant : variants) {
+    std::size_t own = 0;
+    for (const std::string& literal : variant.literals) {
+      variant.weight += literal.size();
+      own += letters(literal);
+    }
+    variant.weak = own < kWeakLetters;
+    if (std::ranges::any_of(variant.literals, has_letter)) patterns_.push_back(std::move(variant));
+  }
+}
+
+std::optional<std::string_view> MessageTable::find(std::string_view message) const {
+  const auto found = exact_.find(message);
+  if (found == exact_.end()) return std::nullopt;
+  return messages_[found->second].translation;
+}
+
+std::string MessageTable::translate(std::string_view english) const {
+  return translated(english, 0).value_or(std::string(english));
+}
+
+std::optional<std::string> MessageTable::translated(std::string_view text, int depth) const {
+  if (depth > kMaxDepth || !has_letter(text)) return std::nullopt;
+  // Blanks around a text are of the place where it stands.
+  const std::size_t begin = text.find_first_not_of(' ');
+  const std::size_t end = text.find_last_not_of(' ') + 1;
+  if (begin != 0 || end != text.size()) {
+    auto inner = translated(text.substr(begin, end - begin), depth);
+    if (!inner) return std::nullopt;
+    return std::string(begin, ' ') + *inner + std::string(text.size() - end, ' ');
+  }
+  if (auto found = whole(text, depth)) return found;
+  return in_parts(text, depth);
+}
+
+std::optional<std::string> MessageTable::whole(std::string_view text, int depth) const {
+  if (const auto found = find(text)) return std::string(*found);
+  for (const Pattern& pattern : patterns_) {
+    const auto values = match(pattern.literals, text);
+    if (!values) continue;
+    // "{} rounds" is said of a number alone, not of whatever ends in "rounds", and what has hardly
+    // a word of its own, as "{} at {}", only of plain values.
+    if (!messages_[pattern.message].plural.empty() && has_letter(values->front())) continue;
+    if (pattern.weak && !std::ranges::all_of(*values, is_plain_value)) continue;
+    return filled(pattern, *values, depth);
+  }
+  return std::nullopt;
+}
+
+std::string MessageTable::filled(const Pattern& pattern,
+                                 const std::vector<std::string_view>& values, int depth) const {
+  std::string out;
+  std::size_t next = 0;
+  for (const Piece& piece : pieces_of(messages_[pattern.message].translation)) {
+    out += piece.literal;
+    if (!piece.placeholder) break;
+    const std::string_view name = piece.placeholder->name;
+    std::size_t at = next++;
+    if (!name.empty()) {
+      const auto named = std::ranges::find(pattern.names, name);
+      at = named != pattern.names.end()
+               ? static_cast<std::size_t>(named - pattern.names.begin())
+               : static_cast<std::size_t>(std::strtoul(std::string(name).c_str(), nullptr, 10));
+    }
+    if (at >= values.size()) continue;
+    out += translated(values[at], depth + 1).value_or(std::string(values[at]));
+  }
+  return out;
+}
+
+std::optional<std::string> MessageTable::in_parts(std::string_view text, int depth) const {
+  const auto part = [&](std::string_view one) { return translated(one, depth + 1); };
+  if (text.ends_with('.') && text.size() > 1)
+    if (const auto sentence = part(text.substr(0, text.size() - 1))) return *sentence + "。";
+  for (const Joint& joint : kJoints) {
+    const std::size_t at = text.find(joint.english);
+    if (at == std::string_view::npos || at == 0) continue;
+    const std::string_view after = text.substr(at + joint.english.size());
+    const auto left = part(text.substr(0, at));
+    // The rest is one level only, however many parts it has.
+    const auto right = translated(after, depth);
+    if (!left && !right) continue;
+    return left.value_or(std::string(text.substr(0, at))) + std::string(joint.translation) +
+           right.value_or(std::string(after));
+  }
+  const std::size_t open = text.find(" (");
+  if (open != std::string_view::npos && text.ends_with(')')) {
+    const std::string_view inside = text.substr(open + 2, text.size() - open - 3);
+    const auto left = part(text.substr(0, open));
+    const auto right = part(inside);
+    if (left || right)
+      return left.value_or(std::string(text.substr(0, open))) + "（" +
+             right.value_or(std::string(inside)) + "）";
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> placeholders(std::string_view form) {
+  std::vector<std::string> out;
+  std::size_t next = 0;
+  for (const Piece& piece : pieces_of(form)) {
+    if (!piece.placeholder) break;
+    const std::string_view name = piece.placeholder->name;
+    out.push_back(name.empty() ? std::to_string(next++) : std::string(name));
+  }
+  std::ranges::sort(out);
+  const auto repeated = std::ranges::unique(out);
+  out.erase(repeated.begin(), repeated.end());
+  return out;
+}
+
+}  // namespace assay::lang
