@@ -4,12 +4,14 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <utility>
 
 namespace assay::lang {
 
 namespace {
 
 constexpr int kMaxDepth = 4;
+constexpr std::size_t kMaxParted = 2000;  // a longer text is not one of Assay's own
 constexpr std::size_t kWeakLetters = 6;
 
 struct Placeholder {
@@ -69,6 +71,9 @@ constexpr std::array<Joint, 7> kJoints{{{"\n", "\n"},
                                         {": ", "："},
                                         {", ", "，"},
                                         {" and ", "和"}}};
+
+constexpr std::array<std::pair<char, const char*>, 3> kEnds{
+    {{'.', "。"}, {':', "："}, {'?', "？"}}};
 
 // The values of a text that was made from a pattern with these literals.
 std::optional<std::vector<std::string_view>> match(const std::vector<std::string>& literals,
@@ -159,21 +164,21 @@ std::optional<std::string_view> MessageTable::find(std::string_view message) con
 }
 
 std::string MessageTable::translate(std::string_view english) const {
-  return translated(english, 0).value_or(std::string(english));
+  return translated(english, {}).value_or(std::string(english));
 }
 
-std::optional<std::string> MessageTable::translated(std::string_view text, int depth) const {
-  if (depth > kMaxDepth || !has_letter(text)) return std::nullopt;
+std::optional<std::string> MessageTable::translated(std::string_view text, Level level) const {
+  if (level.depth > kMaxDepth || !has_letter(text)) return std::nullopt;
   // Blanks around a text are of the place where it stands.
   const std::size_t begin = text.find_first_not_of(' ');
   const std::size_t end = text.find_last_not_of(' ') + 1;
   if (begin != 0 || end != text.size()) {
-    auto inner = translated(text.substr(begin, end - begin), depth);
+    auto inner = translated(text.substr(begin, end - begin), level);
     if (!inner) return std::nullopt;
     return std::string(begin, ' ') + *inner + std::string(text.size() - end, ' ');
   }
-  if (auto found = whole(text, depth)) return found;
-  return in_parts(text, depth);
+  if (auto found = whole(text, level.depth)) return found;
+  return in_parts(text, level);
 }
 
 std::optional<std::string> MessageTable::whole(std::string_view text, int depth) const {
@@ -206,36 +211,44 @@ std::string MessageTable::filled(const Pattern& pattern,
                : static_cast<std::size_t>(std::strtoul(std::string(name).c_str(), nullptr, 10));
     }
     if (at >= values.size()) continue;
-    out += translated(values[at], depth + 1).value_or(std::string(values[at]));
+    out += translated(values[at], {depth + 1, 0}).value_or(std::string(values[at]));
   }
   return out;
 }
 
-std::optional<std::string> MessageTable::in_parts(std::string_view text, int depth) const {
-  const auto part = [&](std::string_view one) { return translated(one, depth + 1); };
-  if (text.ends_with('.') && text.size() > 1)
-    if (const auto sentence = part(text.substr(0, text.size() - 1))) return *sentence + "。";
-  for (const Joint& joint : kJoints) {
-    const std::size_t at = text.find(joint.english);
-    if (at == std::string_view::npos || at == 0) continue;
-    const std::string_view after = text.substr(at + joint.english.size());
-    const auto left = part(text.substr(0, at));
-    // The rest is one level only, however many parts it has.
-    const auto right = translated(after, depth);
-    if (!left && !right) continue;
-    return left.value_or(std::string(text.substr(0, at))) + std::string(joint.translation) +
-           right.value_or(std::string(after));
+std::optional<std::string> MessageTable::in_parts(std::string_view text, Level level) const {
+  if (text.size() > kMaxParted) return std::nullopt;
+  for (const auto& [end, translation] : kEnds)
+    if (text.ends_with(end) && text.size() > 1)
+      if (const auto sentence = translated(text.substr(0, text.size() - 1), level))
+        return *sentence + translation;
+  for (std::size_t i = level.joint; i < kJoints.size(); ++i) {
+    const Joint& joint = kJoints[i];
+    if (text.find(joint.english) == std::string_view::npos) continue;
+    // A part has none of these joints left, and those before were tried in vain.
+    const Level inner{level.depth, i + 1};
+    std::string out;
+    bool changed = false;
+    for (std::string_view rest = text;;) {
+      const std::size_t end = std::min(rest.find(joint.english), rest.size());
+      const auto part = translated(rest.substr(0, end), inner);
+      changed = changed || part;
+      out += part.value_or(std::string(rest.substr(0, end)));
+      if (end == rest.size()) break;
+      out += joint.translation;
+      rest.remove_prefix(end + joint.english.size());
+    }
+    if (changed) return out;
   }
   const std::size_t open = text.find(" (");
-  if (open != std::string_view::npos && text.ends_with(')')) {
-    const std::string_view inside = text.substr(open + 2, text.size() - open - 3);
-    const auto left = part(text.substr(0, open));
-    const auto right = part(inside);
-    if (left || right)
-      return left.value_or(std::string(text.substr(0, open))) + "（" +
-             right.value_or(std::string(inside)) + "）";
-  }
-  return std::nullopt;
+  if (open == std::string_view::npos || !text.ends_with(')')) return std::nullopt;
+  const Level inner{level.depth + 1, 0};
+  const std::string_view before = text.substr(0, open);
+  const std::string_view inside = text.substr(open + 2, text.size() - open - 3);
+  const auto left = translated(before, inner);
+  const auto right = translated(inside, inner);
+  if (!left && !right) return std::nullopt;
+  return left.value_or(std::string(before)) + "（" + right.value_or(std::string(inside)) + "）";
 }
 
 std::vector<std::string> placeholders(std::string_view form) {

@@ -44,10 +44,16 @@ class MessageTable {
     bool weak = false;  ///< has hardly a word of its own
   };
 
+  /// How deep within values of others a text is, and at which joints it can still be taken apart.
+  struct Level {
+    int depth = 0;
+    std::size_t joint = 0;
+  };
+
   void add_patterns(std::string_view form, std::size_t message);
   [[nodiscard]] std::optional<std::string> whole(std::string_view text, int depth) const;
-  [[nodiscard]] std::optional<std::string> in_parts(std::string_view text, int depth) const;
-  [[nodiscard]] std::optional<std::string> translated(std::string_view text, int depth) const;
+  [[nodiscard]] std::optional<std::string> in_parts(std::string_view text, Level level) const;
+  [[nodiscard]] std::optional<std::string> translated(std::string_view text, Level level) const;
   [[nodiscard]] std::string filled(const Pattern& pattern,
                                    const std::vector<std::string_view>& values, int depth) const;
 

@@ -52,12 +52,12 @@ TEST(Language, RefusesOneThatThereIsNot) {
 
 TEST(Language, SpeaksToTheReader) {
   EXPECT_EQ(tr("Summary"), "Summary");
-  const Reader reader(Language::chinese);
+  const Reader scope(Language::chinese);
   EXPECT_EQ(tr("Summary"), "汇总");
 }
 
 TEST(Language, TranslatesLinesColumnByColumn) {
-  const Reader reader(Language::chinese);
+  const Reader scope(Language::chinese);
   EXPECT_EQ(tr_lines("Examples:\n  assay run   the suite that fits this machine\n"),
             "示例：\n  assay run   适合本机的套件\n");
 }
