@@ -5,6 +5,7 @@
 
 #include "chinese_texts.h"
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::lang {
@@ -29,6 +30,22 @@ Language choose_language(const std::string& option, const Variable& variable) {
     if (const auto locale = variable(name); locale && !locale->empty())
       return locale->starts_with("zh") ? Language::chinese : Language::english;
   return Language::english;
+}
+
+Language preferred_language(std::string_view accept_language) {
+  Language best = Language::english;
+  double best_weight = 0;
+  for (std::string_view entry : split(accept_language, ',')) {
+    entry = trim(entry);
+    const std::size_t at = entry.find(";q=");
+    const double weight =
+        at == std::string_view::npos ? 1 : parse_number<double>(entry.substr(at + 3)).value_or(0);
+    const std::string tag = to_lower(entry.substr(0, 2));
+    if (weight <= best_weight || (tag != "zh" && tag != "en")) continue;
+    best = tag == "zh" ? Language::chinese : Language::english;
+    best_weight = weight;
+  }
+  return best;
 }
 
 Language reader_language() noexcept {

@@ -26,6 +26,9 @@ using Variable = std::function<std::optional<std::string>(const char* name)>;
 /// LANG that is set. Throws Error of kind usage for an option or ASSAY_LANG that is no language.
 [[nodiscard]] Language choose_language(const std::string& option, const Variable& variable);
 
+/// What somebody who sends this Accept-Language reads best.
+[[nodiscard]] Language preferred_language(std::string_view accept_language);
+
 /// Of whoever reads what this process shows; English until it is set. Set it before threads start.
 [[nodiscard]] Language reader_language() noexcept;
 void set_reader_language(Language language) noexcept;

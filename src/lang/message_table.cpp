@@ -10,9 +10,10 @@ namespace assay::lang {
 
 namespace {
 
-constexpr int kMaxDepth = 4;
+constexpr int kMaxDepth = 7;
 constexpr std::size_t kMaxParted = 2000;  // a longer text is not one of Assay's own
 constexpr std::size_t kWeakLetters = 6;
+constexpr std::string_view kStrongJoint = "; ";  // between whole clauses
 
 struct Placeholder {
   std::string_view name;    ///< "", "1" or "detail"
@@ -64,8 +65,9 @@ struct Joint {
   std::string_view english;
   std::string_view translation;
 };
-constexpr std::array<Joint, 7> kJoints{{{"\n", "\n"},
+constexpr std::array<Joint, 8> kJoints{{{"\n", "\n"},
                                         {" · ", " · "},
+                                        {" × ", " × "},
                                         {"; ", "；"},
                                         {". ", "。"},
                                         {": ", "："},
@@ -103,6 +105,37 @@ std::size_t letters(std::string_view text) {
 bool is_plain_value(std::string_view text) {
   return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0 ||
          text.find(' ') == std::string_view::npos;
+}
+
+// The parts between `joint`s that are in no brackets.
+std::vector<std::string_view> split_outside_brackets(std::string_view text,
+                                                     std::string_view joint) {
+  std::vector<std::string_view> out;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')' && depth > 0) --depth;
+    if (depth > 0 || !text.substr(i).starts_with(joint)) continue;
+    out.push_back(text.substr(begin, i - begin));
+    begin = i + joint.size();
+    i = begin - 1;
+  }
+  out.push_back(text.substr(begin));
+  return out;
+}
+
+bool has_letter_or_digit(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+bool is_balanced(std::string_view text) {
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (depth < 0) return false;
+  }
+  return depth == 0;
 }
 
 bool has_letter(std::string_view text) {
@@ -177,20 +210,38 @@ std::optional<std::string> MessageTable::translated(std::string_view text, Level
     if (!inner) return std::nullopt;
     return std::string(begin, ' ') + *inner + std::string(text.size() - end, ' ');
   }
-  if (auto found = whole(text, level.depth)) return found;
-  return in_parts(text, level);
+  // Signs before a text, as "✓ " and "· ".
+  const std::size_t sign = text.find(' ');
+  if (sign != std::string_view::npos && !has_letter_or_digit(text.substr(0, sign)) &&
+      text[0] != '{') {
+    auto inner = translated(text.substr(sign), level);
+    return inner ? std::optional(std::string(text.substr(0, sign)) + *inner) : std::nullopt;
+  }
+  if (auto found = whole(text, level.depth, Values::of_one_part)) return found;
+  if (auto found = in_parts(text, level)) return found;
+  return whole(text, level.depth, Values::any);
 }
 
-std::optional<std::string> MessageTable::whole(std::string_view text, int depth) const {
+std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
+                                               Values allowed) const {
   if (const auto found = find(text)) return std::string(*found);
   for (const Pattern& pattern : patterns_) {
     const auto values = match(pattern.literals, text);
     if (!values) continue;
-    // "{} rounds" is said of a number alone, not of whatever ends in "rounds", and what has hardly
-    // a word of its own, as "{} at {}", only of plain values.
+    // "{} rounds" is said of a number alone, not of whatever ends in "rounds".
     if (!messages_[pattern.message].plural.empty() && has_letter(values->front())) continue;
-    if (pattern.weak && !std::ranges::all_of(*values, is_plain_value)) continue;
-    return filled(pattern, *values, depth);
+    // What stands in brackets at the end is a remark on all of the text.
+    if (allowed == Values::of_one_part && pattern.literals.back().empty() && text.ends_with(')') &&
+        values->back().find(" (") != std::string_view::npos)
+      continue;
+    const bool fits = std::ranges::all_of(*values, [&](std::string_view value) {
+      if (allowed == Values::of_one_part && value.find(kStrongJoint) != std::string_view::npos)
+        return false;
+      if (!is_balanced(value)) return false;
+      // What has hardly a word of its own, as "{} at {}", is said of plain values and of messages.
+      return !pattern.weak || is_plain_value(value) || translated(value, {depth + 1, 0});
+    });
+    if (fits) return filled(pattern, *values, depth);
   }
   return std::nullopt;
 }
@@ -222,33 +273,72 @@ std::optional<std::string> MessageTable::in_parts(std::string_view text, Level l
     if (text.ends_with(end) && text.size() > 1)
       if (const auto sentence = translated(text.substr(0, text.size() - 1), level))
         return *sentence + translation;
+  if (auto found = with_brackets(text, level)) return found;
   for (std::size_t i = level.joint; i < kJoints.size(); ++i) {
-    const Joint& joint = kJoints[i];
-    if (text.find(joint.english) == std::string_view::npos) continue;
+    const std::vector<std::string_view> parts = split_outside_brackets(text, kJoints[i].english);
     // A part has none of these joints left, and those before were tried in vain.
-    const Level inner{level.depth, i + 1};
-    std::string out;
-    bool changed = false;
-    for (std::string_view rest = text;;) {
-      const std::size_t end = std::min(rest.find(joint.english), rest.size());
-      const auto part = translated(rest.substr(0, end), inner);
-      changed = changed || part;
-      out += part.value_or(std::string(rest.substr(0, end)));
-      if (end == rest.size()) break;
-      out += joint.translation;
-      rest.remove_prefix(end + joint.english.size());
-    }
-    if (changed) return out;
+    if (parts.size() > 1)
+      if (auto found = joined(parts, kJoints[i].translation, {level.depth, i + 1})) return found;
   }
-  const std::size_t open = text.find(" (");
-  if (open == std::string_view::npos || !text.ends_with(')')) return std::nullopt;
+  return beside_number(text, level);
+}
+
+// A message may hold the joint itself: the longest run of parts that is one counts.
+std::optional<std::string> MessageTable::joined(const std::vector<std::string_view>& parts,
+                                                std::string_view joint, Level level) const {
+  constexpr std::size_t kLongestRun = 4;
+  std::string out;
+  bool changed = false;
+  for (std::size_t i = 0; i < parts.size();) {
+    std::size_t taken = 1;
+    std::optional<std::string> found;
+    for (std::size_t run = std::min(kLongestRun, parts.size() - i); run > 1 && !found; --run) {
+      const std::string_view last = parts[i + run - 1];
+      found = whole(
+          {parts[i].data(), static_cast<std::size_t>(last.data() - parts[i].data()) + last.size()},
+          level.depth, Values::of_one_part);
+      if (found) taken = run;
+    }
+    if (!found) found = translated(parts[i], level);
+    changed = changed || found;
+    out += (i > 0 ? std::string(joint) : "") + found.value_or(std::string(parts[i]));
+    i += taken;
+  }
+  return changed ? std::optional(out) : std::nullopt;
+}
+
+// "text (more)"
+std::optional<std::string> MessageTable::with_brackets(std::string_view text, Level level) const {
+  if (!text.ends_with(')')) return std::nullopt;
+  std::size_t open = text.size();
+  for (int depth = 0; open > 0;) {
+    depth += text[--open] == ')' ? 1 : text[open] == '(' ? -1 : 0;
+    if (depth == 0) break;
+  }
+  if (open < 2 || text[open] != '(' || text[open - 1] != ' ') return std::nullopt;
   const Level inner{level.depth + 1, 0};
-  const std::string_view before = text.substr(0, open);
-  const std::string_view inside = text.substr(open + 2, text.size() - open - 3);
+  const std::string_view before = text.substr(0, open - 1);
+  const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
   const auto left = translated(before, inner);
   const auto right = translated(inside, inner);
   if (!left && !right) return std::nullopt;
   return left.value_or(std::string(before)) + "（" + right.value_or(std::string(inside)) + "）";
+}
+
+// "15 rules hold", "First step 2.9 %"
+std::optional<std::string> MessageTable::beside_number(std::string_view text, Level level) const {
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const std::size_t first = text.find(' ');
+  if (first == std::string_view::npos) return std::nullopt;
+  const Level inner{level.depth + 1, 0};
+  if (is_digit(text[0]) && !has_letter(text.substr(0, first)) && text[first + 1] != '%')
+    if (const auto rest = whole(text.substr(first + 1), inner.depth, Values::of_one_part))
+      return std::string(text.substr(0, first + 1)) + *rest;
+  if (!text.ends_with(" %")) return std::nullopt;
+  const std::size_t last = text.rfind(' ', text.size() - 3);
+  if (last == std::string_view::npos || !is_digit(text[last + 1])) return std::nullopt;
+  const auto rest = translated(text.substr(0, last), inner);
+  return rest ? std::optional(*rest + std::string(text.substr(last))) : std::nullopt;
 }
 
 std::vector<std::string> placeholders(std::string_view form) {

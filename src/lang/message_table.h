@@ -51,8 +51,16 @@ class MessageTable {
   };
 
   void add_patterns(std::string_view form, std::size_t message);
-  [[nodiscard]] std::optional<std::string> whole(std::string_view text, int depth) const;
+  /// Whether values may hold several clauses.
+  enum class Values { of_one_part, any };
+
+  [[nodiscard]] std::optional<std::string> whole(std::string_view text, int depth,
+                                                 Values allowed) const;
   [[nodiscard]] std::optional<std::string> in_parts(std::string_view text, Level level) const;
+  [[nodiscard]] std::optional<std::string> joined(const std::vector<std::string_view>& parts,
+                                                  std::string_view joint, Level level) const;
+  [[nodiscard]] std::optional<std::string> with_brackets(std::string_view text, Level level) const;
+  [[nodiscard]] std::optional<std::string> beside_number(std::string_view text, Level level) const;
   [[nodiscard]] std::optional<std::string> translated(std::string_view text, Level level) const;
   [[nodiscard]] std::string filled(const Pattern& pattern,
                                    const std::vector<std::string_view>& values, int depth) const;

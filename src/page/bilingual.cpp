@@ -47,6 +47,8 @@ class Translator {
  public:
   explicit Translator(Language first) : first_(first) {}
 
+  [[nodiscard]] Language first() const noexcept { return first_; }
+
   std::string page(std::string_view html) {
     std::string out;
     while (!html.empty()) {
@@ -77,9 +79,12 @@ class Translator {
  private:
   // An escaped text, of an element or attribute, with the blanks at its ends.
   std::string text(std::string_view escaped) {
-    const std::size_t begin = escaped.find_first_not_of(" \n\t");
+    constexpr std::string_view kBlank = " \n\t";
+    constexpr std::string_view kUnbreakable = "&nbsp;";
+    const std::size_t begin = escaped.find_first_not_of(kBlank);
     if (begin == std::string_view::npos) return std::string(escaped);
-    const std::size_t end = escaped.find_last_not_of(" \n\t") + 1;
+    std::size_t end = escaped.find_last_not_of(kBlank) + 1;
+    if (escaped.substr(begin, end - begin).ends_with(kUnbreakable)) end -= kUnbreakable.size();
     const auto shown = translated(unescape(escaped.substr(begin, end - begin)));
     if (!shown) return std::string(escaped);
     return std::string(escaped.substr(0, begin)) + escape_markup(*shown) +
@@ -133,6 +138,13 @@ void replace_first(std::string& text, std::string_view what, const std::string& 
     text.replace(at, what.size(), by);
 }
 
+std::string translated_page(Translator& translator, std::string_view html) {
+  std::string out = translator.page(html);
+  if (translator.first() == Language::chinese)
+    replace_first(out, "<html lang=\"en\">", "<html lang=\"zh-CN\">");
+  return out;
+}
+
 // JSON within a page: no text can end the element that holds it.
 std::string safe_json(const Json& json) {
   std::string out;
@@ -147,10 +159,15 @@ std::string safe_json(const Json& json) {
 
 }  // namespace
 
+std::string in_language(std::string_view html, Language language) {
+  if (language == Language::english) return std::string(html);
+  Translator translator(language);
+  return translated_page(translator, html);
+}
+
 std::string bilingual(std::string_view html, Language first) {
   Translator translator(first);
-  std::string out = translator.page(html);
-  if (first == Language::chinese) replace_first(out, "<html lang=\"en\">", "<html lang=\"zh-CN\">");
+  std::string out = translated_page(translator, html);
   replace_first(out, "script-src '", "script-src '" + script_source(assets::kLanguage) + "' '");
   const Html parts =
       fill(assets::kLanguageSwitch, {{"words", Html(safe_json(translator.words()))},

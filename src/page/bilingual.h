@@ -13,7 +13,10 @@ namespace assay::page {
 /// scripts the page stays in `first`.
 [[nodiscard]] std::string bilingual(std::string_view html, lang::Language first);
 
-/// The same in the reader's language.
+/// The page in one language alone, without a script: for a server that knows who reads it.
+[[nodiscard]] std::string in_language(std::string_view html, lang::Language language);
+
+/// bilingual() in the reader's language.
 [[nodiscard]] std::string bilingual(std::string_view html);
 
 }  // namespace assay::page

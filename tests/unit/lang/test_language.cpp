@@ -50,6 +50,14 @@ TEST(Language, RefusesOneThatThereIsNot) {
               HasSubstr("ASSAY_LANG"));
 }
 
+TEST(Language, IsWhatABrowserPrefers) {
+  EXPECT_EQ(preferred_language("zh-CN,zh;q=0.9,en;q=0.8"), Language::chinese);
+  EXPECT_EQ(preferred_language("en-US,en;q=0.9,zh;q=0.5"), Language::english);
+  EXPECT_EQ(preferred_language("de, zh;q=0.4, en;q=0.2"), Language::chinese);
+  EXPECT_EQ(preferred_language(""), Language::english);
+  EXPECT_EQ(preferred_language("zh;q=nonsense"), Language::english);
+}
+
 TEST(Language, SpeaksToTheReader) {
   EXPECT_EQ(tr("Summary"), "Summary");
   const Reader scope(Language::chinese);

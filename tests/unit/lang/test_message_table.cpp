@@ -64,6 +64,24 @@ TEST(MessageTable, TranslatesTheParts) {
   EXPECT_EQ(table().translate("Summary (2 cases)"), "汇总（2 个用例）");
 }
 
+TEST(MessageTable, TakesARemarkInBracketsForItself) {
+  EXPECT_EQ(table().translate("rank 3 was lost (2 rounds)"), "rank 3 丢失（2 轮）");
+  EXPECT_EQ(table().translate("a (b, c), 2 rounds"), "a (b, c)，2 轮");
+}
+
+TEST(MessageTable, TakesTheLongestRunOfParts) {
+  const MessageTable own({{"sealed, and unchanged since then", "", "已封存，此后没有改动"},
+                          {"signed by {}", "", "签名者 {}"}});
+  EXPECT_EQ(own.translate("sealed, and unchanged since then, signed by a1"),
+            "已封存，此后没有改动，签名者 a1");
+}
+
+TEST(MessageTable, TranslatesWhatStandsBesideANumber) {
+  const MessageTable own({{"rules hold", "", "条规则满足"}, {"First step", "", "第一步"}});
+  EXPECT_EQ(own.translate("15 rules hold"), "15 条规则满足");
+  EXPECT_EQ(own.translate("First step 2.9 %"), "第一步 2.9 %");
+}
+
 TEST(MessageTable, TakesAMessageWithHardlyAWordForPlainValuesOnly) {
   EXPECT_EQ(table().translate("9 s at 772 samples/s"), "9 s（772 samples/s）");
   EXPECT_EQ(table().translate("look at the log at once"), "look at the log at once");
