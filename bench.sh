@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds Assay and benchmarks this machine: its accelerators where it has
-# some that can be used, else its CPU. usage: ./bench.sh [arguments of 'assay run']
+# Installs what is missing, builds what the chosen suite needs and benchmarks this machine: its
+# accelerators where it has some that can be used, else its CPU.
+# usage: ./bench.sh [arguments of 'assay run']
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$source_dir"
@@ -30,10 +31,34 @@ elif [ ! -x build/release/bin/assay-train ]; then
   # There may be a libtorch now.
   cmake --preset release >/dev/null
 fi
+
+# The suite says which programs it needs, once there is an assay to ask.
+assay=build/release/bin/assay
+base=(assay assay-agent assay-micro assay-nvml)
+# needed PROGRAM...: those that this configuration can build; assay-train needs a libtorch.
+needed() {
+  local program
+  for program in "$@"; do
+    ! grep -q "^build $program: " build/release/build.ninja || echo "$program"
+  done
+}
 echo "Building Assay (minutes the first time, seconds later)"
-cmake --build --preset release --target programs
-if [ ! -x build/release/bin/assay-train ] && [ $# -eq 0 ]; then
-  echo "note: there is no libtorch here, so the training cases are left out (docs/training.md says how to build them)"
-  set -- quick --only 'null*' --only 'matmul*'
+if [ $# -eq 0 ] || [ "${1#-}" != "$1" ]; then  # quick or gpu-quick: both train
+  mapfile -t more < <(needed assay-train)
+  scripts/build.sh "${base[@]}" "${more[@]}"
+else
+  scripts/build.sh "${base[@]}"
+  # A suite that cannot be planned without them may need all.
+  wanted=(assay-train assay-cloud-emulator)
+  if plan=$("$assay" run "$@" --dry-run --format json 2>/dev/null); then
+    wanted=()
+    ! grep -q '/assay-train"' <<<"$plan" || wanted+=(assay-train)
+    ! grep -q '"modelarts"' <<<"$plan" || wanted+=(assay-cloud-emulator)
+  fi
+  mapfile -t more < <(needed "${wanted[@]}")
+  if [ ${#more[@]} -gt 0 ]; then
+    echo "Building what the suite needs besides: ${more[*]}"
+    scripts/build.sh "${more[@]}"
+  fi
 fi
-exec build/release/bin/assay run "$@"
+exec "$assay" run "$@"

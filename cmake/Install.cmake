@@ -14,10 +14,24 @@ install(FILES ${PROJECT_SOURCE_DIR}/apps/ais-utils/ais_utils.py ${PROJECT_SOURCE
   DESTINATION ${programs_dir}/ais COMPONENT assay)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/conf DESTINATION ${CMAKE_INSTALL_DATADIR}/assay COMPONENT assay)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay
-  PATTERN dev EXCLUDE)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay)
+  PATTERN dev EXCLUDE PATTERN site EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay)
 
-# link(NAME COMPONENT): bin/NAME leads to the program, also where the whole is moved elsewhere.
+# install_compressed(PATTERN FOLDER COMPONENT): the files, each with .gz behind its name.
+function(install_compressed pattern folder component)
+  install(CODE "
+    file(GLOB files \"${pattern}\")
+    set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}\")
+    file(MAKE_DIRECTORY \"\${folder}\")
+    foreach(file IN LISTS files)
+      get_filename_component(name \"\${file}\" NAME)
+      # Without name and time in its head, so that the same file gives the same bytes.
+      execute_process(COMMAND gzip -9n -c \"\${file}\" OUTPUT_FILE \"\${folder}/\${name}.gz\"
+        COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()" COMPONENT ${component})
+endfunction()
+
+# install_link(NAME COMPONENT): bin/NAME leads to the program, also where the whole is moved elsewhere.
 function(install_link name component)
   install(CODE "
     set(bin \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
@@ -30,7 +44,6 @@ install(CODE "
   file(CREATE_LINK libais_utils.so
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${programs_dir}/ais/libset_result.so\" SYMBOLIC)"
   COMPONENT assay)
-install_link(assay-agent assay)
 
 if(TARGET assay-train)
   install(TARGETS assay-train RUNTIME DESTINATION ${programs_dir} COMPONENT assay-train)
@@ -49,28 +62,40 @@ add_custom_command(OUTPUT ${generated}/man/assay.1 ${completions}
 file(MAKE_DIRECTORY ${generated})
 add_custom_target(install-files DEPENDS ${generated}/man/assay.1 ${completions})
 add_dependencies(programs install-files)
-install(CODE "
-  file(GLOB pages \"${generated}/man/*.1\")
-  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\")
-  file(MAKE_DIRECTORY \"\${folder}\")
-  foreach(page IN LISTS pages)
-    get_filename_component(name \"\${page}\" NAME)
-    # Without name and time in its head, so that the same page gives the same bytes.
-    execute_process(COMMAND gzip -9n -c \"\${page}\" OUTPUT_FILE \"\${folder}/\${name}.gz\"
-      COMMAND_ERROR_IS_FATAL ANY)
-  endforeach()" COMPONENT assay)
+if(TARGET assay-train)
+  add_custom_command(OUTPUT ${generated}/train/assay-train.1 DEPENDS assay-train
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}/train
+    COMMAND sh -c "'${PROJECT_SOURCE_DIR}/packaging/help-page.sh' '$<TARGET_FILE:assay-train>' assay-train 'training workloads of the benchmark assay' > train/assay-train.1"
+    WORKING_DIRECTORY ${generated} VERBATIM)
+  add_custom_target(train-page DEPENDS ${generated}/train/assay-train.1)
+  add_dependencies(programs train-page)
+  install_compressed("${generated}/train/*.1" ${CMAKE_INSTALL_MANDIR}/man1 assay-train)
+endif()
+install_compressed("${generated}/man/*.1" ${CMAKE_INSTALL_MANDIR}/man1 assay)
 install(FILES ${generated}/assay.bash RENAME assay
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT assay)
 install(FILES ${generated}/_assay DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT assay)
 install(FILES ${generated}/assay.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT assay)
 
 # The server as a service of its own user.
-install(FILES ${PROJECT_SOURCE_DIR}/packaging/assay-server.service
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/server/assay-server.service
   DESTINATION lib/systemd/system COMPONENT assay-server)
 
-foreach(component assay assay-train assay-server)
-  install(FILES ${PROJECT_SOURCE_DIR}/packaging/copyright
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} COMPONENT ${component})
-endforeach()
+# Pure Python, where the release's own Python looks for it.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/assay DESTINATION lib/python3/dist-packages
+  COMPONENT python3-assay PATTERN __pycache__ EXCLUDE)
+
+# The documents as pages, where they can be built.
+find_program(SPHINX_BUILD sphinx-build PATHS /usr/bin NO_DEFAULT_PATH)
+if(SPHINX_BUILD)
+  set(site ${CMAKE_BINARY_DIR}/generated/site)
+  file(GLOB_RECURSE pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/*.md
+    ${PROJECT_SOURCE_DIR}/docs/site/*)
+  list(FILTER pages EXCLUDE REGEX "${PROJECT_SOURCE_DIR}/(build|results)/")
+  add_custom_command(OUTPUT ${site}/index.html DEPENDS ${pages} ${PROJECT_SOURCE_DIR}/scripts/build-site.sh
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/build-site.sh ${site} VERBATIM)
+  add_custom_target(site DEPENDS ${site}/index.html)
+  install(DIRECTORY ${site}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/assay/html COMPONENT assay-doc OPTIONAL)
+endif()
 
 include(cmake/Package.cmake)

@@ -9,7 +9,10 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
        libre2-dev libboost-dev libspdlog-dev libsodium-dev)
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
-test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil python3-yaml zstd)
+test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil python3-yaml
+      python3-pandas zstd)
+# The documents as pages, and the check of the packages.
+pages=(python3-sphinx python3-myst-parser furo lintian)
 # What results are compared with, and the one version of clang-format that counts. Not every release
 # has them.
 compare=(python3-torch python3-torchvision python3-regex clang-format-14)
@@ -28,7 +31,7 @@ for group in "${@:-build}"; do
   case "$group" in
     build) wanted+=("${build[@]}") ;;
     train) wanted+=("${train[@]}") ;;
-    test) wanted+=("${test[@]}" "${compare[@]}") ;;
+    test) wanted+=("${test[@]}" "${compare[@]}" "${pages[@]}") ;;
     cluster) wanted+=("${cluster[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     *) echo "install-deps.sh: unknown group '$group' (build, train, test, cluster, lint)" >&2; exit 2 ;;
@@ -41,7 +44,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
 fi
 
 # Assay builds without these; what then cannot be run says so.
-optional() { case " ${train[*]} ${compare[*]} ${cluster[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
+optional() { case " ${train[*]} ${compare[*]} ${pages[*]} ${cluster[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
 

@@ -71,7 +71,7 @@ export async function render({main, place, life}) {
       h('div', {}, h('h2', {}, t('brief.what')),
         s.command && copyable(s.command),
         pairs([[t('field.launch'), s.command && term('launch', s.launch || 'per-rank')], [t('brief.size'), t('brief.nodes', {nodes: s.nodes ?? 1, procs: s.procs ?? 1, devices: job.devices})],
-          [t('field.device_type'), words(s.device_type || job.device_type)], [t('field.image'), s.image && words(s.image)], [t('field.queue'), words(job.queue)], [t('field.priority'), job.priority], [t('field.time'), s.time && words(s.time)],
+          [t('field.device_type'), s.device_type || job.device_type ? words(s.device_type || job.device_type) : t('any')], [t('field.image'), s.image && words(s.image)], [t('field.queue'), words(job.queue)], [t('field.priority'), job.priority], [t('field.time'), s.time && words(s.time)],
           [t('field.array'), s.array && words(s.array)], [t('field.after'), s.after && s.after.length ? s.after.map(a => [h('a', {href: `#/jobs/${a}/brief`}, `#${a}`), ' ']) : null],
           [t('field.env'), s.env && Object.keys(s.env).length ? h('ul', {}, Object.entries(s.env).map(([k, v]) => h('li', {}, h('code', {}, words(`${k}=${v}`, 300))))) : null],
           [t('field.mounts'), s.mounts && s.mounts.length ? h('ul', {}, s.mounts.map(m => h('li', {}, h('code', {}, words(`${m.source} → ${m.target}`, 300))))) : null]]),

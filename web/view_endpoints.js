@@ -6,7 +6,7 @@ import {terminalView} from './view_terminal.js';
 
 // What of a job can be opened: its services and ports as sites of their own, a terminal, ssh.
 export function endpointsView(base, job, life, share) {
-  const element = h('div', {});
+  const element = h('div', {class: 'endpoints'});
   draw().catch(e => replace(element, h('p', {class: 'empty'}, e.message)));
   return element;
 
@@ -17,7 +17,7 @@ export function endpointsView(base, job, life, share) {
     if (!found.may_enter) return replace(element, h('p', {class: 'empty'}, t('endpoint.not_yours')));
     const terminal = h('div', {});
     replace(element, h('h2', {}, t('job.endpoints')),
-      found.sites ? h('div', {class: 'scroll'}, h('table', {class: 'list'}, h('thead', {}, h('tr', {}, ['name', 'what', 'state', 'open'].map(x => h('th', {}, t(`endpoint.${x}`))))),
+      found.sites ? h('div', {class: 'scroll'}, h('table', {class: 'list cards-on-phone'}, h('thead', {}, h('tr', {}, ['name', 'what', 'state', 'open'].map(x => h('th', {}, t(`endpoint.${x}`))))),
         h('tbody', {}, found.endpoints.map(row)))) : h('p', {class: 'finding note'}, t('endpoint.no_sites')),
       h('h2', {}, t('endpoint.shell')),
       h('p', {class: 'actions'}, button(t('endpoint.terminal'), () => replace(terminal, terminalView(base, life)), 'second')), terminal,

@@ -24,6 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// clang-format takes parts of these for code.
+// clang-format off
 constexpr const char* kBash =
     R"sh(# Completion of assay's command line for bash; made by 'assay completion bash'.
 _assay() {
@@ -33,9 +35,9 @@ _assay() {
     case $line in
       :files) compopt -o filenames; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word") ;;
       :folders) compopt -o filenames; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$word") ;;
-      *) COMPREPLY+=("$(printf '%q' "${line%%$'\t'*}")") ;
-;
-esac done < < ("${COMP_WORDS[0]}" completion candidates-- "${words[@]}" 2 > / dev / null)
+      *) COMPREPLY+=("$(printf '%q' "${line%%$'\t'*}")") ;;
+    esac
+  done < <("${COMP_WORDS[0]}" completion candidates -- "${words[@]}" 2>/dev/null)
 }
 complete -F _assay assay
 )sh";
@@ -74,6 +76,7 @@ function __assay_candidates
 end
 complete -c assay -f -a '(__assay_candidates)'
 )sh";
+// clang-format on
 
 // A shell waits for it: what a server does not say within a second is left out.
 client::Client quick_client(const std::stop_token& stop) {

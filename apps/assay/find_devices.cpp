@@ -68,30 +68,38 @@ void name_devices(const catalog::Vendor& vendor, const Json& listed, DeviceSearc
                     vendor.origin, devices.name));
 }
 
+std::filesystem::path train_program() {
+  return program_folder() / "assay-train";
+}
+
+CommandResult list_train_devices() {
+  CommandOptions options;
+  options.timeout = kTrainTimeout;
+  return run_command({train_program().string(), "--devices"}, options);
+}
+
+// How it failed, as the end of a sentence that begins with its name.
+std::string failure_of(const CommandResult& result) {
+  if (result.timed_out) return "did not answer within " + format_duration(kTrainTimeout);
+  const std::string_view why = trim(result.err);
+  return "failed: " + ellipsize(printable(why.substr(0, why.find('\n'))), 200);
+}
+
 // What assay-train can do with the devices.
 void ask_train(DeviceSearch& search) {
-  const std::string program = (std::filesystem::path(program_folder()) / "assay-train").string();
   const auto cannot = [&](std::string problem, std::string advice) {
     search.problem = std::move(problem);
     search.advice = std::move(advice);
   };
-  if (!std::filesystem::exists(program))
+  if (!std::filesystem::exists(train_program()))
     return cannot(fmt::format("{}, but assay-train is not built, which needs a libtorch",
                               search.devices.text()),
                   "install a PyTorch for these devices and run ./bench.sh: docs/training.md");
-  CommandOptions options;
-  options.timeout = kTrainTimeout;
-  const CommandResult result = run_command({program, "--devices"}, options);
+  const CommandResult result = list_train_devices();
   const Json said = result.ok() ? parse_json_or_null(result.out) : Json();
-  if (!said.is_object() || !said.contains("devices") || !said["devices"].is_array()) {
-    const std::string_view why = trim(result.err);
-    return cannot(
-        fmt::format("{}, but assay-train {}", search.devices.text(),
-                    result.timed_out
-                        ? "did not answer within " + format_duration(kTrainTimeout)
-                        : "failed: " + ellipsize(printable(why.substr(0, why.find('\n'))), 200)),
-        "run 'assay-train --devices' by hand");
-  }
+  if (!said.is_object() || !said.contains("devices") || !said["devices"].is_array())
+    return cannot(fmt::format("{}, but assay-train {}", search.devices.text(), failure_of(result)),
+                  "run 'assay-train --devices' by hand");
   if (const std::string problem = text_at(said, "problem"); !problem.empty())
     return cannot(fmt::format("{}, but {}", search.devices.text(), problem),
                   text_at(said, "advice"));
@@ -150,6 +158,14 @@ std::vector<DeviceSearch> search_devices(const catalog::Catalog& catalog, const 
     found.push_back(search_vendor(candidate, listing, built_in));
   }
   return found;
+}
+
+std::string why_no_training() {
+  if (!std::filesystem::exists(train_program()))
+    return "assay-train is not here (install its package, or run ./bench.sh where there is a "
+           "libtorch)";
+  const CommandResult result = list_train_devices();
+  return result.ok() ? "" : "assay-train " + failure_of(result);
 }
 
 plan::Devices find_devices(const catalog::Catalog& catalog, const std::string& vendor,

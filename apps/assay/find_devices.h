@@ -16,6 +16,9 @@ namespace assay::app {
                                                              const std::string& vendor,
                                                              bool built_in);
 
+/// Why the built-in training cannot run on this machine, with what to do; empty: it can.
+[[nodiscard]] std::string why_no_training();
+
 /// plan::FindDevices. Says on standard error what a user should know of them.
 [[nodiscard]] plan::Devices find_devices(const catalog::Catalog& catalog, const std::string& vendor,
                                          bool built_in);

@@ -19,9 +19,19 @@ void tell(const std::string& line) {
   fmt::print(stderr, "{}\n", printable(line));
 }
 
+// What needs no libtorch: the suite of a command that names none where training cannot run.
+constexpr const char* kWithoutTraining = "micro";
+
 // The suite of a command that names none. Devices that were found are not looked for again.
 std::string choose(const catalog::Catalog& catalog, plan::PlanOptions& options) {
-  const plan::SuiteChoice choice = plan::choose_suite(search_devices(catalog, "", true));
+  plan::SuiteChoice choice = plan::choose_suite(search_devices(catalog, "", true));
+  if (!choice.devices) {
+    if (const std::string why = why_no_training(); !why.empty()) {
+      choice.lines.push_back(
+          fmt::format("suite {} instead, without training: {}", kWithoutTraining, why));
+      choice.suite = kWithoutTraining;
+    }
+  }
   for (const std::string& line : choice.lines) tell(line);
   if (choice.devices)
     options.find_devices = [&catalog, devices = *choice.devices](const std::string& vendor,

@@ -42,6 +42,40 @@ int device_index(std::string_view source) {
 
 }  // namespace
 
+std::string_view curve_tag(MetricName name) {
+  switch (name) {
+    case MetricName::throughput:
+      return "speed/samples_per_second";
+    case MetricName::tokens:
+      return "speed/tokens_per_second";
+    case MetricName::loss:
+      return "train/loss";
+    case MetricName::lr:
+      return "train/learning_rate";
+    case MetricName::step_time:
+      return "speed/step_seconds";
+    case MetricName::data_s:
+      return "step/data_seconds";
+    case MetricName::compute_s:
+      return "step/compute_seconds";
+    case MetricName::comm_s:
+      return "step/communication_seconds";
+    case MetricName::optimizer_s:
+      return "step/optimizer_seconds";
+    case MetricName::accuracy:
+      return "evaluation/accuracy";
+    case MetricName::util:
+      return "utilization_percent";
+    case MetricName::memory:
+      return "memory_bytes";
+    case MetricName::power:
+      return "power_watts";
+    case MetricName::temperature:
+      return "temperature_celsius";
+  }
+  return "other";
+}
+
 RankReader::RankReader(LogFile log)
     : log_(std::move(log)),
       file_(log_.file),

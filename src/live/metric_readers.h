@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "live/growing_log.h"
 #include "live/metrics.h"
@@ -29,6 +30,9 @@ enum class MetricName : std::uint8_t {
   power,
   temperature,
 };
+
+/// What programs that draw curves call it, with its unit: "train/loss", "power_watts".
+[[nodiscard]] std::string_view curve_tag(MetricName name);
 
 /// Where readers put what they find. Times are Unix seconds of the controller's clock.
 struct MetricSink {

@@ -18,40 +18,6 @@ using live::MetricName;
 
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max() / 4;
 
-std::string_view tag_of(MetricName name) {
-  switch (name) {
-    case MetricName::throughput:
-      return "speed/samples_per_second";
-    case MetricName::tokens:
-      return "speed/tokens_per_second";
-    case MetricName::loss:
-      return "train/loss";
-    case MetricName::lr:
-      return "train/learning_rate";
-    case MetricName::step_time:
-      return "speed/step_seconds";
-    case MetricName::data_s:
-      return "step/data_seconds";
-    case MetricName::compute_s:
-      return "step/compute_seconds";
-    case MetricName::comm_s:
-      return "step/communication_seconds";
-    case MetricName::optimizer_s:
-      return "step/optimizer_seconds";
-    case MetricName::accuracy:
-      return "evaluation/accuracy";
-    case MetricName::util:
-      return "utilization_percent";
-    case MetricName::memory:
-      return "memory_bytes";
-    case MetricName::power:
-      return "power_watts";
-    case MetricName::temperature:
-      return "temperature_celsius";
-  }
-  return "other";
-}
-
 // The folder of the case and round as the run has it: its names are fit for files.
 std::filesystem::path place_in(const std::filesystem::path& folder,
                                const std::filesystem::path& run,
@@ -82,7 +48,7 @@ struct RunEvents::OfRank {
     sink.mark = [](const live::RunMark&) {};
   }
   void put(MetricName name, double t, double value) {
-    file.add(t, step, std::array{Scalar{tag_of(name), value}});
+    file.add(t, step, std::array{Scalar{live::curve_tag(name), value}});
   }
 
   live::RankReader reader;
@@ -97,8 +63,8 @@ struct RunEvents::OfNode {
       : reader(telemetry), file(file_in(place, start)), begin(start) {
     sink.value = [this](MetricName name, live::Scope scope, int, int item, double t, double value) {
       const std::string tag = scope == live::Scope::device
-                                  ? fmt::format("device{}/{}", item, tag_of(name))
-                                  : fmt::format("node/{}", tag_of(name));
+                                  ? fmt::format("device{}/{}", item, live::curve_tag(name))
+                                  : fmt::format("node/{}", live::curve_tag(name));
       const auto second = static_cast<std::int64_t>(std::max(0.0, t - begin));
       file.add(t, second, std::array{Scalar{tag, value}});
     };

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./bench.sh: which libtorch it builds with, what it installs for that, and what it says. cmake, apt,
+# ./bench.sh: which libtorch it builds with, what it installs and builds, and what it says. cmake, apt,
 # dpkg and nvidia-smi are stand-ins that write down how they are called; the PyTorch is a folder.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -23,7 +23,7 @@ prepare() {
   rm -rf "${folder:?}"/*
   mkdir -p "$folder/bin" "$folder/tree/scripts" "$folder/python"
   cp "$source_dir/bench.sh" "$folder/tree"
-  cp "$source_dir"/scripts/{find-torch,install-deps}.sh "$folder/tree/scripts"
+  cp "$source_dir"/scripts/{build,find-torch,install-deps}.sh "$folder/tree/scripts"
   fake dpkg-query 'case "$*" in *libtorch-dev*|*libgloo-dev*) exit 1 ;; *) echo -n installed ;; esac'
   fake apt-cache 'echo "Package: $2"'
   fake apt-get "echo \"apt-get \$*\" >>$folder/calls"
@@ -35,8 +35,9 @@ mkdir -p build/release/bin
 case \"\$*\" in
   *--preset\ release*--fresh*)
     echo '-- assay-train: libtorch found'
+    printf 'build assay-train: phony\nbuild assay-cloud-emulator: phony\n' >build/release/build.ninja
     printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nASSAY_TORCH_API:PATH=%s\n' \$PWD $folder/python/torch/include >build/release/CMakeCache.txt ;;
-  --build*) printf '#!/bin/bash\necho assay \"\$@\"\n' >build/release/bin/assay
+  --build*) printf '#!/bin/bash\necho assay \"\$@\"\ncat $folder/plan 2>/dev/null || true\n' >build/release/bin/assay
     cp build/release/bin/assay build/release/bin/assay-train
     chmod +x build/release/bin/assay* ;;
 esac"
@@ -82,6 +83,36 @@ prepare
 bench
 expect_not 'NVIDIA'
 installs || fail "no libtorch for the CPU"
+
+# Only what the suite needs is built, in front of it.
+built() { grep -q "cmake --build.* $1\( \|\$\)" <<<"$calls"; }
+prepare; pytorch cuda
+bench
+built assay-train || fail "the training workloads of quick were not built"
+! built assay-cloud-emulator || fail "a program was built that quick does not need"
+prepare; pytorch cuda; echo '"command": ["/x/assay-micro", "null"]' >"$folder/plan"
+bench micro
+! built assay-train || fail "assay-train was built for a suite that does not train"
+expect '^assay run micro$'
+prepare; pytorch cuda; echo '"command": ["/x/assay-train", "gemm"]' >"$folder/plan"
+bench mine.yaml --repeat 1
+built assay-train || fail "assay-train was not built for a suite that trains"
+expect 'Building what the suite needs besides: assay-train$'
+
+# Progress while it compiles, and what the compiler said when it fails.
+prepare; pytorch cuda
+real=$(cat "$folder/bin/cmake")
+fake cmake "${real#*$'\n'}
+case \"\$*\" in --build*) for i in 1 2 3 4 5 6 7 8 9 10; do echo \"@\$i/10 Building CXX object x.o\"; done ;; esac"
+bench
+expect '5 of 10 steps, about .* left'
+expect_not 'Building CXX object'
+fake cmake "${real#*$'\n'}
+case \"\$*\" in --build*) echo '@1/10 Building'; echo 'x.cpp:1: error: no'; exit 3 ;; esac"
+bench
+[ $result -eq 3 ] || fail "a failed build ends with $result"
+expect 'x.cpp:1: error: no'
+expect_not '^assay run'
 
 # Without a configuration there is nothing to build.
 prepare; fake cmake 'echo broken >&2; exit 1'

@@ -78,6 +78,8 @@ TrialSettings read_trial(const automl::Trial& trial) {
     read_input(training, options);
     read_method(training, options);
     read_computing(training, options);
+    if (training.precision == Precision::fp8)
+      options.fail("precision", "trials do not train in fp8", "use bf16");
     reject_others(options);
     training.batch_size = trial.hyper.batch_size;
     training.schedule.base = trial.hyper.learning_rate;

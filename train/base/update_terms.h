@@ -1,5 +1,13 @@
 #pragma once
 
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define ASSAY_EVERY_DEVICE __host__ __device__
+#else
+#define ASSAY_EVERY_DEVICE
+#endif
+
 namespace assay::train {
 
 // What one update of the parameters computes with; for the kernels of every kind of device.
@@ -21,6 +29,26 @@ struct AdamTerms {
   float epsilon = 0;
   float correction1 = 1;  ///< 1 - beta1^t
   float correction2 = 1;  ///< 1 - beta2^t
+  // Of moments in bf16: what is drawn differs from step to step and from element to element.
+  std::uint32_t step = 0;
+  std::int64_t begin = 0;  ///< the number of the first element
 };
+
+/// 32 random bits of an element in a step, the same on every kind of device.
+[[nodiscard]] ASSAY_EVERY_DEVICE inline std::uint32_t drawn_bits(std::uint32_t step,
+                                                                 std::int64_t element) noexcept {
+  std::uint32_t bits = static_cast<std::uint32_t>(element) * 0x9e3779b1U ^ step * 0x85ebca77U ^
+                       static_cast<std::uint32_t>(element >> 32) * 0xc2b2ae3dU;
+  bits = (bits ^ bits >> 16) * 0x7feb352dU;
+  bits = (bits ^ bits >> 15) * 0x846ca68bU;
+  return bits ^ bits >> 16;
+}
+
+/// The bits of a float as those of a bf16 below or above it, by chance: as `drawn` is even over 16
+/// bits, the mean is the float.
+[[nodiscard]] ASSAY_EVERY_DEVICE inline std::uint16_t rounded_by_chance(
+    std::uint32_t bits, std::uint32_t drawn) noexcept {
+  return static_cast<std::uint16_t>((bits + (drawn & 0xffffU)) >> 16);
+}
 
 }  // namespace assay::train

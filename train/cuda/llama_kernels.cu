@@ -1,5 +1,6 @@
 #include "train/cuda/device.cuh"
 #include "train/cuda/llama_kernels.h"
+#include "train/cuda/swiglu.cuh"
 
 namespace assay::train::cuda {
 namespace {
@@ -240,10 +241,6 @@ __global__ void __launch_bounds__(kThreads)
 // Packs that a thread has on the way from memory at a time.
 constexpr int kAtOnce = 4;
 
-__device__ __forceinline__ float sigmoid(float x) {
-  return __fdividef(1.0F, 1.0F + __expf(-x));
-}
-
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     swiglu_rows(const T* __restrict__ gate_up, int columns, T* __restrict__ y) {
@@ -275,9 +272,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // In place where dgate_up is gate_up: each thread writes what it alone has read.
-template <typename T>
+template <typename T, bool Again>
 __global__ void __launch_bounds__(kThreads)
-    swiglu_gradient_rows(const T* gate_up, const T* __restrict__ dy, int columns, T* dgate_up) {
+    swiglu_gradient_rows(const T* gate_up, const T* __restrict__ dy, int columns, T* dgate_up,
+                         T* __restrict__ y) {
   const int packs = columns / kLanes<T>;
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * 2 * columns;
   const T* const gradient = dy + static_cast<std::int64_t>(blockIdx.x) * columns;
@@ -300,16 +298,14 @@ __global__ void __launch_bounds__(kThreads)
       if (pack >= packs) continue;
       Floats<T> a = widen(g[k]);
       Floats<T> b = widen(u[k]);
-      const Floats<T> c = widen(d[k]);
+      Floats<T> c = widen(d[k]);
 #pragma unroll
-      for (int i = 0; i < kLanes<T>; ++i) {
-        const float x = a.value[i];
-        const float share = sigmoid(x);
-        a.value[i] = c.value[i] * b.value[i] * share * (1 + x * (1 - share));
-        b.value[i] = c.value[i] * x * share;
-      }
+      for (int i = 0; i < kLanes<T>; ++i)
+        c.value[i] = swiglu_gradient(c.value[i], a.value[i], b.value[i]);
       store(dgate_up + begin + pack * kLanes<T>, a);
       store(dgate_up + begin + columns + pack * kLanes<T>, b);
+      if constexpr (Again)
+        store(y + static_cast<std::int64_t>(blockIdx.x) * columns + pack * kLanes<T>, c);
     }
   }
 }
@@ -488,12 +484,18 @@ void swiglu_forward(Stream stream, Type type, const Matrix& matrix, const void* 
 }
 
 void swiglu_backward(Stream stream, Type type, const Matrix& matrix, const void* gate_up,
-                     const void* dy, void* dgate_up) {
+                     const void* dy, void* dgate_up, void* y) {
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
-    swiglu_gradient_rows<T><<<static_cast<unsigned>(matrix.rows), kThreads, 0, native(stream)>>>(
-        static_cast<const T*>(gate_up), static_cast<const T*>(dy), static_cast<int>(matrix.columns),
-        static_cast<T*>(dgate_up));
+    const auto launch = [&](auto kernel) {
+      kernel<<<static_cast<unsigned>(matrix.rows), kThreads, 0, native(stream)>>>(
+          static_cast<const T*>(gate_up), static_cast<const T*>(dy),
+          static_cast<int>(matrix.columns), static_cast<T*>(dgate_up), static_cast<T*>(y));
+    };
+    if (y != nullptr)
+      launch(swiglu_gradient_rows<T, true>);
+    else
+      launch(swiglu_gradient_rows<T, false>);
   });
   check_launch("swiglu_backward");
 }

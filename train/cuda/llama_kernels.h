@@ -57,9 +57,9 @@ void pack_rotated(Stream stream, Type type, const Rotary& rotary, const HeadGrad
 
 /// y = silu(gate) · up; a row of gate_up is [gate, up], each of matrix.columns elements.
 void swiglu_forward(Stream stream, Type type, const Matrix& matrix, const void* gate_up, void* y);
-/// `dgate_up` may be `gate_up`.
+/// `dgate_up` may be `gate_up`. With `y` that is computed again as well.
 void swiglu_backward(Stream stream, Type type, const Matrix& matrix, const void* gate_up,
-                     const void* dy, void* dgate_up);
+                     const void* dy, void* dgate_up, void* y = nullptr);
 
 /// losses = log Σ exp(row) - row[label] of each row, NaN for a label that is no column; and with
 /// `gradient` the logits become share · (softmax(row) - [column is the label]).

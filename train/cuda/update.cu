@@ -5,13 +5,21 @@
 namespace assay::train::cuda {
 namespace {
 
-// Four elements a thread, one by one at the end and where a range does not begin at 16 bytes.
+constexpr int kFours = 4;  // that a thread takes, one after the other
+
+// Four elements at a time, one by one at the end and where a range does not begin at 16 bytes. As
+// many blocks as there is work: a few that stay would leave the last ones alone on the device.
 template <typename F>
 __global__ void __launch_bounds__(kThreads) update_all(F update, std::int64_t size, bool aligned) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t fours = aligned ? size / 4 : 0;
-  for (std::int64_t i = thread; i < fours; i += step) update.four(i * 4);
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kFours * kThreads;
+#pragma unroll
+  for (int k = 0; k < kFours; ++k) {
+    const std::int64_t i = first + k * kThreads + threadIdx.x;
+    if (i < fours) update.four(i * 4);
+  }
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t i = fours * 4 + thread; i < size; i += step) update.one(i);
 }
 
@@ -47,15 +55,34 @@ struct Sgd {
   }
 };
 
-// T: what the new values are rounded to as well; float: they are not.
-template <typename T>
+// Four moments, in float or in bf16.
+__device__ __forceinline__ float4 load_four(const float* at) {
+  return *reinterpret_cast<const float4*>(at);
+}
+__device__ __forceinline__ float4 load_four(const std::uint16_t* at) {
+  const uint2 raw = *reinterpret_cast<const uint2*>(at);
+  return make_float4(__uint_as_float(raw.x << 16), __uint_as_float(raw.x & 0xffff0000U),
+                     __uint_as_float(raw.y << 16), __uint_as_float(raw.y & 0xffff0000U));
+}
+__device__ __forceinline__ float load_one(const float* at) {
+  return *at;
+}
+__device__ __forceinline__ float load_one(const std::uint16_t* at) {
+  return __uint_as_float(static_cast<unsigned>(*at) << 16);
+}
+__device__ __forceinline__ unsigned by_chance(float value, unsigned drawn) {
+  return rounded_by_chance(__float_as_uint(value), drawn);
+}
+
+// T: what the new values are rounded to as well; float: they are not. M: what moments are kept in.
+template <typename T, typename M>
 struct Adam {
   AdamTerms terms;
   const float* factor;
   const float* gradient;
   float* value;
-  float* first;
-  float* second;
+  M* first;
+  M* second;
   T* rounded;
 
   __device__ __forceinline__ void step(float scale, float g, float& p, float& m, float& v) const {
@@ -69,23 +96,50 @@ struct Adam {
   __device__ __forceinline__ float scale() const {
     return factor != nullptr ? terms.scale * *factor : terms.scale;
   }
+  // The first moment's bits are drawn from the lower half, the second's from the upper.
+  __device__ __forceinline__ void keep_four(std::int64_t i, const float4& m,
+                                            const float4& v) const {
+    if constexpr (std::is_same_v<M, float>) {
+      *reinterpret_cast<float4*>(first + i) = m;
+      *reinterpret_cast<float4*>(second + i) = v;
+    } else {
+      unsigned drawn[4];
+#pragma unroll
+      for (int k = 0; k < 4; ++k) drawn[k] = drawn_bits(terms.step, terms.begin + i + k);
+      *reinterpret_cast<uint2*>(first + i) =
+          make_uint2(by_chance(m.x, drawn[0]) | by_chance(m.y, drawn[1]) << 16,
+                     by_chance(m.z, drawn[2]) | by_chance(m.w, drawn[3]) << 16);
+      *reinterpret_cast<uint2*>(second + i) =
+          make_uint2(by_chance(v.x, drawn[0] >> 16) | by_chance(v.y, drawn[1] >> 16) << 16,
+                     by_chance(v.z, drawn[2] >> 16) | by_chance(v.w, drawn[3] >> 16) << 16);
+    }
+  }
   __device__ __forceinline__ void one(std::int64_t i) const {
-    step(scale(), gradient[i], value[i], first[i], second[i]);
+    float m = load_one(first + i);
+    float v = load_one(second + i);
+    step(scale(), gradient[i], value[i], m, v);
+    if constexpr (std::is_same_v<M, float>) {
+      first[i] = m;
+      second[i] = v;
+    } else {
+      const unsigned drawn = drawn_bits(terms.step, terms.begin + i);
+      first[i] = static_cast<std::uint16_t>(by_chance(m, drawn));
+      second[i] = static_cast<std::uint16_t>(by_chance(v, drawn >> 16));
+    }
     if constexpr (!std::is_same_v<T, float>) rounded[i] = from_float<T>(value[i]);
   }
   __device__ __forceinline__ void four(std::int64_t i) const {
     const float s = scale();
     const float4 g = *reinterpret_cast<const float4*>(gradient + i);
     float4 p = *reinterpret_cast<const float4*>(value + i);
-    float4 m = *reinterpret_cast<const float4*>(first + i);
-    float4 v = *reinterpret_cast<const float4*>(second + i);
+    float4 m = load_four(first + i);
+    float4 v = load_four(second + i);
     step(s, g.x, p.x, m.x, v.x);
     step(s, g.y, p.y, m.y, v.y);
     step(s, g.z, p.z, m.z, v.z);
     step(s, g.w, p.w, m.w, v.w);
     *reinterpret_cast<float4*>(value + i) = p;
-    *reinterpret_cast<float4*>(first + i) = m;
-    *reinterpret_cast<float4*>(second + i) = v;
+    keep_four(i, m, v);
     if constexpr (!std::is_same_v<T, float>) {
       alignas(8) T four[4] = {from_float<T>(p.x), from_float<T>(p.y), from_float<T>(p.z),
                               from_float<T>(p.w)};
@@ -100,9 +154,25 @@ bool aligned(const void* pointer) {
 
 template <typename F>
 void launch(Stream stream, const F& update, std::int64_t size, bool is_aligned) {
-  const std::int64_t useful = (size / 4 + kThreads) / kThreads;
-  const auto blocks = static_cast<unsigned>(useful < kPassBlocks ? useful : kPassBlocks);
+  if (size == 0) return;
+  constexpr std::int64_t kOfBlock = 4 * kFours * kThreads;
+  const auto blocks = static_cast<unsigned>((size + kOfBlock - 1) / kOfBlock);
   update_all<<<blocks, kThreads, 0, native(stream)>>>(update, size, is_aligned);
+}
+
+template <typename M>
+void adamw(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
+           const float* gradient, float* value, M* first, M* second, Type rounded_type,
+           void* rounded) {
+  const bool is_aligned =
+      aligned(gradient) && aligned(value) && aligned(first) && aligned(second) && aligned(rounded);
+  with_type(rounded == nullptr ? Type::f32 : rounded_type, [&](auto zero) {
+    using T = decltype(zero);
+    launch(stream,
+           Adam<T, M>{terms, factor, gradient, value, first, second, static_cast<T*>(rounded)},
+           size, is_aligned);
+  });
+  check_launch("adamw_update");
 }
 
 }  // namespace
@@ -124,14 +194,13 @@ void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
                   const float* gradient, float* value, float* first, float* second,
                   Type rounded_type, void* rounded) {
-  const bool is_aligned =
-      aligned(gradient) && aligned(value) && aligned(first) && aligned(second) && aligned(rounded);
-  with_type(rounded == nullptr ? Type::f32 : rounded_type, [&](auto zero) {
-    using T = decltype(zero);
-    launch(stream, Adam<T>{terms, factor, gradient, value, first, second, static_cast<T*>(rounded)},
-           size, is_aligned);
-  });
-  check_launch("adamw_update");
+  adamw(stream, terms, factor, size, gradient, value, first, second, rounded_type, rounded);
+}
+
+void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
+                  const float* gradient, float* value, std::uint16_t* first, std::uint16_t* second,
+                  Type rounded_type, void* rounded) {
+  adamw(stream, terms, factor, size, gradient, value, first, second, rounded_type, rounded);
 }
 
 }  // namespace assay::train::cuda

@@ -86,7 +86,8 @@ torch::Device choose_device(const std::string& name, const workload::Place& plac
 
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
                    const workload::Place& place) {
-  if (device.is_cpu() && (precision == Precision::tf32 || precision == Precision::fp16))
+  if (device.is_cpu() &&
+      (precision == Precision::tf32 || precision == Precision::fp16 || precision == Precision::fp8))
     throw Error(ErrorKind::config, "the CPU does not train in " + to_string(precision), "precision",
                 "use fp32 or bf16, or a CUDA device");
   at::globalContext().setAllowTF32CuBLAS(precision == Precision::tf32);

@@ -117,6 +117,8 @@ std::string to_string(Precision precision) {
       return "bf16";
     case Precision::fp16:
       return "fp16";
+    case Precision::fp8:
+      return "fp8";
     case Precision::fp32:
       break;
   }
@@ -145,6 +147,10 @@ void read_method(Settings& s, Options& options) {
   o.beta1 = options.number("beta1", 0.9, 0, 0.999999, "of adamw and lamb");
   o.beta2 = options.number("beta2", 0.999, 0, 0.99999999, "of adamw and lamb");
   o.epsilon = options.number("epsilon", 1e-8, 0, 1, "of adamw and lamb");
+  o.small_state =
+      options.choice("optimizer_state", "fp32", {"fp32", "bf16"},
+                     "how adamw keeps its two moments; bf16, rounded up or down by chance, saves 4 "
+                     "bytes a parameter") == "bf16";
   s.clip_norm = options.number("clip_norm", 0, 0, 1e9, "global gradient norm; 0 is off");
   ScheduleOptions& schedule = s.schedule;
   schedule.shape = options.choice("schedule", "cosine", schedule_shapes(),
@@ -168,9 +174,11 @@ void read_method(Settings& s, Options& options) {
 void read_computing(Settings& s, Options& options) {
   options.section("Computing");
   const std::string name = options.choice(
-      "precision", "fp32", {"fp32", "tf32", "bf16", "fp16"},
-      "tf32 and fp16 on CUDA only; fp16 scales the loss, a step that overflows is left out");
-  for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16})
+      "precision", "fp32", {"fp32", "tf32", "bf16", "fp16", "fp8"},
+      "tf32, fp16 and fp8 on CUDA only; fp16 scales the loss, a step that overflows is left out; "
+      "fp8 is bf16 with the products of Llama's weights in fp8, on devices that have it");
+  for (const Precision precision :
+       {Precision::tf32, Precision::bf16, Precision::fp16, Precision::fp8})
     if (name == to_string(precision)) s.precision = precision;
   s.channels_last = options.flag("channels_last", true, "format of images and convolutions");
   s.cuda_graph = options.flag("cuda_graph", true,

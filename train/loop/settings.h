@@ -17,7 +17,7 @@ namespace assay::train {
 class Task;
 struct Settings;
 
-enum class Precision { fp32, tf32, bf16, fp16 };
+enum class Precision { fp32, tf32, bf16, fp16, fp8 };
 [[nodiscard]] std::string to_string(Precision precision);
 
 /// When the fastest of cuDNN's convolution algorithms are found by timing them.

@@ -68,6 +68,9 @@ class Task {
   /// The most that it can be: this rank's share of the data.
   [[nodiscard]] virtual std::int64_t max_batch_size() const = 0;
 
+  /// Settings that would need less memory than those that it has, in words.
+  [[nodiscard]] virtual std::vector<std::string> memory_savers() const { return {}; }
+
   /// Over this rank's share of the evaluation data, each sample once.
   [[nodiscard]] virtual Evaluation evaluate() = 0;
   /// The qualities computed from the sums over all ranks. Targets refer to the first one.

@@ -17,6 +17,8 @@ Settings read_settings(const TaskKind& kind, const std::string& workload,
   settings.workload = workload;
   settings.make_task = kind.read(workload, options);
   read_common(settings, options);
+  if (settings.precision == Precision::fp8 && !kind.fp8)
+    options.fail("precision", workload + " does not train in fp8", "Llama does; use bf16");
   options.reject_unknown();
   settings.communicator.membership.terms = "workload: " + workload + "\n" + options.terms();
   return settings;

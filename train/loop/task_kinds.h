@@ -21,6 +21,7 @@ struct TaskKind {
   std::vector<ModelEntry> models;
   /// Reads the kind's own options. Throws Error of kind config.
   std::function<MakeTask(const std::string& workload, workload::Options&)> read;
+  bool fp8 = false;  ///< its models can multiply in fp8
 };
 
 /// Every kind there is. A new one is a file that declares it, and one word in task_kinds.cpp.

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "train/data/token_set.h"
 #include "train/loop/loader_task.h"
 #include "train/models/llama_files.h"
+#include "train/models/llama_ops.h"
 
 namespace assay::train {
 namespace {
@@ -15,8 +17,9 @@ namespace {
 // What a workload says about its model, besides its size.
 struct TokenSettings {
   bool cross_documents = true;  // attention does
-  bool recompute = false;
+  Keep keep = Keep::all;
   std::string attention;
+  bool product_trials = false;
   std::string start_from;  // weights
   std::string export_to;
   weights::TensorType export_type = weights::TensorType::f32;
@@ -31,10 +34,16 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
         own_(own),
         model_(options, device),
         flops_(options.flops_per_token(info_.sequence) * static_cast<double>(info_.sequence)) {
-    if (settings.precision == Precision::bf16) type_ = torch::kBFloat16;
+    if (settings.precision == Precision::bf16 || settings.precision == Precision::fp8)
+      type_ = torch::kBFloat16;
     if (settings.precision == Precision::fp16) type_ = torch::kHalf;
     model_->compute_in(type_);
+    if (settings.precision == Precision::fp8) model_->multiply_in_fp8();
     choose_attention(own.attention, device);
+    if (own.product_trials && settings.deterministic)
+      throw Error(ErrorKind::config, "what is the fastest differs from run to run",
+                  "product_trials", "leave it out, or 'deterministic'");
+    time_products(own.product_trials && device.is_cuda());
     if (!own.start_from.empty()) load_llama(*model_, own.start_from);
     if (!own.export_to.empty() && place.rank == 0) require_export_folder(own.export_to);
   }
@@ -47,8 +56,12 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
 
   void bind(FlatParameters& parameters) override {
     // One backward a step: what it finds in a weight's gradient is of no use.
-    for (const auto& [name, weight] : model_->weights())
-      weight->overwrite = settings().accumulation == 1;
+    if (settings().accumulation == 1)
+      for (const auto& [name, weight] : model_->weights()) {
+        weight->overwrite = true;
+        // To rows of an embedding gradients are added, unless the output has overwritten them.
+        if (name != "embedding" || model_->options().tied) parameters.expect_overwritten(name);
+      }
     // On a device, weights are kept rounded as well; the CPU is slower in 16 bits anyway.
     if (!device().is_cuda() || type_ == torch::kFloat) return;
     parameters.keep_rounded(type_);
@@ -70,10 +83,22 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
 
   torch::Tensor backward(double factor) override {
     return model_->train_on(read(current_), predicted(current_), documents(current_), factor,
-                            own_.recompute);
+                            own_.keep);
   }
 
   std::int64_t rows() const override { return current_.tokens.size(0); }
+
+  std::vector<std::string> memory_savers() const override {
+    std::vector<std::string> savers;
+    if (own_.keep == Keep::all) savers.emplace_back("set recompute to selective or full");
+    if (own_.keep == Keep::selective) savers.emplace_back("set recompute to full");
+    const OptimizerOptions& optimizer = settings().optimizer;
+    if (optimizer.method == "adamw" && !optimizer.small_state)
+      savers.emplace_back("keep the optimizer's state in bf16 (optimizer_state)");
+    savers.emplace_back("take shorter sequences");
+    savers.emplace_back("share the model out over more devices ('assay-train plan' says how)");
+    return savers;
+  }
 
   void resize(std::int64_t rows) override {
     const torch::Tensor which =
@@ -218,11 +243,16 @@ MakeTask read_token(const std::string& workload, workload::Options& options) {
   own.cross_documents = options.flag(
       "cross_documents", true,
       "attention looks beyond the document that a token belongs to; without, it is slower on CUDA");
-  own.recompute = options.flag("recompute", false,
-                               "keep only the input of each block and compute the rest again in "
-                               "backward: a third more work, a fraction of the memory");
+  own.keep = *parse_enum<Keep>(options.choice(
+      "recompute", "none", enum_texts<Keep>(),
+      "what is computed again in backward instead of being kept: selective is norms and SwiGLU, by "
+      "kernels of our own on CUDA; full is each block from its input, a third more work"));
   own.attention = options.choice("attention", "auto", attention_kernels(),
                                  "on CUDA: whose kernels; auto is libtorch's choice");
+  own.product_trials = options.flag(
+      "product_trials", false,
+      "on CUDA, in bf16 and fp16: time cuBLAS's algorithms for each product at its first use, some "
+      "seconds in all, instead of taking those that it predicts");
   own.start_from =
       options.text("weights", "",
                    workload::per_rank(
@@ -247,7 +277,7 @@ MakeTask read_token(const std::string& workload, workload::Options& options) {
 }  // namespace
 
 TaskKind token_kind() {
-  TaskKind kind{"token", {}, read_token};
+  TaskKind kind{"token", {}, read_token, /*fp8=*/true};
   for (const TokenWorkload& entry : token_workloads())
     kind.models.push_back({entry.name, entry.defaults});
   return kind;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "core/time.h"
 #include "train/loop/checkpoint.h"
 #include "train/loop/device.h"
@@ -112,10 +113,24 @@ class Trainer {
 void Trainer::build() {
   torch::manual_seed(settings_.seed);
   phases_.begin();
-  task_ = settings_.make_task(settings_, place_, device_, phases_);
-  loop_ = std::make_unique<StepLoop>(
-      settings_, *task_, communicator_, device_, &log_,
-      [this](std::int64_t step, double loss) { check_loss(step, loss); });
+  try {
+    task_ = settings_.make_task(settings_, place_, device_, phases_);
+    loop_ = std::make_unique<StepLoop>(
+        settings_, *task_, communicator_, device_, &log_,
+        [this](std::int64_t step, double loss) { check_loss(step, loss); });
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error)) throw;
+    own_failure_ = true;
+    const std::vector<std::string> savers =
+        task_ ? task_->memory_savers() : std::vector<std::string>();
+    throw Error(ErrorKind::environment,
+                "out of memory for the parameters, their gradients and the optimizer's state: " +
+                    first_line(error),
+                fmt::format("rank {}", place_.rank),
+                savers.empty() ? "use a smaller model or a larger device" : join(savers, ", or "));
+  }
   phases_.end("model");
   if (settings_.batch_size == kAutoBatch) choose_batch();
 }
@@ -288,15 +303,17 @@ void Trainer::save() {
 
 void Trainer::out_of_memory(const std::exception& error) {
   own_failure_ = true;
-  std::string advice = "lower batch_size";
-  if (device_.is_cuda())
-    if (const std::int64_t rows = loop_->fitting_batch(); rows > 0)
-      advice = fmt::format("a batch_size of {} fits; raise 'accumulation' to keep the global batch",
-                           rows);
+  std::vector<std::string> advice = task_->memory_savers();
+  const std::int64_t rows = device_.is_cuda() ? loop_->fitting_batch() : 0;
+  if (rows > 0)
+    advice = {fmt::format("a batch_size of {} fits; raise 'accumulation' to keep the global batch",
+                          rows)};
+  else if (settings_.batch_size > 1 || advice.empty())
+    advice.insert(advice.begin(), "lower batch_size");
   throw Error(ErrorKind::environment,
               fmt::format("out of memory in step {} with batch_size {}: {}", loop_->steps(),
                           settings_.batch_size, first_line(error)),
-              fmt::format("rank {}", place_.rank), advice);
+              fmt::format("rank {}", place_.rank), join(advice, ", or "));
 }
 
 int Trainer::run_guarded() {

@@ -2,16 +2,13 @@
 
 #include "train/cuda/llama_kernels.h"
 #include "train/cuda/tensors.h"
+#include "train/models/cuda_product.h"
 
 namespace assay::train {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-torch::Tensor matrix_of(const torch::Tensor& x) {
-  return x.contiguous().view({-1, x.size(-1)});
-}
 
 cuda::Matrix matrix_shape(const torch::Tensor& x) {
   return {x.size(0), x.size(1)};
@@ -96,17 +93,23 @@ struct ProjectHeads : torch::autograd::Function<ProjectHeads> {
   }
 
   static variable_list forward(AutogradContext* context, const torch::Tensor& y,
-                               const torch::Tensor& weight, const torch::Tensor& rounded,
+                               const torch::Tensor& /*weight*/, const CudaProduct& product,
                                const torch::Tensor& cosine, const torch::Tensor& sine,
-                               std::int64_t head, std::int64_t kv_heads, bool overwrite) {
+                               std::int64_t head, std::int64_t kv_heads, const Normed& in,
+                               Keep keep) {
     const torch::Tensor rows = matrix_of(y);
-    const torch::Tensor packed = at::mm(rows, rounded.t());
+    const CudaProduct::Forward done = product.forward(rows, keep != Keep::selective);
+    const torch::Tensor& packed = done.y;
     const cuda::Rotary turned = rotary(cosine, sine, rows.size(0), packed.size(1), head, kv_heads);
     cuda::rotate_heads(cuda::current_stream(), cuda::type_of(packed), turned, packed.data_ptr());
-    context->save_for_backward({rows, weight, rounded, cosine, sine});
+    variable_list kept = saved_normed_input(in, done.kept, keep);
+    kept.push_back(cosine);
+    kept.push_back(sine);
+    context->save_for_backward(kept);
+    context->saved_data["product"] = product.held();
+    context->saved_data["epsilon"] = in.epsilon;
     context->saved_data["head"] = head;
     context->saved_data["kv_heads"] = kv_heads;
-    context->saved_data["overwrite"] = overwrite;
     const torch::Tensor all = packed.view({y.size(0), y.size(1), -1, head});
     return {all.narrow(2, 0, turned.heads), all.narrow(2, turned.heads, kv_heads),
             all.narrow(2, turned.heads + kv_heads, kv_heads)};
@@ -114,9 +117,10 @@ struct ProjectHeads : torch::autograd::Function<ProjectHeads> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor& rows = saved[0];
-    const torch::Tensor& rounded = saved[2];
-    const cuda::Type type = cuda::type_of(rows);
+    const CudaProduct& product = CudaProduct::of(context->saved_data["product"]);
+    const std::int64_t rows = gradients[0].size(0) * gradients[0].size(1);
+    const std::int64_t columns = product.rounded().size(0);
+    const cuda::Type type = cuda::type_of(gradients[0]);
     cuda::HeadGradients parts;
     for (std::size_t i = 0; i < 3; ++i) {
       torch::Tensor& part = gradients[i];
@@ -130,17 +134,17 @@ struct ProjectHeads : torch::autograd::Function<ProjectHeads> {
       parts.position_stride[i] = part.stride(1);
       parts.head_stride[i] = part.stride(2);
     }
-    torch::Tensor packed = torch::empty({rows.size(0), rounded.size(0)}, rows.options());
+    torch::Tensor packed = torch::empty({rows, columns}, gradients[0].options());
     cuda::pack_rotated(
         cuda::current_stream(), type,
-        rotary(saved[3], saved[4], rows.size(0), rounded.size(0),
-               context->saved_data["head"].toInt(), context->saved_data["kv_heads"].toInt()),
+        rotary(saved[2], saved[3], rows, columns, context->saved_data["head"].toInt(),
+               context->saved_data["kv_heads"].toInt()),
         parts, packed.data_ptr());
-    add_weight_gradient(saved[1], packed, rows, context->saved_data["overwrite"].toBool());
-    const torch::Tensor dy =
-        input_gradient(packed, rounded).view({gradients[0].size(0), gradients[0].size(1), -1});
-    variable_list out(8);
-    out[0] = dy;
+    const torch::Tensor dy = product.backward(
+        packed,
+        kept_normed_input(product, saved[0], saved[1], context->saved_data["epsilon"].toDouble()));
+    variable_list out(9);
+    out[0] = dy.view({gradients[0].size(0), gradients[0].size(1), -1});
     return out;
   }
 };
@@ -181,16 +185,16 @@ bool cuda_rms_norm_fits(const torch::Tensor& x) {
 
 Normed cuda_add_norm(const torch::Tensor& x, const torch::Tensor& h, const torch::Tensor& weight,
                      double epsilon) {
-  if (!h.defined()) return {x, RmsNorm::apply(x, weight, epsilon)};
+  if (!h.defined()) return {x, RmsNorm::apply(x, weight, epsilon), weight, epsilon};
   const variable_list both = AddRmsNorm::apply(x, h, weight, epsilon);
-  return {both[0], both[1]};
+  return {both[0], both[1], weight, epsilon};
 }
 
-LlamaHeads cuda_project_heads(const torch::Tensor& y, const Weight& weight, std::int64_t head,
-                              std::int64_t kv_heads, const Sequences& sequences) {
+LlamaHeads cuda_project_heads(const Normed& in, const Weight& weight, std::int64_t head,
+                              std::int64_t kv_heads, const Sequences& sequences, Keep keep) {
   const variable_list parts =
-      ProjectHeads::apply(y, weight.value, weight.as(y.scalar_type()).detach(), sequences.cosine,
-                          sequences.sine, head, kv_heads, weight.overwrite);
+      ProjectHeads::apply(in.y, weight.value, CudaProduct(weight, in.y), sequences.cosine,
+                          sequences.sine, head, kv_heads, in, keep);
   return {parts[0], parts[1], parts[2]};
 }
 

@@ -14,10 +14,17 @@ namespace assay::train {
 [[nodiscard]] Normed cuda_add_norm(const torch::Tensor& x, const torch::Tensor& h,
                                    const torch::Tensor& weight, double epsilon);
 
-/// Queries, keys and values of y as views of one packed product, turned in place.
-[[nodiscard]] LlamaHeads cuda_project_heads(const torch::Tensor& y, const Weight& weight,
+/// Queries, keys and values of in.y as views of one packed product, turned in place.
+[[nodiscard]] LlamaHeads cuda_project_heads(const Normed& in, const Weight& weight,
                                             std::int64_t head, std::int64_t kv_heads,
-                                            const Sequences& sequences);
+                                            const Sequences& sequences, Keep keep);
+
+/// Needs cuda_rms_norm_fits(in.sum) and an inner width that is a multiple of 16.
+[[nodiscard]] torch::Tensor cuda_feed_forward(const Normed& in, const Weight& gate_up,
+                                              const Weight& down, Keep keep);
+
+/// project() of a weight with products in fp8 that fit.
+[[nodiscard]] torch::Tensor cuda_fp8_project(const torch::Tensor& x, const Weight& weight);
 
 [[nodiscard]] torch::Tensor cuda_swiglu(const torch::Tensor& gate_up);
 

@@ -3,8 +3,12 @@
 #include <cmath>
 #include <numbers>
 
+#include <torch/csrc/autograd/engine.h>
+
+#include "core/error.h"
 #include "train/models/llama_ops.h"
 #if defined(ASSAY_TRAIN_KERNELS)
+#include "train/models/cuda_fp8.h"
 #include "train/models/cuda_llama.h"
 #endif
 
@@ -64,13 +68,15 @@ LlamaBlockImpl::LlamaBlockImpl(const LlamaOptions& options, torch::Device device
   down.value = register_parameter("down", drawn.matrix(options.width, options.inner, last));
 }
 
-torch::Tensor LlamaBlockImpl::attend(const torch::Tensor& y, const Sequences& sequences) const {
+torch::Tensor LlamaBlockImpl::attend(const Normed& in, const Sequences& sequences,
+                                     [[maybe_unused]] Keep keep) const {
+  const torch::Tensor& y = in.y;
   const std::int64_t batch = y.size(0);
   const std::int64_t length = y.size(1);
   const std::int64_t head = options_.head();
 #if defined(ASSAY_TRAIN_KERNELS)
   if (cuda_llama_fits(y) && !q_norm.defined())
-    return causal_attention(cuda_project_heads(y, qkv, head, options_.kv_heads, sequences),
+    return causal_attention(cuda_project_heads(in, qkv, head, options_.kv_heads, sequences, keep),
                             sequences.from);
 #endif
   const torch::Tensor all = project(y, qkv).view({batch, length, -1, head});
@@ -86,11 +92,11 @@ torch::Tensor LlamaBlockImpl::attend(const torch::Tensor& y, const Sequences& se
   return causal_attention(heads, sequences.from);
 }
 
-Residual LlamaBlockImpl::forward(const Residual& in, const Sequences& sequences) const {
+Residual LlamaBlockImpl::forward(const Residual& in, const Sequences& sequences, Keep keep) const {
   const Normed first = add_norm(in.x, in.h, norm1, options_.epsilon);
-  const torch::Tensor attended = project(attend(first.y, sequences), out);
+  const torch::Tensor attended = project(attend(first, sequences, keep), out);
   const Normed second = add_norm(first.sum, attended, norm2, options_.epsilon);
-  return {second.sum, project(swiglu(project(second.y, gate_up)), down)};
+  return {second.sum, feed_forward(second, gate_up, down, keep)};
 }
 
 LlamaImpl::LlamaImpl(const LlamaOptions& options, torch::Device device) : options_(options) {
@@ -137,7 +143,10 @@ torch::Tensor LlamaImpl::finish(const Residual& last) const {
 }
 
 torch::Tensor LlamaImpl::train_on(const torch::Tensor& tokens, const torch::Tensor& labels,
-                                  const torch::Tensor& documents, double factor, bool recompute) {
+                                  const torch::Tensor& documents, double factor, Keep keep) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (scales_) scales_->advance();
+#endif
   const Sequences batch = sequences(tokens, documents);
   // Autograd sees one block at a time: each begins with a leaf. What is still to be added to the
   // stream is a constant there, because its gradient is the stream's.
@@ -147,9 +156,14 @@ torch::Tensor LlamaImpl::train_on(const torch::Tensor& tokens, const torch::Tens
     if (from.h.defined()) leaf.h = from.h.detach();
     return leaf;
   };
+  // Of what a block gave only its place in the graph is kept, not the values.
   struct Segment {
-    Residual in;
-    Residual out;  // undefined: to be computed again
+    Residual in;                       // h: undefined when it need not be computed again
+    torch::autograd::edge_list roots;  // empty: to be computed again
+  };
+  const auto roots_of = [](const Residual& out) {
+    return torch::autograd::edge_list{torch::autograd::impl::gradient_edge(out.x),
+                                      torch::autograd::impl::gradient_edge(out.h)};
   };
   std::vector<Segment> segments;
   segments.reserve(blocks_.size());
@@ -157,16 +171,13 @@ torch::Tensor LlamaImpl::train_on(const torch::Tensor& tokens, const torch::Tens
   const torch::Tensor embedded = embed(tokens);
   Residual state = begin({embedded, {}});
   for (const LlamaBlock& block : blocks_) {
-    if (recompute) {
-      torch::NoGradGuard no_grad;
-      const Residual out = block->forward(state, batch);
+    const torch::AutoGradMode graph(keep != Keep::inputs);
+    const Residual out = block->forward(state, batch, keep);
+    if (keep == Keep::inputs)
       segments.push_back({state, {}});
-      state = begin(out);
-    } else {
-      const Residual out = block->forward(state, batch);
-      segments.push_back({state, out});
-      state = begin(out);
-    }
+    else
+      segments.push_back({{state.x, {}}, roots_of(out)});
+    state = begin(out);
   }
   const torch::Tensor last = finish(state);
   const torch::Tensor rows = last.detach().view({-1, options_.width});
@@ -177,8 +188,10 @@ torch::Tensor LlamaImpl::train_on(const torch::Tensor& tokens, const torch::Tens
   state = {};
   for (std::size_t i = blocks_.size(); i-- > 0; segments.pop_back()) {
     Segment& segment = segments.back();
-    if (!segment.out.x.defined()) segment.out = blocks_[i]->forward(segment.in, batch);
-    torch::autograd::backward({segment.out.x, segment.out.h}, {d, d});
+    if (segment.roots.empty()) segment.roots = roots_of(blocks_[i]->forward(segment.in, batch));
+    torch::autograd::Engine::get_default_engine().execute(
+        segment.roots, {d, d}, /*keep_graph=*/false, /*create_graph=*/false,
+        /*accumulate_grad=*/true);
     d = segment.in.x.grad();
   }
   embedded.backward(d);
@@ -200,6 +213,22 @@ torch::Tensor LlamaImpl::logits(const torch::Tensor& tokens, const torch::Tensor
   Residual state{embed(tokens), {}};
   for (const LlamaBlock& block : blocks_) state = block->forward(state, batch);
   return project(finish(state), head());
+}
+
+void LlamaImpl::multiply_in_fp8() {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (has_fp8_products(norm_.device())) {
+    const auto all = weights();
+    scales_ = std::make_shared<Fp8Scales>(static_cast<std::int64_t>(all.size()), norm_.device());
+    std::int64_t number = 0;
+    for (const auto& [name, weight] : all)
+      weight->fp8 = std::make_shared<Fp8Product>(scales_, number++);
+    return;
+  }
+#endif
+  throw Error(ErrorKind::config, "there are no products in fp8 here", "precision",
+              "they need a CUDA device of compute capability 8.9, PyTorch 2.5 and an assay-train "
+              "that was built with the CUDA compiler; or use bf16");
 }
 
 std::vector<std::pair<std::string, Weight*>> LlamaImpl::weights() {

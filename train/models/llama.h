@@ -1,13 +1,18 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "train/base/torch.h"
+#include "train/models/keep.h"
 #include "train/models/llama_options.h"
 
 namespace assay::train {
+
+class Fp8Product;
+class Fp8Scales;
 
 /// A weight, and where there is one a copy of it in the type that activations have, which whoever
 /// updates the weight keeps up to date: a product then need not round it.
@@ -17,6 +22,8 @@ struct Weight {
   /// Backward writes the gradient instead of adding to what is there. Of a matrix that is input and
   /// output, the output's part comes first.
   bool overwrite = false;
+  /// Its products are in fp8; null: in the activations' type.
+  std::shared_ptr<Fp8Product> fp8 = nullptr;
 
   [[nodiscard]] torch::Tensor as(torch::ScalarType type) const {
     if (rounded.defined() && rounded.scalar_type() == type) return rounded;
@@ -31,6 +38,14 @@ struct Residual {
   torch::Tensor h;  ///< the same; undefined: nothing
 };
 
+/// A stream and its norm, with what that can be computed from again.
+struct Normed {
+  torch::Tensor sum;     ///< what was normed
+  torch::Tensor y;       ///< sum / rms(sum) · weight
+  torch::Tensor weight;  ///< float
+  double epsilon = 0;
+};
+
 /// What all blocks read of a batch, besides activations.
 struct Sequences {
   torch::Tensor cosine;  ///< float [S, head / 2], of the angle of each position and pair
@@ -43,7 +58,9 @@ struct Sequences {
 class LlamaBlockImpl : public torch::nn::Module {
  public:
   LlamaBlockImpl(const LlamaOptions& options, torch::Device device);
-  [[nodiscard]] Residual forward(const Residual& in, const Sequences& sequences) const;
+  /// Keep::inputs is up to the caller.
+  [[nodiscard]] Residual forward(const Residual& in, const Sequences& sequences,
+                                 Keep keep = Keep::all) const;
 
   Weight qkv;      ///< [qkv(), width]: all heads of queries, then of keys, then of values
   Weight out;      ///< [width, width]
@@ -55,7 +72,7 @@ class LlamaBlockImpl : public torch::nn::Module {
   torch::Tensor k_norm;
 
  private:
-  [[nodiscard]] torch::Tensor attend(const torch::Tensor& y, const Sequences& sequences) const;
+  [[nodiscard]] torch::Tensor attend(const Normed& in, const Sequences& sequences, Keep keep) const;
 
   LlamaOptions options_;
 };
@@ -73,12 +90,11 @@ class LlamaImpl : public torch::nn::Module {
   explicit LlamaImpl(const LlamaOptions& options, torch::Device device = torch::kCPU);
 
   /// Forward and backward: gives the mean loss of predicting `labels` (int64 [B, S]) from `tokens`
-  /// (int64 [B, S]), and adds `factor` times its gradient to those of the parameters. With
-  /// `recompute` nothing is kept of a block but its input, and its forward runs again in backward.
-  /// Logits exist for a part of the batch at a time.
+  /// (int64 [B, S]), and adds `factor` times its gradient to those of the parameters. Logits exist
+  /// for a part of the batch at a time.
   [[nodiscard]] torch::Tensor train_on(const torch::Tensor& tokens, const torch::Tensor& labels,
                                        const torch::Tensor& documents, double factor,
-                                       bool recompute);
+                                       Keep keep = Keep::all);
   /// Without gradients.
   [[nodiscard]] TokenLosses losses(const torch::Tensor& tokens, const torch::Tensor& labels,
                                    const torch::Tensor& documents);
@@ -88,6 +104,9 @@ class LlamaImpl : public torch::nn::Module {
 
   /// The type that activations have from now on: float, or what weights are rounded to.
   void compute_in(torch::ScalarType type) noexcept { type_ = type; }
+  /// Products of weights with activations in bf16 are in fp8 from now on, where their sizes are
+  /// multiples of 16. Throws Error of kind config where device, libtorch or build do not have them.
+  void multiply_in_fp8();
   /// Every matrix with the name of its parameter, to be given a rounded copy.
   [[nodiscard]] std::vector<std::pair<std::string, Weight*>> weights();
   /// The parameters with Hugging Face's names (docs of transformers, LlamaForCausalLM): views of
@@ -108,7 +127,8 @@ class LlamaImpl : public torch::nn::Module {
   std::vector<LlamaBlock> blocks_;
   torch::Tensor norm_;
   Weight output_;
-  torch::Tensor cosine_;  // of as many positions as were needed
+  std::shared_ptr<Fp8Scales> scales_;  // null: no products in fp8
+  torch::Tensor cosine_;               // of as many positions as were needed
   torch::Tensor sine_;
 };
 TORCH_MODULE(Llama);

@@ -7,6 +7,8 @@
 #include "train/models/causal_attention.h"
 #include "train/models/dense.h"
 #if defined(ASSAY_TRAIN_KERNELS)
+#include "train/models/cuda_fp8.h"
+#include "train/models/cuda_gemm.h"
 #include "train/models/cuda_llama.h"
 #endif
 
@@ -31,20 +33,6 @@ bool has_sgemm(const torch::Tensor& x) {
          x.numel() > 0;
 }
 
-torch::Tensor gradient_of(torch::Tensor& weight) {
-  if (!weight.grad().defined()) weight.mutable_grad() = torch::zeros_like(weight);
-  return weight.grad();
-}
-
-// x · weightᵀ, both of the same type.
-torch::Tensor llama_product(const torch::Tensor& x, const torch::Tensor& weight) {
-  if (!has_sgemm(x) || !weight.is_contiguous()) return at::mm(x, weight.t());
-  torch::Tensor y = torch::empty({x.size(0), weight.size(0)}, x.options());
-  fast_gemm(false, true, x.size(0), weight.size(0), x.size(1), 1, x.data_ptr<float>(), x.size(1),
-            weight.data_ptr<float>(), weight.size(1), 0, y.data_ptr<float>(), weight.size(0));
-  return y;
-}
-
 struct Project : torch::autograd::Function<Project> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& weight, const torch::Tensor& rounded,
@@ -52,7 +40,7 @@ struct Project : torch::autograd::Function<Project> {
     const torch::Tensor rows = rows_of(x);
     context->save_for_backward({rows, weight, rounded});
     context->saved_data["overwrite"] = overwrite;
-    return llama_product(rows, rounded).view(with_last(x, weight.size(0)));
+    return matrix_product(rows, rounded).view(with_last(x, weight.size(0)));
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -107,10 +95,40 @@ torch::Tensor visible(std::int64_t length, const torch::Tensor& from, torch::Dev
 
 }  // namespace
 
+torch::Tensor gradient_of(torch::Tensor weight) {
+  if (!weight.grad().defined()) weight.mutable_grad() = torch::zeros_like(weight);
+  return weight.grad();
+}
+
+void time_products([[maybe_unused]] bool wanted) noexcept {
+#if defined(ASSAY_TRAIN_KERNELS)
+  time_gemm_algorithms(wanted);
+#endif
+}
+
+torch::Tensor matrix_product(const torch::Tensor& x, const torch::Tensor& weight) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (has_gemm(x, weight)) {
+    torch::Tensor y = torch::empty({x.size(0), weight.size(0)}, x.options());
+    gemm(Transposed::second, x, weight, y);
+    return y;
+  }
+#endif
+  if (!has_sgemm(x) || !weight.is_contiguous()) return at::mm(x, weight.t());
+  torch::Tensor y = torch::empty({x.size(0), weight.size(0)}, x.options());
+  fast_gemm(false, true, x.size(0), weight.size(0), x.size(1), 1, x.data_ptr<float>(), x.size(1),
+            weight.data_ptr<float>(), weight.size(1), 0, y.data_ptr<float>(), weight.size(0));
+  return y;
+}
+
 void add_weight_gradient(torch::Tensor weight, const torch::Tensor& dy, const torch::Tensor& x,
                          bool overwrite) {
   torch::NoGradGuard no_grad;
   torch::Tensor gradient = gradient_of(weight);
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (overwrite && has_gemm(dy, x) && gradient.is_contiguous())
+    return gemm(Transposed::first, dy, x, gradient);
+#endif
   if (has_sgemm(x) && dy.is_contiguous() && x.is_contiguous() && gradient.is_contiguous())
     return fast_gemm(true, false, dy.size(1), x.size(1), x.size(0), 1, dy.data_ptr<float>(),
                      dy.size(1), x.data_ptr<float>(), x.size(1), overwrite ? 0.0F : 1.0F,
@@ -135,6 +153,13 @@ void add_weight_gradient(torch::Tensor weight, const torch::Tensor& dy, const to
 
 torch::Tensor input_gradient(const torch::Tensor& dy, const torch::Tensor& weight) {
   torch::NoGradGuard no_grad;
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (has_gemm(dy, weight)) {
+    torch::Tensor dx = torch::empty({dy.size(0), weight.size(1)}, dy.options());
+    gemm(Transposed::none, dy, weight, dx);
+    return dx;
+  }
+#endif
   if (!has_sgemm(dy) || !dy.is_contiguous() || !weight.is_contiguous()) return at::mm(dy, weight);
   torch::Tensor dx = torch::empty({dy.size(0), weight.size(1)}, dy.options());
   fast_gemm(false, false, dy.size(0), weight.size(1), dy.size(1), 1, dy.data_ptr<float>(),
@@ -144,6 +169,9 @@ torch::Tensor input_gradient(const torch::Tensor& dy, const torch::Tensor& weigh
 }
 
 torch::Tensor project(const torch::Tensor& x, const Weight& weight) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (weight.fp8 && Fp8Product::fits(x, weight.value)) return cuda_fp8_project(x, weight);
+#endif
   return Project::apply(x, weight.value, weight.as(x.scalar_type()).detach(), weight.overwrite);
 }
 
@@ -158,7 +186,7 @@ Normed add_norm(const torch::Tensor& x, const torch::Tensor& h, const torch::Ten
   if (cuda_rms_norm_fits(x)) return cuda_add_norm(x, h, weight, epsilon);
 #endif
   const torch::Tensor sum = h.defined() ? x + h : x;
-  return {sum, normed(sum, weight, epsilon)};
+  return {sum, normed(sum, weight, epsilon), weight, epsilon};
 }
 
 torch::Tensor rotate(const torch::Tensor& x, const Sequences& sequences) {
@@ -202,12 +230,21 @@ torch::Tensor swiglu(const torch::Tensor& gate_up) {
   return torch::silu(gate_up.narrow(-1, 0, inner)) * gate_up.narrow(-1, inner, inner);
 }
 
+torch::Tensor feed_forward(const Normed& in, const Weight& gate_up, const Weight& down,
+                           [[maybe_unused]] Keep keep) {
+#if defined(ASSAY_TRAIN_KERNELS)
+  if (cuda_rms_norm_fits(in.sum) && gate_up.value.size(0) % 32 == 0)
+    return cuda_feed_forward(in, gate_up, down, keep);
+#endif
+  return project(swiglu(project(in.y, gate_up)), down);
+}
+
 TokenLosses head_losses(const torch::Tensor& y, const Weight& weight, const torch::Tensor& labels,
                         HeadGradient* gradient, bool count_right) {
   torch::NoGradGuard no_grad;
   // A product of fewer rows is slower; a device has room for larger parts, and each part reads and
   // writes the matrix's gradient once more.
-  const std::int64_t most = y.is_cuda() ? std::int64_t{1} << 31 : std::int64_t{1} << 22;  // logits
+  const std::int64_t most = y.is_cuda() ? std::int64_t{1} << 32 : std::int64_t{1} << 22;  // logits
   const std::int64_t count = y.size(0);
   const std::int64_t rows = std::max<std::int64_t>(64, most / weight.value.size(0));
   const torch::Tensor matrix = weight.as(y.scalar_type());
@@ -220,7 +257,15 @@ TokenLosses head_losses(const torch::Tensor& y, const Weight& weight, const torc
     const std::int64_t size = std::min(rows, count - begin);
     const torch::Tensor part = y.narrow(0, begin, size);
     const torch::Tensor wanted = labels.narrow(0, begin, size);
-    torch::Tensor logits = llama_product(part, matrix);
+#if defined(ASSAY_TRAIN_KERNELS)
+    const bool fp8 = weight.fp8 && Fp8Product::fits(part, weight.value);
+    const Fp8Operand part8 =
+        fp8 ? weight.fp8->round_input(part, {true, gradient != nullptr}) : Fp8Operand();
+    torch::Tensor logits =
+        fp8 ? weight.fp8->forward(part8.rows, matrix) : matrix_product(part, matrix);
+#else
+    torch::Tensor logits = matrix_product(part, matrix);
+#endif
     if (count_right) out.right += (logits.argmax(1) == wanted).sum();
     torch::Tensor dlogits;
 #if defined(ASSAY_TRAIN_KERNELS)
@@ -241,6 +286,15 @@ TokenLosses head_losses(const torch::Tensor& y, const Weight& weight, const torc
       }
     }
     if (gradient == nullptr) continue;
+#if defined(ASSAY_TRAIN_KERNELS)
+    if (fp8) {
+      const Fp8Operand dlogits8 = weight.fp8->round_gradient(dlogits);
+      gradient->dy.narrow(0, begin, size).copy_(weight.fp8->input_gradient(dlogits8, matrix));
+      weight.fp8->add_weight_gradient(gradient_of(weight.value), dlogits8, part8.columns,
+                                      weight.overwrite && begin == 0);
+      continue;
+    }
+#endif
     gradient->dy.narrow(0, begin, size).copy_(input_gradient(dlogits, matrix));
     add_weight_gradient(weight.value, dlogits, part, weight.overwrite && begin == 0);
   }

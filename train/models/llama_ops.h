@@ -13,10 +13,6 @@ namespace assay::train {
 // and sums are float. Everything takes part in autograd.
 
 /// sum = x + h (x, when h is undefined) and y = sum / rms(sum) · weight.
-struct Normed {
-  torch::Tensor sum;
-  torch::Tensor y;
-};
 [[nodiscard]] Normed add_norm(const torch::Tensor& x, const torch::Tensor& h,
                               const torch::Tensor& weight, double epsilon);
 
@@ -46,6 +42,10 @@ struct LlamaHeads {
 /// silu(gate) · up, of [gate, up] in the last dimension.
 [[nodiscard]] torch::Tensor swiglu(const torch::Tensor& gate_up);
 
+/// down(swiglu(gate_up(in.y))).
+[[nodiscard]] torch::Tensor feed_forward(const Normed& in, const Weight& gate_up,
+                                         const Weight& down, Keep keep);
+
 /// The losses of predicting `labels` (int64 [N]) from y ([N, width]) with the output matrix, a part
 /// of the rows at a time, without autograd. With a `gradient`, dy = factor · d(mean loss) / dy is
 /// written there, and the matrix's is added to where it is kept.
@@ -57,9 +57,17 @@ struct HeadGradient {
                                       const torch::Tensor& labels, HeadGradient* gradient,
                                       bool count_right);
 
+/// On CUDA devices with kernels of our own: products in 16 bits are computed from now on by the
+/// algorithm that is the fastest in trials when a shape is first seen (train/models/cuda_gemm.h).
+void time_products(bool wanted) noexcept;
+
+/// x · weightᵀ of [N, in] and [out, in], both of the same type; without autograd.
+[[nodiscard]] torch::Tensor matrix_product(const torch::Tensor& x, const torch::Tensor& weight);
 /// weight.grad() += dyᵀ · x, of [N, out] and [N, in]; float. With `overwrite` it is set to that.
 void add_weight_gradient(torch::Tensor weight, const torch::Tensor& dy, const torch::Tensor& x,
                          bool overwrite);
+/// weight.grad(), made of zeros when there is none.
+[[nodiscard]] torch::Tensor gradient_of(torch::Tensor weight);
 /// dy · weight, [N, in].
 [[nodiscard]] torch::Tensor input_gradient(const torch::Tensor& dy, const torch::Tensor& weight);
 

@@ -29,7 +29,8 @@ FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last, st
     if (!item.value().requires_grad()) continue;
     if (item.value().scalar_type() != torch::kFloat)
       throw Error(ErrorKind::internal, "parameter " + item.key() + " is not float");
-    entries_.push_back({item.key(), item.value(), 0, item.value().numel(), item.value().dim() > 1});
+    entries_.push_back(
+        {item.key(), item.value(), 0, item.value().numel(), item.value().dim() > 1, false});
     count_ += item.value().numel();
     total += aligned(item.value().numel());
   }
@@ -56,8 +57,24 @@ FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last, st
   }
 }
 
+void FlatParameters::expect_overwritten(const std::string& name) {
+  const auto entry = std::ranges::find(entries_, name, &Entry::name);
+  if (entry == entries_.end()) throw Error(ErrorKind::internal, "there is no parameter " + name);
+  entry->overwritten = true;
+}
+
 void FlatParameters::zero_gradients() {
-  gradients_.zero_();
+  // What lies together is one call.
+  std::int64_t begin = 0;
+  const auto zero_to = [&](std::int64_t end) {
+    if (end > begin) gradients_.narrow(0, begin, end - begin).zero_();
+  };
+  for (const Entry& entry : entries_) {
+    if (!entry.overwritten) continue;
+    zero_to(entry.offset);
+    begin = entry.offset + entry.size;
+  }
+  zero_to(gradients_.numel());
 }
 
 void FlatParameters::keep_rounded(torch::ScalarType type) {

@@ -21,6 +21,7 @@ class FlatParameters {
     std::int64_t offset = 0;  ///< elements
     std::int64_t size = 0;
     bool decayed = false;
+    bool overwritten = false;  ///< expect_overwritten()
   };
 
   /// With `channels_last`, weights of four dimensions are stored in that format. The buffers can be
@@ -42,6 +43,9 @@ class FlatParameters {
   [[nodiscard]] static torch::Tensor part(const torch::Tensor& flat, const Entry& entry) {
     return flat.narrow(0, entry.offset, entry.size);
   }
+  /// Whoever computes this parameter's gradient overwrites it in every step: zero_gradients()
+  /// leaves it alone. Throws Error of kind internal for a name that there is not.
+  void expect_overwritten(const std::string& name);
   void zero_gradients();
 
   /// Keeps the values in `type` too, from now on: what an optimizer's step writes in passing, and

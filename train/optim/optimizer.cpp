@@ -34,6 +34,10 @@ const float* device_factor(const torch::Tensor& factor) {
 }
 #endif
 
+std::uint16_t* bits_from(const torch::Tensor& flat, std::int64_t offset) {
+  return reinterpret_cast<std::uint16_t*>(flat.data_ptr<at::BFloat16>()) + offset;
+}
+
 float host_factor(const torch::Tensor& factor) {
   return factor.defined() ? static_cast<float>(factor.item<double>()) : 1.0F;
 }
@@ -59,6 +63,7 @@ void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
   const torch::Tensor& gradients = parameters.gradients();
   const torch::Tensor& values = parameters.values();
   const std::int64_t own = begin - part;
+  const bool small = first.scalar_type() == torch::kBFloat16;
 #if defined(ASSAY_TRAIN_KERNELS)
   if (values.is_cuda()) {
     const torch::Tensor& rounded = parameters.rounded();
@@ -66,14 +71,24 @@ void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
     void* const to = rounded.defined()
                          ? static_cast<char*>(rounded.data_ptr()) + begin * rounded.element_size()
                          : nullptr;
-    return cuda::adamw_update(cuda::current_stream(), terms, device_factor(factor), size,
-                              from(gradients, begin), from(values, begin), from(first, own),
-                              from(second, own), type, to);
+    const auto on_device = [&](auto* m, auto* v) {
+      cuda::adamw_update(cuda::current_stream(), terms, device_factor(factor), size,
+                         from(gradients, begin), from(values, begin), m, v, type, to);
+    };
+    if (small)
+      on_device(bits_from(first, own), bits_from(second, own));
+    else
+      on_device(from(first, own), from(second, own));
+    return;
   }
 #endif
   terms.scale = host_factor(factor);
-  adamw_update(terms, size, from(gradients, begin), from(values, begin), from(first, own),
-               from(second, own));
+  if (small)
+    adamw_update(terms, size, from(gradients, begin), from(values, begin), bits_from(first, own),
+                 bits_from(second, own));
+  else
+    adamw_update(terms, size, from(gradients, begin), from(values, begin), from(first, own),
+                 from(second, own));
 }
 
 // |numerator| / |denominator| as a tensor, 1 where either is 0.
@@ -98,8 +113,16 @@ Optimizer::Optimizer(FlatParameters& parameters, const OptimizerOptions& options
   const std::int64_t split = std::clamp(parameters.decayed(), part.begin, end);
   if (split > part.begin) ranges_.push_back({part.begin, split - part.begin, options.weight_decay});
   if (end > split) ranges_.push_back({split, end - split, 0.0});
+  if (options.small_state && options.method != "adamw")
+    throw Error(ErrorKind::config, "only adamw keeps its state in bf16, not " + options.method,
+                "optimizer_state", "use 'optimizer: adamw' or 'optimizer_state: fp32'");
+  if (options.small_state && !has_kernel(parameters.values().device()))
+    throw Error(ErrorKind::config, "moments in bf16 need a kernel of our own", "optimizer_state",
+                "build assay-train with the CUDA compiler, or use fp32");
   const auto add = [&](const char* name) {
-    state_.emplace_back(name, torch::zeros({part.size}, parameters.values().options()));
+    state_.emplace_back(name, torch::zeros({part.size}, parameters.values().options().dtype(
+                                                            options.small_state ? torch::kBFloat16
+                                                                                : torch::kFloat)));
   };
   if (options.method == "sgd" || options.method == "lars") {
     add("velocity");
@@ -183,7 +206,8 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
   const torch::Tensor& second = state_[1].second;
   const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));
   const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
-  const bool fused = !options_.plain && has_kernel(parameters_.values().device());
+  const bool fused =
+      (!options_.plain && has_kernel(parameters_.values().device())) || options_.small_state;
   if (!fused) scale_gradients(factor);
   for (const Range& range : ranges_) {
     if (fused) {
@@ -191,7 +215,8 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
           static_cast<float>(rate),           1,
           static_cast<float>(range.decay),    static_cast<float>(options_.beta1),
           static_cast<float>(options_.beta2), static_cast<float>(options_.epsilon),
-          static_cast<float>(correction1),    static_cast<float>(correction2)};
+          static_cast<float>(correction1),    static_cast<float>(correction2),
+          static_cast<std::uint32_t>(steps_), range.begin};
       update(terms, factor, range.size, parameters_, first, second, range.begin, part_.begin);
       continue;
     }

@@ -18,6 +18,10 @@ struct OptimizerOptions {
   double beta1 = 0.9;     ///< adamw, lamb
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  /// adamw: its two moments are kept in bf16, 4 bytes a parameter instead of 8. A moment is rounded
+  /// up or down by chance, so that its mean is right: a change that is smaller than the distance of
+  /// two numbers is not lost.
+  bool small_state = false;
   /// Composes libtorch operators even where there is an own kernel; for tests.
   bool plain = false;
 };
@@ -40,7 +44,8 @@ class Optimizer {
  public:
   /// `parameters` must outlive this. With a `part` only that part of them is updated, and the state
   /// is that part's: the ranks of a training share the rest. Throws Error of kind config for an
-  /// unknown method, and for one that needs whole tensors with a part.
+  /// unknown method, for one that needs whole tensors with a part, and for a small state of
+  /// another than adamw.
   Optimizer(FlatParameters& parameters, const OptimizerOptions& options);
   Optimizer(FlatParameters& parameters, const OptimizerOptions& options, FlatRange part);
 

@@ -1,6 +1,7 @@
 #include "train/optim/update_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -42,6 +43,28 @@ ASSAY_CLONES void adamw_range(const AdamTerms& t, std::int64_t size,
   }
 }
 
+float widened(std::uint16_t bits) noexcept {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+// `begin`: of the elements of the whole update.
+ASSAY_CLONES void adamw_range(const AdamTerms& t, std::int64_t begin, std::int64_t size,
+                              const float* __restrict gradient, float* __restrict value,
+                              std::uint16_t* __restrict first, std::uint16_t* __restrict second) {
+  const float keep = 1 - t.rate * t.decay;
+  const float step = t.rate / t.correction1;
+  const float root = 1 / std::sqrt(t.correction2);
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float g = gradient[i] * t.scale;
+    const float m = t.beta1 * widened(first[i]) + (1 - t.beta1) * g;
+    const float v = t.beta2 * widened(second[i]) + (1 - t.beta2) * g * g;
+    const std::uint32_t drawn = drawn_bits(t.step, t.begin + begin + i);
+    first[i] = rounded_by_chance(std::bit_cast<std::uint32_t>(m), drawn);
+    second[i] = rounded_by_chance(std::bit_cast<std::uint32_t>(v), drawn >> 16);
+    value[i] = value[i] * keep - step * m / (std::sqrt(v) * root + t.epsilon);
+  }
+}
+
 ASSAY_CLONES double square_range(std::int64_t size, const float* __restrict values) {
   double sums[16] = {};
   std::int64_t i = 0;
@@ -67,6 +90,14 @@ void adamw_update(const AdamTerms& terms, std::int64_t size, const float* gradie
                   float* first, float* second) {
   at::parallel_for(0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
     adamw_range(terms, end - begin, gradient + begin, value + begin, first + begin, second + begin);
+  });
+}
+
+void adamw_update(const AdamTerms& terms, std::int64_t size, const float* gradient, float* value,
+                  std::uint16_t* first, std::uint16_t* second) {
+  at::parallel_for(0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    adamw_range(terms, begin, end - begin, gradient + begin, value + begin, first + begin,
+                second + begin);
   });
 }
 

@@ -5,21 +5,11 @@
 #include <vector>
 
 #include "core/enum_names.h"
+#include "train/models/keep.h"
 #include "train/models/llama_options.h"
 #include "train/planner/mesh.h"
 
 namespace assay::train::planner {
-
-/// What is kept of a block for its backward.
-enum class Keep : std::uint8_t {
-  all,        ///< every input of a product, and attention's
-  selective,  ///< what is cheap is computed again: norms and SwiGLU
-  inputs,     ///< only the block's input: all of it is computed again
-};
-constexpr auto enum_names(Keep) {
-  using enum Keep;
-  return std::to_array<EnumName<Keep>>({{all, "none"}, {selective, "selective"}, {inputs, "full"}});
-}
 
 /// How numbers are kept.
 enum class Numbers : std::uint8_t {

@@ -169,6 +169,17 @@ TEST_F(Commands, ListKnowsEveryCatalogue) {
   EXPECT_THAT(assay({"list", "suites"}).out, HasSubstr("gpu-quick"));
 }
 
+TEST_F(Commands, BashCompletesWithItsScript) {
+  const fs::path script = write("complete.bash", assay({"completion", "bash"}).out);
+  const CommandResult bash =
+      run_command({"bash", "-c",
+                   ". \"$0\" && COMP_WORDS=(\"$1\" list sui) && COMP_CWORD=2 && _assay && "
+                   "echo \"${COMPREPLY[@]}\"",
+                   script.string(), ASSAY_BIN_DIR "/assay"});
+  EXPECT_TRUE(bash.ok()) << bash.err;
+  EXPECT_THAT(bash.out, HasSubstr("suites"));
+}
+
 TEST_F(Commands, OpsCountsAsAIPerfAndExactlyByLayer) {
   const CommandResult text = assay({"ops", "resnet50", "--by-kind"});
   ASSERT_EQ(text.status.code, 0) << text.err;

@@ -99,6 +99,7 @@ TEST_F(FirstCommand, UsesTheDevicesThatTheUserLeavesVisible) {
 
 TEST_F(FirstCommand, FallsBackToTheCpuWithTheReason) {
   program("nvidia-smi", "echo 'NVIDIA-SMI has failed: no driver' >&2; exit 9");
+  train_uses(0);
   const CommandResult broken = first({"run", "--dry-run"});
   EXPECT_EQ(broken.status.code, 0) << broken.err;
   EXPECT_THAT(broken.err, HasSubstr("the devices of this machine cannot be used"));
@@ -106,12 +107,24 @@ TEST_F(FirstCommand, FallsBackToTheCpuWithTheReason) {
   EXPECT_THAT(broken.out, HasSubstr("suite quick"));
 
   devices(1);
+  fs::remove(bin_ / "assay-train");
   EXPECT_THAT(first({"run", "--dry-run"}).err, HasSubstr("assay-train is not built"));
   program("assay-train",
           R"(echo '{"devices": [], "problem": "built without CUDA", "advice": "build it"}')");
   EXPECT_THAT(first({"run", "--dry-run"}).err, HasSubstr("built without CUDA (build it)"));
   program("assay-train", "echo garbage; exit 0");
   EXPECT_THAT(first({"run", "--dry-run"}).err, HasSubstr("assay-train failed"));
+}
+
+TEST_F(FirstCommand, WithoutTrainingMeasuresWhatNeedsNone) {
+  const CommandResult absent = first({"run", "--dry-run"});
+  EXPECT_EQ(absent.status.code, 0) << absent.err;
+  EXPECT_THAT(absent.err, HasSubstr("assay-train is not here"));
+  EXPECT_THAT(absent.out, HasSubstr("suite micro"));
+  program("assay-train", "echo 'libtorch.so: cannot open shared object file' >&2; exit 127");
+  const CommandResult broken = first({"run", "--dry-run"});
+  EXPECT_THAT(broken.err, HasSubstr("assay-train failed: libtorch.so: cannot open"));
+  EXPECT_THAT(broken.out, HasSubstr("suite micro"));
 }
 
 TEST_F(FirstCommand, ASuiteThatIsNamedDoesNotFallBack) {

@@ -80,6 +80,60 @@ TEST_P(CudaLlama, SwiGlu) {
   }
 }
 
+TEST_P(CudaLlama, FeedForward) {
+  const torch::Tensor norm = (torch::rand({64}, torch::kCUDA) + 0.5).requires_grad_();
+  for (const std::int64_t inner : {64, 384})
+    for (const Keep keep : {Keep::all, Keep::selective}) {
+      const torch::Tensor x = drawn_leaf({2, 24, 64});
+      Weight gate_up;
+      gate_up.value = (torch::randn({2 * inner, 64}, torch::kCUDA) / 8).requires_grad_();
+      Weight down;
+      down.value = (torch::randn({64, inner}, torch::kCUDA) / 20).requires_grad_();
+      const Normed in = cuda_add_norm(x, {}, norm, 1e-5);
+      const torch::Tensor mine = cuda_feed_forward(in, gate_up, down, keep);
+      const torch::Tensor up = drawn({2, 24, 64});
+      (mine * up).sum().backward();
+
+      const torch::Tensor x64 = doubled(x);
+      const auto rounded = [](const Weight& weight) {
+        return weight.value.detach().to(type()).to(torch::kDouble).requires_grad_();
+      };
+      const torch::Tensor first = rounded(gate_up);
+      const torch::Tensor second = rounded(down);
+      const torch::Tensor y =
+          x64 * (x64.square().mean(-1, true) + 1e-5).rsqrt() * norm.detach().to(torch::kDouble);
+      const torch::Tensor both = torch::matmul(y, first.t());
+      const torch::Tensor gate = both.narrow(-1, 0, inner);
+      const torch::Tensor out =
+          torch::matmul(gate * torch::sigmoid(gate) * both.narrow(-1, inner, inner), second.t());
+      (out * up).sum().backward();
+      EXPECT_LT(off(mine, out), 2 * tolerance());
+      EXPECT_LT(off(x.grad(), x64.grad()), 2 * tolerance());
+      EXPECT_LT(off(gate_up.value.grad(), first.grad()), 2 * tolerance());
+      EXPECT_LT(off(down.value.grad(), second.grad()), 2 * tolerance());
+    }
+}
+
+TEST_P(CudaLlama, ProductsByTheAlgorithmsOfTrials) {
+  time_products(true);
+  const torch::Tensor x = drawn({96, 64});
+  const torch::Tensor weight = drawn({160, 64});
+  const torch::Tensor dy = drawn({96, 160});
+  const auto wide = [](const torch::Tensor& t) { return t.to(torch::kDouble); };
+  // Twice: with the trials, and after them.
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_LT(off(matrix_product(x, weight), wide(x).mm(wide(weight).t())), tolerance());
+    EXPECT_LT(off(input_gradient(dy, weight), wide(dy).mm(wide(weight))), tolerance());
+    torch::Tensor parameter = torch::zeros({160, 64}, torch::kCUDA).requires_grad_();
+    parameter.mutable_grad() = torch::ones_like(parameter);
+    add_weight_gradient(parameter, dy, x, /*overwrite=*/true);
+    EXPECT_LT(off(parameter.grad(), wide(dy).t().mm(wide(x))), tolerance());
+    add_weight_gradient(parameter, dy, x, /*overwrite=*/false);
+    EXPECT_LT(off(parameter.grad(), 2 * wide(dy).t().mm(wide(x))), tolerance());
+  }
+  time_products(false);
+}
+
 TEST_P(CudaLlama, TurnedHeadsOfAProduct) {
   for (const std::int64_t head : {32, 64, 128}) {
     LlamaOptions options;
@@ -91,7 +145,8 @@ TEST_P(CudaLlama, TurnedHeadsOfAProduct) {
     const torch::Tensor y = drawn_leaf({2, 23, 64});
     Weight weight;
     weight.value = (torch::randn({8 * head, 64}, torch::kCUDA) / 8).requires_grad_();
-    const LlamaHeads mine = cuda_project_heads(y, weight, head, 2, sequences);
+    const LlamaHeads mine =
+        cuda_project_heads({y, y, {}, 0}, weight, head, 2, sequences, Keep::all);
     const torch::Tensor up_q = drawn({2, 4, 23, head}).transpose(1, 2);  // strides of their own
     const torch::Tensor up_k = drawn({2, 23, 2, head});
     const torch::Tensor up_v = drawn({2, 23, 2, head});
@@ -165,12 +220,11 @@ TEST_P(CudaLlama, AModelGivesTheLossAndGradientsThatItHasOnTheCpu) {
     const torch::Tensor tokens = torch::randint(0, 512, {2, 129}, torch::kLong);
     const torch::Tensor in = tokens.narrow(1, 0, 128);
     const torch::Tensor out = tokens.narrow(1, 1, 128);
-    const double expected = here->train_on(in, out, {}, 1, false).item<double>();
-    for (const bool recompute : {false, true}) {
+    const double expected = here->train_on(in, out, {}, 1).item<double>();
+    for (const Keep keep : enum_values<Keep>()) {
       for (torch::Tensor& p : there->parameters()) p.mutable_grad() = torch::Tensor();
       const double mine =
-          there->train_on(in.to(torch::kCUDA), out.to(torch::kCUDA), {}, 1, recompute)
-              .item<double>();
+          there->train_on(in.to(torch::kCUDA), out.to(torch::kCUDA), {}, 1, keep).item<double>();
       EXPECT_NEAR(mine, expected, tolerance() * expected);
       const auto wanted = here->named_parameters();
       for (const auto& item : there->named_parameters())

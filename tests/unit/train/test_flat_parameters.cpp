@@ -53,6 +53,19 @@ TEST(FlatParametersTest, NoticesAGradientThatLeftItsBuffer) {
   EXPECT_ANY_THROW(flat.check_views());
 }
 
+TEST(FlatParametersTest, ZeroesAllGradientsButThoseThatAreOverwritten) {
+  torch::nn::Sequential layers(torch::nn::Linear(5, 7), torch::nn::Linear(7, 3));
+  FlatParameters flat(*layers, false);
+  flat.expect_overwritten("0.weight");
+  flat.gradients().fill_(1);
+  flat.zero_gradients();
+  for (const auto& item : layers->named_parameters())
+    EXPECT_EQ(item.value().grad().abs().max().item<float>(), item.key() == "0.weight" ? 1 : 0)
+        << item.key();
+  EXPECT_EQ(flat.gradients().sum().item<float>(), 35);
+  EXPECT_ANY_THROW(flat.expect_overwritten("2.weight"));
+}
+
 TEST(ClipTest, LimitsTheNormAndUnscales) {
   const torch::Tensor norm = torch::scalar_tensor(8.0, torch::kDouble);
   EXPECT_DOUBLE_EQ(clip_factor(norm, 2, 1).item<double>(), 0.25);

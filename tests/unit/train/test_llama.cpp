@@ -81,7 +81,7 @@ TEST(LlamaOptionsTest, HeadsThatDoNotDivideAreAnError) {
 TEST(LlamaTest, BackwardInPartsGivesTheLossAndGradientsOfAutograd) {
   torch::manual_seed(1);
   for (const bool tied : {true, false})
-    for (const bool recompute : {true, false})
+    for (const Keep keep : enum_values<Keep>())
       for (const bool qk_norm : {true, false}) {
         LlamaOptions options = small_llama();
         options.tied = tied;
@@ -98,7 +98,7 @@ TEST(LlamaTest, BackwardInPartsGivesTheLossAndGradientsOfAutograd) {
           gradients.push_back(p.grad().clone());
           p.mutable_grad().zero_();
         }
-        const torch::Tensor loss = model->train_on(tokens, labels, {}, 0.5, recompute);
+        const torch::Tensor loss = model->train_on(tokens, labels, {}, 0.5, keep);
         EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-5);
         std::size_t next = 0;
         for (const auto& item : model->named_parameters())
@@ -116,12 +116,12 @@ TEST(LlamaTest, AGradientIsAddedToWhatIsThereOrWrittenOverIt) {
     for (const auto& [name, weight] : model->weights()) all.push_back(weight->value.grad().clone());
     return all;
   };
-  static_cast<void>(model->train_on(tokens, tokens, {}, 1, false));
+  static_cast<void>(model->train_on(tokens, tokens, {}, 1));
   const std::vector<torch::Tensor> once = gradients();
-  static_cast<void>(model->train_on(tokens, tokens, {}, 1, false));
+  static_cast<void>(model->train_on(tokens, tokens, {}, 1));
   const std::vector<torch::Tensor> twice = gradients();
   for (const auto& [name, weight] : model->weights()) weight->overwrite = true;
-  static_cast<void>(model->train_on(tokens, tokens, {}, 1, false));
+  static_cast<void>(model->train_on(tokens, tokens, {}, 1));
   const std::vector<torch::Tensor> over = gradients();
   for (std::size_t i = 0; i < once.size(); ++i) {
     EXPECT_LT(off_by(twice[i], 2 * once[i]), 1e-5);

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -178,6 +180,65 @@ TEST(SumOfSquaresTest, IsTheSameForAnyNumberOfThreads) {
   at::set_num_threads(threads);
   EXPECT_EQ(one, two);
   EXPECT_NEAR(one, expected, 1e-9 * expected);
+}
+
+TEST(SmallStateTest, KeepsMomentsInHalfTheBytesAndTrainsAlike) {
+  Problem a;
+  Problem b;
+  OptimizerOptions small = method("adamw");
+  small.small_state = true;
+  Optimizer exact(a.flat, method("adamw"));
+  Optimizer rounded(b.flat, small);
+  for (const auto& [name, moment] : rounded.state()) EXPECT_EQ(moment.element_size(), 2) << name;
+  const torch::Tensor begin = a.flat.values().clone();
+  for (int step = 0; step < 50; ++step) {
+    a.set_gradients(step);
+    b.set_gradients(step);
+    exact.step(0.01);
+    rounded.step(0.01);
+  }
+  const torch::Tensor moved = a.flat.values() - begin;
+  EXPECT_LT(((b.flat.values() - a.flat.values()).norm() / moved.norm()).item<double>(), 0.01);
+}
+
+// Changes by a thousandth: rounding to the nearest would never make them.
+TEST(SmallStateTest, SmallChangesOfAMomentAreNotLost) {
+  Problem problem;
+  OptimizerOptions small = method("adamw");
+  small.small_state = true;
+  small.beta1 = 0.999;
+  Optimizer optimizer(problem.flat, small);
+  problem.flat.gradients().fill_(1);
+  for (int step = 0; step < 1000; ++step) optimizer.step(0);
+  const double expected = 1 - std::pow(0.999, 1000);
+  EXPECT_NEAR(optimizer.state()[0].second.to(torch::kFloat).mean().item<double>(), expected,
+              0.002 * expected);
+}
+
+TEST(SmallStateTest, IsTheSameForAnyNumberOfThreads) {
+  const auto trained = [](int threads) {
+    at::set_num_threads(threads);
+    Problem problem;
+    OptimizerOptions small = method("adamw");
+    small.small_state = true;
+    Optimizer optimizer(problem.flat, small);
+    for (int step = 0; step < 3; ++step) {
+      problem.set_gradients(step);
+      optimizer.step(0.01);
+    }
+    return problem.flat.values().clone();
+  };
+  const int before = at::get_num_threads();
+  const torch::Tensor one = trained(1);
+  EXPECT_TRUE(torch::equal(one, trained(2)));
+  at::set_num_threads(before);
+}
+
+TEST(SmallStateTest, IsOfAdamWAlone) {
+  Problem problem;
+  OptimizerOptions small = method("sgd");
+  small.small_state = true;
+  EXPECT_THROW(Optimizer(problem.flat, small), Error);
 }
 
 }  // namespace

@@ -439,9 +439,45 @@ TEST_F(ProgramTest, ALanguageModelHasTheSameLossesHoweverItsBatchIsSharedOut) {
       EXPECT_NEAR(mean[i], expected[i], 1e-4) << how << " step " << i + 1;
   };
   expect_same("accumulation", {train("llama-tiny", text + "batch_size: 4\naccumulation: 2\n")});
-  expect_same("recompute", {train("llama-tiny", text + "batch_size: 8\nrecompute: true\n")});
+  expect_same("recompute", {train("llama-tiny", text + "batch_size: 8\nrecompute: full\n")});
   expect_same("two ranks", train_ranks("llama-tiny", text + "batch_size: 4\n", 2));
   expect_same("shared optimizer", train_ranks("llama-tiny", text + "batch_size: 4\nzero: 1\n", 2));
+}
+
+TEST_F(ProgramTest, ALanguageModelTrainsWithMomentsInBf16AndGoesOn) {
+  const std::string text = std::string(kTokens) + "epochs: 0\nbatch_size: 8\n";
+  const CommandResult exact = train("llama-tiny", text + "max_steps: 8\n");
+  ASSERT_TRUE(exact.status.ok()) << exact.err;
+  const std::string small = text + "optimizer_state: bf16\ncheckpoint_every: 5\ncheckpoint: " +
+                            (folder_.path() / "small").string() + "\n";
+  const CommandResult whole = train("llama-tiny", small + "max_steps: 8\n");
+  ASSERT_TRUE(whole.status.ok()) << whole.err;
+  const std::vector<double> expected = losses(exact);
+  const std::vector<double> rounded = losses(whole);
+  ASSERT_EQ(rounded.size(), expected.size());
+  EXPECT_EQ(rounded[0], expected[0]);
+  EXPECT_NE(rounded.back(), expected.back());
+  EXPECT_NEAR(rounded.back(), expected.back(), 0.01 * expected.back());
+  // From where the moments are, in either type.
+  for (const auto& [state, steps] : {std::pair{"bf16", "10"}, std::pair{"fp32", "12"}}) {
+    const CommandResult more = train(
+        "llama-tiny", text + "max_steps: " + steps + "\nresume: true\noptimizer_state: " + state +
+                          "\ncheckpoint: " + (folder_.path() / "small").string() + "\n");
+    ASSERT_TRUE(more.status.ok()) << more.err;
+    EXPECT_EQ(losses(more).size(), 2U) << state;
+  }
+}
+
+TEST_F(ProgramTest, WhatFp8AndMomentsInBf16AreNotForIsRefused) {
+  const auto refused = [&](const char* workload, const std::string& text, const char* why) {
+    const CommandResult result = train(workload, text);
+    EXPECT_EQ(result.status.code, 2) << text;
+    EXPECT_THAT(result.err, HasSubstr(why)) << text;
+  };
+  refused("llama-tiny", "device: cpu\nprecision: fp8\n", "the CPU does not train in fp8");
+  refused("bert-tiny", "precision: fp8\n", "bert-tiny does not train in fp8");
+  refused("llama-tiny", "deterministic: true\nproduct_trials: true\n", "product_trials");
+  refused("llama-tiny", "optimizer: sgd\noptimizer_state: bf16\n", "only adamw");
 }
 
 TEST_F(ProgramTest, ATrainingGoesOnWithAnotherNumberOfRanks) {

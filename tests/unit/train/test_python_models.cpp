@@ -323,8 +323,8 @@ TEST_P(PythonLlamaTest, GivesTheOutputsAndGradientsOfAnotherImplementation) {
   const torch::Tensor mine = model->logits(tokens).detach();
   EXPECT_LT(((mine - other).norm() / other.norm()).item<double>(), 1e-4);
 
-  static_cast<void>(model->train_on(tokens.narrow(1, 0, kLength - 1),
-                                    tokens.narrow(1, 1, kLength - 1), {}, 1, false));
+  static_cast<void>(
+      model->train_on(tokens.narrow(1, 0, kLength - 1), tokens.narrow(1, 1, kLength - 1), {}, 1));
   // Gradients under Hugging Face's names: the parameters are made to be them.
   {
     torch::NoGradGuard no_grad;

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the documents as static HTML with search, readable offline: open OUT/index.html.
+# Needs python3-sphinx, python3-myst-parser and furo. A broken link or reference is an error.
+# usage: scripts/build-site.sh [OUT]        default: build/site
+set -euo pipefail
+case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+out=$(realpath -m "${1:-build/site}")
+python=/usr/bin/python3
+for module in sphinx myst_parser furo; do
+  "$python" -c "import $module" 2>/dev/null ||
+    { echo "needs package python3-sphinx python3-myst-parser furo"; exit 77; }
+done
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+# The tree as it is, so that links lead where they lead in it.
+cp VERSION LICENSE docs/site/conf.py ./*.md "$stage"
+cp -r docs examples "$stage"
+rm -rf "$stage/docs/site"
+"$python" docs/site/make_index.py "$stage"
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)}
+export SOURCE_DATE_EPOCH
+rm -rf "$out"
+"$python" -m sphinx -q -W --keep-going -b html -d "$stage/.doctrees" "$stage" "$out"
+rm -f "$out/.buildinfo"
+echo "$out/index.html"

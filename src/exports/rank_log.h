@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "live/run_watch.h"
+#include "perflog/event.h"
+
+namespace assay::exports {
+
+/// A run as it is on the disk now: its rounds, logs and telemetry. Throws Error of kind usage where
+/// the folder is no run or nothing of a rank or node is in it.
+class RunFiles {
+ public:
+  explicit RunFiles(const std::filesystem::path& run);
+
+  [[nodiscard]] const live::RunWatch& watch() const noexcept { return watch_; }
+  /// Logs of ranks alone, by case, round and rank.
+  [[nodiscard]] std::vector<live::LogFile> ranks() const;
+  [[nodiscard]] const live::WatchedRound& round_of(std::size_t index) const {
+    return watch_.rounds()[index];
+  }
+
+ private:
+  live::RunWatch watch_;
+};
+
+/// An event of a rank with its time in Unix seconds of the controller's clock.
+using OnEvent = std::function<void(const perflog::Event& event, double t)>;
+
+/// Every event of a rank's log that has a time, in order, with the log's rotated parts. Durations
+/// are those of the rank's monotonic clock.
+void read_rank_log(const live::LogFile& log, double clock_offset, const OnEvent& on_event);
+
+}  // namespace assay::exports
