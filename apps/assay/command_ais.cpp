@@ -16,6 +16,7 @@
 #include "push/tester_client.h"
 #include "stop.h"
 #include "store/run_dir.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -31,7 +32,7 @@ aisbench::TestInfo local_info(const aisbench::Package& package) {
         parse_json(read_plain_file(package.config_json), package.config_json.string()),
         package.config_json.string());
   } catch (const Error& e) {
-    fmt::print(stderr, "assay: warning: {}\n", e.what());
+    tell_error(fmt::format("assay: warning: {}\n", e.what()));
     return {};
   }
 }
@@ -122,8 +123,8 @@ int pack(aisbench::PackOptions options) {
   options.ais_utils = program_folder() / "ais/ais_utils.py";
   const aisbench::PackReport report = aisbench::pack_package(options);
   for (const std::string& note : report.notes) fmt::print("{}\n", note);
-  fmt::print("{}: {}, {} bytes, sha256 {}\n", options.output.string(),
-             counted(report.files, "file"), report.bytes, report.sha256);
+  tell(fmt::format("{}: {}, {} bytes, sha256 {}\n", options.output.string(),
+                   counted(report.files, "file"), report.bytes, report.sha256));
   return 0;
 }
 

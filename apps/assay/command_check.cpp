@@ -86,10 +86,10 @@ int check(const CheckOptions& options) {
     fmt::print("{}", dump_pretty({{"suite", plan.suite}, {"nodes", launch::to_json(nodes)}}));
   } else {
     const Terminal screen = terminal();
-    fmt::print("{}  suite {}: {}, ready to run\n\n{}",
-               launch::level_text(probe::Level::pass, screen.color), plan.suite_file,
-               counted(plan.cases.size(), "case"),
-               launch::render_checks(nodes, {screen.color, screen.width}));
+    tell(fmt::format("{}  suite {}: {}, ready to run\n\n{}",
+                     launch::level_text(probe::Level::pass, screen.color), plan.suite_file,
+                     counted(plan.cases.size(), "case"),
+                     launch::render_checks(nodes, {screen.color, screen.width})));
   }
   const bool fit = std::ranges::all_of(nodes, [](const launch::NodeChecks& node) {
     return probe::worst(node.checks) != probe::Level::fail;

@@ -74,8 +74,8 @@ int show_nodes(const ClusterArguments& given) {
   }
   say_trouble(nodes.json);
   say(fitted(table));
-  say(fmt::format("{}, {} of {} devices used\n", counted(nodes.value.size(), "node"), used,
-                  devices));
+  tell(fmt::format("{}, {} of {} devices used\n", counted(nodes.value.size(), "node"), used,
+                   devices));
   return 0;
 }
 
@@ -87,8 +87,8 @@ int drain_nodes(const ClusterArguments& given, bool drain) {
     else
       client.undrain(node);
     if (!given.server.json())
-      say(drain ? printable(node) + " is drained: what runs there goes on, nothing new begins\n"
-                : printable(node) + " takes jobs again\n");
+      tell(drain ? printable(node) + " is drained: what runs there goes on, nothing new begins\n"
+                 : printable(node) + " takes jobs again\n");
   }
   if (given.server.json()) say(dump_pretty(client.nodes().json));
   return 0;
@@ -145,7 +145,7 @@ int show_queue(const ClusterArguments& given) {
             std::to_string(queue.running), state_of(queue)}});
   say(fitted(table));
   if (waiting.value.jobs.empty()) {
-    say("\nNobody waits.\n");
+    tell("\nNobody waits.\n");
     show_others(others.value);
     return 0;
   }
@@ -183,7 +183,10 @@ int show_usage(const ClusterArguments& given) {
                            std::to_string(row.jobs), fmt::format("{:.2f} h", row.device_hours),
                            fmt::format("{:.2f} h", row.idle_device_hours),
                            fmt::format("{:.2f} kWh", row.energy_kwh)}});
-  say(usage.value.empty() ? "Nothing was used.\n" : fitted(table));
+  if (usage.value.empty())
+    tell("Nothing was used.\n");
+  else
+    say(fitted(table));
   return 0;
 }
 

@@ -152,8 +152,8 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   list->callback([given, &action] {
     action = [given] {
       for (const tester::TokenRecord& record : tester::open_records(given->data).tokens())
-        say(fmt::format("{}  made {}{}\n", record.name, record.created,
-                        record.revoked.empty() ? "" : "  revoked " + record.revoked));
+        tell(fmt::format("{}  made {}{}\n", record.name, record.created,
+                         record.revoked.empty() ? "" : "  revoked " + record.revoked));
       return 0;
     };
   });
