@@ -15,7 +15,7 @@ test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema pyth
 compare=(python3-torch python3-torchvision python3-regex clang-format-14)
 # Real daemons that the end-to-end tests start for themselves; never left running. Without PMIx's
 # library (libpmix-bin brings it, under every name) Slurm 23.11 refuses batch jobs: "invalid account".
-cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podman runc busybox-static
+cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin openmpi-bin libopenmpi-dev podman runc busybox-static
          prometheus chromium jupyter-notebook)
 lint=(clang-16 clang-tidy)
 

@@ -12,6 +12,7 @@
 #include "agent/evidence_log.h"
 #include "agent/messages.h"
 #include "agent/node_metrics.h"
+#include "agent/rank_places.h"
 #include "agent/rank_process.h"
 #include "agent/rank_watch.h"
 #include "agent/round_cgroup.h"
@@ -56,6 +57,7 @@ class RoundSupervisor {
   void send_heartbeat();
   /// What onlookers see of the ranks' output and of the telemetry, where that was asked for.
   void send_live();
+  void look_where_ranks_run(std::int64_t mono);
   void report_exit(const RankProcess& rank);
   void report_log_errors();
   /// What was hashed as it was written.
@@ -89,6 +91,7 @@ class RoundSupervisor {
   std::unique_ptr<telemetry::Recorder> recorder_;
   std::optional<EvidenceLog> evidence_;
   RankWatch rank_watch_;
+  RankPlaces rank_places_;  // of bound ranks
   std::optional<telemetry::MachineWatch> watch_;
   std::optional<RunningRounds> rounds_here_;
   std::optional<telemetry::MachineUse> machine_use_;  // when the last rank has ended

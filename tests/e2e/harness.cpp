@@ -17,8 +17,6 @@ namespace assay::e2e {
 
 namespace {
 
-const std::string kAssay = std::string(ASSAY_BIN_DIR) + "/assay";
-
 // Raises the bounds of the rules about other load beyond what a machine can reach. They are part of
 // the plan, so every report of these tests shows what it was judged by.
 void allow_other_load(const fs::path& rules) {
@@ -57,7 +55,7 @@ void AssayTest::TearDown() {
 
 CommandResult AssayTest::assay(std::vector<std::string> args, std::chrono::seconds limit) const {
   std::vector<std::string> argv{"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder_.string(),
-                                kAssay};
+                                (programs_ / "assay").string()};
   argv.insert(argv.end(), args.begin(), args.end());
   CommandOptions options;
   options.timeout = limit;
@@ -67,7 +65,7 @@ CommandResult AssayTest::assay(std::vector<std::string> args, std::chrono::secon
 }
 
 pid_t AssayTest::start(std::vector<std::string> args) {
-  args.insert(args.begin(), kAssay);
+  args.insert(args.begin(), (programs_ / "assay").string());
   Child child = spawn({.argv = std::move(args),
                        .folder = folder_.string(),
                        .in = Stream::inherit(),
@@ -76,6 +74,14 @@ pid_t AssayTest::start(std::vector<std::string> args) {
                        .group = Group::shared});
   started_.push_back(child.release());
   return child.pid();
+}
+
+void AssayTest::use_dynamic_agent() {
+  programs_ = folder_ / "bin";
+  fs::create_directories(programs_);
+  for (const char* program : {"assay", "assay-micro", "assay-nvml"})
+    fs::copy_file(fs::path(ASSAY_BIN_DIR) / program, programs_ / program);
+  fs::copy_file(ASSAY_BIN_DIR "/assay-agent-dynamic", programs_ / "assay-agent");
 }
 
 std::optional<ExitStatus> AssayTest::wait(pid_t pid, std::chrono::milliseconds limit) {
@@ -122,15 +128,11 @@ std::vector<pid_t> processes_with(const std::string& text) {
   return found;
 }
 
-namespace {
-
 pid_t parent_of(pid_t pid) {
   const std::string stat = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
   const auto close = stat.rfind(')');
   return close == std::string::npos ? -1 : static_cast<pid_t>(std::stol(stat.substr(close + 4)));
 }
-
-}  // namespace
 
 std::vector<pid_t> descendants_of(pid_t pid) {
   std::vector<pid_t> found;

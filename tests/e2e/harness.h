@@ -42,6 +42,10 @@ class AssayTest : public ::testing::Test {
   /// several tests at once: that nothing else uses it.
   [[nodiscard]] const fs::path& conf() const { return conf_.path(); }
 
+  /// From now on the test runs copies of the programs with an agent that takes libraries which are
+  /// preloaded (tests/fakes): the one that is built is static.
+  void use_dynamic_agent();
+
   [[nodiscard]] fs::path latest() const { return fs::canonical(folder_ / "results/latest"); }
   [[nodiscard]] Json result() const;
   [[nodiscard]] static Json read_json(const fs::path& path);
@@ -51,6 +55,7 @@ class AssayTest : public ::testing::Test {
   const fs::path folder_ = temporary_.path();
 
  private:
+  fs::path programs_ = ASSAY_BIN_DIR;
   std::vector<pid_t> started_;
 };
 
@@ -62,6 +67,8 @@ using testing::eventually;
 /// The agents that the assay process `pid` started, or their guardians ("assay-guardian").
 [[nodiscard]] std::vector<pid_t> agents_of(pid_t pid, const std::string& half = "assay-agent");
 [[nodiscard]] bool alive(pid_t pid);
+/// -1: it is gone.
+[[nodiscard]] pid_t parent_of(pid_t pid);
 /// Every process below `pid`.
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t pid);
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <fstream>
 
+#include <signal.h>
 #include <unistd.h>
 
 #include "core/files.h"
@@ -154,6 +155,23 @@ NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts)
       missing_ =
           needs::repair("the sshd of a namespace: " +
                         read_file_or_empty(folder_ / ("sshd" + std::to_string(host) + ".log")));
+}
+
+void NamespaceHosts::set_environment(int number, const std::string& variables) {
+  std::ofstream(folder_ / "sshd_config", std::ios::app)
+      << "Match LocalAddress " << net_.address(number) << "\nSetEnv " << variables << "\n";
+  const fs::path log = folder_ / ("sshd" + std::to_string(number) + ".log");
+  const auto times_started = [&log] {
+    const std::string words = read_file_or_empty(log);
+    int times = 0;
+    for (auto at = words.find("Server listening"); at != std::string::npos;
+         at = words.find("Server listening", at + 1))
+      ++times;
+    return times;
+  };
+  const int before = times_started();
+  ::kill(daemons_.at(static_cast<std::size_t>(number - 1)), SIGHUP);
+  EXPECT_TRUE(eventually([&] { return times_started() > before; }, std::chrono::seconds(20)));
 }
 
 NamespaceHosts::~NamespaceHosts() {

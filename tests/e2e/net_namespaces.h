@@ -65,6 +65,8 @@ class NamespaceHosts {
   [[nodiscard]] static std::string host(int number) { return "n" + std::to_string(number); }
   /// A shell's words that run `command` on a host over its sshd, from anywhere.
   [[nodiscard]] std::string ssh_to(int number, const std::string& command) const;
+  /// What a login on the host gets in its environment from now on: "NAME=value OTHER=value".
+  void set_environment(int number, const std::string& variables);
   /// A folder that every host sees under this path with a content of its own, that of own_of().
   [[nodiscard]] fs::path own() const { return folder_ / "own"; }
   [[nodiscard]] fs::path own_of(int number) const { return folder_ / ("own-" + host(number)); }

@@ -48,11 +48,6 @@ class SlurmFaults : public SlurmTest {
         return pid;
     return -1;
   }
-  [[nodiscard]] static pid_t parent_of(pid_t pid) {
-    const std::string status = read_file_or_empty("/proc/" + std::to_string(pid) + "/status");
-    const auto at = status.find("PPid:");
-    return at == std::string::npos ? -1 : static_cast<pid_t>(std::stol(status.substr(at + 5)));
-  }
   void let_it_end() const { std::ofstream(folder_ / "again") << "go"; }
   [[nodiscard]] std::string reason() const {
     return result()["cases"][0]["rounds"][0]["reason"].get<std::string>();

@@ -153,6 +153,41 @@ TEST_F(ClusterRuns, WhatCanStillBeMeasuredIsAndTheRestIsRunWhenTheHostsAreBack) 
   for (const Json& one : cases) EXPECT_EQ(one["rounds"][0]["status"], "completed");
 }
 
+TEST_F(ClusterRuns, AnExcludedHostIsNotUsedAndIsNoSpare) {
+  hosts_.net().cut(2);
+  std::string text = read_file(suite(script_case("pair", 2, "echo here")));
+  text.insert(text.find("  hosts:"), "  exclude: [n1]\n");
+  const CommandResult run = assay({"run", write("suite.yaml", text).string()}, 120s);
+  EXPECT_EQ(run.status.code, 4) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("n2"));
+  EXPECT_FALSE(fs::exists(hosts_.cache() / "n1")) << "nobody went there";
+
+  hosts_.net().restore(2);
+  const CommandResult again = assay({"run", (folder_ / "suite.yaml").string()}, 120s);
+  EXPECT_EQ(again.status.code, 0) << again.out << again.err;
+  EXPECT_EQ(read_file(latest() / "pair/round1/n2_noderank0/rank0.out.log"), "here\n");
+  EXPECT_EQ(read_file(latest() / "pair/round1/n3_noderank1/rank1.out.log"), "here\n");
+}
+
+TEST_F(ClusterRuns, WithFewerHostsThanMinNodesNothingIsRun) {
+  hosts_.net().cut(3);
+  const fs::path file =
+      suite(script_case("all", 3, "echo here") + script_case("single", 1, "echo alone"));
+  const std::string text = read_file(file);
+  const auto with_least = [&](int nodes) {
+    std::string changed = text;
+    changed.insert(changed.find("  hosts:"), "  min_nodes: " + std::to_string(nodes) + "\n");
+    return assay({"run", write("suite.yaml", changed).string()}, 120s);
+  };
+  const CommandResult three = with_least(3);
+  EXPECT_EQ(three.status.code, 4) << three.out << three.err;
+  EXPECT_THAT(three.err, HasSubstr("n3"));
+  EXPECT_FALSE(fs::exists(latest() / "single")) << "not even what one host could run";
+  const CommandResult two = with_least(2);
+  EXPECT_EQ(two.status.code, 5) << two.out << two.err;
+  EXPECT_EQ(read_file(latest() / "single/round1/n1_noderank0/rank0.out.log"), "alone\n");
+}
+
 TEST_F(ClusterRuns, LogsAreSeenWhileTheRoundRuns) {
   const fs::path go_on = folder_ / "go-on";
   const fs::path file = suite(script_case(

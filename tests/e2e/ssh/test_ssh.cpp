@@ -205,4 +205,38 @@ TEST_F(Ssh, TwoRunsOnTheSameHostsDoNotDisturbEachOther) {
   }
 }
 
+// As at sites with one-time passwords: who is not connected yet cannot log in any more.
+TEST_F(Ssh, TheUsersOwnConnectionCarriesARunThatCouldNotLogIn) {
+  const fs::path config = folder_ / "ssh_config";
+  std::ofstream(config) << "Host *\n  ControlMaster no\n  ControlPath "
+                        << (folder_ / "own-%h").string() << "\n  UserKnownHostsFile "
+                        << (folder_ / "sshd/known_hosts").string() << "\n  IdentityFile "
+                        << (folder_ / "sshd/user_key").string() << "\n  Port " << sshd_.port()
+                        << "\n";
+  const auto ssh = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"ssh", "-F", config.string(), "-o", "BatchMode=yes"});
+    words.push_back(SshDaemon::host(1));
+    return run_command(words);
+  };
+  // In the background once it is connected; TearDown of the test ends it with its sshd.
+  ASSERT_TRUE(ssh({"-M", "-N", "-f", "-E", (folder_ / "master.log").string()}).status.ok())
+      << read_file_or_empty(folder_ / "master.log");
+  std::ofstream(folder_ / "sshd/authorized_keys") << "";
+  const auto file = [&](const char* more) {
+    std::string text =
+        read_file(suite(1, "  - {case: 'null:native:cpu:1:1:1', config: {steps: 60}}\n", more));
+    text.replace(text.find("config: /dev/null"), 17, "config: " + config.string());
+    return write("suite.yaml", text).string();
+  };
+  const CommandResult own = assay({"run", file("user_control: false")});
+  EXPECT_EQ(own.status.code, 4) << own.out << own.err;
+  EXPECT_THAT(own.err, HasSubstr("Permission denied"));
+  const CommandResult run = assay({"run", file("user_control: true")});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_TRUE(fs::exists(latest() / "null:native:cpu:1:1:1/round1" /
+                         (SshDaemon::host(1) + "_noderank0") / "rank0.out.log"));
+  EXPECT_TRUE(ssh({"-O", "check"}).status.ok()) << "the user's connection stays open";
+  EXPECT_TRUE(ssh({"-O", "exit"}).status.ok());
+}
+
 }  // namespace assay::e2e

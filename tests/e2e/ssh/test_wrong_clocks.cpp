@@ -22,23 +22,6 @@ namespace {
 
 constexpr const char* kPreload = ASSAY_BIN_DIR "/libskewed_clock.so";
 
-/// The programs with an agent that is not static: a static one takes nothing that is preloaded.
-void put_programs(const fs::path& bin) {
-  fs::create_directories(bin);
-  for (const char* program : {"assay", "assay-micro", "assay-nvml"})
-    fs::copy_file(fs::path(ASSAY_BIN_DIR) / program, bin / program);
-  fs::copy_file(ASSAY_BIN_DIR "/assay-agent-dynamic", bin / "assay-agent");
-}
-
-CommandResult run_in(const fs::path& folder, std::vector<std::string> args) {
-  std::vector<std::string> argv{"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.string(),
-                                (folder / "bin/assay").string()};
-  argv.insert(argv.end(), args.begin(), args.end());
-  CommandOptions options;
-  options.timeout = 120s;
-  return run_command(argv, options);
-}
-
 /// Two nodes of one rank each, of which `wrong` has a clock that is `offset_s` off.
 void expect_right_times(const Json& round, const fs::path& run, int offset_s,
                         const std::string& wrong) {
@@ -102,7 +85,7 @@ class WrongClockOverSsh : public SshTest, public ::testing::WithParamInterface<i
   void SetUp() override {
     SshTest::SetUp();
     if (IsSkipped()) return;
-    put_programs(folder_ / "bin");
+    use_dynamic_agent();
     std::ofstream(folder_ / "sshd/sshd_config", std::ios::app)
         << "Match LocalAddress " << SshDaemon::host(2) << "\nSetEnv LD_PRELOAD=" << kPreload
         << " ASSAY_TEST_CLOCK_OFFSET_S=" << GetParam() << "\n";
@@ -113,12 +96,12 @@ class WrongClockOverSsh : public SshTest, public ::testing::WithParamInterface<i
 
 TEST_P(WrongClockOverSsh, IsNamedAndChangesNoTime) {
   const fs::path file = write("suite.yaml", "name: s\n" + sshd_.cluster(2) + null_case());
-  const CommandResult checked = run_in(folder_, {"check", file.string()});
+  const CommandResult checked = assay({"check", file.string()}, 120s);
   EXPECT_EQ(checked.status.code, 3) << checked.out << checked.err;
   EXPECT_THAT(checked.out, HasSubstr("clock-skew"));
   EXPECT_THAT(checked.out, HasSubstr(GetParam() > 0 ? "ahead of the controller's clock"
                                                     : "behind the controller's clock"));
-  const CommandResult run = run_in(folder_, {"run", file.string()});
+  const CommandResult run = assay({"run", file.string()}, 120s);
   ASSERT_EQ(run.status.code, 0) << run.out << run.err;
   EXPECT_THAT(run.err + run.out, HasSubstr("the clock of " + SshDaemon::host(2)));
   EXPECT_THAT(run.err + run.out, Not(HasSubstr("the clock of " + SshDaemon::host(1))));
@@ -132,7 +115,7 @@ class WrongClockUnderSlurm : public SlurmTest, public ::testing::WithParamInterf
  protected:
   void SetUp() override {
     SlurmTest::SetUp();
-    if (!IsSkipped()) put_programs(folder_ / "bin");
+    if (!IsSkipped()) use_dynamic_agent();
   }
 };
 
@@ -145,7 +128,7 @@ TEST_P(WrongClockUnderSlurm, IsNamedAndChangesNoTime) {
   ::setenv("LD_PRELOAD", kPreload, 1);
   ::setenv("ASSAY_TEST_CLOCK_OFFSET_S", std::to_string(GetParam()).c_str(), 1);
   ::setenv("ASSAY_TEST_CLOCK_NODE", "n2", 1);
-  const CommandResult run = run_in(folder_, {"run", file.string()});
+  const CommandResult run = assay({"run", file.string()}, 120s);
   for (const char* name : {"LD_PRELOAD", "ASSAY_TEST_CLOCK_OFFSET_S", "ASSAY_TEST_CLOCK_NODE"})
     ::unsetenv(name);
   ASSERT_EQ(run.status.code, 0) << run.out << run.err;

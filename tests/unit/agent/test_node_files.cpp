@@ -69,5 +69,55 @@ TEST_F(PrunePrograms, LeavesFoldersOfOtherKindsAlone) {
   EXPECT_TRUE(fs::exists(old));
 }
 
+/// A cache as a host has it: programs in bin-own, and what agents that were lost left in runs.
+class PruneRuns : public PrunePrograms {
+ protected:
+  /// A file of a run; it and every folder above it up to the run's are `days_old`.
+  [[nodiscard]] fs::path left_by(const std::string& run, int days_old) const {
+    const fs::path folder = temporary_.path() / "runs" / run / "probe/round1/n1_noderank0";
+    fs::create_directories(folder);
+    const fs::path log = folder / "rank0.out.log";
+    std::ofstream(log) << "started\n";
+    for (fs::path at = log; at.filename() != "runs"; at = at.parent_path()) age(at, days_old);
+    return temporary_.path() / "runs" / run;
+  }
+  static void age(const fs::path& path, int days) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - days * kDay);
+  }
+  const fs::path programs_ = make("bin-own", 0);
+};
+
+TEST_F(PruneRuns, RemovesWhatNobodyFetchedForLong) {
+  const fs::path old = left_by("run1", 31);
+  const fs::path recent = left_by("run2", 29);
+  EXPECT_EQ(prune_runs(programs_, 30 * kDay), 1);
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(recent / "probe/round1/n1_noderank0/rank0.out.log"));
+}
+
+TEST_F(PruneRuns, KeepsARunThatStillWritesDeepInAnOldFolder) {
+  const fs::path run = left_by("run1", 90);
+  age(run / "probe/round1/n1_noderank0/rank0.out.log", 1);
+  EXPECT_EQ(prune_runs(programs_, 30 * kDay), 0);
+  EXPECT_TRUE(fs::exists(run));
+}
+
+TEST_F(PruneRuns, DoesNotFollowALinkOutOfTheCache) {
+  const testing::TemporaryFolder elsewhere;
+  std::ofstream(elsewhere.path() / "precious") << "x";
+  age(elsewhere.path() / "precious", 90);
+  age(elsewhere.path(), 90);
+  fs::create_directories(temporary_.path() / "runs");
+  fs::create_directory_symlink(elsewhere.path(), temporary_.path() / "runs/link");
+  EXPECT_EQ(prune_runs(programs_, 30 * kDay), 0);
+  EXPECT_TRUE(fs::exists(elsewhere.path() / "precious"));
+}
+
+TEST_F(PruneRuns, LeavesRunsBesideAnInstalledProgramAlone) {
+  const fs::path old = left_by("run1", 90);
+  EXPECT_EQ(prune_runs(make("bin", 0), 30 * kDay), 0);
+  EXPECT_TRUE(fs::exists(old));
+}
+
 }  // namespace
 }  // namespace assay::agent

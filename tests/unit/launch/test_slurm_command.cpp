@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/agents/bundle.h"
 #include "launch/agents/slurm/slurm_batch.h"
 #include "launch/agents/slurm/slurm_command.h"
 
@@ -9,7 +8,6 @@ namespace assay::launch {
 namespace {
 
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
@@ -74,29 +72,6 @@ TEST(SlurmCommand, TheSchedulersStatesAreReadAndExplained) {
   EXPECT_THAT(describe_end({"17", "NODE_FAIL", ""}), HasSubstr("node"));
   EXPECT_THAT(describe_end({"17", "CANCELLED", ""}), HasSubstr("cancelled"));
   EXPECT_EQ(describe_end({"17", "COMPLETED", ""}), "");
-}
-
-TEST(Bundle, HoldsTheProgramsThatThePlanTakesFromBindir) {
-  plan::Plan plan;
-  plan::CasePlan one;
-  one.command = {"{bindir}/assay-micro", "null"};
-  plan::CasePlan two;
-  two.command = {"/bin/sh", "-c", "exec {bindir}/assay-train resnet20 --config {config}"};
-  plan.cases = {one, two, one};
-  plan.vendor_data["samples"] = {{{"command", {"{bindir}/assay-nvml", "--interval-ms", "100"}}}};
-  plan.vendor_data["state"]["command"] = {"{bindir}/assay-state"};
-  EXPECT_THAT(programs_of(plan), ElementsAre("assay-agent", "assay-micro", "assay-train",
-                                             "assay-nvml", "assay-state"));
-}
-
-TEST(Bundle, ShipsLibrariesButNotTheNodesOwn) {
-  EXPECT_THAT(
-      libraries_to_ship("\tlinux-vdso.so.1 (0x00007ffd)\n"
-                        "\tlibtorch.so.1.13 => /lib/x86_64-linux-gnu/libtorch.so.1.13 (0x1)\n"
-                        "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x2)\n"
-                        "\tlibmissing.so => not found\n"
-                        "\t/lib64/ld-linux-x86-64.so.2 (0x3)\n"),
-      ElementsAre("/lib/x86_64-linux-gnu/libtorch.so.1.13"));
 }
 
 }  // namespace

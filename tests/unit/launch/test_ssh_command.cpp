@@ -64,6 +64,13 @@ TEST(SshCommand, TheAgentsConnectionCarriesTheOthersAndNothingStaysInTheBackgrou
   EXPECT_THAT(argv, IsSupersetOf({"ControlMaster=auto", "ControlPersist=no"}));
 }
 
+TEST(SshCommand, TheUsersOwnConnectionIsLeftToTheUsersConfiguration) {
+  plan::Cluster own = cluster();
+  ssh_of(own).user_control = true;
+  EXPECT_THAT(ssh_argv(target_of(own, 0), "/tmp/s/%C", "true"),
+              Not(Contains(HasSubstr("Control"))));
+}
+
 TEST(SshCommand, OptionsOfTheSuiteComeAfterThoseOfAssayWhichTheyCannotChange) {
   plan::Cluster own = cluster();
   ssh_of(own).options = {"KexAlgorithms=^curve25519-sha256"};

@@ -207,6 +207,28 @@ TEST(SuiteErrors, WordsForSshCannotBeOptions) {
               HasSubstr("did you mean 'slurm'?"));
 }
 
+TEST(Suite, ExcludedHostsAreNoPartOfTheCluster) {
+  const Suite s = suite(
+      "cases: [a:b:c:1:1:1]\n"
+      "cluster: {launcher: ssh, hosts: [n1, n2, n3], exclude: [n2], min_nodes: 2}\n");
+  ASSERT_EQ(s.cluster.hosts.size(), 2u);
+  EXPECT_EQ(s.cluster.hosts[0].name, "n1");
+  EXPECT_EQ(s.cluster.hosts[1].name, "n3");
+  EXPECT_EQ(s.cluster.min_nodes, 2);
+}
+
+TEST(SuiteErrors, OfHostsThatAreExcludedNameThePlace) {
+  const auto with = [](const std::string& more) {
+    return suite_error("cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh, hosts: [n1, n2], " + more +
+                       "}\n");
+  };
+  EXPECT_THAT(with("exclude: [n3]"), HasSubstr("'n3' is not one of the hosts"));
+  EXPECT_THAT(with("exclude: [n1, n1]"), HasSubstr("excluded twice"));
+  EXPECT_THAT(with("exclude: [n1, n2]"), HasSubstr("every host is excluded"));
+  EXPECT_THAT(with("min_nodes: 0"), HasSubstr("from 1 to 100000"));
+  EXPECT_THAT(with("exclude: [n3]"), StartsWith("s.yaml:2:"));
+}
+
 TEST(SuiteErrors, PortsAreNoPartOfAHostsName) {
   const auto with = [](const std::string& host) {
     return suite_error("cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh, hosts: ['" + host + "']}\n");
