@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/connectivity.h"
+#include "core/cpu_set.h"
 #include "core/json_fields.h"
 #include "core/round_status.h"
 #include "core/subprocess.h"
@@ -61,12 +62,16 @@ struct RankStart {
   int local_rank = 0;
   int pid = 0;
   Instant at;
+  std::optional<CpuSet> bound{};  ///< nothing: to no CPU in particular
+  std::optional<int> memory{};    ///< the NUMA node that its memory is taken from first
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
     field("rank", self.rank);
     field("local_rank", self.local_rank);
     field("pid", self.pid);
+    field.optional("bound", self.bound);
+    field.optional("memory", self.memory);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }
@@ -84,12 +89,15 @@ struct RankExit {
   /// It has not ended, but only sleeps (RoundRequest::ends_at_rest).
   bool rests = false;
   Instant at;
+  /// Of a bound rank: the CPUs on which its threads were seen. Nothing: not looked at.
+  std::optional<CpuSet> ran_on{};
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
     field("rank", self.rank);
     field("local_rank", self.local_rank);
     field.optional("rests", self.rests);
+    field.optional("ran_on", self.ran_on);
     field.optional("signal", self.exit.signal);
     field.optional("code", self.exit.code);
     field("ended_by", self.ended_by);
@@ -499,6 +507,10 @@ struct RoundRequest {
   /// None: what runs here is started by another node's rank (mpirun). The machine is watched, with
   /// what carries the round's mark, until a stop.
   std::vector<RankRequest> ranks;
+  /// What carries the round's mark ends with it, whoever started it: a rank may have others start
+  /// processes (srun).
+  bool owns_marked = false;
+  Bind bind{};
   Nanoseconds time_limit{};
   Nanoseconds stall_limit{};  ///< 0: off
   Nanoseconds grace{};
@@ -525,6 +537,8 @@ struct RoundRequest {
     field("files", self.files);
     field("env", self.env);
     field("ranks", self.ranks);
+    field.optional("owns_marked", self.owns_marked);
+    field.optional("bind", self.bind);
     field("time_limit_ns", self.time_limit);
     field("stall_limit_ns", self.stall_limit);
     field("grace_ns", self.grace);

@@ -69,12 +69,15 @@ RankProcess::RankProcess(asio::io_context& loop, const RankRequest& request,
       output_(loop) {}
 
 std::string RankProcess::start(const std::vector<std::string>& common_env,
-                               const std::string& workdir, int cgroup) {
+                               const std::string& workdir, int cgroup,
+                               const std::optional<RankBinding>& binding) {
   std::vector<std::string> env = common_env;
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
   // Before: a rank may be well into its work when this process is scheduled again.
   started_ = now();
   try {
+    std::optional<BoundHere> bound;  // what is started here begins where it is to stay
+    if (binding) bound.emplace(*binding);
     child_ = spawn({.argv = request_.argv,
                     .env = environment_of_rank(env),
                     .folder = workdir,

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -183,18 +184,31 @@ void RoundSupervisor::watch_machine() {
 void RoundSupervisor::start_ranks() {
   std::vector<std::string> env{std::string(kRoundVariable) + "=" + request_.id};
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
+  std::vector<RankBinding> bindings;
+  try {
+    bindings = bind_ranks(request_.bind, cpu_places(CpuSet::usable()), ranks_.size());
+  } catch (const Error& error) {
+    send_(StartFailed{"environment", {}, error.message(), error.where(), error.advice()});
+    stop(EndedBy::stop, Nanoseconds(0));
+    return;
+  }
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const auto& rank = ranks_[i];
     std::vector<std::string> rank_env = env;
     add_shipped_libraries(request_.ranks[i].argv, rank_env);
-    const std::string error = rank->start(rank_env, request_.workdir, cgroup_->procs());
+    std::optional<RankBinding> binding;
+    if (!bindings.empty()) binding = bindings.at(i);
+    const std::string error = rank->start(rank_env, request_.workdir, cgroup_->procs(), binding);
     if (!error.empty()) {
       send_(StartFailed{"launch", rank->rank(), error, "",
                         "check the command of the case, and that it exists on this node"});
       stop(EndedBy::stop, std::min<Nanoseconds>(request_.grace, std::chrono::seconds(1)));
       return;
     }
-    send_(RankStart{rank->rank(), rank->local_rank(), rank->pid(), rank->started()});
+    RankStart started{rank->rank(), rank->local_rank(), rank->pid(), rank->started()};
+    if (binding) started.bound = binding->cpus;
+    if (binding) started.memory = binding->memory;
+    send_(started);
   }
 }
 
@@ -230,6 +244,7 @@ void RoundSupervisor::tick() {
     send_live();
   }
   if (phase_ == Phase::running && !rests_) watch_->look(mono);
+  if (phase_ == Phase::running) look_where_ranks_run(mono);
   if (phase_ == Phase::running && only_watches() && mono >= next_marks_ns_) {
     most_marked_ = std::max(most_marked_, static_cast<int>(marked_processes().size()));
     next_marks_ns_ = mono + kBetweenMarks;
@@ -314,7 +329,7 @@ std::vector<pid_t> RoundSupervisor::living_processes() const {
       for (const pid_t child : descendants(sampler)) keep.insert(child);
     std::erase_if(found, [&](pid_t pid) { return keep.contains(pid); });
   }
-  if (only_watches())
+  if (only_watches() || request_.owns_marked)
     for (const pid_t pid : marked_processes()) found.push_back(pid);
   return found;
 }
@@ -430,6 +445,14 @@ bool RoundSupervisor::any_running() const {
          (ssh_ && ssh_->busy());
 }
 
+void RoundSupervisor::look_where_ranks_run(std::int64_t mono) {
+  if (request_.bind.mode == BindMode::none) return;
+  std::map<int, pid_t> running;
+  for (const auto& rank : ranks_)
+    if (rank->running()) running[rank->rank()] = rank->pid();
+  rank_places_.look(mono, running);
+}
+
 RankExit RoundSupervisor::exit_of(const RankProcess& rank) const {
   RankExit report;
   report.rank = rank.rank();
@@ -445,6 +468,7 @@ void RoundSupervisor::report_exit(const RankProcess& rank) {
   RankExit report = exit_of(rank);
   report.exit = *rank.exit();
   report.at = rank.ended();
+  if (CpuSet seen = rank_places_.seen(rank.rank()); !seen.empty()) report.ran_on = std::move(seen);
   send_(report);
 }
 

@@ -13,6 +13,7 @@
 #include "agent/evidence_log.h"
 #include "agent/messages.h"
 #include "agent/node_metrics.h"
+#include "agent/rank_places.h"
 #include "agent/rank_process.h"
 #include "agent/rank_watch.h"
 #include "agent/rest_watch.h"
@@ -66,6 +67,7 @@ class RoundSupervisor {
   /// What onlookers see of the ranks' output and of the telemetry, where that was asked for.
   void send_live();
   [[nodiscard]] RankExit exit_of(const RankProcess& rank) const;
+  void look_where_ranks_run(std::int64_t mono);
   void report_exit(const RankProcess& rank);
   void report_log_errors();
   /// What was hashed as it was written.
@@ -103,6 +105,7 @@ class RoundSupervisor {
   RankWatch rank_watch_;
   RestWatch rest_watch_;
   bool rests_ = false;
+  RankPlaces rank_places_;  // of bound ranks
   std::optional<telemetry::MachineWatch> watch_;
   std::optional<RunningRounds> rounds_here_;
   std::optional<telemetry::MachineUse> machine_use_;  // when the last rank has ended

@@ -111,6 +111,8 @@ struct RankResult {
   std::optional<double> relative_speed;  ///< to the median rank; below 1 is slower
   std::uint64_t malformed_lines = 0;
   std::uint64_t dropped_bytes = 0;  ///< of output, beyond the limit or because the disk was full
+  std::string bound{};              ///< CPUs that it was bound to, "0-3"; empty: none
+  std::string ran_on{};             ///< of a bound rank: CPUs on which it was seen
 };
 
 /// A stretch of the round, in seconds since its first rank was started.

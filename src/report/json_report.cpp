@@ -87,6 +87,8 @@ Json rank_to_json(const RankResult& rank) {
   put_number(json, "relative_speed", rank.relative_speed);
   json["malformed_lines"] = rank.malformed_lines;
   json["dropped_bytes"] = rank.dropped_bytes;
+  put_text(json, "bound", rank.bound);
+  put_text(json, "ran_on", rank.ran_on);
   return json;
 }
 

@@ -31,8 +31,9 @@ std::string configuration(const fs::path& folder, int nodes, int processors, int
          "/munge.sock\nSlurmUser=root\nSlurmdUser=root\nStateSaveLocation=" + at +
          "/state\nSlurmdSpoolDir=" + at + "/spool-%n\nSlurmctldPidFile=" + at +
          "/slurmctld.pid\nSlurmdPidFile=" + at + "/%n.pid\nSlurmctldLogFile=" + at +
-         "/slurmctld.log\nSlurmdLogFile=" + at +
-         "/%n.log\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
+         "/slurmctld.log\nSlurmdLogFile=" + at + "/%n.log\nTmpFS=" + at +
+         // PMIx makes folders there that are named by the step: each node needs its own.
+         "/tmp-%n\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
          "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nMpiDefault=none\n"
          "ReturnToService=2\nSlurmdTimeout=10\nSlurmctldTimeout=10\nKillWait=2\n"
          "MailProg=/bin/true\nJobAcctGatherType=jobacct_gather/none\nNodeName=n[1-" +
@@ -56,7 +57,8 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
   if (!missing_.empty()) return;
   fs::create_directories(folder_ / "state");
   for (int i = 1; i <= nodes; ++i)
-    fs::create_directories(folder_ / ("spool-n" + std::to_string(i)));
+    for (const char* folder : {"spool-n", "tmp-n"})
+      fs::create_directories(folder_ / (folder + std::to_string(i)));
   // munged refuses keys that others can read, and folders that others can write.
   ::chmod(folder_.c_str(), 0755);
   std::ofstream(folder_ / "munge.key") << std::string(128, 'k') << ::getpid();

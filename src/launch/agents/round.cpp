@@ -215,6 +215,8 @@ agent::RoundRequest Round::request_for(int node) {
     request.ranks.push_back({rank.rank, rank.local_rank, std::move(rank.argv), std::move(rank.env),
                              std::move(rank.cleanup)});
   }
+  request.owns_marked = plan_case.launch == plan::LaunchMode::head;
+  request.bind = plan_case.bind;
   request.time_limit = plan_case.limits.time;
   request.stall_limit = plan_case.limits.stall;
   request.grace = plan_case.limits.grace;
