@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using testing::plan;
 
-CasePlan with(const std::string& slurm, const std::string& more = {}) {
+CasePlan ring_with(const std::string& slurm, const std::string& more = {}) {
   return plan("cluster: {launcher: slurm, slurm: {" + slurm +
               "}}\ncases: [{name: ring, nodes: 2, procs: 4, command: [./ring, '{config}']" + more +
               "}]")
@@ -23,11 +23,11 @@ CasePlan with(const std::string& slurm, const std::string& more = {}) {
 }
 
 std::string error_with(const std::string& slurm, const std::string& more = {}) {
-  return error_of([&] { return with(slurm, more); });
+  return error_of([&] { return ring_with(slurm, more); });
 }
 
 TEST(SlurmRanks, AreTasksOfOneSrunThatTheFirstNodeStarts) {
-  const CasePlan ring = with("mpi: pmix, step: ['--cpu-bind=cores']");
+  const CasePlan ring = ring_with("mpi: pmix, step: ['--cpu-bind=cores']");
   EXPECT_EQ(ring.launch, LaunchMode::head);
   EXPECT_EQ(ring.command.front(), "srun");
   EXPECT_THAT(ring.command,
@@ -41,17 +41,17 @@ TEST(SlurmRanks, AreTasksOfOneSrunThatTheFirstNodeStarts) {
 }
 
 TEST(SlurmRanks, AreTheAgentsWithoutMpi) {
-  EXPECT_EQ(with("partition: gpu").launch, LaunchMode::per_rank);
-  EXPECT_EQ(with("mpi: none").launch, LaunchMode::per_rank);
-  EXPECT_EQ(with("mpi: none").command.front(), "./ring");
+  EXPECT_EQ(ring_with("partition: gpu").launch, LaunchMode::per_rank);
+  EXPECT_EQ(ring_with("mpi: none").launch, LaunchMode::per_rank);
+  EXPECT_EQ(ring_with("mpi: none").command.front(), "./ring");
 }
 
 TEST(SlurmRanks, OfAHeadAreItsOwnBusiness) {
-  EXPECT_EQ(with("mpi: pmix", ", launch: head").command.front(), "./ring");
+  EXPECT_EQ(ring_with("mpi: pmix", ", launch: head").command.front(), "./ring");
 }
 
 TEST(SlurmRanks, InAContainerOfPyxisGetItsOptions) {
-  const CasePlan ring = with(
+  const CasePlan ring = ring_with(
       "mpi: pmix",
       ", workdir: /work, data: /data, container: {runtime: pyxis, image: 'docker://a/b:1', mounts: "
       "['/scratch:/scratch'], options: ['--container-writable']}");
