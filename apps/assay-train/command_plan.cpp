@@ -26,10 +26,10 @@ const CommandHelp& plan_help() {
       "Says whether a training fits the memory of so many devices, what of it needs how much, "
       "what\n"
       "a step sends, and what bounds it. Without --mesh it tries all of them and shows the best.\n"
-      "MODEL is llama-1b, llama-8b, llama-70b, ...",
+      "MODEL is llama-1b, llama-8b, llama-70b, moe-4b, ...",
       {{"--devices", "N", "default 1"},
        {"--memory", "SIZE", "of a device (default 80G)"},
-       {"--mesh", "MESH", "data=8,tensor=4,pipeline=2,zero=3"},
+       {"--mesh", "MESH", "data=8,tensor=4,pipeline=2,expert=1,zero=3"},
        {"--sequence", "TOKENS", "of a sequence (default 8192)"},
        {"--micro-batch", "N", "sequences of a device at a time (default 1)"},
        {"--batch", "N", "sequences of a step (default: about 4 M tokens)"},
@@ -43,13 +43,15 @@ const CommandHelp& plan_help() {
        {"--format", "FORMAT", "text or json"}},
       {"assay-train plan llama-70b --devices 64 --memory 80G",
        "assay-train plan llama-8b --devices 8 --mesh data=8,zero=3 --recompute full",
+       "assay-train plan moe-4b --devices 8 --mesh data=8,expert=8",
        "assay-train plan llama-70b --devices 512 --network-bandwidth 25 --format json"}};
   return help;
 }
 
 LlamaOptions model_of(const std::string& name) {
   std::vector<std::string> known;
-  for (const std::string& size : LlamaOptions::sizes()) known.push_back("llama-" + size);
+  for (const std::string& size : LlamaOptions::sizes())
+    known.push_back(size.starts_with("moe-") ? size : "llama-" + size);
   for (std::size_t i = 0; i < known.size(); ++i)
     if (name == known[i]) return LlamaOptions::named(LlamaOptions::sizes()[i]);
   throw Error(

@@ -27,9 +27,9 @@ at::Generator generator(torch::Device device) {
 }
 
 // Names and shapes: two models with the same ones can exchange parameters.
-std::string shape_of(const FlatParameters& parameters) {
+std::string shape_of(const std::vector<FlatParameters::Entry>& entries) {
   std::string text;
-  for (const FlatParameters::Entry& entry : parameters.entries())
+  for (const FlatParameters::Entry& entry : entries)
     text += fmt::format("{} {} {}\n", entry.name, entry.offset, entry.size);
   return text;
 }
@@ -97,6 +97,23 @@ void copy_into(const torch::Tensor& to, const torch::Tensor& from, const fs::pat
     throw Error(ErrorKind::config, "the checkpoint is of another model", path.string(),
                 "give another folder, or the configuration that it was made with");
   to.copy_(from);
+}
+
+// Those of the whole model.
+const std::vector<FlatParameters::Entry>& entries_of(const TrainingState& state) {
+  return state.shared == nullptr ? state.parameters.entries() : state.shared->entries();
+}
+
+// All of what each rank has a part of, on the host.
+torch::Tensor whole_of(const torch::Tensor& own, FlatRange part, const TrainingState& state) {
+  torch::Tensor all = own;
+  if (part.size != state.parameters.size()) {  // ranks share the optimizer's state
+    all = torch::zeros_like(state.parameters.values());
+    all.narrow(0, part.begin, part.size).copy_(own);
+    state.data.all_gather(all);
+  }
+  // Not every way of adding knows all types.
+  return state.shared == nullptr ? all.cpu() : state.shared->gather(all.to(torch::kFloat));
 }
 
 // Archive keys must not hold dots in some versions.
@@ -170,16 +187,20 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
     own.write(buffer_key(item.key()), item.value().cpu(), true);
   write_archive(own, folder / fmt::format("rank{}.pt", communicator_.rank()));
 
-  // Ranks that share the optimizer's state put it together.
-  std::vector<std::pair<std::string, torch::Tensor>> optimizer;
+  // Ranks that share the model or the optimizer's state put it together.
+  const FlatRange all{0, state.parameters.size()};
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  tensors.emplace_back("parameters", whole_of(state.parameters.values(), all, state));
   for (const auto& [name, tensor] : state.optimizer.state())
-    optimizer.emplace_back(name, whole(tensor, state));
+    tensors.emplace_back("optimizer_" + name, whole_of(tensor, state.optimizer.part(), state));
+  if (state.average != nullptr)
+    tensors.emplace_back("average", whole_of(state.average->average(), all, state));
 
   if (communicator_.rank() == 0) {
     torch::serialize::OutputArchive archive;
     Json info{{"format", kFormat},
               {"workload", state.workload},
-              {"model", shape_of(state.parameters)},
+              {"model", shape_of(entries_of(state))},
               {"world_size", communicator_.world_size()},
               {"rows", state.rows},
               {"accumulation", state.accumulation},
@@ -191,10 +212,7 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
               {"good_steps", progress.good_steps},
               {"skipped", progress.skipped},
               {"average", state.average != nullptr}};
-    archive.write("parameters", state.parameters.values().cpu(), true);
-    for (const auto& [name, tensor] : optimizer)
-      archive.write("optimizer_" + name, tensor.cpu(), true);
-    if (state.average != nullptr) archive.write("average", state.average->average().cpu(), true);
+    for (const auto& [name, tensor] : tensors) archive.write(name, tensor, true);
     write_archive(archive, folder / "model.pt");
     write_file_atomic(folder / "info.json", dump_pretty(info));
   }
@@ -205,15 +223,6 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
   std::erase(steps_, progress.step);
   steps_.push_back(progress.step);
   if (communicator_.rank() == 0) remove_older();
-}
-
-torch::Tensor Checkpoints::whole(const torch::Tensor& part, const TrainingState& state) {
-  const FlatRange& own = state.optimizer.part();
-  if (own.size == state.parameters.size()) return part;
-  torch::Tensor all = torch::zeros_like(state.parameters.values());
-  all.narrow(0, own.begin, own.size).copy_(part);
-  communicator_.all_gather(all);
-  return all;
 }
 
 std::optional<Progress> Checkpoints::load(const TrainingState& state) {
@@ -233,7 +242,7 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
     if (info.at("workload").get<std::string>() != state.workload)
       refuse("of the workload " + printable(info.at("workload").get<std::string>()) + ", not " +
              state.workload);
-    if (info.at("model").get<std::string>() != shape_of(state.parameters))
+    if (info.at("model").get<std::string>() != shape_of(entries_of(state)))
       refuse("of another model");
     saved_ranks = info.at("world_size").get<int>();
     if (saved_ranks != communicator_.world_size() && !info.contains("rows"))
@@ -263,14 +272,21 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
   torch::serialize::InputArchive archive;
   read_archive(archive, model_path);
   // What was cut into other parts has another padding at its end.
-  const FlatParameters::Entry& last = state.parameters.entries().back();
-  const std::int64_t used = last.offset + last.size;
+  const auto end_of = [](const std::vector<FlatParameters::Entry>& entries) {
+    return entries.back().offset + entries.back().size;
+  };
+  const std::int64_t used = end_of(state.parameters.entries());
   const auto read_flat = [&](const std::string& name, const torch::Tensor& to, FlatRange part) {
-    const torch::Tensor from = read_tensor(archive, name, model_path);
+    torch::Tensor from = read_tensor(archive, name, model_path);
     const std::int64_t end = std::min(used, part.begin + part.size);
-    if (from.dim() != 1 || from.numel() < used)
+    if (from.dim() != 1 || from.numel() < end_of(entries_of(state)))
       throw Error(ErrorKind::environment, "the checkpoint's '" + name + "' is too short",
                   model_path.string());
+    if (state.shared != nullptr) {
+      torch::Tensor own = torch::zeros({state.parameters.size()}, torch::kFloat);
+      state.shared->scatter(from, own);
+      from = own;
+    }
     if (end > part.begin)
       copy_into(to.narrow(0, 0, end - part.begin), from.narrow(0, part.begin, end - part.begin),
                 model_path);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/loop/task.h"
+#include "train/mesh/model_share.h"
 #include "train/optim/gradients.h"
 #include "train/optim/optimizer.h"
 #include "train/parallel/communicator.h"
@@ -31,12 +32,15 @@ struct TrainingState {
   torch::Device device;
   std::int64_t rows = 0;  ///< of all ranks in one backward
   std::int64_t accumulation = 1;
+  Communicator& data;            ///< the ranks with other data
+  ModelShare* shared = nullptr;  ///< of ranks that share the model
 };
 
 /// Checkpoints in a folder: step<N>/model.pt (rank 0: parameters, optimizer), step<N>/rank<r>.pt
 /// (every rank: norm statistics, random numbers), then `latest` names the step. Each file is
 /// written beside its place and renamed, and `latest` last of all, so that a crash leaves the old
-/// checkpoint or the new one. The two newest are kept.
+/// checkpoint or the new one. The two newest are kept. They are as one rank with all of the model
+/// would write them, so that a training can go on with another mesh.
 class Checkpoints {
  public:
   /// Makes the folder. Throws Error of kind environment when it cannot be written to.
@@ -59,8 +63,6 @@ class Checkpoints {
   [[nodiscard]] std::string last() const;
 
  private:
-  // All of what each rank has its part of.
-  [[nodiscard]] torch::Tensor whole(const torch::Tensor& part, const TrainingState& state);
   void remove_older();
   void find_steps(std::int64_t newest);
 

@@ -165,7 +165,8 @@ const std::vector<ImageWorkload>& image_workloads() {
   return all;
 }
 
-MakeTask read_image(const std::string& workload, workload::Options& options) {
+MakeTask read_image(const std::string& workload, Settings& /*settings*/,
+                    workload::Options& options) {
   const data::ImageSetOptions images = read_image_set(options);
   options.section("Model");
   ImageModelSettings own;
@@ -174,12 +175,12 @@ MakeTask read_image(const std::string& workload, workload::Options& options) {
                    "start every residual branch at zero, which helps large batches");
   const auto found = std::ranges::find_if(
       image_workloads(), [&](const ImageWorkload& entry) { return workload == entry.name; });
-  return [=, model = found->model](const Settings& settings, const workload::Place& place,
-                                   torch::Device device, workload::PhaseLog& phases) {
+  return [=, model = found->model](const Settings& settings, const TaskSite& site,
+                                   workload::PhaseLog& phases) {
     data::ImageSet set = data::open_image_set(images);
     phases.end("data");
     ImageModel network = model(own, set.info);
-    return make_image_task(settings, place, device, std::move(set), std::move(network));
+    return make_image_task(settings, site.place, site.device, std::move(set), std::move(network));
   };
 }
 

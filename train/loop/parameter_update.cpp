@@ -15,15 +15,19 @@ ScheduleOptions schedule_over(const Settings& settings, std::int64_t total_steps
   return schedule;
 }
 
+torch::Tensor Update::norm() {
+  return shared_ == nullptr ? gradient_norm(parameters_) : shared_->gradient_norm();
+}
+
 bool Update::apply(double rate) {
   torch::Tensor factor;
   if (settings_.precision == Precision::fp16) {
     const double scale = scaler_.scale();
-    const torch::Tensor norm = gradient_norm(parameters_);
-    if (!scaler_.update(norm.item<double>())) return false;
-    factor = clip_factor(norm, settings_.clip_norm, 1 / scale);
+    const torch::Tensor before = norm();
+    if (!scaler_.update(before.item<double>())) return false;
+    factor = clip_factor(before, settings_.clip_norm, 1 / scale);
   } else if (settings_.clip_norm > 0) {
-    factor = clip_factor(gradient_norm(parameters_), settings_.clip_norm, 1);
+    factor = clip_factor(norm(), settings_.clip_norm, 1);
   }
   optimizer_.step(rate, factor);
   return true;

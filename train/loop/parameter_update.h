@@ -1,6 +1,7 @@
 #pragma once
 
 #include "train/loop/settings.h"
+#include "train/mesh/model_share.h"
 #include "train/optim/gradients.h"
 #include "train/optim/optimizer.h"
 
@@ -15,8 +16,10 @@ namespace assay::train {
 class Update {
  public:
   /// All must outlive this.
-  Update(const Settings& settings, FlatParameters& parameters, Optimizer& optimizer)
-      : settings_(settings), parameters_(parameters), optimizer_(optimizer) {}
+  /// `shared` may be nullptr: the parameters are all there are.
+  Update(const Settings& settings, FlatParameters& parameters, Optimizer& optimizer,
+         ModelShare* shared = nullptr)
+      : settings_(settings), parameters_(parameters), optimizer_(optimizer), shared_(shared) {}
 
   /// What the loss has to be multiplied with before backward.
   [[nodiscard]] double loss_scale() const noexcept {
@@ -28,9 +31,12 @@ class Update {
   [[nodiscard]] const LossScaler& scaler() const noexcept { return scaler_; }
 
  private:
+  [[nodiscard]] torch::Tensor norm();
+
   const Settings& settings_;
   FlatParameters& parameters_;
   Optimizer& optimizer_;
+  ModelShare* shared_;
   LossScaler scaler_;
 };
 

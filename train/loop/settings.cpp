@@ -84,10 +84,11 @@ void read_ranks(Settings& s, Options& options) {
   s.bucket_bytes = static_cast<std::int64_t>(
       1048576 *
       options.number("bucket_mb", 8, 0.01, 4096, "gradients are reduced in buckets of this size"));
-  s.share_optimizer =
-      options.integer("zero", 0, 0, 1,
-                      "what the ranks share out instead of having it all: 1 is the optimizer's "
-                      "state, of sgd and adamw; 0 is nothing") == 1;
+  s.mesh.zero = static_cast<int>(options.integer(
+      "zero", 0, 0, 3,
+      "what the ranks with other data share out instead of having it all: 1 is the "
+      "optimizer's state, of sgd and adamw; 2 the gradients too and 3 the parameters "
+      "too, of language models; 0 is nothing"));
   s.communicator.collectives = *parse_enum<Collectives>(options.choice(
       "collectives", "auto", enum_texts<Collectives>(),
       "what reduces gradients; auto is NCCL on CUDA and Gloo on the CPU; ranks with gloo may share "

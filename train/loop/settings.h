@@ -5,6 +5,7 @@
 #include <string>
 
 #include "train/base/torch.h"
+#include "train/mesh/mesh_groups.h"
 #include "train/optim/optimizer.h"
 #include "train/optim/schedule.h"
 #include "train/parallel/communicator.h"
@@ -23,10 +24,17 @@ enum class Precision { fp32, tf32, bf16, fp16, fp8 };
 /// When the fastest of cuDNN's convolution algorithms are found by timing them.
 enum class CudnnTrials { automatic, always, never };
 
+/// Where a task is made.
+struct TaskSite {
+  workload::Place place;  ///< among the ranks with other data
+  torch::Device device = torch::kCPU;
+  MeshGroups* groups = nullptr;  ///< nullptr: a model is made, but not trained
+};
+
 /// Makes a task with the settings of its own that it has read, and ends the phase "data" when its
 /// data are open.
-using MakeTask = std::function<std::unique_ptr<Task>(
-    const Settings& settings, const workload::Place&, torch::Device, workload::PhaseLog& phases)>;
+using MakeTask = std::function<std::unique_ptr<Task>(const Settings& settings, const TaskSite&,
+                                                     workload::PhaseLog& phases)>;
 
 /// Of Settings::batch_size: the one that suits the device is found by trials.
 inline constexpr std::int64_t kAutoBatch = 0;
@@ -75,7 +83,8 @@ struct Settings {
   std::string trace;  ///< files of a StepTrace, without ".RANK.json"; empty: none
   std::int64_t trace_step = 10;
   std::int64_t bucket_bytes = 8 << 20;
-  bool share_optimizer = false;  ///< each rank keeps its part of the optimizer's state (ZeRO 1)
+  Mesh mesh;                       ///< of the ranks; `data` is what is left of them
+  std::int64_t micro_batches = 1;  ///< parts in which a batch goes through the stages
 };
 
 // Groups of options, for what trains with a part of them: the trials of an AutoML experiment.

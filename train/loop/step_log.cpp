@@ -44,6 +44,13 @@ void StepLog::end(Phase phase) {
   }
 }
 
+void StepLog::waited(Phase from, double seconds, double for_stages) {
+  if (!device_.is_cpu()) return;
+  current_.seconds[static_cast<std::size_t>(from)] -= seconds;
+  current_.seconds[static_cast<std::size_t>(Phase::comm)] += seconds;
+  current_.for_stages += for_stages;
+}
+
 void StepLog::end_step(const BatchWork& work, const torch::Tensor& loss, double rate) {
   current_.work = work;
   current_.rate = rate;
@@ -97,8 +104,14 @@ void StepLog::write(Record& record) {
     step.optimizer_s = record.seconds[3];
   }
   for (std::size_t i = 0; i < 4; ++i) totals_[i] += record.seconds[i];
+  for_stages_ += record.for_stages;
   last_loss_ = loss;
-  if (writer_ != nullptr) writer_->step_end(record.step, step);
+  if (writer_ != nullptr) {
+    if (record.for_stages > 0)
+      writer_->step_end(record.step, step, {{"bubble_s", record.for_stages}});
+    else
+      writer_->step_end(record.step, step);
+  }
   on_loss_(record.step, loss);
 }
 

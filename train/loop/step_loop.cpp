@@ -16,6 +16,13 @@ std::unique_ptr<StepTrace> make_trace(const Settings& settings, int rank, torch:
                                      device, settings.trace_step);
 }
 
+GradientReducer::RanksOf ranks_of(ModelShare* model) {
+  if (model == nullptr) return {};
+  return [model](const FlatParameters::Entry& entry) -> Communicator& {
+    return model->ranks_of(entry);
+  };
+}
+
 }  // namespace
 
 StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communicator,
@@ -24,16 +31,20 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
       task_(task),
       communicator_(communicator),
       device_(device),
-      shared_(settings.share_optimizer && !communicator.alone()),
+      shared_(settings.mesh.zero == 1 && !communicator.alone()),
       parameters_(task.model(), settings.channels_last, shared_ ? communicator.world_size() : 1),
+      model_(task.share(parameters_)),
       trace_(make_trace(settings, communicator.rank(), device)),
-      reducer_(parameters_, communicator, settings.bucket_bytes, trace_.get()),
+      reducer_(parameters_, communicator, settings.bucket_bytes, trace_.get(), ranks_of(model_)),
       optimizer_(parameters_, settings.optimizer, part_of(communicator)),
-      update_(settings, parameters_, optimizer_),
+      update_(settings, parameters_, optimizer_, model_),
       graph_(device, settings.cuda_graph && communicator.alone()),
       log_(log, device, std::move(on_loss)) {
   communicator.agree("a model whose number of parameters is", parameters_.count());
-  communicator.broadcast(parameters_.values());
+  if (model_ != nullptr)
+    model_->broadcast();
+  else
+    communicator.broadcast(parameters_.values());
   for (torch::Tensor& buffer : task.model().buffers()) communicator.broadcast(buffer);
   task.bind(parameters_);
   if (settings.ema_decay > 0)
@@ -58,15 +69,20 @@ void StepLoop::backward(bool last) {
   work_.tokens += batch_.tokens;
   work_.flops += batch_.flops;
   log_.end(Phase::data);
-  reducer_.begin(last);
+  const double waited = communicator_.waited();
+  const double for_stages = task_.waited_for_stages();
+  reducer_.begin(false);
   if (trace_) trace_->begin_backward();
   // Each backward adds its part of the mean over all samples of all ranks.
   const double scale = update_.loss_scale() /
                        static_cast<double>(settings_.accumulation * communicator_.world_size());
-  const torch::Tensor loss =
-      graph_.run(task_.inputs(), scale, [this](double factor) { return task_.backward(factor); });
+  const torch::Tensor loss = graph_.run(task_.inputs(), scale, [this, last](double factor) {
+    return task_.backward(factor, [this, last] { reducer_.begin(last && !sums_itself()); });
+  });
   if (trace_) trace_->end_backward();
   log_.end(Phase::compute);
+  log_.waited(Phase::compute, communicator_.waited() - waited,
+              task_.waited_for_stages() - for_stages);
   loss_ = loss_.defined() ? loss_ + loss : loss;
 }
 
@@ -80,8 +96,10 @@ void StepLoop::step() {
   for (std::int64_t part = 1; part <= settings_.accumulation; ++part)
     backward(part == settings_.accumulation);
   reducer_.finish();
+  if (model_ != nullptr) model_->sum_gradients();
   log_.end(Phase::comm);
   const bool counts = update_.apply(rate());
+  if (counts && model_ != nullptr) model_->updated();
   if (shared_ && counts) {
     log_.end(Phase::optimizer);
     communicator_.all_gather(parameters_.values());
@@ -101,7 +119,7 @@ void StepLoop::finish() {
 
 void StepLoop::backward_alone() {
   reducer_.begin(false);
-  static_cast<void>(task_.backward(1));
+  static_cast<void>(task_.backward(1, [] {}));
   if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
 }
 

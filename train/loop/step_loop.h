@@ -18,7 +18,8 @@ namespace assay::train {
 /// measurement. When to evaluate, to save and to end is left to the caller. One thread.
 class StepLoop {
  public:
-  /// The model of all ranks becomes that of rank 0. `log` may be nullptr: nothing is written then.
+  /// `communicator` is of the ranks with other data. Their model becomes that of the first of them.
+  /// `log` may be nullptr: nothing is written then.
   /// All must outlive this. Throws Error when the ranks have different models.
   StepLoop(const Settings& settings, Task& task, Communicator& communicator, torch::Device device,
            perflog::Writer* log, StepLog::OnLoss on_loss);
@@ -52,11 +53,14 @@ class StepLoop {
   [[nodiscard]] Optimizer& optimizer() noexcept { return optimizer_; }
   [[nodiscard]] LossScaler& scaler() noexcept { return update_.scaler(); }
   [[nodiscard]] MovingAverage* average() noexcept { return average_.get(); }  ///< nullptr: none
+  /// nullptr: each rank has all of the model.
+  [[nodiscard]] ModelShare* shared_model() noexcept { return model_; }
   [[nodiscard]] StepGraph& graph() noexcept { return graph_; }
   [[nodiscard]] StepLog& log() noexcept { return log_; }
 
  private:
   void backward(bool last);
+  [[nodiscard]] bool sums_itself() const { return model_ != nullptr && model_->sums_itself(); }
   [[nodiscard]] FlatRange part_of(const Communicator& communicator) const;
   void backward_alone();  // of the batch there is, without the other ranks
 
@@ -64,8 +68,9 @@ class StepLoop {
   Task& task_;
   Communicator& communicator_;
   torch::Device device_;
-  bool shared_;  // the optimizer's state
+  bool shared_;  // the optimizer's state, of parameters that all ranks have
   FlatParameters parameters_;
+  ModelShare* model_;                 // nullptr: each rank has all of it
   std::unique_ptr<StepTrace> trace_;  // nullptr: none is wanted
   GradientReducer reducer_;
   Optimizer optimizer_;

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "train/base/torch.h"
 #include "train/data/loader.h"
+#include "train/mesh/model_share.h"
 #include "train/optim/flat_parameters.h"
 
 namespace assay::train {
@@ -50,14 +52,19 @@ class Task {
   [[nodiscard]] virtual std::vector<torch::Tensor*> inputs() = 0;
   /// The mean loss over the batch that next() took; float.
   [[nodiscard]] virtual torch::Tensor loss() = 0;
-  /// The same, and adds `factor` times its gradient to those of the parameters.
-  [[nodiscard]] virtual torch::Tensor backward(double factor) {
+  /// The same, and adds `factor` times its gradient to those of the parameters. Calls `completes`
+  /// before the part of backward after which gradients are complete.
+  [[nodiscard]] virtual torch::Tensor backward(double factor,
+                                               const std::function<void()>& completes) {
     const torch::Tensor mean = loss();
+    completes();
     (factor == 1.0 ? mean : mean * factor).backward();
     return mean.detach();
   }
   /// Called once, when the model's parameters have come to lie in `parameters`, which outlives
-  /// this.
+  /// this: of a model that ranks share, what they have to do together; nullptr: each has all of it.
+  [[nodiscard]] virtual ModelShare* share(FlatParameters& /*parameters*/) { return nullptr; }
+  /// Called once after that, when the values are those of the training's begin.
   virtual void bind(FlatParameters& /*parameters*/) {}
   /// Samples of the batch that loss() sees.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
@@ -86,7 +93,10 @@ class Task {
   /// FLOPs of training on one sample.
   [[nodiscard]] virtual double flops_per_sample() const = 0;
 
-  /// Called on rank 0 when the training has ended as it should, before it says so.
+  /// Seconds that this rank has waited for other stages of a pipeline so far.
+  [[nodiscard]] virtual double waited_for_stages() const { return 0; }
+
+  /// Called on all ranks when the training has ended as it should, before they say so.
   virtual void finish() {}
 
   /// One batch of the input pipeline and nothing else; false after the last.

@@ -15,8 +15,11 @@ Settings read_settings(const TaskKind& kind, const std::string& workload,
                        workload::Options& options) {
   Settings settings;
   settings.workload = workload;
-  settings.make_task = kind.read(workload, options);
+  settings.make_task = kind.read(workload, settings, options);
   read_common(settings, options);
+  if (settings.mesh.zero > 1 && !kind.shares_model)
+    options.fail("zero", "only a language model's gradients and parameters can be shared out",
+                 "use 'zero: 1' or 'zero: 0'");
   if (settings.precision == Precision::fp8 && !kind.fp8)
     options.fail("precision", workload + " does not train in fp8", "Llama does; use bf16");
   options.reject_unknown();

@@ -19,9 +19,11 @@ struct ModelEntry {
 struct TaskKind {
   std::string name;  ///< "image"
   std::vector<ModelEntry> models;
-  /// Reads the kind's own options. Throws Error of kind config.
-  std::function<MakeTask(const std::string& workload, workload::Options&)> read;
-  bool fp8 = false;  ///< its models can multiply in fp8
+  /// Reads the kind's own options, and of the settings those that not every kind has. Throws Error
+  /// of kind config.
+  std::function<MakeTask(const std::string& workload, Settings&, workload::Options&)> read;
+  bool shares_model = false;  ///< ranks may have parts of the model, see Settings::mesh
+  bool fp8 = false;           ///< its models can multiply in fp8
 };
 
 /// Every kind there is. A new one is a file that declares it, and one word in task_kinds.cpp.

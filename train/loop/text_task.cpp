@@ -210,7 +210,8 @@ data::TextSetOptions read_text_set(workload::Options& options) {
   return text;
 }
 
-MakeTask read_text(const std::string& workload, workload::Options& options) {
+MakeTask read_text(const std::string& workload, Settings& /*settings*/,
+                   workload::Options& options) {
   const data::TextSetOptions text = read_text_set(options);
   options.section("Model");
   const double dropout = options.number("dropout", 0, 0, 0.9, "of BERT's layers");
@@ -219,17 +220,16 @@ MakeTask read_text(const std::string& workload, workload::Options& options) {
                       "words of the model at least: generated text has 104, BERT 30,522");
   const auto found = std::ranges::find_if(
       text_workloads(), [&](const TextWorkload& entry) { return workload == entry.name; });
-  return
-      [=, size = std::string(found->size)](const Settings& settings, const workload::Place& place,
-                                           torch::Device device, workload::PhaseLog& phases) {
-        const data::TextSet set = data::open_text_set(text);
-        phases.end("data");
-        BertOptions bert = BertOptions::named(size);
-        bert.vocabulary = std::max(set.info.vocabulary, least);
-        bert.positions = std::max(bert.positions, set.info.sequence);
-        bert.dropout = dropout;
-        return std::make_unique<TextTask>(settings, place, device, set, bert);
-      };
+  return [=, size = std::string(found->size)](const Settings& settings, const TaskSite& site,
+                                              workload::PhaseLog& phases) {
+    const data::TextSet set = data::open_text_set(text);
+    phases.end("data");
+    BertOptions bert = BertOptions::named(size);
+    bert.vocabulary = std::max(set.info.vocabulary, least);
+    bert.positions = std::max(bert.positions, set.info.sequence);
+    bert.dropout = dropout;
+    return std::make_unique<TextTask>(settings, site.place, site.device, set, bert);
+  };
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "train/loop/token_task.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,6 +10,10 @@
 #include "core/error.h"
 #include "train/data/token_set.h"
 #include "train/loop/loader_task.h"
+#include "train/mesh/share_files.h"
+#include "train/mesh/shared_model.h"
+#include "train/mesh/stage.h"
+#include "train/mesh/zero_model.h"
 #include "train/models/llama_files.h"
 #include "train/models/llama_ops.h"
 
@@ -27,43 +33,74 @@ struct TokenSettings {
 
 class TokenTask final : public LoaderTask<data::TokenBatch> {
  public:
-  TokenTask(const Settings& settings, const workload::Place& place, torch::Device device,
-            const data::TokenSet& set, const LlamaOptions& options, const TokenSettings& own)
-      : LoaderTask(settings, place, device, set.train, set.eval),
+  TokenTask(const Settings& settings, const TaskSite& site, const data::TokenSet& set,
+            const LlamaOptions& options, const TokenSettings& own)
+      : LoaderTask(settings, site.place, site.device, set.train, set.eval),
         info_(set.info),
         own_(own),
-        model_(options, device),
+        groups_(site.groups),
+        model_(options, site.device,
+               groups_ == nullptr ? LlamaShare{} : share_of(options, *groups_)),
         flops_(options.flops_per_token(info_.sequence) * static_cast<double>(info_.sequence)) {
     if (settings.precision == Precision::bf16 || settings.precision == Precision::fp8)
       type_ = torch::kBFloat16;
     if (settings.precision == Precision::fp16) type_ = torch::kHalf;
     model_->compute_in(type_);
     if (settings.precision == Precision::fp8) model_->multiply_in_fp8();
-    choose_attention(own.attention, device);
+    choose_attention(own.attention, site.device);
     if (own.product_trials && settings.deterministic)
       throw Error(ErrorKind::config, "what is the fastest differs from run to run",
                   "product_trials", "leave it out, or 'deterministic'");
-    time_products(own.product_trials && device.is_cuda());
-    if (!own.start_from.empty()) load_llama(*model_, own.start_from);
-    if (!own.export_to.empty() && place.rank == 0) require_export_folder(own.export_to);
+    time_products(own.product_trials && site.device.is_cuda());
+    if (!own.start_from.empty()) load_share(*model_, own.start_from);
+    if (groups_ == nullptr) return;
+    if (!own.export_to.empty() && groups_->all().rank() == 0) require_export_folder(own.export_to);
+    stage_.emplace(*model_, *groups_, settings.micro_batches, own.keep);
+    if (settings.mesh.zero < 2 || groups_->mesh().data == 1) return;
+    zero_.emplace(*model_, *groups_, settings.mesh.zero == 2);
+    model_->keep_in(*zero_);
   }
 
   void finish() override {
-    if (!own_.export_to.empty()) save_llama(*model_, own_.export_to, own_.export_type);
+    if (own_.export_to.empty()) return;
+    const bool writes = groups_->all().rank() == 0;
+    if (!shared_) {
+      if (writes) save_llama(*model_, own_.export_to, own_.export_type);
+      return;
+    }
+    const torch::Tensor values = shared_->gather(parameters_->values());
+    if (writes)
+      save_llama(*whole_model(*shared_, model_->options(), values), own_.export_to,
+                 own_.export_type);
   }
 
-  torch::nn::Module& model() override { return *model_; }
+  ModelShare* share(FlatParameters& parameters) override {
+    parameters_ = &parameters;
+    if (zero_)
+      shared_ = std::make_unique<ZeroModel>(*model_, *zero_, parameters, *groups_);
+    else if (groups_ != nullptr && (groups_->mesh().replica() > 1 || groups_->mesh().expert > 1))
+      shared_ = std::make_unique<SharedModel>(*model_, parameters, *groups_);
+    return shared_.get();
+  }
+
+  double waited_for_stages() const override { return stage_ ? stage_->waited_for_stages() : 0; }
+
+  torch::nn::Module& model() override {
+    if (zero_) return zero_->shards();
+    return *model_;
+  }
 
   void bind(FlatParameters& parameters) override {
-    // One backward a step: what it finds in a weight's gradient is of no use.
-    if (settings().accumulation == 1)
+    // One backward a step: what it finds in a weight's gradient is of no use. Gradients that are
+    // taken away after each backward begin at 0.
+    if (settings().accumulation == 1 && settings().micro_batches == 1 && !zero_)
       for (const auto& [name, weight] : model_->weights()) {
         weight->overwrite = true;
-        // To rows of an embedding gradients are added, unless the output has overwritten them.
-        if (name != "embedding" || model_->options().tied) parameters.expect_overwritten(name);
+        if (is_overwritten(name)) parameters.expect_overwritten(name);
       }
     // On a device, weights are kept rounded as well; the CPU is slower in 16 bits anyway.
-    if (!device().is_cuda() || type_ == torch::kFloat) return;
+    // What is gathered when it is used is rounded then.
+    if (!device().is_cuda() || type_ == torch::kFloat || zero_) return;
     parameters.keep_rounded(type_);
     for (const auto& [name, weight] : model_->weights()) {
       const auto entry =
@@ -81,9 +118,9 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
                                      predicted(current_).flatten());
   }
 
-  torch::Tensor backward(double factor) override {
-    return model_->train_on(read(current_), predicted(current_), documents(current_), factor,
-                            own_.keep);
+  torch::Tensor backward(double factor, const std::function<void()>& completes) override {
+    return stage_->train_on(read(current_), predicted(current_), documents(current_), factor,
+                            completes);
   }
 
   std::int64_t rows() const override { return current_.tokens.size(0); }
@@ -113,13 +150,28 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     torch::Tensor right = torch::zeros({}, torch::TensorOptions(torch::kLong).device(device()));
     torch::Tensor loss = torch::zeros({}, torch::TensorOptions(torch::kDouble).device(device()));
     std::int64_t total = 0;
-    for_each_evaluated([&](const data::TokenBatch& batch) {
-      const Tokens tokens = prepare(batch);
-      total += batch.size * batch.shape.sequence;
-      const TokenLosses losses = model_->losses(read(tokens), predicted(tokens), documents(tokens));
+    const auto evaluate_one = [&](const Tokens& tokens, bool counts) {
+      const TokenLosses losses = stage_->losses(read(tokens), predicted(tokens), documents(tokens));
+      if (!counts || !losses.sum.defined()) return;
+      total += tokens.tokens.size(0) * info_.sequence;
       loss += losses.sum;
       right += losses.right;
+    };
+    std::int64_t batches = 0;
+    Tokens last;
+    for_each_evaluated([&](const data::TokenBatch& batch) {
+      ++batches;
+      last = prepare(batch);
+      evaluate_one(last, true);
     });
+    // Ranks that share experts evaluate as many batches as the one of them that has most.
+    if (groups_->mesh().expert > 1) {
+      if (batches == 0) last.tokens = torch::zeros({1, info_.sequence + 1}, right.options());
+      const torch::Tensor most = torch::tensor({batches}, torch::kLong).to(device());
+      groups_->whole().largest(most);
+      for (const std::int64_t end = most.item<std::int64_t>(); batches < end; ++batches)
+        evaluate_one(last, false);
+    }
     return {{right.item<std::int64_t>(), total}, {loss.item<double>()}};
   }
 
@@ -136,11 +188,21 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
   void take(const data::TokenBatch& batch) override { current_ = prepare(batch); }
 
   BatchWork work_of(const data::TokenBatch& batch) const override {
-    const auto rows = static_cast<double>(batch.size);
+    // The ranks of a replica work on the same rows: each counts its part of them.
+    const double ranks = groups_ == nullptr ? 1 : static_cast<double>(groups_->mesh().replica());
+    const double rows = static_cast<double>(batch.size) / ranks;
     return {rows, rows * static_cast<double>(batch.shape.sequence), rows * flops_};
   }
 
  private:
+  // Whether every backward writes all of its gradient: not to an embedding, to whose rows gradients
+  // are added unless the output has overwritten them, nor to experts, which may get no token.
+  [[nodiscard]] bool is_overwritten(const std::string& name) const {
+    if (name == "embedding")
+      return model_->options().tied && model_->share().last(model_->options());
+    return name.find(".mixture.") == std::string::npos;
+  }
+
   struct Tokens {
     torch::Tensor tokens;     // int64 [B, S + 1]
     torch::Tensor documents;  // int32 [B, S + 1]; undefined: attention crosses them
@@ -171,7 +233,12 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
 
   data::TokenSetInfo info_;
   TokenSettings own_;
+  MeshGroups* groups_;
   Llama model_;
+  std::optional<LlamaStage> stage_;
+  std::optional<ZeroUnits> zero_;       // of ZeRO 2 and 3
+  std::unique_ptr<ModelShare> shared_;  // nullptr: each rank has all of the model
+  FlatParameters* parameters_ = nullptr;
   double flops_;  // of a row
   torch::ScalarType type_ = torch::kFloat;
   Tokens current_;
@@ -193,8 +260,9 @@ const std::vector<TokenWorkload>& token_workloads() {
       "weight_decay: 0.1, clip_norm: 1, warmup_steps: 100, final_lr_fraction: 0.1, "
       "eval_size: 16}";
   static const std::vector<TokenWorkload> all{
-      {"llama-tiny", kTiny, "tiny"}, {"llama-125m", kLarge, "125m"}, {"llama-1b", kLarge, "1b"},
-      {"llama-3b", kLarge, "3b"},    {"llama-8b", kLarge, "8b"},     {"llama-70b", kLarge, "70b"}};
+      {"llama-tiny", kTiny, "tiny"},   {"llama-125m", kLarge, "125m"}, {"llama-1b", kLarge, "1b"},
+      {"llama-3b", kLarge, "3b"},      {"llama-8b", kLarge, "8b"},     {"llama-70b", kLarge, "70b"},
+      {"moe-tiny", kTiny, "moe-tiny"}, {"moe-4b", kLarge, "moe-4b"}};
   return all;
 }
 
@@ -229,10 +297,52 @@ LlamaOptions read_llama(const std::string& size, workload::Options& options) {
                      "one matrix for Llama's input and output; auto is as the model has it");
   if (tied != "auto") model.tied = tied == "yes";
   model.qk_norm = options.flag("qk_norm", false, "RMSNorm of each head's queries and keys");
+  model.balance = options.number("expert_balance", model.balance, 0, 10,
+                                 "of a mixture: weight of the loss by which its experts are used "
+                                 "alike");
   return model;
 }
 
-MakeTask read_token(const std::string& workload, workload::Options& options) {
+// How ranks share the model, besides `zero`.
+void read_mesh(Settings& settings, workload::Options& options) {
+  options.section("Mesh");
+  Mesh& mesh = settings.mesh;
+  mesh.tensor = options.integer("tensor_parallel", 1, 1, 1024,
+                                "ranks that share each matrix, and between the matrices the tokens "
+                                "of each sequence; neighbours");
+  mesh.pipeline =
+      options.integer("pipeline_parallel", 1, 1, 1024, "stages of blocks, one after another");
+  mesh.expert = options.integer("expert_parallel", 1, 1, 1024,
+                                "ranks with other data that share the experts of a mixture");
+  settings.micro_batches =
+      options.integer("micro_batches", 1, 1, 1 << 16,
+                      "parts in which a rank's batch goes through the model (1F1B): more of them "
+                      "wait less for other stages");
+}
+
+// The batch in parts, and the model on its mesh.
+void require_fit(const Settings& settings, const LlamaOptions& model, std::int64_t sequence,
+                 MeshGroups& groups) {
+  const Mesh& mesh = groups.mesh();
+  if (settings.batch_size == kAutoBatch && (mesh.replica() > 1 || settings.micro_batches > 1))
+    throw Error(ErrorKind::config, "a batch that ranks or stages share cannot be found by trials",
+                "batch_size", "give a number");
+  if (settings.batch_size % settings.micro_batches != 0)
+    throw Error(ErrorKind::config,
+                fmt::format("a batch of {} cannot be cut into {} parts", settings.batch_size,
+                            settings.micro_batches),
+                "micro_batches", "use a number that divides batch_size");
+  require_mesh(mesh, model, groups.all().world_size());
+  if (mesh.zero > 1 && settings.optimizer.method != "adamw" && settings.optimizer.method != "sgd")
+    throw Error(ErrorKind::config,
+                settings.optimizer.method +
+                    " needs the norms of whole tensors, of which ranks "
+                    "have parts only",
+                "zero", "use 'optimizer: adamw' or 'zero: 0'");
+  require_sequence(mesh, sequence);
+}
+
+MakeTask read_token(const std::string& workload, Settings& common, workload::Options& options) {
   data::TokenSetOptions tokens = read_token_set(options);
   const auto found = std::ranges::find_if(
       token_workloads(), [&](const TokenWorkload& entry) { return workload == entry.name; });
@@ -264,20 +374,21 @@ MakeTask read_token(const std::string& workload, workload::Options& options) {
   own.export_type = options.choice("export_type", "fp32", {"fp32", "bf16"}, "of `export`") == "bf16"
                         ? weights::TensorType::bf16
                         : weights::TensorType::f32;
-  return [=](const Settings& settings, const workload::Place& place, torch::Device device,
-             workload::PhaseLog& phases) {
+  read_mesh(common, options);
+  return [=](const Settings& settings, const TaskSite& site, workload::PhaseLog& phases) {
     const data::TokenSet set = data::open_token_set(tokens);
     phases.end("data");
     LlamaOptions llama = model;
     llama.vocabulary = std::max(set.info.vocabulary, llama.vocabulary);
-    return std::make_unique<TokenTask>(settings, place, device, set, llama, own);
+    if (site.groups != nullptr) require_fit(settings, llama, set.info.sequence, *site.groups);
+    return std::make_unique<TokenTask>(settings, site, set, llama, own);
   };
 }
 
 }  // namespace
 
 TaskKind token_kind() {
-  TaskKind kind{"token", {}, read_token, /*fp8=*/true};
+  TaskKind kind{"token", {}, read_token, /*shares_model=*/true, /*fp8=*/true};
   for (const TokenWorkload& entry : token_workloads())
     kind.models.push_back({entry.name, entry.defaults});
   return kind;

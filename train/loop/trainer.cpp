@@ -35,8 +35,11 @@ class Trainer {
         device_(choose_device(settings.device, place, settings.communicator.collectives)),
         threads_(prepare_device(device_, settings.precision, settings.threads, place)),
         phases_(after_device(log, begin_ns_)),
-        communicator_(place, device_, settings.communicator, workload::end_with) {
+        communicator_(place, device_, settings.communicator, workload::end_with),
+        groups_(communicator_, mesh_of(settings, place)) {
     phases_.end("join");
+    // Captured steps hold no operations between ranks.
+    if (!place.alone()) settings_.cuda_graph = false;
   }
 
   int find() {
@@ -64,6 +67,25 @@ class Trainer {
     phases.end("device");
     return phases;
   }
+  // The ranks that the mesh has besides its own axes have other data.
+  [[nodiscard]] static Mesh mesh_of(const Settings& settings, const workload::Place& place) {
+    Mesh mesh = settings.mesh;
+    if (place.world_size % mesh.replica() != 0)
+      throw Error(ErrorKind::config,
+                  fmt::format("{} ranks cannot be shared by tensor_parallel {} × "
+                              "pipeline_parallel {}",
+                              place.world_size, mesh.tensor, mesh.pipeline),
+                  "WORLD_SIZE", fmt::format("start a multiple of {} ranks", mesh.replica()));
+    mesh.data = place.world_size / mesh.replica();
+    return mesh;
+  }
+  // Among the ranks with other data.
+  [[nodiscard]] workload::Place data_place() const {
+    workload::Place place = place_;
+    place.rank = static_cast<int>(groups_.place().data);
+    place.world_size = static_cast<int>(groups_.mesh().data);
+    return place;
+  }
   int run_guarded();
   void build();
   void prepare();
@@ -84,10 +106,19 @@ class Trainer {
             loop_->optimizer(),
             loop_->average(),
             device_,
-            settings_.batch_size * place_.world_size,
-            settings_.accumulation};
+            settings_.batch_size * groups_.mesh().data,
+            settings_.accumulation,
+            groups_.data(),
+            loop_->shared_model()};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
+  // Of the whole model.
+  [[nodiscard]] std::int64_t parameters() {
+    if (loop_->shared_model() == nullptr) return loop_->parameters().count();
+    std::int64_t count = 0;
+    for (const FlatParameters::Entry& entry : loop_->shared_model()->entries()) count += entry.size;
+    return count;
+  }
 
   Settings settings_;
   workload::Place place_;
@@ -97,6 +128,7 @@ class Trainer {
   int threads_;
   workload::PhaseLog phases_;
   Communicator communicator_;
+  MeshGroups groups_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<StepLoop> loop_;
   std::unique_ptr<Checkpoints> checkpoints_;
@@ -114,9 +146,9 @@ void Trainer::build() {
   torch::manual_seed(settings_.seed);
   phases_.begin();
   try {
-    task_ = settings_.make_task(settings_, place_, device_, phases_);
+    task_ = settings_.make_task(settings_, {data_place(), device_, &groups_}, phases_);
     loop_ = std::make_unique<StepLoop>(
-        settings_, *task_, communicator_, device_, &log_,
+        settings_, *task_, groups_.data(), device_, &log_,
         [this](std::int64_t step, double loss) { check_loss(step, loss); });
   } catch (const Error&) {
     throw;
@@ -147,6 +179,7 @@ void Trainer::prepare() {
     if (settings_.resume)
       if (const std::optional<Progress> loaded = checkpoints_->load(state())) {
         loop_->resume_after(loaded->step);
+        if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
         start = loaded->position;
         loop_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
       }
@@ -262,6 +295,7 @@ bool Trainer::evaluate() {
     if (average == nullptr) return;
     average->swap();
     loop_->parameters().round();
+    if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
   };
   exchange();
   Evaluation total = evaluate_share();
@@ -304,7 +338,9 @@ void Trainer::save() {
 void Trainer::out_of_memory(const std::exception& error) {
   own_failure_ = true;
   std::vector<std::string> advice = task_->memory_savers();
-  const std::int64_t rows = device_.is_cuda() ? loop_->fitting_batch() : 0;
+  // Ranks that share a model cannot try alone.
+  const bool tries = device_.is_cuda() && loop_->shared_model() == nullptr;
+  const std::int64_t rows = tries ? loop_->fitting_batch() : 0;
   if (rows > 0)
     advice = {fmt::format("a batch_size of {} fits; raise 'accumulation' to keep the global batch",
                           rows)};
@@ -342,7 +378,7 @@ int Trainer::run_guarded() {
 }
 
 void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
-  if (place_.rank == 0) task_->finish();
+  task_->finish();
   std::vector<std::string> names;
   names.reserve(qualities_.size());
   const std::string precision = to_string(settings_.precision);
@@ -356,15 +392,24 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"batch_size", settings_.batch_size},
       {"num_trained_samples", loop_->samples() * place_.world_size},
       {"train_samples",
-       task_->batches_per_epoch() * settings_.batch_size * place_.world_size},  // of an epoch
+       task_->batches_per_epoch() * settings_.batch_size * groups_.mesh().data},  // of an epoch
       {"world_size", place_.world_size},
-      {"parameters", loop_->parameters().count()},
+      {"parameters", parameters()},
       {"flops_per_sample", task_->flops_per_sample()},
       {"skipped_steps", loop_->scaler().skipped()},
       {"precision", std::string_view(precision)},
       {"device", std::string_view(device)},
       {"cuda_graph", loop_->graph().replayed()},
+      {"tensor_parallel", groups_.mesh().tensor},
+      {"pipeline_parallel", groups_.mesh().pipeline},
+      {"expert_parallel", groups_.mesh().expert},
       {"threads", threads_}};
+  if (groups_.mesh().pipeline > 1 && device_.is_cpu()) {
+    const StepLog& log = loop_->log();
+    const double steps = log.total(Phase::data) + log.total(Phase::compute) +
+                         log.total(Phase::comm) + log.total(Phase::optimizer);
+    if (steps > 0) results.emplace_back("bubble_share", log.total_for_stages() / steps);
+  }
   if (settings_.target > 0) results.emplace_back("converged", converged_);
   for (const auto& [name, value] : qualities_) {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));
@@ -394,7 +439,7 @@ int measure_data(const Settings& settings, const workload::Place& place, perflog
   // Ranks need not know of each other: each reads its share.
   const torch::Device device = choose_device(settings.device, place);
   workload::PhaseLog phases(log);
-  const std::unique_ptr<Task> task = settings.make_task(settings, place, device, phases);
+  const std::unique_ptr<Task> task = settings.make_task(settings, {place, device, nullptr}, phases);
   phases.end("model");
   if (settings.batch_size == kAutoBatch) task->set_batch_size(kBatchOnCpu);
   task->start({});

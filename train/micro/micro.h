@@ -16,8 +16,11 @@ namespace assay::train {
 [[nodiscard]] workload::Workload membw_workload();
 /// Copies between host and device; CUDA only.
 [[nodiscard]] workload::Workload transfer_workload();
-/// All-reduce over sizes: algorithm and bus bandwidth. At least two ranks.
-[[nodiscard]] workload::Workload allreduce_workload();
+/// All-reduce, all-gather, reduce-scatter, all-to-all, send and receive over sizes: algorithm and
+/// bus bandwidth. At least two ranks.
+[[nodiscard]] std::vector<workload::Workload> collective_workloads();
+/// Causal attention as a language model has it, forward and backward.
+[[nodiscard]] workload::Workload attention_workload();
 
 /// All of them.
 [[nodiscard]] std::vector<workload::Workload> micro_workloads();

@@ -126,7 +126,11 @@ int Session::finish() {
 }
 
 std::vector<workload::Workload> micro_workloads() {
-  return {gemm_workload(), membw_workload(), transfer_workload(), allreduce_workload()};
+  std::vector<workload::Workload> all{gemm_workload(), membw_workload(), transfer_workload(),
+                                      attention_workload()};
+  for (workload::Workload& collective : collective_workloads())
+    all.push_back(std::move(collective));
+  return all;
 }
 
 }  // namespace assay::train

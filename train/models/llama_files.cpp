@@ -95,6 +95,13 @@ std::vector<TensorInfo> infos_of(const LlamaImpl& model, TensorType type) {
   return infos;
 }
 
+// Their names and configuration would be another model's (MixtralForCausalLM).
+void refuse_mixture(const LlamaOptions& options) {
+  if (options.experts > 0)
+    throw Error(ErrorKind::config, "files of weights of a mixture are not supported", "experts",
+                "leave 'weights' and 'export' out; checkpoints keep a mixture");
+}
+
 }  // namespace
 
 std::string llama_config(const LlamaOptions& options, TensorType type) {
@@ -139,6 +146,7 @@ void require_llama_config(const fs::path& folder, const LlamaOptions& options) {
 
 void load_llama(LlamaImpl& model, const fs::path& path) {
   std::error_code ignored;
+  refuse_mixture(model.options());
   if (model.options().qk_norm)
     throw Error(ErrorKind::config, "Llama's files have no norms of queries and keys", "qk_norm",
                 "leave it out with 'weights'");
@@ -181,6 +189,7 @@ void require_export_folder(const fs::path& folder) {
 void save_llama(const LlamaImpl& model, const fs::path& folder, TensorType type,
                 std::int64_t shard_bytes) {
   torch::NoGradGuard no_grad;
+  refuse_mixture(model.options());
   const std::vector<std::pair<std::string, torch::Tensor>> named = model.named_as_hugging_face();
   torch::Tensor held;  // the bytes that are being written
   make_directories(folder);

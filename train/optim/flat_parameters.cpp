@@ -23,8 +23,18 @@ torch::Tensor shaped(const torch::Tensor& flat, const torch::Tensor& parameter,
 
 }  // namespace
 
+std::int64_t FlatParameters::lay_out(std::vector<Entry>& entries) {
+  std::reverse(entries.begin(), entries.end());
+  std::stable_partition(entries.begin(), entries.end(), [](const Entry& e) { return e.decayed; });
+  std::int64_t offset = 0;
+  for (Entry& entry : entries) {
+    entry.offset = offset;
+    offset += aligned(entry.size);
+  }
+  return offset;
+}
+
 FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last, std::int64_t parts) {
-  std::int64_t total = 0;
   for (const auto& item : module.named_parameters()) {
     if (!item.value().requires_grad()) continue;
     if (item.value().scalar_type() != torch::kFloat)
@@ -32,23 +42,17 @@ FlatParameters::FlatParameters(torch::nn::Module& module, bool channels_last, st
     entries_.push_back(
         {item.key(), item.value(), 0, item.value().numel(), item.value().dim() > 1, false});
     count_ += item.value().numel();
-    total += aligned(item.value().numel());
   }
   if (entries_.empty()) throw Error(ErrorKind::internal, "the model has no parameters");
-  std::reverse(entries_.begin(), entries_.end());
-  std::stable_partition(entries_.begin(), entries_.end(), [](const Entry& e) { return e.decayed; });
-
+  std::int64_t total = lay_out(entries_);
   total = (total + parts * kAlignment - 1) / (parts * kAlignment) * (parts * kAlignment);
 
   torch::NoGradGuard no_grad;
   const auto options = entries_.front().parameter.options().requires_grad(false);
   values_ = torch::zeros({total}, options);
   gradients_ = torch::zeros({total}, options);
-  std::int64_t offset = 0;
   for (Entry& entry : entries_) {
-    entry.offset = offset;
-    offset += aligned(entry.size);
-    if (entry.decayed) decayed_ = offset;
+    if (entry.decayed) decayed_ = entry.offset + aligned(entry.size);
     const torch::Tensor view = shaped(part(values_, entry), entry.parameter, channels_last);
     view.copy_(entry.parameter.detach());
     entry.parameter.set_data(view);

@@ -30,6 +30,10 @@ class FlatParameters {
   /// tensors.
   FlatParameters(torch::nn::Module& module, bool channels_last, std::int64_t parts = 1);
 
+  /// Orders entries in the order of registration and gives each its offset, as they are in the
+  /// buffers; gives the elements of all. Entries need names, sizes and whether they are decayed.
+  static std::int64_t lay_out(std::vector<Entry>& entries);
+
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
   /// The number of parameters, without the padding.
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }

@@ -13,6 +13,8 @@
 #endif
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include "core/time.h"
+
 namespace assay::train {
 namespace {
 
@@ -21,18 +23,6 @@ using Group = c10d::Backend;
 #else
 using Group = c10d::ProcessGroup;
 #endif
-
-// Runs one operation; an exception of libtorch becomes an Error that names the rank at fault.
-template <typename F>
-auto guarded(Membership& membership, const char* what, const F& operation) {
-  try {
-    return operation();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw membership.diagnose(std::string(what) + " failed (" + first_line(error) + ")");
-  }
-}
 
 c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& place,
                                      Collectives collectives,
@@ -79,6 +69,23 @@ class Communicator::Backend {
   c10::intrusive_ptr<Group> group;
 };
 
+// Runs one operation; an exception of libtorch becomes an Error that names the rank at fault.
+template <typename F>
+auto Communicator::guarded(const char* what, const F& operation) {
+  struct Clock {
+    double& waited;
+    std::int64_t begin = mono_now_ns();
+    ~Clock() { waited += seconds(Nanoseconds(mono_now_ns() - begin)); }
+  } const clock{*waited_};
+  try {
+    return operation();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw membership_->diagnose(std::string(what) + " failed (" + first_line(error) + ")");
+  }
+}
+
 Communicator::Communicator(const workload::Place& place, torch::Device device,
                            const Options& options, Membership::OnLost on_lost)
     : place_(place), device_(device), collectives_(options.collectives), timeout_(options.timeout) {
@@ -95,7 +102,7 @@ Communicator::Communicator(const workload::Place& place, torch::Device device,
   members.terms += "device: " + torch::DeviceTypeName(device.type(), true) + "\n";
   membership_ = std::make_shared<Membership>(place, members, std::move(on_lost));
   backend_ = std::make_unique<Backend>();
-  backend_->group = guarded(*membership_, "connecting the ranks", [&] {
+  backend_->group = guarded("connecting the ranks", [&] {
     return make_group(place, collectives_, *membership_, options.timeout);
   });
 }
@@ -106,12 +113,13 @@ Communicator::Communicator(const Communicator& all, const std::vector<int>& rank
       device_(all.device_),
       collectives_(all.collectives_),
       timeout_(all.timeout_),
-      membership_(all.membership_) {
+      membership_(all.membership_),
+      waited_(all.waited_) {
   place_.rank = static_cast<int>(std::find(ranks.begin(), ranks.end(), all.rank()) - ranks.begin());
   place_.world_size = static_cast<int>(ranks.size());
   if (alone()) return;
   backend_ = std::make_unique<Backend>();
-  backend_->group = guarded(*membership_, "connecting some of the ranks", [&] {
+  backend_->group = guarded("connecting some of the ranks", [&] {
     return make_group(place_, collectives_, *membership_, timeout_, "." + name);
   });
 }
@@ -125,20 +133,20 @@ Communicator::~Communicator() = default;
 
 Pending Communicator::all_reduce(const torch::Tensor& tensor) {
   if (alone()) return {};
-  return guarded(*membership_, "an all-reduce", [&] {
+  return guarded("an all-reduce", [&] {
     std::vector<torch::Tensor> tensors{tensor};
-    return Pending(backend_->group->allreduce(tensors, c10d::AllreduceOptions()));
+    return Pending(backend_->group->allreduce(tensors, c10d::AllreduceOptions()), "an all-reduce");
   });
 }
 
 void Communicator::wait(const Pending& pending) {
   if (!pending.work()) return;
-  guarded(*membership_, "an all-reduce", [&] { pending.work()->wait(); });
+  guarded(pending.what(), [&] { pending.work()->wait(); });
 }
 
 void Communicator::broadcast(const torch::Tensor& tensor) {
   if (alone()) return;
-  guarded(*membership_, "a broadcast", [&] {
+  guarded("a broadcast", [&] {
     std::vector<torch::Tensor> tensors{tensor};
     backend_->group->broadcast(tensors, c10d::BroadcastOptions())->wait();
   });
@@ -147,12 +155,98 @@ void Communicator::broadcast(const torch::Tensor& tensor) {
 void Communicator::all_gather(const torch::Tensor& tensor) {
   if (alone()) return;
   const std::int64_t size = tensor.numel() / place_.world_size;
-  guarded(*membership_, "an all-gather", [&] {
+  wait(all_gather(tensor, tensor.narrow(0, place_.rank * size, size).clone()));
+}
+
+Pending Communicator::all_gather(const torch::Tensor& all, const torch::Tensor& part) {
+  if (alone()) {
+    if (all.data_ptr() != part.data_ptr()) all.view(-1).copy_(part.view(-1));
+    return {};
+  }
+  constexpr const char* kWhat = "an all-gather";
+  return guarded(kWhat, [&] {
+    const torch::Tensor flat = all.view(-1);
+    std::vector<torch::Tensor> mine{part.view(-1)};
     std::vector<std::vector<torch::Tensor>> parts(1);
     for (int rank = 0; rank < place_.world_size; ++rank)
-      parts[0].push_back(tensor.narrow(0, rank * size, size));
-    std::vector<torch::Tensor> mine{parts[0][static_cast<std::size_t>(place_.rank)].clone()};
-    backend_->group->allgather(parts, mine, c10d::AllgatherOptions())->wait();
+      parts[0].push_back(flat.narrow(0, rank * part.numel(), part.numel()));
+    return Pending(backend_->group->allgather(parts, mine, c10d::AllgatherOptions()), kWhat, mine);
+  });
+}
+
+void Communicator::reduce_scatter(const torch::Tensor& part, const torch::Tensor& all) {
+  if (alone()) {
+    part.view(-1).copy_(all.view(-1));
+    return;
+  }
+  if (collectives_ == Collectives::nccl) {
+    torch::Tensor to = part.view(-1);
+    torch::Tensor from = all.view(-1);
+    guarded("a reduce-scatter", [&] {
+      backend_->group->_reduce_scatter_base(to, from, c10d::ReduceScatterOptions())->wait();
+    });
+    return;
+  }
+  // Gloo has none in every version: each rank gets its part of all the others and adds them up,
+  // which sends as much.
+  const torch::Tensor parts = torch::empty_like(all);
+  wait(exchange_parts(parts, all));
+  torch::Tensor to = part.view(-1);
+  at::sum_out(to, parts.view({place_.world_size, -1}), 0);
+}
+
+void Communicator::all_to_all(const torch::Tensor& into, const torch::Tensor& rows,
+                              std::vector<std::int64_t> sent, std::vector<std::int64_t> received) {
+  if (alone()) {
+    into.copy_(rows);
+    return;
+  }
+  guarded("an all-to-all", [&] {
+    torch::Tensor to = into;
+    torch::Tensor from = rows;
+    backend_->group->alltoall_base(to, from, received, sent, c10d::AllToAllOptions())->wait();
+  });
+}
+
+Pending Communicator::exchange_parts(const torch::Tensor& into, const torch::Tensor& parts) {
+  if (alone()) {
+    into.copy_(parts);
+    return {};
+  }
+  constexpr const char* kWhat = "a reduce-scatter";
+  return guarded(kWhat, [&] {
+    torch::Tensor to = into.view({place_.world_size, -1});
+    torch::Tensor from = parts.view({place_.world_size, -1});
+    std::vector<std::int64_t> sent(static_cast<std::size_t>(place_.world_size), 1);
+    std::vector<std::int64_t> received = sent;
+    return Pending(
+        backend_->group->alltoall_base(to, from, received, sent, c10d::AllToAllOptions()), kWhat,
+        {to, from});
+  });
+}
+
+void Communicator::largest(const torch::Tensor& tensor) {
+  if (alone()) return;
+  guarded("an all-reduce", [&] {
+    c10d::AllreduceOptions options;
+    options.reduceOp = c10d::ReduceOp::MAX;
+    std::vector<torch::Tensor> tensors{tensor};
+    backend_->group->allreduce(tensors, options)->wait();
+  });
+}
+
+Pending Communicator::send(const torch::Tensor& tensor, int rank) {
+  constexpr const char* kWhat = "a send to another stage";
+  return guarded(kWhat, [&] {
+    std::vector<torch::Tensor> tensors{tensor};
+    return Pending(backend_->group->send(tensors, rank, 0), kWhat, tensors);
+  });
+}
+
+void Communicator::receive(const torch::Tensor& tensor, int rank) {
+  guarded("a receive from another stage", [&] {
+    std::vector<torch::Tensor> tensors{tensor};
+    backend_->group->recv(tensors, rank, 0)->wait();
   });
 }
 

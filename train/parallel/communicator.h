@@ -16,11 +16,18 @@ namespace assay::train {
 class Pending {
  public:
   Pending() = default;
-  explicit Pending(c10::intrusive_ptr<c10d::Work> work) : work_(std::move(work)) {}
+  /// `what` is for messages; `kept` has to stay where it is until the operation has ended.
+  Pending(c10::intrusive_ptr<c10d::Work> work, const char* what,
+          std::vector<torch::Tensor> kept = {})
+      : work_(std::move(work)), what_(what), kept_(std::move(kept)) {}
   [[nodiscard]] const c10::intrusive_ptr<c10d::Work>& work() const noexcept { return work_; }
+  [[nodiscard]] const char* what() const noexcept { return what_; }
+  [[nodiscard]] bool started() const noexcept { return static_cast<bool>(work_); }
 
  private:
   c10::intrusive_ptr<c10d::Work> work_;
+  const char* what_ = "";
+  std::vector<torch::Tensor> kept_;
 };
 
 /// What carries the collective operations. Gloo goes through the host's memory, on CUDA devices
@@ -66,6 +73,24 @@ class Communicator {
   /// Gives all ranks all of `tensor` (contiguous, its size a multiple of the number of ranks), of
   /// which each has the part of its number.
   void all_gather(const torch::Tensor& tensor);
+  /// The same, of a `part` of each rank, into `all` (size() times as large); neither may be touched
+  /// before wait().
+  [[nodiscard]] Pending all_gather(const torch::Tensor& all, const torch::Tensor& part);
+  /// Sums `all` over the ranks; `part` becomes the part of this rank's number. Waits.
+  void reduce_scatter(const torch::Tensor& part, const torch::Tensor& all);
+  /// The first sent[0] rows of `rows` go to rank 0, the next sent[1] to rank 1, …; `into` has the
+  /// rows that they sent, received[i] of rank i. Waits.
+  void all_to_all(const torch::Tensor& into, const torch::Tensor& rows,
+                  std::vector<std::int64_t> sent, std::vector<std::int64_t> received);
+  /// Part i of `parts`, which has as many as there are ranks, goes to rank i; `into` has the parts
+  /// that they sent: the first half of a reduce-scatter, their sum is the other. Neither may be
+  /// touched before wait().
+  [[nodiscard]] Pending exchange_parts(const torch::Tensor& into, const torch::Tensor& parts);
+  /// The largest of the ranks' elements, in place; waits.
+  void largest(const torch::Tensor& tensor);
+  /// To another rank, which receives tensors from this one in the order of its sends.
+  [[nodiscard]] Pending send(const torch::Tensor& tensor, int rank);
+  void receive(const torch::Tensor& tensor, int rank);
   /// Exact sums of counts over all ranks; waits.
   [[nodiscard]] std::vector<std::int64_t> sum(std::vector<std::int64_t> counts);
   [[nodiscard]] std::vector<double> sum(const std::vector<double>& values);
@@ -78,6 +103,10 @@ class Communicator {
   [[nodiscard]] std::unique_ptr<Communicator> among(const std::vector<int>& ranks,
                                                     const std::string& name) const;
 
+  /// Seconds that callers have waited for operations of this and of those made with among(), so
+  /// far. On CUDA devices without those that streams waited.
+  [[nodiscard]] double waited() const noexcept { return *waited_; }
+
   /// Tells the other ranks why this one ends.
   void report_failure(const std::string& message) noexcept;
 
@@ -89,7 +118,11 @@ class Communicator {
   torch::Device device_;
   Collectives collectives_;
   std::chrono::milliseconds timeout_{};
+  template <typename F>
+  auto guarded(const char* what, const F& operation);
+
   std::shared_ptr<Membership> membership_;  // goes after backend_
+  std::shared_ptr<double> waited_ = std::make_shared<double>(0);
   std::unique_ptr<Backend> backend_;
 };
 

@@ -6,15 +6,17 @@
 namespace assay::train {
 
 GradientReducer::GradientReducer(FlatParameters& parameters, Communicator& communicator,
-                                 std::int64_t bucket_bytes, StepTrace* trace)
+                                 std::int64_t bucket_bytes, StepTrace* trace,
+                                 const RanksOf& ranks_of)
     : communicator_(communicator), trace_(trace) {
   if (communicator.alone()) return;
   const auto limit = bucket_bytes / static_cast<std::int64_t>(sizeof(float));
   for (const FlatParameters::Entry& entry : parameters.entries()) {
     // The first bucket is small, so that communication begins early.
     const std::int64_t most = buckets_.size() == 1 ? limit / 8 : limit;
-    if (buckets_.empty() || buckets_.back().size >= most)
-      buckets_.push_back({entry.offset, 0, 0, 0, {}, {}});
+    Communicator* const ranks = ranks_of ? &ranks_of(entry) : &communicator;
+    if (buckets_.empty() || buckets_.back().size >= most || buckets_.back().ranks != ranks)
+      buckets_.push_back({entry.offset, 0, 0, ranks, 0, {}, {}});
     Bucket& bucket = buckets_.back();
     bucket.size = entry.offset + entry.size - bucket.begin;
     ++bucket.parameters;
@@ -55,7 +57,7 @@ void GradientReducer::start_complete(bool all) {
     Bucket& bucket = buckets_[next_];
     const std::size_t span =
         trace_ == nullptr ? 0 : trace_->begin_all_reduce(bucket.size * std::int64_t{sizeof(float)});
-    bucket.pending = communicator_.all_reduce(bucket.view);
+    bucket.pending = bucket.ranks->all_reduce(bucket.view);
     if (trace_ != nullptr)
       trace_->end_all_reduce(span, bucket.pending, communicator_.collectives());
     if (!all) ++overlapped_;
@@ -66,7 +68,7 @@ void GradientReducer::finish() {
   if (!active_) return;
   start_complete(true);
   for (Bucket& bucket : buckets_) {
-    communicator_.wait(bucket.pending);
+    bucket.ranks->wait(bucket.pending);
     bucket.pending = {};
   }
   active_ = false;

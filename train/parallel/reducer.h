@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,9 +16,14 @@ namespace assay::train {
 /// ranks, independent of the order of their completion.
 class GradientReducer {
  public:
+  /// The ranks whose gradients of a parameter are summed.
+  using RanksOf = std::function<Communicator&(const FlatParameters::Entry&)>;
+
   /// All must outlive this; `trace` may be nullptr. Does nothing when the communicator is alone.
+  /// Without `ranks_of` all parameters are those of the communicator's ranks.
   GradientReducer(FlatParameters& parameters, Communicator& communicator,
-                  std::int64_t bucket_bytes = 8 << 20, StepTrace* trace = nullptr);
+                  std::int64_t bucket_bytes = 8 << 20, StepTrace* trace = nullptr,
+                  const RanksOf& ranks_of = {});
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
@@ -38,6 +44,7 @@ class GradientReducer {
     std::int64_t begin = 0;  // elements of the buffer
     std::int64_t size = 0;
     std::size_t parameters = 0;
+    Communicator* ranks = nullptr;
     std::size_t waiting = 0;  // parameters whose gradient is not complete yet
     torch::Tensor view;
     Pending pending;

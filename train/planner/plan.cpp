@@ -21,10 +21,26 @@ double share(std::int64_t ranks) noexcept {
   return static_cast<double>(ranks - 1) / static_cast<double>(ranks);
 }
 
-// Of one block, with what every tensor-parallel device has in full.
-std::int64_t block_parameters(const LlamaOptions& model, std::int64_t tensor) noexcept {
-  const std::int64_t norms = 2 * model.width + (model.qk_norm ? 2 * model.head() : 0);
-  return (model.block_parameters() - norms) / tensor + norms;
+// Of one block: the device's part of its experts.
+std::int64_t expert_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
+  return 3 * model.width * model.inner * model.experts / mesh.tensor / mesh.expert;
+}
+
+// Of one block without its experts, with what every tensor-parallel device has in full.
+std::int64_t common_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
+  const std::int64_t whole =
+      2 * model.width + (model.qk_norm ? 2 * model.head() : 0) + model.experts * model.width;
+  const std::int64_t experts = 3 * model.width * model.inner * model.experts;
+  return (model.block_parameters() - experts - whole) / mesh.tensor + whole;
+}
+
+std::int64_t block_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
+  return common_parameters(model, mesh) + expert_parameters(model, mesh);
+}
+
+// MLPs that a token goes through.
+double mlps_of(const LlamaOptions& model) noexcept {
+  return model.experts == 0 ? 1 : static_cast<double>(model.chosen);
 }
 
 double tokens_of(const TrainingWork& work) noexcept {
@@ -63,7 +79,7 @@ void require_batch(const TrainingWork& work, const Mesh& mesh) {
 }
 
 std::int64_t local_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
-  const std::int64_t blocks = model.layers / mesh.pipeline * block_parameters(model, mesh.tensor);
+  const std::int64_t blocks = model.layers / mesh.pipeline * block_parameters(model, mesh);
   const std::int64_t embedding = model.embedding_parameters() / mesh.tensor;
   // With several stages the first and the last have one matrix each: a tied one is in both.
   const std::int64_t ends = mesh.pipeline > 1 || model.tied ? embedding : 2 * embedding;
@@ -78,8 +94,11 @@ double kept_per_token(const LlamaOptions& model, const Mesh& mesh, Keep keep,
   const auto width = static_cast<double>(model.width);
   const auto qkv = static_cast<double>(model.qkv());
   const auto turned = static_cast<double>((model.heads + model.kv_heads) * model.head());
-  const auto inner = static_cast<double>(model.inner);
+  // Of a mixture all that of each chosen expert, and its rows before and after.
+  const double mlps = mlps_of(model);
+  const double inner = static_cast<double>(model.inner) * mlps;
   double elements = 2 * width;
+  if (model.experts > 0 && keep != Keep::inputs) elements += 2 * width * mlps;
   if (keep == Keep::all) elements += 5 * width + qkv + turned + 3 * inner;
   if (keep == Keep::selective) elements += 3 * width + qkv + 2 * inner;
   return elements * static_cast<double>(bytes_of(numbers).activation) /
@@ -112,7 +131,7 @@ MemoryPlan memory_of(const TrainingWork& work, const Mesh& mesh, Keep keep) noex
   memory.logits = std::min(tokens, static_cast<double>(kLossTokens)) *
                   static_cast<double>(work.model.vocabulary / mesh.tensor) *
                   static_cast<double>(4 + bytes.activation);
-  const auto block = static_cast<double>(block_parameters(work.model, mesh.tensor));
+  const auto block = static_cast<double>(block_parameters(work.model, mesh));
   if (mesh.data > 1) memory.buffers = 2 * kBucketBytes;
   // The block that computes, the next one on its way, and a block's gradients on theirs.
   if (mesh.data > 1 && mesh.zero >= 2)
@@ -126,11 +145,12 @@ MemoryPlan memory_of(const TrainingWork& work, const Mesh& mesh, Keep keep) noex
 }
 
 double StepPlan::step_s() const noexcept {
-  return std::max(compute_s + tensor_s + bubble_s, std::max(data_s, pipeline_s));
+  return std::max(compute_s + tensor_s + expert_s + bubble_s, std::max(data_s, pipeline_s));
 }
 
 bool StepPlan::network_bound() const noexcept {
-  return tensor_s > compute_s || std::max(data_s, pipeline_s) > compute_s + tensor_s + bubble_s;
+  const double exposed = tensor_s + expert_s;
+  return exposed > compute_s || std::max(data_s, pipeline_s) > compute_s + exposed + bubble_s;
 }
 
 double StepPlan::mfu(const Cluster& cluster) const noexcept {
@@ -150,11 +170,18 @@ StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
   const double again = keep == Keep::inputs ? 1.0 / 3 : 0;
   step.compute_s = step.flops * (1 + again) / (cluster.flops * cluster.efficiency);
 
-  const auto local = static_cast<double>(local_parameters(work.model, mesh));
+  const auto layers = static_cast<double>(work.model.layers / mesh.pipeline);
+  const double experts = layers * static_cast<double>(expert_parameters(work.model, mesh));
+  const double local =
+      static_cast<double>(local_parameters(work.model, mesh)) - (mesh.expert > 1 ? experts : 0);
   const double gradients = local * static_cast<double>(bytes.gradient);
   const double weights = local * static_cast<double>(bytes.weight);
   const double part = share(mesh.data);
   if (mesh.zero == 0) step.data_bytes = 2 * part * gradients;
+  // Experts that devices share are summed over those that have the same ones.
+  if (mesh.expert > 1)
+    step.data_bytes +=
+        2 * share(mesh.data / mesh.expert) * experts * static_cast<double>(bytes.gradient);
   if (mesh.zero == 1) step.data_bytes = part * (gradients + weights);
   // Shares of gradients and weights are gathered and given away in each micro-batch.
   if (mesh.zero == 2) step.data_bytes = part * (micro * gradients + weights);
@@ -164,18 +191,22 @@ StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
   // backward the same, and gathers again what it needs for the weights' gradients.
   const double block = tokens_of(work) * static_cast<double>(work.model.width) *
                        static_cast<double>(bytes.activation);
-  const auto layers = static_cast<double>(work.model.layers / mesh.pipeline);
   const double passes = keep == Keep::inputs ? 14 : 10;
   step.tensor_bytes = share(mesh.tensor) * layers * micro * passes * block;
+  // A token's row goes to each of its experts and back, and so does its gradient.
+  step.expert_bytes = share(mesh.expert) * layers * micro * (keep == Keep::inputs ? 6 : 4) *
+                      mlps_of(work.model) * block;
   if (mesh.pipeline > 1) step.pipeline_bytes = 2 * micro * block / static_cast<double>(mesh.tensor);
 
   const auto bandwidth = [&](std::int64_t span) {
     return span <= cluster.per_node ? cluster.node_bandwidth : cluster.network_bandwidth;
   };
   step.tensor_s = step.tensor_bytes / bandwidth(mesh.tensor);
+  step.expert_s = step.expert_bytes / bandwidth(mesh.tensor * mesh.expert);
   step.data_s = mesh.data > 1 ? step.data_bytes / bandwidth(mesh.tensor * mesh.data) : 0;
   step.pipeline_s = mesh.pipeline > 1 ? step.pipeline_bytes / bandwidth(mesh.devices()) : 0;
-  step.bubble_s = (step.compute_s + step.tensor_s) * static_cast<double>(mesh.pipeline - 1) / micro;
+  step.bubble_s = (step.compute_s + step.tensor_s + step.expert_s) *
+                  static_cast<double>(mesh.pipeline - 1) / micro;
   return step;
 }
 
@@ -193,7 +224,8 @@ std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
     const bool divides =
         work.global_batch == 0 || work.global_batch % (mesh.data * work.micro_batch) == 0;
     if (!divides) return;
-    for (mesh.zero = 0; mesh.zero <= (mesh.data > 1 ? 3 : 0); ++mesh.zero)
+    const bool shares = mesh.data > 1 && mesh.expert == 1;
+    for (mesh.zero = 0; mesh.zero <= (shares ? 3 : 0); ++mesh.zero)
       for (const Keep keep : enum_values<Keep>())
         plans.push_back(plan_of(work, mesh, keep, cluster));
   };
@@ -203,7 +235,12 @@ std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
       const bool divides = devices % (tensor * pipeline) == 0 && model.kv_heads % tensor == 0 &&
                            model.inner % tensor == 0 && model.vocabulary % tensor == 0 &&
                            model.layers % pipeline == 0;
-      if (divides) try_mesh({devices / (tensor * pipeline), tensor, pipeline, 0});
+      if (!divides) continue;
+      const std::int64_t data = devices / (tensor * pipeline);
+      try_mesh({data, tensor, pipeline, 0});
+      for (std::int64_t expert = 2; expert <= std::min(data, model.experts); ++expert)
+        if (data % expert == 0 && model.experts % expert == 0)
+          try_mesh({data, tensor, pipeline, 0, expert});
     }
   const auto order = [](const Plan& plan) {
     // What does not fit: the smallest first. A step is compared per token: batches differ.

@@ -7,7 +7,7 @@
 #include "core/enum_names.h"
 #include "train/models/keep.h"
 #include "train/models/llama_options.h"
-#include "train/planner/mesh.h"
+#include "train/models/mesh.h"
 
 namespace assay::train::planner {
 
@@ -90,9 +90,11 @@ struct StepPlan {
   double bubble_s = 0;        ///< waiting for other stages, 1F1B
   double data_bytes = 0;      ///< gradients and weights among `data` devices
   double tensor_bytes = 0;    ///< activations among `tensor` devices
+  double expert_bytes = 0;    ///< tokens' rows to their experts and back
   double pipeline_bytes = 0;  ///< activations between stages
   double data_s = 0;          ///< overlaps with compute
   double tensor_s = 0;        ///< does not
+  double expert_s = 0;        ///< does not
   double pipeline_s = 0;      ///< overlaps
   [[nodiscard]] double step_s() const noexcept;
   [[nodiscard]] bool network_bound() const noexcept;

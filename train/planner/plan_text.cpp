@@ -34,14 +34,18 @@ std::string head_of(const PlanReport& report) {
   const LlamaOptions& model = report.work.model;
   const Plan& best = report.plans.front();
   return fmt::format(
-      "{}: {} parameters, {} layers, width {}, {} heads ({} of keys and values), inner {}, "
+      "{}: {} parameters{}, {} layers, width {}, {} heads ({} of keys and values), inner {}, "
       "vocabulary {}\n{} devices of {}, sequences of {}, {} a device at a time, {} a step ({:.2f} "
       "M "
       "tokens), numbers {}\n\n",
-      report.model, billions(static_cast<double>(model.parameters())), model.layers, model.width,
-      model.heads, model.kv_heads, model.inner, model.vocabulary, report.devices,
-      format_bytes(report.cluster.memory), report.work.sequence, report.work.micro_batch,
-      report.work.sequences(best.mesh), best.step.tokens / 1e6,
+      report.model, billions(static_cast<double>(model.parameters())),
+      model.experts == 0 ? std::string()
+                         : fmt::format(" ({} of a token: {} of {} experts)",
+                                       billions(static_cast<double>(model.active_parameters())),
+                                       model.chosen, model.experts),
+      model.layers, model.width, model.heads, model.kv_heads, model.inner, model.vocabulary,
+      report.devices, format_bytes(report.cluster.memory), report.work.sequence,
+      report.work.micro_batch, report.work.sequences(best.mesh), best.step.tokens / 1e6,
       assay::to_text(report.work.numbers));
 }
 
@@ -74,6 +78,7 @@ std::string step_text(const PlanReport& report) {
   };
   line("data", step.data_s, step.data_bytes, "beside compute");
   line("tensor", step.tensor_s, step.tensor_bytes, "not beside compute");
+  line("expert", step.expert_s, step.expert_bytes, "not beside compute");
   line("pipeline", step.pipeline_s, step.pipeline_bytes, "beside compute");
   if (step.bubble_s > 0)
     out += fmt::format("  bubble       {:>10}  waiting for other stages (1F1B)\n",
@@ -107,6 +112,7 @@ Json plan_json(const Plan& plan, const Cluster& cluster) {
            {{"data", plan.mesh.data},
             {"tensor", plan.mesh.tensor},
             {"pipeline", plan.mesh.pipeline},
+            {"expert", plan.mesh.expert},
             {"zero", plan.mesh.zero}}},
           {"recompute", assay::to_text(plan.keep)},
           {"fits", plan.fits},
@@ -116,11 +122,13 @@ Json plan_json(const Plan& plan, const Cluster& cluster) {
           {"sent_bytes",
            {{"data", step.data_bytes},
             {"tensor", step.tensor_bytes},
+            {"expert", step.expert_bytes},
             {"pipeline", step.pipeline_bytes}}},
           {"seconds",
            {{"compute", step.compute_s},
             {"data", step.data_s},
             {"tensor", step.tensor_s},
+            {"expert", step.expert_s},
             {"pipeline", step.pipeline_s},
             {"bubble", step.bubble_s},
             {"step", step.step_s()}}},
@@ -157,6 +165,7 @@ Json to_json(const PlanReport& report) {
     plans.push_back(plan_json(report.plans[i], report.cluster));
   Json out{{"model", report.model},
            {"parameters", report.work.model.parameters()},
+           {"active_parameters", report.work.model.active_parameters()},
            {"devices", report.devices},
            {"memory_bytes", report.cluster.memory},
            {"sequence", report.work.sequence},

@@ -86,7 +86,7 @@ std::unique_ptr<Task> make_task(const TaskKind& kind, const std::string& workloa
   torch::manual_seed(1);
   perflog::Writer nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC), 0);
   workload::PhaseLog phases(nowhere);
-  return settings.make_task(settings, {}, torch::kCPU, phases);
+  return settings.make_task(settings, {}, phases);
 }
 
 // The same samples twice have the same mean loss.

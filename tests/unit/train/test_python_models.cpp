@@ -233,6 +233,7 @@ def rotary(x):  # [S, D]
 tokens = load("tokens", B, S).long()
 embedding = weight("model.embed_tokens", V, W)
 x = embedding[tokens]
+balance = 0
 mask = torch.full((S, S), -math.inf).double().triu(1)
 for l in range(L):
     p = "model.layers.%d." % l
@@ -255,14 +256,28 @@ for l in range(L):
         rows.append(torch.cat(heads, -1))
     x = x + F.linear(torch.stack(rows), weight(p + "self_attn.o_proj", W, W))
     y = norm(x, weight(p + "post_attention_layernorm", W))
-    gate = F.linear(y, weight(p + "mlp.gate_proj", I, W))
-    up = F.linear(y, weight(p + "mlp.up_proj", I, W))
-    x = x + F.linear(gate * torch.sigmoid(gate) * up, weight(p + "mlp.down_proj", W, I))
+    def mlp(y, gate, up, down):
+        gate = F.linear(y, weight(gate, I, W))
+        return F.linear(gate * torch.sigmoid(gate) * F.linear(y, weight(up, I, W)), weight(down, W, I))
+    if not o["E"]:
+        x = x + mlp(y, p + "mlp.gate_proj", p + "mlp.up_proj", p + "mlp.down_proj")
+        continue
+    # All experts of all tokens; those that are not chosen count 0.
+    m = p + "block_sparse_moe."
+    chances = torch.softmax(F.linear(y, weight(m + "gate", o["E"], W)), -1)
+    limit = chances.sort(-1, descending=True).values[..., o["C"] - 1 : o["C"]]
+    chosen = (chances >= limit).double()
+    shares = chances * chosen / (chances * chosen).sum(-1, keepdim=True)
+    for e in range(o["E"]):
+        names = [m + "experts.%d.w%d" % (e, i) for i in (1, 3, 2)]
+        x = x + shares[..., e : e + 1] * mlp(y, *names)
+    use = chosen[:, :-1].mean(1) / o["C"]
+    balance = balance + (o["E"] * use.detach() * chances[:, :-1].mean(1)).sum(1).mean()
 y = norm(x, weight("model.norm", W))
 logits = F.linear(y, embedding if o["tied"] else weight("lm_head", V, W))
 logits.detach().float().numpy().tofile(os.path.join(folder, "logits"))
 loss = F.cross_entropy(logits[:, :-1].reshape(-1, V), tokens[:, 1:].reshape(-1))
-loss.backward()
+(loss + o["balance"] * balance).backward()
 for name, w in weights.items():
     w.grad.float().numpy().tofile(os.path.join(folder, "g_" + name + ".weight"))
 )";
@@ -272,6 +287,7 @@ struct LlamaCase {
   bool tied;
   bool qk_norm;
   double factor;
+  std::int64_t experts = 0;
 };
 
 class PythonLlamaTest : public ::testing::TestWithParam<LlamaCase> {};
@@ -291,6 +307,8 @@ TEST_P(PythonLlamaTest, GivesTheOutputsAndGradientsOfAnotherImplementation) {
   options.tied = GetParam().tied;
   options.qk_norm = GetParam().qk_norm;
   options.scaling.factor = GetParam().factor;
+  options.experts = GetParam().experts;
+  options.balance = 0.5;  // so that its gradient shows
   Llama model(options);
   disturb(*model);
   {
@@ -314,7 +332,10 @@ TEST_P(PythonLlamaTest, GivesTheOutputsAndGradientsOfAnotherImplementation) {
                    {"S", kLength},
                    {"tied", options.tied},
                    {"qk_norm", options.qk_norm},
-                   {"factor", options.scaling.factor}};
+                   {"factor", options.scaling.factor},
+                   {"E", options.experts},
+                   {"C", options.chosen},
+                   {"balance", options.balance}};
   const CommandResult result =
       run_python(python, kLlamaScript, {folder.path().string(), shape.dump()});
   ASSERT_TRUE(result.status.ok()) << result.err;
@@ -339,7 +360,8 @@ TEST_P(PythonLlamaTest, GivesTheOutputsAndGradientsOfAnotherImplementation) {
 INSTANTIATE_TEST_SUITE_P(Shapes, PythonLlamaTest,
                          ::testing::Values(LlamaCase{"Tied", true, false, 0},
                                            LlamaCase{"UntiedScaled", false, false, 32},
-                                           LlamaCase{"NormedQueriesScaled", true, true, 8}),
+                                           LlamaCase{"NormedQueriesScaled", true, true, 8},
+                                           LlamaCase{"Mixture", false, false, 0, 4}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

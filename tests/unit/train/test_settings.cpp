@@ -40,7 +40,7 @@ std::string error_of(const std::string& workload, const std::string& text) {
 }
 
 TEST(SettingsTest, EveryWorkloadHasDefaults) {
-  EXPECT_EQ(training_workloads().size(), 16);
+  EXPECT_EQ(training_workloads().size(), 18);
   for (const workload::Workload& known : training_workloads()) {
     const Settings settings = read(known.name, "{}");
     EXPECT_EQ(settings.workload, known.name);

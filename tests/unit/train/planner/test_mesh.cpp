@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
-#include "train/planner/mesh.h"
+#include "train/models/mesh.h"
 
 namespace assay::train::planner {
 namespace {

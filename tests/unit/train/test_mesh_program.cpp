@@ -1,0 +1,264 @@
+// Trainings of a language model on meshes of ranks: whatever shares the model, its losses are those
+// of one rank; a rank that is lost is named.
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include "core/files.h"
+#include "program_test.h"
+
+namespace assay::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class MeshTest : public ProgramTest {
+ protected:
+  // Losses of `steps` steps on one rank, and how far sums in another order may move them.
+  //
+  // The tolerance is derived from the training itself. A mesh computes the same sums as one rank in
+  // another order, and so does one rank that takes a step's samples in 2, 4 or 8 backwards: what
+  // these differ by is rounding and what AdamW and the model make of it, step by step. Each of
+  // these runs is one draw of that error. A mesh reorders more sums than they do: those over heads,
+  // inner columns and words as well as those over samples, all together at most 64 times as many
+  // terms (2 of 32 rows in attention, 384 inner columns, 64 words), whose errors add like a random
+  // walk, √64 = 8. To that comes one unit in the last place of the loss itself, 2⁻²³ of it, for
+  // each rank that a mean is over.
+  struct Expected {
+    std::vector<double> losses;
+    std::vector<double> tolerance;
+  };
+  Expected expected(const std::string& workload, const std::string& text) {
+    Expected out;
+    for (const int parts : {1, 2, 4, 8}) {
+      const CommandResult result =
+          train(workload, text + "device: cpu\nbatch_size: " + std::to_string(8 / parts) +
+                              "\naccumulation: " + std::to_string(parts) + "\n");
+      if (!result.status.ok()) throw std::runtime_error(result.err);
+      const std::vector<double> got = losses(result);
+      if (parts == 1) {
+        out.losses = got;
+        out.tolerance.assign(got.size(), 0);
+      }
+      for (std::size_t i = 0; i < got.size(); ++i)
+        out.tolerance[i] = std::max(out.tolerance[i], std::abs(got[i] - out.losses[i]));
+    }
+    double most = 0;  // it does not become less
+    for (std::size_t i = 0; i < out.tolerance.size(); ++i) {
+      most = std::max(most, out.tolerance[i]);
+      out.tolerance[i] = 8 * most + 4 * std::ldexp(out.losses[i], -23);
+      // Far below what a mistake does: a step changes the loss by tenths.
+      EXPECT_LT(out.tolerance[i], 5e-4) << "step " << i + 1;
+    }
+    return out;
+  }
+
+  void expect_same(const Expected& expected, const std::string& workload, const std::string& text,
+                   int ranks) {
+    const std::vector<CommandResult> results = train_ranks(workload, text, ranks);
+    std::vector<std::vector<double>> all;
+    for (const CommandResult& rank : results) {
+      ASSERT_TRUE(rank.status.ok()) << text << rank.err;
+      all.push_back(losses(rank));
+    }
+    const std::vector<double> mean = mean_losses(all);
+    ASSERT_EQ(mean.size(), expected.losses.size()) << text;
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      EXPECT_NEAR(mean[i], expected.losses[i], expected.tolerance[i]) << text << "step " << i + 1;
+  }
+
+  static constexpr const char* kSteps = "epochs: 0\nmax_steps: 8\nclip_norm: 0.5\n";
+};
+
+TEST_F(MeshTest, TwoRanksHaveTheLossesOfOne) {
+  const std::string text = std::string(kTokens) + kSteps;
+  const Expected one = expected("llama-tiny", text);
+  for (const char* mesh :
+       {"batch_size: 4\n", "batch_size: 4\nzero: 1\n", "batch_size: 4\nzero: 2\n",
+        "batch_size: 4\nzero: 3\n", "batch_size: 4\nzero: 3\nmicro_batches: 2\nrecompute: full\n",
+        "batch_size: 2\naccumulation: 2\nzero: 2\n", "batch_size: 8\ntensor_parallel: 2\n",
+        "batch_size: 8\ntensor_parallel: 2\nmicro_batches: 2\nrecompute: full\n",
+        "batch_size: 8\npipeline_parallel: 2\n",
+        "batch_size: 8\npipeline_parallel: 2\nmicro_batches: 4\n",
+        "batch_size: 4\naccumulation: 2\npipeline_parallel: 2\nmicro_batches: 2\n"})
+    expect_same(one, "llama-tiny", text + mesh, 2);
+}
+
+TEST_F(MeshTest, FourRanksHaveTheLossesOfOne) {
+  const std::string text = std::string(kTokens) + kSteps + "layers: 4\ntied: no\nqk_norm: true\n";
+  const Expected one = expected("llama-tiny", text);
+  for (const char* mesh :
+       {"batch_size: 4\ntensor_parallel: 2\n", "batch_size: 4\ntensor_parallel: 2\nzero: 1\n",
+        "batch_size: 8\ntensor_parallel: 2\npipeline_parallel: 2\nmicro_batches: 2\n",
+        "batch_size: 4\npipeline_parallel: 2\nmicro_batches: 4\nzero: 1\n",
+        "batch_size: 4\ntensor_parallel: 2\nzero: 3\n",
+        "batch_size: 4\npipeline_parallel: 2\nmicro_batches: 2\nzero: 2\n",
+        "batch_size: 2\nzero: 3\n", "batch_size: 8\npipeline_parallel: 4\nmicro_batches: 8\n"})
+    expect_same(one, "llama-tiny", text + mesh, 4);
+}
+
+TEST_F(MeshTest, DocumentsAreKeptApartOnAMeshToo) {
+  const std::string text = std::string(kTokens) + kSteps + "cross_documents: false\n";
+  const Expected one = expected("llama-tiny", text);
+  expect_same(one, "llama-tiny",
+              text + "batch_size: 8\ntensor_parallel: 2\npipeline_parallel: 2\nmicro_batches: 2\n",
+              4);
+}
+
+TEST_F(MeshTest, AMixtureHasTheLossesOfOneRank) {
+  const std::string text = std::string(kTokens) + kSteps;
+  const Expected one = expected("moe-tiny", text);
+  expect_same(one, "moe-tiny", text + "batch_size: 4\nexpert_parallel: 2\n", 2);
+  expect_same(one, "moe-tiny", text + "batch_size: 8\ntensor_parallel: 2\n", 2);
+  expect_same(one, "moe-tiny", text + "batch_size: 8\npipeline_parallel: 2\nmicro_batches: 2\n", 2);
+  expect_same(one, "moe-tiny", text + "batch_size: 2\nexpert_parallel: 4\n", 4);
+  expect_same(one, "moe-tiny", text + "batch_size: 2\nexpert_parallel: 2\n", 4);
+  expect_same(one, "moe-tiny", text + "batch_size: 4\nexpert_parallel: 2\ntensor_parallel: 2\n", 4);
+  expect_same(one, "moe-tiny",
+              text + "batch_size: 4\nexpert_parallel: 2\npipeline_parallel: 2\nmicro_batches: 2\n",
+              4);
+}
+
+TEST_F(MeshTest, EvaluationsAndSamplesAreCountedOnce) {
+  const std::string text = std::string(kTokens) + kSteps;
+  const CommandResult one = train("llama-tiny", text + "device: cpu\nbatch_size: 8\n");
+  ASSERT_TRUE(one.status.ok()) << one.err;
+  const Json alone = events(one, "FINISHED")[0].at("value");
+  const auto ranks = train_ranks(
+      "llama-tiny", text + "batch_size: 8\ntensor_parallel: 2\npipeline_parallel: 2\n", 4);
+  double samples = 0;
+  for (const CommandResult& rank : ranks) {
+    ASSERT_TRUE(rank.status.ok()) << rank.err;
+    const Json own = events(rank, "FINISHED")[0].at("value");
+    EXPECT_NEAR(own.at("final_eval_loss").get<double>(), alone.at("final_eval_loss").get<double>(),
+                1e-4);
+    EXPECT_EQ(own.at("num_trained_samples"), 64);
+    EXPECT_EQ(own.at("train_samples"), alone.at("train_samples"));
+    for (const Json& step : events(rank, "STEP_END"))
+      samples += step.at("value").at("samples").get<double>();
+  }
+  EXPECT_EQ(samples, 64);
+}
+
+TEST_F(MeshTest, ATrainingGoesOnWithAnotherMesh) {
+  const std::string text =
+      std::string(kTokens) + "epochs: 0\nmax_steps: 9\ncheckpoint_every: 6\nresume: true\n";
+  const std::string folder = (folder_.path() / "checkpoints").string();
+  const std::string there = "checkpoint: " + folder + "\n";
+  const auto go_on_at = [&](const char* step) {
+    std::ofstream(folder + "/latest") << step << "\n";
+  };
+  const CommandResult one = train("llama-tiny", text + "device: cpu\nbatch_size: 8\n" + there);
+  ASSERT_TRUE(one.status.ok()) << one.err;
+  const std::vector<double> expected = losses(one);
+
+  const auto expect_end = [&](const std::vector<CommandResult>& ranks, const std::string& how) {
+    std::vector<std::vector<double>> all;
+    for (const CommandResult& rank : ranks) {
+      ASSERT_TRUE(rank.status.ok()) << how << rank.err;
+      all.push_back(losses(rank));
+    }
+    const std::vector<double> went_on = mean_losses(all);
+    ASSERT_EQ(went_on.size(), 3) << how;
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(went_on[i], expected[6 + i], 1e-4) << how;
+  };
+  for (const char* mesh :
+       {"batch_size: 8\ntensor_parallel: 2\n", "batch_size: 8\npipeline_parallel: 2\n"}) {
+    go_on_at("6");
+    expect_end(train_ranks("llama-tiny", text + there + mesh, 2), mesh);
+  }
+  // What a mesh has written, by another one and by one rank.
+  std::filesystem::remove_all(folder);
+  const auto two =
+      train_ranks("llama-tiny", text + there + "batch_size: 4\ntensor_parallel: 2\nzero: 1\n", 4);
+  for (const CommandResult& rank : two) ASSERT_TRUE(rank.status.ok()) << rank.err;
+  go_on_at("6");
+  expect_end({train("llama-tiny", text + "device: cpu\nbatch_size: 8\n" + there)}, "one rank");
+  go_on_at("6");
+  expect_end(train_ranks("llama-tiny", text + there + "batch_size: 4\nzero: 3\n", 2), "ZeRO 3");
+  go_on_at("6");
+  expect_end(
+      train_ranks("llama-tiny",
+                  text + there + "batch_size: 8\npipeline_parallel: 2\nmicro_batches: 2\n", 2),
+      "a pipeline");
+}
+
+TEST_F(MeshTest, AMeshThatDoesNotDivideIsRefusedWithWhatWould) {
+  const std::string text = "train_size: 96\neval_size: 16\nthreads: 1\nepochs: 0\nmax_steps: 1\n";
+  const auto refusal = [&](const std::string& mesh, int ranks) {
+    const CommandResult result = train_ranks("llama-tiny", text + mesh, ranks)[0];
+    EXPECT_EQ(result.status.code, 2) << mesh << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(refusal("tensor_parallel: 3\n", 2),
+              AllOf(HasSubstr("2 ranks cannot be shared by tensor_parallel 3"),
+                    HasSubstr("start a multiple of 3 ranks")));
+  EXPECT_THAT(refusal("tensor_parallel: 4\n", 4),
+              HasSubstr("2 heads of keys and values cannot be shared by 4"));
+  EXPECT_THAT(refusal("pipeline_parallel: 3\n", 3), HasSubstr("2 layers cannot be shared by 3"));
+  EXPECT_THAT(refusal("expert_parallel: 2\n", 2), HasSubstr("there are no experts"));
+  EXPECT_THAT(refusal("batch_size: 8\nmicro_batches: 3\n", 1),
+              HasSubstr("a batch of 8 cannot be cut into 3 parts"));
+  EXPECT_THAT(refusal("sequence: 33\ntensor_parallel: 2\n", 2),
+              HasSubstr("33 tokens of a sequence cannot be shared by 2"));
+}
+
+TEST_F(MeshTest, CollectivesReportTheBandwidthThatEachLinkCarries) {
+  const std::string text = "sizes: [4096, 65536]\nseconds: 0.1\nstep_ms: 5\nthreads: 1\n";
+  for (const auto& [workload, links] :
+       {std::pair("allgather", 0.5), std::pair("reducescatter", 0.5), std::pair("alltoall", 0.5),
+        std::pair("sendrecv", 1.0)})
+    for (const CommandResult& rank : train_ranks(workload, text, 2)) {
+      ASSERT_TRUE(rank.status.ok()) << workload << rank.err;
+      const Json value = events(rank, "FINISHED")[0].at("value");
+      EXPECT_NEAR(value.at("busbw_64KiB").get<double>(),
+                  value.at("algbw_64KiB").get<double>() * links, 1)
+          << workload;
+      EXPECT_GT(value.at("busbw_bytes_per_s").get<double>(), 1e5) << workload;
+    }
+}
+
+TEST_F(MeshTest, AttentionReportsTheRatesOfForwardAndOfBoth) {
+  const CommandResult result = train("attention",
+                                     "device: cpu\nsequence: 64\nheads: 4\nhead: 16\nseconds: 0.2\n"
+                                     "step_ms: 5\nthreads: 1\n");
+  ASSERT_TRUE(result.status.ok()) << result.err;
+  const Json value = events(result, "FINISHED")[0].at("value");
+  EXPECT_GT(value.at("forward_flops").get<double>(), 1e6);
+  EXPECT_GT(value.at("training_flops").get<double>(), 1e6);
+  // Two products of 64 · 64 · 16 multiply-adds for each of 4 heads, half of them.
+  const Json step = events(result, "STEP_END")[0].at("value");
+  EXPECT_EQ(step.at("flops").get<double>(),
+            step.at("samples").get<double>() * 2 * 4 * 64 * 64 * 16);
+}
+
+// One rank is killed once it has trained a few steps; the others say so and end.
+class LostRankTest : public MeshTest,
+                     public ::testing::WithParamInterface<std::pair<const char*, const char*>> {};
+
+TEST_P(LostRankTest, IsNamedByTheOthers) {
+  const auto [workload, mesh] = GetParam();
+  const CommandResult both =
+      command({"bash", "-c",
+               "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; log=$2; shift 2; "
+               "RANK=0 \"$@\" > /dev/null & zero=$!; RANK=1 \"$@\" > $log & one=$!; "
+               "for i in {1..600}; do grep -q STEP_END $log && break; sleep 0.1; done; "
+               "kill -KILL $one; wait $zero; echo \"rank 0: $?\"",
+               "bash", free_port(), (folder_.path() / "log").string(),
+               std::string(ASSAY_BIN_DIR) + "/assay-train", workload, "--config",
+               config(std::string(kTokens) + "device: cpu\nepochs: 0\nmax_steps: 1000000\n" +
+                      "eval_every: 1000000\nbatch_size: 8\npeer_timeout_s: 5\n" + mesh)});
+  EXPECT_EQ(both.out, "rank 0: 5\n") << both.err;
+  EXPECT_THAT(both.err, HasSubstr("rank 1"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, LostRankTest,
+    ::testing::Values(std::pair("llama-tiny", "tensor_parallel: 2\n"),
+                      std::pair("llama-tiny", "pipeline_parallel: 2\nmicro_batches: 4\n"),
+                      std::pair("moe-tiny", "expert_parallel: 2\n"),
+                      std::pair("llama-tiny", "zero: 1\n"), std::pair("llama-tiny", "zero: 3\n")));
+
+}  // namespace
+}  // namespace assay::train

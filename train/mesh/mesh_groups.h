@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "train/models/exchange.h"
+#include "train/models/mesh.h"
+#include "train/parallel/communicator.h"
+
+namespace assay::train {
+
+/// The ranks of a mesh that this rank works with, along each of its axes. Made by all ranks at
+/// once.
+class MeshGroups {
+ public:
+  /// The mesh has as many devices as `all` has ranks. `all` must outlive this.
+  MeshGroups(Communicator& all, const Mesh& mesh);
+  ~MeshGroups();
+  MeshGroups(const MeshGroups&) = delete;
+  MeshGroups& operator=(const MeshGroups&) = delete;
+
+  [[nodiscard]] const Mesh& mesh() const noexcept { return mesh_; }
+  [[nodiscard]] const MeshPlace& place() const noexcept { return place_; }
+  [[nodiscard]] bool first_stage() const noexcept { return place_.pipeline == 0; }
+  [[nodiscard]] bool last_stage() const noexcept { return place_.pipeline + 1 == mesh_.pipeline; }
+
+  [[nodiscard]] Communicator& all() noexcept { return all_; }
+  /// The same part of the model, other data.
+  [[nodiscard]] Communicator& data() noexcept { return *data_; }
+  /// The same, and the same experts.
+  [[nodiscard]] Communicator& expert_data() noexcept { return *expert_data_; }
+  /// The same data: ranks that together have the model, its experts but for those of other data.
+  [[nodiscard]] Communicator& replica() noexcept { return *replica_; }
+  /// Ranks that together have all of the model, all experts included.
+  [[nodiscard]] Communicator& whole() noexcept { return *whole_; }
+  /// The first and the last stage, which both have a tied matrix; other stages are alone in it.
+  [[nodiscard]] Communicator& ends() noexcept { return *ends_; }
+  /// Stages one after another; one for each way, so that what goes one way waits for nothing that
+  /// goes the other.
+  [[nodiscard]] Communicator& down() noexcept { return *down_; }
+  [[nodiscard]] Communicator& up() noexcept { return *up_; }
+  /// Of ranks that share matrices, or experts; nullptr where this rank is alone in it.
+  [[nodiscard]] Exchange* tensor() noexcept;
+  [[nodiscard]] Exchange* expert() noexcept;
+
+ private:
+  class Group;
+  using Ranks = std::shared_ptr<Communicator>;
+  template <typename Same>
+  [[nodiscard]] Ranks group(const std::string& name, const Same& same, bool own = false);
+
+  Communicator& all_;
+  Mesh mesh_;
+  MeshPlace place_;
+  Ranks data_;
+  Ranks expert_data_;
+  Ranks replica_;
+  Ranks whole_;
+  Ranks ends_;
+  Ranks down_;
+  Ranks up_;
+  std::unique_ptr<Group> tensor_;
+  std::unique_ptr<Group> expert_;
+};
+
+}  // namespace assay::train

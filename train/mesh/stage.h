@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+
+#include "train/mesh/mesh_groups.h"
+#include "train/models/llama.h"
+
+namespace assay::train {
+
+/// The share of a model that the rank of a mesh has.
+[[nodiscard]] LlamaShare share_of(const LlamaOptions& model, MeshGroups& groups);
+
+/// Trains a rank's share of a model together with the other ranks of its replica: batches go
+/// through the stages in parts.
+class LlamaStage {
+ public:
+  /// All must outlive this.
+  LlamaStage(LlamaImpl& model, MeshGroups& groups, std::int64_t parts, Keep keep)
+      : model_(model), groups_(groups), parts_(parts), keep_(keep) {}
+
+  /// LlamaImpl::train_on() of the whole model: the loss is given on all ranks. Calls `before_last`
+  /// before the backward that completes this rank's gradients.
+  [[nodiscard]] torch::Tensor train_on(const torch::Tensor& tokens, const torch::Tensor& labels,
+                                       const torch::Tensor& documents, double factor,
+                                       const std::function<void()>& before_last);
+  /// LlamaImpl::losses() of the whole model, on one of its ranks; undefined on the others.
+  [[nodiscard]] TokenLosses losses(const torch::Tensor& tokens, const torch::Tensor& labels,
+                                   const torch::Tensor& documents);
+
+  /// Seconds that this rank has waited for other stages so far.
+  [[nodiscard]] double waited_for_stages() const noexcept { return waited_; }
+
+ private:
+  [[nodiscard]] torch::Tensor receive(Communicator& from, std::int64_t stage,
+                                      const torch::Tensor& tokens);
+
+  LlamaImpl& model_;
+  MeshGroups& groups_;
+  std::int64_t parts_;
+  Keep keep_;
+  double waited_ = 0;
+};
+
+}  // namespace assay::train

@@ -1,0 +1,162 @@
+#include "train/mesh/zero_units.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace assay::train {
+namespace {
+
+constexpr std::int64_t kElements = 32;  // 128 bytes, which fast kernels want
+// Reduce-scatters under way: their buffers are what ZeRO 2 saves.
+constexpr std::size_t kSumsUnderWay = 2;
+
+std::int64_t rounded_up(std::int64_t size, std::int64_t to) {
+  return (size + to - 1) / to * to;
+}
+
+}  // namespace
+
+ZeroUnits::ZeroUnits(LlamaImpl& model, MeshGroups& groups, bool keep)
+    : data_(groups.data()), keep_(keep) {
+  torch::NoGradGuard no_grad;
+  const auto parameters = model.named_parameters();
+  using Key = std::tuple<std::size_t, bool, bool>;  // unit, a vector, replicated
+  std::map<Key, Piece> by_key;
+  for (ParameterCut& cut : cuts_of(model.options(), model.share())) {
+    const torch::Tensor parameter = parameters[cut.name];
+    const std::size_t unit = model.unit_of(cut.name);
+    const bool decayed = parameter.dim() > 1;
+    Piece& piece = by_key[{unit, !decayed, cut.replicated()}];
+    piece.unit = unit;
+    piece.decayed = decayed;
+    piece.replicated = cut.replicated();
+    piece.counts = cut.counts;
+    std::int64_t offset = 0;
+    if (!piece.entries.empty())
+      offset = piece.entries.back().offset +
+               rounded_up(piece.entries.back().parameter.numel(), kElements);
+    piece.entries.push_back({std::move(cut), parameter, offset});
+  }
+  const std::int64_t ranks = data_.world_size();
+  for (auto& [key, piece] : by_key) {
+    const Piece::Entry& last = piece.entries.back();
+    const std::int64_t size = rounded_up(last.offset + last.parameter.numel(), ranks * kElements);
+    piece.full = torch::zeros({size}, last.parameter.options().requires_grad(false));
+    for (const Piece::Entry& entry : piece.entries) {
+      const torch::Tensor view =
+          piece.full.narrow(0, entry.offset, entry.parameter.numel()).view(entry.parameter.sizes());
+      view.copy_(entry.parameter.detach());
+      torch::Tensor parameter = entry.parameter;
+      parameter.set_data(view);
+    }
+    torch::Tensor own = piece.full.narrow(0, data_.rank() * (size / ranks), size / ranks).clone();
+    if (piece.decayed) own = own.view({1, -1});
+    piece.shard = shards_.register_parameter("shard" + std::to_string(pieces_.size()), own);
+    pieces_.push_back(std::move(piece));
+  }
+  outdate();
+}
+
+template <typename F>
+void ZeroUnits::each_of(std::size_t unit, const F& f) {
+  for (Piece& piece : pieces_)
+    if (piece.unit == unit) f(piece);
+}
+
+// Views of the buffer see its new memory.
+void ZeroUnits::allocate(Piece& piece) const {
+  c10::Storage storage = piece.full.storage();
+  if (storage.nbytes() > 0) return;
+  const auto bytes = static_cast<std::size_t>(piece.full.numel()) * sizeof(float);
+  storage.set_data_ptr_noswap(c10::GetAllocator(piece.full.device().type())->allocate(bytes));
+  storage.set_nbytes(bytes);
+}
+
+void ZeroUnits::fetch(std::size_t unit) {
+  torch::NoGradGuard no_grad;
+  each_of(unit, [&](Piece& piece) {
+    if (piece.present || piece.gathering.started()) return;
+    allocate(piece);
+    piece.gathering = data_.all_gather(piece.full, piece.shard.detach());
+    if (!piece.gathering.started()) piece.present = true;  // alone
+  });
+}
+
+void ZeroUnits::use(std::size_t unit) {
+  fetch(unit);
+  each_of(unit, [&](Piece& piece) {
+    if (piece.present) return;
+    data_.wait(piece.gathering);
+    piece.gathering = {};
+    piece.present = true;
+  });
+}
+
+void ZeroUnits::release(std::size_t unit) {
+  if (keep_) return;
+  each_of(unit, [&](Piece& piece) {
+    if (!piece.present) return;
+    piece.present = false;
+    c10::Storage storage = piece.full.storage();
+    storage.set_data_ptr_noswap(c10::DataPtr(nullptr, piece.full.device()));
+    storage.set_nbytes(0);
+  });
+}
+
+void ZeroUnits::outdate() {
+  for (Piece& piece : pieces_) {
+    if (piece.gathering.started()) data_.wait(piece.gathering);
+    piece.gathering = {};
+    piece.present = piece.present || piece.full.storage().nbytes() > 0;
+  }
+  for (Piece& piece : pieces_) {
+    release(piece.unit);
+    piece.present = false;
+  }
+}
+
+void ZeroUnits::begin_gradients(std::size_t unit) {
+  torch::NoGradGuard no_grad;
+  each_of(unit, [&](Piece& piece) {
+    if (piece.gradient.defined()) return;
+    piece.gradient = torch::zeros({piece.full.numel()}, piece.shard.options().requires_grad(false));
+    for (const Piece::Entry& entry : piece.entries) {
+      torch::Tensor parameter = entry.parameter;
+      parameter.mutable_grad() =
+          piece.gradient.narrow(0, entry.offset, parameter.numel()).view(parameter.sizes());
+    }
+  });
+}
+
+void ZeroUnits::end_gradients(std::size_t unit) {
+  torch::NoGradGuard no_grad;
+  each_of(unit, [&](Piece& piece) {
+    if (!piece.gradient.defined()) return;
+    Sum sum{&piece, std::move(piece.gradient), {}, {}};
+    piece.gradient = torch::Tensor();
+    for (const Piece::Entry& entry : piece.entries) {
+      torch::Tensor parameter = entry.parameter;
+      parameter.mutable_grad().reset();
+    }
+    sum.parts = torch::empty_like(sum.sent);
+    sum.pending = data_.exchange_parts(sum.parts, sum.sent);
+    sums_.push_back(std::move(sum));
+  });
+  while (sums_.size() > kSumsUnderWay) finish_one();
+}
+
+void ZeroUnits::finish_one() {
+  torch::NoGradGuard no_grad;
+  Sum sum = std::move(sums_.front());
+  sums_.pop_front();
+  data_.wait(sum.pending);
+  torch::Tensor own = sum.piece->shard.grad();
+  own.add_(sum.parts.view({data_.world_size(), -1}).sum(0).view(own.sizes()));
+}
+
+void ZeroUnits::finish_gradients() {
+  while (!sums_.empty()) finish_one();
+}
+
+}  // namespace assay::train
