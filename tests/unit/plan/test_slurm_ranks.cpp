@@ -15,19 +15,19 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using testing::plan;
 
-CasePlan with(const std::string& slurm, const std::string& more = {}) {
+CasePlan ring_with(const std::string& slurm, const std::string& more = {}) {
   return plan("cluster: {launcher: slurm, slurm: {" + slurm +
               "}}\ncases: [{name: ring, nodes: 2, procs: 4, command: [./ring, '{config}']" + more +
               "}]")
       .cases.at(0);
 }
 
-std::string error_with(const std::string& slurm, const std::string& more = {}) {
-  return error_of([&] { return with(slurm, more); });
+std::string ring_error(const std::string& slurm, const std::string& more = {}) {
+  return error_of([&] { return ring_with(slurm, more); });
 }
 
 TEST(SlurmRanks, AreTasksOfOneSrunThatTheFirstNodeStarts) {
-  const CasePlan ring = with("mpi: pmix, step: ['--cpu-bind=cores']");
+  const CasePlan ring = ring_with("mpi: pmix, step: ['--cpu-bind=cores']");
   EXPECT_EQ(ring.launch, LaunchMode::head);
   EXPECT_EQ(ring.command.front(), "srun");
   EXPECT_THAT(ring.command,
@@ -41,17 +41,17 @@ TEST(SlurmRanks, AreTasksOfOneSrunThatTheFirstNodeStarts) {
 }
 
 TEST(SlurmRanks, AreTheAgentsWithoutMpi) {
-  EXPECT_EQ(with("partition: gpu").launch, LaunchMode::per_rank);
-  EXPECT_EQ(with("mpi: none").launch, LaunchMode::per_rank);
-  EXPECT_EQ(with("mpi: none").command.front(), "./ring");
+  EXPECT_EQ(ring_with("partition: gpu").launch, LaunchMode::per_rank);
+  EXPECT_EQ(ring_with("mpi: none").launch, LaunchMode::per_rank);
+  EXPECT_EQ(ring_with("mpi: none").command.front(), "./ring");
 }
 
 TEST(SlurmRanks, OfAHeadAreItsOwnBusiness) {
-  EXPECT_EQ(with("mpi: pmix", ", launch: head").command.front(), "./ring");
+  EXPECT_EQ(ring_with("mpi: pmix", ", launch: head").command.front(), "./ring");
 }
 
 TEST(SlurmRanks, InAContainerOfPyxisGetItsOptions) {
-  const CasePlan ring = with(
+  const CasePlan ring = ring_with(
       "mpi: pmix",
       ", workdir: /work, data: /data, container: {runtime: pyxis, image: 'docker://a/b:1', mounts: "
       "['/scratch:/scratch'], options: ['--container-writable']}");
@@ -64,20 +64,20 @@ TEST(SlurmRanks, InAContainerOfPyxisGetItsOptions) {
 }
 
 TEST(SlurmRanks, SayWhatSrunCannotDo) {
-  EXPECT_THAT(error_with("mpi: pmix, shared: false"), HasSubstr("files that all nodes see"));
-  EXPECT_THAT(error_with("step: [--x]"), HasSubstr("'step' is for ranks that srun starts"));
-  EXPECT_THAT(error_with("mpi: --wrap"), HasSubstr("must not begin with '-'"));
-  EXPECT_EQ(error_with("mpi: pmix", ", launch: per-rank, env: {A: b}"), "no error");
+  EXPECT_THAT(ring_error("mpi: pmix, shared: false"), HasSubstr("files that all nodes see"));
+  EXPECT_THAT(ring_error("step: [--x]"), HasSubstr("'step' is for ranks that srun starts"));
+  EXPECT_THAT(ring_error("mpi: --wrap"), HasSubstr("must not begin with '-'"));
+  EXPECT_EQ(ring_error("mpi: pmix", ", launch: per-rank, env: {A: b}"), "no error");
   EXPECT_THAT(error_of([] {
                 return plan(
                     "cluster: {launcher: slurm, slurm: {mpi: pmix}}\n"
                     "cases: [{name: x, command: [./ring, '{rank}']}]");
               }),
               HasSubstr("{rank}"));
-  EXPECT_THAT(error_with("mpi: pmix", ", container: {image: x}"), HasSubstr("runtime: pyxis"));
-  EXPECT_THAT(error_with("", ", container: {runtime: pyxis, image: x}"),
+  EXPECT_THAT(ring_error("mpi: pmix", ", container: {image: x}"), HasSubstr("runtime: pyxis"));
+  EXPECT_THAT(ring_error("", ", container: {runtime: pyxis, image: x}"),
               HasSubstr("only srun makes"));
-  EXPECT_THAT(error_with("mpi: pmix", ", bind: cores"), HasSubstr("--cpu-bind"));
+  EXPECT_THAT(ring_error("mpi: pmix", ", bind: cores"), HasSubstr("--cpu-bind"));
   EXPECT_THAT(error_of([] {
                 return plan(
                     "cluster: {launcher: slurm, slurm: {mpi: pmix}}\ncases: [{case: "
