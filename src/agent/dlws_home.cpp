@@ -1,6 +1,7 @@
 #include "agent/dlws_home.h"
 
-#include <pwd.h>
+#include <cstdlib>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,11 +25,13 @@ DlwsHome::DlwsHome(std::map<std::string, std::string>& env, const fs::path& ib_c
     : target_(ib_config) {
   const auto job = env.find("DLWS_JOB_ID");
   if (job == env.end()) return;
-  const passwd* user = ::getpwuid(::geteuid());
-  if (user == nullptr) return;
-  const std::string& name = env.try_emplace(kUserName, user->pw_name).first->second;
+  // Not from the system's list: a static program cannot ask directory services for it.
+  const char* user = std::getenv("USER");
+  if (user == nullptr) user = std::getenv("LOGNAME");
+  if (user == nullptr && !env.contains(kUserName)) return;
+  const std::string& name = env.try_emplace(kUserName, user == nullptr ? "" : user).first->second;
   const fs::path home = homes / name;
-  if (name.find('/') != std::string::npos || !is_own_folder(home)) return;
+  if (name.empty() || name.find('/') != std::string::npos || !is_own_folder(home)) return;
   std::error_code ec;
   if (fs::exists(target_, ec)) {
     // A file of the user's own stays; a link is one of ours, or of a round that was killed.

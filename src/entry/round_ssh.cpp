@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -77,8 +76,7 @@ bool is_own_user(const std::string& user) {
   if (user.empty()) return true;
   for (const char* name : {"USER", "LOGNAME", "DLWS_USER_NAME"})
     if (variable(name) == user) return true;
-  const passwd* own = ::getpwuid(::geteuid());
-  return own != nullptr && user == own->pw_name;
+  return false;
 }
 
 /// The real ssh: the first in PATH that is not this program.

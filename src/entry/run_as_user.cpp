@@ -1,13 +1,17 @@
 #include "entry/run_as_user.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
+#include "core/parse_number.h"
+#include "core/subprocess.h"
 #include "core/text.h"
 
 namespace assay::entry {
@@ -19,10 +23,23 @@ constexpr int kCannot = 255;
 constexpr uid_t kFirstPerson = 1000;
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-bool become(const passwd& user) {
-  return ::initgroups(user.pw_name, user.pw_gid) == 0 &&
-         ::setresgid(user.pw_gid, user.pw_gid, user.pw_gid) == 0 &&
-         ::setresuid(user.pw_uid, user.pw_uid, user.pw_uid) == 0 && ::setuid(0) != 0;
+/// A line of passwd(5).
+struct User {
+  std::string name;
+  uid_t uid = 0;
+  std::string group;
+  std::string home;
+};
+
+// A static program cannot ask directory services; getent can.
+std::optional<User> find_user(const std::string& name) {
+  const CommandResult found = run_command({"getent", "--", "passwd", name});
+  const std::string line(trim(found.out));
+  const std::vector<std::string_view> fields = split(line, ':');
+  if (!found.ok() || fields.size() != 7 || fields[0] != name) return std::nullopt;
+  const auto uid = parse_number<uid_t>(fields[2]);
+  if (!uid) return std::nullopt;
+  return User{name, *uid, std::string(fields[3]), std::string(fields[5])};
 }
 
 }  // namespace
@@ -34,29 +51,30 @@ int run_as_user(const SshCall& call, const std::string& allowed) {
   };
   if (call.user.empty() || (allowed != kEveryOwner && call.user != allowed))
     return refuse("jobs do not run as this user here");
-  const passwd* user = ::getpwnam(call.user.c_str());
-  if (user == nullptr) return refuse("this machine has no such user, so its jobs cannot run");
-  if (user->pw_uid == 0 || (allowed == kEveryOwner && user->pw_uid < kFirstPerson))
+  const auto user = find_user(call.user);
+  if (!user) return refuse("this machine has no such user, so its jobs cannot run");
+  if (user->uid == 0 || (allowed == kEveryOwner && user->uid < kFirstPerson))
     return refuse("jobs do not run as a user of the system");
-  const std::string shell = *user->pw_shell == '\0' ? "/bin/sh" : user->pw_shell;
-  std::vector<std::string> env{
-      std::string("HOME=") + user->pw_dir, std::string("USER=") + user->pw_name,
-      std::string("LOGNAME=") + user->pw_name, "SHELL=" + shell, std::string("PATH=") + kPath};
+  std::vector<std::string> env{"HOME=" + user->home, "USER=" + user->name, "LOGNAME=" + user->name,
+                               "SHELL=/bin/sh", std::string("PATH=") + kPath};
   if (const char* language = std::getenv("LANG")) env.push_back(std::string("LANG=") + language);
-  const std::string home = user->pw_dir;
-  if (!become(*user))
-    return refuse(std::string("cannot become this user: ") + std::strerror(errno));
-  if (::chdir(home.c_str()) != 0)
-    return refuse("their home " + home + " cannot be used: " + std::strerror(errno));
-  std::string command = join(call.command, " ");
-  std::string name = shell;
-  std::string option = "-c";
-  char* const argv[] = {name.data(), option.data(), command.data(), nullptr};
+  // With its groups; their home has to be one that they can use.
+  std::vector<std::string> argv{"/usr/bin/setpriv",
+                                "--reuid=" + std::to_string(user->uid),
+                                "--regid=" + user->group,
+                                "--init-groups",
+                                "--",
+                                "/bin/sh",
+                                "-c",
+                                "cd \"$HOME\" || exit 255; " + join(call.command, " ")};
+  std::vector<char*> words;
+  for (std::string& word : argv) words.push_back(word.data());
+  words.push_back(nullptr);
   std::vector<char*> variables;
   for (std::string& one : env) variables.push_back(one.data());
   variables.push_back(nullptr);
-  ::execve(shell.c_str(), argv, variables.data());
-  return refuse("their shell " + shell + " cannot be executed: " + std::strerror(errno));
+  ::execve(words.front(), words.data(), variables.data());
+  return refuse(std::string("setpriv cannot be executed: ") + std::strerror(errno));
 }
 
 }  // namespace assay::entry

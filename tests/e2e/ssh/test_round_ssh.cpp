@@ -114,13 +114,15 @@ int main(int argc, char** argv) {
 )");
   const CommandResult made =
       run_command({"mpicc", "-o", (folder_ / "ring").string(), (folder_ / "ring.c").string()},
-                  {.timeout = 60s});
+                  {.timeout = 60s, .env = {}});
   ASSERT_TRUE(made.ok()) << made.err;
+  // Hosts of one kernel and one name: what OpenMPI keeps of a session must not be shared.
   const std::string out = head_output(
       "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
       "exec mpirun -np 4 --hostfile $1 --oversubscribe "
-      "--mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 " +
-      (folder_ / "ring").string() + " 2>&1\n");
+      "--mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 " +
+          (folder_ / "ring").string() + " 2>&1\n",
+      "    env: {TMPDIR: '" + hosts_.own().string() + "'}\n");
   EXPECT_THAT(out, HasSubstr("rank 0 of 4 on worker 0: 6\n"));
   EXPECT_THAT(out, HasSubstr("rank 3 of 4 on worker 1: 6\n"));
 }
@@ -169,7 +171,7 @@ TEST_F(RoundSsh, NobodyElseCanUseIt) {
   // The same user, but no process of the round: another job, say.
   CommandOptions options;
   options.timeout = 30s;
-  options.env = environment_with({"ASSAY_SSH_FOLDER=" + place});
+  options.env["ASSAY_SSH_FOLDER"] = place;
   const CommandResult other = run_command({place + "/ssh", "worker1", "echo inside"}, options);
   EXPECT_EQ(other.status.code, 255) << other.out;
   EXPECT_EQ(other.out, "");

@@ -1,5 +1,6 @@
+#include <cstdlib>
+
 #include <gtest/gtest.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include "agent/dlws_home.h"
@@ -15,12 +16,13 @@ class DlwsHomes : public ::testing::Test {
  protected:
   void SetUp() override {
     fs::create_directories(home_);
+    ::setenv("USER", "ann", 1);
     folder_.write("round/ib_config", "ib-a slots=8\n");
   }
 
   testing::TemporaryFolder folder_;
   const fs::path homes_ = folder_.path() / "home";
-  const fs::path home_ = homes_ / ::getpwuid(::geteuid())->pw_name;
+  const fs::path home_ = homes_ / "ann";
   const fs::path config_ = folder_.path() / "round/ib_config";
   std::map<std::string, std::string> env_{{"DLWS_JOB_ID", "7"}};
 };

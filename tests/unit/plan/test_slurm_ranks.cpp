@@ -22,7 +22,7 @@ CasePlan ring_with(const std::string& slurm, const std::string& more = {}) {
       .cases.at(0);
 }
 
-std::string error_with(const std::string& slurm, const std::string& more = {}) {
+std::string ring_error(const std::string& slurm, const std::string& more = {}) {
   return error_of([&] { return ring_with(slurm, more); });
 }
 
@@ -64,20 +64,20 @@ TEST(SlurmRanks, InAContainerOfPyxisGetItsOptions) {
 }
 
 TEST(SlurmRanks, SayWhatSrunCannotDo) {
-  EXPECT_THAT(error_with("mpi: pmix, shared: false"), HasSubstr("files that all nodes see"));
-  EXPECT_THAT(error_with("step: [--x]"), HasSubstr("'step' is for ranks that srun starts"));
-  EXPECT_THAT(error_with("mpi: --wrap"), HasSubstr("must not begin with '-'"));
-  EXPECT_EQ(error_with("mpi: pmix", ", launch: per-rank, env: {A: b}"), "no error");
+  EXPECT_THAT(ring_error("mpi: pmix, shared: false"), HasSubstr("files that all nodes see"));
+  EXPECT_THAT(ring_error("step: [--x]"), HasSubstr("'step' is for ranks that srun starts"));
+  EXPECT_THAT(ring_error("mpi: --wrap"), HasSubstr("must not begin with '-'"));
+  EXPECT_EQ(ring_error("mpi: pmix", ", launch: per-rank, env: {A: b}"), "no error");
   EXPECT_THAT(error_of([] {
                 return plan(
                     "cluster: {launcher: slurm, slurm: {mpi: pmix}}\n"
                     "cases: [{name: x, command: [./ring, '{rank}']}]");
               }),
               HasSubstr("{rank}"));
-  EXPECT_THAT(error_with("mpi: pmix", ", container: {image: x}"), HasSubstr("runtime: pyxis"));
-  EXPECT_THAT(error_with("", ", container: {runtime: pyxis, image: x}"),
+  EXPECT_THAT(ring_error("mpi: pmix", ", container: {image: x}"), HasSubstr("runtime: pyxis"));
+  EXPECT_THAT(ring_error("", ", container: {runtime: pyxis, image: x}"),
               HasSubstr("only srun makes"));
-  EXPECT_THAT(error_with("mpi: pmix", ", bind: cores"), HasSubstr("--cpu-bind"));
+  EXPECT_THAT(ring_error("mpi: pmix", ", bind: cores"), HasSubstr("--cpu-bind"));
   EXPECT_THAT(error_of([] {
                 return plan(
                     "cluster: {launcher: slurm, slurm: {mpi: pmix}}\ncases: [{case: "
