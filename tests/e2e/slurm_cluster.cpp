@@ -57,8 +57,8 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
   if (!missing_.empty()) return;
   fs::create_directories(folder_ / "state");
   for (int i = 1; i <= nodes; ++i)
-    for (const char* folder : {"spool-n", "tmp-n"})
-      fs::create_directories(folder_ / (folder + std::to_string(i)));
+    for (const char* part : {"spool-n", "tmp-n"})
+      fs::create_directories(folder_ / (part + std::to_string(i)));
   // munged refuses keys that others can read, and folders that others can write.
   ::chmod(folder_.c_str(), 0755);
   std::ofstream(folder_ / "munge.key") << std::string(128, 'k') << ::getpid();

@@ -47,7 +47,7 @@ std::string without(const std::string& text, const std::string& pattern) {
 
 // What a page shows: its texts, but not code and what the machine says of itself.
 std::string shown_by(std::string page) {
-  for (const std::string& element : {"script", "style", "code", "pre"})
+  for (const std::string element : {"script", "style", "code", "pre"})
     for (std::size_t from = page.find("<" + element); from != std::string::npos;
          from = page.find("<" + element, from)) {
       const std::size_t end = page.find("</" + element + ">", from);
