@@ -16,7 +16,7 @@ using lang::tr;
 
 constexpr std::string_view kOption = "--lang";
 
-std::optional<std::string> variable(const char* name) {
+std::optional<std::string> environment_value(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
@@ -74,7 +74,7 @@ void add_option(CLI::App& app, bool shown) {
 }  // namespace
 
 void choose_language(int argc, const char* const* argv) {
-  lang::set_reader_language(lang::choose_language(asked_for(argc, argv), variable));
+  lang::set_reader_language(lang::choose_language(asked_for(argc, argv), environment_value));
 }
 
 void speak(CLI::App& app) {
