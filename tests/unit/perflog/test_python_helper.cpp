@@ -14,7 +14,8 @@ using testing::ElementsAre;
 TEST(PythonHelper, WritesWhatTheParserReads) {
   if (!find_program("python3")) GTEST_SKIP() << needs::package("python3");
   const std::string program = R"(
-import math, perflog
+import math
+from assay import perflog
 log = perflog.PerfLog()
 log.init_start(); log.init_end(); log.train_start(); log.epoch_begin(1)
 log.step_end(1, loss=2.5, samples=32, lr=1e-4)
@@ -24,7 +25,7 @@ log.epoch_end(1); log.train_end(); log.phase("checkpoint", 0.25)
 log.finished(converged=True, final_accuracy=0.75)
 )";
   CommandOptions options;
-  options.env["PYTHONPATH"] = ASSAY_SOURCE_DIR "/docs";
+  options.env["PYTHONPATH"] = ASSAY_SOURCE_DIR "/python";
   options.env["PYTHONDONTWRITEBYTECODE"] = "1";
   options.env["RANK"] = "2";
   const Instant before = now();

@@ -23,12 +23,11 @@ cases:
     workdir: /w
     launch: head
     drop_caches: true
-    bind: ['0', '1-2']
     config: {lr: 0.30000000000000004}
     env: {A: "x\ny"}
     metrics: {m: {match: '(\d+)', unit: s, better: lower, reduce: median, across: max}}
     limits: {time: 1.000000001s, stall: off, output: 12345678901}
-  - {name: plain, command: [x, 'y z']}
+  - {name: plain, command: [x, 'y z'], procs: 2, bind: ['0', '1-2']}
 )");
   return p;
 }
@@ -46,7 +45,7 @@ TEST(PlanJson, RoundTripIsExact) {
   EXPECT_EQ(c.limits.output_bytes, 12345678901ULL);
   EXPECT_EQ(c.launch, LaunchMode::head);
   EXPECT_TRUE(c.drop_caches);
-  EXPECT_EQ(c.bind.lists.at(1).text(), "1-2");
+  EXPECT_EQ(back.cases.at(1).bind.lists.at(1).text(), "1-2");
   EXPECT_EQ(c.data_paths, std::vector<std::string>{"/d"});
   EXPECT_EQ(c.env.at("A"), "x\ny");
   EXPECT_EQ(c.metrics.at(0).better, Better::lower);

@@ -23,9 +23,10 @@ class RetentionTest : public PlatformTest {
     EXPECT_TRUE(log_->saw("start " + std::to_string(id) + ".1"));
     exit(id, 1);
     EXPECT_TRUE(becomes(id, jobs::State::finished));
-    for (const char* file : {"run/result.json", "run/plan.json", "run/mllog/case.log",
-                             "run/case/round1/n_noderank0/rank0.out.log", "work/train.py",
-                             "tensorboard/events", "controller.log"}) {
+    for (const char* file :
+         {"run/run1/result.json", "run/run1/plan.json", "run/run1/mllog/case.log",
+          "run/run1/case/round1/n_noderank0/rank0.out.log", "work/train.py", "tensorboard/events",
+          "controller.log"}) {
       fs::create_directories((folder(id) / file).parent_path());
       write_file_atomic(folder(id) / file, "x", false);
     }
@@ -48,11 +49,12 @@ TEST_F(RetentionTest, LogsGoAndResultsStay) {
   keep(30, 0);
   const jobs::JobId id = finished_job();
   EXPECT_EQ(platform_->remove_old(wall_now_ns() + 29 * kDayNs, false).logs, 0U);
-  EXPECT_TRUE(fs::exists(folder(id) / "run/case"));
+  EXPECT_TRUE(fs::exists(folder(id) / "run/run1/case"));
   EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 1U);
-  for (const char* gone : {"run/case", "work", "tensorboard"})
+  for (const char* gone : {"run/run1/case", "work", "tensorboard"})
     EXPECT_FALSE(fs::exists(folder(id) / gone)) << gone;
-  for (const char* stays : {"run/result.json", "run/plan.json", "run/mllog/case.log"})
+  for (const char* stays :
+       {"run/run1/result.json", "run/run1/plan.json", "run/run1/mllog/case.log"})
     EXPECT_TRUE(fs::exists(folder(id) / stays)) << stays;
   EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 0U) << "once";
 }
