@@ -127,7 +127,7 @@ std::string pattern_for(const NumberInLine& number) {
       label = rest;
   }
   const bool blank_after = !label.empty() && label.back() == ' ';
-  return escaped(trim(label)) + (blank_after ? " *" : "") + "([0-9][0-9.,]*)";
+  return escaped(trim(label)) + (blank_after ? " *" : "") + "([0-9](?:[0-9.,]*[0-9])?)";
 }
 
 }  // namespace assay::importer

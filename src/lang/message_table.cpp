@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxDepth = 7;
 constexpr std::size_t kMaxParted = 2000;  // a longer text is not one of Assay's own
-constexpr std::size_t kWeakLetters = 6;
+constexpr std::size_t kWeakLetters = 12;
 constexpr std::string_view kStrongJoint = "; ";  // between whole clauses
 
 struct Placeholder {
@@ -74,8 +74,8 @@ constexpr std::array<Joint, 8> kJoints{{{"\n", "\n"},
                                         {", ", "，"},
                                         {" and ", "和"}}};
 
-constexpr std::array<std::pair<char, const char*>, 3> kEnds{
-    {{'.', "。"}, {':', "："}, {'?', "？"}}};
+constexpr std::array<std::pair<char, const char*>, 5> kEnds{
+    {{'.', "。"}, {':', "："}, {'?', "？"}, {',', "，"}, {';', "；"}}};
 
 // The values of a text that was made from a pattern with these literals.
 std::optional<std::vector<std::string_view>> match(const std::vector<std::string>& literals,
@@ -103,8 +103,9 @@ std::size_t letters(std::string_view text) {
 
 // A number with its unit, or one word.
 bool is_plain_value(std::string_view text) {
-  return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0 ||
-         text.find(' ') == std::string_view::npos;
+  const auto blanks = std::ranges::count(text, ' ');
+  return text.empty() || blanks == 0 ||
+         (blanks <= 2 && std::isdigit(static_cast<unsigned char>(text[0])) != 0);
 }
 
 // The parts between `joint`s that are in no brackets.
@@ -214,6 +215,7 @@ std::optional<std::string> MessageTable::translated(std::string_view text, Level
   const std::size_t sign = text.find(' ');
   if (sign != std::string_view::npos && !has_letter_or_digit(text.substr(0, sign)) &&
       text[0] != '{') {
+    if (const auto found = find(text)) return std::string(*found);
     auto inner = translated(text.substr(sign), level);
     return inner ? std::optional(std::string(text.substr(0, sign)) + *inner) : std::nullopt;
   }
@@ -239,7 +241,8 @@ std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
         return false;
       if (!is_balanced(value)) return false;
       // What has hardly a word of its own, as "{} at {}", is said of plain values and of messages.
-      return !pattern.weak || is_plain_value(value) || translated(value, {depth + 1, 0});
+      return !pattern.weak || is_plain_value(value) ||
+             (depth < kMaxDepth && whole(value, depth + 1, Values::of_one_part));
     });
     if (fits) return filled(pattern, *values, depth);
   }
@@ -271,8 +274,12 @@ std::optional<std::string> MessageTable::in_parts(std::string_view text, Level l
   if (text.size() > kMaxParted) return std::nullopt;
   for (const auto& [end, translation] : kEnds)
     if (text.ends_with(end) && text.size() > 1)
-      if (const auto sentence = translated(text.substr(0, text.size() - 1), level))
-        return *sentence + translation;
+      if (const auto sentence = translated(text.substr(0, text.size() - 1), level)) {
+        // A line that goes on in the next one may end as its language wants it.
+        const bool ended = std::ranges::any_of(
+            kEnds, [&](const auto& one) { return sentence->ends_with(one.second); });
+        return ended || sentence->ends_with("、") ? *sentence : *sentence + translation;
+      }
   if (auto found = with_brackets(text, level)) return found;
   for (std::size_t i = level.joint; i < kJoints.size(); ++i) {
     const std::vector<std::string_view> parts = split_outside_brackets(text, kJoints[i].english);

@@ -25,7 +25,7 @@ TEST(SuiteDraft, OfACommandIsASuite) {
   SuiteDraft draft;
   draft.name = "it's mine";
   draft.command = "python3 -u train.py --lr 1e-4";
-  draft.metric = PrintedMetric{"tokens", "Tokens: *([0-9.]+)", "tokens/s"};
+  draft.metric = PrintedMetric{"printed_tokens", "Tokens: *([0-9.]+)", "tokens/s"};
   const plan::Suite suite = loaded(draft);
   EXPECT_EQ(suite.name, "it's mine");
   EXPECT_THAT(suite.cases, SizeIs(1));
