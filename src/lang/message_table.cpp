@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxDepth = 7;
 constexpr std::size_t kMaxParted = 2000;  // a longer text is not one of Assay's own
-constexpr std::size_t kWeakLetters = 12;
+constexpr std::size_t kWeakLetters = 8;
 constexpr std::string_view kStrongJoint = "; ";  // between whole clauses
 
 struct Placeholder {
@@ -103,8 +103,9 @@ std::size_t letters(std::string_view text) {
 
 // A number with its unit, or one word.
 bool is_plain_value(std::string_view text) {
-  return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0 ||
-         text.find(' ') == std::string_view::npos;
+  const auto blanks = std::ranges::count(text, ' ');
+  return text.empty() || blanks == 0 ||
+         (blanks <= 2 && std::isdigit(static_cast<unsigned char>(text[0])) != 0);
 }
 
 // The parts between `joint`s that are in no brackets.
@@ -231,16 +232,18 @@ std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
     if (!values) continue;
     // "{} rounds" is said of a number alone, not of whatever ends in "rounds".
     if (!messages_[pattern.message].plural.empty() && has_letter(values->front())) continue;
-    // What stands in brackets at the end is a remark on all of the text.
-    if (allowed == Values::of_one_part && pattern.literals.back().empty() && text.ends_with(')') &&
-        values->back().find(" (") != std::string_view::npos)
+    // What stands in brackets at the end is a remark on all of the text, and a full stop ends it.
+    const bool open_end = allowed == Values::of_one_part && pattern.literals.back().empty();
+    if (open_end && text.ends_with('.')) continue;
+    if (open_end && text.ends_with(')') && values->back().find(" (") != std::string_view::npos)
       continue;
     const bool fits = std::ranges::all_of(*values, [&](std::string_view value) {
       if (allowed == Values::of_one_part && value.find(kStrongJoint) != std::string_view::npos)
         return false;
       if (!is_balanced(value)) return false;
       // What has hardly a word of its own, as "{} at {}", is said of plain values and of messages.
-      return !pattern.weak || is_plain_value(value) || translated(value, {depth + 1, 0});
+      return !pattern.weak || is_plain_value(value) ||
+             (depth < kMaxDepth && whole(value, depth + 1, Values::of_one_part));
     });
     if (fits) return filled(pattern, *values, depth);
   }

@@ -146,8 +146,8 @@ Check cpu_quota(const CheckOptions& options, const Cpus& cpus) {
 
 Check oversubscription(const CheckOptions& options, const Cpus& cpus) {
   const double usable = usable_cpus(options, cpus);
-  const std::string seen = fmt::format("{} on {} usable CPU{}", counted(options.procs, "rank"),
-                                       format_number(usable), usable == 1 ? "" : "s");
+  const std::string seen = counted(options.procs, "rank") + " on " + format_number(usable) +
+                           (usable == 1 ? " usable CPU" : " usable CPUs");
   if (cpus.threads <= 0)
     return {"ranks-per-cpu", Level::warn, "the number of CPUs cannot be read", ""};
   if (options.procs <= usable) return {"ranks-per-cpu", Level::pass, seen, ""};
