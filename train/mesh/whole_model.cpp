@@ -24,6 +24,10 @@ WholeModel::WholeModel(const LlamaImpl& model, const std::vector<FlatParameters:
     entries_.push_back({cut.name, {}, 0, size, cut.shape.size() > 1});
     shapes[cut.name] = cut.shape;
   }
+  // A module's own parameters come before those of its parts.
+  std::stable_partition(entries_.begin(), entries_.end(), [](const FlatParameters::Entry& entry) {
+    return !entry.name.starts_with("blocks.");
+  });
   size_ = FlatParameters::lay_out(entries_);
   for (const FlatParameters::Entry& entry : entries_) shapes_.push_back(shapes.at(entry.name));
 
