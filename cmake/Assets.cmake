@@ -24,3 +24,17 @@ function(assay_embed library)
   target_sources(assay_${library} PRIVATE ${header})
   target_include_directories(assay_${library} PUBLIC ${include})
 endfunction()
+
+# assay_embed_texts(LIBRARY NAMESPACE NAME HEADER FILE...): the texts of the files, in any folder, become
+# the constant NAME of NAMESPACE in HEADER, which only the library itself can include.
+function(assay_embed_texts library namespace name header)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/texts)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedTexts.cmake)
+  list(JOIN ARGN "|" joined)
+  add_custom_command(OUTPUT ${folder}/${header}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${folder}/${header} -DNAMESPACE=${namespace} -DNAME=${name}
+            -DFILES=${joined} -P ${script}
+    DEPENDS ${ARGN} ${script} VERBATIM)
+  target_sources(assay_${library} PRIVATE ${folder}/${header})
+  target_include_directories(assay_${library} PRIVATE ${folder})
+endfunction()

@@ -26,6 +26,6 @@ stage="$build/archive/assay-$version"
 rm -rf "$build/archive"
 DESTDIR="$PWD/$stage" cmake --install "$build" --prefix / --strip >/dev/null
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=go=rX,u+rw \
-  -C "$build/archive" -c "assay-$version" | zstd -q -19 -T1 -f -o "$out/assay-$version-$(uname -m).tar.zst"
+  -C "$build/archive" -c "assay-$version" | zstd -q -12 -T1 -f -o "$out/assay-$version-$(uname -m).tar.zst"
 rm -rf "$out/_CPack_Packages"
 (cd "$out" && sha256sum ./*.deb ./*.tar.zst | tee SHA256SUMS)

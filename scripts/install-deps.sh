@@ -9,8 +9,8 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
        libre2-dev libboost-dev libspdlog-dev libsodium-dev)
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
-test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil python3-yaml
-      python3-pandas zstd)
+test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil python3-jwt
+      python3-cryptography python3-yaml python3-pandas zstd)
 # The documents as pages, and the check of the packages.
 pages=(python3-sphinx python3-myst-parser furo lintian)
 # What results are compared with, and the one version of clang-format that counts. Not every release
@@ -19,7 +19,7 @@ compare=(python3-torch python3-torchvision python3-regex clang-format-14)
 # Real daemons that the end-to-end tests start for themselves; never left running. Without PMIx's
 # library (libpmix-bin brings it, under every name) Slurm 23.11 refuses batch jobs: "invalid account".
 cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podman runc busybox-static
-         prometheus chromium jupyter-notebook)
+         prometheus chromium jupyter-notebook openmpi-bin libopenmpi-dev s3cmd)
 lint=(clang-16 clang-tidy)
 
 # A PyTorch with CUDA brings its own libtorch; Debian's, for the CPU alone, would be a hundred

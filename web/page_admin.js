@@ -57,11 +57,11 @@ export async function render({main, life, session}) {
   const queue = async (load, r = {}) => {
     const answer = await prompt(t('admin.queue'), [{name: 'name', label: t('admin.name'), value: r.name, required: true}, {name: 'priority', label: t('field.priority'), type: 'number', value: r.priority ?? 0}, {name: 'closed', label: t('admin.closed'), choices: ['no', 'yes'], value: r.closed ? 'yes' : 'no'}, {name: 'preempts', label: t('admin.preempts'), choices: ['no', 'yes'], value: r.preempts === false ? 'no' : 'yes'}, {name: 'approval', label: t('admin.approval'), choices: ['no', 'yes'], value: r.approval ? 'yes' : 'no'}]);
     if (!answer) return;
-    await put(`/queues/${part(answer.name)}`, {priority: Number(answer.priority) || 0, closed: answer.closed === 'yes', preempts: answer.preempts === 'yes', approval: answer.approval === 'yes'});
+    await put(`/queues/${part(answer.name)}`, {priority: Number(answer.priority) || 0, closed: answer.closed === 'yes', preempts: answer.preempts === 'yes', approval: answer.approval === 'yes', partition: r.partition || '', account: r.account || '', qos: r.qos || ''});
     await load();
   };
   section(t('admin.queues'), '/queues', 'queues', (rows, load) => table([t('admin.name'), {title: t('field.priority'), n: true}, t('admin.state'), {title: t('jobs.waiting'), n: true}, {title: t('jobs.running'), n: true}, ''], rows.map(r => [words(r.name), r.priority, t(r.closed ? 'admin.closed' : 'admin.open'), r.waiting ?? '–', r.running ?? '–',
-    admin ? [deed(t('admin.edit'), () => queue(load, r), 'second small'), ' ', r.name !== 'default' && gone(`/queues/${part(r.name)}`, r.name, load)] : '']), '–'), admin && queue);
+    admin ? [deed(t('admin.edit'), () => queue(load, r), 'second small'), ' ', r.name !== 'default' && !r.engine && gone(`/queues/${part(r.name)}`, r.name, load)] : '']), '–'), admin && queue);
   if (admin)
     section(t('admin.audit'), '/audit?limit=100', 'deeds', rows => table([t('admin.when'), t('admin.who'), t('admin.what'), t('admin.subject'), {title: t('admin.status'), n: true}], rows.map(r => [moment(r.at), [words(r.who, 40), h('span', {class: 'sub'}, words(r.address, 60))], words(r.deed, 100), words(r.subject, 200), r.status]), '–'));
   await Promise.all(parts);

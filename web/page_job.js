@@ -78,7 +78,7 @@ export async function render({main, place, life}) {
         suite && h('details', {}, h('summary', {}, t('brief.suite')), copyable(suite))),
       h('div', {}, h('h2', {}, t('brief.life')),
         pairs([[t('jobs.col.submitted'), h('time', {title: job.submitted}, moment(job.submitted))], [t('brief.started'), job.started && h('time', {title: job.started}, moment(job.started))],
-          [t('brief.ended'), job.ended && h('time', {title: job.ended}, moment(job.ended))], [t('brief.ran'), l.ran_s ? duration(l.ran_s) : job.started ? duration(((job.ended ? new Date(job.ended) : new Date()) - new Date(job.started)) / 1000) : null],
+          [t('brief.ended'), job.ended && h('time', {title: job.ended}, moment(job.ended))], [t('brief.logs_until'), job.logs_until && moment(job.logs_until)], [t('brief.kept_until'), job.kept_until && moment(job.kept_until)], [t('brief.ran'), l.ran_s ? duration(l.ran_s) : job.started ? duration(((job.ended ? new Date(job.ended) : new Date()) - new Date(job.started)) / 1000) : null],
           [t('brief.where'), nodes && words(nodes, 400)], [t('brief.exit'), l.exit_code ?? null], [t('brief.cause'), l.cause && l.cause !== 'none' ? term('cause', l.cause) : null], [t('brief.restarts'), l.restarts || null],
           [t('brief.shared'), h('span', {}, (job.shared_with || []).map(u => [words(u, 40), ' ']), may('share_job') && button(t('brief.share'), share, 'second small'))]]),
         job.attempts && job.attempts.length > 1 ? table([t('brief.attempt'), t('brief.started'), t('brief.ended'), ''], job.attempts.map(a => [a.attempt, moment(a.started), moment(a.ended),

@@ -1,7 +1,17 @@
-import {part, post, put} from './api.js';
+import {address, get, part, post, put} from './api.js';
 import {h, replace} from './dom.js';
 import {t} from './i18n.js';
 import {errorBox, prompt, toast} from './parts.js';
+
+// What a sign-in by a provider can end with besides a session.
+const kFailures = ['denied', 'again', 'provider', 'taken', 'unknown', 'name', 'disabled'];
+
+async function showProvider(where) {
+  let ways = {};
+  try { ways = await get('/sign-in'); } catch { return; }  // name and password are there
+  if (ways.provider)
+    replace(where, h('div', {class: 'actions'}, h('a', {class: 'button', href: address('/session/oidc')}, t('signin.by', {provider: ways.provider}))));
+}
 
 export async function render({main, place, signedIn}) {
   const go = session => {
@@ -20,8 +30,11 @@ export async function render({main, place, signedIn}) {
     try { go(await post('/session', {name: name.value, password: password.value})); } catch (error) { replace(said, errorBox(error)); password.select(); }
     form.querySelector('button').disabled = false;
   }}, h('label', {}, t('signin.name'), name), h('label', {}, t('signin.password'), password), h('div', {class: 'actions'}, h('button', {}, t('signin.do'))));
-  replace(main, h('section', {class: 'door'}, h('h1', {}, t('signin.title')), h('p', {class: 'sub'}, t('signin.words')), said, form,
+  const elsewhere = h('div', {});
+  replace(main, h('section', {class: 'door'}, h('h1', {}, t('signin.title')), h('p', {class: 'sub'}, t('signin.words')), said, elsewhere, form,
       h('p', {class: 'more'}, t('signin.link'))));
+  showProvider(elsewhere);
+  if (kFailures.includes(place.parameters.failed)) replace(said, h('p', {class: 'said invalid'}, t(`signin.failed.${place.parameters.failed}`)));
   if (!place.parameters.link) { name.focus(); return; }
   // A link works once: it does not stay in the address or the history.
   const link = place.parameters.link;
@@ -30,7 +43,7 @@ export async function render({main, place, signedIn}) {
   try {
     const session = await post('/session', {link});
     go(session);
-    if (session.password_set !== false) return;
+    if (session.password_set !== false || place.parameters.by === 'provider') return;
     const answer = await prompt(t('signin.first', {name: session.user}), [{name: 'password', label: t('signin.choose'), type: 'password', autocomplete: 'new-password'}]);
     if (!answer || !answer.password) return;
     try { await put(`/users/${part(session.user)}`, {password: answer.password}); toast(t('signin.kept')); } catch (error) { toast(error.message, 'invalid'); }

@@ -6,6 +6,8 @@ import {button, copyable, deed, errorBox, prompt, toast} from './parts.js';
 import {asCommand, asCurl} from './submission.js';
 
 const kKinds = ['ssh', 'jupyter', 'tensorboard', 'vscode', 'port'];
+// How long a command that ends with `sleep infinity` is kept open.
+const kKeep = 'ASSAY_KEEP_OPEN';
 
 export async function render({main, place, session, life}) {
   let submission = {name: '', command: '', queue: 'default', ...(place.from || {})};
@@ -64,7 +66,7 @@ export async function render({main, place, session, life}) {
     return {element: h('div', {class: 'field wide'}, h('span', {class: 'label'}, t(`field.${name}`)), body, hint && h('span', {class: 'sub'}, hint), problem, button(t('admin.add'), () => { add(null).querySelector('input,select').focus(); }, 'second small')), body};
   }
   const small = (value, label, attributes) => h('input', {type: 'text', value: value ?? '', 'aria-label': label, placeholder: label, spellcheck: 'false', autocomplete: 'off', ...attributes});
-  const env = rows('env', Object.entries(submission.env || {}), item => [small(item && item[0], t('env.name')), small(item && item[1], t('env.value'))]);
+  const env = rows('env', Object.entries(submission.env || {}).filter(([name]) => name !== kKeep), item => [small(item && item[0], t('env.name')), small(item && item[1], t('env.value'))]);
   const mounts = rows('mounts', submission.mounts || [], m => [small(m && m.source, t('mount.source')), small(m && m.target, t('mount.target')), h('label', {class: 'check'}, h('input', {type: 'checkbox', checked: m && m.read_only}), t('mount.read_only'))]);
   const endpoints = rows('endpoints', submission.endpoints || [], e => [h('select', {'aria-label': t('endpoint.kind')}, kKinds.map(k => h('option', {value: k, selected: e && e.kind === k}, term('endpoint', k)))), small(e && e.name, t('endpoint.name')), small(e && e.port, t('endpoint.port'), {inputmode: 'numeric'})]);
 
@@ -93,6 +95,7 @@ export async function render({main, place, session, life}) {
       if (codes.length) s.retries.exit_codes = codes; else delete s.retries.exit_codes;
     }
     const variables = Object.fromEntries([...env.body.children].map(r => r.values.map(i => i.value)).filter(([k]) => k));
+    if (value('keep') && !isSuite()) variables[kKeep] = value('keep');
     if (Object.keys(variables).length) s.env = variables;
     give('mounts', [...mounts.body.children].map(r => ({source: r.values[0].value, target: r.values[1].value, ...(r.values[2].querySelector('input').checked ? {read_only: true} : {})})));
     give('endpoints', [...endpoints.body.children].map(r => ({kind: r.values[0].value, ...(r.values[1].value ? {name: r.values[1].value} : {}), ...(r.values[2].value ? {port: Number(r.values[2].value)} : {})})));
@@ -195,7 +198,7 @@ export async function render({main, place, session, life}) {
   const form = h('form', {class: 'submit', onsubmit: e => e.preventDefault()},
     group('what', field('name', text('name', {maxlength: '100', required: true, placeholder: 'resnet20-lr-0.1'})), h('div', {class: 'field'}, h('span', {class: 'label'}, t('submit.kind')), kind), h('div', {class: 'wide'}, command, suite), launch, image),
     group('where', field('nodes', count('nodes', 1)), field('procs', count('procs', 1), t('hint.procs')), field('devices', count('devices'), t('hint.devices')), field('device_type', h('input', {type: 'text', list: 'types', value: submission.device_type ?? '', autocomplete: 'off', placeholder: t('any')})), h('datalist', {id: 'types'}, types.map(x => h('option', {value: x}))), field('whole_nodes', h('input', {type: 'checkbox', checked: submission.whole_nodes}))),
-    group('when', field('queue', choice('queue', queueNames)), field('team', choice('team', ['', ...(session.teams || [])], ['–', ...(session.teams || [])])), field('time', text('time', {placeholder: '2h'}), t('hint.time')), field('priority', h('input', {type: 'number', min: '0', max: '1000', value: submission.priority ?? '', placeholder: '100'})), field('preemptible', h('input', {type: 'checkbox', checked: submission.preemptible}))),
+    group('when', field('queue', choice('queue', queueNames)), field('team', choice('team', ['', ...(session.teams || [])], ['–', ...(session.teams || [])])), field('time', text('time', {placeholder: '2h'}), t('hint.time')), field('keep', h('input', {type: 'text', value: (submission.env || {})[kKeep] ?? '', autocomplete: 'off', spellcheck: 'false', placeholder: '30m'}), t('hint.keep')), field('priority', h('input', {type: 'number', min: '0', max: '1000', value: submission.priority ?? '', placeholder: '100'})), field('preemptible', h('input', {type: 'checkbox', checked: submission.preemptible}))),
     fold('environment', Boolean(submission.env || submission.mounts), env.element, mounts.element),
     fold('endpoints', Boolean(submission.endpoints && submission.endpoints.length), endpoints.element),
     fold('failure', Boolean(submission.retries && submission.retries.count), field('retries', h('input', {type: 'number', min: '0', max: '100', value: (submission.retries || {}).count ?? ''})), field('exit_codes', h('input', {type: 'text', value: ((submission.retries || {}).exit_codes || []).join(', '), placeholder: '1, 137'}), t('hint.exit_codes'))),

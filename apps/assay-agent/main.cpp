@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/guardian.h"
+#include "agent/messages.h"
 #include "agent/node_files.h"
 #include "agent/one_shot_commands.h"
 #include "agent/round_cgroup.h"
@@ -23,6 +25,7 @@
 #include "core/process_tree.h"
 #include "core/version.h"
 #include "entry/node_command.h"
+#include "entry/round_ssh.h"
 
 namespace {
 
@@ -34,7 +37,8 @@ constexpr std::string_view kUsage =
     "       assay-agent --sweep ROUND_ID [COMMAND]...  kill what a lost agent's round left behind\n"
     "       assay-agent --enter REQUEST   connect stdin and stdout with something beside a job\n"
     "       assay-agent --until COMMANDS  run commands, JSON lists, until one succeeds\n"
-    "       assay-agent --version\n";
+    "       assay-agent --version\n"
+    "       ssh ...                       (under this name) ssh to another node of a round\n";
 
 // Programs of earlier versions that were copied to this node.
 constexpr assay::Nanoseconds kProgramsUnusedFor = std::chrono::hours(24 * 30);
@@ -68,6 +72,8 @@ int serve(int node) {
 int main(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   try {
+    if (argc > 0 && std::filesystem::path(argv[0]).filename() == "ssh")
+      return assay::entry::run_round_ssh({argv + 1, argv + argc});
     if (command == "--version" && argc == 2) {
       fmt::print("assay-agent {}\n", assay::version_string());
       return 0;
@@ -79,6 +85,7 @@ int main(int argc, char** argv) {
       const int by_name = assay::sweep_round(argv[2]);
       const int by_group = assay::agent::sweep_cgroups(assay::agent::cgroup_place(), argv[2]);
       fmt::print("{}\n", by_name + by_group);
+      assay::agent::remove_round_ssh_folders(argv[2]);
       assay::agent::run_cleanups({argv + 3, argv + argc});
       return 0;
     }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ais_logs.h"
 #include "aisbench/reported_results.h"
 #include "aisbench/result_writer.h"
 #include "catalog/catalog.h"
@@ -84,6 +85,7 @@ plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestIn
   plan::PlanOptions plan_options;
   plan_options.bindir = program_folder();
   plan_options.run_id = new_run_id();
+  plan_options.overrides = options.set;
   std::string yaml;
   if (package.on_modelarts()) {
     importer::ModelArtsImport imported = importer::import_modelarts(package.base);
@@ -140,15 +142,14 @@ int AisStub::run() {
                     "the one that Assay provides is found");
   int code = 0;
   try {
+    const AisLogs logs(run, package_.base / "log");
     code = execute(run, declared_system());
   } catch (const Error& e) {
-    copy_logs(run);
     log("ERROR", e.message());
     log("INFO", "Transmit_server resource is released!");
     log("INFO", "BenchManager stop done");
     throw;
   }
-  copy_logs(run);
   log_outcome(run);
   log("INFO", "Transmit_server resource is released!");
   log("INFO", "BenchManager stop done");
@@ -168,30 +169,15 @@ Json AisStub::declared_system() const {
   return declared;
 }
 
-// Where users of ais-bench look for them.
-void AisStub::copy_logs(const store::RunDir& run) const {
-  const plan::CasePlan& plan_case = run.plan().cases.front();
-  const fs::path round = run.round_dir(plan_case.name, 1);
-  const Json job = parse_json_or_null(read_regular_file_or_empty(round / layout::kJob));
-  const std::string name = text_at(job, "name");
-  std::error_code ec;
-  for (const auto& entry : fs::recursive_directory_iterator(round, ec)) {
-    const std::string file = entry.path().filename().string();
-    if (!file.ends_with(".out.log") || is_irregular(entry.path())) continue;
-    const fs::path to =
-        package_.base / "log" /
-        (name.empty() ? "benchmark.log"
-                      : fmt::format("{}-{}.log", name, file.substr(4, file.find('.') - 4)));
-    fs::copy_file(entry.path(), to, fs::copy_options::overwrite_existing, ec);
-    if (ec) log("WARN", "cannot copy the log to " + to.string() + ": " + ec.message());
-  }
-}
-
 void AisStub::log_outcome(const store::RunDir& run) const {
   const fs::path round = run.round_dir(run.plan().cases.front().name, 1);
   if (const std::string lines = read_regular_file_or_empty(round / layout::kReportText);
-      !lines.empty())
+      !lines.empty()) {
     say(lines);
+    // What the package's own script would have printed.
+    if (package_.on_modelarts())
+      write_file_atomic(package_.base / "log/benchmark.log", lines, /*sync=*/false);
+  }
   const std::string record = read_regular_file_or_empty(round / layout::kTrainResult);
   if (!record.empty()) return log("INFO", "train_result_info: " + record);
   const Json result = parse_json_or_null(read_regular_file_or_empty(run.path() / layout::kResult));

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aisbench/package.h"
 #include "plan/plan.h"
@@ -13,11 +14,12 @@ namespace assay::app {
 /// The command-line options of `assay ais test`.
 struct AisOptions {
   std::string directory = ".";
-  std::string vendor;           ///< empty: the one whose tool is on this machine, else cpu
-  std::string out;              ///< empty: the package's result/
-  std::string time = "7d";      ///< as limits.time
-  std::string stall = "off";    ///< as limits.stall
-  std::string interval = "1s";  ///< as telemetry.interval
+  std::string vendor;              ///< empty: the one whose tool is on this machine, else cpu
+  std::string out;                 ///< empty: the package's result/
+  std::string time = "7d";         ///< as limits.time
+  std::string stall = "off";       ///< as limits.stall
+  std::string interval = "1s";     ///< as telemetry.interval
+  std::vector<std::string> set{};  ///< as --set of 'assay run', over the package's own
 };
 
 /// The run of a package: benchmark.sh as one round on this machine or, when its RUNTYPE is
@@ -40,7 +42,6 @@ class AisStub {
  private:
   /// What the package declares about the machine; null: nothing that can be used.
   [[nodiscard]] Json declared_system() const;
-  void copy_logs(const store::RunDir& run) const;
   void log_outcome(const store::RunDir& run) const;
 
   aisbench::Package package_;

@@ -6,6 +6,7 @@
 
 #include "core/time.h"
 #include "core/units.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -32,7 +33,7 @@ void ByteProgress::show(std::uint64_t done, std::uint64_t total) {
   std::string bar;
   for (int i = 0; i < 30; ++i)
     bar += terminal_.unicode ? (i < filled ? "█" : "░") : (i < filled ? "#" : ".");
-  say("\r" + bar + "  " + text + "\x1b[K" + (last ? "\n" : ""));
+  tell("\r" + bar + "  " + text + "\x1b[K" + (last ? "\n" : ""));
 }
 
 }  // namespace assay::app

@@ -16,6 +16,7 @@
 #include "push/tester_client.h"
 #include "stop.h"
 #include "store/run_dir.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -31,7 +32,7 @@ aisbench::TestInfo local_info(const aisbench::Package& package) {
         parse_json(read_plain_file(package.config_json), package.config_json.string()),
         package.config_json.string());
   } catch (const Error& e) {
-    fmt::print(stderr, "assay: warning: {}\n", e.what());
+    tell_error(fmt::format("assay: warning: {}\n", e.what()));
     return {};
   }
 }
@@ -83,7 +84,7 @@ int run_for_tester(const NetworkOptions& options) {
     info.test_id =
         push::reserve_test({request.url, push::find_token(options.token_file), options.ca}, wanted);
   } else {
-    (void)push::find_token(options.token_file);
+    push::check_test({request.url, push::find_token(options.token_file), options.ca}, info.test_id);
   }
   request.test_id = info.test_id;
   AisStub stub(package, info, options.run);
@@ -96,16 +97,25 @@ int run_for_tester(const NetworkOptions& options) {
   return code != 0 ? code : pushed;
 }
 
-int stop(const std::string& directory) {
-  const aisbench::Package package = aisbench::open_package(directory);
-  const fs::path run = package.base / "result/latest";
+/// Stops what the package's newest run has started. A job on ModelArts is found by the job_name of
+/// the configuration, as ais-bench does, when no run of this folder has made it.
+int stop(const AisOptions& options) {
+  const aisbench::Package package = aisbench::open_package(options.directory);
+  const fs::path run =
+      (options.out.empty() ? package.base / "result" : fs::path(options.out)) / "latest";
   std::error_code ec;
-  if (!fs::exists(run, ec)) {
+  const bool has_run = fs::exists(run, ec);
+  if (!package.on_modelarts()) {
+    if (has_run) return stop_run(run.string(), /*at_once=*/false);
     fmt::print("find no match version return\n");
     return 0;
   }
-  if (!package.on_modelarts()) return stop_run(run.string(), /*at_once=*/false);
-  fmt::print("{}", launch::stop_cloud_jobs(store::RunDir::open(run)));
+  std::string said;
+  if (has_run) said = launch::stop_cloud_jobs(store::RunDir::open(run));
+  if (said.empty())
+    said = launch::stop_newest_job(std::get<plan::ModelArtsOptions>(
+        plan_package(package, local_info(package), options).cluster.options));
+  fmt::print("{}", said);
   return 0;
 }
 
@@ -113,12 +123,22 @@ int pack(aisbench::PackOptions options) {
   options.ais_utils = program_folder() / "ais/ais_utils.py";
   const aisbench::PackReport report = aisbench::pack_package(options);
   for (const std::string& note : report.notes) fmt::print("{}\n", note);
-  fmt::print("{}: {}, {} bytes, sha256 {}\n", options.output.string(),
-             counted(report.files, "file"), report.bytes, report.sha256);
+  tell(fmt::format("{}: {}, {} bytes, sha256 {}\n", options.output.string(),
+                   counted(report.files, "file"), report.bytes, report.sha256));
   return 0;
 }
 
+void add_set_option(CLI::App& command, AisOptions& options) {
+  command
+      .add_option("--set", options.set,
+                  "Override a setting of the package's suite, as "
+                  "cluster.modelarts.credentials=FILE")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
 void add_run_options(CLI::App& command, AisOptions& options) {
+  add_set_option(command, options);
   command
       .add_option("--vendor", options.vendor,
                   "Whose devices are sampled (default: the vendor whose tool is here, else cpu)")
@@ -172,9 +192,17 @@ void add_ais(CLI::App& app, Action& action) {
       "The run is in result/, its log in log/stub.log. Exit codes are those of 'assay run'.");
   local->callback([options, &action] { action = [options] { return test(*options); }; });
 
-  const auto stopped = std::make_shared<std::string>(".");
+  const auto stopped = std::make_shared<AisOptions>();
   CLI::App* stopper = command->add_subcommand("stop", "Stop the package's newest run");
-  stopper->add_option("dir", *stopped, "The package (default: this folder)")->type_name("DIR");
+  stopper->add_option("dir", stopped->directory, "The package (default: this folder)")
+      ->type_name("DIR");
+  stopper->add_option("--out", stopped->out, "Folder of its runs (default: the package's result/)")
+      ->type_name("DIR");
+  add_set_option(*stopper, *stopped);
+  stopper->footer(
+      "Examples:\n"
+      "  assay ais stop ~/package       from any folder, also for a job that another machine "
+      "started");
   stopper->callback([stopped, &action] { action = [stopped] { return stop(*stopped); }; });
 
   const auto packing = std::make_shared<aisbench::PackOptions>();

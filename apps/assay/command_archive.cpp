@@ -40,16 +40,16 @@ void archive_one(const fs::path& run, const std::string& to) {
   const store::ArchivedRun archived = history::archive_run(
       run, to, {0, [&](std::uint64_t done, std::uint64_t of) { progress.show(done, of); }});
   history::index_run(run, false);
-  say(fmt::format("{}: {}, {} packed into {} ({}); its folder takes {} instead of {}\n",
-                  printable(archived.run_id), counted(archived.files, "file"),
-                  size_of(archived.bytes), printable(archived.pack.string()),
-                  size_of(archived.pack_bytes), size_of(history::disk_use(run)), size_of(before)));
+  tell(fmt::format("{}: {}, {} packed into {} ({}); its folder takes {} instead of {}\n",
+                   printable(archived.run_id), counted(archived.files, "file"),
+                   size_of(archived.bytes), printable(archived.pack.string()),
+                   size_of(archived.pack_bytes), size_of(history::disk_use(run)), size_of(before)));
 }
 
 void restore_one(const fs::path& run) {
   history::restore_run(run);
   history::index_run(run, false);
-  say("Restored: " + printable(run.string()) + "\n");
+  tell("Restored: " + printable(run.string()) + "\n");
 }
 
 int restore_named(const RunSelection& selection) {
@@ -68,11 +68,11 @@ int archive_selected(const ArchiveArguments& arguments) {
   if (arguments.restore) return restore_named(selection);
   const std::vector<SelectedRun> runs = selected_runs(selection, false);
   if (runs.empty()) {
-    say("No run is to be archived.\n");
+    tell("No run is to be archived.\n");
     return 0;
   }
   if (!agreed("Pack and remove the files of", runs, selection)) {
-    say("Nothing was archived.\n");
+    tell("Nothing was archived.\n");
     return 0;
   }
   return for_each_run(runs, [&](const fs::path& run) { archive_one(run, arguments.to); });

@@ -38,7 +38,7 @@ std::vector<judge::RunResult> judge_all(const std::vector<std::string>& paths) {
     if (store::RunLock::held(run.path()))
       throw Error(ErrorKind::usage, "the run is going on", path,
                   "make a baseline of it when it has ended");
-    if (paths.size() > 1) fmt::print(stderr, "assay: judging {}\n", path);
+    if (paths.size() > 1) tell_error(fmt::format("assay: judging {}\n", path));
     out.push_back(judge::judge_run(run));
   }
   return out;
@@ -70,16 +70,16 @@ int run_baseline(const BaselineArguments& given) {
   compare::BaselineMaking made = compare::make_baseline(judge_all(given.runs), options);
   made.baseline.description = given.description;
   const std::string text = baseline::to_yaml(made.baseline);
-  for (const std::string& note : made.notes) fmt::print(stderr, "assay: note: {}\n", note);
+  for (const std::string& note : made.notes) tell_error(fmt::format("assay: note: {}\n", note));
   if (to_stdout) {
     say(text);
     return 0;
   }
   write_file_atomic(given.out, text);
   for (const std::string& line : page::text_lines(judged_metrics(made.baseline))) say(line + "\n");
-  say(fmt::format("{} in {}; a suite uses it with 'baseline: {}'\n",
-                  counted(made.baseline.entries.size(), "entry", "entries"), given.out,
-                  std::filesystem::path(given.out).filename().string()));
+  tell(fmt::format("{} in {}; a suite uses it with 'baseline: {}'\n",
+                   counted(made.baseline.entries.size(), "entry", "entries"), given.out,
+                   std::filesystem::path(given.out).filename().string()));
   return 0;
 }
 

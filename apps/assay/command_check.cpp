@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "launch/agents/preflight.h"
 #include "launch/agents/preflight_text.h"
+#include "launch/backends/make_backend.h"
 #include "planning.h"
 #include "terminal.h"
 
@@ -48,8 +49,31 @@ class Waiting {
   std::string shown_;
 };
 
+int say_service(const plan::Plan& plan, const Json& found, const CheckOptions& options) {
+  if (options.format == "json") {
+    fmt::print("{}", dump_pretty({{"suite", plan.suite}, {"service", found}}));
+    return 0;
+  }
+  fmt::print("{}  suite {}: {}, ready to run\n\n",
+             launch::level_text(probe::Level::pass, terminal().color), plan.suite_file,
+             counted(plan.cases.size(), "case"));
+  for (const auto& item : found.items())
+    fmt::print("  {:<10}  {}\n", item.key(),
+               printable(item.value().is_string() ? item.value().get<std::string>()
+                                                  : item.value().dump()));
+  return 0;
+}
+
 int check(const CheckOptions& options) {
   const plan::Plan plan = make_plan(options.plan);
+  if (!plan.cluster.traits.starts_agents) {
+    std::optional<Json> found;
+    {
+      Waiting waiting;
+      found = launch::check_jobs_of(plan, [&](const std::string& stage) { waiting.show(stage); });
+    }
+    return say_service(plan, found.value_or(Json::object()), options);
+  }
   const auto launcher = launch::make_launcher(plan.cluster, program_folder());
   std::vector<launch::NodeChecks> nodes;
   {
@@ -62,10 +86,10 @@ int check(const CheckOptions& options) {
     fmt::print("{}", dump_pretty({{"suite", plan.suite}, {"nodes", launch::to_json(nodes)}}));
   } else {
     const Terminal screen = terminal();
-    fmt::print("{}  suite {}: {}, ready to run\n\n{}",
-               launch::level_text(probe::Level::pass, screen.color), plan.suite_file,
-               counted(plan.cases.size(), "case"),
-               launch::render_checks(nodes, {screen.color, screen.width}));
+    tell(fmt::format("{}  suite {}: {}, ready to run\n\n{}",
+                     launch::level_text(probe::Level::pass, screen.color), plan.suite_file,
+                     counted(plan.cases.size(), "case"),
+                     launch::render_checks(nodes, {screen.color, screen.width})));
   }
   const bool fit = std::ranges::all_of(nodes, [](const launch::NodeChecks& node) {
     return probe::worst(node.checks) != probe::Level::fail;
@@ -95,6 +119,7 @@ void add_check(CLI::App& app, Action& action) {
       "Examples:\n"
       "  assay check\n"
       "  assay check suite.yaml --format json\n"
+      "  assay check cloud.yaml         asks the cloud for bucket, engine and flavor\n"
       "\n"
       "Exit code 3 when something FAILs; a WARN does not change it.");
   command->callback([options, &action] { action = [options] { return check(*options); }; });

@@ -30,6 +30,24 @@ page::Column number_of(const char* title) {
   return {.title = title, .align = page::Align::right};
 }
 
+// What is shown may be out of date, and that must not be overlooked.
+void say_trouble(const Json& answer) {
+  if (const std::string trouble = client::read_trouble(answer); !trouble.empty())
+    say(printable(trouble) + "\nWhat is shown is what it said last.\n\n");
+}
+
+std::string state_of(const client::NodeRow& node) {
+  std::string state = node.available ? "ready" : "not available";
+  if (node.drained)
+    state = "drained" + (node.drained_by.empty() ? "" : " by " + node.drained_by) +
+            (node.reason.empty() ? "" : ": " + node.reason);
+  // A scheduler has more words for it.
+  if (!node.state.empty())
+    return node.state + (node.reason.empty() ? "" : ": " + node.reason) +
+           (node.reason.empty() || node.drained_by.empty() ? "" : " (" + node.drained_by + ")");
+  return node.lost ? "lost" + (node.drained ? ", " + state : std::string()) : state;
+}
+
 int show_nodes(const ClusterArguments& given) {
   const client::Answer<std::vector<client::NodeRow>> nodes = make_client(given.server).nodes();
   if (given.server.json()) {
@@ -45,23 +63,19 @@ int show_nodes(const ClusterArguments& given) {
   std::int64_t used = 0;
   std::int64_t devices = 0;
   for (const client::NodeRow& node : nodes.value) {
-    std::string state = node.available ? "ready" : "not available";
-    if (node.drained)
-      state = "drained" + (node.drained_by.empty() ? "" : " by " + node.drained_by) +
-              (node.reason.empty() ? "" : ": " + node.reason);
-    if (node.lost) state = "lost" + (node.drained ? ", " + state : std::string());
     std::vector<std::string> uses;
     for (const client::NodeUse& use : node.uses)
       uses.push_back(fmt::format("{} {} ({})", use.job, printable(use.owner), use.devices));
     table.rows.push_back(
         {{printable(node.name), printable(node.device_type), std::to_string(node.used()),
-          std::to_string(node.devices), printable(state), join(uses, ", ")}});
+          std::to_string(node.devices), printable(state_of(node)), join(uses, ", ")}});
     used += node.used();
     devices += node.devices;
   }
+  say_trouble(nodes.json);
   say(fitted(table));
-  say(fmt::format("{}, {} of {} devices used\n", counted(nodes.value.size(), "node"), used,
-                  devices));
+  tell(fmt::format("{}, {} of {} devices used\n", counted(nodes.value.size(), "node"), used,
+                   devices));
   return 0;
 }
 
@@ -73,8 +87,8 @@ int drain_nodes(const ClusterArguments& given, bool drain) {
     else
       client.undrain(node);
     if (!given.server.json())
-      say(drain ? printable(node) + " is drained: what runs there goes on, nothing new begins\n"
-                : printable(node) + " takes jobs again\n");
+      tell(drain ? printable(node) + " is drained: what runs there goes on, nothing new begins\n"
+                 : printable(node) + " takes jobs again\n");
   }
   if (given.server.json()) say(dump_pretty(client.nodes().json));
   return 0;
@@ -83,6 +97,21 @@ int drain_nodes(const ClusterArguments& given, bool drain) {
 std::string state_of(const client::QueueRow& queue) {
   if (queue.closed) return "closed";
   return queue.approval ? "open, with approval" : "open";
+}
+
+void show_others(const std::vector<client::OtherJobRow>& others) {
+  if (others.empty()) return;
+  page::Table table{{{.title = "SLURM JOB"},
+                     {.title = "NAME", .cut = page::Cut::end, .soft_min = 20, .hard_min = 8},
+                     {.title = "USER"},
+                     {.title = "PARTITION"},
+                     {.title = "STATE"},
+                     {.title = "WHERE", .cut = page::Cut::end, .soft_min = 20, .hard_min = 8}}};
+  for (const client::OtherJobRow& job : others)
+    table.rows.push_back({{printable(job.id), printable(job.name), printable(job.user),
+                           printable(job.queue), to_lower(printable(job.state)),
+                           printable(job.waiting.empty() ? job.node_list : job.waiting)}});
+  say("\nNot submitted here, to be seen only:\n" + fitted(table));
 }
 
 // The queues, and who waits in what order.
@@ -94,11 +123,16 @@ int show_queue(const ClusterArguments& given) {
   query.queue = given.queue;
   query.limit = 1000;
   client::Answer<client::JobList> waiting = client.list(query);
+  client::Answer<std::vector<client::OtherJobRow>> others = client.others();
   if (given.server.json()) {
     say(dump_pretty({{"queues", queues.json.value("queues", Json::array())},
-                     {"waiting", waiting.json.value("jobs", Json::array())}}));
+                     {"waiting", waiting.json.value("jobs", Json::array())},
+                     {"others", others.json.value("jobs", Json::array())}}));
     return 0;
   }
+  if (!given.queue.empty())
+    std::erase_if(others.value, [&](const auto& job) { return job.queue != given.queue; });
+  say_trouble(others.json);
   page::Table table{{{.title = "QUEUE"},
                      number_of("PRIORITY"),
                      number_of("WAITING"),
@@ -111,7 +145,8 @@ int show_queue(const ClusterArguments& given) {
             std::to_string(queue.running), state_of(queue)}});
   say(fitted(table));
   if (waiting.value.jobs.empty()) {
-    say("\nNobody waits.\n");
+    tell("\nNobody waits.\n");
+    show_others(others.value);
     return 0;
   }
   // In line first, by their places; then those that are not, such as paused ones.
@@ -119,6 +154,7 @@ int show_queue(const ClusterArguments& given) {
     return (a.place > 0 ? a.place : INT64_MAX) < (b.place > 0 ? b.place : INT64_MAX);
   });
   say("\n" + fitted(jobs_table(waiting.value.jobs, wall_now_ns())));
+  show_others(others.value);
   return 0;
 }
 
@@ -147,7 +183,10 @@ int show_usage(const ClusterArguments& given) {
                            std::to_string(row.jobs), fmt::format("{:.2f} h", row.device_hours),
                            fmt::format("{:.2f} h", row.idle_device_hours),
                            fmt::format("{:.2f} kWh", row.energy_kwh)}});
-  say(usage.value.empty() ? "Nothing was used.\n" : fitted(table));
+  if (usage.value.empty())
+    tell("Nothing was used.\n");
+  else
+    say(fitted(table));
   return 0;
 }
 
@@ -175,7 +214,10 @@ void add_nodes(CLI::App& app, Action& action) {
   command->footer(std::string("Examples:\n"
                               "  assay nodes\n"
                               "  assay nodes drain node3 --reason 'new power supply'\n"
-                              "  assay nodes undrain node3\n") +
+                              "  assay nodes undrain node3\n"
+                              "\n"
+                              "Where jobs are Slurm's, the states and reasons are Slurm's own, and "
+                              "draining is done there.\n") +
                   kServerHelp);
 }
 

@@ -61,9 +61,9 @@ int export_tensorboard(const ExportArguments& arguments) {
   events.look();
   if (events.files() == 0)
     throw Error(ErrorKind::usage, "the run has no rank's log and no telemetry", run.string());
-  say(fmt::format("{} in {}\nShow them with: tensorboard --logdir {}\n",
-                  counted(events.files(), "event file"), printable(folder.string()),
-                  shell_quote(folder.string())));
+  tell(fmt::format("{} in {}\nShow them with: tensorboard --logdir {}\n",
+                   counted(events.files(), "event file"), printable(folder.string()),
+                   shell_quote(folder.string())));
   return 0;
 }
 

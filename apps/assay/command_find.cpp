@@ -47,7 +47,7 @@ int find_command(const FindArguments& arguments) {
       say((std::filesystem::path(results) / run.folder).string() + "\n");
   } else {
     say(history::render_runs(runs, console_style("")));
-    say(counted(runs.size(), "run") + "\n");
+    tell(counted(runs.size(), "run") + "\n");
   }
   for (std::string& remark : history::remarks_about(runs)) remarks.push_back(std::move(remark));
   say_missing(runs, remarks);

@@ -12,6 +12,7 @@
 #include "paths.h"
 #include "rendezvous/hostfile.h"
 #include "rendezvous/round_files.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -59,8 +60,8 @@ int run(const HostfileOptions& options) {
     hosts = rendezvous::parse_hostfile(read_given_file(options.check), options.check, form);
     int slots = 0;
     for (const HostSlots& host : hosts) slots += host.slots;
-    fmt::print("{}: valid: form {}, {}, {}\n", options.check, options.form,
-               counted(hosts.size(), "host"), counted(slots, "slot"));
+    tell(fmt::format("{}: valid: form {}, {}, {}\n", options.check, options.form,
+                     counted(hosts.size(), "host"), counted(slots, "slot")));
     return 0;
   }
   if (!options.convert.empty())
@@ -78,7 +79,8 @@ int run(const HostfileOptions& options) {
     fmt::print("{}", text);
   } else {
     write_file_atomic(options.out, text);
-    fmt::print("{}: form {}, {}\n", options.out, options.form, counted(hosts.size(), "host"));
+    tell(
+        fmt::format("{}: form {}, {}\n", options.out, options.form, counted(hosts.size(), "host")));
   }
   return 0;
 }

@@ -14,6 +14,7 @@
 #include "importer/flagperf.h"
 #include "importer/modelarts_package.h"
 #include "importer/nodes.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -48,8 +49,8 @@ int import_flagperf(const ImportOptions& options) {
     fmt::print("{}", result.suite_yaml);
   } else {
     write_file_atomic(options.out, result.suite_yaml);
-    fmt::print("{}: {} imported, {} left out\n", options.out,
-               counted(result.imported.size(), "case"), result.skipped.size());
+    tell(fmt::format("{}: {} imported, {} left out\n", options.out,
+                     counted(result.imported.size(), "case"), result.skipped.size()));
   }
   return 0;
 }
@@ -61,7 +62,8 @@ int import_nodes(const ImportOptions& options) {
     fmt::print("{}", result.cluster_yaml);
   } else {
     write_file_atomic(options.out, result.cluster_yaml);
-    fmt::print("{}: {} of {}\n", options.out, counted(result.nodes.size(), "node"), result.format);
+    tell(fmt::format("{}: {} of {}\n", options.out, counted(result.nodes.size(), "node"),
+                     result.format));
   }
   return 0;
 }

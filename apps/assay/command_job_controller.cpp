@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -14,9 +15,12 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/host.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "engine/controller.h"
 #include "engine/execution_folder.h"
+#include "engine/placed_suite.h"
+#include "entry/run_as_user.h"
 #include "execute.h"
 #include "fix_batches.h"
 #include "job_code.h"
@@ -24,12 +28,43 @@
 #include "launch/backends/make_backend.h"
 #include "plan/make_plan.h"
 #include "planning.h"
+#include "slurm/slurm_commands.h"
 #include "tensorboard/run_events.h"
 #include "terminal.h"
 
 namespace assay::app {
 
 namespace {
+
+// The Slurm job that this process is in; empty: none.
+std::string slurm_job() {
+  const char* id = std::getenv("SLURM_JOB_ID");
+  return id == nullptr ? "" : id;
+}
+
+// Ranks are told by one variable: nodes of which the job has different devices cannot be.
+std::vector<std::string> settings_of(const slurm::Allocation& allocation) {
+  const auto& nodes = allocation.nodes;
+  if (nodes.empty() || std::ranges::any_of(nodes, [&](const slurm::NodeAllocation& node) {
+        return node.devices != nodes.front().devices;
+      }))
+    return {};
+  return {engine::devices_setting(nodes.front().devices)};
+}
+
+// Where jobs have users of their own, the controller is root: nothing of a job runs in it.
+void refuse_hooks_of_root(const plan::Plan& plan) {
+  if (std::getenv(entry::kAsUserVariable) == nullptr) return;
+  const auto refuse = [](const std::vector<plan::Hook>& hooks) {
+    for (const plan::Hook& hook : hooks)
+      if (hook.on == plan::HookPlace::controller)
+        throw Error(ErrorKind::config,
+                    "the hook '" + printable(hook.name) + "' would run beside the server",
+                    hook.origin, "on: nodes runs it as the job's user");
+  };
+  refuse(plan.hooks);
+  for (const plan::CasePlan& plan_case : plan.cases) refuse(plan_case.hooks);
+}
 
 plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   const auto task = folder.task();
@@ -39,7 +74,11 @@ plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   PlanRequest request;
   request.suite = folder.suite().string();
   request.set = task->set;
-  return make_plan(request);
+  if (const auto allocation = folder.allocation())
+    for (std::string& setting : settings_of(*allocation)) request.set.push_back(std::move(setting));
+  plan::Plan plan = make_plan(request);
+  refuse_hooks_of_root(plan);
+  return plan;
 }
 
 // For the server, which shows it to whoever is about to submit the job.
@@ -109,7 +148,13 @@ class CurveWriter {
 
 int control(const engine::ExecutionFolder& folder) {
   const engine::ExecutionLock lock(folder);
-  if (!folder.decide({.never = false, .pid = ::getpid(), .wall_ns = wall_now_ns()})) {
+  // Before the beginning: the server reads it then.
+  if (const std::string job = slurm_job(); !job.empty())
+    folder.write_allocation(slurm::own_allocation(job));
+  if (!folder.decide({.never = false,
+                      .pid = ::getpid(),
+                      .wall_ns = wall_now_ns(),
+                      .slurm_job = slurm_job()})) {
     say("this execution has begun before, or was called off\n");
     return 0;
   }
@@ -148,6 +193,10 @@ void add_job_controller(CLI::App& app, Action& action) {
     action = [=] {
       const engine::ExecutionFolder execution(*folder);
       if (!*sweep) return *plan ? print_plan(execution) : control(execution);
+      // A second Slurm job of the execution, which did not begin, leaves the first one's alone.
+      const auto beginning = execution.beginning();
+      if (beginning && !beginning->slurm_job.empty() && beginning->slurm_job != slurm_job())
+        return 0;
       sweep_open_rounds(execution.run());
       if (const auto task = execution.task(); task && !task->remote_work.empty())
         remove_remote_code(store::RunDir::open(execution.run()).plan(), task->remote_work);

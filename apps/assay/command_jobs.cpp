@@ -101,9 +101,9 @@ int show_job(const JobArguments& given) {
   if (given.command) {
     say(client::as_command(submission, job.value.row.team) + "\n");
     if (!job.value.code.empty())
-      fmt::print(stderr, "assay: it worked in a folder that was sent: run this in that folder\n");
+      tell_error("assay: it worked in a folder that was sent: run this in that folder\n");
     if (!submission.suite.empty())
-      fmt::print(stderr, "assay: suite.yaml is what 'assay job {} --yaml' prints\n", given.id);
+      tell_error(fmt::format("assay: suite.yaml is what 'assay job {} --yaml' prints\n", given.id));
   } else if (given.curl) {
     say(client::as_curl(submission, client.connection().server().url, job.value.row.team,
                         job.value.code));
@@ -135,10 +135,10 @@ int do_to_jobs(const DeedArguments& given, const std::string& deed) {
       const client::Answer<client::JobDetails> job = client.ask_of(id, deed);
       all.push_back(job.json);
       if (!given.server.json())
-        say(fmt::format("job {} is {}\n", id, printable(job.value.row.state.text)));
+        tell(fmt::format("job {} is {}\n", id, printable(job.value.row.state.text)));
     } catch (const client::Refused& refused) {
       if (refused.kind() != ErrorKind::usage) throw;
-      fmt::print(stderr, "assay: error: job {}: {}\n", id, refused.message());
+      tell_error(fmt::format("assay: error: job {}: {}\n", id, refused.message()));
       code = exit_code(refused.kind());
     }
   }

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "evidence/key_store.h"
 #include "page/table.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -98,8 +99,8 @@ void add_key(CLI::App& app, Action& action) {
   CLI::App* trust = add("trust", "Show runs with this key's signature under a name", [given] {
     const std::string key = public_key_of(given->key);
     given->store().trust(given->name, key);
-    fmt::print("{} is trusted as {}; compare this fingerprint with its owner's\n",
-               evidence::fingerprint(key), given->name);
+    tell(fmt::format("{} is trusted as {}; compare this fingerprint with its owner's\n",
+                     evidence::fingerprint(key), given->name));
     return 0;
   });
   const auto take_site = [given](CLI::App* to) {

@@ -66,7 +66,7 @@ std::string token_name() {
 void warn_if_others_read(const std::string& file) {
   struct stat info {};
   if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
-    fmt::print(stderr, "assay: warning: others can read {}: chmod 600 it\n", file);
+    tell_error(fmt::format("assay: warning: others can read {}: chmod 600 it\n", file));
 }
 
 int login(const LoginArguments& given) {
@@ -75,8 +75,8 @@ int login(const LoginArguments& given) {
     throw Error(ErrorKind::environment, "there is no place for the login: HOME is not set");
   client::Server server{http::parse_url(given.url, "URL").origin, {}, given.ca, "the command line"};
   if (!client::is_private(server))
-    fmt::print(stderr, "assay: warning: {} has no TLS: the token can be read on the way\n",
-               server.url);
+    tell_error(fmt::format("assay: warning: {} has no TLS: the token can be read on the way\n",
+                           server.url));
   if (!given.user.empty()) {
     const std::string password = ask_secret("Password");
     server.token = client::Client(server).make_token(given.user, password, token_name());
@@ -89,8 +89,8 @@ int login(const LoginArguments& given) {
   }
   const client::SessionAnswer session = client::Client(server).session().value;
   client::write_login(places.login_file, server);
-  say(fmt::format("Signed in to {} as {} ({}). The token is in {}.\n", server.url,
-                  printable(session.user), printable(session.role), places.login_file.string()));
+  tell(fmt::format("Signed in to {} as {} ({}). The token is in {}.\n", server.url,
+                   printable(session.user), printable(session.role), places.login_file.string()));
   return 0;
 }
 

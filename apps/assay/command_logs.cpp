@@ -15,6 +15,7 @@
 #include "core/text.h"
 #include "run_logs.h"
 #include "store/run_dir.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -64,14 +65,14 @@ int logs(const LogOptions& options) {
                 "'assay logs RUN' lists the logs that there are");
   if (options.choice.rank < 0) {
     for (const LogFile& log : found)
-      fmt::print("{}  round {}  rank {}  {}  {} bytes{}\n", log.case_name, log.round, log.rank,
-                 log.node, log.bytes, log.so_far ? " so far" : "");
+      tell(fmt::format("{}  round {}  rank {}  {}  {} bytes{}\n", log.case_name, log.round,
+                       log.rank, log.node, log.bytes, log.so_far ? " so far" : ""));
     return 0;
   }
   for (const LogFile& log : found) {
     if (found.size() > 1)
-      fmt::print("==> {}  round {}  rank {}  {} <==\n", log.case_name, log.round, log.rank,
-                 log.node);
+      tell(fmt::format("==> {}  round {}  rank {}  {} <==\n", log.case_name, log.round, log.rank,
+                       log.node));
     print_log(log, raw);
   }
   return 0;

@@ -37,18 +37,19 @@ std::string size_text(std::uint64_t bytes) {
 void say_signer(const judge::EvidenceCheck& check) {
   const judge::RunSeal& seal = check.seal;
   const evidence::Trust trust = evidence::trust_of(seal.public_key);
-  say(fmt::format("Seal: {}\n", printable(seal.text)));
-  say(fmt::format("Signed by: {}{}\n", evidence::signer_text(seal.fingerprint, trust),
-                  seal.signed_at.empty() ? "" : ", " + seal.signed_at));
+  tell(fmt::format("Seal: {}\n", printable(seal.text)));
+  tell(fmt::format("Signed by: {}{}\n", evidence::signer_text(seal.fingerprint, trust),
+                   seal.signed_at.empty() ? "" : ", " + seal.signed_at));
   if (!seal.fingerprint.empty() && trust.name.empty())
-    say(fmt::format("  when you know whose key it is: assay key trust NAME {}\n", seal.public_key));
+    tell(
+        fmt::format("  when you know whose key it is: assay key trust NAME {}\n", seal.public_key));
   std::size_t left = kShownFaults;
   for (const std::string& fault : check.faults) {
     if (left-- == 0) {
-      say(fmt::format("  and {} more\n", check.faults.size() - kShownFaults));
+      tell(fmt::format("  and {} more\n", check.faults.size() - kShownFaults));
       break;
     }
-    say("  " + printable(fault) + "\n");
+    tell("  " + printable(fault) + "\n");
   }
 }
 
@@ -69,12 +70,12 @@ int run_pack(const PackArguments& given) {
   ByteProgress progress("Packed", kSilence_ns);
   const pack::Written written = pack::write(
       run.path(), out, {0, [&](std::uint64_t done, std::uint64_t of) { progress.show(done, of); }});
-  say(fmt::format("{}: {}, {} packed into {}\n", out.string(),
-                  counted(written.contents.files.size(), "file"),
-                  size_text(written.contents.bytes()), size_text(written.packed_bytes)));
+  tell(fmt::format("{}: {}, {} packed into {}\n", out.string(),
+                   counted(written.contents.files.size(), "file"),
+                   size_text(written.contents.bytes()), size_text(written.packed_bytes)));
   for (const std::string& path : written.left_out)
     if (fs::is_symlink(run.path() / path))
-      say("  left out, because it is a link: " + printable(path) + "\n");
+      tell("  left out, because it is a link: " + printable(path) + "\n");
   return 0;
 }
 
@@ -94,8 +95,8 @@ int list_files(const UnpackArguments& given) {
   for (const pack::PackedFile& file : contents.files)
     table.rows.push_back({{std::to_string(file.bytes), printable(file.path)}});
   for (const std::string& line : page::text_lines(table)) say(line + "\n");
-  say(fmt::format("{}: {}, {}; nothing was verified\n", printable(contents.run_id),
-                  counted(contents.files.size(), "file"), size_text(contents.bytes())));
+  tell(fmt::format("{}: {}, {}; nothing was verified\n", printable(contents.run_id),
+                   counted(contents.files.size(), "file"), size_text(contents.bytes())));
   return 0;
 }
 
@@ -158,8 +159,8 @@ int run_unpack(const UnpackArguments& given) {
       given.file, folder,
       {0, [&](std::uint64_t done, std::uint64_t of) { progress.show(done, of); }},
       [&](const fs::path& unpacked) {
-        say(fmt::format("{}: {}, {}, each as it was packed\n", printable(contents.run_id),
-                        counted(contents.files.size(), "file"), size_text(contents.bytes())));
+        tell(fmt::format("{}: {}, {}, each as it was packed\n", printable(contents.run_id),
+                         counted(contents.files.size(), "file"), size_text(contents.bytes())));
         accepted = accept_run(unpacked, contents, given, code);
         return accepted;
       });
@@ -168,8 +169,8 @@ int run_unpack(const UnpackArguments& given) {
     throw Error(ErrorKind::invalid, "it is not what was sealed when it was measured", given.file,
                 "nothing was unpacked; '--flawed-too' unpacks it all the same");
   if (!given.verify)
-    say(fmt::format("Unpacked: {}\n  assay report {}\n", folder.string(),
-                    shell_quote(folder.string())));
+    tell(fmt::format("Unpacked: {}\n  assay report {}\n", folder.string(),
+                     shell_quote(folder.string())));
   return code;
 }
 

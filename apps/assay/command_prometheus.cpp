@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "report/prometheus.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -39,8 +40,8 @@ int run(const PrometheusOptions& options) {
              counted(targets.addresses.size(), "target"),
              (folder / "grafana-dashboard.json").string());
   if (!targets.problem.empty())
-    fmt::print(stderr, "warning: {}; listen on 0.0.0.0 to be read from elsewhere\n",
-               targets.problem);
+    tell_error(
+        fmt::format("warning: {}; listen on 0.0.0.0 to be read from elsewhere\n", targets.problem));
   return 0;
 }
 

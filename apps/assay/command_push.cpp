@@ -25,13 +25,13 @@ std::string shown(const Json& value) {
 }
 
 void say_refusal(const push::PushOutcome& outcome) {
-  say("Refused: what the run claims does not follow from its evidence\n");
+  tell("Refused: what the run claims does not follow from its evidence\n");
   const auto reasons = outcome.answer.find("reasons");
   if (reasons == outcome.answer.end() || !reasons->is_array()) return;
   int left = 20;
   for (const Json& reason : *reasons) {
     if (left-- == 0) {
-      say(fmt::format("  and {} more\n", reasons->size() - 20));
+      tell(fmt::format("  and {} more\n", reasons->size() - 20));
       break;
     }
     const std::string message = reason.value("message", std::string());
@@ -43,13 +43,13 @@ void say_refusal(const push::PushOutcome& outcome) {
                                       printable(shown(reason.value("recomputed", Json()))))
                         : "  " + printable(message) + "\n");
   }
-  say("'assay report RUN' computes the result again from the evidence that is here.\n");
+  tell("'assay report RUN' computes the result again from the evidence that is here.\n");
 }
 
 void say_comparison(const Json& answer) {
-  say("Challenge answered: " + tester::comparison_text(answer) + "\n");
+  tell("Challenge answered: " + tester::comparison_text(answer) + "\n");
   for (const Json& text : list_at(answer, "differs"))
-    if (text.is_string()) say("  not as then: " + printable(text.get<std::string>()) + "\n");
+    if (text.is_string()) tell("  not as then: " + printable(text.get<std::string>()) + "\n");
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ int push(const PushRequest& given) {
   const http::Url url = http::parse_url(given.url, "--to");
   if (url.origin.starts_with("http://") && !url.host.starts_with("127.") &&
       !url.host.starts_with("localhost") && !url.host.starts_with("[::1]"))
-    fmt::print(stderr, "assay: warning: {} has no TLS: the token can be read on the way\n",
-               url.origin);
+    tell_error(fmt::format("assay: warning: {} has no TLS: the token can be read on the way\n",
+                           url.origin));
   const Interrupt interrupt;  // a push goes on later where it was ended
   ByteProgress progress("Sent");
   push::PushOptions options;
@@ -70,16 +70,17 @@ int push(const PushRequest& given) {
   options.stop = interrupt.token();
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
   const push::PushOutcome outcome = push::push_run(given.run, tester, options);
-  say("Test: " + outcome.test_id + "\n");
+  tell("Test: " + outcome.test_id + "\n");
   const std::string verdict = outcome.answer.value("verdict", std::string());
   const Json& relaxed = list_at(outcome.answer, "relaxed");
   if (outcome.accepted)
-    say("Accepted: " + printable(verdict) + (relaxed.empty() ? "" : " under relaxed rules") + "\n");
+    tell("Accepted: " + printable(verdict) + (relaxed.empty() ? "" : " under relaxed rules") +
+         "\n");
   else
     say_refusal(outcome);
   if (const Json& answer = member_at(outcome.answer, "challenge"); answer.is_object())
     say_comparison(answer);
-  say("Page: " + outcome.page_url + "\n");
+  tell("Page: " + outcome.page_url + "\n");
   if (!outcome.accepted) return exit_code(ErrorKind::round_failed);
   if (verdict == "INVALID") return exit_code(ErrorKind::invalid);
   return verdict == "VALID" ? 0 : exit_code(ErrorKind::round_failed);

@@ -16,6 +16,7 @@
 #include "rendezvous/device_addresses.h"
 #include "rendezvous/rank_table.h"
 #include "rendezvous/round_files.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -57,7 +58,8 @@ void print_findings(const TableReading& reading, const std::string& file) {
   std::size_t shown = 0;
   for (const Finding& finding : reading.findings) {
     if (++shown > kFindingsShown) {
-      fmt::print(stderr, "{}: … and {} more\n", file, reading.findings.size() - kFindingsShown);
+      tell_error(
+          fmt::format("{}: … and {} more\n", file, reading.findings.size() - kFindingsShown));
       return;
     }
     fmt::print(stderr, "{}: {}: {}\n", file,
@@ -96,7 +98,7 @@ int check(const RanktableOptions& options) {
         fmt::format("the table has the form {}, not {}", to_text(reading.form), options.form),
         options.check, "--convert writes it in another form");
   if (!reading.table.completed) not_ready(options.check);
-  fmt::print("{}: valid: {}\n", options.check, summary(reading.table, reading.form));
+  tell(fmt::format("{}: valid: {}\n", options.check, summary(reading.table, reading.form)));
   return 0;
 }
 
@@ -120,8 +122,8 @@ int convert(const RanktableOptions& options) {
   print_findings(reading, options.convert);
   const TableForm form = *parse_enum<TableForm>(options.form);
   for (const std::string& lost : rendezvous::lost_in(reading.table, form))
-    fmt::print(stderr, "{}: note: the form {} has no {}; left out\n", options.convert,
-               to_text(form), lost);
+    tell_error(fmt::format("{}: note: the form {} has no {}; left out\n", options.convert,
+                           to_text(form), lost));
   if (!options.board_id.empty()) reading.table.lab.board_id = options.board_id;
   write(reading.table, form, options, options.convert);
   return 0;

@@ -21,7 +21,7 @@ int make_report(const std::string& path, bool logs) {
                 path, "pack them when it has ended, or end it with 'assay stop'");
   const judge::RunResult result = judge_and_report(run);
   show_train_records(run);
-  if (logs) say("Logs: " + report::pack_logs(result, run.path()).string() + "\n");
+  if (logs) tell("Logs: " + report::pack_logs(result, run.path()).string() + "\n");
   // A folder that somebody copied a run to need not become one of results.
   history::index_run(run.path(), false);
   return exit_code_of(result);

@@ -24,7 +24,7 @@ void remove_one(const std::filesystem::path& folder) {
   if (store::is_archived(folder)) pack = store::read_archived(folder).pack;
   history::remove_run(folder);
   if (std::error_code ec; !pack.empty() && std::filesystem::exists(pack, ec))
-    say("Its packed file stays: " + printable(pack.string()) + "\n");
+    tell("Its packed file stays: " + printable(pack.string()) + "\n");
 }
 
 int remove_selected(const RemoveArguments& arguments) {
@@ -32,15 +32,15 @@ int remove_selected(const RemoveArguments& arguments) {
   const std::vector<SelectedRun> runs = selected_runs(selection, arguments.archived);
   if (!selection.dry_run) history::finish_removals(selection.choice.runs.results);
   if (runs.empty()) {
-    say("No run may go.\n");
+    tell("No run may go.\n");
     return 0;
   }
   if (!agreed("Remove", runs, selection)) {
-    say("Nothing was removed.\n");
+    tell("Nothing was removed.\n");
     return 0;
   }
   const int failed = for_each_run(runs, remove_one);
-  if (failed == 0) say("Removed " + runs_and_bytes(runs) + ".\n");
+  if (failed == 0) tell("Removed " + runs_and_bytes(runs) + ".\n");
   return failed;
 }
 

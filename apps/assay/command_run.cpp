@@ -81,14 +81,14 @@ int run(const RunOptions& options) {
   std::vector<std::string> unproven;
   if (!options.resume.empty()) unproven = check_unchanged(run);
   if (options.failed)
-    say(counted(launch::reopen_failed_rounds(run, unproven), "failed round") + " to run again\n");
+    tell(counted(launch::reopen_failed_rounds(run, unproven), "failed round") + " to run again\n");
   if (options.detach) return detach(run);
   // Whether the tester would let us in shows before hours of training, not after them.
   if (!options.push.url.empty()) (void)push::find_token(options.push.token_file);
   std::optional<WebView> web;
   if (!options.web.empty()) {
     web.emplace(run.path(), port);
-    say("metrics and console: " + web->address() + "\n");
+    tell("metrics and console: " + web->address() + "\n");
   }
   const int code = execute(run, nullptr, std::move(unproven));
   web.reset();

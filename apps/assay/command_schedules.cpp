@@ -53,7 +53,7 @@ int list_schedules(const ScheduleArguments& given) {
 int remove_schedule(const ScheduleArguments& given) {
   make_client(given.server).remove_schedule(given.name, given.owner);
   if (!given.server.json())
-    say("'" + printable(given.name) + "' is not submitted any more; its jobs stay\n");
+    tell("'" + printable(given.name) + "' is not submitted any more; its jobs stay\n");
   return 0;
 }
 

@@ -45,8 +45,12 @@ struct ServeArguments {
   std::string token_name;
   bool no_jobs = false;
   std::string nodes;
+  bool slurm = false;
+  engine::SlurmTarget slurm_target;
+  std::string job_user;
   std::vector<std::string> names;
   std::string endpoint_domain;
+  std::string oidc;
   std::vector<std::string> webhooks;
   std::string webhook_secret;
 };
@@ -108,13 +112,18 @@ int serve_until_stopped(const ServeArguments& given) {
   options.judge.memory = size_of(given.judge_memory, "--judge-memory");
   options.names = given.names;
   options.endpoint_domain = given.endpoint_domain;
+  if (!given.oidc.empty()) options.oidc = oidc::read_oidc_settings(given.oidc);
   for (const std::string& url : given.webhooks) (void)http::parse_url(url, "--webhook");
   if (!given.webhooks.empty() && given.webhook_secret.empty())
     throw Error(ErrorKind::usage, "webhooks are signed: --webhook needs --webhook-secret FILE");
   options.webhooks = given.webhooks;
   if (!given.webhook_secret.empty())
     options.webhook_secret = std::string(trim(read_regular_file(given.webhook_secret)));
-  if (!given.no_jobs) options.engine = [nodes = given.nodes] { return make_job_engine(nodes); };
+  if (!given.no_jobs) {
+    JobEngineChoice choice{.nodes = given.nodes, .job_user = given.job_user, .data = given.data};
+    if (given.slurm) choice.slurm = given.slurm_target;
+    options.engine = [choice] { return make_job_engine(choice); };
+  }
   site::run_server(options, [](const std::string& line) { say(line + "\n"); });
   return 0;
 }
@@ -143,8 +152,8 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
   list->callback([given, &action] {
     action = [given] {
       for (const tester::TokenRecord& record : tester::open_records(given->data).tokens())
-        say(fmt::format("{}  made {}{}\n", record.name, record.created,
-                        record.revoked.empty() ? "" : "  revoked " + record.revoked));
+        tell(fmt::format("{}  made {}{}\n", record.name, record.created,
+                         record.revoked.empty() ? "" : "  revoked " + record.revoked));
       return 0;
     };
   });
@@ -185,7 +194,24 @@ void add_serve(CLI::App& app, Action& action) {
   option("--config", given->config, "FILE",
          "Prices of hardware, YAML; else 'tester.yaml' in its folder, if it is there");
   command->add_flag("--no-jobs", given->no_jobs, "Be a tester only: run no jobs");
-  option("--nodes", given->nodes, "FILE", "Machines on which jobs run, YAML; else this one");
+  CLI::Option* nodes =
+      command
+          ->add_option("--nodes", given->nodes, "Machines on which jobs run, YAML; else this one")
+          ->type_name("FILE");
+  CLI::Option* slurm =
+      command
+          ->add_flag("--slurm", given->slurm,
+                     "Jobs are Slurm's. --data must be on a file system that its nodes share")
+          ->excludes(nodes);
+  const auto of_slurm = [&](const char* name, std::string& value, const char* what) {
+    command->add_option(name, value, what)->type_name("NAME")->needs(slurm);
+  };
+  of_slurm("--slurm-partition", given->slurm_target.partition,
+           "Partition of jobs whose queue names none; else Slurm's default");
+  of_slurm("--slurm-account", given->slurm_target.account, "The same for the account");
+  of_slurm("--slurm-qos", given->slurm_target.qos, "The same for the QOS");
+  option("--job-user", given->job_user, "NAME",
+         "As root: jobs run as this user, or as '{owner}': the user with the name of the account");
   command
       ->add_option("--endpoint-domain", given->endpoint_domain,
                    "Endpoints of jobs are at job7-jupyter.DOMAIN: all such names must lead to the "
@@ -193,6 +219,8 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("DOMAIN");
   command->add_option("--name", given->names, "A host name of the server; more than one is fine")
       ->type_name("HOST");
+  option("--oidc", given->oidc, "FILE",
+         "YAML: people may also sign in by an OpenID provider (docs/platform.md)");
   command->add_option("--webhook", given->webhooks, "URL that is told of jobs that have ended")
       ->type_name("URL");
   option("--webhook-secret", given->webhook_secret, "FILE",
@@ -217,6 +245,7 @@ void add_serve(CLI::App& app, Action& action) {
       "  assay serve                                    prints where to sign in, and runs jobs\n"
       "  assay serve link                               another address that signs in, once\n"
       "  assay serve user add ann --role member         also list, password, disable, enable\n"
+      "  assay serve --slurm --data /shared/assay       jobs are Slurm's; partitions are queues\n"
       "  assay serve --no-jobs --data tester            a tester only, on http://127.0.0.1:8480\n"
       "  assay serve --listen 0.0.0.0:8480 --tls-certificate tester.crt --tls-key tester.key\n"
       "  assay push results/latest --to http://127.0.0.1:8480\n"

@@ -41,7 +41,7 @@ class Counting {
     const std::int64_t now_ns = mono_now_ns();
     if (now_ns - shown_ns_ < 2'000'000'000) return;
     shown_ns_ = now_ns;
-    fmt::print(stderr, "assay: {}: {} of {}\n", what_, done, total);
+    tell_error(fmt::format("assay: {}: {} of {}\n", what_, done, total));
   }
 
  private:
@@ -92,7 +92,7 @@ int verify_tester(const AdminArguments& given) {
       tester::verify(given.data, given.deep, Counting("checked"));
   for (const std::string& fault : faults) say(printable(fault) + "\n");
   if (faults.empty()) {
-    say("Everything is as it should be.\n");
+    tell("Everything is as it should be.\n");
     return 0;
   }
   throw Error(ErrorKind::environment, counted(faults.size(), "fault") + " found", given.data,
@@ -102,10 +102,11 @@ int verify_tester(const AdminArguments& given) {
 
 int rebuild_tester(const AdminArguments& given) {
   const tester::Rebuilt made = tester::rebuild(given.data);
-  say(fmt::format("{} found, {} kept.\n", counted(made.tests, "test"),
-                  counted(made.tokens, "token")));
-  if (!made.kept.empty()) say("The old database is " + made.kept.string() + "\n");
-  say("Challenges are not in the tests' folders: those of the old database are gone.\n"
+  tell(fmt::format("{} found, {} kept.\n", counted(made.tests, "test"),
+                   counted(made.tokens, "token")));
+  if (!made.kept.empty()) tell("The old database is " + made.kept.string() + "\n");
+  tell(
+      "Challenges are not in the tests' folders: those of the old database are gone.\n"
       "Who has no good token any more gets one with 'assay serve token rotate NAME'.\n");
   return 0;
 }
@@ -136,7 +137,7 @@ void add_tester_admin(CLI::App& serve, Action& action) {
       command("delete", "Remove tests with their evidence", "delete 20261115-ab3dE9 --data tester",
               [](const AdminArguments& wanted) {
                 for (const std::string& id : wanted.ids) tester::delete_test(wanted.data, id);
-                say(counted(wanted.ids.size(), "test") + " removed.\n");
+                tell(counted(wanted.ids.size(), "test") + " removed.\n");
                 return 0;
               });
   remove->add_option("ids", given->ids, "Their ids")->required()->type_name("ID");

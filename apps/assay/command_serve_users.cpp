@@ -51,7 +51,7 @@ std::string asked_password() {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   termios before{};
   if (terminal) {
-    say("Password: ");
+    tell("Password: ");
     std::cout.flush();
     ::tcgetattr(STDIN_FILENO, &before);
     termios silent = before;
@@ -62,7 +62,7 @@ std::string asked_password() {
   std::getline(std::cin, out);
   if (terminal) {
     ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
-    say("\n");
+    tell("\n");
   }
   return out;
 }
@@ -113,10 +113,10 @@ int list_users(const UserArguments& given) {
                      {"teams", person.teams}});
       continue;
     }
-    say(fmt::format("{}  {}{}{}{}\n", person.name, to_text(person.role),
-                    person.disabled ? "  disabled" : "",
-                    person.teams.empty() ? "" : "  " + join(person.teams, ","),
-                    person.full_name.empty() ? "" : "  " + person.full_name));
+    tell(fmt::format("{}  {}{}{}{}\n", person.name, to_text(person.role),
+                     person.disabled ? "  disabled" : "",
+                     person.teams.empty() ? "" : "  " + join(person.teams, ","),
+                     person.full_name.empty() ? "" : "  " + person.full_name));
   }
   if (given.format == "json") say(dump_pretty(all));
   return 0;

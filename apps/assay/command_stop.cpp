@@ -18,6 +18,7 @@
 #include "launch/agents/slurm/slurm_batch.h"
 #include "stop.h"
 #include "store/run_dir.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -63,7 +64,8 @@ bool wait_until_free(const store::RunDir& run, Nanoseconds limit,
 bool withdraw(const store::RunDir& run, const std::string& job) {
   if (job.empty() || launch::batch_waits_for(job).empty()) return false;
   launch::cancel_batch(job, /*waiting=*/true);
-  fmt::print("job {} is withdrawn; 'assay run --resume {}' goes on\n", job, run.path().string());
+  tell(fmt::format("job {} is withdrawn; 'assay run --resume {}' goes on\n", job,
+                   run.path().string()));
   return true;
 }
 
@@ -91,7 +93,7 @@ int stop_run(const std::string& path, bool at_once) {
   const store::RunDir run = store::RunDir::open(path);
   const std::string job = batch_job_of(run);
   if (!store::RunLock::held(run.path())) {
-    if (!withdraw(run, job)) fmt::print("{} is not running\n", run.plan().run_id);
+    if (!withdraw(run, job)) tell(fmt::format("{} is not running\n", run.plan().run_id));
     return 0;
   }
   const Owner owner = owner_of(run);
@@ -99,7 +101,7 @@ int stop_run(const std::string& path, bool at_once) {
   for (const plan::CasePlan& plan_case : run.plan().cases)
     grace = std::max(grace, plan_case.limits.grace);
   const std::string by_force = ask_to_end(owner, job, path);
-  fmt::print("stopping {} (process {} on {})\n", run.plan().run_id, owner.pid, owner.host);
+  tell(fmt::format("stopping {} (process {} on {})\n", run.plan().run_id, owner.pid, owner.host));
   std::fflush(stdout);
   std::function<void()> again;
   // It may end between a look and the signal.
@@ -115,7 +117,7 @@ int stop_run(const std::string& path, bool at_once) {
     throw Error(ErrorKind::environment,
                 "the run did not end within " + format_duration(grace + kMargin), path,
                 "'" + by_force + "' ends it; its agents then end their ranks");
-  fmt::print("stopped; 'assay run --resume {}' goes on\n", path);
+  tell(fmt::format("stopped; 'assay run --resume {}' goes on\n", path));
   return 0;
 }
 

@@ -76,10 +76,11 @@ code::Scan scan_code(const SubmitArguments& given) {
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
   code::Scan scan = code::scan_folder(given.code, options);
   if (!scan.secrets.empty())
-    fmt::print(stderr, "assay: not sent, because they look like secrets: {} (--send-secrets)\n",
-               listed(scan.secrets));
+    tell_error(fmt::format("assay: not sent, because they look like secrets: {} (--send-secrets)\n",
+                           listed(scan.secrets)));
   if (!scan.special.empty())
-    fmt::print(stderr, "assay: not sent, because they are no files: {}\n", listed(scan.special));
+    tell_error(
+        fmt::format("assay: not sent, because they are no files: {}\n", listed(scan.special)));
   return scan;
 }
 
@@ -113,7 +114,7 @@ std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& 
 }
 
 bool is_wanted(const std::stop_token& stop) {
-  say("Submit it? [Y/n] ");
+  tell("Submit it? [Y/n] ");
   pollfd input{STDIN_FILENO, POLLIN, 0};
   while (::poll(&input, 1, 100) <= 0)
     if (stop.stop_requested()) return false;
@@ -155,8 +156,8 @@ int make_schedule(const client::Client& client, const SubmitArguments& given,
   if (given.server.json())
     say(dump_pretty(made));
   else
-    say(fmt::format("'{}' is submitted by '{}' (UTC), next at {}; 'assay schedules' lists them\n",
-                    printable(name), given.schedule, printable(text_at(made, "next"))));
+    tell(fmt::format("'{}' is submitted by '{}' (UTC), next at {}; 'assay schedules' lists them\n",
+                     printable(name), given.schedule, printable(text_at(made, "next"))));
   return 0;
 }
 
@@ -178,9 +179,9 @@ int submit_job(const SubmitArguments& given) {
   if (words) {
     say(plan_text(read.submission, preview.value, given.dry_run));
     if (scanned)
-      say(fmt::format("Code: {}, {} of {}\n", counted(scanned->manifest.files.size(), "file"),
-                      format_bytes(static_cast<double>(scanned->manifest.bytes())),
-                      fs::absolute(given.code).lexically_normal().string()));
+      tell(fmt::format("Code: {}, {} of {}\n", counted(scanned->manifest.files.size(), "file"),
+                       format_bytes(static_cast<double>(scanned->manifest.bytes())),
+                       fs::absolute(given.code).lexically_normal().string()));
   }
   if (given.dry_run) {
     if (!words) say(dump_pretty(preview.json));
@@ -188,7 +189,7 @@ int submit_job(const SubmitArguments& given) {
   }
   if (words && !given.yes && terminal().interactive && ::isatty(STDIN_FILENO) != 0 &&
       !is_wanted(interrupt.token())) {
-    say("Nothing was submitted.\n");
+    tell("Nothing was submitted.\n");
     return 0;
   }
   if (scanned && !scanned->manifest.files.empty()) {
@@ -210,11 +211,11 @@ int submit_job(const SubmitArguments& given) {
   if (!words)
     say(dump_pretty(made.json));
   else if (made.value.jobs.size() == 1)
-    say(fmt::format("Job {} is {}: {}\n", first.id, printable(first.state.text),
-                    client.page_of(first.id)));
+    tell(fmt::format("Job {} is {}: {}\n", first.id, printable(first.state.text),
+                     client.page_of(first.id)));
   else
-    say(fmt::format("Jobs {} to {} are submitted: {}\n", first.id, made.value.jobs.back().id,
-                    client.page_of(first.id)));
+    tell(fmt::format("Jobs {} to {} are submitted: {}\n", first.id, made.value.jobs.back().id,
+                     client.page_of(first.id)));
   if (!given.follow) return 0;
   std::vector<jobs::JobId> ids;
   for (const client::JobRow& row : made.value.jobs) ids.push_back(row.id);

@@ -85,8 +85,8 @@ int note_run(const NoteArguments& arguments) {
     history::index_run(run, false);
   }
   for (std::size_t i = 0; i < labels.notes.size(); ++i)
-    say(fmt::format("{}  {}  {}\n", i + 1, printable(labels.notes[i].at),
-                    printable(labels.notes[i].text)));
+    tell(fmt::format("{}  {}  {}\n", i + 1, printable(labels.notes[i].at),
+                     printable(labels.notes[i].text)));
   return 0;
 }
 

@@ -168,10 +168,10 @@ int top(const std::string& path, bool once) {
     } else if (const std::string why = running ? "" : waiting_for(run); !why.empty()) {
       fmt::print("{}\n", why);
     } else if (!running) {
-      if (first || t.interactive) fmt::print("{} is not running\n", run.plan().run_id);
+      if (first || t.interactive) tell(fmt::format("{} is not running\n", run.plan().run_id));
       return 0;
     } else {
-      fmt::print("{} is starting\n", run.plan().run_id);
+      tell(fmt::format("{} is starting\n", run.plan().run_id));
     }
     std::fflush(stdout);
     if (once) return 0;

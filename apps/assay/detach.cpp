@@ -39,7 +39,7 @@ void submit(const store::RunDir& run) {
                                                  {"job", job},
                                                  {"submitted_wall_ns", wall_now_ns()},
                                                  {"host", host_name()}}));
-  say("submitted as job " + job + "\n");
+  tell("submitted as job " + job + "\n");
 }
 
 void start_process(const store::RunDir& run) {
@@ -63,14 +63,14 @@ void start_process(const store::RunDir& run) {
                   log_of(run).string());
     ::poll(nullptr, 0, 10);
   }
-  say(fmt::format("running as process {}\n", controller.release()));
+  tell(fmt::format("running as process {}\n", controller.release()));
 }
 
 }  // namespace
 
 int detach(const store::RunDir& run) {
   const bool batch = run.plan().cluster.traits.has_queue && std::getenv("SLURM_JOB_ID") == nullptr;
-  say("run " + run.path().string() + "\n");
+  tell("run " + run.path().string() + "\n");
   if (batch)
     submit(run);
   else

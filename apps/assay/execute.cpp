@@ -29,7 +29,7 @@ void report_what_there_is(const store::RunDir& run) {
 }  // namespace
 
 int execute(const store::RunDir& run, Json declared, std::vector<std::string> unproven) {
-  say("run " + run.path().string() + "\n");
+  tell("run " + run.path().string() + "\n");
   try {
     Progress progress(terminal());
     launch::RunLoop loop(run, progress, [](const launch::BackendContext& context) {

@@ -15,6 +15,7 @@
 #include "core/units.h"
 #include "probe/device_query.h"
 #include "probe/system_info.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -179,7 +180,7 @@ plan::Devices find_devices(const catalog::Catalog& catalog, const std::string& v
                 "the suite needs devices, and none can be used: " + plan::why_none(searches), {},
                 advice + "'assay run quick' measures the CPU");
   }
-  fmt::print(stderr, "devices: {}\n", printable(best->devices.text()));
+  tell_error(fmt::format("devices: {}\n", printable(best->devices.text())));
   for (const std::string& note : best->notes) fmt::print(stderr, "  {}\n", printable(note));
   return best->devices;
 }

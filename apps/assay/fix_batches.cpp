@@ -12,6 +12,7 @@
 #include "core/json_access.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -53,11 +54,11 @@ Json ask(const plan::CasePlan& plan_case) {
 void fix_batches(plan::Plan& plan) {
   for (plan::CasePlan& plan_case : plan.cases) {
     if (!searches(plan, plan_case)) continue;
-    fmt::print(stderr, "{}: looking for the batch size that is best here\n", plan_case.name);
+    tell_error(fmt::format("{}: looking for the batch size that is best here\n", plan_case.name));
     const Json found = ask(plan_case);
     const Json size = found.is_object() ? found.value(kKey, Json()) : Json();
     if (!size.is_number_integer() || size <= 0) {
-      fmt::print(stderr, "{}: it was not found; every round looks for it\n", plan_case.name);
+      tell_error(fmt::format("{}: it was not found; every round looks for it\n", plan_case.name));
       continue;
     }
     fmt::print(stderr, "{}: {} ({})\n", plan_case.name, size.get<std::int64_t>(),

@@ -76,7 +76,7 @@ class Patience {
     const std::int64_t now_ns = mono_now_ns();
     if (failed_since_ns_ == 0) {
       failed_since_ns_ = now_ns;
-      fmt::print(stderr, "assay: the server is away, trying again: {}\n", error.message());
+      tell_error(fmt::format("assay: the server is away, trying again: {}\n", error.message()));
     }
     if (now_ns - failed_since_ns_ > kPatience.count()) throw error;
   }
@@ -155,9 +155,9 @@ void say_findings(const client::Client& client, jobs::JobId id) {
       add(round, name + fmt::format("round {}: ", integer_at(round, "round", 0)));
   }
   for (std::size_t i = 0; i < lines.size() && i < kShown; ++i)
-    fmt::print(stderr, "assay: job {}: {}\n", id, printable(lines[i]));
+    tell_error(fmt::format("assay: job {}: {}\n", id, printable(lines[i])));
   if (lines.size() > kShown)
-    fmt::print(stderr, "assay: job {}: {} more in its report\n", id, lines.size() - kShown);
+    tell_error(fmt::format("assay: job {}: {} more in its report\n", id, lines.size() - kShown));
 }
 
 std::string status_line(const client::JobRow& job) {
@@ -195,13 +195,13 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
           }
         }
         if (std::string line = status_line(job.row); said[id] != line) {
-          fmt::print(stderr, "assay: {}\n", line);
+          tell_error(fmt::format("assay: {}\n", line));
           said[id] = std::move(line);
         }
         if (!job.row.state.is_final()) return;
         outcomes[id] = client::outcome_of(job.row);
         if (outcomes[id] != 0 && !job.message.empty())
-          fmt::print(stderr, "assay: job {}: {}\n", id, printable(job.message));
+          tell_error(fmt::format("assay: job {}: {}\n", id, printable(job.message)));
         if (job.row.verdict == jobs::Verdict::invalid ||
             job.row.verdict == jobs::Verdict::incomplete)
           say_findings(client, id);
@@ -210,7 +210,7 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
     if (outcomes.size() < ids.size()) news.wait(stop);
   }
   if (outcomes.size() < ids.size()) {
-    fmt::print(stderr, "assay: no longer followed; what was submitted goes on\n");
+    tell_error("assay: no longer followed; what was submitted goes on\n");
     return kStoppedExit;
   }
   int worst = 0;

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -85,7 +86,7 @@ history::IndexOptions index_options(bool rebuild) {
   options.rebuild = rebuild;
   if (::isatty(STDERR_FILENO) != 0)
     options.progress = [](std::size_t done, std::size_t all) {
-      fmt::print(stderr, "\rreading runs: {} of {}{}", done, all, done == all ? "\n" : "");
+      tell_error(fmt::format("\rreading runs: {} of {}{}", done, all, done == all ? "\n" : ""));
       std::fflush(stderr);
     };
   return options;
@@ -105,7 +106,8 @@ fs::path run_folder(const std::string& name, const std::string& results) {
 }
 
 void say_remarks(const std::vector<std::string>& remarks) {
-  for (const std::string& remark : remarks) fmt::print(stderr, "assay: {}\n", printable(remark));
+  for (const std::string& remark : remarks)
+    tell_error(fmt::format("assay: {}\n", printable(remark)));
 }
 
 }  // namespace assay::app

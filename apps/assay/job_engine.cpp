@@ -1,20 +1,27 @@
 #include "job_engine.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
 
+#include <pwd.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "catalog/catalog.h"
 #include "config/yaml.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/host.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "engine/embedded_engine.h"
 #include "engine/nodes_file.h"
+#include "engine/slurm_engine.h"
+#include "engine/placed_suite.h"
+#include "entry/run_as_user.h"
 #include "find_devices.h"
 #include "launch/agents/bundle.h"
 #include "launch/agents/ssh/ssh_command.h"
@@ -100,7 +107,13 @@ class AgentCommands {
   [[nodiscard]] std::vector<std::string> command(const std::string& node,
                                                  const std::filesystem::path& run,
                                                  const std::vector<std::string>& args) {
-    const plan::Cluster& cluster = clusters_.at(node);
+    // Where every owner has a user, the run says whose it is.
+    const auto known = clusters_.find(node);
+    plan::Cluster cluster =
+        known != clusters_.end() ? known->second : store::RunDir::open(run).plan().cluster;
+    std::erase_if(cluster.hosts, [&](const plan::Host& host) { return host.name != node; });
+    if (cluster.hosts.empty())
+      throw Error(ErrorKind::usage, "the job does not run on '" + printable(node) + "'");
     const launch::SshTarget target =
         launch::ssh_target(std::get<plan::SshOptions>(cluster.options), cluster.hosts.front());
     std::vector<std::string> argv =
@@ -131,14 +144,67 @@ class AgentCommands {
   std::map<std::filesystem::path, std::string> programs_;
 };
 
+/// From now on `ssh`, for this process and the controllers of its jobs, is the agent's program,
+/// which runs commands on this machine as the user of the job (entry/run_as_user.h).
+void use_ssh_of_users(const std::string& job_user, const std::filesystem::path& data) {
+  namespace fs = std::filesystem;
+  if (::geteuid() != 0)
+    throw Error(ErrorKind::usage, "only root can run jobs as other users", "--job-user",
+                "start the server as root, or without it");
+  if (job_user != engine::kOwnersUser) {
+    const passwd* user = ::getpwnam(job_user.c_str());
+    if (user == nullptr || user->pw_uid == 0)
+      throw Error(ErrorKind::usage,
+                  user == nullptr ? "there is no user '" + printable(job_user) + "'"
+                                  : "jobs do not run as root",
+                  "--job-user", "an existing user, or '{owner}'");
+  }
+  const fs::path folder = fs::absolute(data) / "as-user";
+  make_directories(folder);
+  fs::permissions(data, fs::perms::owner_all);
+  std::error_code ec;
+  fs::remove(folder / "ssh", ec);
+  fs::create_symlink(program_folder() / "assay-agent", folder / "ssh");
+  const char* path = std::getenv("PATH");
+  ::setenv("PATH", (folder.string() + ":" + (path == nullptr ? "/usr/bin:/bin" : path)).c_str(), 1);
+  ::setenv(entry::kAsUserVariable, job_user.c_str(), 1);
+}
+
+/// This machine, reached as its users are.
+void reach_as_user(engine::EmbeddedOptions& options, const std::string& job_user) {
+  engine::EmbeddedNode& node = options.nodes.front();
+  node.remote = true;
+  node.access = {{"address", "127.0.0.1"}, {"user", job_user}};
+  options.ssh = {{"config", "/dev/null"}};
+  options.agent_command =
+      [commands = std::make_shared<AgentCommands>(std::map<std::string, plan::Cluster>{})](
+          const engine::EmbeddedNode& of, const std::filesystem::path& run,
+          const std::vector<std::string>& args) { return commands->command(of.name, run, args); };
+}
+
 }  // namespace
 
-std::unique_ptr<engine::Engine> make_job_engine(const std::filesystem::path& nodes) {
+std::unique_ptr<engine::Engine> make_job_engine(const JobEngineChoice& choice) {
+  if (choice.slurm) {
+    for (const char* program : {"sbatch", "squeue", "sinfo", "scancel", "scontrol", "srun"})
+      if (!find_program(program))
+        throw Error(ErrorKind::environment, std::string(program) + " is not installed", "--slurm",
+                    "start the server on a machine from which jobs are submitted to Slurm");
+    return std::make_unique<engine::SlurmEngine>(
+        engine::SlurmEngineOptions{.bindir = program_folder(), .target = *choice.slurm});
+  }
+  const std::filesystem::path& nodes = choice.nodes;
+  const std::string& job_user = choice.job_user;
+  if (!job_user.empty() && !nodes.empty())
+    throw Error(ErrorKind::usage, "--job-user is for jobs on this machine", "--nodes",
+                "the list of nodes says as whom ssh comes to each: {name: gpu1, user: train}");
+  if (!job_user.empty()) use_ssh_of_users(job_user, choice.data);
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   engine::EmbeddedOptions options;
   options.bindir = program_folder();
   if (nodes.empty()) {
     options.nodes.push_back(this_machine(catalog));
+    if (!job_user.empty()) reach_as_user(options, job_user);
   } else {
     engine::NodesFile file = engine::read_nodes_file(nodes);
     add_vendors(catalog, nodes.string(), file.nodes);

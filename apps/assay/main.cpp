@@ -15,7 +15,9 @@
 #include "core/json_error.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "lang/language.h"
 #include "outcome.h"
+#include "speak.h"
 
 namespace {
 
@@ -28,10 +30,10 @@ constexpr const char* kExamples =
     "  assay history                       how cases went over all runs, and what changed\n"
     "  assay push results/latest --to URL  send a run to a tester ('assay serve'), which judges "
     "it\n"
-    "  assay submit my-suite.yaml --follow have the platform's server run it, and watch\n";
+    "  assay submit my-suite.yaml --follow  have the platform's server run it, and watch\n";
 
 int fail(const assay::Error& error) {
-  fmt::print(stderr, "assay: error: {}\n", error.what());
+  fmt::print(stderr, "assay: {}: {}\n", assay::lang::tr("error"), assay::app::error_text(error));
   return assay::exit_code(error.kind());
 }
 
@@ -98,6 +100,8 @@ int main(int argc, char** argv) {
 #include "command_list.inc"
 #undef ASSAY_COMMAND
   try {
+    assay::app::choose_language(argc, argv);
+    assay::app::speak(app);
     if (argc > 1) require_known_command(app, argv[1]);
     app.parse(argc, argv);
     return close_output(action ? action() : 0);

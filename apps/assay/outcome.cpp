@@ -73,10 +73,10 @@ judge::RunResult judge_and_report(const store::RunDir& run) {
   // Who names a submission means to hand the logs in.
   if (!run.plan().submission.empty())
     for (const std::string& obstacle : report::mllog_obstacles(result, run.plan()))
-      say("MLPerf's checker: " + printable(obstacle) + "\n");
+      tell("MLPerf's checker: " + printable(obstacle) + "\n");
   for (const std::string_view name : {layout::kSucceeded, layout::kFailed})
     if (const auto file = run.path() / name; std::filesystem::exists(file))
-      say("Experiment: " + file.string() + "\n");
+      tell("Experiment: " + file.string() + "\n");
   if (unwritten)
     throw Error(ErrorKind::environment, "the reports could not be written: " + unwritten->message(),
                 unwritten->where(),

@@ -27,8 +27,8 @@ client::Client make_client(const ServerOptions& options, std::stop_token stop) {
   places.given_ca = options.ca;
   client::Server server = client::find_server(places);
   if (!server.token.empty() && !client::is_private(server))
-    fmt::print(stderr, "assay: warning: {} has no TLS: the token can be read on the way\n",
-               server.url);
+    tell_error(fmt::format("assay: warning: {} has no TLS: the token can be read on the way\n",
+                           server.url));
   return client::Client(std::move(server), std::move(stop));
 }
 

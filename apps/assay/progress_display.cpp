@@ -6,6 +6,8 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "lang/language.h"
+#include "page/text_width.h"
 
 namespace assay::app {
 
@@ -82,14 +84,14 @@ std::string Progress::erase() {
 }
 
 void Progress::line(const std::string& text) {
-  say(erase() + text + "\n");
+  say(erase() + lang::tr_lines(text) + "\n");
 }
 
 void Progress::redraw(const std::string& text) {
   const std::string before = erase();
-  const std::string shown = ellipsize(text, terminal_.width - 1);
+  const std::string shown = page::cut_to(lang::tr_lines(text), terminal_.width - 1);
   say((before.empty() ? "\r\x1b[K" : before) + shown);
-  drawn_columns_ = std::max<std::size_t>(code_points(shown), 1);
+  drawn_columns_ = std::max<std::size_t>(page::columns_of(shown), 1);
 }
 
 void Progress::waiting(const std::string& what_for) {

@@ -15,6 +15,7 @@
 #include "core/json_access.h"
 #include "core/regular_file.h"
 #include "core/text.h"
+#include "terminal.h"
 
 namespace assay::app {
 
@@ -203,7 +204,7 @@ int follow_logs(const store::RunDir& run, const LogChoice& choice, int lines, bo
     std::fflush(stdout);
     if (more) continue;
     if (!running) {
-      if (shown_of.empty()) fmt::print(stderr, "{} is not running\n", run.plan().run_id);
+      if (shown_of.empty()) tell_error(fmt::format("{} is not running\n", run.plan().run_id));
       return 0;
     }
     ::poll(nullptr, 0, kPauseMs);

@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "history/remove_runs.h"
 #include "history/retention.h"
+#include "speak.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -122,11 +123,11 @@ std::string runs_and_bytes(const std::vector<SelectedRun>& runs) {
 bool agreed(const std::string& verb, const std::vector<SelectedRun>& runs,
             const RunSelection& selection) {
   for (const SelectedRun& run : runs)
-    say(fmt::format("{}  {}\n", printable(run.folder.string()),
-                    format_bytes(static_cast<double>(run.bytes))));
+    tell(fmt::format("{}  {}\n", printable(run.folder.string()),
+                     format_bytes(static_cast<double>(run.bytes))));
   const std::string question = verb + " " + runs_and_bytes(runs);
   if (selection.dry_run) {
-    say("Would: " + question + ".\n");
+    tell("Would: " + question + ".\n");
     return false;
   }
   if (selection.yes) return true;
@@ -147,7 +148,7 @@ int for_each_run(const std::vector<SelectedRun>& runs,
     try {
       action(run.folder);
     } catch (const Error& error) {
-      fmt::print(stderr, "assay: error: {}\n", error.what());
+      tell_error("assay: error: " + error_text(error) + "\n");
       failed = exit_code(error.kind());
     }
   }

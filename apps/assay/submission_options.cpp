@@ -9,6 +9,7 @@
 #include "catalog/catalog.h"
 #include "client/job_forms.h"
 #include "core/error.h"
+#include "core/job_variables.h"
 #include "core/text.h"
 #include "paths.h"
 #include "plan/suite.h"
@@ -132,6 +133,8 @@ void add_submission_options(CLI::App& command, SubmissionOptions& options) {
   command.add_option("--priority", options.priority, "0 to 1000; default: 100");
   command.add_flag("--preemptible", options.preemptible, "More important jobs may take its place");
   command.add_option("--time", options.time, "That it may run, such as 2h");
+  command.add_option("--keep", options.keep,
+                     "How long a command that ends with 'sleep infinity' stays open, such as 30m");
   command.add_option("--retries", options.retries, "How often it is tried again when it fails");
   command.add_option("--env", options.env, "A variable for its processes; may be repeated")
       ->type_name("NAME=VALUE")
@@ -194,6 +197,7 @@ WrittenSubmission write_submission(const SubmissionOptions& options, Json base) 
   set("time", options.time);
   if (options.retries) json["retries"] = Json{{"count", *options.retries}};
   if (!options.env.empty()) json["env"].update(env_of(options.env));
+  if (options.keep) json["env"][std::string(kKeepOpenVariable)] = *options.keep;
   if (!options.mounts.empty()) json["mounts"] = mounts_of(options.mounts);
   if (!options.endpoints.empty()) json["endpoints"] = endpoints_of(options.endpoints);
   if (!options.after.empty()) json["after"] = options.after;

@@ -27,6 +27,7 @@ struct SubmissionOptions {
   std::optional<std::string> queue;
   std::optional<int> priority;
   bool preemptible = false;
+  std::optional<std::string> keep;
   std::optional<std::string> time;
   std::optional<int> retries;
   std::vector<std::string> env;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/text.h"
+#include "lang/language.h"
 
 namespace assay::app {
 
@@ -34,7 +35,8 @@ Terminal terminal() {
   if (::isatty(STDOUT_FILENO) == 0) return t;
   t.interactive = variable("TERM") != "dumb";
   t.color = t.interactive && variable("NO_COLOR").empty();
-  t.unicode = utf8_locale();
+  // Who asks for Chinese reads it.
+  t.unicode = utf8_locale() || lang::reader_language() != lang::Language::english;
   t.width = terminal_width(t.width);
   return t;
 }
@@ -48,6 +50,16 @@ std::size_t terminal_width(std::size_t fallback) {
 void say(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
+}
+
+void tell(std::string_view english) {
+  say(lang::tr_lines(english));
+}
+
+void tell_error(std::string_view english) {
+  const std::string text = lang::tr_lines(english);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
 
 report::ConsoleStyle console_style(const std::string& report_path) {

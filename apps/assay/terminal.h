@@ -22,6 +22,9 @@ struct Terminal {
 /// Writes to stdout at once. A reader that went away (`assay run | head`) must not end a run, so
 /// errors are ignored.
 void say(std::string_view text);
+/// What Assay says, in the reader's language: to stdout as say() does, and to stderr.
+void tell(std::string_view english);
+void tell_error(std::string_view english);
 
 [[nodiscard]] report::ConsoleStyle console_style(const std::string& report_path);
 

@@ -113,9 +113,9 @@ void small_files(ObsBucket& store, const fs::path& folder, int count, const std:
     // One process, one connection, one file after the other.
     theirs.push_back(seconds_of([&] { curl({"-K", (folder / "curl.conf").string()}); }));
     const std::string prefix = fmt::format("ours-{}-{}/", note.size(), i);
-    ours.push_back(seconds_of([&] { (void)sync_folder(store, files, prefix); }));
+    ours.push_back(seconds_of([&] { (void)sync_files(store, files_of(files), prefix); }));
     again.push_back(seconds_of([&] {
-      if (sync_folder(store, files, prefix).uploaded != 0)
+      if (sync_files(store, files_of(files), prefix).uploaded != 0)
         throw Error(ErrorKind::internal, "a second sync uploaded something");
     }));
   }

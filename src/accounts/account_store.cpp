@@ -2,7 +2,7 @@
 
 namespace assay::accounts {
 
-const std::array<std::string_view, 2> kAccountSchema{R"(
+const std::array<std::string_view, 3> kAccountSchema{R"(
 CREATE TABLE people (
   name TEXT PRIMARY KEY,
   full_name TEXT NOT NULL,
@@ -66,6 +66,15 @@ CREATE TABLE deeds (
 )",
                                                      R"(
 CREATE TABLE former_names (name TEXT PRIMARY KEY) WITHOUT ROWID;
+)",
+                                                     R"(
+CREATE TABLE identities (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  person TEXT NOT NULL REFERENCES people (name) ON DELETE CASCADE,
+  PRIMARY KEY (issuer, subject)
+) WITHOUT ROWID;
+CREATE INDEX identities_by_person ON identities (person);
 )"};
 
 }  // namespace assay::accounts

@@ -6,6 +6,6 @@
 namespace assay::accounts {
 
 /// For database::migrate. Steps that were released are never changed.
-extern const std::array<std::string_view, 2> kAccountSchema;
+extern const std::array<std::string_view, 3> kAccountSchema;
 
 }  // namespace assay::accounts

@@ -104,6 +104,11 @@ class Accounts {
   /// say whichever it is.
   [[nodiscard]] std::optional<NewSession> sign_in(const std::string& name,
                                                   std::string_view password, WallTime now_ns);
+  /// Whom a provider of sign-ins (src/oidc) knows by this subject.
+  [[nodiscard]] std::optional<std::string> known_as(const std::string& issuer,
+                                                    const std::string& subject);
+  /// From now on; somebody has one identity of an issuer at most, so that nobody else gets in.
+  void set_identity(const std::string& name, const std::string& issuer, const std::string& subject);
   /// For a person that there is; valid once.
   [[nodiscard]] std::string make_link(const std::string& name, WallTime now_ns);
   [[nodiscard]] std::optional<NewSession> sign_in_by_link(std::string_view link, WallTime now_ns);

@@ -70,6 +70,34 @@ std::optional<NewSession> Accounts::sign_in(const std::string& name, std::string
   return out;
 }
 
+std::optional<std::string> Accounts::known_as(const std::string& issuer,
+                                              const std::string& subject) {
+  const std::scoped_lock lock(lock_);
+  Statement row =
+      database_.prepare("SELECT person FROM identities WHERE issuer = ?1 AND subject = ?2");
+  if (!row.bind(1, issuer).bind(2, subject).step()) return std::nullopt;
+  return row.text(0);
+}
+
+void Accounts::set_identity(const std::string& name, const std::string& issuer,
+                            const std::string& subject) {
+  const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  require_person(name);
+  Statement row = database_.prepare(
+      "SELECT 1 FROM identities WHERE issuer = ?1 AND person = ?2 AND subject != ?3");
+  if (row.bind(1, issuer).bind(2, name).bind(3, subject).step())
+    throw Error(ErrorKind::usage, "'" + name + "' is somebody else at " + issuer);
+  row.reset();
+  database_
+      .prepare("INSERT OR REPLACE INTO identities (issuer, subject, person) VALUES (?1, ?2, ?3)")
+      .bind(1, issuer)
+      .bind(2, subject)
+      .bind(3, name)
+      .run();
+  transaction.commit();
+}
+
 std::string Accounts::make_link(const std::string& name, WallTime now_ns) {
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);

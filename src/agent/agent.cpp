@@ -20,11 +20,13 @@
 #include "agent/round_cgroup.h"
 #include "agent/self_usage.h"
 #include "core/error.h"
+#include "core/hex.h"
 #include "core/json_error.h"
 #include "core/overloaded.h"
 #include "core/process.h"
 #include "core/time.h"
 #include "core/version.h"
+#include "entry/frame.h"
 #include "probe/check.h"
 #include "probe/device_query.h"
 #include "probe/listing.h"
@@ -177,6 +179,7 @@ void Agent::handle(Request request) {
                         },
                         [this](const FreePortRequest&) { send(FreePort{free_port()}); },
                         [](const ForgetRequest& forget) { forget_node_files(forget.directory); },
+                        [this](const Relay& relay) { pass_on(relay); },
                         [this](const Ping& ping) { watch_controller(ping.silence); },
                         [this](const Bye&) { end_soon("the controller sent bye"); }},
              request);
@@ -231,6 +234,17 @@ void Agent::begin_round(RoundRequest request) {
         });
       });
   round_->start();
+}
+
+void Agent::pass_on(const Relay& relay) {
+  if (round_ && round_->id() == relay.id) return round_->relay(relay);
+  // Who called hears it; who was called has nothing left to say it to.
+  if (relay.back) return;
+  Relay answer = relay;
+  answer.back = true;
+  answer.kind = std::string(1, static_cast<char>(entry::FrameKind::failure));
+  answer.data = to_hex("the job's programs have ended on that node");
+  send(answer);
 }
 
 // Metrics are a service to onlookers: without them the round is as good.

@@ -41,6 +41,7 @@ class Agent {
   void receive(const Json& message);
   void handle(Request request);
   void begin_round(RoundRequest request);
+  void pass_on(const Relay& relay);
   void answer_later(std::function<Report()> work);
   void offer_metrics(const std::string& endpoint);
   [[nodiscard]] std::string metrics_page() const;

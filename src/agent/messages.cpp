@@ -1,11 +1,21 @@
 #include "agent/messages.h"
 
+#include <fmt/format.h>
+
 #include "core/error.h"
+#include "core/sha256.h"
 #include "core/text.h"
 
 namespace assay::agent {
 
 namespace {
+
+constexpr const char* kSshFolders = "/tmp";
+constexpr std::size_t kNameLength = 32;  // sockets have 107 bytes for theirs
+
+std::string ssh_folder_name(const std::string& round_id) {
+  return "assay-ssh-" + sha256(round_id).substr(0, kNameLength);
+}
 
 template <class Message>
 Json encode(const Message& message) {
@@ -37,6 +47,18 @@ std::variant<T...> decode(const Json& json, const char* what,
 }
 
 }  // namespace
+
+std::filesystem::path round_ssh_folder(const std::string& round_id, int node) {
+  return std::filesystem::path(kSshFolders) / fmt::format("{}-{}", ssh_folder_name(round_id), node);
+}
+
+void remove_round_ssh_folders(const std::string& round_id) {
+  const std::string prefix = ssh_folder_name(round_id) + "-";
+  std::error_code ec;
+  for (const auto& entry : std::filesystem::directory_iterator(kSshFolders, ec))
+    if (entry.path().filename().string().starts_with(prefix))
+      std::filesystem::remove_all(entry.path(), ec);
+}
 
 Json to_json(const Report& report) {
   return encode(report);

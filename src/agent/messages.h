@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/connectivity.h"
+#include "core/cpu_set.h"
 #include "core/json_fields.h"
 #include "core/round_status.h"
 #include "core/subprocess.h"
@@ -61,12 +62,16 @@ struct RankStart {
   int local_rank = 0;
   int pid = 0;
   Instant at;
+  std::optional<CpuSet> bound{};  ///< nothing: to no CPU in particular
+  std::optional<int> memory{};    ///< the NUMA node that its memory is taken from first
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
     field("rank", self.rank);
     field("local_rank", self.local_rank);
     field("pid", self.pid);
+    field.optional("bound", self.bound);
+    field.optional("memory", self.memory);
     field("mono_ns", self.at.mono_ns);
     field("wall_ns", self.at.wall_ns);
   }
@@ -81,12 +86,18 @@ struct RankExit {
   std::uint64_t log_bytes = 0;
   std::uint64_t dropped_bytes = 0;
   std::uint64_t steps = 0;
+  /// It has not ended, but only sleeps (RoundRequest::ends_at_rest).
+  bool rests = false;
   Instant at;
+  /// Of a bound rank: the CPUs on which its threads were seen. Nothing: not looked at.
+  std::optional<CpuSet> ran_on{};
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
     field("rank", self.rank);
     field("local_rank", self.local_rank);
+    field.optional("rests", self.rests);
+    field.optional("ran_on", self.ran_on);
     field.optional("signal", self.exit.signal);
     field.optional("code", self.exit.code);
     field("ended_by", self.ended_by);
@@ -422,10 +433,33 @@ struct Refusal {
   }
 };
 
+/// A piece of the conversation between a program of the round that said `ssh HOST` and what runs
+/// for it on another node (agent/round_ssh.h). The controller passes it on to the agent of `peer`,
+/// with the sender's number in its place: it is a report and a request.
+struct Relay {
+  static constexpr const char* kType = "relay";
+  std::string id;             ///< of the round
+  int peer = 0;               ///< the node at the other end
+  std::uint64_t channel = 0;  ///< of those that the caller's node opened
+  bool back = false;          ///< from the program to its caller
+  std::string kind{};         ///< the letter of an entry::FrameKind
+  std::string data{};         ///< in hex: what is said may be any bytes
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("id", self.id);
+    field("peer", self.peer);
+    field("channel", self.channel);
+    field.optional("back", self.back);
+    field("kind", self.kind);
+    field.optional("data", self.data);
+  }
+};
+
 using Report =
     std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat, Output, Gap,
                  Unkillable, RoundEnd, SystemReport, Checks, ClockReading, DataListings,
-                 ListeningOn, Connections, Executions, CachesDropped, FreePort, Refusal>;
+                 ListeningOn, Connections, Executions, CachesDropped, FreePort, Relay, Refusal>;
 
 // Requests: controller → agent.
 
@@ -447,6 +481,20 @@ struct RankRequest {
   }
 };
 
+/// How programs of a round reach its other nodes by `ssh`, and what they find there.
+struct RoundSshRequest {
+  std::filesystem::path folder{};      ///< is made, for the round's user alone; empty: no ssh
+  std::map<std::string, int> nodes{};  ///< what a node of the round may be called → its number
+  std::map<std::string, std::string> env;  ///< of what runs here for others, besides the round's
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field.optional("folder", self.folder);
+    field.optional("nodes", self.nodes);
+    field.optional("env", self.env);
+  }
+};
+
 /// Run these ranks and record the evidence in `directory`.
 struct RoundRequest {
   static constexpr const char* kType = "round";
@@ -459,6 +507,10 @@ struct RoundRequest {
   /// None: what runs here is started by another node's rank (mpirun). The machine is watched, with
   /// what carries the round's mark, until a stop.
   std::vector<RankRequest> ranks;
+  /// What carries the round's mark ends with it, whoever started it: a rank may have others start
+  /// processes (srun).
+  bool owns_marked = false;
+  Bind bind{};
   Nanoseconds time_limit{};
   Nanoseconds stall_limit{};  ///< 0: off
   Nanoseconds grace{};
@@ -471,6 +523,10 @@ struct RoundRequest {
   std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
   /// Of the node's output, to be sent every second at most; 0: none is sent.
   std::uint64_t live_bytes = 0;
+  RoundSshRequest ssh{};
+  /// The ranks have ended, and well, when nothing is left of them but a `sleep infinity`: they are
+  /// reported so, and stay until a stop.
+  bool ends_at_rest = false;
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -481,6 +537,8 @@ struct RoundRequest {
     field("files", self.files);
     field("env", self.env);
     field("ranks", self.ranks);
+    field.optional("owns_marked", self.owns_marked);
+    field.optional("bind", self.bind);
     field("time_limit_ns", self.time_limit);
     field("stall_limit_ns", self.stall_limit);
     field("grace_ns", self.grace);
@@ -492,6 +550,8 @@ struct RoundRequest {
     field.optional("lists_processes", self.lists_processes);
     field.optional("metrics", self.metrics);
     field.optional("live_bytes", self.live_bytes);
+    field.optional("ssh", self.ssh);
+    field.optional("ends_at_rest", self.ends_at_rest);
   }
 };
 
@@ -648,7 +708,12 @@ struct Bye {
 
 using Request = std::variant<RoundRequest, StopRequest, DescribeRequest, ProbeRequest, ClockRequest,
                              ListDataRequest, ListenRequest, ConnectRequest, IdentifyRequest,
-                             DropCachesRequest, FreePortRequest, ForgetRequest, Ping, Bye>;
+                             DropCachesRequest, FreePortRequest, ForgetRequest, Relay, Ping, Bye>;
+
+/// Where the `ssh` of a round's node lies. Several nodes may be on one machine.
+[[nodiscard]] std::filesystem::path round_ssh_folder(const std::string& round_id, int node);
+/// Removes what a lost agent of the round left of it on this machine.
+void remove_round_ssh_folders(const std::string& round_id);
 
 [[nodiscard]] Json to_json(const Report& report);
 [[nodiscard]] Json to_json(const Request& request);

@@ -43,6 +43,8 @@ constexpr std::array<std::string_view, 19> kOfTheAgentsTask{"SLURM_PROCID",
                                                             "PMI_RANK",
                                                             "PMI_SIZE"};
 
+}  // namespace
+
 // Overrides come first in it.
 std::vector<std::string> environment_of_rank(const std::vector<std::string>& overrides) {
   std::vector<std::string> all = environment_with(overrides);
@@ -57,8 +59,6 @@ std::vector<std::string> environment_of_rank(const std::vector<std::string>& ove
   return all;
 }
 
-}  // namespace
-
 RankProcess::RankProcess(asio::io_context& loop, const RankRequest& request,
                          const RoundRequest& round)
     : request_(request),
@@ -69,12 +69,15 @@ RankProcess::RankProcess(asio::io_context& loop, const RankRequest& request,
       output_(loop) {}
 
 std::string RankProcess::start(const std::vector<std::string>& common_env,
-                               const std::string& workdir, int cgroup) {
+                               const std::string& workdir, int cgroup,
+                               const std::optional<RankBinding>& binding) {
   std::vector<std::string> env = common_env;
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
   // Before: a rank may be well into its work when this process is scheduled again.
   started_ = now();
   try {
+    std::optional<BoundHere> bound;  // what is started here begins where it is to stay
+    if (binding) bound.emplace(*binding);
     child_ = spawn({.argv = request_.argv,
                     .env = environment_of_rank(env),
                     .folder = workdir,

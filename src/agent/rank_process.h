@@ -11,11 +11,17 @@
 #include "agent/live_output.h"
 #include "agent/messages.h"
 #include "agent/output_log.h"
+#include "agent/rank_binding.h"
 #include "core/process.h"
 #include "core/time.h"
 #include "perflog/progress.h"
 
 namespace assay::agent {
+
+/// This process's environment with `overrides` ("NAME=value"), without what is about the agent's
+/// own place in a scheduler's job.
+[[nodiscard]] std::vector<std::string> environment_of_rank(
+    const std::vector<std::string>& overrides);
 
 /// One rank: its process, its output and what is known of its progress. The output is read as it
 /// comes, whatever the disk does, so that the rank never waits for Assay.
@@ -27,7 +33,8 @@ class RankProcess {
   /// Starts the process, in that control group (SpawnOptions::cgroup); gives "" or why it could not
   /// be started.
   [[nodiscard]] std::string start(const std::vector<std::string>& common_env,
-                                  const std::string& workdir, int cgroup = -1);
+                                  const std::string& workdir, int cgroup = -1,
+                                  const std::optional<RankBinding>& binding = {});
 
   /// True when the process has ended and had not before; its output is then read to the end.
   [[nodiscard]] bool reap();

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "core/host.h"
 #include "core/process_tree.h"
 #include "core/run_layout.h"
+#include "entry/round_ssh.h"
 
 namespace assay::agent {
 
@@ -80,6 +82,9 @@ void RoundSupervisor::start() {
     make_directories(request_.directory);
     for (const auto& [name, content] : request_.files)
       write_file_atomic(request_.directory / name, content);
+    cgroup_.emplace(request_.id, cgroup_place());
+    dlws_home_.emplace(request_.env, request_.directory / "ib_config");
+    start_ssh();
     for (const RankRequest& rank : request_.ranks)
       ranks_.push_back(std::make_unique<RankProcess>(loop_, rank, request_));
     evidence_.emplace(request_.directory, request_.id, node_);
@@ -118,6 +123,49 @@ void RoundSupervisor::start_telemetry() {
   }
 }
 
+// Where it cannot be had, the round goes on without: who needs it says so by failing.
+void RoundSupervisor::start_ssh() {
+  if (request_.ssh.folder.empty()) return;
+  RoundSsh::Setup setup;
+  setup.node = node_;
+  setup.round = request_.id;
+  setup.request = request_.ssh;
+  setup.program.folder = request_.workdir;
+  setup.program.cgroup = cgroup_->procs();
+  const auto path_of = [&](std::map<std::string, std::string>& env) {
+    const auto own = env.find("PATH");
+    const auto common = request_.env.find("PATH");
+    const char* inherited = std::getenv("PATH");
+    return request_.ssh.folder.string() + ":" +
+           (own != env.end()               ? own->second
+            : common != request_.env.end() ? common->second
+            : inherited != nullptr         ? inherited
+                                           : "/usr/local/bin:/usr/bin:/bin");
+  };
+  std::map<std::string, std::string> served = request_.env;
+  for (const auto& [name, value] : request_.ssh.env) served[name] = value;
+  served["PATH"] = path_of(served);
+  served[entry::kSshFolderVariable] = request_.ssh.folder.string();
+  served[std::string(kRoundVariable)] = request_.id;
+  std::vector<std::string> overrides;
+  for (const auto& [name, value] : served) overrides.push_back(name + "=" + value);
+  setup.program.env = environment_of_rank(overrides);
+  try {
+    ssh_ = std::make_unique<RoundSsh>(loop_, std::move(setup),
+                                      [this](const Relay& relay) { send_(relay); });
+  } catch (const Error& error) {
+    return send_gap("ssh", 0, error.what());
+  }
+  for (RankRequest& rank : request_.ranks) rank.env["PATH"] = path_of(rank.env);
+  request_.env.erase("PATH");
+  request_.env[entry::kSshFolderVariable] = request_.ssh.folder.string();
+}
+
+void RoundSupervisor::relay(const Relay& relay) {
+  if (ssh_) ssh_->receive(relay);
+  if (ssh_) most_marked_ = std::max(most_marked_, std::min(ssh_->started(), 1));
+}
+
 void RoundSupervisor::watch_machine() {
   telemetry::MachineWatch::Setup setup;
   setup.round_id = request_.id;
@@ -136,19 +184,31 @@ void RoundSupervisor::watch_machine() {
 void RoundSupervisor::start_ranks() {
   std::vector<std::string> env{std::string(kRoundVariable) + "=" + request_.id};
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
-  cgroup_.emplace(request_.id, cgroup_place());
+  std::vector<RankBinding> bindings;
+  try {
+    bindings = bind_ranks(request_.bind, cpu_places(CpuSet::usable()), ranks_.size());
+  } catch (const Error& error) {
+    send_(StartFailed{"environment", {}, error.message(), error.where(), error.advice()});
+    stop(EndedBy::stop, Nanoseconds(0));
+    return;
+  }
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const auto& rank = ranks_[i];
     std::vector<std::string> rank_env = env;
     add_shipped_libraries(request_.ranks[i].argv, rank_env);
-    const std::string error = rank->start(rank_env, request_.workdir, cgroup_->procs());
+    std::optional<RankBinding> binding;
+    if (!bindings.empty()) binding = bindings.at(i);
+    const std::string error = rank->start(rank_env, request_.workdir, cgroup_->procs(), binding);
     if (!error.empty()) {
       send_(StartFailed{"launch", rank->rank(), error, "",
                         "check the command of the case, and that it exists on this node"});
       stop(EndedBy::stop, std::min<Nanoseconds>(request_.grace, std::chrono::seconds(1)));
       return;
     }
-    send_(RankStart{rank->rank(), rank->local_rank(), rank->pid(), rank->started()});
+    RankStart started{rank->rank(), rank->local_rank(), rank->pid(), rank->started()};
+    if (binding) started.bound = binding->cpus;
+    if (binding) started.memory = binding->memory;
+    send_(started);
   }
 }
 
@@ -171,7 +231,8 @@ void RoundSupervisor::tick() {
   ticks_ = (mono - started_ns_) / Nanoseconds(kTick).count();
   children_changed();
   if (phase_ == Phase::ended || phase_ == Phase::closing) return;
-  if (phase_ == Phase::running) check_limits(mono);
+  if (phase_ == Phase::running && !rests_) check_limits(mono);
+  if (phase_ == Phase::running && !rests_ && ticks_ % kTicksPerHeartbeat == 0) check_rest(mono);
   if (phase_ == Phase::stopping && mono >= kill_at_ns_) {
     remove_containers();
     kill_everything();
@@ -182,7 +243,8 @@ void RoundSupervisor::tick() {
     send_heartbeat();
     send_live();
   }
-  if (phase_ == Phase::running) watch_->look(mono);
+  if (phase_ == Phase::running && !rests_) watch_->look(mono);
+  if (phase_ == Phase::running) look_where_ranks_run(mono);
   if (phase_ == Phase::running && only_watches() && mono >= next_marks_ns_) {
     most_marked_ = std::max(most_marked_, static_cast<int>(marked_processes().size()));
     next_marks_ns_ = mono + kBetweenMarks;
@@ -192,13 +254,12 @@ void RoundSupervisor::tick() {
 }
 
 void RoundSupervisor::children_changed() {
+  if (ssh_) ssh_->children_changed();
   if (phase_ != Phase::running && phase_ != Phase::stopping) return;
   for (const auto& rank : ranks_)
-    if (rank->reap()) report_exit(*rank);
+    if (rank->reap() && !rests_) report_exit(*rank);
   if (any_running() || (only_watches() && phase_ == Phase::running)) return;
-  machine_use_ = watch_->finish(mono_now_ns());
-  if (rounds_here_) machine_use_->other_runs = rounds_here_->finish(mono_now_ns());
-  rounds_here_.reset();
+  if (!rests_) finish_watching(mono_now_ns());
   phase_ = Phase::leftovers;
   leftovers_since_ns_ = mono_now_ns();
   look_for_leftovers();
@@ -211,6 +272,34 @@ void RoundSupervisor::check_limits(std::int64_t mono) {
   if (!late(request_.time_limit)) return;
   send_(LimitReached{rank_watch_.silent(mono, ranks_)});
   stop(EndedBy::time_limit, request_.grace);
+}
+
+void RoundSupervisor::finish_watching(std::int64_t mono) {
+  machine_use_ = watch_->finish(mono);
+  if (rounds_here_) machine_use_->other_runs = rounds_here_->finish(mono);
+  rounds_here_.reset();
+}
+
+void RoundSupervisor::check_rest(std::int64_t mono) {
+  if (!request_.ends_at_rest || only_watches()) return;
+  const bool worked = std::ranges::any_of(
+      ranks_, [](const auto& rank) { return rank->log().received_bytes() > 0; });
+  const auto since = rest_watch_.look(mono, living_processes(), worked);
+  if (!since) return;
+  rests_ = true;
+  finish_watching(mono);
+  // What a machine does that sleeps says nothing of the training.
+  if (recorder_) recorder_->stop([] {});
+  const std::int64_t ago = mono - *since;
+  const Instant at = now();
+  for (const auto& rank : ranks_) {
+    if (!rank->running()) continue;
+    RankExit exit = exit_of(*rank);
+    exit.exit = ExitStatus{.code = 0, .signal = {}};
+    exit.rests = true;
+    exit.at = {at.mono_ns - ago, at.wall_ns - ago};
+    send_(exit);
+  }
 }
 
 void RoundSupervisor::stop(EndedBy cause, Nanoseconds grace) {
@@ -227,6 +316,7 @@ void RoundSupervisor::stop(EndedBy cause, Nanoseconds grace) {
     rank->signal(SIGTERM);
     rank->signal(SIGCONT);  // a stopped process can act on the signal only when it goes on
   }
+  if (ssh_) ssh_->signal(SIGTERM);
   children_changed();
 }
 
@@ -239,7 +329,7 @@ std::vector<pid_t> RoundSupervisor::living_processes() const {
       for (const pid_t child : descendants(sampler)) keep.insert(child);
     std::erase_if(found, [&](pid_t pid) { return keep.contains(pid); });
   }
-  if (only_watches())
+  if (only_watches() || request_.owns_marked)
     for (const pid_t pid : marked_processes()) found.push_back(pid);
   return found;
 }
@@ -307,6 +397,8 @@ void RoundSupervisor::close() {
   timer_.cancel();
   remove_containers();
   for (const auto& rank : ranks_) rank->close_output();
+  ssh_.reset();
+  dlws_home_.reset();
   report_log_errors();
   const auto finish = [this] {
     // Zombies that were adopted from the ranks.
@@ -349,19 +441,34 @@ void RoundSupervisor::remove_containers() {
 }
 
 bool RoundSupervisor::any_running() const {
-  return std::ranges::any_of(ranks_, [](const auto& rank) { return rank->running(); });
+  return std::ranges::any_of(ranks_, [](const auto& rank) { return rank->running(); }) ||
+         (ssh_ && ssh_->busy());
 }
 
-void RoundSupervisor::report_exit(const RankProcess& rank) {
+void RoundSupervisor::look_where_ranks_run(std::int64_t mono) {
+  if (request_.bind.mode == BindMode::none) return;
+  std::map<int, pid_t> running;
+  for (const auto& rank : ranks_)
+    if (rank->running()) running[rank->rank()] = rank->pid();
+  rank_places_.look(mono, running);
+}
+
+RankExit RoundSupervisor::exit_of(const RankProcess& rank) const {
   RankExit report;
   report.rank = rank.rank();
   report.local_rank = rank.local_rank();
-  report.exit = *rank.exit();
   report.ended_by = stop_cause_.value_or(EndedBy::itself);
   report.log_bytes = rank.log().received_bytes();
   report.dropped_bytes = rank.log().dropped_bytes();
   report.steps = rank.progress().steps();
+  return report;
+}
+
+void RoundSupervisor::report_exit(const RankProcess& rank) {
+  RankExit report = exit_of(rank);
+  report.exit = *rank.exit();
   report.at = rank.ended();
+  if (CpuSet seen = rank_places_.seen(rank.rank()); !seen.empty()) report.ran_on = std::move(seen);
   send_(report);
 }
 

@@ -9,12 +9,16 @@
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "agent/dlws_home.h"
 #include "agent/evidence_log.h"
 #include "agent/messages.h"
 #include "agent/node_metrics.h"
+#include "agent/rank_places.h"
 #include "agent/rank_process.h"
 #include "agent/rank_watch.h"
+#include "agent/rest_watch.h"
 #include "agent/round_cgroup.h"
+#include "agent/round_ssh.h"
 #include "agent/running_rounds.h"
 #include "telemetry/machine_watch.h"
 #include "telemetry/recorder.h"
@@ -41,6 +45,8 @@ class RoundSupervisor {
   void note(const std::string& text) const;
   /// Must be called after SIGCHLD.
   void children_changed();
+  /// Of the round's ssh, from another node.
+  void relay(const Relay& relay);
   [[nodiscard]] const std::string& id() const noexcept { return request_.id; }
   [[nodiscard]] RoundMetrics metrics() const;
 
@@ -48,14 +54,20 @@ class RoundSupervisor {
   enum class Phase { running, stopping, leftovers, closing, ended };
 
   void start_telemetry();
+  void start_ssh();
   void watch_machine();
   void start_ranks();
   void schedule_tick();
   void tick();
   void check_limits(std::int64_t mono);
+  /// Whether the ranks have come to their end though they still sleep.
+  void check_rest(std::int64_t mono);
+  void finish_watching(std::int64_t mono);
   void send_heartbeat();
   /// What onlookers see of the ranks' output and of the telemetry, where that was asked for.
   void send_live();
+  [[nodiscard]] RankExit exit_of(const RankProcess& rank) const;
+  void look_where_ranks_run(std::int64_t mono);
   void report_exit(const RankProcess& rank);
   void report_log_errors();
   /// What was hashed as it was written.
@@ -86,9 +98,14 @@ class RoundSupervisor {
   std::function<void()> done_;
   std::optional<RoundCgroup> cgroup_;  // outlives the ranks
   std::vector<std::unique_ptr<RankProcess>> ranks_;
+  std::unique_ptr<RoundSsh> ssh_;
+  std::optional<DlwsHome> dlws_home_;
   std::unique_ptr<telemetry::Recorder> recorder_;
   std::optional<EvidenceLog> evidence_;
   RankWatch rank_watch_;
+  RestWatch rest_watch_;
+  bool rests_ = false;
+  RankPlaces rank_places_;  // of bound ranks
   std::optional<telemetry::MachineWatch> watch_;
   std::optional<RunningRounds> rounds_here_;
   std::optional<telemetry::MachineUse> machine_use_;  // when the last rank has ended

@@ -93,6 +93,8 @@ std::span<const FactInfo> known_facts() {
        round, true},
       {"caches_kept", "nodes",
        "nodes whose page cache could not be dropped, where it was asked for"},
+      {"ranks_outside_binding", "ranks",
+       "ranks that ran on CPUs outside of those that they were bound to, or were not bound"},
       {"machines_not_watched", "nodes",
        "nodes whose agent did not tell what else used the machine"},
       {"cpu_by_others", "ratio",

@@ -121,16 +121,30 @@ SessionAnswer read_session(const Json& json) {
 std::vector<NodeRow> read_nodes(const Json& json) {
   std::vector<NodeRow> nodes;
   for (const Json& node : list_at(json, "nodes")) {
-    NodeRow row{
-        text_at(node, "name"),      text_at(node, "device_type"), integer_at(node, "devices", 0),
-        true_at(node, "available"), true_at(node, "drained"),     text_at(node, "drained_by"),
-        text_at(node, "reason"),    true_at(node, "lost"),        {}};
+    NodeRow row{text_at(node, "name"),          text_at(node, "device_type"),
+                integer_at(node, "devices", 0), true_at(node, "available"),
+                true_at(node, "drained"),       text_at(node, "drained_by"),
+                text_at(node, "reason"),        true_at(node, "lost"),
+                text_at(node, "state"),         {}};
     for (const Json& use : list_at(node, "uses"))
       row.uses.push_back(
           {integer_at(use, "job", 0), text_at(use, "owner"), integer_at(use, "devices", 0)});
     nodes.push_back(std::move(row));
   }
   return nodes;
+}
+
+std::string read_trouble(const Json& json) {
+  return text_at(json, "trouble");
+}
+
+std::vector<OtherJobRow> read_others(const Json& json) {
+  std::vector<OtherJobRow> jobs;
+  for (const Json& job : list_at(json, "jobs"))
+    jobs.push_back({text_at(job, "id"), text_at(job, "name"), text_at(job, "user"),
+                    text_at(job, "queue"), text_at(job, "state"), text_at(job, "waiting"),
+                    text_at(job, "node_list")});
+  return jobs;
 }
 
 std::vector<QueueRow> read_queues(const Json& json) {

@@ -111,9 +111,21 @@ struct NodeRow {
   std::string drained_by{};
   std::string reason{};
   bool lost = false;
+  std::string state{};  ///< in the word of the engine's scheduler; empty: it has none
   std::vector<NodeUse> uses{};
 
   [[nodiscard]] std::int64_t used() const;
+};
+
+/// A job of the engine's scheduler that was not submitted to the server.
+struct OtherJobRow {
+  std::string id{};
+  std::string name{};
+  std::string user{};
+  std::string queue{};
+  std::string state{};
+  std::string waiting{};  ///< what it waits for; empty: it does not
+  std::string node_list{};
 };
 
 struct QueueRow {
@@ -167,6 +179,9 @@ struct JobNews {
 [[nodiscard]] PreviewAnswer read_preview(const Json& json);
 [[nodiscard]] SessionAnswer read_session(const Json& json);
 [[nodiscard]] std::vector<NodeRow> read_nodes(const Json& json);
+/// Why what the server says of nodes and others' jobs may be out of date; empty: it is not.
+[[nodiscard]] std::string read_trouble(const Json& json);
+[[nodiscard]] std::vector<OtherJobRow> read_others(const Json& json);
 [[nodiscard]] std::vector<QueueRow> read_queues(const Json& json);
 [[nodiscard]] std::vector<UsageRow> read_usage(const Json& json);
 [[nodiscard]] LogPage read_log(const Json& json);

@@ -152,6 +152,11 @@ Answer<std::vector<NodeRow>> Client::nodes() const {
   return {read_nodes(json), json};
 }
 
+Answer<std::vector<OtherJobRow>> Client::others() const {
+  Json json = connection_.ask({.path = "/others"});
+  return {read_others(json), json};
+}
+
 void Client::drain(const std::string& node, const std::string& reason) const {
   (void)connection_.send({.method = "POST",
                           .path = "/nodes/" + node + "/drain",

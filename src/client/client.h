@@ -85,6 +85,7 @@ class Client {
   [[nodiscard]] Answer<std::vector<NodeRow>> nodes() const;
   void drain(const std::string& node, const std::string& reason) const;
   void undrain(const std::string& node) const;
+  [[nodiscard]] Answer<std::vector<OtherJobRow>> others() const;
   [[nodiscard]] Answer<std::vector<QueueRow>> queues() const;
   [[nodiscard]] Answer<std::vector<UsageRow>> usage(const UsageQuery& query) const;
   [[nodiscard]] std::string usage_csv(const UsageQuery& query) const;

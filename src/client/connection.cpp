@@ -107,6 +107,7 @@ void Connection::stream(const Ask& ask, const std::stop_token& stop,
   endless.limit = Nanoseconds(0);
   http::Exchange control;
   control.stop = stop;
+  control.open_ended = true;
   bool begun = false;
   control.receive = [&](const http::Response&, std::string_view piece) {
     begun = true;

@@ -177,7 +177,7 @@ Json to_json(const TrainingJobSpec& spec) {
   add(out["metadata"], "workspace_id", spec.workspace_id);
   Json& algorithm = out["algorithm"];
   algorithm["code_dir"] = spec.code_dir;
-  algorithm["boot_file"] = spec.boot_file;
+  if (spec.command.empty()) algorithm["boot_file"] = spec.boot_file;  // an image runs its command
   algorithm["engine"] = Json::object();
   add(algorithm["engine"], "engine_id", spec.engine_id);
   add(algorithm["engine"], "engine_name", spec.engine_name);

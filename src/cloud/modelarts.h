@@ -118,6 +118,8 @@ struct Flavor {
   int devices = 0;      ///< accelerators of one node; 0 = none
   std::string product;  ///< of them
   int max_nodes = 0;
+  std::string billing{};  ///< the code by which it is billed; empty: not told
+  int billing_units = 0;  ///< of that, for an instance and hour
 };
 
 struct Engine {

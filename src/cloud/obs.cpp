@@ -23,6 +23,13 @@ std::uint64_t to_number(std::string_view text) {
   return parse_number<std::uint64_t>(text).value_or(0);
 }
 
+/// A key of a list with encoding-type=url: AWS and others write a space as "+", OBS as "%20"; a
+/// plus is "%2B" with both.
+std::string decoded_key(std::string text) {
+  std::ranges::replace(text, '+', ' ');
+  return http::percent_decode(text);
+}
+
 }  // namespace
 
 ObsBucket::ObsBucket(http::Client& client, CredentialSource& credentials, ObsOptions options,
@@ -124,13 +131,19 @@ std::string ObsBucket::get(const std::string& key, std::uint64_t offset, std::ui
 
 std::vector<ObjectInfo> ObsBucket::list(const std::string& prefix, const std::stop_token& stop,
                                         int page) {
-  std::vector<ObjectInfo> out;
+  return list_folder(prefix, "", stop, page).objects;
+}
+
+Listing ObsBucket::list_folder(const std::string& prefix, const std::string& delimiter,
+                               const std::stop_token& stop, int page) {
+  Listing out;
   std::string marker;
   for (;;) {
     http::Request ask = request("GET", "");
     ask.query = {{"encoding-type", "url"}, {"max-keys", fmt::format("{}", page)}};
     if (!prefix.empty()) ask.query.emplace_back("prefix", prefix);
     if (!marker.empty()) ask.query.emplace_back("marker", marker);
+    if (!delimiter.empty()) ask.query.emplace_back("delimiter", delimiter);
     http::Exchange exchange;
     exchange.stop = stop;
     const http::Response response = send_or_throw(ask, "", exchange);
@@ -139,14 +152,21 @@ std::vector<ObjectInfo> ObsBucket::list(const std::string& prefix, const std::st
     const pugi::xml_node root = document.child("ListBucketResult");
     if (!parsed || !root)
       throw unexpected_answer(client_, response, describe("GET", ""), ask.host());
+    // A store that does not know the parameter gives keys as they are.
+    const bool encoded = std::string_view(root.child_value("EncodingType")) == "url";
+    const auto key_at = [&](const pugi::xml_node node, const char* name) {
+      const std::string text = node.child_value(name);
+      return encoded ? decoded_key(text) : text;
+    };
     for (const pugi::xml_node item : root.children("Contents"))
-      out.push_back({http::percent_decode(item.child_value("Key")),
-                     to_number(item.child_value("Size")), unquoted(item.child_value("ETag")),
-                     item.child_value("LastModified")});
+      out.objects.push_back({key_at(item, "Key"), to_number(item.child_value("Size")),
+                             unquoted(item.child_value("ETag")), item.child_value("LastModified")});
+    for (const pugi::xml_node item : root.children("CommonPrefixes"))
+      out.folders.push_back(key_at(item, "Prefix"));
     if (std::string_view(root.child_value("IsTruncated")) != "true") return out;
-    std::string next = http::percent_decode(root.child_value("NextMarker"));
+    std::string next = key_at(root, "NextMarker");
     // S3-compatible stores give it only with a delimiter; the last key serves as well.
-    if (next.empty() && !out.empty()) next = out.back().key;
+    if (next.empty() && !out.objects.empty()) next = out.objects.back().key;
     if (next.empty() || next <= marker)
       throw Error(ErrorKind::environment, "the list of objects does not go on", ask.host());
     marker = next;

@@ -37,6 +37,12 @@ struct ObjectInfo {
   std::uint64_t sent_part_size = 0;  ///< of put_file's parts; 0 when not known. Known from head()
 };
 
+/// What is at a place of a bucket.
+struct Listing {
+  std::vector<ObjectInfo> objects;
+  std::vector<std::string> folders;  ///< what the keys below have in common, up to the delimiter
+};
+
 /// One bucket of an object store. Thread-safe. Every method throws an Error that names the bucket
 /// and key: ServiceError when the service refused, kind environment when there was no answer or a
 /// file could not be read or written.
@@ -72,6 +78,9 @@ class ObsBucket {
   /// Every object whose key starts with `prefix`, in order, `page` (1 … 1000) per request.
   [[nodiscard]] std::vector<ObjectInfo> list(const std::string& prefix,
                                              const std::stop_token& stop = {}, int page = 1000);
+  /// The same up to the next `delimiter`: what is deeper counts as a folder. An empty one: all.
+  [[nodiscard]] Listing list_folder(const std::string& prefix, const std::string& delimiter,
+                                    const std::stop_token& stop = {}, int page = 1000);
   /// Removes an object; it is not an error when there is none.
   void remove(const std::string& key, const std::stop_token& stop = {});
 

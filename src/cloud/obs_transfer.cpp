@@ -21,10 +21,13 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/parallel.h"
+#include "core/timed_stop.h"
 
 namespace assay::cloud {
 
 namespace {
+
+constexpr Nanoseconds kWithdrawLimit = std::chrono::seconds(15);
 
 std::uint64_t size_of(const std::filesystem::path& path) {
   std::error_code error;
@@ -180,7 +183,10 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
     try {
       http::Request withdraw = request("DELETE", key);
       withdraw.query = {{"uploadId", upload}};
-      (void)send(withdraw, key, {});
+      const TimedStop bound({}, kWithdrawLimit);
+      http::Exchange last;
+      last.stop = bound.token();
+      (void)send(withdraw, key, last);
     } catch (const Error&) {
     }
     throw;

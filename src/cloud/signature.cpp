@@ -156,15 +156,16 @@ std::string obs_canonical_resource(std::string_view bucket, std::string_view key
 }
 
 std::string obs_string_to_sign(const Signable& request, std::string_view bucket,
-                               std::string_view key, std::string_view expires) {
+                               std::string_view key, std::string_view expires,
+                               std::string_view vendor) {
   const auto headers = normalized(request);
   std::string date = value_of(headers, "date");
-  if (headers.contains("x-obs-date")) date.clear();
+  if (headers.contains(std::string(vendor) + "date")) date.clear();
   if (!expires.empty()) date = expires;
   std::string out = request.method + "\n" + value_of(headers, "content-md5") + "\n" +
                     value_of(headers, "content-type") + "\n" + date + "\n";
   for (const auto& [name, value] : headers)
-    if (name.starts_with("x-obs-")) out += name + ":" + value + "\n";
+    if (name.starts_with(vendor)) out += name + ":" + value + "\n";
   return out + obs_canonical_resource(bucket, key, request.query);
 }
 

@@ -34,8 +34,10 @@ struct Signable {
 [[nodiscard]] std::string obs_canonical_resource(std::string_view bucket, std::string_view key,
                                                  const http::Query& query);
 /// The text to sign. For a signed URL, `expires` (seconds since the epoch) takes the date's place.
+/// AWS's signature V2 is the same with another `vendor`: the headers that begin with it are signed.
 [[nodiscard]] std::string obs_string_to_sign(const Signable& request, std::string_view bucket,
-                                             std::string_view key, std::string_view expires = {});
+                                             std::string_view key, std::string_view expires = {},
+                                             std::string_view vendor = "x-obs-");
 [[nodiscard]] std::string obs_signature(std::string_view string_to_sign,
                                         std::string_view secret_key);
 

@@ -1,9 +1,14 @@
 #include "cloud/sync.h"
 
+#include <mutex>
+
 #include <fmt/format.h>
 
+#include "code/folder_scan.h"
+#include "code/ignore_rules.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "core/regular_file.h"
 #include "core/sha256.h"
 
 namespace assay::cloud {
@@ -12,18 +17,40 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::map<std::string, LocalFile> files_below(const fs::path& folder, const std::string& prefix) {
+std::map<std::string, LocalFile> by_key(const FolderFiles& files, const std::string& prefix) {
   std::map<std::string, LocalFile> out;
+  for (const auto& [name, path] : files) {
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(path, error);
+    if (error)
+      throw system_error(ErrorKind::environment, "cannot read the file", path.string(),
+                         error.value());
+    out[prefix + name] = {path, size, {}};
+  }
+  return out;
+}
+
+}  // namespace
+
+FolderFiles files_of(const fs::path& folder) {
+  code::IgnoreRules rules;
+  rules.add(read_regular_file_or_empty(folder / code::kIgnoreFile));
+  FolderFiles out;
   std::error_code error;
   fs::recursive_directory_iterator at(folder, error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().lexically_relative(folder).generic_string();
+    const bool is_folder = at->is_directory() && !at->is_symlink();
+    if (name == code::kIgnoreFile || rules.ignores(name, is_folder)) {
+      if (is_folder) at.disable_recursion_pending();
+      continue;
+    }
     std::error_code missing;
     if (at->is_symlink() && !fs::exists(at->path(), missing))
-      throw Error(ErrorKind::environment, "the link leads nowhere", at->path().string(),
-                  "remove it, or restore what it points to");
-    if (!at->is_regular_file()) continue;
-    const std::string name = at->path().lexically_relative(folder).generic_string();
-    out[prefix + name] = {at->path(), at->file_size(), {}};
+      throw Error(
+          ErrorKind::environment, "the link leads nowhere", at->path().string(),
+          fmt::format("remove it, restore what it points to, or name it in {}", code::kIgnoreFile));
+    if (at->is_regular_file()) out[name] = at->path();
   }
   if (error)
     throw system_error(ErrorKind::environment, "cannot read the folder", folder.string(),
@@ -31,7 +58,12 @@ std::map<std::string, LocalFile> files_below(const fs::path& folder, const std::
   return out;
 }
 
-}  // namespace
+std::string hash_of(const FolderFiles& files) {
+  std::string listing;
+  for (const auto& [name, file] : by_key(files, ""))
+    listing += fmt::format("{}\n{}\n{}\n", name, file.size, sha256_file(file.path));
+  return sha256(listing);
+}
 
 SyncPlan plan_sync(const std::map<std::string, LocalFile>& local,
                    const std::vector<ObjectInfo>& remote, const std::string& prefix) {
@@ -51,23 +83,16 @@ SyncPlan plan_sync(const std::map<std::string, LocalFile>& local,
   return plan;
 }
 
-std::string folder_hash(const fs::path& folder) {
-  std::string listing;
-  for (const auto& [name, file] : files_below(folder, ""))
-    listing += fmt::format("{}\n{}\n{}\n", name, file.size, sha256_file(file.path));
-  return sha256(listing);
-}
-
-SyncReport sync_folder(ObsBucket& bucket, const fs::path& folder, const std::string& prefix,
-                       const std::stop_token& stop) {
+SyncReport sync_files(ObsBucket& bucket, const FolderFiles& files, const std::string& prefix,
+                      const SyncOptions& options) {
   if (prefix.size() < 2 || prefix.front() == '/' || prefix.back() != '/')
     throw Error(ErrorKind::config, fmt::format("not a folder of a bucket: '{}'", prefix),
                 bucket.name(), "write it folder/ or a/b/: all else below it is removed");
-  std::map<std::string, LocalFile> local = files_below(folder, prefix);
-  if (local.empty())
-    throw Error(ErrorKind::config, "there is no file to upload", folder.string(),
+  if (files.empty())
+    throw Error(ErrorKind::config, "there is no file to upload", bucket.name() + "/" + prefix,
                 "an empty folder would only remove what is there");
-  const std::vector<ObjectInfo> remote = bucket.list(prefix, stop);
+  std::map<std::string, LocalFile> local = by_key(files, prefix);
+  const std::vector<ObjectInfo> remote = bucket.list(prefix, options.stop);
   std::map<std::string, std::uint64_t> remote_sizes;
   for (const auto& object : remote) remote_sizes[object.key] = object.size;
   // Only files that exist there with the same size need their hash.
@@ -77,23 +102,33 @@ SyncReport sync_folder(ObsBucket& bucket, const fs::path& folder, const std::str
     if (at != remote_sizes.end() && at->second == file.size) to_hash.push_back(&file);
   }
   const int threads = bucket.options().parallel;
-  run_parallel(to_hash.size(), threads, stop, [&](std::size_t i, const std::stop_token&) {
+  run_parallel(to_hash.size(), threads, options.stop, [&](std::size_t i, const std::stop_token&) {
     to_hash[i]->etag = bucket.etag_of(to_hash[i]->path);
   });
-  const SyncPlan plan = plan_sync(local, remote, prefix);
+  SyncPlan plan = plan_sync(local, remote, prefix);
+  if (!options.remove) plan.remove.clear();
   SyncReport report;
   report.unchanged = plan.unchanged;
-  std::vector<std::uint64_t> sent(plan.upload.size());
-  run_parallel(plan.upload.size(), threads, stop, [&](std::size_t i, const std::stop_token& inner) {
-    const std::string& key = plan.upload[i];
-    sent[i] = bucket.put_file(key, local.at(key).path, inner).size;
-  });
-  for (const std::uint64_t bytes : sent) report.uploaded_bytes += bytes;
-  report.uploaded = sent.size();
-  run_parallel(plan.remove.size(), threads, stop, [&](std::size_t i, const std::stop_token& inner) {
-    bucket.remove(plan.remove[i], inner);
-  });
+  report.uploaded = plan.upload.size();
   report.removed = plan.remove.size();
+  for (const std::string& key : plan.upload) report.uploaded_bytes += local.at(key).size;
+  if (options.pretend) return report;
+  std::mutex mutex;
+  std::uint64_t sent = 0;
+  const auto say = [&](std::uint64_t more) {
+    if (!options.progress) return;
+    const std::lock_guard lock(mutex);
+    options.progress(sent += more, report.uploaded_bytes);
+  };
+  say(0);
+  run_parallel(plan.upload.size(), threads, options.stop,
+               [&](std::size_t i, const std::stop_token& inner) {
+                 const std::string& key = plan.upload[i];
+                 say(bucket.put_file(key, local.at(key).path, inner).size);
+               });
+  run_parallel(
+      plan.remove.size(), threads, options.stop,
+      [&](std::size_t i, const std::stop_token& inner) { bucket.remove(plan.remove[i], inner); });
   return report;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <stop_token>
 #include <string>
@@ -10,6 +11,18 @@
 #include "cloud/obs.h"
 
 namespace assay::cloud {
+
+/// Files by the names that they have below a folder, with "/": what is uploaded, whatever the place
+/// of each.
+using FolderFiles = std::map<std::string, std::filesystem::path>;
+
+/// The regular files below `folder` but for those that its .assayignore leaves out, and that file
+/// itself. Links to files are followed, links to folders are not. Throws Error, also for a link
+/// that leads nowhere.
+[[nodiscard]] FolderFiles files_of(const std::filesystem::path& folder);
+
+/// Hash of the names, sizes and contents: 64 hex digits. Throws Error.
+[[nodiscard]] std::string hash_of(const FolderFiles& files);
 
 struct LocalFile {
   std::filesystem::path path;
@@ -29,6 +42,14 @@ struct SyncPlan {
 [[nodiscard]] SyncPlan plan_sync(const std::map<std::string, LocalFile>& local,
                                  const std::vector<ObjectInfo>& remote, const std::string& prefix);
 
+struct SyncOptions {
+  bool remove = true;    ///< what is below the prefix and not among the files
+  bool pretend = false;  ///< only say what would be done
+  std::stop_token stop{};
+  /// Bytes of whole files that were sent, of all that are to be; from any thread, one at a time.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress{};
+};
+
 struct SyncReport {
   std::size_t uploaded = 0;
   std::size_t unchanged = 0;
@@ -36,15 +57,10 @@ struct SyncReport {
   std::uint64_t uploaded_bytes = 0;
 };
 
-/// Hash of the names, sizes and contents of all that sync_folder would upload: 64 hex digits.
-/// Throws Error.
-[[nodiscard]] std::string folder_hash(const std::filesystem::path& folder);
-
-/// Makes the objects whose keys start with `prefix` (not empty, ends with "/") equal to the regular
-/// files below `folder`: by content, not by time. Files go several at once; nothing is removed
-/// before all is uploaded. Links to files are followed, links to folders are not. Throws Error;
-/// what was done until then stays, and a second call goes on from there.
-SyncReport sync_folder(ObsBucket& bucket, const std::filesystem::path& folder,
-                       const std::string& prefix, const std::stop_token& stop = {});
+/// Makes the objects whose keys start with `prefix` (not empty, ends with "/") equal to `files`: by
+/// content, not by time. Files go several at once; nothing is removed before all is uploaded.
+/// Throws Error; what was done until then stays, and a second call goes on from there.
+SyncReport sync_files(ObsBucket& bucket, const FolderFiles& files, const std::string& prefix,
+                      const SyncOptions& options = {});
 
 }  // namespace assay::cloud

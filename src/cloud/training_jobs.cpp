@@ -171,7 +171,9 @@ std::vector<Flavor> TrainingJobs::flavors(const std::stop_token& stop) {
     out.push_back(
         {any_text_at(item, "flavor_id"), any_text_at(item, "flavor_name"),
          any_text_at(item, "flavor_type"), static_cast<int>(any_integer_at(device, "unit_num")),
-         any_text_at(device, "product_name"), static_cast<int>(any_integer_at(info, "max_num"))});
+         any_text_at(device, "product_name"), static_cast<int>(any_integer_at(info, "max_num")),
+         any_text_at(object_at(item, "billing"), "code"),
+         static_cast<int>(any_integer_at(object_at(item, "billing"), "unit_num"))});
   }
   return out;
 }

@@ -163,27 +163,33 @@ std::optional<ServerResponse> Accounts::refuse_obs(const ServerRequest& request,
   std::string access_key;
   std::string given;
   std::string text;
+  std::string vendor = "x-obs-";
   if (const auto expires = request.parameter("Expires")) {
     if (parse_number<std::int64_t>(*expires).value_or(0) < clock() / 1'000'000'000)
       return obs_error(403, "AccessDenied", "Request has expired");
     access_key = request.parameter("AccessKeyId").value_or("");
     given = request.parameter("Signature").value_or("");
     text = cloud::obs_string_to_sign(parts, bucket, key, *expires);
-  } else if (authorization.starts_with("OBS ")) {
+  } else if (authorization.starts_with("OBS ") || authorization.starts_with("AWS ")) {
     const std::size_t colon = authorization.rfind(':');
     if (colon == std::string::npos)
       return obs_error(400, "InvalidArgument", "Authorization header is invalid");
+    if (authorization.starts_with("AWS ")) vendor = "x-amz-";
     access_key = authorization.substr(4, colon - 4);
     given = authorization.substr(colon + 1);
-    const std::string own = request.header("x-obs-date");
-    const auto date = http::parse_http_date(own.empty() ? request.header("date") : own);
+    std::string given_date = request.header(vendor + "date");
+    if (given_date.empty()) given_date = request.header("date");
+    // As RFC 822 writes it, and with it s3cmd.
+    if (constexpr std::string_view kZone = "+0000"; given_date.ends_with(kZone))
+      given_date.replace(given_date.size() - kZone.size(), kZone.size(), "GMT");
+    const auto date = http::parse_http_date(given_date);
     if (!date)
       return obs_error(403, "AccessDenied",
                        "AWS authentication requires a valid Date or x-obs-date header");
     if (std::abs(*date - clock()) > kMaxSkewNs)
       return obs_error(403, "RequestTimeTooSkewed",
                        "The difference between the request time and the current time is too large");
-    text = cloud::obs_string_to_sign(parts, bucket, key);
+    text = cloud::obs_string_to_sign(parts, bucket, key, {}, vendor);
   } else {
     return obs_error(403, "AccessDenied", "Access Denied");
   }
@@ -195,7 +201,7 @@ std::optional<ServerResponse> Accounts::refuse_obs(const ServerRequest& request,
     return obs_error(403, "SignatureDoesNotMatch",
                      "The request signature we calculated does not match the signature you "
                      "provided. Check your key and signing method.");
-  if (found->security_token != request.header("x-obs-security-token"))
+  if (found->security_token != request.header(vendor + "security-token"))
     return obs_error(403, "InvalidSecurity", "The provided security token is invalid");
   if (found->expired) return obs_error(400, "ExpiredToken", "The provided token has expired.");
   return std::nullopt;

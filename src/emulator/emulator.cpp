@@ -92,6 +92,7 @@ ServerResponse Emulator::handle(ServerRequest& request) {
       if (fault && fault->kind == Kind::drop_reply) response.drop = true;
       if (fault && fault->kind == Kind::cut_reply) response.cut_after = fault->bytes;
       if (fault && fault->kind == Kind::delay) response.delay = fault->delay;
+      if (fault && fault->kind == Kind::drip) response.drip = fault->delay;
     }
   }
   response.headers.emplace_back("Date", http::http_date(accounts_.clock()));

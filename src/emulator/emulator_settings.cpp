@@ -45,6 +45,7 @@ Json default_engines() {
     "engine_id": "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64",
     "engine_name": "Ascend-Powered-Engine",
     "engine_version": "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64",
+    "v1_engine_version": "MindSpore-1.3-cann_5.0.2-python3.7-euleros2.8-aarch64",
     "v1_compatible": false, "run_user": "1102",
     "image_info": {"cpu_image_url": "", "gpu_image_url": "emulated", "image_version": "1"}}])");
 }

@@ -9,13 +9,14 @@ namespace assay::emulator {
 
 Fault fault_from_json(const Json& json) {
   using Kind = Fault::Kind;
-  constexpr std::array<std::pair<std::string_view, Kind>, 6> kinds = {{
+  constexpr std::array<std::pair<std::string_view, Kind>, 7> kinds = {{
       {"status", Kind::status},
       {"html", Kind::html},
       {"drop-request", Kind::drop_request},
       {"drop-reply", Kind::drop_reply},
       {"cut-reply", Kind::cut_reply},
       {"delay", Kind::delay},
+      {"drip", Kind::drip},
   }};
   try {
     Fault fault;
@@ -28,7 +29,7 @@ Fault fault_from_json(const Json& json) {
     }
     if (!known)
       throw Error(ErrorKind::config, "unknown kind of fault '" + name + "'", "faults",
-                  "kinds: status, html, drop-request, drop-reply, cut-reply, delay");
+                  "kinds: status, html, drop-request, drop-reply, cut-reply, delay, drip");
     fault.method = json.value("method", "");
     fault.path = json.value("path", "");
     fault.parameter = json.value("parameter", "");

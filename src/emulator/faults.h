@@ -21,6 +21,7 @@ struct Fault {
     drop_reply,    ///< carried out, then closed without an answer
     cut_reply,     ///< carried out, closed after `bytes` of the answer's body
     delay,         ///< carried out, answered after `delay`
+    drip,          ///< carried out, answered with one byte every `delay`
   };
   Kind kind = Kind::status;
   std::string method;     ///< empty: any

@@ -206,7 +206,13 @@ class Connection {
     text += "\r\n";
     const bool head = request.method == "HEAD";
     if (!head) text += response.body.substr(0, response.cut_after.value_or(response.body.size()));
-    co_await asio::async_write(socket_, asio::buffer(text), asio::use_awaitable);
+    for (std::size_t i = 0; response.drip.count() > 0 && i < text.size(); ++i) {
+      co_await asio::async_write(socket_, asio::buffer(text.data() + i, 1), asio::use_awaitable);
+      timer_.expires_after(response.drip);
+      co_await timer_.async_wait(asio::use_awaitable);
+    }
+    if (response.drip.count() == 0)
+      co_await asio::async_write(socket_, asio::buffer(text), asio::use_awaitable);
     if (head) co_return;
     std::uint64_t allowed = response.cut_after.value_or(size);
     allowed -= std::min<std::uint64_t>(allowed, response.body.size());

@@ -55,7 +55,8 @@ ServerResponse ModelArtsService::handle_v1(const ServerRequest& request, const P
       engines.push_back({{"engine_type", 13},
                          {"engine_id", ++id},
                          {"engine_name", engine.value("engine_name", "")},
-                         {"engine_version", engine.value("engine_version", "")}});
+                         {"engine_version",
+                          engine.value("v1_engine_version", engine.value("engine_version", ""))}});
     return json_reply(200, {{"is_success", true}, {"engines", engines}});
   }
   if (path[0] != "training-jobs") return failed(404, "ModelArts.0101", "no such interface");

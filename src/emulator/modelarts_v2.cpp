@@ -120,8 +120,9 @@ std::optional<ServerResponse> ModelArtsService::refuse_creation(const Json& body
   if (bucket.empty() || !prefix.ends_with('/') || !store_.has_prefix(bucket, prefix))
     return refuse(2757, "The code directory does not exist.");
   const auto boot = split_obs_path(text_at_path(body, "algorithm/boot_file"));
-  if (boot.first != bucket || !boot.second.starts_with(prefix) ||
-      !store_.has(boot.first, boot.second))
+  const bool has_command = !text_at_path(body, "algorithm/command").empty();
+  if (!has_command && (boot.first != bucket || !boot.second.starts_with(prefix) ||
+                       !store_.has(boot.first, boot.second)))
     return refuse(2758, "The boot file is not in the code directory.");
   const std::string flavor = text_at_path(body, "spec/resource/flavor_id");
   const auto known =

@@ -10,6 +10,7 @@
 #include "core/time.h"
 #include "emulator/accounts.h"
 #include "emulator/xml_reply.h"
+#include "http/date.h"
 
 namespace assay::emulator {
 
@@ -72,6 +73,10 @@ ObsStore::ObsStore(const Settings& settings)
   make_directories(spool_);
   make_directories(data_);
   for (const auto& bucket : settings.buckets) buckets_[bucket];
+  // What an earlier emulator left in the folder stays: its numbers are not given again.
+  for (const auto& entry : std::filesystem::directory_iterator(data_))
+    next_file_ = std::max(
+        next_file_, parse_number<std::uint64_t>(entry.path().filename().string()).value_or(0));
 }
 
 bool ObsStore::has(const std::string& bucket, const std::string& key) {
@@ -113,6 +118,7 @@ void ObsStore::put_text(const std::string& bucket, const std::string& key,
 ServerResponse ObsStore::handle(ServerRequest& request, const std::string& bucket,
                                 const std::string& key) {
   const std::lock_guard lock(mutex_);
+  if (bucket.empty()) return list_buckets(request);
   if (key.empty()) return bucket_operation(request, bucket);
   const auto found = buckets_.find(bucket);
   if (found == buckets_.end())
@@ -121,6 +127,7 @@ ServerResponse ObsStore::handle(ServerRequest& request, const std::string& bucke
   if (request.method == "POST" && request.parameter("uploads"))
     return begin_upload(request, bucket, key);
   if (request.parameter("uploadId")) return upload_operation(request, objects, bucket, key);
+  if (request.parameter("acl")) return acl(request);
   if (request.method == "PUT") return put(request, objects, key);
   const auto object = objects.find(key);
   if (request.method == "DELETE") {
@@ -139,91 +146,12 @@ ServerResponse ObsStore::handle(ServerRequest& request, const std::string& bucke
   return get(request, object->second);
 }
 
-ServerResponse ObsStore::bucket_operation(ServerRequest& request, const std::string& bucket) {
-  const auto found = buckets_.find(bucket);
-  if (request.method == "PUT") {
-    if (found != buckets_.end())
-      return obs_error(409, "BucketAlreadyOwnedByYou", "Your previous request succeeded.", bucket);
-    buckets_[bucket];
-    return {};
-  }
-  if (found == buckets_.end())
-    return obs_error(404, "NoSuchBucket", "The specified bucket does not exist.", bucket);
-  if (request.method == "HEAD") return {};
-  if (request.method == "GET") return list(request, bucket, found->second);
-  if (request.method == "DELETE") {
-    if (!found->second.empty())
-      return obs_error(409, "BucketNotEmpty", "The bucket you tried to delete is not empty.");
-    buckets_.erase(found);
-    ServerResponse response;
-    response.status = 204;
-    return response;
-  }
-  return obs_error(405, "MethodNotAllowed", "The specified method is not allowed.", bucket);
-}
-
-ServerResponse ObsStore::list(const ServerRequest& request, const std::string& bucket,
-                              const Objects& objects) const {
-  const std::string prefix = request.parameter("prefix").value_or("");
-  const std::string marker = request.parameter("marker").value_or("");
-  const std::string delimiter = request.parameter("delimiter").value_or("");
-  const int most = std::clamp(number(request.parameter("max-keys"), 1000), 1, 1000);
-  const bool encoded = request.parameter("encoding-type") == "url";
-  const auto text = [&](const std::string& key) {
-    return encoded ? http::percent_encode(key, true) : key;
-  };
-  pugi::xml_document contents;
-  std::string last;
-  std::vector<std::string> groups;
-  int count = 0;
-  bool truncated = false;
-  for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix);
-       ++at) {
-    const std::string& key = at->first;
-    std::string group;
-    if (!delimiter.empty())
-      if (const std::size_t end = key.find(delimiter, prefix.size()); end != std::string::npos)
-        group = key.substr(0, end + delimiter.size());
-    if ((group.empty() ? key : group) <= marker) continue;
-    if (!group.empty() && !groups.empty() && groups.back() == group) continue;
-    if (count == most) {
-      truncated = true;
-      break;
-    }
-    ++count;
-    last = group.empty() ? key : group;
-    if (!group.empty()) {
-      groups.push_back(group);
-      continue;
-    }
-    pugi::xml_node item = contents.append_child("Contents");
-    add_text(item, "Key", text(key));
-    add_text(item, "LastModified", iso_utc(at->second.modified_ns, true));
-    add_text(item, "ETag", '"' + at->second.etag + '"');
-    add_text(item, "Size", std::to_string(at->second.size));
-    add_text(item.append_child("Owner"), "ID", "emulated");
-    add_text(item, "StorageClass", "STANDARD");
-  }
-  pugi::xml_document document;
-  pugi::xml_node result = document.append_child("ListBucketResult");
-  result.append_attribute("xmlns") = "http://obs.emulated.myhuaweicloud.com/doc/2015-06-30/";
-  add_text(result, "Name", bucket);
-  add_text(result, "Prefix", text(prefix));
-  add_text(result, "Marker", text(marker));
-  if (truncated) add_text(result, "NextMarker", text(last));
-  add_text(result, "MaxKeys", std::to_string(most));
-  add_text(result, "IsTruncated", truncated ? "true" : "false");
-  for (const pugi::xml_node item : contents) result.append_copy(item);
-  for (const auto& group : groups)
-    add_text(result.append_child("CommonPrefixes"), "Prefix", text(group));
-  return xml_reply(document);
-}
-
 ServerResponse ObsStore::get(const ServerRequest& request, const Object& object) const {
   ServerResponse response;
   response.headers.emplace_back("ETag", "\"" + object.etag + "\"");
   response.headers.emplace_back("Content-Type", "binary/octet-stream");
   response.headers.emplace_back("Accept-Ranges", "bytes");
+  response.headers.emplace_back("Last-Modified", http::http_date(object.modified_ns));
   for (const auto& [name, value] : object.metadata) response.headers.emplace_back(name, value);
   const std::string wanted = request.header("if-match");
   if (!wanted.empty() && wanted != "\"" + object.etag + "\"" && wanted != object.etag)

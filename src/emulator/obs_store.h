@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/time.h"
 #include "emulator/emulator_settings.h"
 #include "emulator/streaming_server.h"
 
@@ -29,7 +30,8 @@ class ObsStore {
   /// Whether any object's key starts with `prefix`.
   [[nodiscard]] bool has_prefix(const std::string& bucket, const std::string& prefix);
   void put_text(const std::string& bucket, const std::string& key, const std::string& content);
-  /// Stores a copy of `file` as it is now. False when it cannot be read or copied.
+  /// Stores a copy of `file` as it is now. False when it is gone; throws Error of kind environment
+  /// when it cannot be copied.
   bool put_file(const std::string& bucket, const std::string& key,
                 const std::filesystem::path& file);
   /// Copies every object whose key starts with `prefix` below `folder`, and returns their number.
@@ -60,6 +62,9 @@ class ObsStore {
   };
   using Objects = std::map<std::string, Object>;
 
+  ServerResponse list_buckets(const ServerRequest& request) const;
+  ServerResponse acl(const ServerRequest& request) const;
+  ServerResponse delete_many(const ServerRequest& request, Objects& objects);
   ServerResponse bucket_operation(ServerRequest& request, const std::string& bucket);
   ServerResponse list(const ServerRequest& request, const std::string& bucket,
                       const Objects& objects) const;
@@ -77,6 +82,7 @@ class ObsStore {
   std::filesystem::path spool_;
   std::filesystem::path data_;
   std::mutex mutex_;
+  const std::int64_t started_ns_ = wall_now_ns();
   std::uint64_t next_file_ = 0;
   std::uint64_t next_upload_ = 0;
   std::map<std::string, Objects> buckets_;

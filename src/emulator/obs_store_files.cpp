@@ -22,7 +22,11 @@ bool ObsStore::put_file(const std::string& bucket, const std::string& key,
   }
   // Copied without the lock: a large file would keep all requests waiting.
   std::error_code ec;
-  if (!std::filesystem::copy_file(file, segment.file, ec)) return false;
+  if (!std::filesystem::copy_file(file, segment.file, ec)) {
+    if (ec == std::errc::no_such_file_or_directory) return false;
+    throw system_error(ErrorKind::environment, "cannot keep what the job wrote",
+                       segment.file.string(), ec.value());
+  }
   std::ifstream copy(segment.file, std::ios::binary);
   Digest md5(Hash::md5);
   std::vector<char> buffer(256 << 10);

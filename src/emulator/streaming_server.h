@@ -43,6 +43,7 @@ struct ServerResponse {
   std::vector<FileRange> files;                 ///< sent after `body`
   std::optional<std::uint64_t> content_length;  ///< of a reply to HEAD
   std::chrono::milliseconds delay{};            ///< before the first byte
+  std::chrono::milliseconds drip{};             ///< and before every byte of head and `body`
   std::optional<std::uint64_t> cut_after;  ///< bytes of the body, then the connection is closed
   bool drop = false;                       ///< nothing is sent, the connection is closed
 };

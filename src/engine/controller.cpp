@@ -43,6 +43,7 @@ constexpr auto kInherited = std::to_array<std::string_view>({"PATH",
                                                              "XDG_CACHE_HOME",
                                                              "XDG_CONFIG_HOME",
                                                              "ASSAY_CONF",
+                                                             "ASSAY_AS_USER",
                                                              "ASSAY_KEYS",
                                                              "ASSAY_SITE_KEYS",
                                                              "ASSAY_NVML_LIBRARY",
@@ -52,24 +53,6 @@ constexpr auto kInherited = std::to_array<std::string_view>({"PATH",
                                                              "UBSAN_OPTIONS"});
 // Where the ranks are on other machines only the controller has them, for ssh.
 constexpr auto kInheritedForSsh = std::to_array<std::string_view>({"SSH_AUTH_SOCK", "KRB5CCNAME"});
-
-std::vector<std::string> controller_environment(const ExecutionFolder& folder,
-                                                const PlacedSuite& suite) {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::string_view name = text.substr(0, text.find('='));
-    if (std::ranges::find(kInherited, name) == kInherited.end() && !name.starts_with("LC_") &&
-        !(suite.remote && std::ranges::find(kInheritedForSsh, name) != kInheritedForSsh.end()))
-      continue;
-    if (name.size() < text.size()) variables.emplace(name, text.substr(name.size() + 1));
-  }
-  variables[kExecutionVariable] = folder.path().string();
-  for (const auto& [name, value] : suite.env) variables[name] = value;
-  std::vector<std::string> out;
-  for (const auto& [name, value] : variables) out.push_back(name + "=" + value);
-  return out;
-}
 
 void make_writable(const fs::path& folder) {
   fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add);
@@ -142,6 +125,24 @@ void write_execution(const Order& order, const PlacedSuite& suite, const Control
   // After a loss of power nothing runs: what matters then is begun.json alone.
   write_file_atomic(folder.suite(), suite.text, /*sync=*/false);
   folder.write_task(task);
+}
+
+std::vector<std::string> controller_environment(const ExecutionFolder& folder,
+                                                const PlacedSuite& suite) {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (std::ranges::find(kInherited, name) == kInherited.end() && !name.starts_with("LC_") &&
+        !(suite.remote && std::ranges::find(kInheritedForSsh, name) != kInheritedForSsh.end()))
+      continue;
+    if (name.size() < text.size()) variables.emplace(name, text.substr(name.size() + 1));
+  }
+  variables[kExecutionVariable] = folder.path().string();
+  for (const auto& [name, value] : suite.env) variables[name] = value;
+  std::vector<std::string> out;
+  for (const auto& [name, value] : variables) out.push_back(name + "=" + value);
+  return out;
 }
 
 ControllerProcess start_controller(const ExecutionFolder& folder, const fs::path& bindir,

@@ -37,6 +37,11 @@ class ControllerProcess {
 void write_execution(const Order& order, const PlacedSuite& suite, const ControllerTask& task,
                      const ExecutionFolder& folder);
 
+/// What a controller and all that it starts is to see of this process's environment, as
+/// "NAME=value".
+[[nodiscard]] std::vector<std::string> controller_environment(const ExecutionFolder& folder,
+                                                              const PlacedSuite& suite);
+
 /// Starts the controller of a folder that write_execution() has written. Throws Error.
 [[nodiscard]] ControllerProcess start_controller(const ExecutionFolder& folder,
                                                  const std::filesystem::path& bindir,

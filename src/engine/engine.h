@@ -32,7 +32,8 @@ struct Order {
   std::string team{};
   std::optional<int> array_index{};
   jobs::Submission submission{};
-  jobs::Placement placement{};
+  jobs::Placement placement{};  ///< empty: an engine that has a queue finds one
+  jobs::Queue queue{};          ///< that it was submitted to
 };
 
 /// What an order would run.
@@ -54,6 +55,29 @@ struct Traits {
   std::string name{};         ///< "embedded", "slurm"
   bool has_queue = false;     ///< decides itself who runs when: jobs are handed to it at once
   bool shows_others = false;  ///< knows of jobs that were not submitted here
+  bool drains = false;        ///< takes nodes out of use itself, and says why they are
+};
+
+/// How the scheduler of an engine that drains sees a node.
+struct NodeStanding {
+  std::string state{};  ///< in its own word: "mixed", "down"
+  bool drained = false;
+  std::string reason{};  ///< why it is not used; empty: none is given
+  std::string by{};      ///< who gave the reason
+};
+
+/// A job of the engine's scheduler that was not submitted here.
+struct OtherJob {
+  std::string id{};
+  std::string name{};
+  std::string user{};
+  std::string queue{};
+  std::string state{};    ///< in the scheduler's own word
+  std::string waiting{};  ///< what it waits for; empty: it does not
+  int nodes = 0;
+  std::string node_list{};
+  jobs::WallTime submitted_ns = 0;  ///< 0: not known
+  jobs::WallTime started_ns = 0;    ///< 0: it has not, or that is not known
 };
 
 /// Where jobs run. An execution is a run of `assay run` that lives on when the server does not.
@@ -63,6 +87,10 @@ struct Traits {
 ///   start()  → started, then exited; or engine_error. node_lost where a node goes away meanwhile.
 ///   recall() → for each execution found, exited or not_found. After not_found this attempt never
 ///              begins, whatever start() was under way when the server ended.
+/// An engine that has a queue says where an execution runs with started and found. One that waits
+/// in that queue is started later, also after recall(). What its scheduler does to an execution it
+/// says before the end: preempted, time_limit, node_lost, and kill_asked for somebody who ended it
+/// there.
 /// An execution is started at most once, and reported as ended only when nothing of it runs.
 class Engine {
  public:
@@ -96,6 +124,20 @@ class Engine {
                                   const std::vector<std::string>& /*args*/) {
     return {};
   }
+  /// What a job waits for in the engine's queue, in words; empty: it does not. Cheap.
+  [[nodiscard]] virtual std::string waits_for(jobs::JobId /*job*/) { return {}; }
+  /// The queues that its scheduler has by itself. Cheap.
+  [[nodiscard]] virtual std::vector<std::string> queues() { return {}; }
+  /// By node. Cheap.
+  [[nodiscard]] virtual std::map<std::string, NodeStanding> standings() { return {}; }
+  /// Of an engine that shows others. Cheap.
+  [[nodiscard]] virtual std::vector<OtherJob> others() { return {}; }
+  /// Why what it says may be out of date; empty: it is not. Cheap.
+  [[nodiscard]] virtual std::string trouble() { return {}; }
+  /// Of an engine that drains: blocks until its scheduler has done so, bounded. Throws Error of
+  /// kind environment with its words.
+  virtual void drain(const std::string& /*node*/, const std::string& /*reason*/) {}
+  virtual void undrain(const std::string& /*node*/) {}
   /// After a restart of the server.
   virtual void recall(const std::vector<Order>& orders) = 0;
 };

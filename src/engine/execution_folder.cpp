@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kTask = "task.json";
+constexpr const char* kAllocation = "allocation.json";
 constexpr const char* kBegun = "begun.json";
 constexpr const char* kEnd = "end.json";
 constexpr const char* kStop = "stop";
@@ -60,6 +61,14 @@ void ExecutionFolder::write_task(const ControllerTask& task) const {
 
 std::optional<ControllerTask> ExecutionFolder::task() const {
   return read_optional<ControllerTask>(path_ / kTask);
+}
+
+void ExecutionFolder::write_allocation(const slurm::Allocation& allocation) const {
+  write_file_atomic(path_ / kAllocation, dump_line(fields_to_json(allocation)), /*sync=*/false);
+}
+
+std::optional<slurm::Allocation> ExecutionFolder::allocation() const {
+  return read_optional<slurm::Allocation>(path_ / kAllocation);
 }
 
 bool ExecutionFolder::decide(const Beginning& beginning) const {

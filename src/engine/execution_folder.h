@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "jobs/job_request.h"
+#include "slurm/allocation.h"
 
 namespace assay::engine {
 
@@ -47,11 +48,13 @@ struct Beginning {
   bool never = false;
   pid_t pid = 0;  ///< of the controller
   std::int64_t wall_ns = 0;
+  std::string slurm_job{};  ///< that the controller is in; empty: none
 
   static void fields(auto& self, auto&& field) {
     field("never", self.never);
     field("pid", self.pid);
     field("wall_ns", self.wall_ns);
+    field.optional("slurm_job", self.slurm_job);
   }
 };
 
@@ -89,6 +92,11 @@ class ExecutionFolder {
   void write_task(const ControllerTask& task) const;
   /// Nothing where there is none, or it cannot be read.
   [[nodiscard]] std::optional<ControllerTask> task() const;
+
+  /// What it has of Slurm; written before its beginning.
+  void write_allocation(const slurm::Allocation& allocation) const;
+  /// Nothing where there is none, or it cannot be read.
+  [[nodiscard]] std::optional<slurm::Allocation> allocation() const;
 
   /// Decides whether the execution takes place; false: that was decided before.
   [[nodiscard]] bool decide(const Beginning& beginning) const;

@@ -16,11 +16,13 @@ using config::Node;
 constexpr int kMaxDevices = 1024;
 
 /// What a suite says of a host that ssh reaches, by the same keys.
-constexpr const char* kAccessKeys[] = {"address", "user", "port", "identity", "jump"};
+constexpr const char* kAccessKeys[] = {"address", "user",    "port",       "identity",
+                                       "jump",    "ib_addr", "device_ips", "server_id"};
 
 EmbeddedNode read_node(const Node& node) {
-  static const std::vector<std::string> kKeys{
-      "name", "address", "user", "port", "identity", "jump", "vendor", "device_type", "devices"};
+  static const std::vector<std::string> kKeys{"name",     "address", "user",       "port",
+                                              "identity", "jump",    "vendor",     "device_type",
+                                              "devices",  "ib_addr", "device_ips", "server_id"};
   const Mapping map(node, "a node", kKeys);
   EmbeddedNode out;
   out.remote = true;

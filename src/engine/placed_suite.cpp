@@ -58,11 +58,13 @@ std::string fresh_folder(const Execution& execution) {
                      entropy(), entropy());
 }
 
-Json cluster_of(const std::vector<EmbeddedNode>& nodes, const Json& ssh) {
+// `owner`: of the job, where nodes run jobs as the user of that name.
+Json cluster_of(const std::vector<EmbeddedNode>& nodes, const Json& ssh, const std::string& owner) {
   Json hosts = Json::array();
   for (const EmbeddedNode& node : nodes) {
     hosts.push_back({{"name", node.name}});
     hosts.back().update(node.access);
+    if (hosts.back().value("user", "") == kOwnersUser) hosts.back()["user"] = owner;
   }
   const bool remote = std::ranges::any_of(nodes, &EmbeddedNode::remote);
   Json cluster{{"launcher", remote ? "ssh" : "local"}, {"hosts", std::move(hosts)}};
@@ -70,13 +72,39 @@ Json cluster_of(const std::vector<EmbeddedNode>& nodes, const Json& ssh) {
   return cluster;
 }
 
+std::string variable_setting(const std::string& name, const std::string& value) {
+  return "env." + name + "=" + value;
+}
+
+void add_job_variables(const Order& order, PlacedSuite& suite) {
+  const auto variable = [&](const std::string& name, const std::string& value) {
+    suite.set.push_back(variable_setting(name, value));
+  };
+  variable("ASSAY_JOB_ID", std::to_string(order.execution.job));
+  variable("ASSAY_RESTART_COUNT", std::to_string(order.restarts));
+  if (order.array_index) variable("ASSAY_ARRAY_INDEX", std::to_string(*order.array_index));
+}
+
 }  // namespace
+
+std::string devices_setting(const std::vector<int>& devices) {
+  return variable_setting("ASSAY_DEVICES", device_list(devices));
+}
+
+PlacedSuite suite_in_slurm(const Order& order) {
+  PlacedSuite out;
+  out.text = jobs::suite_text(order.submission);
+  out.set.push_back("cluster=" +
+                    dump_line(Json{{"launcher", "slurm"}, {"slurm", {{"exclusive", false}}}}));
+  add_job_variables(order, out);
+  return out;
+}
 
 PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nodes,
                         const std::map<std::string, std::vector<int>>& devices, const Json& ssh) {
   PlacedSuite out;
   out.text = jobs::suite_text(order.submission);
-  out.set.push_back("cluster=" + dump_line(cluster_of(nodes, ssh)));
+  out.set.push_back("cluster=" + dump_line(cluster_of(nodes, ssh, order.owner)));
   const bool is_command = order.submission.suite.empty();
   out.remote = std::ranges::any_of(nodes, &EmbeddedNode::remote);
   if (!order.code.empty() && out.remote && !names_workdir(out.text)) {
@@ -87,22 +115,17 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
     out.set.push_back("vendor=" + nodes.front().vendor);
     if (is_command) out.set.push_back("hardware=" + nodes.front().device_type);
   }
-  const auto variable = [&](const std::string& name, const std::string& value) {
-    out.set.push_back("env." + name + "=" + value);
-  };
-  variable("ASSAY_JOB_ID", std::to_string(order.execution.job));
-  variable("ASSAY_RESTART_COUNT", std::to_string(order.restarts));
-  if (order.array_index) variable("ASSAY_ARRAY_INDEX", std::to_string(*order.array_index));
+  add_job_variables(order, out);
   if (!nodes.empty()) {
     // The same ones on every node: DeviceAllocation sees to it.
     const EmbeddedNode& node = nodes.front();
     const auto found = devices.find(node.name);
     const std::vector<int> indices = found == devices.end() ? std::vector<int>{} : found->second;
-    variable("ASSAY_DEVICES", device_list(indices));
+    out.set.push_back(devices_setting(indices));
     if (!node.remote && node.device_type == "cpu") out.processors = indices;
     if (!node.visible_devices.empty()) {
       const std::string list = device_list(indices, node.device_names);
-      variable(node.visible_devices, list);
+      out.set.push_back(variable_setting(node.visible_devices, list));
       if (!node.remote) out.env[node.visible_devices] = list;
     }
   }

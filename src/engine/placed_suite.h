@@ -9,6 +9,9 @@
 
 namespace assay::engine {
 
+/// As `user` of a node's access: the user of the job's owner.
+inline constexpr const char* kOwnersUser = "{owner}";
+
 /// A job's suite on its nodes.
 struct PlacedSuite {
   std::string text{};              ///< the suite as it was submitted
@@ -27,5 +30,11 @@ struct PlacedSuite {
 [[nodiscard]] PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nodes,
                                       const std::map<std::string, std::vector<int>>& devices,
                                       const Json& ssh = Json::object());
+
+/// The same where Slurm places it: its controller finds itself in the allocation.
+[[nodiscard]] PlacedSuite suite_in_slurm(const Order& order);
+
+/// "env.ASSAY_DEVICES=0,1", as --set of `assay run`.
+[[nodiscard]] std::string devices_setting(const std::vector<int>& devices);
 
 }  // namespace assay::engine

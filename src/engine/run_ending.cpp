@@ -19,6 +19,7 @@ struct JournalEnd {
   int code = 0;
   std::string reason{};  ///< why the first round failed that did
   std::string lost{};    ///< RunEnding::lost
+  bool rested = false;   ///< its ranks came to their `sleep infinity`
 };
 
 JournalEnd read_journal_end(const std::vector<Json>& journal) {
@@ -26,6 +27,7 @@ JournalEnd read_journal_end(const std::vector<Json>& journal) {
   for (const Json& event : journal) {
     const std::string kind = text_at(event, "event");
     if (kind == "run_start" || kind == "run_resume") out.status.reset();
+    if (kind == "rest") out.rested = true;
     if (kind == "run_end") out.status = parse_enum<RunStatus>(text_at(event, "status"));
     if (kind == "round_end") {
       const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
@@ -89,6 +91,8 @@ RunEnding read_ending(const ExecutionFolder& folder, bool stopped) {
   if (journal.status) {
     event.exit.ending = ending_of(*journal.status);
     if (*journal.status == RunStatus::failed) event.detail = journal.reason;
+    if (*journal.status == RunStatus::completed && journal.rested)
+      event.detail = "its training had ended, and only 'sleep infinity' was left";
     return out;
   }
   const std::optional<ControllerEnd> end = folder.end();

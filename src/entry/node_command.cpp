@@ -13,7 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/job_variables.h"
 #include "core/json.h"
+#include "core/process.h"
 #include "core/text.h"
 
 namespace assay::entry {
@@ -122,10 +124,39 @@ int connect(const NodeRequest& request, const RankPlace& place) {
   return 0;
 }
 
+/// Becomes the agent in the container of the rank, which does what is wanted there: the variable
+/// that leads to the container is not inside.
+int enter_container(NodeRequest request, const RankPlace& place, const std::string& words) {
+  const Json list = parse_json(words, std::string(kContainerVariable));
+  std::vector<std::string> argv;
+  for (const Json& word : list) {
+    const auto text = word.get<std::string>();
+    argv.push_back(text == "{pid}" ? std::to_string(place.pid) : text);
+  }
+  request.pass = false;  // bytes come out of a container, not descriptors
+  argv.insert(argv.end(), {"--enter", dump_line(fields_to_json(request))});
+  std::vector<std::string> env = place.env;
+  const auto program = find_program(argv.front());
+  if (!program)
+    throw Obstructed{{Obstacle::failed, argv.front() + " is not installed on the node any more"}};
+  std::vector<char*> arguments;
+  for (std::string& word : argv) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::vector<char*> variables;
+  for (std::string& one : env) variables.push_back(one.data());
+  variables.push_back(nullptr);
+  ::execve(program->c_str(), arguments.data(), variables.data());
+  throw system_error(ErrorKind::environment, "cannot execute", *program, errno);
+}
+
 int obey(const NodeRequest& request) {
   const auto place = find_place(request.round, request.pid);
   if (!place)
     throw Obstructed{{Obstacle::no_round, "what ran here has ended, or has not started yet"}};
+  // A port is the node's: containers of jobs share its network.
+  const std::string container = place->variable(kContainerVariable);
+  if (!container.empty() && request.wanted != Wanted::port)
+    return enter_container(request, *place, container);
   share_processors(*place);
   switch (request.wanted) {
     case Wanted::port:

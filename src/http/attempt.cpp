@@ -7,12 +7,14 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "core/units.h"
 #include "core/version.h"
 #include "http/date.h"
 
@@ -52,6 +54,8 @@ struct Running {
   UniqueFd file;
   std::uint64_t body_size = 0;
   std::uint64_t sent = 0;
+  std::int64_t begun_ns = mono_now_ns();
+  std::string too_slow{};  // why it was ended
 
   void fail() {
     if (!outcome.thrown) outcome.thrown = std::current_exception();
@@ -138,8 +142,18 @@ std::size_t read_reply(char* data, std::size_t size, std::size_t count, void* us
   return piece.size();
 }
 
-int look_for_stop(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<Running*>(user)->exchange.stop.stop_requested() ? 1 : 0;
+/// libcurl calls it at least once a second. Other than 0 ends the attempt.
+int look_for_end(void* user, curl_off_t, curl_off_t received, curl_off_t, curl_off_t sent) {
+  auto& running = *static_cast<Running*>(user);
+  if (running.exchange.stop.stop_requested()) return 1;
+  if (running.exchange.open_ended) return 0;
+  const Nanoseconds taken(mono_now_ns() - running.begun_ns);
+  const double bytes = static_cast<double>(received) + static_cast<double>(sent);
+  const double rate = std::max(1.0, static_cast<double>(running.options.min_rate));
+  if (seconds(taken) <= seconds(running.options.stall_timeout) + bytes / rate) return 0;
+  running.too_slow =
+      fmt::format("{:.0f} bytes in {}, which is too slow", bytes, format_duration(taken));
+  return 1;
 }
 
 std::string full_url(const Request& request) {
@@ -220,7 +234,7 @@ void set_up(CURL* curl, Running& running, HeaderList& headers,
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &read_reply);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &running);
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &look_for_stop);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &look_for_end);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &running);
   // libcurl itself repeats a request that got no answer on a kept connection.
   if (!running.request.may_repeat()) curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
@@ -234,7 +248,7 @@ void set_up(CURL* curl, Running& running, HeaderList& headers,
 
 Outcome attempt(CURL* handle, const ClientOptions& options, const Request& request,
                 const Exchange& exchange) {
-  Running running{options, request, exchange, {}, {}, 0, 0};
+  Running running{options, request, exchange, {}, {}};
   HeaderList headers;
   std::array<char, CURL_ERROR_SIZE> message{};
   try {
@@ -253,7 +267,10 @@ Outcome attempt(CURL* handle, const ClientOptions& options, const Request& reque
   curl_easy_getinfo(handle, CURLINFO_SIZE_UPLOAD_T, &request_bytes);
   curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &sent_bytes);
   outcome.was_sent = outcome.was_sent || request_bytes > 0 || sent_bytes > 0;
-  if (outcome.code != CURLE_OK)
+  if (!running.too_slow.empty()) {
+    outcome.code = CURLE_OPERATION_TIMEDOUT;
+    outcome.cause = running.too_slow;
+  } else if (outcome.code != CURLE_OK)
     outcome.cause = message[0] != '\0' ? message.data() : curl_easy_strerror(outcome.code);
   if (const auto date = parse_http_date(outcome.response.header("date")))
     outcome.response.clock_offset = Nanoseconds(*date - wall_now_ns());

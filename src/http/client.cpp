@@ -49,9 +49,10 @@ std::string advice_for(const Outcome& outcome) {
       return "check the endpoint's port, the proxy and the firewall";
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
-      return "the server's certificate is not trusted: check the endpoint, this machine's clock, "
-             "or "
-             "give the file of the authority that signed it";
+      return "the server's certificate is not trusted: check the endpoint and this machine's "
+             "clock, or name the file of its authority (--ca; of a cloud: ca_file in the transfer "
+             "of "
+             "the credentials)";
     case CURLE_OPERATION_TIMEDOUT:
       return "the server or the network is too slow, or the connection was cut";
     default:

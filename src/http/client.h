@@ -70,6 +70,8 @@ class Authorizer {
 struct Exchange {
   Authorizer* authorizer = nullptr;
   std::stop_token stop;  ///< ends the request within a second, with an Error
+  /// A stream that is to last: `min_rate` does not count, only the stall does.
+  bool open_ended = false;
   /// Called before every attempt, before it is authorized; may change the request (a Range to
   /// resume at).
   std::function<void(Request&)> before_attempt;
@@ -82,6 +84,9 @@ struct Exchange {
 struct ClientOptions {
   Nanoseconds connect_timeout = std::chrono::seconds(10);
   Nanoseconds stall_timeout = std::chrono::seconds(60);  ///< no byte either way; whole seconds
+  /// Bytes a second. An attempt may take `stall_timeout`, and as long as its bytes need at this
+  /// rate: a server that drips is as good as one that is silent.
+  std::uint64_t min_rate = 1024;
   RetryPolicy retry;
   std::string proxy;                ///< empty: http_proxy and its like of the environment
   std::filesystem::path ca_file;    ///< empty: the system's

@@ -90,18 +90,7 @@ class Package {
   ModelArtsImport import() {
     read_shell();
     access_ = &dictionary("access_config");
-    const bool has_v2 = module_.find("session_config_v2") != nullptr;
-    session_ = &dictionary(version_ == "V2" || !has_v2
-                               ? version_ == "V2" ? "session_config_v2" : "session_config"
-                               : "session_config_v2");
-    if (version_ != "V2")
-      note(Severity::note, 0,
-           fmt::format("MODELARTS_VERSION is {}: jobs are created with the interface v2 here{}",
-                       version_, has_v2 ? ", from session_config_v2" : ""));
-    if (!has_v2)
-      note(Severity::warning, 0,
-           "framework_version is a name of the interface v1: check `engine` against the engines of "
-           "v2");
+    session_ = &dictionary(v1() ? "session_config" : "session_config_v2");
     refuse_secrets();
     out_.suite_yaml = render();
     read_tester();
@@ -112,6 +101,9 @@ class Package {
   void note(Severity severity, int line, const std::string& message) {
     out_.diagnostics.push_back({config_.string(), line, 0, severity, message});
   }
+
+  /// MODELARTS_VERSION, which is V1 unless config.sh says otherwise.
+  [[nodiscard]] bool v1() const { return version_ == "V1"; }
 
   void read_shell() {
     const fs::path file = first_of({config_.parent_path() / "config.sh"});
@@ -230,6 +222,25 @@ class Package {
     return out + "]";
   }
 
+  /// An id; with the interface v1 a name and a version.
+  std::string engine() {
+    std::string version = need(*session_, "framework_version");
+    if (!v1()) return version;
+    const std::string name = text(*session_, "framework_type");
+    return (name.empty() ? "Ascend-Powered-Engine" : name) + "/" + version;
+  }
+
+  /// Whose devices the instances have, by the names that the service gives to them.
+  std::string vendor(const std::string& flavor) {
+    const std::string names = to_lower(text(*session_, "framework_type") + " " +
+                                       text(*session_, "framework_version") + " " + flavor);
+    for (const char* mark : {"ascend", "cann", ".kat", "snt9"})
+      if (names.find(mark) != std::string::npos) return "ascend";
+    for (const char* mark : {"cuda", ".p100", ".v100", ".a100", ".p4", ".t4", "pnv1", "nvidia"})
+      if (names.find(mark) != std::string::npos) return "nvidia";
+    return "cpu";
+  }
+
   std::string render() {
     std::string code_dir = need(*session_, "code_dir");
     if (!code_dir.ends_with('/')) code_dir += '/';
@@ -255,14 +266,15 @@ class Package {
     const std::string pool = text(*session_, "pool_id");
     std::string out = fmt::format(
         "# Written by assay {} import modelarts, from {}.\n"
-        "name: {}\nvendor: cpu\ntelemetry: {{enabled: false}}\ncluster:\n  launcher: modelarts\n"
+        "name: {}\nvendor: {}\ntelemetry: {{enabled: false}}\ncluster:\n  launcher: modelarts\n"
         "  modelarts:\n{}    project: {}\n    bucket: {}\n",
-        version_string(), printable(config_.string()), in_quotes(job), endpoints(),
+        version_string(), printable(config_.string()), in_quotes(job), vendor(flavor), endpoints(),
         in_quotes(need(*access_, "project_id")), in_quotes(code_dir.substr(1, slash - 1)));
     if (!prefix.empty()) out += "    prefix: " + in_quotes(prefix) + "\n";
+    if (v1()) out += "    api: v1\n";
     out += fmt::format("    code: {}\n    engine: {}\n",
                        in_quotes(code.empty() ? "code" : fs::absolute(code).string()),
-                       in_quotes(need(*session_, "framework_version")));
+                       in_quotes(engine()));
     if (!flavor.empty()) out += "    flavor: " + in_quotes(flavor) + "\n";
     if (!pool.empty()) out += "    pool: " + in_quotes(pool) + "\n";
     out += "    job_name: " + in_quotes(job) + "\n";

@@ -42,6 +42,10 @@ struct Queue {
   bool closed = false;
   bool preempts = true;   ///< its jobs may take the place of preemptible ones of lower priority
   bool approval = false;  ///< its jobs wait until somebody approves them
+  // Where jobs are Slurm's: where they are submitted there; empty: as the server says.
+  std::string partition{};
+  std::string account{};
+  std::string qos{};
 
   static void fields(auto& self, auto&& field) {
     field("name", self.name);
@@ -49,6 +53,9 @@ struct Queue {
     field.optional("closed", self.closed);
     field.optional("preempts", self.preempts);
     field.optional("approval", self.approval);
+    field.optional("partition", self.partition);
+    field.optional("account", self.account);
+    field.optional("qos", self.qos);
   }
 };
 

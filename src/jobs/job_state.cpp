@@ -32,6 +32,8 @@ class Transition {
   [[nodiscard]] bool in(std::initializer_list<State> states) const {
     return std::ranges::find(states, life_.state) != states.end();
   }
+  /// Events of the engine name the attempt that they are about.
+  [[nodiscard]] bool by_engine() const { return event_.attempt != 0; }
   [[nodiscard]] bool is_stale() const {
     switch (event_.kind) {
       case EventKind::started:
@@ -45,6 +47,8 @@ class Transition {
       case EventKind::found:
       case EventKind::not_found:
         return event_.attempt != life_.attempt || !holds_nodes(life_.state);
+      case EventKind::preempted:
+        return by_engine() && event_.attempt != life_.attempt;
       default:
         return false;
     }
@@ -66,6 +70,8 @@ class Transition {
         return reject();
       case EventKind::placed:
         return place();
+      case EventKind::handed_over:
+        return hand_over();
       case EventKind::started:
         return start();
       case EventKind::pause_asked:
@@ -118,6 +124,16 @@ class Transition {
     if (life_.state != State::queued) return ignore("is not waiting for nodes");
     if (event_.placement.empty()) return ignore("has been given no node");
     take("placed on " + counted(event_.placement.size(), "node"));
+    begin_attempt();
+  }
+
+  void hand_over() {
+    if (life_.state != State::queued) return ignore("is not waiting for nodes");
+    take("handed over" + because());
+    begin_attempt();
+  }
+
+  void begin_attempt() {
     life_.state = State::scheduling;
     ++life_.attempt;
     life_.placement = event_.placement;
@@ -163,7 +179,7 @@ class Transition {
       take("killed" + by());
       end(State::killed, Cause::person);
     } else if (in({State::scheduling, State::running, State::pausing})) {
-      take("is being killed" + by());
+      take("is being killed" + by() + because());
       stop(State::killing, State::killed, Cause::person);
     } else if (life_.state == State::killing) {
       take("is being killed at once" + by());
@@ -175,7 +191,7 @@ class Transition {
 
   void preempt() {
     if (!in({State::scheduling, State::running})) return ignore("does not run");
-    if (!policy_.preemptible) return ignore("is not preemptible");
+    if (!policy_.preemptible && !by_engine()) return ignore("is not preemptible");
     take("makes room" + because() + " and goes back into the queue");
     stop(State::pausing, State::queued, Cause::preempted);
   }
@@ -214,7 +230,7 @@ class Transition {
     const bool done = exit.ending == Ending::completed;
     if (done || !in({State::pausing, State::killing})) {
       const bool again = !done && retried_after_exit(exit.code);
-      take(done ? "finished"
+      take(done ? "finished" + because()
                 : (again ? "failed and is tried again" : "failed") + with_code(exit.code) +
                       because());
       keep_exit();
@@ -324,6 +340,7 @@ class Transition {
         std::clamp<std::int64_t>(life_.stop_by_ns - now_ns_, 0, policy_.grace.count()));
   }
   void run_from_now() {
+    if (!event_.placement.empty()) life_.placement = event_.placement;
     life_.state = State::running;
     life_.started_ns = now_ns_;
   }

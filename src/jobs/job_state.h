@@ -58,12 +58,13 @@ enum class EventKind {
   submitted,
   approved,
   rejected,
-  placed,   ///< the scheduler has chosen nodes
-  started,  ///< the engine runs it
+  placed,       ///< the scheduler has chosen nodes
+  handed_over,  ///< the engine's own scheduler is to find nodes
+  started,      ///< the engine runs it
   pause_asked,
   resume_asked,
   kill_asked,
-  preempted,     ///< the scheduler wants its nodes
+  preempted,     ///< the scheduler wants its nodes; with an attempt: the engine's has taken them
   node_lost,     ///< the rest of it still has to be stopped
   exited,        ///< nothing of it runs any more
   time_limit,    ///< it has run for as long as it may
@@ -82,6 +83,7 @@ constexpr auto enum_names(EventKind) {
                                              {approved, "approved"},
                                              {rejected, "rejected"},
                                              {placed, "placed"},
+                                             {handed_over, "handed_over"},
                                              {started, "started"},
                                              {pause_asked, "pause_asked"},
                                              {resume_asked, "resume_asked"},
@@ -148,7 +150,7 @@ struct Event {
   std::string who{};      ///< the person who asked; empty: the platform
   std::string detail{};   ///< for people: the node, the engine's words, the job that came first
   Exit exit{};            ///< of exited
-  Placement placement{};  ///< of placed
+  Placement placement{};  ///< of placed, and of started and found where the engine chose it
 };
 
 /// Events after which a job may be tried again. A preempted one always goes back into the queue.

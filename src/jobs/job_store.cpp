@@ -18,7 +18,7 @@ using database::Statement;
 using database::Transaction;
 
 // What lists show is apart from what is long, so that a list of 100,000 jobs is read quickly.
-constexpr std::array<std::string_view, 2> kSchema{R"(
+constexpr std::array<std::string_view, 3> kSchema{R"(
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL,
@@ -95,6 +95,17 @@ INSERT INTO uses SELECT job, attempt, usage.team, usage.owner, usage.devices, fr
 DROP TABLE usage;
 ALTER TABLE uses RENAME TO usage;
 CREATE INDEX usage_by_end ON usage (to_ns);
+)",
+                                                  R"(
+CREATE TABLE notices (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  listener TEXT NOT NULL,
+  job INTEGER NOT NULL,
+  at_ns INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  words TEXT NOT NULL
+);
+CREATE INDEX notices_by_listener ON notices (listener, number);
 )"};
 
 constexpr const char* kSelectJob =
@@ -261,6 +272,17 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
       .run();
   Statement add = database_.prepare(kInsertEvent);
   write_event(add, id, event, change, life.attempt, now_ns);
+  if (is_final(change.to) && !is_final(change.from))
+    for (const std::string& listener : listeners_)
+      database_
+          .prepare(
+              "INSERT INTO notices (listener, job, at_ns, state, words) VALUES (?, ?, ?, ?, ?)")
+          .bind(1, listener)
+          .bind(2, id)
+          .bind(3, now_ns)
+          .bind(4, to_text(change.to))
+          .bind(5, change.words)
+          .run();
   if (change.released() && life.started_ns != 0) {
     std::int64_t devices = 0;
     for (const NodeShare& share : life.placement) devices += share.devices;

@@ -49,6 +49,18 @@ struct AttemptUse {
   double energy_j = 0;
 };
 
+/// That a job has ended, for somebody outside who has not been told yet.
+struct Notice {
+  std::int64_t number = 0;  ///< grows with each
+  JobId job = 0;
+  std::string owner{};
+  std::string team{};
+  State state = State::finished;
+  Verdict verdict = Verdict::none;
+  WallTime at_ns = 0;
+  std::string words{};  ///< of the event that ended it
+};
+
 struct TimelineEntry {
   WallTime at_ns = 0;
   EventKind event = EventKind::submitted;
@@ -141,6 +153,12 @@ class JobStore {
   /// Everything but what it has used, which still counts.
   void remove(JobId id);
 
+  /// Who is to be told of the jobs that end from now on. What others had not been told is dropped.
+  void tell(const std::vector<std::string>& listeners);
+  /// What a listener has not been told, the oldest first.
+  [[nodiscard]] std::vector<Notice> notices(const std::string& listener, std::int64_t limit);
+  void told(std::int64_t number);
+
   /// What was measured of an attempt that has ended. Nothing happens where it has used nothing.
   void measure(const AttemptUse& use);
   [[nodiscard]] std::optional<AttemptUse> use_of(JobId job, int attempt);
@@ -174,6 +192,7 @@ class JobStore {
   [[nodiscard]] Job job_of(const database::Statement& row, Known* known = nullptr) const;
 
   database::Database database_;
+  std::vector<std::string> listeners_;
 };
 
 /// What of a submission decides about the job's life.

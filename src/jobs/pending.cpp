@@ -63,6 +63,8 @@ std::string to_words(const Pending& pending) {
       return "is being stopped";
     case PendingKind::starting:
       return "has its nodes and is being started";
+    case PendingKind::engine:
+      return subject.empty() ? "waits in the queue of the cluster's own scheduler" : subject;
     case PendingKind::not_before:
       return "does not start before " + iso_utc(pending.until_ns);
     case PendingKind::dependency:

@@ -11,6 +11,7 @@ enum class PendingKind {
   paused,
   stopping,     ///< it goes on when it has stopped
   starting,     ///< it has nodes
+  engine,       ///< the engine's own scheduler has it, and says why
   not_before,   ///< a pause before a retry, or a schedule
   dependency,   ///< another job comes first
   array_limit,  ///< enough elements of its array run
@@ -33,6 +34,7 @@ constexpr auto enum_names(PendingKind) {
                                                {paused, "paused"},
                                                {stopping, "stopping"},
                                                {starting, "starting"},
+                                               {engine, "engine"},
                                                {not_before, "not_before"},
                                                {dependency, "dependency"},
                                                {array_limit, "array_limit"},
@@ -57,7 +59,7 @@ struct Pending {
   std::string device_type{};  ///< empty: any
   int limit = 0;              ///< the quota, the array's limit, or the nodes that there are
   int used = 0;               ///< of the limit
-  std::string subject{};      ///< the team, user, queue, or reservation
+  std::string subject{};      ///< the team, user, queue, or reservation; the engine's words
   JobId job = 0;              ///< the job that comes first
   WallTime until_ns = 0;      ///< of not_before
 

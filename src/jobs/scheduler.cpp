@@ -105,6 +105,7 @@ class SchedulingPass {
       reason.subject = request.queue;
       return reason;
     }
+    if (options_.hand_over) return std::nullopt;
     if (!request.team.empty() && !snapshot_.teams.empty() && !teams_.contains(request.team)) {
       reason.kind = PendingKind::no_team;
       reason.subject = request.team;
@@ -151,6 +152,11 @@ class SchedulingPass {
       reason.limit = request.array_limit;
       reason.used = array_use_[request.array];
       decision_.waiting.push_back({request.id, place, std::move(reason), std::nullopt});
+      return;
+    }
+    if (options_.hand_over) {
+      decision_.starts.push_back({request.id, {}});
+      if (request.array != 0) ++array_use_[request.array];
       return;
     }
     if (const auto plan = resources_.start_now(request)) {

@@ -20,6 +20,9 @@ struct SchedulerOptions {
   double fair_share_points = 100;
   /// That stopping a job takes at most.
   Nanoseconds grace = std::chrono::seconds(60);
+  /// The engine has a scheduler of its own: whatever need not wait for something else is started,
+  /// without a placement. Nodes, quotas and priorities decide nothing here.
+  bool hand_over = false;
 };
 
 /// All that a decision depends on. A cluster without a list of queues or teams takes any.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/job_variables.h"
 #include "core/literal_text.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -153,8 +154,11 @@ std::string suite_text(const Submission& submission) {
          "    launch: " + std::string(to_text(submission.launch)) +
          "\n    rendezvous: [torchrun, mpi, dlws]\n    shell: true\n    command: " +
          quoted(without_placeholders(submission.command)) + "\n";
-  if (!submission.env.empty()) out += "    env:\n";
-  for (const auto& [name, value] : submission.env)
+  // A command that only sleeps on has ended: whoever wants to stay says for how long.
+  std::map<std::string, std::string> env = submission.env;
+  env.try_emplace(std::string(kKeepOpenVariable), "0s");
+  out += "    env:\n";
+  for (const auto& [name, value] : env)
     out += "      " + quoted(name) + ": " + quoted(without_placeholders(value)) + "\n";
   // A job may be silent for as long as it wants: whether its devices work is watched.
   out += "    limits: {stall: off, grace: 60s";

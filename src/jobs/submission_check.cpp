@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "core/job_variables.h"
 #include "core/one_line.h"
 #include "core/text.h"
+#include "core/units.h"
 #include "core/utf8.h"
 #include "jobs/job_array.h"
 #include "jobs/submission.h"
@@ -29,6 +31,7 @@ constexpr std::size_t kMaxWord = 64;
 constexpr std::size_t kMaxImage = 512;
 constexpr Nanoseconds kMinTime = std::chrono::seconds(1);
 constexpr Nanoseconds kMaxTime = std::chrono::hours(24 * 365);
+constexpr Nanoseconds kMaxKeep = std::chrono::hours(24 * 7);
 
 std::string shown(std::string_view text) {
   return "'" + ellipsize(printable(text), 60) + "'";
@@ -173,11 +176,21 @@ class SubmissionCheck {
           std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
       if (!plain)
         problem(path, "not a valid name of a variable: letters, digits and '_', no digit first");
+      else if (name == kKeepOpenVariable)
+        keep_open(path, value);
       else if (is_set_by_platform(name))
         problem(path, "Assay sets this variable itself: it says where the process is in the job");
       if (value.size() > kMaxVariable) problem(path, "a value has at most 32 KiB");
       if (!is_utf8_text(value)) problem(path, "a value is UTF-8 text");
     }
+  }
+
+  void keep_open(const std::string& path, const std::string& value) {
+    const auto keep = parse_duration(value);
+    if (!keep || *keep < Nanoseconds(0) || *keep > kMaxKeep)
+      problem(path, "a job may be kept open for 0s to 7d");
+    else if (job_.command.empty())
+      problem(path, "only a command is kept open, not a suite");
   }
 
   /// Paths stand between colons in the suite.

@@ -12,6 +12,7 @@
 #include "aisbench/results.h"
 #include "automl/journal_check.h"
 #include "automl/score.h"
+#include "core/cpu_set.h"
 #include "core/subprocess.h"
 #include "core/time.h"
 #include "evidence/file_record.h"
@@ -209,6 +210,8 @@ struct RankEvidence {
   double learned_late_s = 0;         ///< it may have been so much earlier
   double end_late_s = 0;             ///< and the end, where it is the controller's
   std::uint64_t dropped_bytes = 0;
+  std::optional<CpuSet> bound{};   ///< nothing: to no CPU in particular
+  std::optional<CpuSet> ran_on{};  ///< of a bound rank, where it was seen; nothing: nowhere
   std::optional<std::uint64_t> output_bytes{};  ///< that the agent had received when it ended
   std::optional<std::uint64_t> seen_steps{};    ///< STEP_ENDs in them
   std::string log_path;                         ///< relative to the run directory

@@ -53,6 +53,27 @@ void note_caches(RoundContext& round) {
   round.fact("caches_kept", count, join(parts, "; "));
 }
 
+// Of ranks that were to be bound: those that were seen elsewhere, and those that nobody saw.
+void note_bindings(RoundContext& round) {
+  int outside = 0;
+  int unknown = 0;
+  std::vector<std::string> parts;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (!rank.start) continue;
+    if (!rank.bound) {
+      ++unknown;
+      continue;
+    }
+    const CpuSet elsewhere = rank.ran_on.value_or(CpuSet{}).without(*rank.bound);
+    if (elsewhere.empty()) continue;
+    ++outside;
+    parts.push_back(fmt::format("rank {} on {}: bound to {}, seen on {}", rank.rank, rank.host,
+                                rank.bound->text(), elsewhere.text()));
+  }
+  if (unknown > 0) parts.push_back(counted(unknown, "rank") + " without a binding in the journal");
+  round.fact("ranks_outside_binding", outside + unknown, join(parts, "; "));
+}
+
 }  // namespace
 
 void compute_facts(RoundContext& round) {
@@ -177,6 +198,7 @@ void compute_facts(RoundContext& round) {
   }
   round.fact("killed_leftovers", leftovers, hosts.empty() ? "" : "on " + join(hosts, ", "));
   if (round.plan.drop_caches) note_caches(round);
+  if (round.plan.bind.mode != BindMode::none) note_bindings(round);
   round.fact("failed_attempts", static_cast<double>(evidence.earlier_failures.size()),
              join(evidence.earlier_failures, ", "));
 }

@@ -166,6 +166,7 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     RankEvidence& rank = rank_of(round, event);
     rank.host = text_at(event, "host");
     rank.start = instant(event);
+    if (event.contains("bound")) rank.bound = CpuSet::parse(text_at(event, "bound"));
     if (event.contains("late_s")) {
       rank.learned = rank.start;
       rank.learned_late_s = real(event, "late_s").value_or(0);
@@ -186,6 +187,7 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
       rank.start = rank.learned;
       rank.by_service = false;
     }
+    if (event.contains("ran_on")) rank.ran_on = CpuSet::parse(text_at(event, "ran_on"));
     rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
     rank.dropped_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));

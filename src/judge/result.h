@@ -111,6 +111,8 @@ struct RankResult {
   std::optional<double> relative_speed;  ///< to the median rank; below 1 is slower
   std::uint64_t malformed_lines = 0;
   std::uint64_t dropped_bytes = 0;  ///< of output, beyond the limit or because the disk was full
+  std::string bound{};              ///< CPUs that it was bound to, "0-3"; empty: none
+  std::string ran_on{};             ///< of a bound rank: CPUs on which it was seen
 };
 
 /// A stretch of the round, in seconds since its first rank was started.
@@ -195,7 +197,7 @@ struct RoundResult {
   std::vector<Level> levels{};  ///< of the series; not part of result.json
   /// What each node ran: command, hashes of program, code and image, data, environment.
   Json executed = Json::array();
-  std::optional<AisRound> ais{};           ///< of a workload of ais-bench; not part of result.json
+  std::optional<AisRound> ais{};  ///< of a workload of ais-bench; its record is in result.json
   std::optional<Experiment> experiment{};  ///< of an AutoML case; not part of result.json
 };
 

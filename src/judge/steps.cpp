@@ -271,6 +271,8 @@ void compute_steps(RoundContext& round) {
     out.log = rank.log_path;
     out.malformed_lines = rank.log.malformed_lines;
     out.dropped_bytes = rank.dropped_bytes;
+    if (rank.bound) out.bound = rank.bound->text();
+    if (rank.ran_on) out.ran_on = rank.ran_on->text();
     out.samples = rank.log.samples.sum;
     StepTimes own;
     for (const StepTrack& track : rank.log.tracks) {

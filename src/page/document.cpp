@@ -27,12 +27,16 @@ std::string hash_source(std::string_view hex) {
 
 }  // namespace
 
+std::string script_source(const Asset& script) {
+  return hash_source(script.sha256);
+}
+
 std::string document(std::string_view title, const Html& body, const Asset* script) {
   return fill(assets::kPage,
               {{"title", title},
                {"style", Html(std::string(assets::kStyle.text))},
                {"body", body},
-               {"script_hash", script == nullptr ? Html() : Html(hash_source(script->sha256))},
+               {"script_hash", script == nullptr ? Html() : Html(script_source(*script))},
                {"script", script == nullptr ? Html() : Html(std::string(script->text))}})
       .str();
 }

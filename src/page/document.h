@@ -14,4 +14,7 @@ namespace assay::page {
 [[nodiscard]] std::string document(std::string_view title, const Html& body,
                                    const Asset* script = nullptr);
 
+/// How a content security policy names a script: "sha256-…".
+[[nodiscard]] std::string script_source(const Asset& script);
+
 }  // namespace assay::page

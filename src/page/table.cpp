@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/text.h"
+#include "lang/language.h"
 #include "page/text_width.h"
 
 namespace assay::page {
@@ -12,8 +13,9 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 
+// As a terminal shows it, in the reader's language.
 std::string one_line(std::string_view text) {
-  std::string clean = printable(text);
+  std::string clean = printable(lang::tr(text));
   std::ranges::replace(clean, '\n', ' ');
   std::ranges::replace(clean, '\t', ' ');
   return clean;

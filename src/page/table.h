@@ -70,8 +70,8 @@ struct TextStyle {
   bool color = false;           ///< false: no escape sequences
 };
 
-/// The headings, then one line for every row; columns are two blanks apart. Wide characters take
-/// two columns.
+/// The headings, then one line for every row, in the reader's language, columns two blanks
+/// apart. Wide characters take two columns.
 [[nodiscard]] std::vector<std::string> text_lines(const Table& table, const TextStyle& style = {});
 
 struct HtmlStyle {

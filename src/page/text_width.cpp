@@ -105,10 +105,34 @@ std::string pad_left(std::string_view text, std::size_t columns) {
   return std::string(columns > used ? columns - used : 0, ' ') + std::string(text);
 }
 
+namespace {
+
+// No line begins with these.
+constexpr std::array<std::string_view, 14> kClosing{"，", "。", "、", "；", "：", "？", "！",
+                                                    "）", "」", "》", "】", "”",  "’",  "…"};
+
+// What stays together at the start of `text`, which starts with no blank: a word, or a wide
+// character with the signs that close what is before them.
+std::string_view unbroken(std::string_view text) {
+  std::size_t size = 0;
+  bool wide = false;
+  while (size < text.size() && text[size] != ' ' && text[size] != '\t' && text[size] != '\n') {
+    const Glyph glyph = next(text.substr(size));
+    const bool closes = std::ranges::find(kClosing, glyph.bytes) != kClosing.end();
+    if (size > 0 && !closes && (wide || glyph.columns == 2)) break;
+    wide = wide || glyph.columns == 2;
+    size += glyph.bytes.size();
+  }
+  return text.substr(0, size);
+}
+
+}  // namespace
+
 std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   columns = std::max<std::size_t>(columns, 1);
   std::vector<std::string> lines(1);
   std::size_t used = 0;
+  bool blank = false;
   const auto break_line = [&] {
     lines.emplace_back();
     used = 0;
@@ -120,14 +144,17 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
       continue;
     }
     if (text[0] == ' ' || text[0] == '\t') {
+      blank = true;
       text.remove_prefix(1);
       continue;
     }
-    const std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
+    const std::string_view word = unbroken(text);
     text.remove_prefix(word.size());
     const std::size_t width = columns_of(word);
-    if (used > 0 && used + 1 + width > columns) break_line();
-    if (used > 0) {
+    const std::size_t gap = blank ? 1 : 0;
+    blank = false;
+    if (used > 0 && used + gap + width > columns) break_line();
+    if (used > 0 && gap > 0) {
       lines.back() += ' ';
       ++used;
     }

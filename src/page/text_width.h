@@ -21,7 +21,7 @@ namespace assay::page {
 [[nodiscard]] std::string pad_right(std::string_view text, std::size_t columns);
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t columns);
 
-/// Lines of at most `columns` columns, broken at blanks; a longer word is broken where it must be.
+/// Lines of at most `columns` columns, broken at blanks and wide characters, and in a longer word.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 
 }  // namespace assay::page

@@ -80,4 +80,27 @@ void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Clust
   }
 }
 
+void check_binding(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster) {
+  if (plan.bind.mode == BindMode::none) return;
+  if (!cluster.traits.starts_agents)
+    wanted.node.fail("the launcher '" + cluster.launcher() + "' cannot bind ranks to CPUs",
+                     "leave 'bind' out");
+  if (plan.launch != LaunchMode::per_rank)
+    wanted.node.fail(
+        "'bind' is for ranks that agents start, and '" + plan.name + "' starts its own",
+        "leave 'bind' out, and bind with what starts them (mpirun --bind-to, torchrun's numactl, "
+        "--cpu-bind in cluster.slurm.step)");
+  if (plan.container && plan.container->runtime == "docker")
+    wanted.node.fail("docker's daemon starts the ranks of '" + plan.name +
+                         "', and does not bind "
+                         "them",
+                     "options: ['--cpuset-cpus=0-3'] of the container, or runtime: podman");
+  if (plan.bind.mode == BindMode::listed &&
+      plan.bind.lists.size() != static_cast<std::size_t>(plan.procs))
+    wanted.node.fail(
+        fmt::format("'bind' has {}, but a node has {}", counted(plan.bind.lists.size(), "list"),
+                    counted(plan.procs, "rank")),
+        "one list of CPUs for every rank of a node: bind: ['0-3', '4-7']");
+}
+
 }  // namespace assay::plan

@@ -17,4 +17,7 @@ void check_files(const SuiteCase& wanted, const CasePlan& plan);
 /// What HCCL needs to know of every host. Which hosts a scheduler gives is known only later.
 void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster);
 
+/// Ranks can be bound only by who starts them, and to a list each.
+void check_binding(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster);
+
 }  // namespace assay::plan

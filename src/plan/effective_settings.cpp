@@ -60,6 +60,7 @@ std::vector<Setting> effective_settings(const CasePlan& plan, const std::string&
   if (!plan.headline.empty()) add("headline", plan.headline);
   add("warmup_steps", plan.warmup_steps);
   add("drop_caches", plan.drop_caches);
+  if (plan.bind.mode != BindMode::none) add("bind", fields_to_json(plan.bind));
   add("limits.time", duration_text(plan.limits.time));
   add("limits.stall", plan.limits.stall.count() == 0 ? "off" : duration_text(plan.limits.stall));
   add("limits.grace", duration_text(plan.limits.grace));

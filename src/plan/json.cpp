@@ -96,6 +96,7 @@ Json to_json(const CasePlan& plan, const std::vector<catalog::Rule>& rules) {
   if (plan.container) json["container"] = to_json(*plan.container);
   if (!plan.data_paths.empty()) json["data_paths"] = plan.data_paths;
   if (plan.drop_caches) json["drop_caches"] = true;
+  if (plan.bind.mode != BindMode::none) json["bind"] = fields_to_json(plan.bind);
   json["metrics"] = Json::array();
   for (const OutputMetric& metric : plan.metrics) json["metrics"].push_back(to_json(metric));
   if (plan.target) json["target"] = to_json(*plan.target);
@@ -230,6 +231,7 @@ CasePlan read_case(const JsonReader& fields, const std::vector<catalog::Rule>& r
   plan.data = fields.text("data");
   if (fields.has("data_paths")) plan.data_paths = fields.texts("data_paths");
   if (fields.has("drop_caches")) plan.drop_caches = fields.boolean("drop_caches");
+  if (fields.has("bind")) plan.bind = fields_from_json<Bind>(fields.object("bind"), "bind");
   plan.config = fields.object("config");
   plan.config_origin = fields.text_map("config_origin");
   if (fields.has("config_use")) plan.config_use = fields.choice<ConfigUse>("config_use");

@@ -15,6 +15,7 @@
 #include "plan/config_use.h"
 #include "plan/dependencies.h"
 #include "plan/device_suite.h"
+#include "plan/launchers/slurm_ranks.h"
 #include "plan/origins.h"
 #include "plan/overrides.h"
 #include "plan/suite_baseline.h"
@@ -111,6 +112,9 @@ std::vector<std::string> data_paths_of(const Workload& workload, const CasePlan&
 // The experiment of a case; its rounds are as long as there are workers.
 void resolve_automl(const SuiteCase& wanted, CasePlan& plan) {
   if (!wanted.automl) return;
+  if (plan.launch != LaunchMode::per_rank)
+    wanted.node.fail("the workers of an experiment are started by agents, one by one",
+                     "leave 'launch' out, and 'mpi' of cluster.slurm");
   automl::ExperimentSettings settings = *wanted.automl;
   if (plan.procs % settings.devices_per_trial != 0)
     wanted.node.fail(
@@ -180,6 +184,7 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
   resolve_config(wanted, found, suite.vendor, plan);
   plan.data_paths = data_paths_of(workload, plan);
   plan.drop_caches = wanted.drop_caches.value_or(suite.defaults.drop_caches.value_or(false));
+  plan.bind = wanted.bind.value_or(suite.defaults.bind.value_or(Bind{}));
   plan.metrics = wanted.metrics;
   std::visit(
       [&](const auto& launcher) {
@@ -187,6 +192,10 @@ CasePlan resolve_case(const SuiteCase& wanted, const Suite& suite, const Catalog
           launcher.adapt(wanted.node, plan);
       },
       suite.cluster.options);
+  check_binding(wanted, plan, suite.cluster);
+  if (plan.container && plan.container->runtime == kPyxis)
+    wanted.node.fail("the case '" + plan.name + "' has a container of pyxis, which only srun makes",
+                     "launcher: slurm with 'mpi' in cluster.slurm, and no 'launch' in the case");
   if (const auto& target = wanted.target ? wanted.target : workload.target)
     plan.target = Target{target->metric, target->value, target->better};
   resolve_peak(wanted, vendor, plan);

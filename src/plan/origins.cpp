@@ -88,6 +88,7 @@ std::map<std::string, std::string> origins_of(const SuiteCase& wanted, const Sui
   if (plan.automl) origins.put("automl", {"automl"});
   if (!plan.headline.empty()) origins.put("headline", {"headline"}, true);
   origins.put("drop_caches", {"drop_caches"});
+  if (plan.bind.mode != BindMode::none) origins.put("bind", {"bind"});
   if (plan.warmup_rounds > 0) origins.put("warmup_rounds", {"warmup_rounds"});
   origins.put("warmup_steps", {"warmup_steps"}, workload != nullptr && workload->warmup_steps);
   const catalog::LimitSettings none;

@@ -9,6 +9,7 @@
 #include "catalog/rule.h"
 #include "catalog/rule_difference.h"
 #include "core/challenge.h"
+#include "core/cpu_set.h"
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
@@ -205,6 +206,7 @@ struct CasePlan {
   std::string data;                     ///< data path, or empty
   std::vector<std::string> data_paths;  ///< `data` and what the configuration names, as given
   bool drop_caches = false;             ///< the page cache of every node, before each round
+  Bind bind;                            ///< of the ranks to the CPUs of their node
   Json config = Json::object();         ///< written as config.json for the ranks
   std::map<std::string, std::string> config_origin;  ///< key → "file:line" that decided it
   ConfigUse config_use = ConfigUse::none;

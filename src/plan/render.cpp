@@ -30,6 +30,14 @@ std::string bound(const catalog::Rule& rule) {
   return text + (rule.required ? ", must be known" : "");
 }
 
+std::string binding_text(const Bind& bind) {
+  if (bind.mode == BindMode::cores) return "the cores of a node are shared out to its ranks";
+  if (bind.mode == BindMode::numa) return "each rank to one NUMA node";
+  std::vector<std::string> lists;
+  for (const CpuSet& cpus : bind.lists) lists.push_back(cpus.text());
+  return "CPUs " + join(lists, " | ");
+}
+
 void render_config(std::string& out, const CasePlan& plan) {
   if (plan.config.empty()) return;
   std::size_t key_width = 0;
@@ -144,6 +152,7 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
     line(out, "peak",
          fmt::format("{:.4g} FLOP/s per device  # {}", *plan.peak_flops, plan.peak_flops_origin));
   if (plan.drop_caches) line(out, "caches", "dropped before every round");
+  if (plan.bind.mode != BindMode::none) line(out, "binding", binding_text(plan.bind));
   if (plan.warmup_steps > 0) line(out, "warm-up", counted(plan.warmup_steps, "step"));
   line(out, "limits",
        fmt::format("time {}, stall {}, grace {}, output {} per rank",

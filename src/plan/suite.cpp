@@ -14,6 +14,7 @@
 #include "plan/cluster.h"
 #include "plan/command.h"
 #include "plan/dependencies.h"
+#include "plan/launchers/slurm_ranks.h"
 #include "plan/sweep.h"
 
 namespace assay::plan {
@@ -201,11 +202,34 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
   check_case_name(name_node != nullptr ? *name_node : map.node(), out.name);
 }
 
+// One of the names, or a list of CPUs for every local rank.
+Bind read_bind(const Node& node) {
+  constexpr const char* kAdvice =
+      "none, cores, numa, or a list for every rank of a node: ['0-3', '4-7']";
+  Bind bind;
+  if (node.is_scalar()) {
+    const auto mode = parse_enum<BindMode>(node.text());
+    if (!mode || *mode == BindMode::listed)
+      node.fail("expected how ranks are bound, got " + node.describe(), kAdvice);
+    bind.mode = *mode;
+    return bind;
+  }
+  bind.mode = BindMode::listed;
+  for (const Node& item : node.items()) {
+    const auto cpus = CpuSet::parse(item.text());
+    if (!cpus || cpus->empty())
+      item.fail("expected CPUs such as 0-3,8, got " + item.describe(), kAdvice);
+    bind.lists.push_back(*cpus);
+  }
+  if (bind.lists.empty()) node.fail("the list is empty", kAdvice);
+  return bind;
+}
+
 Container read_container(const Node& node) {
   const Mapping map(node, "container", keys("container"));
   Container container;
   container.runtime =
-      map.choice("runtime", {"podman", "docker", "apptainer", "singularity", "enroot"});
+      map.choice("runtime", {"podman", "docker", "apptainer", "singularity", "enroot", kPyxis});
   container.image = map.at("image").nonempty_text();
   if (container.image.starts_with('-'))
     map.at("image").fail("not an image: " + map.at("image").describe());
@@ -283,6 +307,7 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
   if (const Node* warmup = map.find("warmup_rounds"))
     out.warmup_rounds = read_warmup_rounds(*warmup);
   if (const Node* drop = map.find("drop_caches")) out.drop_caches = drop->boolean();
+  if (const Node* bind = map.find("bind")) out.bind = read_bind(*bind);
   if (const Node* limits = map.find("limits")) out.limits = catalog::read_limits(*limits);
   if (const Node* rules = map.find("rules")) out.rules = catalog::read_rule_changes(*rules);
   if (const Node* after = map.find("after")) out.after = read_after(*after);
@@ -304,6 +329,7 @@ SuiteDefaults read_defaults(const Node& node) {
   if (const Node* warmup = map.find("warmup_rounds"))
     defaults.warmup_rounds = read_warmup_rounds(*warmup);
   if (const Node* drop = map.find("drop_caches")) defaults.drop_caches = drop->boolean();
+  if (const Node* bind = map.find("bind")) defaults.bind = read_bind(*bind);
   return defaults;
 }
 

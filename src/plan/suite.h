@@ -51,6 +51,7 @@ struct SuiteCase {
   std::optional<int> warmup_steps;
   std::optional<int> warmup_rounds;
   std::optional<bool> drop_caches;
+  std::optional<Bind> bind;
   catalog::LimitSettings limits;
   std::vector<catalog::RuleChange> rules;
   std::optional<SweepPoint> point;  ///< set by expand_sweeps()
@@ -69,6 +70,7 @@ struct SuiteDefaults {
   std::optional<int> warmup_steps;
   std::optional<int> warmup_rounds;
   std::optional<bool> drop_caches;
+  std::optional<Bind> bind;
 };
 
 /// A suite file, checked as far as that is possible without the catalog.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/text.h"
@@ -12,15 +14,19 @@ namespace assay::platform {
 
 namespace {
 
+constexpr std::int64_t kMaxDays = 36'500;
+
 struct StoredCluster {
   std::vector<jobs::Queue> queues{};
   std::vector<jobs::Team> teams{};
   std::vector<jobs::Reservation> reservations{};
   std::map<std::string, Drain> drains{};
   IdlePolicy idle{};
+  RetentionPolicy retention{};
 
   static void fields(auto& self, auto&& field) {
     field.optional("idle", self.idle);
+    field.optional("retention", self.retention);
     field("queues", self.queues);
     field("teams", self.teams);
     field("reservations", self.reservations);
@@ -62,6 +68,9 @@ Settings checked(Settings settings) {
   }
   if (settings.idle.warn_s < 0 || settings.idle.stop_s < 0)
     wrong_setting("idle", "a time cannot be below 0");
+  for (const std::int64_t days : {settings.retention.logs_days, settings.retention.jobs_days})
+    if (days < 0 || days > kMaxDays)
+      wrong_setting("retention", fmt::format("days are a number from 0 to {}", kMaxDays));
   for (const jobs::Reservation& reservation : settings.reservations)
     if (reservation.to_ns <= reservation.from_ns)
       wrong_setting("reservation '" + printable(reservation.name) + "'",
@@ -79,7 +88,7 @@ ClusterState read_cluster_file(const std::filesystem::path& file) {
       StoredCluster stored = fields_from_json<StoredCluster>(
           parse_json(read_file(file), file.string()), file.string());
       state.settings = {std::move(stored.queues), std::move(stored.teams),
-                        std::move(stored.reservations), stored.idle};
+                        std::move(stored.reservations), stored.idle, stored.retention};
       state.drains = std::move(stored.drains);
     } catch (const Error& error) {
       throw Error(ErrorKind::environment,
@@ -92,9 +101,10 @@ ClusterState read_cluster_file(const std::filesystem::path& file) {
 }
 
 void write_cluster_file(const std::filesystem::path& file, const ClusterState& state) {
-  write_file_atomic(file, dump_pretty(fields_to_json(StoredCluster{
-                              state.settings.queues, state.settings.teams,
-                              state.settings.reservations, state.drains, state.settings.idle})));
+  write_file_atomic(file,
+                    dump_pretty(fields_to_json(StoredCluster{
+                        state.settings.queues, state.settings.teams, state.settings.reservations,
+                        state.drains, state.settings.idle, state.settings.retention})));
 }
 
 }  // namespace assay::platform

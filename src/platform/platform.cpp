@@ -72,7 +72,7 @@ std::vector<jobs::Problem> Platform::check(const jobs::NewJob& job) {
   if (!problems.empty()) return problems;
   const jobs::Submission& submission = job.submission;
   const std::lock_guard guard(state_->mutex);
-  const auto& queues = state_->cluster.settings.queues;
+  const auto queues = state_->queues();
   if (std::ranges::find(queues, submission.queue, &jobs::Queue::name) == queues.end())
     problems.push_back({"queue", "there is no queue '" + submission.queue + "'"});
   for (std::size_t i = 0; i < submission.after.size(); ++i)
@@ -154,6 +154,10 @@ Preview Platform::preview(const jobs::NewJob& job) {
     out.place = one.place;
     out.estimated_start_ns = one.estimated_start_ns;
   }
+  if (state_->options.scheduler.hand_over && !out.pending)
+    out.pending =
+        jobs::Pending{.kind = jobs::PendingKind::engine,
+                      .subject = "the cluster's own scheduler decides when and where it starts"};
   out.plan = plan(job, out.placement.empty() ? placement_when_empty(request, nodes) : out.placement,
                   out.problems)
                  .text;
@@ -238,6 +242,56 @@ void Platform::remove(jobs::JobId id, const std::string& /*who*/) {
                 state_->folder_of(id, 1).parent_path().string());
 }
 
+KeptUntil Platform::kept_until(jobs::WallTime ended_ns) {
+  const std::lock_guard guard(state_->mutex);
+  return platform::kept_until(state_->cluster.settings.retention, ended_ns);
+}
+
+Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
+  Removal out;
+  jobs::JobFilter filter;
+  for (const jobs::State state : enum_values<jobs::State>())
+    if (jobs::is_final(state)) filter.states.push_back(state);
+  filter.order = jobs::JobOrder::ended;
+  filter.descending = false;
+  filter.limit = jobs::kMaxPage;
+  while (true) {
+    const std::vector<jobs::JobRow> rows = list(filter).rows;
+    for (const jobs::JobRow& row : rows) {
+      const KeptUntil until = kept_until(row.ended_ns);
+      const bool all = until.job_ns && *until.job_ns <= now_ns;
+      const bool logs = until.logs_ns && *until.logs_ns <= now_ns;
+      // They are in the order of their ends: those behind it are kept, too.
+      if (!all && !logs) return out;
+      const std::filesystem::path folder = state_->folder_of(row.id, 1).parent_path();
+      try {
+        if (all) {
+          if (!only_count) remove(row.id, "retention");
+          ++out.jobs;
+        } else if (!logs_are_removed(folder)) {
+          if (!only_count) remove_logs(folder, now_ns);
+          ++out.logs;
+        }
+        // What was removed is in the list no longer.
+        if (!all || only_count) ++filter.offset;
+      } catch (const Error&) {
+        ++filter.offset;
+      }
+    }
+    if (rows.size() < static_cast<std::size_t>(filter.limit)) return out;
+  }
+}
+
+std::vector<jobs::Notice> Platform::notices(const std::string& listener, std::int64_t limit) {
+  return state_->readers.read(
+      [&](jobs::JobStore& store) { return store.notices(listener, limit); });
+}
+
+void Platform::told(std::int64_t number) {
+  const std::lock_guard guard(state_->mutex);
+  state_->store.told(number);
+}
+
 std::optional<JobView> Platform::find(jobs::JobId id) {
   auto job = state_->readers.read([&](jobs::JobStore& store) { return store.find(id); });
   if (!job) return std::nullopt;
@@ -246,7 +300,7 @@ std::optional<JobView> Platform::find(jobs::JobId id) {
   if (jobs::is_final(life.state) || life.state == jobs::State::running) return view;
   const std::lock_guard guard(state_->mutex);
   if (life.state != jobs::State::queued) {
-    view.pending = jobs::pending_by_state(life);
+    view.pending = state_->pending_of(view.job.id, life);
   } else if (const auto found = state_->waiting.find(id); found != state_->waiting.end()) {
     view.pending = found->second.reason;
     view.place = found->second.place;
@@ -266,8 +320,12 @@ jobs::JobPage Platform::list(const jobs::JobFilter& filter) {
 
 std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {
   const std::lock_guard guard(state_->mutex);
-  const auto found = state_->waiting.find(id);
-  return found == state_->waiting.end() ? std::nullopt : std::optional(found->second);
+  if (const auto found = state_->waiting.find(id); found != state_->waiting.end())
+    return found->second;
+  std::string words = state_->engine->waits_for(id);
+  if (words.empty()) return std::nullopt;
+  return jobs::Decision::Waiting{
+      .id = id, .reason = {.kind = jobs::PendingKind::engine, .subject = std::move(words)}};
 }
 
 std::vector<jobs::TimelineEntry> Platform::timeline(jobs::JobId id) {

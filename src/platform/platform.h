@@ -12,6 +12,7 @@
 #include "jobs/job_store.h"
 #include "jobs/pending.h"
 #include "jobs/scheduler.h"
+#include "platform/retention.h"
 #include "platform/usage_table.h"
 
 namespace assay::platform {
@@ -34,6 +35,7 @@ struct Settings {
   std::vector<jobs::Team> teams{};
   std::vector<jobs::Reservation> reservations{};
   IdlePolicy idle{};
+  RetentionPolicy retention{};
 };
 
 struct Options {
@@ -44,6 +46,7 @@ struct Options {
   /// The folder of an upload (NewJob::code), read-only. Called from the platform's thread; throws
   /// Error where there is none.
   std::function<std::filesystem::path(const std::string&)> code{};
+  std::vector<std::string> listeners{};  ///< outside, who are told of jobs that have ended
 };
 
 /// A submission that cannot be taken. Of kind usage.
@@ -80,7 +83,8 @@ struct NodeView {
   bool drained = false;
   std::string drained_by{};
   std::string reason{};
-  bool lost = false;  ///< the engine cannot reach it
+  bool lost = false;    ///< the engine cannot reach it
+  std::string state{};  ///< in the word of the engine's scheduler; empty: it has none
   struct Use {
     jobs::JobId job = 0;
     std::string owner{};
@@ -130,6 +134,12 @@ class Platform {
   /// The record and its runs, of a job that has ended.
   void remove(jobs::JobId id, const std::string& who);
 
+  /// Until when what a job that ended then leaves behind is kept.
+  [[nodiscard]] KeptUntil kept_until(jobs::WallTime ended_ns);
+  /// Removes what the settings say that is kept no longer; with `only_count` says what would be
+  /// removed. What cannot be removed is tried again the next time.
+  Removal remove_old(jobs::WallTime now_ns, bool only_count);
+
   [[nodiscard]] std::optional<JobView> find(jobs::JobId id);
   [[nodiscard]] jobs::JobPage list(const jobs::JobFilter& filter);
   /// What the last decision says about a job in line; nothing: it is not. Cheap.
@@ -143,12 +153,23 @@ class Platform {
                                   const std::vector<std::string>& args);
 
   [[nodiscard]] std::vector<NodeView> nodes();
+  /// Why what is said of nodes and jobs may be out of date; empty: it is not.
+  [[nodiscard]] std::string trouble();
+  /// Jobs that the engine's scheduler has from elsewhere.
+  [[nodiscard]] std::vector<engine::OtherJob> others();
+  /// All that jobs can be submitted to: those of the settings, and those of the engine's scheduler.
+  [[nodiscard]] std::vector<jobs::Queue> queues();
   void drain(const std::string& node, const std::string& reason, const std::string& who);
   void undrain(const std::string& node, const std::string& who);
   [[nodiscard]] Settings settings();
   void change_settings(const Settings& settings, const std::string& who);
   /// What ended between two moments, by user, team, month and type of device.
   [[nodiscard]] std::vector<UsageRow> usage(jobs::WallTime from_ns, jobs::WallTime to_ns);
+
+  /// What a listener of Options::listeners has not been told, the oldest first. It is kept with the
+  /// jobs, so that nothing is lost with the process, until told() takes it off the list.
+  [[nodiscard]] std::vector<jobs::Notice> notices(const std::string& listener, std::int64_t limit);
+  void told(std::int64_t number);
 
   /// Called for every change, from the platform's thread; must not block, nor call back. Ends with
   /// what it returns.

@@ -26,6 +26,7 @@ void must_be_node(const std::vector<jobs::ClusterNode>& nodes, const std::string
 std::vector<NodeView> Platform::nodes() {
   std::vector<NodeView> out;
   const std::vector<jobs::ClusterNode> nodes = state_->engine->nodes();
+  const std::map<std::string, engine::NodeStanding> standings = state_->engine->standings();
   std::vector<jobs::Job> holders;
   {
     const std::lock_guard guard(state_->mutex);
@@ -37,6 +38,13 @@ std::vector<NodeView> Platform::nodes() {
         view.drained_by = drain->second.who;
         view.reason = drain->second.reason;
         view.node.available = false;
+      }
+      if (const auto standing = standings.find(node.name); standing != standings.end()) {
+        view.state = standing->second.state;
+        view.drained = standing->second.drained;
+        view.drained_by = standing->second.by;
+        view.reason = standing->second.reason;
+        view.lost = !node.available && !view.drained;
       }
       out.push_back(std::move(view));
     }
@@ -58,6 +66,7 @@ std::vector<NodeView> Platform::nodes() {
 
 void Platform::drain(const std::string& node, const std::string& reason, const std::string& who) {
   must_be_node(state_->engine->nodes(), node);
+  if (state_->engine->traits().drains) return state_->engine->drain(node, reason);
   const std::lock_guard guard(state_->mutex);
   ClusterState next = state_->cluster;
   next.drains[node] = {who, reason};
@@ -68,6 +77,10 @@ void Platform::drain(const std::string& node, const std::string& reason, const s
 
 void Platform::undrain(const std::string& node, const std::string& /*who*/) {
   const std::vector<jobs::ClusterNode> nodes = state_->engine->nodes();
+  if (state_->engine->traits().drains) {
+    must_be_node(nodes, node);
+    return state_->engine->undrain(node);
+  }
   const std::lock_guard guard(state_->mutex);
   ClusterState next = state_->cluster;
   // A node that is gone may still be drained.
@@ -75,6 +88,19 @@ void Platform::undrain(const std::string& node, const std::string& /*who*/) {
   write_cluster_file(state_->cluster_file, next);
   state_->cluster = std::move(next);
   state_->wake();
+}
+
+std::string Platform::trouble() {
+  return state_->engine->trouble();
+}
+
+std::vector<engine::OtherJob> Platform::others() {
+  return state_->engine->others();
+}
+
+std::vector<jobs::Queue> Platform::queues() {
+  const std::lock_guard guard(state_->mutex);
+  return state_->queues();
 }
 
 Settings Platform::settings() {

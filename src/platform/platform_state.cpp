@@ -82,9 +82,11 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
       readers(options.data / kJobsFile),
       view(options.data / kJobsFile) {
   options.data = std::filesystem::absolute(options.data);
+  options.scheduler.hand_over = engine->traits().has_queue;
   // The runs of a lost database are nobody's, and must not become those of other jobs.
   if (const jobs::JobId last = last_folder(options.data / "jobs"); last > 0)
     store.skip_numbers(last);
+  store.tell(options.listeners);
   for (const jobs::AttemptUse& use : store.uses(0, std::numeric_limits<jobs::WallTime>::max()))
     usage.put(use);
   engine->report_to([this](const engine::Execution& execution, const jobs::Event& event) {
@@ -109,6 +111,11 @@ void Platform::State::start() {
     const std::lock_guard guard(mutex);
     for (const jobs::Job& job : store.holding_nodes()) {
       orders.push_back(order_of(job));
+      // One that waits in the engine's queue is not found: it has not begun.
+      if (options.scheduler.hand_over && job.life.stop_by_ns != 0)
+        actions.emplace_back(job.id, jobs::Action{jobs::ActionKind::stop, job.life.attempt, 0,
+                                                  Nanoseconds(std::max<std::int64_t>(
+                                                      0, job.life.stop_by_ns - wall_now_ns()))});
       if (job.life.state == jobs::State::running)
         watch_limit(job.id, {.taken = true, .to = jobs::State::running});
     }
@@ -133,6 +140,8 @@ engine::Order Platform::State::order_of(const jobs::Job& job) const {
   order.array_index = job.array_index;
   order.submission = job.submission;
   order.placement = job.life.placement;
+  for (const jobs::Queue& queue : cluster.settings.queues)
+    if (queue.name == job.submission.queue) order.queue = queue;
   return order;
 }
 
@@ -165,6 +174,13 @@ jobs::Change Platform::State::apply(jobs::JobId id, const jobs::Event& event) {
   return change;
 }
 
+jobs::Pending Platform::State::pending_of(jobs::JobId id, const jobs::Life& life) const {
+  if (life.state == jobs::State::scheduling)
+    if (std::string words = engine->waits_for(id); !words.empty())
+      return {.kind = jobs::PendingKind::engine, .subject = std::move(words)};
+  return jobs::pending_by_state(life);
+}
+
 void Platform::State::tell(const jobs::Job& job, jobs::EventKind event, std::string words) {
   news.push_back(
       {job.id, job.owner, job.team, job.life.state, event, wall_now_ns(), std::move(words)});
@@ -174,7 +190,8 @@ void Platform::State::watch_limit(jobs::JobId id, const jobs::Change& change) {
   limits.erase(id);
   if (change.to != jobs::State::running) return;
   const auto job = store.find(id);
-  if (!job) return;
+  // What asks for no time has the one that the engine's scheduler gives it.
+  if (!job || (options.scheduler.hand_over && !job->submission.time)) return;
   const Nanoseconds time = jobs::request_of(*job, options.default_time).time;
   limits[id] = {job->life.attempt, job->life.started_ns + time.count()};
 }
@@ -259,6 +276,14 @@ void Platform::State::look_for_idle() {
   }
 }
 
+std::vector<jobs::Queue> Platform::State::queues() const {
+  std::vector<jobs::Queue> out = cluster.settings.queues;
+  for (std::string& name : engine->queues())
+    if (std::ranges::find(out, name, &jobs::Queue::name) == out.end())
+      out.push_back({.name = std::move(name)});
+  return out;
+}
+
 std::vector<jobs::ClusterNode> Platform::State::usable(std::vector<jobs::ClusterNode> nodes) const {
   for (jobs::ClusterNode& node : nodes)
     if (cluster.drains.contains(node.name)) node.available = false;
@@ -272,7 +297,7 @@ jobs::Snapshot Platform::State::snapshot(const std::vector<jobs::ClusterNode>& n
     const std::lock_guard guard(mutex);
     out.nodes = usable(nodes);
     out.reservations = cluster.settings.reservations;
-    out.queues = cluster.settings.queues;
+    out.queues = queues();
     out.teams = cluster.settings.teams;
   }
   const std::lock_guard guard(view_mutex);
@@ -372,7 +397,8 @@ void Platform::State::decide() {
   for (const auto& [id, in_favor] : decision.preemptions)
     (void)apply(id, event_for(jobs::EventKind::preempted, fmt::format("job {}", in_favor)));
   for (const auto& [id, placement] : decision.starts) {
-    jobs::Event placed = event_for(jobs::EventKind::placed);
+    jobs::Event placed = event_for(options.scheduler.hand_over ? jobs::EventKind::handed_over
+                                                               : jobs::EventKind::placed);
     placed.placement = placement;
     (void)apply(id, placed);
   }

@@ -33,11 +33,15 @@ struct Platform::State {
   [[nodiscard]] engine::Order order_of(const jobs::Job& job) const;
   /// With the mutex held: takes an event, and leaves for the thread what follows from it.
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
+  /// Why a job does not run that is not in line.
+  [[nodiscard]] jobs::Pending pending_of(jobs::JobId id, const jobs::Life& life) const;
   void tell(const jobs::Job& job, jobs::EventKind event, std::string words);
   /// All that a decision depends on. Without the mutex: thousands of jobs take a while to be read,
   /// and nobody is to wait for that. What changes meanwhile is decided about afterwards.
   [[nodiscard]] jobs::Snapshot snapshot(const std::vector<jobs::ClusterNode>& nodes,
                                         jobs::WallTime now_ns);
+  /// Of the settings, with those that the engine's scheduler has by itself. With the mutex held.
+  [[nodiscard]] std::vector<jobs::Queue> queues() const;
   /// The engine's, without those that are drained.
   [[nodiscard]] std::vector<jobs::ClusterNode> usable(std::vector<jobs::ClusterNode> nodes) const;
   void wake();

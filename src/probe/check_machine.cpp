@@ -127,13 +127,8 @@ Check load(const CheckOptions& options, int threads) {
 /// CPUs that this process may run on: online, its affinity, its quota.
 double usable_cpus(const CheckOptions& options, const Cpus& cpus) {
   double usable = cpus.threads;
-  const std::string text = read_file_or_empty(options.root / "proc/self/status");
-  for (const auto line : split(text, '\n')) {
-    if (!line.starts_with("Cpus_allowed_list:")) continue;
-    if (const auto allowed = count_cpu_list(line.substr(line.find(':') + 1));
-        allowed && *allowed > 0)
-      usable = std::min(usable, static_cast<double>(*allowed));
-  }
+  if (const CpuSet allowed = allowed_cpus(options.root); !allowed.empty())
+    usable = std::min(usable, static_cast<double>(allowed.size()));
   if (const auto quota = cgroup_cpus(options.root)) usable = std::min(usable, *quota);
   return usable;
 }

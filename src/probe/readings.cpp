@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/cpu_set.h"
 #include "core/files.h"
 #include "core/parse_number.h"
 #include "core/text.h"
@@ -86,16 +87,17 @@ std::optional<std::uint64_t> meminfo(const fs::path& root, std::string_view want
 }
 
 std::optional<int> count_cpu_list(std::string_view list) {
-  int total = 0;
-  for (const auto part : split(trim(list), ',')) {
-    const auto dash = part.find('-');
-    const auto first = parse_number<int>(part.substr(0, dash));
-    const auto last =
-        dash == std::string_view::npos ? first : parse_number<int>(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *first < 0 || *last > 1'000'000) return std::nullopt;
-    total += *last - *first + 1;
-  }
-  return total;
+  const auto cpus = CpuSet::parse(list);
+  if (!cpus || cpus->empty()) return std::nullopt;
+  return static_cast<int>(cpus->size());
+}
+
+CpuSet allowed_cpus(const fs::path& root) {
+  const std::string text = read_file_or_empty(root / "proc/self/status");
+  for (const auto line : split(text, '\n'))
+    if (line.starts_with("Cpus_allowed_list:"))
+      return CpuSet::parse(line.substr(line.find(':') + 1)).value_or(CpuSet{});
+  return {};
 }
 
 Cpus read_cpus(const fs::path& root) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cpu_set.h"
+
 namespace assay::probe {
 
 // Small readings of procfs and sysfs below a root, shared by the description and the checks. What
@@ -41,5 +43,8 @@ struct Cpus {
 
 /// Number of CPUs in a list such as "0-3,8".
 [[nodiscard]] std::optional<int> count_cpu_list(std::string_view list);
+
+/// The CPUs that this process may run on, by its affinity and its control group; empty: not known.
+[[nodiscard]] CpuSet allowed_cpus(const std::filesystem::path& root);
 
 }  // namespace assay::probe

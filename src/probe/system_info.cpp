@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include "core/cpu_set.h"
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -78,6 +79,14 @@ Json cpu(const fs::path& root) {
   put_count(out, "cores", cpus.cores);
   put_count(out, "threads", cpus.threads);
   put(out, "numa_nodes", count_cpu_list(line_of(root / "sys/devices/system/node/online")));
+  // Where ranks can be bound to: what this process may use, and which of it is near which memory.
+  put(out, "usable", allowed_cpus(root).text());
+  Json numa = Json::object();
+  const fs::path nodes = root / "sys/devices/system/node";
+  for (const int node : CpuSet::parse(line_of(nodes / "online")).value_or(CpuSet{}).cpus())
+    put(numa, std::to_string(node).c_str(),
+        line_of(nodes / ("node" + std::to_string(node)) / "cpulist"));
+  if (!numa.empty()) out["numa"] = std::move(numa);
   put(out, "governor", join(cpus.governors, ","));
   put(out, "boost", cpus.boost);
   const fs::path frequency = root / "sys/devices/system/cpu/cpu0/cpufreq";

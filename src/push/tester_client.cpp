@@ -279,6 +279,23 @@ std::string reserve_test(const Tester& tester, const PushOptions& options) {
   return make_test(connection, random_hex(16), test_of(options));
 }
 
+void check_test(const Tester& tester, const std::string& test_id) {
+  Connection connection(tester, {});
+  const Connection::Answer answer = connection.ask("GET", test_path(test_id));
+  if (answer.status == 404)
+    throw Error(ErrorKind::config,
+                "the tester has no test '" + printable(test_id) + "' for this token",
+                connection.origin(),
+                "leave testid out of config.json to get one, or have one reserved for this token "
+                "('assay serve reserve')");
+  if (answer.status != 200) connection.refuse(answer);
+  const std::string status = text_at(answer.body, "status");
+  if (status != "open" && status != "uploading")
+    throw Error(ErrorKind::config,
+                "the test " + printable(test_id) + " has its run already: " + printable(status),
+                connection.origin(), "leave testid out of config.json to get a new one");
+}
+
 PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptions& options) {
   const store::RunDir run = store::RunDir::open(path);
   if (store::RunLock::held(run.path()))

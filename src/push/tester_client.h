@@ -41,6 +41,10 @@ struct PushOutcome {
 /// Asks the tester for a test id ("20261115-ab3dE9") before there is a run.
 [[nodiscard]] std::string reserve_test(const Tester& tester, const PushOptions& options);
 
+/// Whether the tester will take a run for this test, asked before there is one. Throws Error as
+/// push_run does when it is not known to this token, or has a run already.
+void check_test(const Tester& tester, const std::string& test_id);
+
 /// Sends the evidence of a run that has ended, and its result.json as the claim, and waits for the
 /// tester's judgement. A push that was interrupted continues where it was when it is called again;
 /// its state is in `run`/push.json. Throws Error of kind launch when the tester cannot be

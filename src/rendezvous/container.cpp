@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/env_names.h"
 #include "core/error.h"
 
 namespace assay::rendezvous {
@@ -157,6 +158,17 @@ std::map<std::string, std::string> mounted_folders(const plan::Container& contai
   for (const std::string& mount : container.mounts)
     if (mount.starts_with('/')) out[target_of(mount)] = mount.substr(0, mount.find(':'));
   return out;
+}
+
+Arguments exec_in_container(const plan::Container& container, const std::string& name) {
+  Arguments arguments = program(container);
+  if (docker_like(container))
+    append(arguments, {"exec", "--interactive", "--env", std::string(kRoundVariable) + "=", name});
+  else if (container.runtime == "enroot")
+    append(arguments, {"exec", "{pid}"});
+  else
+    return {};
+  return arguments;
 }
 
 Arguments remove_container(const plan::Container& container, const std::string& name) {

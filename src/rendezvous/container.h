@@ -36,6 +36,12 @@ struct ContainerPlace {
 [[nodiscard]] std::map<std::string, std::string> mounted_folders(const plan::Container& container,
                                                                  const ContainerPlace& place);
 
+/// Pure: the words before a command that is to be run in the container while its rank runs; empty
+/// where the runtime has no such thing. "{pid}" stands for the rank's process on the node. The
+/// command does not count as one of the round.
+[[nodiscard]] std::vector<std::string> exec_in_container(const plan::Container& container,
+                                                         const std::string& name);
+
 /// Pure: the command that removes the container in any state; empty where it ends with its process.
 [[nodiscard]] std::vector<std::string> remove_container(const plan::Container& container,
                                                         const std::string& name);

@@ -53,19 +53,6 @@ std::string job_number(const plan::CasePlan& plan_case, const Placement& placeme
   return std::to_string(100'000'000 + hash % 900'000'000);
 }
 
-/// The node's address: what the suite says, else what its agent says, else under which it is
-/// reached.
-std::string address_of(const plan::Plan& plan, const Placement& placement, std::size_t node) {
-  const std::string& name = placement.hosts.at(node);
-  const plan::Host* host = plan.cluster.find_host(name);
-  if (host != nullptr && is_ip_address(host->server_id)) return host->server_id;
-  const std::string reached = plan.cluster.address_of(name);
-  if (!is_ip_address(reached) && node < placement.addresses.size() &&
-      is_ip_address(placement.addresses[node]))
-    return placement.addresses[node];
-  return reached;
-}
-
 void add_torchrun_node(const NodeContext& at, Environment& env) {
   env["WORLD_SIZE"] = std::to_string(at.plan_case.world_size());
   env["LOCAL_WORLD_SIZE"] = std::to_string(at.plan_case.procs);
@@ -140,7 +127,9 @@ void add_hccl_rank(const Position& at, Environment& env) {
 void add_dlws_node(const NodeContext& at, Environment& env) {
   const auto& [plan, plan_case, placement, node, node_dir] = at;
   const bool several = plan_case.nodes > 1;
-  env["DLWS_JOB_ID"] = placement.run_id;
+  // Of a job of the platform its number, by which its users know it.
+  const auto job = plan_case.env.find("ASSAY_JOB_ID");
+  env["DLWS_JOB_ID"] = job == plan_case.env.end() ? placement.run_id : job->second;
   env["DLWS_ROLE_NAME"] = several ? "worker" : "master";
   env["DLWS_ROLE_IDX"] = env["DLTS_ROLE_IDX"] = std::to_string(node);
   env["DLWS_NUM_PS"] = several ? "1" : "0";  // 0 means a job of one node there
@@ -161,7 +150,7 @@ void add_dlws_node(const NodeContext& at, Environment& env) {
       if (several && i == 0) env[fmt::format("DLWS_SD_ps0_{}", what)] = value;
       if (i == node) env[fmt::format("DLWS_SD_SELF_{}", what)] = value;
     };
-    const std::string address = address_of(plan, placement, static_cast<std::size_t>(i));
+    const std::string address = node_address(plan, placement, static_cast<std::size_t>(i));
     const int port = host != nullptr && host->ssh.port != 0 ? host->ssh.port : common_port;
     add("IP", address);
     add("HOST_IP", address);
@@ -189,7 +178,24 @@ constexpr std::array kVariables{FlavorVariables{"torchrun", add_torchrun_node, a
                                 FlavorVariables{"hccl", add_hccl_node, add_hccl_rank},
                                 FlavorVariables{"dlws", add_dlws_node, nullptr}};
 
+bool meets_by(const plan::Plan& plan, const plan::CasePlan& plan_case, const Placement& placement,
+              std::string_view flavor) {
+  return plan_case.meets_by(flavor) ||
+         (flavor == "hccl" && has_rank_table(plan.cluster, plan_case, placement.hosts));
+}
+
 }  // namespace
+
+std::string node_address(const plan::Plan& plan, const Placement& placement, std::size_t node) {
+  const std::string& name = placement.hosts.at(node);
+  const plan::Host* host = plan.cluster.find_host(name);
+  if (host != nullptr && is_ip_address(host->server_id)) return host->server_id;
+  const std::string reached = plan.cluster.address_of(name);
+  if (!is_ip_address(reached) && node < placement.addresses.size() &&
+      is_ip_address(placement.addresses[node]))
+    return placement.addresses[node];
+  return reached;
+}
 
 Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
                              const Placement& placement, int node,
@@ -202,7 +208,8 @@ Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_
   if (!visible.empty()) env[visible] = device_numbers(plan_case.procs);
   const NodeContext at{plan, plan_case, placement, node, node_dir};
   for (const FlavorVariables& variables : kVariables)
-    if (variables.node != nullptr && plan_case.meets_by(variables.flavor)) variables.node(at, env);
+    if (variables.node != nullptr && meets_by(plan, plan_case, placement, variables.flavor))
+      variables.node(at, env);
   return env;
 }
 
@@ -211,7 +218,8 @@ Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_
   const Position at{plan, plan_case, placement, node, local_rank};
   Environment env{{"RANK", at.rank()}};  // also what PerfLog writers go by
   for (const FlavorVariables& variables : kVariables)
-    if (variables.rank != nullptr && plan_case.meets_by(variables.flavor)) variables.rank(at, env);
+    if (variables.rank != nullptr && meets_by(plan, plan_case, placement, variables.flavor))
+      variables.rank(at, env);
   return env;
 }
 

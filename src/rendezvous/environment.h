@@ -23,4 +23,9 @@ using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
                                            const Placement& placement, int node, int local_rank);
 
+/// The address of a node for the others: what the suite says, else what its agent says, else under
+/// which it is reached. Pure.
+[[nodiscard]] std::string node_address(const plan::Plan& plan, const Placement& placement,
+                                       std::size_t node);
+
 }  // namespace assay::rendezvous

@@ -1,7 +1,10 @@
 #include "rendezvous/ranks.h"
 
+#include <fmt/format.h>
+
 #include "core/env_names.h"
 #include "core/error.h"
+#include "core/job_variables.h"
 #include "core/text.h"
 #include "rendezvous/container.h"
 #include "rendezvous/environment.h"
@@ -32,6 +35,11 @@ void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
       run_in_container(*plan_case.container, options.value("options", std::vector<std::string>{}),
                        place, command.argv, names);
   command.cleanup = remove_container(*plan_case.container, place.name);
+  // For who enters the job. Not passed on into the container.
+  std::vector<std::string> inside = exec_in_container(*plan_case.container, place.name);
+  if (inside.empty() || place.programs_dir.empty()) return;
+  inside.push_back((place.programs_dir / "assay-agent").string());
+  command.env[std::string(kContainerVariable)] = dump_line(Json(inside));
 }
 
 }  // namespace
@@ -85,6 +93,10 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
   const int processes = head_elsewhere                                   ? 0
                         : plan_case.launch == plan::LaunchMode::per_rank ? plan_case.procs
                                                                          : 1;
+  values["rank"] = std::to_string(node * plan_case.procs);
+  values["local_rank"] = "0";
+  for (const auto& [name, value] : plan_case.env)
+    out.visitor_env[name] = expand(value, values, where);
   for (int local = 0; local < processes; ++local) {
     RankCommand command;
     command.rank = node * plan_case.procs + local;
@@ -100,6 +112,32 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
     if (plan_case.container) put_in_container(plan, plan_case, placement, out, node_dir, command);
     out.ranks.push_back(std::move(command));
   }
+  return out;
+}
+
+bool wants_ssh(const plan::CasePlan& plan_case) {
+  return plan_case.nodes > 1 || plan_case.meets_with(&plan::RendezvousFlavor::hostfile);
+}
+
+std::map<std::string, int> node_names(const plan::Plan& plan, const Placement& placement) {
+  std::map<std::string, int> out;
+  const auto nodes = static_cast<int>(placement.hosts.size());
+  const auto add = [&](int node, const std::string& name) {
+    if (!name.empty()) out.try_emplace(name, node);
+  };
+  // Real names first: a host may be called as another one's place is.
+  for (int node = 0; node < nodes; ++node) {
+    const auto at = static_cast<std::size_t>(node);
+    const std::string& name = placement.hosts[at];
+    add(node, name);
+    add(node, plan.cluster.address_of(name));
+    add(node, node_address(plan, placement, at));
+    if (const plan::Host* host = plan.cluster.find_host(name)) add(node, host->ib_addr);
+  }
+  for (int node = 0; node < nodes; ++node)
+    for (const char* form : {"worker{}", "worker-{}", "ib-worker-{}"})
+      add(node, fmt::format(fmt::runtime(form), node));
+  for (const char* name : {"ps0", "ps-0", "master"}) add(0, name);
   return out;
 }
 

@@ -43,6 +43,8 @@ struct NodeCommands {
   std::string host;
   std::map<std::string, std::string> env;  ///< common to the node's ranks
   std::vector<RankCommand> ranks;
+  /// Besides `env`, of what programs of other nodes start here over ssh.
+  std::map<std::string, std::string> visitor_env{};
 };
 
 /// Puts a round on the first hosts; a master port of 0 is left for the caller to choose. Pure.
@@ -56,5 +58,13 @@ struct NodeCommands {
 [[nodiscard]] NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_case,
                                         const Placement& placement, int node,
                                         const std::filesystem::path& node_dir);
+
+/// Whether programs of the case may want to reach its other nodes over ssh.
+[[nodiscard]] bool wants_ssh(const plan::CasePlan& plan_case);
+
+/// What programs of a round may call its nodes, and which node that is: names and addresses of the
+/// hosts, also those for InfiniBand, and what the Apulis platform calls them ("worker-1"). Pure.
+[[nodiscard]] std::map<std::string, int> node_names(const plan::Plan& plan,
+                                                    const Placement& placement);
 
 }  // namespace assay::rendezvous

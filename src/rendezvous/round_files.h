@@ -31,6 +31,11 @@ inline constexpr const char* kIbConfig = "ib_config";
                                                 const std::vector<std::string>& hosts, int slots,
                                                 HostfileForm form);
 
+/// Whether the nodes get a rank table: the case asks for one, or for what a job of the Apulis
+/// platform finds, and the device IPs of all its hosts are known. Pure.
+[[nodiscard]] bool has_rank_table(const plan::Cluster& cluster, const plan::CasePlan& plan_case,
+                                  const std::vector<std::string>& hosts);
+
 /// The files that every node of a round gets, by name: config.json, and by flavor hccl.json,
 /// hostfile and ib_config. Pure. Throws Error of kind config when a rank table is wanted and a
 /// host's device IPs are not known or break a rule, or a host's name does not fit a hostfile.

@@ -285,7 +285,7 @@ Html render_chart(const Chart& chart) {
   if (chart.odd) draw(*chart.odd, "odd");
   for (const judge::Level& level : chart.levels) legend += level_item(level, chart.unit);
   const double mean = extent.sum / static_cast<double>(extent.count);
-  const std::string stat = fmt::format("{} {}", last ? "last" : "mean",
+  const std::string stat = fmt::format(fmt::runtime(last ? "last {}" : "mean {}"),
                                        show(last ? extent.last : mean, chart.unit).text());
   const std::string label =
       fmt::format("{} over {}: {} to {}, {}; {} series", chart.title, show(x.high, "s").text(),

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "lang/language.h"
 #include "page/table.h"
 #include "page/text_width.h"
 #include "report/findings.h"
@@ -17,6 +18,7 @@
 
 namespace assay::report {
 
+using lang::tr;
 using page::columns_of;
 using page::cut_middle;
 using page::cut_to;
@@ -67,8 +69,11 @@ std::string_view severity_color(Severity severity) {
   return "36";
 }
 
-char to_upper(char c) {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return text;
 }
 
 class Console {
@@ -90,7 +95,7 @@ class Console {
     sections(found);
     line("");
     line(verdict_line(result));
-    if (!style_.report.empty()) line("Report: " + plain(style_.report));
+    if (!style_.report.empty()) line(tr("Report: ") + plain(style_.report));
     return std::move(out_);
   }
 
@@ -102,6 +107,10 @@ class Console {
     return style_.unicode ? clean : to_ascii(std::move(clean));
   }
 
+  // A text of Assay's own, in the reader's language.
+  std::string said(std::string_view text) const { return plain(tr(text)); }
+
+  // A sign or number.
   std::string own(std::string text) const {
     return style_.unicode ? std::move(text) : to_ascii(std::move(text));
   }
@@ -118,16 +127,15 @@ class Console {
 
   void table(const judge::RunResult& result) {
     page::Table summary = console_summary(result);
-    for (page::Column& column : summary.columns)
-      std::ranges::transform(column.title, column.title.begin(), to_upper);
+    for (page::Column& column : summary.columns) column.title = upper(tr(column.title));
     for (page::Row& row : summary.rows)
-      for (page::Cell& cell : row.cells) cell.text = plain(cell.text);
+      for (page::Cell& cell : row.cells) cell.text = said(cell.text);
     for (const std::string& text : page::text_lines(summary, {.width = width_,
                                                              .mark = style_.unicode ? "…" : "...",
                                                              .heading = "2",
                                                              .color = style_.color}))
       line(text);
-    if (result.cases.empty()) line("no case was run");
+    if (result.cases.empty()) line(tr("no case was run"));
   }
 
   void paragraph(std::string_view text, const std::string& first, const std::string& rest) {
@@ -140,13 +148,13 @@ class Console {
   // What the numbers and verdicts of the table are to be read with.
   void rules(const judge::RunResult& result) {
     const std::string legend = spread_legend(result);
-    if (!legend.empty()) paragraph(own(legend), "", "");
+    if (!legend.empty()) paragraph(said(legend), "", "");
     const auto changed = changed_rules(result);
     if (!changed.empty()) line("");
     for (const ChangedRule& rule : changed) {
       const std::string where = rule.cases.empty() ? std::string() : ": " + join(rule.cases, ", ");
-      paragraph(plain(rule.text + where), rule.relaxed ? "relaxed   " : "stricter  ",
-                std::string(10, ' '));
+      paragraph(said(rule.text) + plain(where),
+                pad_right(tr(rule.relaxed ? "relaxed" : "stricter"), 10), std::string(10, ' '));
     }
   }
 
@@ -158,18 +166,19 @@ class Console {
       if (summary == nullptr || case_result.sweep) continue;
       if (first) line("");
       first = false;
-      paragraph(plain(fmt::format("{}: {}", case_result.name, summary->note)),
-                "scaling " + pad_left(own(show_percent(summary->median)), 7) + "  ",
-                std::string(17, ' '));
+      paragraph(
+          plain(case_result.name + ": ") + said(summary->note),
+          pad_right(tr("scaling"), 8) + pad_left(own(show_percent(summary->median)), 7) + "  ",
+          std::string(17, ' '));
     }
   }
 
   void sweeps(const judge::RunResult& result) {
     for (const SweepView& view : sweep_views(result)) {
       line("");
-      line(cut_middle(
-          paint("1", "sweep " + plain(view.grid->sweep.name)) + "  " + plain(grid_text(view)),
-          width_, own("…")));
+      line(cut_middle(paint("1", tr("sweep") + " " + plain(view.grid->sweep.name)) + "  " +
+                          said(grid_text(view)),
+                      width_, own("…")));
       constexpr std::size_t kMatrixColumns = 6;
       constexpr std::size_t kListedPoints = 40;
       const bool matrix = fits_matrix(view, kMatrixColumns);
@@ -180,20 +189,21 @@ class Console {
       table.columns[0].cut = page::Cut::end;
       table.columns[0].soft_min = table.columns[0].hard_min = 8;
       for (page::Row& row : table.rows)
-        for (page::Cell& cell : row.cells) cell.text = plain(cell.text);
-      for (page::Column& column : table.columns) column.title = plain(column.title);
+        for (page::Cell& cell : row.cells) cell.text = said(cell.text);
+      for (page::Column& column : table.columns) column.title = said(column.title);
       for (const std::string& text : page::text_lines(table, {.width = width_,
                                                              .indent = 2,
                                                              .mark = style_.unicode ? "…" : "...",
                                                              .heading = "2",
                                                              .color = style_.color}))
         line(cut_to(text, width_, own("…")));
-      if (all > kListedPoints) line(own(fmt::format("  … and {} more above", all - kListedPoints)));
+      if (all > kListedPoints)
+        line("  " + said(fmt::format("… and {} more above", all - kListedPoints)));
       if (matrix && view.best)
         paragraph(
-            plain(fmt::format("{} of each point, * the best", metric_title(view.grid->headline))),
+            said(fmt::format("{} of each point, * the best", metric_title(view.grid->headline))),
             "  ", "  ");
-      for (const std::string& text : sweep_sentences(view)) paragraph(plain(text), "  ", "    ");
+      for (const std::string& text : sweep_sentences(view)) paragraph(said(text), "  ", "    ");
     }
   }
 
@@ -211,12 +221,12 @@ class Console {
     for (const FoldedFinding& one : found) {
       if (one.cases.size() > 1 || std::ranges::find(done, one.of) != done.end()) continue;
       done.push_back(one.of);
-      section(one.of.empty() ? "the run as a whole" : one.of, found,
+      section(one.of.empty() ? tr("the run as a whole") : one.of, found,
               [&](const FoldedFinding& other) {
                 return other.cases.size() == 1 && other.of == one.of;
               });
     }
-    section("several cases", found,
+    section(tr("several cases"), found,
             [](const FoldedFinding& other) { return other.cases.size() > 1; });
   }
 
@@ -230,7 +240,7 @@ class Console {
     for (const FoldedFinding& one : found) {
       if (!wanted(one)) continue;
       if (shown++ == kConsoleFindings) {
-        line(own(fmt::format("  … and {} more in the report", all - kConsoleFindings)));
+        line("  " + said(fmt::format("… and {} more in the report", all - kConsoleFindings)));
         break;
       }
       finding(one, one.cases.size() > 1 && !one.same_reason ? one.of : "");
@@ -239,16 +249,18 @@ class Console {
 
   std::string cases_text(const FoldedFinding& one) const {
     const std::string_view how = one.same_reason ? "in" : "alike in";
-    if (one.cases.size() == all_cases_) return fmt::format("{} all {} cases", how, all_cases_);
-    return fmt::format("{} {} cases: {}", how, one.cases.size(), join(one.cases, ", "));
+    if (one.cases.size() == all_cases_)
+      return said(fmt::format("{} all {} cases", how, all_cases_));
+    return said(fmt::format("{} {} cases", how, one.cases.size())) + ": " +
+           plain(join(one.cases, ", "));
   }
 
   void finding(const FoldedFinding& one, const std::string& of) {
     const judge::Finding& finding = one.first.finding;
-    const std::string severity(to_text(finding.severity));
-    std::string text = plain((of.empty() ? "" : of + ": ") + finding.reason);
+    const std::string severity = tr(to_text(finding.severity));
+    std::string text = (of.empty() ? "" : plain(of + ": ")) + said(finding.reason);
     if (const std::string places = where_text(one); !places.empty())
-      text += " (" + plain(places) + ")";
+      text += " (" + said(places) + ")";
     const std::string indent(14, ' ');
     // The label is colored after wrapping: escape sequences have no width.
     const std::size_t at = out_.size();
@@ -256,11 +268,10 @@ class Console {
     if (style_.color)
       out_.replace(at + 2, severity.size(), paint(severity_color(finding.severity), severity));
     if (!finding.advice.empty())
-      paragraph(plain(finding.advice), indent + own("→ "),
-                indent + (style_.unicode ? "  " : "   "));
+      paragraph(said(finding.advice), indent + own("→ "), indent + (style_.unicode ? "  " : "   "));
     for (const std::string& quoted : finding.quote)
       line(paint("2", cut_to(indent + own("│ ") + plain(quoted), width_, own("…"))));
-    if (one.cases.size() > 1) paragraph(plain(cases_text(one)), indent, indent);
+    if (one.cases.size() > 1) paragraph(cases_text(one), indent, indent);
   }
 
   std::string verdict_line(const judge::RunResult& result) const {
@@ -270,13 +281,13 @@ class Console {
       ++(case_result.skipped ? skipped : counts[static_cast<std::size_t>(case_result.validity)]);
     std::string text;
     const auto add = [&](std::size_t count, std::string_view word) {
-      if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+      if (count > 0) text += tr(text.empty() ? "" : ", ") + tr(fmt::format("{} {}", count, word));
     };
     add(counts[0], "valid");
     add(counts[1], "invalid");
     add(counts[2], "incomplete");
     add(skipped, "skipped");
-    const std::string verdict = verdict_words(result);
+    const std::string verdict = tr(verdict_words(result));
     return paint(verdict_color(result.validity), verdict) + (text.empty() ? "" : "  " + text);
   }
 

@@ -68,15 +68,14 @@ std::string verdict_sentence(const RunResult& result) {
                     : fmt::format("All {} cases are valid{}.", all, how);
   }
   std::string text;
-  const auto add = [&](std::size_t count, std::string_view word) {
+  const auto add = [&](std::size_t count, const char* one, const char* many) {
     if (count == 0) return;
-    text +=
-        fmt::format("{}{} {} {}", text.empty() ? "" : ", ", count, count == 1 ? "is" : "are", word);
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? one : many);
   };
-  add(counts[1], "invalid");
-  add(counts[2], "incomplete");
-  add(counts[0], "valid");
-  add(skipped, "skipped");
+  add(counts[1], " is invalid", " are invalid");
+  add(counts[2], " is incomplete", " are incomplete");
+  add(counts[0], " is valid", " are valid");
+  add(skipped, " is skipped", " are skipped");
   return fmt::format("Of {}, {}.", counted(all, "case"), text);
 }
 

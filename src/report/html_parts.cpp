@@ -110,6 +110,10 @@ page::Row rank_row(const judge::RankResult& rank) {
   if (rank.dropped_bytes > 0)
     remarks.push_back(format_bytes(static_cast<double>(rank.dropped_bytes)) + " of output dropped");
   if (rank.relative_speed && *rank.relative_speed < 0.95) remarks.emplace_back("slow");
+  if (!rank.bound.empty())
+    remarks.push_back(
+        "bound to CPU " + rank.bound +
+        (rank.ran_on.empty() || rank.ran_on == rank.bound ? "" : ", seen on " + rank.ran_on));
   const bool known_speed = rank.relative_speed && std::isfinite(*rank.relative_speed);
   return {{std::to_string(rank.rank),
            rank.host,

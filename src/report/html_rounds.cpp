@@ -78,8 +78,8 @@ double median_of(std::vector<double> values) {
 std::string against(double value, double median) {
   const double difference = value / median - 1;
   if (std::abs(difference) < 5e-5) return "as the median";
-  return fmt::format("{} {} the median", show_percent(std::abs(difference)),
-                     difference > 0 ? "above" : "below");
+  return show_percent(std::abs(difference)) +
+         (difference > 0 ? " above the median" : " below the median");
 }
 
 // What one chart of all rounds draws: a line a round.

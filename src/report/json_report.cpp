@@ -87,6 +87,8 @@ Json rank_to_json(const RankResult& rank) {
   put_number(json, "relative_speed", rank.relative_speed);
   json["malformed_lines"] = rank.malformed_lines;
   json["dropped_bytes"] = rank.dropped_bytes;
+  put_text(json, "bound", rank.bound);
+  put_text(json, "ran_on", rank.ran_on);
   return json;
 }
 
@@ -116,6 +118,8 @@ Json round_to_json(const RoundResult& round) {
                                    {"seconds", share.seconds}});
   for (const RankResult& rank : round.ranks) json["ranks"].push_back(rank_to_json(rank));
   if (!round.executed.empty()) json["executed"] = round.executed;
+  if (round.ais && !round.ais->train_result_info.empty())
+    json["train_result_info"] = parse_json_or_null(round.ais->train_result_info);
   return json;
 }
 

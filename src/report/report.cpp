@@ -2,6 +2,7 @@
 
 #include "core/files.h"
 #include "core/run_layout.h"
+#include "page/bilingual.h"
 #include "report/ais.h"
 #include "report/console.h"
 #include "report/csv.h"
@@ -16,7 +17,8 @@ namespace assay::report {
 
 std::span<const Format> formats() {
   static const std::vector<Format> kFormats{
-      {{layout::kReportHtml}, render_html},
+      {{layout::kReportHtml},
+       [](const judge::RunResult& result) { return page::bilingual(render_html(result)); }},
       {{layout::kResultsCsv}, render_csv},
       {{layout::kRanksCsv}, render_ranks_csv},
       {{layout::kJunit}, render_junit},

@@ -45,22 +45,23 @@ Cell spread_cell(const CaseResult& case_result, std::size_t) {
   return markup("–<span class=\"sub\">{}</span>", counted(summary->n, "round"));
 }
 
-// What the headline is to be read with: ", best 840 TFLOP/s", " at 8118 samples/s"; or nothing.
-std::string beside_words(const CaseResult& case_result) {
+// `value` with what it is to be read with: "98 TFLOP/s, best 840 TFLOP/s", "9 s at 8118 samples/s".
+std::string with_beside(const CaseResult& case_result, std::string value) {
   const Summary* summary = find_summary(case_result, case_result.beside);
-  if (summary == nullptr) return {};
+  if (summary == nullptr) return value;
   const bool best = case_result.beside.find("best_") != std::string::npos;
-  return (best ? ", best " : " at ") + median_text(case_result, *summary);
+  const std::string beside = median_text(case_result, *summary);
+  return best ? fmt::format("{}, best {}", value, beside) : fmt::format("{} at {}", value, beside);
 }
 
 Cell result_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
   const Shown value = show(case_result, *summary);
-  const std::string beside = beside_words(case_result);
-  return shown_as(value.text() + beside,
-                  markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}{}</span>",
-                         value.number, value.unit, metric_title(case_result.headline), beside));
+  return shown_as(
+      with_beside(case_result, value.text()),
+      markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>", value.number,
+             value.unit, with_beside(case_result, metric_title(case_result.headline))));
 }
 
 const SummaryColumn kCase{

@@ -13,6 +13,7 @@
 #include "door/door.h"
 #include "http/url.h"
 #include "live/live_run.h"
+#include "oidc/provider.h"
 #include "page/asset.h"
 #include "platform/platform.h"
 #include "platform/schedules.h"
@@ -52,10 +53,11 @@ struct Context {
   bool tls = false;
   /// Host names under which the server is asked, without port; empty: any.
   std::vector<std::string> hosts{};
-  std::vector<page::Asset> pages{};  ///< index.html and what it needs
-  door::Door* door = nullptr;        ///< into jobs that run; none: nobody can enter
-  live::LiveRuns runs{};             ///< whose consoles and metrics are looked at
-  std::mutex settings{};             ///< over reading and changing the platform's settings
+  std::vector<page::Asset> pages{};    ///< index.html and what it needs
+  door::Door* door = nullptr;          ///< into jobs that run; none: nobody can enter
+  oidc::Provider* provider = nullptr;  ///< of sign-ins; none: by name and password alone
+  live::LiveRuns runs{};               ///< whose consoles and metrics are looked at
+  std::mutex settings{};               ///< over reading and changing the platform's settings
   serve::RateLimiter sign_in_by_name{1.0 / 10, 10};  ///< by name and address
   serve::RateLimiter sign_in_by_address{0.5, 60};
   serve::RateLimiter sign_in_by_account{0.2, 100};  ///< from all addresses together

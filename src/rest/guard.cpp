@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "core/time.h"
 #include "database/database.h"
 
 namespace assay::rest {
@@ -111,6 +112,20 @@ std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& cont
   out.role = person->role;
   out.teams = person->teams;
   return out;
+}
+
+void limit_sign_in(Call& call, const std::string& name) {
+  const std::int64_t now_ns = mono_now_ns();
+  const std::string address = serve::rate_key(call.request.address);
+  int wait = std::max(call.context.sign_in_by_address.take(address, now_ns),
+                      call.context.sign_in_by_name.take(name + '\n' + address, now_ns));
+  if (wait == 0 && !name.empty()) wait = call.context.sign_in_by_account.take(name, now_ns);
+  if (wait == 0) return;
+  // The same whether there is such a user or not.
+  serve::Refusal refusal(429, "too_many_attempts", "too many attempts to sign in",
+                         "try again later");
+  refusal.retry_after_s = wait;
+  throw refusal;
 }
 
 serve::HttpResponse failure(const std::exception& error) {

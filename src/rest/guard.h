@@ -33,6 +33,10 @@ void check_origin(const serve::HttpRequest& request, bool tls);
 [[nodiscard]] std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& context,
                                               jobs::WallTime now_ns);
 
+/// Counts an attempt to sign in from the caller's address and, where it is not empty, as `name`.
+/// Throws Refusal 429 where there were too many of late.
+void limit_sign_in(Call& call, const std::string& name);
+
 /// What is answered when something fails that is not the request's fault: 503 where a database
 /// cannot be used now, else 500.
 [[nodiscard]] serve::HttpResponse failure(const std::exception& error);

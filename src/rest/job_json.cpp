@@ -129,6 +129,10 @@ Json job_json(Call& call, const platform::JobView& view) {
   out["life"] = life_json(job.life);
   out["attempts"] = attempts_json(call, job);
   out["may"] = may_json(call.caller(), whose(call, job));
+  const platform::KeptUntil until = call.context.platform.kept_until(job.life.ended_ns);
+  const bool ended = jobs::is_final(job.life.state);
+  out["logs_until"] = time_json(ended ? until.logs_ns.value_or(0) : 0);
+  out["kept_until"] = time_json(ended ? until.job_ns.value_or(0) : 0);
   out["shared_with"] = call.context.accounts.shared_with(job.id);
   return out;
 }

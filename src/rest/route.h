@@ -61,6 +61,7 @@ struct Route {
 
 // One file each; route_table.cpp puts them together.
 [[nodiscard]] std::vector<Route> session_routes();
+[[nodiscard]] std::vector<Route> oidc_routes();
 [[nodiscard]] std::vector<Route> job_routes();
 [[nodiscard]] std::vector<Route> schedule_routes();
 [[nodiscard]] std::vector<Route> live_routes();

@@ -31,9 +31,26 @@ serve::HttpResponse nodes(Call& call) {
                    {"drained_by", view.drained_by},
                    {"reason", view.reason},
                    {"lost", view.lost},
+                   {"state", view.state},
                    {"uses", uses}});
   }
-  return json_answer({{"nodes", out}});
+  return json_answer({{"nodes", out}, {"trouble", call.context.platform.trouble()}});
+}
+
+serve::HttpResponse others(Call& call) {
+  Json out = Json::array();
+  for (const engine::OtherJob& job : call.context.platform.others())
+    out.push_back({{"id", job.id},
+                   {"name", job.name},
+                   {"user", job.user},
+                   {"queue", job.queue},
+                   {"state", job.state},
+                   {"waiting", job.waiting},
+                   {"nodes", job.nodes},
+                   {"node_list", job.node_list},
+                   {"submitted", time_json(job.submitted_ns)},
+                   {"started", time_json(job.started_ns)}});
+  return json_answer({{"jobs", out}, {"trouble", call.context.platform.trouble()}});
 }
 
 void require_node(Call& call) {
@@ -102,13 +119,18 @@ std::int64_t count(Call& call, const std::string& queue, std::vector<jobs::State
 
 serve::HttpResponse queues(Call& call) {
   Json out = Json::array();
-  for (const jobs::Queue& queue : call.context.platform.settings().queues) {
+  const auto own = call.context.platform.settings().queues;
+  for (const jobs::Queue& queue : call.context.platform.queues()) {
     out.push_back(
         {{"name", queue.name},
          {"priority", queue.priority},
          {"closed", queue.closed},
          {"preempts", queue.preempts},
          {"approval", queue.approval},
+         {"partition", queue.partition},
+         {"account", queue.account},
+         {"qos", queue.qos},
+         {"engine", std::ranges::find(own, queue.name, &jobs::Queue::name) == own.end()},
          {"waiting", count(call, queue.name, {jobs::State::unapproved, jobs::State::queued})},
          {"running", count(call, queue.name,
                            {jobs::State::scheduling, jobs::State::running, jobs::State::pausing,
@@ -118,9 +140,11 @@ serve::HttpResponse queues(Call& call) {
 }
 
 serve::HttpResponse put_queue(Call& call) {
-  check_fields(call.body,
-               {"name", "priority", "closed", "preempts", "approval", "waiting", "running"});
+  check_fields(call.body, {"name", "priority", "closed", "preempts", "approval", "partition",
+                           "account", "qos", "engine", "waiting", "running"});
   const auto queue = read_named<jobs::Queue>(call, "queue", call.body);
+  for (const std::string* name : {&queue.partition, &queue.account, &queue.qos})
+    if (!name->empty()) accounts::check_name(*name, "name in Slurm");
   if (std::abs(queue.priority) > jobs::kMaxPriority)
     throw serve::Refusal(400, "bad_field",
                          fmt::format("'priority' must be from -{0} to {0}", jobs::kMaxPriority));
@@ -280,6 +304,9 @@ std::vector<Route> cluster_routes() {
        .deed = Deed::drain_node,
        .summary = "Use a node again",
        .answer = "Nodes"},
+      reading("/api/v1/others", others,
+              "Jobs of the engine's scheduler that were not submitted here; to be seen only",
+              "Others"),
       reading("/api/v1/queues", queues, "Queues", "Queues"),
       writing("/api/v1/queues/{name}", put_queue, Deed::write_queue, "Make or change a queue",
               "Queues", "Queue"),

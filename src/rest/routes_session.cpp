@@ -23,20 +23,6 @@ Json session_json(Call& call, const std::string& user, const std::string& csrf,
           {"expires", time_json(expires_ns)}};
 }
 
-void limit_sign_in(Call& call, const std::string& name) {
-  const std::int64_t now_ns = mono_now_ns();
-  const std::string address = serve::rate_key(call.request.address);
-  int wait = std::max(call.context.sign_in_by_address.take(address, now_ns),
-                      call.context.sign_in_by_name.take(name + '\n' + address, now_ns));
-  if (wait == 0 && !name.empty()) wait = call.context.sign_in_by_account.take(name, now_ns);
-  if (wait == 0) return;
-  // The same whether there is such a user or not.
-  serve::Refusal refusal(429, "too_many_attempts", "too many attempts to sign in",
-                         "try again later");
-  refusal.retry_after_s = wait;
-  throw refusal;
-}
-
 serve::HttpResponse sign_in(Call& call) {
   accounts::Accounts& accounts = call.context.accounts;
   const std::string link = serve::text_field(call.body, "link", 200);

@@ -141,6 +141,7 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Session",
            "user:text full_name:text role:text teams:[text] language:text password_set:bool "
            "csrf:text expires:time~");
+    object("SignInWays", "provider:text~");
     object("JobRow", std::string(kRow) + "pending:text~");
     object("JobPage", "jobs:[#JobRow] total:int");
     object("Submitted", "jobs:[#JobRow]");
@@ -153,9 +154,11 @@ const std::map<std::string, Json, std::less<>>& schemas() {
            "attempt:int restarts:int retries:int cause:text message:text exit_code:int~ "
            "placement:[#NodeShare] ran_s:num not_before:time~");
     object("Attempt", "attempt:int run:bool started:time~ ended:time~");
-    object("Job", std::string(kRow) +
-                      "pending:#Pending~ array_index:int~ submission:#Submission life:#Life "
-                      "attempts:[#Attempt] may:[text] shared_with:[text] code:text");
+    object("Job",
+           std::string(kRow) +
+               "pending:#Pending~ array_index:int~ submission:#Submission life:#Life "
+               "attempts:[#Attempt] may:[text] shared_with:[text] code:text logs_until:time~ "
+               "kept_until:time~");
     object("Schedule",
            "name:text owner:text team:text cron:text paused:bool submission:#Submission code:text "
            "next:time~ last:time~ last_job:int~ last_error:text");
@@ -171,12 +174,16 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("NodeUse", "job:int owner:text devices:int indices:[int]");
     object("Node",
            "name:text device_type:text devices:int available:bool drained:bool drained_by:text "
-           "reason:text lost:bool uses:[#NodeUse]");
-    object("Nodes", "nodes:[#Node]");
+           "reason:text lost:bool state:text uses:[#NodeUse]");
+    object("Nodes", "nodes:[#Node] trouble:text");
+    object("OtherJob",
+           "id:text name:text user:text queue:text state:text waiting:text nodes:int "
+           "node_list:text submitted:time~ started:time~");
+    object("Others", "jobs:[#OtherJob] trouble:text");
     object("Drain", "reason?:text");
     object("Queue",
-           "name?:text priority?:int closed?:bool preempts?:bool approval?:bool waiting?:int "
-           "running?:int");
+           "name?:text priority?:int closed?:bool preempts?:bool approval?:bool "
+           "partition?:text account?:text qos?:text engine?:bool waiting?:int running?:int");
     object("Queues", "queues:[#Queue]");
     object("Team", "name?:text weight?:num quota?:counts user_quota?:counts members?:[text]");
     object("Teams", "teams:[#Team]");

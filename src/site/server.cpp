@@ -22,6 +22,7 @@
 #include "core/time.h"
 #include "door/door.h"
 #include "jobs/job_uploads.h"
+#include "oidc/provider.h"
 #include "platform/platform.h"
 #include "rest/guard.h"
 #include "rest/rest.h"
@@ -42,6 +43,8 @@ using serve::HttpServer;
 namespace {
 
 constexpr std::chrono::seconds kMaxShutdown{10};
+constexpr std::int64_t kNoticesAtOnce = 100;
+
 std::string url_of(const ServeOptions& options, std::uint16_t port) {
   const bool v6 = options.address.find(':') != std::string::npos;
   return fmt::format("{}://{}{}{}:{}", options.certificate.empty() ? "http" : "https",
@@ -75,10 +78,11 @@ std::string endpoint_domain_of(const ServeOptions& options) {
   return is_loopback(options.address) ? "localhost" : "";
 }
 
-// What a job's nodes have to answer: it takes as long as it takes.
-bool enters_a_job(const HttpRequest& request) {
+// What a job's nodes, or somebody else's server, have to answer: it takes as long as it takes.
+bool waits_for_others(const HttpRequest& request) {
   return request.route.find("/endpoints/") != std::string::npos ||
-         request.route.ends_with("/enter") || request.route.ends_with("/terminal");
+         request.route.ends_with("/enter") || request.route.ends_with("/terminal") ||
+         request.route.find("/session/oidc") != std::string::npos;
 }
 
 // The tester's part of the server.
@@ -99,10 +103,12 @@ struct PlatformSide {
   PlatformSide(const ServeOptions& options, const fs::path& data)
       : accounts(accounts_file(data)),
         code(data / "code"),
-        platform(
-            {.data = data, .code = [this](const std::string& id) { return code.folder_of(id); }},
-            options.engine()),
+        platform({.data = data,
+                  .code = [this](const std::string& id) { return code.folder_of(id); },
+                  .listeners = options.webhooks},
+                 options.engine()),
         schedules(data / "schedules.json", [this](const jobs::NewJob& job) { return submit(job); }),
+        provider(options.oidc ? std::make_unique<oidc::Provider>(*options.oidc) : nullptr),
         door(platform, accounts,
              {.domain = endpoint_domain_of(options), .tls = !options.certificate.empty()}),
         context{.accounts = accounts,
@@ -115,22 +121,22 @@ struct PlatformSide {
                 .tls = !options.certificate.empty(),
                 .hosts = hosts_of(options),
                 .pages = options.pages,
-                .door = &door},
+                .door = &door,
+                .provider = provider.get()},
         rest(context) {
     const std::int64_t now_ns = wall_now_ns();
     make_first_admin(accounts, now_ns);
     keep_admin_token(data, accounts, now_ns);
-    if (!options.webhooks.empty())
-      webhooks = std::make_unique<Webhooks>(
-          WebhookOptions{.urls = options.webhooks, .secret = options.webhook_secret},
-          send_by_http(), [this](jobs::JobId id) {
-            const auto view = platform.find(id);
-            return view ? view->job.life.verdict : jobs::Verdict::none;
-          });
+    for (const std::string& url : options.webhooks)
+      webhooks.push_back(std::make_unique<Webhook>(
+          WebhookOptions{.url = url, .secret = options.webhook_secret}, send_by_http(),
+          Webhook::Outbox{[this, url] { return platform.notices(url, kNoticesAtOnce); },
+                          [this](std::int64_t number) { platform.told(number); }}));
     listening = platform.subscribe([this](const platform::JobEvent& event) {
       events.publish(event);
       metrics.happened(event);
-      if (webhooks) webhooks->happened(event);
+      if (jobs::is_final(event.state))
+        for (const auto& webhook : webhooks) webhook->wake();
     });
   }
   // Who has a schedule may have been disabled or have left the team since.
@@ -154,10 +160,11 @@ struct PlatformSide {
   platform::Platform platform;
   platform::Schedules schedules;  // submits to the platform
   rest::Follower follower;        // asks the platform
+  std::unique_ptr<oidc::Provider> provider;
   door::Door door;
   rest::Context context;
   rest::Rest rest;
-  std::unique_ptr<Webhooks> webhooks;
+  std::vector<std::unique_ptr<Webhook>> webhooks;
   std::shared_ptr<void> listening;  // the first to go: it calls the others
 };
 
@@ -171,6 +178,20 @@ void collect_code(PlatformSide& side, const fs::path& data,
     (void)side.code.collect(needed, wall_now_ns());
   } catch (const Error& error) {
     say(std::string("warning: uploads are not collected: ") + error.what());
+  }
+}
+
+// What the settings say that is kept no longer goes, an hour after that was said.
+void remove_old(PlatformSide& side, bool only_say,
+                const std::function<void(const std::string&)>& say) {
+  try {
+    const platform::Removal removal = side.platform.remove_old(wall_now_ns(), only_say);
+    if (removal.logs + removal.jobs > 0)
+      say(fmt::format("note: retention: {} and the logs of {} {}", counted(removal.jobs, "job"),
+                      counted(removal.logs, "job"),
+                      only_say ? "will be removed in an hour" : "were removed"));
+  } catch (const Error& error) {
+    say(std::string("warning: nothing old is removed: ") + error.what());
   }
 }
 
@@ -304,7 +325,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
         };
         if (ending)
           busy("the server is being stopped");
-        else if (!(enters_a_job(*shared) ? *doormen : *workers).post(shared->address, handle))
+        else if (!(waits_for_others(*shared) ? *doormen : *workers).post(shared->address, handle))
           busy("too many requests wait");
       });
   if (jobs) {
@@ -318,12 +339,15 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
     say_where(*jobs, url, say);
   }
   say("listening on " + url);
+  if (jobs) remove_old(*jobs, true, say);
 
   const timespec hour{3600, 0};
   while (::sigtimedwait(&signals, nullptr, &hour) < 0)
     if (errno == EAGAIN) {
       testing.api.expire();
-      if (jobs) collect_code(*jobs, data, say);
+      if (!jobs) continue;
+      collect_code(*jobs, data, say);
+      remove_old(*jobs, false, say);
     }
 
   ending = true;

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/engine.h"
+#include "oidc/oidc_settings.h"
 #include "page/asset.h"
 #include "tester/api.h"
 #include "tester/judge_process.h"
@@ -37,7 +39,8 @@ struct ServeOptions {
   std::string endpoint_domain{};
   std::vector<std::string> webhooks{};  ///< URLs that are told of jobs that have ended
   std::string webhook_secret{};
-  std::vector<page::Asset> pages{};  ///< of the platform: index.html and what it needs
+  std::optional<oidc::OidcSettings> oidc{};  ///< sign-in by a provider, besides passwords
+  std::vector<page::Asset> pages{};          ///< of the platform: index.html and what it needs
 };
 
 /// Serves until SIGTERM or SIGINT, which it blocks in the calling thread; then answers what was

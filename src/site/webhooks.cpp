@@ -1,5 +1,6 @@
 #include "site/webhooks.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -14,75 +15,99 @@
 
 namespace assay::site {
 
-Webhooks::Webhooks(WebhookOptions options, Send send, VerdictOf verdict_of)
-    : options_(std::move(options)), send_(std::move(send)), verdict_of_(std::move(verdict_of)) {
+namespace {
+
+constexpr Nanoseconds kLongestSleep = std::chrono::minutes(1);
+
+// Empty: nobody is told.
+std::string event_of(const jobs::Notice& notice) {
+  using enum jobs::State;
+  if (notice.state == failed || notice.state == error) return "failed";
+  if (notice.state != finished) return {};
+  return notice.verdict == jobs::Verdict::invalid ? "invalid" : "finished";
+}
+
+std::string body_of(const jobs::Notice& notice, const std::string& event) {
+  return dump_line({{"event", event},
+                    {"delivery", notice.number},
+                    {"job", notice.job},
+                    {"state", to_text(notice.state)},
+                    {"verdict", to_text(notice.verdict)},
+                    {"owner", notice.owner},
+                    {"team", notice.team},
+                    {"at", iso_utc(notice.at_ns, true)},
+                    {"words", notice.words}});
+}
+
+}  // namespace
+
+Webhook::Webhook(WebhookOptions options, Send send, Outbox outbox)
+    : options_(std::move(options)), send_(std::move(send)), outbox_(std::move(outbox)) {
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
-Webhooks::~Webhooks() {
+Webhook::~Webhook() {
   thread_.request_stop();
   changed_.notify_all();
 }
 
-void Webhooks::happened(const platform::JobEvent& event) {
-  if (event.state != jobs::State::finished && event.state != jobs::State::failed &&
-      event.state != jobs::State::error)
-    return;
+void Webhook::wake() {
   const std::scoped_lock lock(lock_);
-  waiting_.push_back(event);
-  if (waiting_.size() > options_.max_waiting) waiting_.pop_front();
+  news_ = true;
   changed_.notify_all();
 }
 
-void Webhooks::work(const std::stop_token& stop) {
+void Webhook::wait(Nanoseconds time, const std::stop_token& stop, bool news) {
+  std::unique_lock lock(lock_);
+  changed_.wait_for(lock, stop, time, [&] { return news && news_; });
+  if (news) news_ = false;
+}
+
+void Webhook::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    std::unique_lock lock(lock_);
-    if (!changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) return;
-    const platform::JobEvent event = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    deliver(event, stop);
-  }
-}
-
-void Webhooks::deliver(const platform::JobEvent& event, const std::stop_token& stop) {
-  const jobs::Verdict verdict = verdict_of_(event.id);
-  std::string name = event.state == jobs::State::finished ? "finished" : "failed";
-  if (event.state == jobs::State::finished && verdict == jobs::Verdict::invalid) name = "invalid";
-  const Json body = {{"event", name},
-                     {"job", event.id},
-                     {"state", to_text(event.state)},
-                     {"verdict", to_text(verdict)},
-                     {"owner", event.owner},
-                     {"team", event.team},
-                     {"at", iso_utc(event.at_ns, true)},
-                     {"words", event.words}};
-  for (const std::string& url : options_.urls) {
-    Delivery delivery{.url = url, .event = name, .body = dump_line(body)};
-    delivery.signature = "sha256=" + to_hex(hmac(Hash::sha256, options_.secret, delivery.body));
-    Nanoseconds pause = options_.pause;
-    bool taken = send_(delivery);
-    for (int attempt = 1; attempt < options_.attempts && !taken; ++attempt) {
-      std::unique_lock lock(lock_);
-      changed_.wait_for(lock, stop, pause, [] { return false; });
-      lock.unlock();
-      if (stop.stop_requested()) return;
-      pause *= 2;
-      taken = send_(delivery);
+    try {
+      const std::vector<jobs::Notice> notices = outbox_.untold();
+      if (notices.empty()) wait(kLongestSleep, stop, true);
+      for (const jobs::Notice& notice : notices) {
+        if (!deliver(notice, stop)) return;
+        outbox_.told(notice.number);
+      }
+    } catch (const Error& error) {
+      serve::log_error(fmt::format("webhook {}: {}", options_.url, error.what()));
+      wait(options_.max_pause, stop, false);
     }
-    if (!taken)
-      serve::log_error(fmt::format("webhook {}: job {} could not be told, {} attempts", url,
-                                   event.id, options_.attempts));
   }
 }
 
-Webhooks::Send send_by_http() {
+bool Webhook::deliver(const jobs::Notice& notice, const std::stop_token& stop) {
+  Delivery delivery{.url = options_.url, .event = event_of(notice)};
+  if (delivery.event.empty()) return true;
+  delivery.number = std::to_string(notice.number);
+  delivery.body = body_of(notice, delivery.event);
+  delivery.signature = "sha256=" + to_hex(hmac(Hash::sha256, options_.secret, delivery.body));
+  Nanoseconds pause = options_.pause;
+  for (int attempt = 1;; ++attempt) {
+    if (stop.stop_requested()) return false;
+    const Answer answer = send_(delivery);
+    if (answer == Answer::taken) return true;
+    const bool late = wall_now_ns() - notice.at_ns > options_.give_up.count();
+    if (attempt >= options_.attempts && (late || answer == Answer::refused)) {
+      serve::log_error(fmt::format("webhook {}: job {} could not be told, {} attempts",
+                                   options_.url, notice.job, attempt));
+      return true;
+    }
+    wait(pause, stop, false);
+    pause = std::min(2 * pause, options_.max_pause);
+  }
+}
+
+Webhook::Send send_by_http() {
   http::ClientOptions options;
   options.retry.attempts = 1;
   options.stall_timeout = std::chrono::seconds(10);
   options.max_body = 64U << 10;
   auto client = std::make_shared<http::Client>(options);
-  return [client](const Webhooks::Delivery& delivery) {
+  return [client](const Webhook::Delivery& delivery) {
     try {
       const http::Url url = http::parse_url(delivery.url, "--webhook");
       http::Request request;
@@ -93,10 +118,15 @@ Webhooks::Send send_by_http() {
       request.body = delivery.body;
       request.set_header("Content-Type", "application/json");
       request.set_header("X-Assay-Event", delivery.event);
+      request.set_header("X-Assay-Delivery", delivery.number);
       request.set_header("X-Assay-Signature", delivery.signature);
-      return client->send(request).ok();
+      const http::Response response = client->send(request);
+      if (response.ok()) return Webhook::Answer::taken;
+      const bool later = response.status == 408 || response.status == 425 || response.status == 429;
+      return response.status >= 400 && response.status < 500 && !later ? Webhook::Answer::refused
+                                                                       : Webhook::Answer::failed;
     } catch (const Error&) {
-      return false;
+      return Webhook::Answer::failed;
     }
   };
 }

@@ -7,11 +7,11 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/cpu_set.h"
 #include "core/env_names.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostCpus = 1 << 16;
 // A listing of 100 processes takes a millisecond: with these two it stays below 0.02 % of a core.
 constexpr std::int64_t kBetweenLooks = 10 * kSecond;
 constexpr std::int64_t kLooksCostAtMost = 5000;
@@ -39,17 +38,6 @@ constexpr std::string_view kDeviceService = "nvidia-cuda-mps";
 // They start processes for others, also those of the round, whose time they get to see.
 constexpr std::array<std::string_view, 5> kServices{"containerd-shim", "containerd", "dockerd",
                                                     "runc", "slurmstepd"};
-
-std::vector<int> usable_cpus() {
-  std::vector<int> out;
-  cpu_set_t* set = CPU_ALLOC(kMostCpus);
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
-  if (set != nullptr && ::sched_getaffinity(0, bytes, set) == 0)
-    for (std::size_t cpu = 0; cpu < kMostCpus; ++cpu)
-      if (CPU_ISSET_S(cpu, bytes, set)) out.push_back(static_cast<int>(cpu));
-  CPU_FREE(set);
-  return out;
-}
 
 template <class T>
 std::optional<T> increase(const std::optional<T>& from, const std::optional<T>& to) {
@@ -78,7 +66,7 @@ MachineWatch::MachineWatch(Setup setup, std::int64_t mono_ns)
       started_ns_(mono_ns),
       next_look_ns_(mono_ns + kFirstLook) {
   if (setup_.self == 0) setup_.self = ::getpid();
-  if (setup_.cpus.empty()) setup_.cpus = usable_cpus();
+  if (setup_.cpus.empty()) setup_.cpus = CpuSet::usable().cpus();
   for (const int cpu : setup_.cpus) {
     const auto at = static_cast<std::size_t>(cpu);
     if (at >= allowed_.size()) allowed_.resize(at + 1);

@@ -12,6 +12,8 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "http/url.h"
+#include "lang/language.h"
+#include "page/bilingual.h"
 #include "serve/log.h"
 #include "tester/api_call.h"
 #include "tester/pages.h"
@@ -111,7 +113,10 @@ std::string Api::identify(const serve::HttpRequest& request) {
 void Api::handle(const serve::HttpRequest& request, std::string& token_name,
                  const serve::HttpServer::Respond& respond) {
   const bool for_people = !request.path.starts_with("/api/");
-  const auto answer = [respond, for_people](serve::HttpResponse response) {
+  const lang::Language language = lang::preferred_language(request.header("accept-language"));
+  const auto answer = [respond, for_people, language](serve::HttpResponse response) {
+    if (for_people && response.type.starts_with("text/html"))
+      response.body = page::in_language(response.body, language);
     if (response.status == 401)
       response.headers.emplace_back(
           "WWW-Authenticate",

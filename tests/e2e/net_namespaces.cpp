@@ -3,6 +3,7 @@
 #include <charconv>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -127,7 +128,7 @@ void NetNamespaces::allow(int from, int to) {
   (void)ip({"-n", name(from), "route", "del", "unreachable", address(to)});
 }
 
-NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts)
+NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts, Home home)
     : folder_(folder / "hosts"), net_(hosts), missing_(missing_for_ssh()) {
   if (missing_.empty()) missing_ = net_.missing();
   if (!missing_.empty()) return;
@@ -138,13 +139,23 @@ NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts)
   for (int host = 1; host <= hosts; ++host) known << net_.address(host) << " " << key;
   known.close();
   fs::create_directories(own());
+  std::string mounts = "mount --bind \"$0\" \"$1\" && ";
+  if (home == Home::shared) {
+    fs::create_directories(this->home() / "root");
+    fs::create_directories(bin());
+    std::ofstream(folder_ / "passwd") << "root:x:0:0:root:/home/root:/bin/bash\nsshd:x:100:65534::"
+                                         "/run/sshd:/usr/sbin/nologin\n";
+    mounts += fmt::format(
+        "mount --bind {0}/home /home && mount --bind {0}/bin /usr/local/bin && "
+        "mount --bind {0}/passwd /etc/passwd && ",
+        folder_.string());
+  }
   for (int number = 1; number <= hosts; ++number) {
     fs::create_directories(own_of(number));
     // `ip netns exec` gives mounts of their own, too.
     std::vector<std::string> prefix = net_.prefix(number);
     for (const std::string& word :
-         {std::string("/bin/sh"), std::string("-c"),
-          std::string("mount --bind \"$0\" \"$1\" && shift && exec \"$@\""),
+         {std::string("/bin/sh"), std::string("-c"), mounts + "shift && exec \"$@\"",
           own_of(number).string(), own().string()})
       prefix.push_back(word);
     daemons_.push_back(

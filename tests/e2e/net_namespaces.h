@@ -52,8 +52,13 @@ class NetNamespaces {
 /// A real sshd in every namespace, with keys of their own, and a suite's cluster that reaches them.
 class NamespaceHosts {
  public:
+  /// Whose homes the hosts see.
+  enum class Home {
+    machine,  ///< those of this machine
+    shared,   ///< /home is home() on all of them, root's is /home/root, and /usr/local/bin is bin()
+  };
   /// Files go to `folder`.
-  NamespaceHosts(const fs::path& folder, int hosts);
+  NamespaceHosts(const fs::path& folder, int hosts, Home home = Home::machine);
   ~NamespaceHosts();
   NamespaceHosts(const NamespaceHosts&) = delete;
   NamespaceHosts& operator=(const NamespaceHosts&) = delete;
@@ -70,6 +75,8 @@ class NamespaceHosts {
   /// A folder that every host sees under this path with a content of its own, that of own_of().
   [[nodiscard]] fs::path own() const { return folder_ / "own"; }
   [[nodiscard]] fs::path own_of(int number) const { return folder_ / ("own-" + host(number)); }
+  [[nodiscard]] fs::path home() const { return folder_ / "home"; }
+  [[nodiscard]] fs::path bin() const { return folder_ / "bin"; }
   /// What assay keeps on the hosts, a folder for each by its name.
   [[nodiscard]] fs::path cache() const { return folder_ / "cache"; }
 

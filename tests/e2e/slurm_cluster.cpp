@@ -23,7 +23,7 @@ CommandResult ask(std::vector<std::string> argv) {
   return run_command(argv, options);
 }
 
-std::string configuration(const fs::path& folder, int nodes, int port) {
+std::string configuration(const fs::path& folder, int nodes, int processors, int port) {
   const std::string at = folder.string();
   return "ClusterName=assay\nSlurmctldHost=" + host_name() +
          "(127.0.0.1)\nSlurmctldPort=" + std::to_string(port) +
@@ -31,14 +31,16 @@ std::string configuration(const fs::path& folder, int nodes, int port) {
          "/munge.sock\nSlurmUser=root\nSlurmdUser=root\nStateSaveLocation=" + at +
          "/state\nSlurmdSpoolDir=" + at + "/spool-%n\nSlurmctldPidFile=" + at +
          "/slurmctld.pid\nSlurmdPidFile=" + at + "/%n.pid\nSlurmctldLogFile=" + at +
-         "/slurmctld.log\nSlurmdLogFile=" + at +
-         "/%n.log\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
+         "/slurmctld.log\nSlurmdLogFile=" + at + "/%n.log\nTmpFS=" + at +
+         // PMIx makes folders there that are named by the step: each node needs its own.
+         "/tmp-%n\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
          "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nMpiDefault=none\n"
          "ReturnToService=2\nSlurmdTimeout=10\nSlurmctldTimeout=10\nKillWait=2\n"
          "MailProg=/bin/true\nJobAcctGatherType=jobacct_gather/none\nNodeName=n[1-" +
          std::to_string(nodes) + "] NodeHostname=" + host_name() + " NodeAddr=127.0.0.1 Port=[" +
          std::to_string(port + 1) + "-" + std::to_string(port + nodes) +
-         "] CPUs=2 RealMemory=1000 State=UNKNOWN\n"
+         "] CPUs=" + std::to_string(processors) +
+         " RealMemory=1000 State=UNKNOWN\nSlurmdParameters=config_overrides\n"
          // Jobs of the partition "urgent" take nodes away from those of "main".
          "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\n"
          "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1\n"
@@ -47,21 +49,23 @@ std::string configuration(const fs::path& folder, int nodes, int port) {
 
 }  // namespace
 
-SlurmCluster::SlurmCluster(const fs::path& folder, int nodes) : folder_(folder / "slurm") {
+SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
+    : folder_(folder / "slurm") {
   for (const char* program : {"/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"})
     if (!fs::exists(program)) missing_ = needs::package("munge slurm-wlm");
   if (::getuid() != 0) missing_ = needs::root("to start several slurmd");
   if (!missing_.empty()) return;
   fs::create_directories(folder_ / "state");
   for (int i = 1; i <= nodes; ++i)
-    fs::create_directories(folder_ / ("spool-n" + std::to_string(i)));
+    for (const char* part : {"spool-n", "tmp-n"})
+      fs::create_directories(folder_ / (part + std::to_string(i)));
   // munged refuses keys that others can read, and folders that others can write.
   ::chmod(folder_.c_str(), 0755);
   std::ofstream(folder_ / "munge.key") << std::string(128, 'k') << ::getpid();
   ::chmod((folder_ / "munge.key").c_str(), 0600);
   const int port =
       20000 + ::getpid() % 1500 * 8;  // side by side, below the ports that the kernel gives away
-  std::ofstream(folder_ / "slurm.conf") << configuration(folder_, nodes, port);
+  std::ofstream(folder_ / "slurm.conf") << configuration(folder_, nodes, processors, port);
   ::setenv("SLURM_CONF", (folder_ / "slurm.conf").c_str(), 1);
   const auto in = [this](const char* name) { return (folder_ / name).string(); };
   start("munged", {"/usr/sbin/munged", "--foreground", "--force", "--key-file=" + in("munge.key"),
@@ -117,6 +121,11 @@ void SlurmCluster::kill(const std::string& daemon) {
   ::kill(found->second, SIGKILL);
   ::waitpid(found->second, nullptr, 0);
   daemons_.erase(found);
+}
+
+void SlurmCluster::signal(const std::string& daemon, int number) {
+  if (const auto found = daemons_.find(daemon); found != daemons_.end())
+    ::kill(found->second, number);
 }
 
 void SlurmCluster::restart(const std::string& daemon) {

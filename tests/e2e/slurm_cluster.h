@@ -14,7 +14,8 @@ namespace assay::e2e {
 /// ports of its own below `folder`. SLURM_CONF is set to it while the object lives. Needs root.
 class SlurmCluster {
  public:
-  SlurmCluster(const fs::path& folder, int nodes);
+  /// Nodes are said to have so many processors, whatever this machine has.
+  SlurmCluster(const fs::path& folder, int nodes, int processors = 2);
   ~SlurmCluster();
   SlurmCluster(const SlurmCluster&) = delete;
   SlurmCluster& operator=(const SlurmCluster&) = delete;
@@ -26,6 +27,7 @@ class SlurmCluster {
   /// Daemons by name: "munged", "slurmctld", "n1" …
   void kill(const std::string& daemon);
   void restart(const std::string& daemon);
+  void signal(const std::string& daemon, int number);
   /// Ids of jobs that are not finished.
   [[nodiscard]] static std::vector<std::string> jobs();
 

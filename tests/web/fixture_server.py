@@ -123,7 +123,7 @@ def nodes():
     out[2]['uses'] = out[3]['uses'] = [{'job': 38, 'owner': 'maria', 'devices': 8, 'indices': list(range(8))}]
     out[5].update(drained=True, drained_by='admin', reason='fan of device 3')
     out[6].update(lost=True)
-    return {'nodes': out}
+    return {'nodes': out, 'trouble': ''}
 
 
 SUITE = 'cases:\n  - name: main\n    model: resnet20-cosine-lr\n    nodes: 2\n    procs: 4\n    launch: per-node\n    command: torchrun --nnodes 2 …\n'
@@ -177,6 +177,8 @@ def answer(method, path, query, body):
         return 200, {'jobs': [JOBS[0]]}
     if path == '/nodes':
         return 200, nodes()
+    if path == '/others':
+        return 200, {'jobs': [], 'trouble': ''}
     if path == '/queues':
         return 200, {'queues': [{'name': 'default', 'priority': 0, 'closed': False, 'preempts': True, 'waiting': 2, 'running': 3}, {'name': 'acceptance', 'priority': 200, 'closed': False, 'preempts': True, 'waiting': 0, 'running': 1}]}
     if path == '/teams':

@@ -246,7 +246,10 @@ TokenLosses head_losses(const torch::Tensor& y, const Weight& weight, const torc
   // writes the matrix's gradient once more.
   const std::int64_t most = y.is_cuda() ? std::int64_t{1} << 32 : std::int64_t{1} << 22;  // logits
   const std::int64_t count = y.size(0);
-  const std::int64_t rows = std::max<std::int64_t>(64, most / weight.value.size(0));
+  // Rows of a transposed part are long ones of whole cache lines.
+  constexpr std::int64_t kWhole = 1024;
+  const std::int64_t fit = std::max<std::int64_t>(64, most / weight.value.size(0));
+  const std::int64_t rows = fit >= kWhole ? fit / kWhole * kWhole : fit;
   const torch::Tensor matrix = weight.as(y.scalar_type());
   TokenLosses out;
   out.sum = torch::zeros({}, y.options().dtype(torch::kFloat));

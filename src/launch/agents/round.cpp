@@ -1,15 +1,18 @@
 #include "launch/agents/round.h"
 
 #include <random>
+#include <utility>
 
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include "core/job_variables.h"
 #include "core/run_layout.h"
 #include "core/secrets.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "core/units.h"
 #include "launch/agents/collect.h"
 #include "launch/round_listing.h"
 #include "launch/run_on_thread.h"
@@ -62,6 +65,14 @@ std::set<int> watched_nodes(const plan::CasePlan& plan_case) {
   return nodes;
 }
 
+// A case that has the variable ends when it has come to its `sleep infinity`, and the time that it
+// says after that.
+std::optional<Nanoseconds> kept_open(const plan::CasePlan& plan_case) {
+  const auto found = plan_case.env.find(std::string(kKeepOpenVariable));
+  if (found == plan_case.env.end()) return std::nullopt;
+  return parse_duration(found->second);
+}
+
 }  // namespace
 
 Round::Round(const BackendContext& context, const Launcher& launcher, Fleet& fleet,
@@ -78,7 +89,8 @@ Round::Round(const BackendContext& context, const Launcher& launcher, Fleet& fle
                 started_ranks(task.plan_case),
                 task.plan_case.limits,
                 task.plan_case.automl.has_value(),
-                watched_nodes(task.plan_case)}),
+                watched_nodes(task.plan_case),
+                kept_open(task.plan_case).value_or(Nanoseconds(0))}),
       changed_(context.loop) {
   for (int node = 0; node < nodes(); ++node) {
     placement_.addresses.push_back(fleet_.identity(node).address);
@@ -203,6 +215,8 @@ agent::RoundRequest Round::request_for(int node) {
     request.ranks.push_back({rank.rank, rank.local_rank, std::move(rank.argv), std::move(rank.env),
                              std::move(rank.cleanup)});
   }
+  request.owns_marked = plan_case.launch == plan::LaunchMode::head;
+  request.bind = plan_case.bind;
   request.time_limit = plan_case.limits.time;
   request.stall_limit = plan_case.limits.stall;
   request.grace = plan_case.limits.grace;
@@ -220,10 +234,30 @@ agent::RoundRequest Round::request_for(int node) {
   request.round = task_.number;
   request.lists_processes = is_first_of_its_machine(node);
   request.metrics = plan_.telemetry.prometheus;
+  if (rendezvous::wants_ssh(plan_case) && !plan_case.container)
+    request.ssh = {agent::round_ssh_folder(id_, node), ssh_names(),
+                   std::move(commands.visitor_env)};
+  request.ends_at_rest = kept_open(plan_case).has_value();
   if (live_logs_)
     request.live_bytes =
         std::min(kLiveBytesOfNode, kLiveBytesOfAll / static_cast<unsigned>(nodes()));
   return request;
+}
+
+// A machine's own name too, where only one node is on it.
+std::map<std::string, int> Round::ssh_names() const {
+  std::map<std::string, int> names = rendezvous::node_names(plan_, placement_);
+  std::map<std::string, std::vector<int>> machines;
+  for (int node = 0; node < nodes(); ++node) machines[fleet_.identity(node).host].push_back(node);
+  for (const auto& [name, on_it] : machines)
+    if (!name.empty() && on_it.size() == 1) names.try_emplace(name, on_it.front());
+  return names;
+}
+
+void Round::pass_on(int from, agent::Relay relay) {
+  if (relay.peer < 0 || relay.peer >= nodes() || !fleet_.connected(relay.peer)) return;
+  const int to = std::exchange(relay.peer, from);
+  fleet_.send(to, std::move(relay));
 }
 
 void Round::send_work() {
@@ -252,6 +286,9 @@ asio::awaitable<RoundOutcome> Round::run() {
                    if (const auto* output = std::get_if<agent::Output>(&report);
                        output != nullptr && live_logs_ && output->id == id_)
                      live_logs_->write(node, *output);
+                   if (const auto* relay = std::get_if<agent::Relay>(&report);
+                       relay != nullptr && relay->id == id_)
+                     pass_on(node, *relay);
                    apply(machine_.report(mono_now_ns(), node, report));
                    if (task_.on_progress) task_.on_progress(machine_.progress());
                  },

@@ -47,6 +47,9 @@ class Round {
   [[nodiscard]] agent::RoundRequest request_for(int node);
   void say_unmarked();
   void journal_start();
+  /// The round's ssh: from one node to another.
+  void pass_on(int from, agent::Relay relay);
+  [[nodiscard]] std::map<std::string, int> ssh_names() const;
   void send_work();
   /// Does what the machine asks for. A journal that cannot be written (a full disk) ends the round
   /// and the run, not the process.

@@ -21,6 +21,8 @@ constexpr std::int64_t kStopMargin = 20'000'000'000;
 // What a node had written by then cannot be changed later without a trace in the journal.
 constexpr std::int64_t kHeadEvery = 10'000'000'000;
 constexpr Nanoseconds kStartFailedGrace = std::chrono::seconds(1);
+// What sleeps for ever has nothing to put in order.
+constexpr Nanoseconds kRestGrace = std::chrono::seconds(2);
 
 constexpr const char* kMakeRoom =
     "free some space on the disk; then 'assay run --resume RUN --failed' runs the round again";
@@ -188,6 +190,7 @@ void RoundMachine::on_gap(int node, const agent::Gap& gap) {
 
 void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::RankExit& exit) {
   node_at(node).living.erase(exit.rank);
+  node_at(node).rests = node_at(node).rests || exit.rests;
   ++progress_.ended;
   // An agent that stops its ranks without a request from here was stopped by something else.
   if (exit.ended_by == EndedBy::stop && phase_ != Phase::stopping) {
@@ -263,9 +266,25 @@ RoundMachine::Actions RoundMachine::tick(std::int64_t now_ns) {
   if (phase_ == Phase::preparing) return actions;
   if (phase_ == Phase::draining && now_ns >= deadline_ns_)
     stop_all(now_ns, EndedBy::stop, setup_.limits.grace, actions);
+  end_rest(now_ns, actions);
   check_silence(now_ns, actions);
   check_stall(now_ns, actions);
   return actions;
+}
+
+bool RoundMachine::all_rest() const {
+  return progress_.started == setup_.ranks && std::ranges::any_of(nodes_, &Node::rests) &&
+         std::ranges::all_of(nodes_, [](const Node& node) { return node.living.empty(); });
+}
+
+void RoundMachine::end_rest(std::int64_t now_ns, Actions& actions) {
+  if (phase_ != Phase::running || !all_rest()) return;
+  if (!rest_since_ns_) {
+    rest_since_ns_ = now_ns;
+    actions.journal.push_back({"rest", -1, {{"keep_s", seconds(setup_.keep)}}});
+  }
+  if (now_ns - *rest_since_ns_ >= setup_.keep.count())
+    stop_all(now_ns, EndedBy::stop, std::min(setup_.limits.grace, kRestGrace), actions);
 }
 
 void RoundMachine::check_silence(std::int64_t now_ns, Actions& actions) {
@@ -285,8 +304,9 @@ void RoundMachine::check_silence(std::int64_t now_ns, Actions& actions) {
 
 RoundMachine::Actions RoundMachine::interrupt(std::int64_t now_ns) {
   Actions actions;
-  conclude(RoundStatus::interrupted, "stopped by the user",
-           "'assay run --resume' goes on from here");
+  if (!all_rest())
+    conclude(RoundStatus::interrupted, "stopped by the user",
+             "'assay run --resume' goes on from here");
   const bool first = ++interrupts_ == 1;
   if (phase_ == Phase::preparing) return actions;
   if (first && setup_.independent_ranks)

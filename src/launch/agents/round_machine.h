@@ -30,6 +30,8 @@ class RoundMachine {
     bool independent_ranks = false;
     /// Nodes without a rank of their own: they are watched until the others have ended.
     std::set<int> watched{};
+    /// How long ranks that have ended but sleep (agent::RankExit::rests) are left alone.
+    Nanoseconds keep{};
   };
 
   struct JournalEntry {
@@ -101,6 +103,7 @@ class RoundMachine {
     bool ended = false;
     bool lost = false;
     bool leaving = false;
+    bool rests = false;  // its ranks have ended, but sleep
     std::int64_t heard_ns = 0;
     std::set<int> living;                       // ranks that were started and have not ended
     bool told = false;                          // a heartbeat of this round came
@@ -138,6 +141,9 @@ class RoundMachine {
   void conclude_hang(RoundStatus status, const std::string& what, const std::string& advice);
   [[nodiscard]] std::string rank_text(const LivingRank& one) const;
   [[nodiscard]] std::string running_text(const std::vector<LivingRank>& ranks) const;
+  /// Ranks that only sleep are ended when nobody else works any more, and their time is over.
+  void end_rest(std::int64_t now_ns, Actions& actions);
+  [[nodiscard]] bool all_rest() const;
   /// When no node with ranks is left.
   void release_watched(std::int64_t now_ns, Actions& actions);
   void lose(std::int64_t now_ns, int node, const std::string& reason, Actions& actions);
@@ -164,6 +170,7 @@ class RoundMachine {
   std::optional<RoundOutcome> outcome_;    // the first reason not to end well
   std::optional<RoundOutcome> last_loss_;  // of independent ranks
   std::optional<RoundOutcome> unwritten_;  // the first evidence that could not be written
+  std::optional<std::int64_t> rest_since_ns_;
   bool winding_down_ = false;
   bool ended_from_outside_ = false;
   int interrupts_ = 0;

@@ -3,6 +3,7 @@
 #include "core/json.h"
 #include "launch/agents/agent_backend.h"
 #include "launch/agents/dry_run.h"
+#include "launch/modelarts/modelarts_jobs.h"
 
 namespace assay::launch {
 
@@ -31,6 +32,18 @@ DryRun describe_run(const plan::Plan& plan, const std::filesystem::path& bindir,
           Json execution = describe_execution(plan, *launcher, run_path);
           return {execution, render_execution(execution)};
         }
+      },
+      plan.cluster.options);
+}
+
+std::optional<Json> check_jobs_of(const plan::Plan& plan,
+                                  const std::function<void(const std::string&)>& waiting) {
+  return std::visit(
+      [&]([[maybe_unused]] const auto& options) -> std::optional<Json> {
+        if constexpr (requires { check_service(plan, options, waiting); })
+          return check_service(plan, options, waiting);
+        else
+          return std::nullopt;
       },
       plan.cluster.options);
 }

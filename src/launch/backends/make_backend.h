@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "launch/backend.h"
@@ -20,5 +22,11 @@ struct DryRun {
 };
 [[nodiscard]] DryRun describe_run(const plan::Plan& plan, const std::filesystem::path& bindir,
                                   const std::filesystem::path& run_path);
+
+/// Of a launcher that leaves all to a service: asks it, as a run does first, whether it has what
+/// the plan needs, and gives what it found. Nothing for launchers with agents, which preflight()
+/// checks. `waiting` gets what takes its time. Throws Error.
+[[nodiscard]] std::optional<Json> check_jobs_of(
+    const plan::Plan& plan, const std::function<void(const std::string&)>& waiting);
 
 }  // namespace assay::launch

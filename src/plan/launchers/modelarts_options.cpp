@@ -108,7 +108,9 @@ ModelArtsOptions ModelArtsOptions::read(const Node& node) {
   }
   out.code = read_folder(map.at("code"));
   out.api = map.choice("api", {"v2", "v1"});
-  out.engine = read_word(map.at("engine"), out.v1() ? "-_./" : "-_.");
+  out.engine = read_word(map.at("engine"), "-_./:");
+  if (out.v1() && out.engine.starts_with("image:"))
+    map.at("engine").fail("images of one's own need api: v2");
   if (out.v1() && out.engine.find('/') == std::string::npos)
     map.at("engine").fail("with api v1 an engine is NAME/VERSION, got " +
                           map.at("engine").describe());
@@ -160,9 +162,6 @@ void ModelArtsOptions::adapt(const Node& node, CasePlan& plan) const {
     if (!word.starts_with("--") || word.find('=') == std::string::npos)
       node.fail("a hyper-parameter must be --NAME=VALUE, got '" + word + "'");
   }
-  if (v1() && !plan.env.empty())
-    node.fail("the case '" + plan.name + "' has env, but jobs of api v1 have no environment",
-              "export it in ma-pre-start.sh beside the boot file");
   plan.launch = LaunchMode::per_node;
   if (!ais_results()) return;
   plan.metrics.push_back({"throughput_ratio", R"(report >> throughput_list:.* average:(\S+))",

@@ -9,9 +9,10 @@ using config::Mapping;
 using config::Node;
 
 const std::vector<std::string>& SlurmOptions::keys() {
-  static const std::vector<std::string> all{
-      "partition", "account", "qos",       "reservation", "constraint", "nodelist", "exclude",
-      "gres",      "time",    "exclusive", "wait",        "shared",     "extra"};
+  static const std::vector<std::string> all{"partition",  "account",  "qos",       "reservation",
+                                            "constraint", "nodelist", "exclude",   "gres",
+                                            "time",       "wait",     "exclusive", "shared",
+                                            "extra",      "mpi",      "step"};
   return all;
 }
 
@@ -27,6 +28,17 @@ SlurmOptions SlurmOptions::read(const Node& node) {
   if (const Node* value = map.find("exclusive")) out.exclusive = value->boolean();
   if (const Node* value = map.find("shared")) out.shared = value->boolean();
   if (const Node* extra = map.find("extra")) out.extra = extra->texts();
+  if (const Node* mpi = map.find("mpi")) {
+    out.mpi = read_safe_word(*mpi, "a plugin of srun's --mpi");
+    if (out.mpi == "none") out.mpi.clear();
+    if (!out.mpi.empty() && !out.shared)
+      mpi->fail("'mpi' needs files that all nodes see",
+                "leave 'shared: false' out: the ranks' configuration lies in the run directory");
+  }
+  if (const Node* step = map.find("step")) {
+    if (out.mpi.empty()) step->fail("'step' is for ranks that srun starts", "give 'mpi' too");
+    out.step = step->texts();
+  }
   return out;
 }
 

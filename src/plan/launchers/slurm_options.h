@@ -9,6 +9,8 @@
 
 namespace assay::plan {
 
+struct CasePlan;
+
 /// `cluster.slurm` of a suite. Every argument that reaches Slurm's command lines has been checked.
 struct SlurmOptions {
   static constexpr const char* kName = "slurm";
@@ -20,6 +22,9 @@ struct SlurmOptions {
   bool exclusive = true;           ///< a benchmark that shares its nodes measures its neighbors
   bool shared = true;              ///< the nodes see the run directory and the programs
   std::vector<std::string> extra;  ///< further arguments for salloc and sbatch
+  /// What connects ranks that srun itself starts: "pmix", "pmi2" …; empty: agents start them.
+  std::string mpi;
+  std::vector<std::string> step;  ///< further arguments for the srun that starts ranks
   Nanoseconds wait = std::chrono::minutes(10);  ///< that the job may stay pending
 
   [[nodiscard]] static const std::vector<std::string>& keys();
@@ -29,6 +34,8 @@ struct SlurmOptions {
   }
   [[nodiscard]] std::unique_ptr<launch::Launcher> make_launcher(
       const Cluster& cluster, const std::filesystem::path& bindir) const;
+  /// With `mpi`: a case whose ranks srun starts has a command that does so on the first node.
+  void adapt(const config::Node& node, CasePlan& plan) const;
   bool operator==(const SlurmOptions&) const = default;
 
   /// Calls `f(name, text)` for every option that salloc and sbatch have under the same name.
@@ -49,6 +56,8 @@ struct SlurmOptions {
     field.optional("exclusive", self.exclusive);
     field.optional("shared", self.shared);
     field.optional("extra", self.extra);
+    field.optional("mpi", self.mpi);
+    field.optional("step", self.step);
     field.optional("wait_ns", self.wait);
   }
 };

@@ -49,6 +49,24 @@ TEST_F(AisForATester, ReportsThePackageAndIsJudgedTheSame) {
   EXPECT_THAT(done.out, HasSubstr("Accepted: VALID"));
   EXPECT_THAT(stub_log(), HasSubstr("accepted test 2"));
   EXPECT_EQ(read_json(run() / "system.json")["declared"]["server"], "of the test");
+  // The tester computed the record too.
+  bool has_record = false;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "tester"))
+    if (entry.path().filename() == "result.json")
+      has_record |= read_json(entry.path())["cases"][0]["rounds"][0].contains("train_result_info");
+  EXPECT_TRUE(has_record);
+}
+
+TEST_F(AisForATester, SaysBeforeTheRunThatItsTestIsNotKnown) {
+  package("touch ran\n");
+  write("pkg/code/config.json",
+        fmt::format(R"({{"testid": "20210126-ljp0IY", "tester_server_ip": "127.0.0.1",
+                        "tester_server_port": {}}})",
+                    port()));
+  const CommandResult refused = assay({"ais", "pkg"}, 60s);
+  EXPECT_EQ(refused.status.code, 2) << refused.out << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("has no test '20210126-ljp0IY'"));
+  EXPECT_FALSE(fs::exists(folder_ / "pkg/code/ran"));
 }
 
 TEST_F(AisForATester, SaysBeforeTheRunThatItCannotBeReached) {

@@ -18,6 +18,8 @@ namespace assay::cloud {
 /// Of the emulator's account and its first engine.
 inline constexpr const char* kProject = "0123456789abcdef0123456789abcdef";
 inline constexpr const char* kEngine = "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64";
+/// Its name in the interface v1.
+inline constexpr const char* kOldEngine = "MindSpore-1.3-cann_5.0.2-python3.7-euleros2.8-aarch64";
 
 /// A running assay-cloud-emulator; ends with this object.
 class EmulatorProcess {

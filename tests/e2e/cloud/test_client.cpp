@@ -105,6 +105,39 @@ TEST_F(Client, EndsARequestThatStalls) {
   EXPECT_THAT(error, HasSubstr("too slow"));
 }
 
+TEST_F(Client, EndsAReplyThatDrips) {
+  http::ClientOptions options = quick();
+  options.stall_timeout = std::chrono::seconds(1);
+  options.retry.attempts = 1;
+  http::Client hasty(options);
+  fault({{"kind", "drip"}, {"delay_ms", 50}});  // never silent for a second
+  const std::string error = error_of([&] { return hasty.send(counts()); });
+  EXPECT_THAT(error, HasSubstr("which is too slow"));
+  EXPECT_THAT(error, HasSubstr(host()));
+}
+
+TEST_F(Client, LetsAStreamDripThatIsToLast) {
+  http::ClientOptions options = quick();
+  options.stall_timeout = std::chrono::seconds(1);
+  http::Client hasty(options);
+  fault({{"kind", "drip"}, {"delay_ms", 10}});  // takes longer than a second
+  http::Exchange exchange;
+  exchange.open_ended = true;
+  EXPECT_EQ(hasty.send(counts(), exchange).status, 404);
+}
+
+TEST_F(Client, EndsADripWhenItIsToldTo) {
+  fault({{"kind", "drip"}, {"delay_ms", 100}});
+  std::stop_source stop;
+  std::jthread later([&] {
+    wait_for_requests("GET iam", 1);
+    stop.request_stop();
+  });
+  http::Exchange exchange;
+  exchange.stop = stop.get_token();
+  EXPECT_THAT(error_of([&] { return client_.send(counts(), exchange); }), HasSubstr("cancelled"));
+}
+
 TEST_F(Client, EndsWhenItIsToldTo) {
   fault({{"kind", "delay"}, {"delay_ms", 600'000}});
   std::stop_source stop;

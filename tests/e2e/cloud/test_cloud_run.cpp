@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "cloud/iam.h"
 #include "cloud/modelarts.h"
 #include "cloud/training_jobs_v1.h"
 #include "core/files.h"
@@ -35,14 +36,19 @@ class CloudRun : public e2e::AssayTest {
  protected:
   void SetUp() override {
     AssayTest::SetUp();
+    start_emulator();
+    write_key();
+  }
+  void start_emulator() {
     emulator_.emplace(folder_, Json{{"access_key", "AKTEST0000000001"},
                                     {"secret_key", kSecret},
+                                    {"user", "tester"},
+                                    {"password", "of the test"},
+                                    {"domain", "assay"},
                                     {"buckets", {"bucket-one"}},
                                     {"run_jobs", true},
                                     {"job_pending_s", 0},
                                     {"job_upload_s", 0.05}});
-    write("key.json", Json{{"access_key", "AKTEST0000000001"}, {"secret_key", kSecret}}.dump());
-    ::chmod((folder_ / "key.json").c_str(), 0600);
     service_.emplace(client_, credentials_, emulator_->url(), kProject);
     jobs_.emplace(*service_);
   }
@@ -51,7 +57,8 @@ class CloudRun : public e2e::AssayTest {
                     const std::string& limits = "{time: 60s, stall: 60s}") {
     fs::create_directories(folder_ / "code");
     write("code/boot.sh", script);
-    write("suite.yaml", fmt::format(R"(name: cloud
+    write("suite.yaml",
+          fmt::format(R"(name: cloud
 vendor: cpu
 telemetry: {{enabled: false}}
 cluster:
@@ -63,7 +70,7 @@ cluster:
     project: {1}
     bucket: bucket-one
     code: code
-    engine: {6}mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64
+    engine: {6}
     flavor: modelarts.kat1.xlarge
     credentials: key.json
     poll: {7}
@@ -72,10 +79,26 @@ cases:
   - {{name: fit, model: fit, framework: sh, hardware: none, nodes: 2, procs: 1,
      command: [boot.sh, --epoch_size=3], {4}limits: {5}}}
 )",
-                                    emulator_->url(), kProject, more, retries_,
-                                    v1_ ? "" : "env: {GO: '" + (folder_ / "go").string() + "'}, ",
-                                    limits, v1_ ? "Ascend-Powered-Engine/" : "", poll_));
+                      emulator_->url(), kProject, more, retries_,
+                      v1_ ? "" : "env: {GO: '" + (folder_ / "go").string() + "'}, ", limits,
+                      v1_ ? "Ascend-Powered-Engine/MindSpore-1.3-cann_5.0.2-"
+                            "python3.7-euleros2.8-aarch64"
+                          : kEngine,
+                      poll_));
     return (folder_ / "suite.yaml").string();
+  }
+  void write_key(const Json& transfer = Json::object()) {
+    write("key.json",
+          Json{{"access_key", "AKTEST0000000001"}, {"secret_key", kSecret}, {"transfer", transfer}}
+              .dump());
+    ::chmod((folder_ / "key.json").c_str(), 0600);
+  }
+  std::uint64_t requests() {
+    std::uint64_t all = 0;
+    const Json counts = emulator_->control(client_, "GET", "counts");
+    for (const auto& item : counts.items())
+      if (item.key().starts_with("GET ")) all += item.value().get<std::uint64_t>();
+    return all;
   }
   void job_fault(const Json& fault) {
     (void)emulator_->control(client_, "POST", "job-faults", fault);
@@ -404,6 +427,179 @@ TEST_F(CloudRun, GoesOnAfterTheNetworkWasLost) {
   ASSERT_TRUE(status) << said();
   EXPECT_EQ(status->code, 0) << said();
   EXPECT_EQ(log_of(0), "started\non\n");
+}
+
+TEST_F(CloudRun, ADrippingServiceDoesNotHoldItBeyondItsLimits) {
+  write_key({{"stall", "1s"}, {"attempts", 1}});
+  const pid_t pid = start_until(suite(waits_, "", "{time: 3s, stall: 60s}"), "started");
+  fault({{"kind", "drip"}, {"method", "GET"}, {"delay_ms", 50}, {"count", -1}});
+  const auto status = wait(pid, 120s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 3) << said();
+  EXPECT_THAT(said(), AllOf(HasSubstr("which is too slow"), HasSubstr("goes on in the cloud"),
+                            HasSubstr(emulator_->url().substr(7))));
+}
+
+TEST_F(CloudRun, EndsWhenItIsToldToWhileTheServiceDrips) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  fault({{"kind", "drip"}, {"method", "GET"}, {"delay_ms", 100}, {"count", -1}});
+  const std::uint64_t before = requests();
+  ASSERT_TRUE(eventually([&] { return requests() > before; }, 30s));
+  ::kill(pid, SIGTERM);
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 5) << said();
+  EXPECT_THAT(said(), HasSubstr("goes on in the cloud"));
+}
+
+TEST_F(CloudRun, EndsWhenItIsToldToWhileTheServiceDripsBeforeTheStart) {
+  const std::string file = suite(kResults);
+  fault({{"kind", "drip"}, {"method", "GET"}, {"delay_ms", 200}, {"count", -1}});
+  const pid_t pid = start({"run", file});
+  ASSERT_TRUE(eventually([&] { return requests() > 0; }, 30s)) << said();
+  ::kill(pid, SIGTERM);
+  ASSERT_TRUE(wait(pid, 60s)) << said();
+}
+
+TEST_F(CloudRun, WaitsAtItsStartForAServiceThatIsBusy) {
+  const std::string file = suite(kResults);
+  fault({{"kind", "status"}, {"status", 503}, {"count", 12}});
+  const CommandResult run = assay({"run", file}, 120s);
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out + run.err, HasSubstr("looking at the bucket"));
+}
+
+TEST_F(CloudRun, AJobThatWasDeletedIsMadeAnewByResume) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  jobs_->remove(jobs_->list("").at(0).id);
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 5) << said();
+  EXPECT_THAT(said(), HasSubstr("does not exist any more"));
+  go();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.err;
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+}
+
+TEST_F(CloudRun, NamesTheEnginesThatThereAreBeforeItUploads) {
+  const CommandResult run =
+      assay({"run", suite(kResults), "--set", "cluster.modelarts.engine=no-such-engine"});
+  EXPECT_EQ(run.status.code, 2) << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("no-such-engine"), HasSubstr(kEngine)));
+  EXPECT_EQ(emulator_->control(client_, "GET", "counts").value("PUT obs", 0), 0);
+}
+
+TEST_F(CloudRun, TellsJobsOfTheOldInterfaceTheirEnvironment) {
+  v1_ = true;
+  const std::string file = suite(
+      "echo mode $SINGLESERVER_MODE, $GREETING\n"
+      "for a in \"$@\"; do case $a in --train_url=*) out=${a#*=};; esac; done\n"
+      "mkdir -p $out/$VC_TASK_INDEX; echo 10 > $out/$VC_TASK_INDEX/throughput_0.json\n"
+      "echo 0.5 > $out/accuracy_$VC_TASK_INDEX.json\n",
+      "    api: v1\n    single_server: true");
+  write("code/ma-pre-start.sh", "export SINGLESERVER_MODE=False\nexport KEPT=1\n");
+  const CommandResult run = assay({"run", file, "--set", "cases.fit.env.GREETING=it's here"});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_EQ(log_of(1), "mode True, it's here\n");
+  EXPECT_EQ(read_file(folder_ / "code/ma-pre-start.sh"),
+            "export SINGLESERVER_MODE=False\nexport KEPT=1\n");
+}
+
+TEST_F(CloudRun, RunsAnImageOfOnesOwn) {
+  const CommandResult run =
+      assay({"run", suite("RANK_ID=$VC_TASK_INDEX; echo \"$@\"" + std::string(kResults)), "--set",
+             "cluster.modelarts.engine=image:atelier/mine:1.0"});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_THAT(log_of(0), HasSubstr("--epoch_size=3"));
+  const Json job = jobs_->list("").at(0).raw["algorithm"];
+  EXPECT_EQ(job["engine"]["image_url"], "atelier/mine:1.0");
+}
+
+TEST_F(CloudRun, LeavesOutWhatTheFolderIgnores) {
+  const std::string file = suite("ls -A" + std::string(kResults));
+  write("code/.assayignore", "*.ckpt\n");
+  write("code/big.ckpt", "not for the cloud");
+  ASSERT_EQ(assay({"run", file}).status.code, 0);
+  EXPECT_THAT(log_of(0),
+              AllOf(HasSubstr("boot.sh"), Not(HasSubstr("ckpt")), Not(HasSubstr("assayignore"))));
+}
+
+TEST_F(CloudRun, AnEmulatorOnAUsedFolderLosesNoResults) {
+  ASSERT_EQ(assay({"run", suite(kResults)}).status.code, 0);
+  emulator_.reset();
+  start_emulator();
+  const CommandResult again = assay({"run", suite("echo again" + std::string(kResults))});
+  EXPECT_EQ(again.status.code, 0) << again.out << again.err;
+  EXPECT_EQ(log_of(0), "again\n");
+}
+
+TEST_F(CloudRun, TakesRenewedKeysFromItsFile) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  IamTokens tokens(client_, {emulator_->url(), "tester", "of the test", "assay", "", kProject});
+  const Credentials renewed = TemporaryCredentials(tokens, std::chrono::hours(1)).get();
+  write("key.json", Json{{"access_key", renewed.access_key},
+                         {"secret_key", renewed.secret_key},
+                         {"security_token", renewed.security_token}}
+                        .dump());
+  // The run still has the first key, until the service calls it expired.
+  fault({{"kind", "status"}, {"status", 400}, {"code", "ExpiredToken"}, {"path", "/bucket-one"}});
+  go();
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 0) << said();
+}
+
+TEST_F(CloudRun, ListsFlavorsAndEngines) {
+  const std::string file = suite(kResults);
+  const CommandResult flavors = assay({"cloud", "flavors", file});
+  EXPECT_EQ(flavors.status.code, 0) << flavors.err;
+  EXPECT_THAT(flavors.out, AllOf(HasSubstr("* modelarts.kat1.xlarge"), HasSubstr("BILLED AS")));
+  EXPECT_THAT(assay({"cloud", "engines", file}).out, HasSubstr(std::string("* ") + kEngine));
+}
+
+TEST_F(CloudRun, ObsCommandsSendListFetchAndRemove) {
+  const std::string file = suite(kResults, "    inputs: {data_url: /bucket-one/data/}");
+  fs::create_directories(folder_ / "data/train");
+  fs::create_directories(folder_ / "data/val");
+  write("data/train/a b.bin", "one");
+  write("data/val/c.bin", "three");
+  write("data/.assayignore", "*.tmp\n");
+  write("data/x.tmp", "no");
+  const CommandResult sent = assay({"obs", "sync", "data", "--suite", file});
+  EXPECT_EQ(sent.status.code, 0) << sent.err;
+  EXPECT_THAT(sent.out, HasSubstr("2 uploaded"));
+  EXPECT_THAT(assay({"obs", "sync", "data", "--suite", file}).out, HasSubstr("0 uploaded"));
+  const CommandResult top = assay({"obs", "ls", "obs://bucket-one/data/", "--suite", file});
+  EXPECT_THAT(top.out, AllOf(HasSubstr("data/train/"), Not(HasSubstr("a b.bin"))));
+  EXPECT_THAT(assay({"obs", "ls", "-r", "obs://bucket-one/data/", "--suite", file}).out,
+              HasSubstr("data/train/a b.bin"));
+  const CommandResult back =
+      assay({"obs", "sync", "obs://bucket-one/data/", "back", "--suite", file});
+  EXPECT_EQ(back.status.code, 0) << back.err;
+  EXPECT_EQ(read_file(folder_ / "back/train/a b.bin"), "one");
+  EXPECT_EQ(assay({"obs", "cp", "data/val/c.bin", "s3://bucket-one/one/", "--s3", "--endpoint",
+                   emulator_->url(), "--credentials", "key.json"})
+                .status.code,
+            0);
+  EXPECT_EQ(
+      assay({"obs", "cp", "obs://bucket-one/one/c.bin", "d.bin", "--suite", file}).status.code, 0);
+  EXPECT_EQ(read_file(folder_ / "d.bin"), "three");
+  EXPECT_EQ(assay({"obs", "rm", "obs://bucket-one", "--suite", file}).status.code, 2);
+  EXPECT_THAT(assay({"obs", "rm", "-r", "obs://bucket-one/data/", "--suite", file}).out,
+              HasSubstr("2 objects removed"));
+  EXPECT_EQ(assay({"obs", "ls", "obs://bucket-one/data/", "--suite", file}).status.code, 3);
+}
+
+TEST_F(CloudRun, CheckLooksAtTheCloud) {
+  const std::string file = suite(kResults);
+  const CommandResult fit = assay({"check", file});
+  EXPECT_EQ(fit.status.code, 0) << fit.out << fit.err;
+  EXPECT_THAT(fit.out, HasSubstr("modelarts.kat1.xlarge"));
+  const CommandResult unfit =
+      assay({"check", file, "--set", "cluster.modelarts.flavor=no.such.flavor"});
+  EXPECT_EQ(unfit.status.code, 2) << unfit.out;
+  EXPECT_THAT(unfit.err, HasSubstr("no.such.flavor"));
 }
 
 TEST_F(CloudRun, TransfersEachByteOfALogOnce) {

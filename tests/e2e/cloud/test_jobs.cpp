@@ -278,7 +278,7 @@ TEST_F(RunningJobs, RunAsVersionsInV1) {
   wanted.train_url = wanted.log_url = "/bucket-one/out/V1/";
   wanted.spec_code = "modelarts.kat1.xlarge";
   wanted.engine_name = "Ascend-Powered-Engine";
-  wanted.engine_version = kEngine;
+  wanted.engine_version = kOldEngine;
   wanted.node_count = 2;
   const OldJob job = old.create(wanted);
   wait_for("the version ends",

@@ -49,7 +49,7 @@ class ModelArts : public EmulatorTest {
     spec.train_url = "/bucket-one/out/V1/";
     spec.spec_code = "modelarts.kat1.8xlarge";
     spec.engine_name = "Ascend-Powered-Engine";
-    spec.engine_version = kEngine;
+    spec.engine_version = kOldEngine;
     return spec;
   }
   std::string code_of(const std::function<void()>& f) {

@@ -20,7 +20,7 @@ class Sync : public EmulatorTest {
   }
   SyncReport sync() {
     ObsBucket store = bucket();
-    return sync_folder(store, folder_ / "code", "job/code/");
+    return sync_files(store, files_of(folder_ / "code"), "job/code/");
   }
 };
 
@@ -71,20 +71,38 @@ TEST_F(Sync, RemovesNothingWhenAnUploadFails) {
   EXPECT_EQ(sync().removed, 1U);
 }
 
+TEST_F(Sync, KeysWithOddCharactersAreTheSameAgain) {
+  write("a b/c+d %41.txt", "1");
+  write("é/ü&<>.txt", "2");
+  EXPECT_EQ(sync().uploaded, 2U);
+  const SyncReport again = sync();
+  EXPECT_EQ(again.uploaded, 0U);
+  EXPECT_EQ(again.removed, 0U);
+}
+
+TEST_F(Sync, LeavesOutWhatTheFolderIgnores) {
+  write(".assayignore", "*.log\n/build/\n");
+  write("a.py", "1");
+  write("deep/x.log", "2");
+  write("build/y", "3");
+  EXPECT_EQ(sync().uploaded, 1U);
+  EXPECT_EQ(bucket().list("job/code/").at(0).key, "job/code/a.py");
+}
+
 TEST_F(Sync, RefusesToEmptyABucket) {
   write("a.py", "a");
   ObsBucket store = bucket();
   for (const std::string prefix : {"", "/", "folder", "/folder/"})
-    EXPECT_THAT(error_of([&] { return sync_folder(store, folder_ / "code", prefix); }),
+    EXPECT_THAT(error_of([&] { return sync_files(store, files_of(folder_ / "code"), prefix); }),
                 HasSubstr("not a folder of a bucket"));
   make_directories(folder_ / "nothing");
-  EXPECT_THAT(error_of([&] { return sync_folder(store, folder_ / "nothing", "job/"); }),
+  EXPECT_THAT(error_of([&] { return sync_files(store, files_of(folder_ / "nothing"), "job/"); }),
               HasSubstr("no file"));
 }
 
 TEST_F(Sync, NamesAFolderThatDoesNotExist) {
   ObsBucket store = bucket();
-  EXPECT_THAT(error_of([&] { return sync_folder(store, folder_ / "missing", "job/"); }),
+  EXPECT_THAT(error_of([&] { return sync_files(store, files_of(folder_ / "missing"), "job/"); }),
               HasSubstr("missing"));
 }
 

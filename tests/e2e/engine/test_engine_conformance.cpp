@@ -9,10 +9,12 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "e2e/engine/engine_conformance.h"
+#include "e2e/slurm_cluster.h"
 #include "e2e/ssh_hosts.h"
 #include "engine/embedded_engine.h"
 #include "engine/execution_folder.h"
 #include "engine/nodes_file.h"
+#include "engine/slurm_engine.h"
 
 namespace assay::e2e {
 namespace {
@@ -382,6 +384,21 @@ class SshHosts : public EngineWorld {
   SshDaemon sshd_;
 };
 
+class SlurmNodes : public EngineWorld {
+ public:
+  explicit SlurmNodes(const fs::path& folder) : slurm_(folder, 4, /*processors=*/4) {}
+  [[nodiscard]] std::string missing() const override {
+    return slurm_.missing().empty() ? slurm_.broken() : slurm_.missing();
+  }
+  std::unique_ptr<engine::Engine> make() override {
+    return std::make_unique<engine::SlurmEngine>(
+        engine::SlurmEngineOptions{.bindir = ASSAY_BIN_DIR});
+  }
+
+ private:
+  SlurmCluster slurm_;
+};
+
 template <class World>
 EngineKind kind(const std::string& name) {
   return {name, [](const fs::path& folder) -> std::unique_ptr<EngineWorld> {
@@ -394,7 +411,8 @@ EngineKind kind(const std::string& name) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineConformance,
                          ::testing::Values(kind<ThisMachine>("embedded"),
-                                           kind<SshHosts>("embedded_over_ssh")),
+                                           kind<SshHosts>("embedded_over_ssh"),
+                                           kind<SlurmNodes>("slurm")),
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace

@@ -12,7 +12,12 @@ void PlatformTest::SetUp() {
   fs::create_directories(folder_ / "home");
   ::setenv("HOME", (folder_ / "home").c_str(), 1);
   for (const char* name : {"XDG_CONFIG_HOME", "ASSAY_SERVER", "ASSAY_TOKEN"}) ::unsetenv(name);
-  server_.emplace(folder_, std::vector<std::string>{});
+  start_server();
+}
+
+void PlatformTest::kill_server() {
+  server_->kill();
+  server_.reset();
 }
 
 long PlatformTest::submit(std::vector<std::string> words) {

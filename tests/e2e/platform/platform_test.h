@@ -14,7 +14,11 @@ class PlatformTest : public AssayTest {
  protected:
   void SetUp() override;
 
+  /// What `assay serve` is started with.
+  [[nodiscard]] virtual std::vector<std::string> server_options() const { return {}; }
+  void start_server() { server_.emplace(folder_, server_options()); }
   void stop_server() { server_.reset(); }
+  void kill_server();  ///< as a crash would
   [[nodiscard]] std::string url() const { return server_->url(); }
 
   /// Submits without code, and gives the number of the (first) job.

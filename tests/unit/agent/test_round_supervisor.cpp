@@ -6,9 +6,11 @@
 #include <sys/prctl.h>
 
 #include "agent/round_supervisor.h"
+#include "core/cpu_set.h"
 #include "core/files.h"
 #include "core/process.h"
 #include "core/process_tree.h"
+#include "needs.h"
 #include "temporary_folder.h"
 
 namespace assay::agent {
@@ -245,6 +247,41 @@ TEST_F(Rounds, SweepFindsARoundsProcessesByTheirEnvironment) {
       spawn({.argv = {"sleep", "60"}, .env = environment_with({"ASSAY_ROUND_ID=" + id})});
   EXPECT_EQ(sweep_round(id), 1);
   EXPECT_TRUE(processes_of_round(id).empty());
+}
+
+// The rank that leaves its binding does so as OpenMP or taskset would.
+TEST_F(Rounds, BoundRanksStartWhereTheyAreToStayAndAreSeenWhereTheyRan) {
+  const CpuSet usable = CpuSet::usable();
+  const int first_cpu = usable.cpus().front();
+  RoundRequest bound = request("grep Cpus_allowed_list /proc/self/status; sleep 0.5");
+  bound.bind = {BindMode::listed, {CpuSet({first_cpu})}};
+  run(bound);
+  EXPECT_EQ(first("rank_start")["bound"], std::to_string(first_cpu));
+  EXPECT_EQ(first("rank_exit")["ran_on"], std::to_string(first_cpu));
+  EXPECT_THAT(read_file(folder_.path() / "node/rank0.out.log"),
+              ::testing::EndsWith("\t" + std::to_string(first_cpu) + "\n"));
+  EXPECT_EQ(CpuSet::usable(), usable) << "the agent itself is as free as before";
+}
+
+TEST_F(Rounds, ARankThatLeavesItsBindingIsSeenThere) {
+  const CpuSet usable = CpuSet::usable();
+  if (usable.size() < 2 || !find_program("taskset"))
+    GTEST_SKIP() << needs::system("two CPUs and taskset");
+  const std::string second = std::to_string(usable.cpus().back());
+  RoundRequest bound = request("taskset -p -c " + second + " $$ > /dev/null; sleep 0.5; true");
+  bound.bind = {BindMode::listed, {CpuSet({usable.cpus().front()})}};
+  run(bound);
+  EXPECT_TRUE(CpuSet::parse(first("rank_exit")["ran_on"].get<std::string>())
+                  ->contains(usable.cpus().back()));
+}
+
+TEST_F(Rounds, CpusThatCannotBeUsedFailTheStartByName) {
+  RoundRequest bound = request("true");
+  bound.bind = {BindMode::listed, {CpuSet({9999})}};
+  run(bound);
+  EXPECT_THAT(first("start_failed")["reason"].get<std::string>(),
+              ::testing::HasSubstr("9999 cannot be used here"));
+  EXPECT_EQ(first("rank_start"), Json());
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ access_config = ed({
 session_config = ed({
     'hyperparameters': [{'label': 'old', 'value': '1'}],
     'inputs': '/bucket/data/', 'code_dir': '/bucket/old/', 'boot_file': '/bucket/old/train.py',
-    'job_name': "aisbench-debug", 'framework_version': 'MindSpore-1.3', 'pool_id': None,
+    'job_name': "aisbench-debug", 'framework_type': 'Ascend-Powered-Engine',
+    'framework_version': 'MindSpore-1.3', 'pool_id': None,
     'train_instance_type': 'modelarts.kat1.8xlarge', 'train_instance_count': 2,
 })
 session_config_v2 = ed({
@@ -115,8 +116,22 @@ TEST_F(ModelArtsPackages, SayWhatHasNoPlaceInASuite) {
   const std::string said = all(import());
   EXPECT_THAT(said, HasSubstr("RANK_SIZE is not used"));
   EXPECT_THAT(said, HasSubstr("testid, tester_server_port"));
-  EXPECT_THAT(said, HasSubstr("out_base_url is not used"));
-  EXPECT_THAT(said, HasSubstr("MODELARTS_VERSION is V1"));
+}
+
+TEST_F(ModelArtsPackages, AreOfTheInterfaceV1UnlessTheySayOtherwise) {
+  put("code/config/config.sh", "export SINGLESERVER_MODE=True\n");
+  const plan::Suite suite = plan::parse_suite(import().suite_yaml, "s.yaml");
+  const auto& options = std::get<plan::ModelArtsOptions>(suite.cluster.options);
+  EXPECT_EQ(options.api, "v1");
+  EXPECT_EQ(options.engine, "Ascend-Powered-Engine/MindSpore-1.3");
+  EXPECT_EQ(options.prefix, "old/");
+  EXPECT_EQ(options.job_name, "aisbench-debug");
+  EXPECT_TRUE(options.single_server);
+  EXPECT_THAT(suite.cases[0].command, ElementsAre("train.py", "--old=1"));
+}
+
+TEST_F(ModelArtsPackages, ForAscendSayWhoseDevicesTheyHave) {
+  EXPECT_EQ(plan::parse_suite(import().suite_yaml, "s.yaml").vendor, "ascend");
 }
 
 TEST_F(ModelArtsPackages, ThatOnlyPythonKnowsAreRefusedByName) {
@@ -128,7 +143,7 @@ TEST_F(ModelArtsPackages, ThatOnlyPythonKnowsAreRefusedByName) {
 
 TEST_F(ModelArtsPackages, WithABootFileElsewhereAreRefused) {
   std::string config = kConfig;
-  const std::string boot = "/bucket/bench/code/train.py";
+  const std::string boot = "/bucket/old/train.py";
   config.replace(config.find(boot), boot.size(), "/bucket/train.py");
   EXPECT_THAT(error_of([&] { return import(config); }), HasSubstr("boot_file is not in code_dir"));
 }

@@ -164,6 +164,25 @@ TEST(JobState, EventsOfAnEarlierAttemptChangeNothing) {
   EXPECT_EQ(life, before);
 }
 
+TEST(JobState, AnEngineWithAQueueSaysWhereItRunsAndWhatItDidToIt) {
+  const Policy policy{false, {}, std::chrono::seconds(1)};
+  Life life = born(false, 0);
+  Event handed = event_of(EventKind::handed_over, 0);
+  ASSERT_TRUE(apply(life, policy, handed, kSecondNs).taken);
+  EXPECT_EQ(life.state, State::scheduling);
+  EXPECT_THAT(life.placement, IsEmpty());
+  Event started = event_of(EventKind::started);
+  started.placement = {{"n3", 2}};
+  ASSERT_TRUE(apply(life, policy, started, 2 * kSecondNs).taken);
+  EXPECT_EQ(life.placement, started.placement);
+  // What its scheduler has done is no question of whether the job is preemptible.
+  EXPECT_FALSE(apply(life, policy, event_of(EventKind::preempted, 0), 3 * kSecondNs).taken);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::preempted), 3 * kSecondNs).taken);
+  ASSERT_TRUE(apply(life, policy, exited(Ending::interrupted), 4 * kSecondNs).taken);
+  EXPECT_EQ(life.state, State::queued);
+  EXPECT_EQ(life.restarts, 1);
+}
+
 TEST(JobState, AFailedJobIsTriedAgainAsOftenAsItsPolicySaysAndCountsIt) {
   const Policy policy{false, {2, {75}, {}}, {}};
   Life life = born(false, 0);
@@ -247,7 +266,7 @@ TEST(JobState, APreemptedJobGoesBackIntoTheQueueWithoutUsingUpItsRetries) {
 
 TEST(JobState, AJobThatIsNotPreemptibleKeepsItsNodes) {
   Life life = life_in(State::running);
-  const Change change = apply(life, {}, event_of(EventKind::preempted), 3 * kSecondNs);
+  const Change change = apply(life, {}, event_of(EventKind::preempted, 0), 3 * kSecondNs);
   EXPECT_FALSE(change.taken);
   EXPECT_EQ(change.words, "is not preemptible");
 }

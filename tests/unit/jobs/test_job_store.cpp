@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cluster_examples.h"
+#include "core/regular_file.h"
 #include "core/time.h"
 #include "error_of.h"
 #include "jobs/job_snapshot.h"
@@ -220,6 +222,52 @@ TEST_F(JobStoreTest, ADamagedFileIsSaid) {
               return 0;
             }),
             "no error");
+}
+
+TEST_F(JobStoreTest, EveryListenerIsToldOfWhatEnded) {
+  store.tell({"http://a", "http://b"});
+  const JobId id = submit(new_job("first"));
+  finish(id, kSecondNs, 2 * kSecondNs);
+  submit(new_job("still queued"));
+  JobStore reopened(folder.path() / "jobs.db");
+  const std::vector<Notice> notices = reopened.notices("http://a", 10);
+  ASSERT_THAT(notices, SizeIs(1));
+  EXPECT_EQ(notices[0].job, id);
+  EXPECT_EQ(notices[0].owner, "ann");
+  EXPECT_EQ(notices[0].state, State::finished);
+  reopened.told(notices[0].number);
+  EXPECT_THAT(reopened.notices("http://a", 10), IsEmpty());
+  EXPECT_THAT(reopened.notices("http://b", 10), SizeIs(1)) << "each is told by itself";
+}
+
+TEST_F(JobStoreTest, WhoIsNoListenerAnyMoreLeavesNothingBehind) {
+  store.tell({"http://a", "http://b"});
+  finish(submit(new_job("first")), kSecondNs, 2 * kSecondNs);
+  store.tell({"http://b"});
+  store.tell({"http://a", "http://b"});
+  EXPECT_THAT(store.notices("http://a", 10), IsEmpty());
+  EXPECT_THAT(store.notices("http://b", 10), SizeIs(1));
+}
+
+// Steps of the schema are never changed, so that each of them leads here.
+class JobStoreOfEarlierSchemas : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2));
+
+TEST_P(JobStoreOfEarlierSchemas, AreReadAndWritten) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "jobs.db";
+  database::Database(file).execute(read_regular_file(
+      fmt::format("{}/tests/fixtures/jobs/schema-{}.sql", ASSAY_SOURCE_DIR, GetParam())));
+  JobStore store(file);
+  const auto kept = store.find(1);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->submission.name, "kept");
+  EXPECT_EQ(kept->life.verdict, Verdict::valid);
+  const auto use = store.use_of(1, 1);
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->devices, 8);
+  EXPECT_EQ(use->device_type, "H200");
+  EXPECT_THAT(store.submit(new_job("new"), kSecondNs), ElementsAre(2));
 }
 
 TEST_F(JobStoreTest, ADatabaseOfANewerVersionIsRefused) {

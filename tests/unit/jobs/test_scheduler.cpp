@@ -49,6 +49,27 @@ Request of_type(Request request, const std::string& type) {
   return request;
 }
 
+TEST(Scheduler, WhereTheEngineDecidesOnlyWhatComesFirstIsWaitedFor) {
+  Snapshot snapshot;  // without nodes: they are none of its business
+  snapshot.queues = {{.name = "default"}, {.name = "night", .closed = true}};
+  snapshot.queued = {request_of(1, 50, 8), request_of(2, 1, 1), request_of(3, 1, 1),
+                     request_of(4, 1, 1), request_of(5, 1, 1)};
+  snapshot.queued[1].after = {{1, State::scheduling}};
+  snapshot.queued[2].queue = "night";
+  for (const int element : {3, 4}) {
+    snapshot.queued[element].array = 4;
+    snapshot.queued[element].array_limit = 1;
+  }
+  SchedulerOptions options = kExact;
+  options.hand_over = true;
+  const Decision decision = decide_now(snapshot, options);
+  EXPECT_THAT(started(decision), ElementsAre(1, 4));
+  EXPECT_THAT(nodes_of_start(decision, 1), IsEmpty());
+  EXPECT_EQ(waiting(decision, 2).reason.kind, PendingKind::dependency);
+  EXPECT_EQ(waiting(decision, 3).reason.kind, PendingKind::queue_closed);
+  EXPECT_EQ(waiting(decision, 5).reason.kind, PendingKind::array_limit);
+}
+
 TEST(Scheduler, AJobStartsOnAllOfItsNodesOrNotAtAll) {
   Snapshot snapshot;
   snapshot.nodes = nodes_of(3, 8);

@@ -262,5 +262,18 @@ TEST(Submission, NeverThrowsWhateverIsSent) {
   }
 }
 
+TEST(Submission, ACommandEndsAtItsSleepAndMayBeKeptOpen) {
+  Submission job = command_job("python train.py && sleep infinity");
+  EXPECT_NE(suite_text(job).find("\"ASSAY_KEEP_OPEN\": \"0s\""), std::string::npos);
+  job.env["ASSAY_KEEP_OPEN"] = "30m";
+  EXPECT_NE(suite_text(job).find("\"ASSAY_KEEP_OPEN\": \"30m\""), std::string::npos);
+  EXPECT_TRUE(problems_of(job).empty());
+  for (const char* wrong : {"8d", "soon", ""}) {
+    job.env["ASSAY_KEEP_OPEN"] = wrong;
+    ASSERT_EQ(problems_of(job).size(), 1U) << wrong;
+    EXPECT_EQ(problems_of(job)[0].path, "env.ASSAY_KEEP_OPEN");
+  }
+}
+
 }  // namespace
 }  // namespace assay::jobs

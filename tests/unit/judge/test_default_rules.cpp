@@ -325,6 +325,12 @@ const std::map<std::string, Break>& faults() {
          s.round.nodes[0].caches_dropped = false;
          s.round.nodes[0].caches_how = "Permission denied";
        }},
+      {"ranks-bound",
+       [](auto& s) {
+         s.plan.bind.mode = BindMode::cores;
+         for (auto& rank : s.round.ranks) rank.bound = CpuSet({0});
+         s.round.ranks[1].ran_on = CpuSet({0, 3});
+       }},
       {"machine-watched", [](auto& s) { s.round.nodes[0].agent_cpu_s = 0.1; }},
       {"cpu-shared", machine([](auto& use) { use.busy_s = 5; })},
       {"cpu-taken", machine([](auto& use) { use.busy_s = 11; })},

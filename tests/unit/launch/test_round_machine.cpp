@@ -612,5 +612,69 @@ TEST_F(IndependentRanksTest, AnExperimentThatFailsEndsTheRoundWithItsReason) {
   EXPECT_EQ(outcome().reason, "the experiment failed");
 }
 
+/// Ranks that came to their `sleep infinity` are left alone for a minute.
+class RestingRound : public RoundMachineTest {
+ protected:
+  static RoundMachine::Setup kept() {
+    RoundMachine::Setup with = setup();
+    with.keep = 60s;
+    return with;
+  }
+  RestingRound() : RoundMachineTest(kept()) { start_ranks(); }
+
+  RoundMachine::Actions rest(double at_s, int rank) {
+    agent::RankExit exit;
+    exit.rank = rank;
+    exit.exit = ExitStatus{.code = 0, .signal = {}};
+    exit.rests = true;
+    return report(at_s, rank, exit);
+  }
+  /// Both nodes are heard every second; gives the nodes that are stopped meanwhile.
+  std::vector<int> pass(int from_s, int to_s) {
+    std::vector<int> out;
+    for (int at = from_s; at < to_s; ++at) {
+      for (int node = 0; node < 2; ++node) (void)beat(at, node, 0);
+      for (const int node : stopped(tick(at))) out.push_back(node);
+    }
+    return out;
+  }
+};
+
+TEST_F(RestingRound, IsKeptUntilItsTimeIsOverWhenNobodyWorksAnyMore) {
+  (void)rest(1, 0);
+  EXPECT_THAT(pass(2, 100), IsEmpty()) << "the other rank still works";
+  (void)rest(100, 1);
+  const RoundMachine::Actions noticed = tick(100);
+  ASSERT_EQ(noticed.journal.size(), 1U);
+  EXPECT_EQ(noticed.journal[0].event, "rest");
+  EXPECT_EQ(noticed.journal[0].fields["keep_s"], 60);
+  EXPECT_THAT(noticed.stop, IsEmpty());
+  EXPECT_THAT(pass(101, 159), IsEmpty());
+  EXPECT_THAT(stopped(tick(160)), ElementsAre(0, 1));
+  (void)end(161, 0);
+  (void)end(161, 1);
+  EXPECT_TRUE(machine_.over());
+  EXPECT_EQ(outcome().status, RoundStatus::completed);
+}
+
+TEST_F(RestingRound, ThatSomebodyStopsHasEndedWell) {
+  (void)rest(10, 0);
+  (void)rest(10, 1);
+  (void)tick(10);
+  EXPECT_EQ(machine_.interrupt(ns(11)).stop.size(), 2U);
+  (void)end(12, 0);
+  (void)end(12, 1);
+  EXPECT_EQ(outcome().status, RoundStatus::completed);
+}
+
+TEST_F(RestingRound, IsNoExcuseForARankThatFails) {
+  (void)rest(10, 0);
+  (void)exit(20, 1, ExitStatus{.code = 3, .signal = {}});
+  EXPECT_THAT(pass(21, 32), ElementsAre(0, 1)) << "after the grace, not after a minute";
+  (void)end(32, 0);
+  (void)end(32, 1);
+  EXPECT_EQ(outcome().status, RoundStatus::failed);
+}
+
 }  // namespace
 }  // namespace assay::launch

@@ -8,7 +8,6 @@ namespace assay::launch {
 namespace {
 
 using ::testing::Contains;
-using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
@@ -60,18 +59,6 @@ TEST(SlurmCommand, SharedNodesAreOnRequest) {
   SlurmJob shared = job();
   shared.options.exclusive = false;
   EXPECT_THAT(slurm_argv(shared), Not(Contains("--exclusive")));
-}
-
-TEST(SlurmCommand, TheSchedulersStatesAreReadAndExplained) {
-  const auto states = parse_squeue("17|PENDING|Resources\n18|RUNNING|None\nnonsense\n");
-  ASSERT_EQ(states.size(), 2u);
-  EXPECT_EQ(describe_pending(states[0]),
-            "job 17 is pending: Resources (the nodes it needs are in use)");
-  EXPECT_EQ(describe_pending(states[1]), "");
-  EXPECT_THAT(describe_end({"17", "PREEMPTED", ""}), HasSubstr("pre-empted"));
-  EXPECT_THAT(describe_end({"17", "NODE_FAIL", ""}), HasSubstr("node"));
-  EXPECT_THAT(describe_end({"17", "CANCELLED", ""}), HasSubstr("cancelled"));
-  EXPECT_EQ(describe_end({"17", "COMPLETED", ""}), "");
 }
 
 }  // namespace

@@ -29,5 +29,11 @@ TEST(Columns, WrapsAtBlanksAndBreaksLongWords) {
   EXPECT_THAT(wrap("", 4), ElementsAre(""));
 }
 
+TEST(Columns, WrapsBetweenWideCharactersAndBeginsNoLineWithASignThatCloses) {
+  EXPECT_THAT(wrap("训练发散了，请降低学习率", 10),
+              ElementsAre("训练发散", "了，请降低", "学习率"));
+  EXPECT_THAT(wrap("用 assay 重新运行", 8), ElementsAre("用 assay", "重新运行"));
+}
+
 }  // namespace
 }  // namespace assay::page

@@ -55,6 +55,34 @@ TEST(MakePlan, CachesAreDroppedWhereTheCaseOrElseTheSuiteSaysSo) {
   EXPECT_FALSE(dropped("defaults: {drop_caches: true}\n", ", drop_caches: false"));
 }
 
+TEST(MakePlan, RanksAreBoundAsTheCaseOrElseTheSuiteSays) {
+  const auto bound = [](const std::string& defaults, const std::string& own) {
+    return plan(defaults + "cases: [{case: 'train:native:cpu:1:2:1'" + own + "}]").cases.at(0).bind;
+  };
+  EXPECT_EQ(bound("", "").mode, BindMode::none);
+  EXPECT_EQ(bound("defaults: {bind: numa}\n", "").mode, BindMode::numa);
+  EXPECT_EQ(bound("defaults: {bind: numa}\n", ", bind: none").mode, BindMode::none);
+  const Bind listed = bound("", ", bind: ['0-1,4', 3]");
+  EXPECT_EQ(listed.mode, BindMode::listed);
+  ASSERT_EQ(listed.lists.size(), 2u);
+  EXPECT_EQ(listed.lists[0].text(), "0-1,4");
+  EXPECT_EQ(listed.lists[1].text(), "3");
+}
+
+TEST(MakePlan, RefusesABindingThatNobodyCouldDo) {
+  const auto with = [](const std::string& more) {
+    return plan_error("cases: [{case: 'train:native:cpu:1:2:1'" + more + "}]");
+  };
+  EXPECT_THAT(with(", bind: socket"), HasSubstr("none, cores, numa"));
+  EXPECT_THAT(with(", bind: listed"), HasSubstr("none, cores, numa"));
+  EXPECT_THAT(with(", bind: []"), HasSubstr("the list is empty"));
+  EXPECT_THAT(with(", bind: ['x', '1']"), HasSubstr("CPUs such as 0-3,8"));
+  EXPECT_THAT(with(", bind: ['0']"), HasSubstr("'bind' has 1 list, but a node has 2 ranks"));
+  EXPECT_THAT(with(", bind: cores, launch: per-node"), HasSubstr("starts its own"));
+  EXPECT_THAT(with(", bind: cores, container: {runtime: docker, image: x}"),
+              HasSubstr("docker's daemon"));
+}
+
 TEST(MakePlan, DataPathsAreTheCasesAndThoseThatTheWorkloadDeclares) {
   catalog::Catalog catalog = testing::small_catalog();
   catalog.workloads[0].data_keys = {"precision"};  // the only text in it

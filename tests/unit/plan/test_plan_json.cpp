@@ -23,6 +23,7 @@ cases:
     workdir: /w
     launch: head
     drop_caches: true
+    bind: ['0', '1-2']
     config: {lr: 0.30000000000000004}
     env: {A: "x\ny"}
     metrics: {m: {match: '(\d+)', unit: s, better: lower, reduce: median, across: max}}
@@ -45,6 +46,7 @@ TEST(PlanJson, RoundTripIsExact) {
   EXPECT_EQ(c.limits.output_bytes, 12345678901ULL);
   EXPECT_EQ(c.launch, LaunchMode::head);
   EXPECT_TRUE(c.drop_caches);
+  EXPECT_EQ(c.bind.lists.at(1).text(), "1-2");
   EXPECT_EQ(c.data_paths, std::vector<std::string>{"/d"});
   EXPECT_EQ(c.env.at("A"), "x\ny");
   EXPECT_EQ(c.metrics.at(0).better, Better::lower);
@@ -66,8 +68,8 @@ TEST(PlanJson, EveryMissingFieldIsNamedNotCrashedOn) {
     EXPECT_THAT(without(Json::json_pointer(""), key), HasSubstr("'" + key + "' is missing")) << key;
   for (const auto& [key, value] : whole["cases"][0].items())
     // What older plans do not have is optional.
-    if (key != "target" && key != "peak_flops" && key != "drop_caches" && key != "data_paths" &&
-        key != "config_use" && key != "origin" && key != "rule_changes") {
+    if (key != "target" && key != "peak_flops" && key != "drop_caches" && key != "bind" &&
+        key != "data_paths" && key != "config_use" && key != "origin" && key != "rule_changes") {
       EXPECT_THAT(without(Json::json_pointer("/cases/0"), key),
                   HasSubstr("plan.json: case 1: '" + key + "' is missing"))
           << key;

@@ -36,7 +36,10 @@ class EngineLog {
   engine::Engine::Reporter reporter{};
   std::vector<jobs::ClusterNode> nodes{{"node1", "cpu", 4}};
   std::map<engine::Execution, engine::Order> orders{};
-  std::string wrong_suite{};  ///< a suite with this text cannot be planned
+  engine::Traits traits{.name = "fake"};
+  std::string waits{};                ///< what all jobs wait for in its queue
+  std::vector<std::string> queues{};  ///< that it has by itself
+  std::string wrong_suite{};          ///< a suite with this text cannot be planned
   engine::Planned planned{.text = "the plan", .nodes = 1, .procs = 1};
 
   void report(engine::Execution execution, jobs::EventKind kind, const jobs::Exit& exit = {}) {
@@ -58,7 +61,9 @@ class FakeEngine : public engine::Engine {
  public:
   explicit FakeEngine(std::shared_ptr<EngineLog> log) : log_(std::move(log)) {}
 
-  [[nodiscard]] engine::Traits traits() const override { return {.name = "fake"}; }
+  [[nodiscard]] engine::Traits traits() const override { return log_->traits; }
+  [[nodiscard]] std::string waits_for(jobs::JobId /*job*/) override { return log_->waits; }
+  [[nodiscard]] std::vector<std::string> queues() override { return log_->queues; }
   void report_to(Reporter reporter) override { log_->reporter = std::move(reporter); }
   [[nodiscard]] std::vector<jobs::ClusterNode> nodes() override { return log_->nodes; }
   void start(const engine::Order& order) override {

@@ -15,15 +15,16 @@ class PlatformTest : public ::testing::Test {
  protected:
   void SetUp() override { begin(); }
 
-  void begin() {
+  void begin(const engine::Traits& traits = {.name = "fake"}) {
     log_ = std::make_shared<EngineLog>();
+    log_->traits = traits;
     platform_ = std::make_unique<Platform>(Options{.data = temporary_.path() / "data"},
                                            std::make_unique<FakeEngine>(log_));
     platform_->start();
   }
-  void restart() {
+  void restart(const engine::Traits& traits = {.name = "fake"}) {
     platform_.reset();
-    begin();
+    begin(traits);
   }
 
   [[nodiscard]] static jobs::NewJob job(const std::string& name = "train") {

@@ -115,5 +115,14 @@ TEST(MountedFolders, AreThoseOfTheNodeByTheirPathsInside) {
                 {"/runs/n1", "/runs/n1"}, {"/work", "/srv/code"}, {"/data", "/data"}}));
 }
 
+TEST(ContainerCommand, WhoEntersOneIsInsideAndNoProcessOfTheRound) {
+  EXPECT_THAT(
+      exec_in_container(container_of("podman"), "assay-x-r1-0"),
+      ElementsAre("podman", "exec", "--interactive", "--env", "ASSAY_ROUND_ID=", "assay-x-r1-0"));
+  EXPECT_THAT(exec_in_container(container_of("enroot"), "assay-x-r1-0"),
+              ElementsAre("enroot", "exec", "{pid}"));
+  EXPECT_THAT(exec_in_container(container_of("apptainer"), "assay-x-r1-0"), IsEmpty());
+}
+
 }  // namespace
 }  // namespace assay::rendezvous

@@ -238,5 +238,24 @@ TEST(Environment, EveryFlavorOfThePlanHasVariablesOfItsOwn) {
     EXPECT_GT(Cluster({flavor}).rank(0).size(), without) << flavor;
 }
 
+TEST(NodeNames, AreThoseOfTheHostsAndThoseOfThatPlatform) {
+  const Cluster cluster({"dlws"});
+  const auto names = node_names(cluster.plan, cluster.placement());
+  for (const char* first :
+       {"n1", "10.1.2.3", "ib-n1", "worker0", "worker-0", "ib-worker-0", "ps-0", "master"})
+    EXPECT_EQ(names.at(first), 0) << first;
+  for (const char* second : {"n2", "10.1.2.4", "worker1", "worker-1"})
+    EXPECT_EQ(names.at(second), 1) << second;
+  EXPECT_FALSE(names.contains("worker2"));
+}
+
+TEST(NodeNames, AHostThatIsCalledAsAnothersPlaceIsItself) {
+  Cluster cluster({"dlws"});
+  cluster.plan.cluster.hosts[0].name = "worker-1";
+  Placement placement = cluster.placement();
+  placement.hosts[0] = "worker-1";
+  EXPECT_EQ(node_names(cluster.plan, placement).at("worker-1"), 0);
+}
+
 }  // namespace
 }  // namespace assay::rendezvous

@@ -1,4 +1,4 @@
-#include <atomic>
+#include <deque>
 #include <mutex>
 
 #include <gmock/gmock.h>
@@ -6,83 +6,148 @@
 
 #include "core/digest.h"
 #include "core/hex.h"
+#include "core/time.h"
 #include "eventually.h"
 #include "site/webhooks.h"
 
 namespace assay::site {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class WebhooksTest : public ::testing::Test {
+// A receiver that answers as it is told, and an outbox as the platform has one.
+class WebhookTest : public ::testing::Test {
  protected:
-  // Fails as often as told, then takes.
-  Webhooks::Send sender() {
-    return [this](const Webhooks::Delivery& delivery) {
+  Webhook::Send sender() {
+    return [this](const Webhook::Delivery& delivery) {
       const std::scoped_lock lock(lock_);
       sent_.push_back(delivery);
-      return static_cast<int>(sent_.size()) > failures_;
+      if (answers_.empty()) return otherwise_;
+      const Webhook::Answer answer = answers_.front();
+      answers_.pop_front();
+      return answer;
     };
   }
-  std::vector<Webhooks::Delivery> sent() {
+  Webhook::Outbox outbox() {
+    return {[this] {
+              const std::scoped_lock lock(lock_);
+              return std::vector<jobs::Notice>(notices_.begin(), notices_.end());
+            },
+            [this](std::int64_t number) {
+              const std::scoped_lock lock(lock_);
+              std::erase_if(notices_, [&](const auto& one) { return one.number == number; });
+            }};
+  }
+  void ended(jobs::JobId job, jobs::State state, jobs::Verdict verdict = jobs::Verdict::valid) {
+    const std::scoped_lock lock(lock_);
+    notices_.push_back({.number = job * 10,
+                        .job = job,
+                        .owner = "ann",
+                        .state = state,
+                        .verdict = verdict,
+                        .at_ns = wall_now_ns()});
+  }
+  std::vector<Webhook::Delivery> sent() {
     const std::scoped_lock lock(lock_);
     return sent_;
   }
-  static platform::JobEvent ended(jobs::JobId id, jobs::State state) {
-    return {.id = id, .owner = "ann", .state = state};
+  std::vector<std::string> events() {
+    std::vector<std::string> out;
+    for (const Webhook::Delivery& one : sent()) out.push_back(one.number + " " + one.event);
+    return out;
   }
-  WebhookOptions options() {
-    return {.urls = {"http://x/hook"}, .secret = "s", .pause = std::chrono::milliseconds(1)};
+  bool all_told() {
+    return testing::eventually([&] {
+      const std::scoped_lock lock(lock_);
+      return notices_.empty();
+    });
+  }
+  static WebhookOptions options() {
+    return {.url = "http://x/hook", .secret = "s", .pause = std::chrono::milliseconds(1)};
   }
 
   std::mutex lock_;
-  std::vector<Webhooks::Delivery> sent_;
-  int failures_ = 0;
+  std::vector<Webhook::Delivery> sent_;
+  std::deque<Webhook::Answer> answers_;
+  Webhook::Answer otherwise_ = Webhook::Answer::taken;
+  std::deque<jobs::Notice> notices_;
 };
 
-TEST_F(WebhooksTest, TellWhatEndedAndHow) {
-  Webhooks hooks(options(), sender(), [](jobs::JobId id) {
-    return id == 3 ? jobs::Verdict::invalid : jobs::Verdict::valid;
-  });
-  hooks.happened(ended(1, jobs::State::running));
-  hooks.happened(ended(1, jobs::State::finished));
-  hooks.happened(ended(2, jobs::State::failed));
-  hooks.happened(ended(3, jobs::State::finished));
-  ASSERT_TRUE(testing::eventually([&] { return sent().size() == 3; }));
-  EXPECT_EQ(sent()[0].event, "finished");
-  EXPECT_EQ(sent()[1].event, "failed");
-  EXPECT_EQ(sent()[2].event, "invalid");
+TEST_F(WebhookTest, TellsWhatEndedAndHow) {
+  ended(1, jobs::State::finished);
+  ended(2, jobs::State::failed);
+  ended(3, jobs::State::finished, jobs::Verdict::invalid);
+  const Webhook hook(options(), sender(), outbox());
+  ASSERT_TRUE(all_told());
+  EXPECT_THAT(events(), ElementsAre("10 finished", "20 failed", "30 invalid"));
   EXPECT_THAT(sent()[2].body, HasSubstr("\"verdict\":\"INVALID\""));
 }
 
-TEST_F(WebhooksTest, AreSigned) {
-  Webhooks hooks(options(), sender(), [](jobs::JobId) { return jobs::Verdict::valid; });
-  hooks.happened(ended(1, jobs::State::finished));
-  ASSERT_TRUE(testing::eventually([&] { return sent().size() == 1; }));
+TEST_F(WebhookTest, SaysNothingOfJobsThatSomebodyStopped) {
+  ended(1, jobs::State::killed);
+  const Webhook hook(options(), sender(), outbox());
+  ASSERT_TRUE(all_told());
+  EXPECT_TRUE(sent().empty());
+}
+
+TEST_F(WebhookTest, SignsWhatItSends) {
+  ended(1, jobs::State::finished);
+  const Webhook hook(options(), sender(), outbox());
+  ASSERT_TRUE(all_told());
   EXPECT_EQ(sent()[0].signature, "sha256=" + to_hex(hmac(Hash::sha256, "s", sent()[0].body)));
 }
 
-TEST_F(WebhooksTest, AreTriedAgainAFewTimes) {
-  failures_ = 2;
-  Webhooks hooks(options(), sender(), [](jobs::JobId) { return jobs::Verdict::valid; });
-  hooks.happened(ended(1, jobs::State::finished));
-  ASSERT_TRUE(testing::eventually([&] { return sent().size() == 3; }));
-  failures_ = 1000;
-  hooks.happened(ended(2, jobs::State::finished));
-  hooks.happened(ended(3, jobs::State::finished));
-  ASSERT_TRUE(testing::eventually([&] { return sent().size() == 13; })) << "5 attempts each";
+TEST_F(WebhookTest, IsWokenByNews) {
+  Webhook hook(options(), sender(), outbox());
+  ended(1, jobs::State::finished);
+  hook.wake();
+  EXPECT_TRUE(all_told());
 }
 
-TEST_F(WebhooksTest, DoNotHoldUpTheEnd) {
-  failures_ = 1000;
-  WebhookOptions slow = options();
-  slow.pause = std::chrono::hours(1);
+TEST_F(WebhookTest, TriesAgainUnderTheSameNumberUntilItIsTaken) {
+  answers_ = std::deque<Webhook::Answer>(12, Webhook::Answer::failed);
+  ended(1, jobs::State::finished);
+  ended(2, jobs::State::finished);
+  const Webhook hook(options(), sender(), outbox());
+  ASSERT_TRUE(all_told());
+  EXPECT_EQ(sent().size(), 14U);
+  EXPECT_EQ(sent()[12].number, "10");
+  EXPECT_EQ(sent()[13].number, "20") << "in order";
+}
+
+TEST_F(WebhookTest, DropsWhatTheReceiverDoesNotWant) {
+  answers_ = std::deque<Webhook::Answer>(5, Webhook::Answer::refused);
+  ended(1, jobs::State::finished);
+  ended(2, jobs::State::finished);
+  const Webhook hook(options(), sender(), outbox());
+  ASSERT_TRUE(all_told());
+  EXPECT_EQ(sent().size(), 6U);
+}
+
+TEST_F(WebhookTest, GivesUpWhenTheJobEndedLongAgo) {
+  otherwise_ = Webhook::Answer::failed;
+  WebhookOptions impatient = options();
+  impatient.give_up = std::chrono::nanoseconds(1);
+  ended(1, jobs::State::finished);
+  const Webhook hook(impatient, sender(), outbox());
+  ASSERT_TRUE(all_told());
+  EXPECT_EQ(sent().size(), 5U) << "not before five attempts";
+}
+
+TEST_F(WebhookTest, IsStoppedWhileItWaitsAndTheNextOneGoesOn) {
+  answers_ = {Webhook::Answer::failed};
+  ended(1, jobs::State::finished);
   {
-    Webhooks hooks(slow, sender(), [](jobs::JobId) { return jobs::Verdict::valid; });
-    hooks.happened(ended(1, jobs::State::finished));
+    WebhookOptions slow = options();
+    slow.pause = slow.max_pause = std::chrono::hours(1);
+    const Webhook hook(slow, sender(), outbox());
     ASSERT_TRUE(testing::eventually([&] { return sent().size() == 1; }));
   }
-  EXPECT_EQ(sent().size(), 1U);
+  ASSERT_EQ(notices_.size(), 1U) << "not told yet";
+  const Webhook next(options(), sender(), outbox());
+  ASSERT_TRUE(all_told());
+  EXPECT_EQ(sent()[0].body, sent()[1].body);
 }
 
 }  // namespace

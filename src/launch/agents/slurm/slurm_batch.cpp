@@ -60,8 +60,8 @@ std::string submit_batch(const plan::Plan& plan, const std::vector<std::string>&
 }
 
 std::string batch_waits_for(const std::string& job) {
-  for (const SlurmState& state : ask_squeue({"--jobs=" + job}))
-    if (std::string text = describe_pending(state); !text.empty()) return text;
+  for (const slurm::Job& state : ask_squeue({"--jobs=" + job}))
+    if (std::string text = slurm::describe_pending(state); !text.empty()) return text;
   return {};
 }
 

@@ -67,68 +67,16 @@ std::vector<std::string> slurm_argv(const SlurmJob& job) {
   return argv;
 }
 
-std::vector<std::string> slurm_step_argv(const std::string& job_id, const std::string& host,
-                                         const std::vector<std::string>& argv) {
-  std::vector<std::string> out{"srun",       "--jobid=" + job_id,  "--nodes=1",
-                               "--ntasks=1", "--nodelist=" + host, "--cpu-bind=none",
-                               "--mem=0",    "--overlap",          "--quiet"};
-  out.insert(out.end(), argv.begin(), argv.end());
-  return out;
-}
-
 std::vector<std::string> squeue_argv(std::vector<std::string> which) {
-  which.insert(which.begin(), {"squeue", "--noheader", "--format=%i|%T|%r", "--states=all"});
+  which.insert(which.begin(),
+               {"squeue", "--noheader", "--format=" + slurm::job_format(), "--states=all"});
   return which;
 }
 
-std::vector<SlurmState> ask_squeue(std::vector<std::string> which) {
+std::vector<slurm::Job> ask_squeue(std::vector<std::string> which) {
   CommandOptions options;
   options.timeout = std::chrono::seconds(3);
-  return parse_squeue(run_command(squeue_argv(std::move(which)), options).out);
-}
-
-std::vector<SlurmState> parse_squeue(const std::string& output) {
-  std::vector<SlurmState> states;
-  for (const auto line : split(output, '\n')) {
-    const auto fields = split(trim(line), '|');
-    if (fields.size() != 3) continue;
-    states.push_back({std::string(fields[0]), std::string(fields[1]), std::string(fields[2])});
-  }
-  return states;
-}
-
-std::string describe_pending(const SlurmState& state) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kReasons{{
-      {"Resources", "the nodes it needs are in use"},
-      {"Priority", "other jobs come first"},
-      {"ReqNodeNotAvail", "nodes it needs are down or reserved"},
-      {"PartitionNodeLimit", "it asks for more nodes than the partition has"},
-      {"PartitionDown", "the partition is down"},
-      {"QOSMaxNodePerUserLimit", "the QOS allows fewer nodes"},
-      {"AssocGrpNodeLimit", "the account allows fewer nodes"},
-      {"Dependency", "it waits for another job"},
-      {"JobHeldUser", "it is held"},
-  }};
-  if (state.state != "PENDING" && state.state != "CONFIGURING") return {};
-  std::string text = fmt::format("job {} is {}", state.id, to_lower(state.state));
-  if (state.reason.empty() || state.reason == "None") return text;
-  text += ": " + printable(state.reason);
-  for (const auto& [reason, meaning] : kReasons)
-    if (state.reason.starts_with(reason)) return text + " (" + std::string(meaning) + ")";
-  return text;
-}
-
-std::string describe_end(const SlurmState& state) {
-  if (state.state.starts_with("CANCELLED"))
-    return fmt::format("job {} was cancelled from outside", state.id);
-  if (state.state == "NODE_FAIL") return fmt::format("a node of job {} failed", state.id);
-  if (state.state == "PREEMPTED")
-    return fmt::format("job {} was pre-empted by another job", state.id);
-  if (state.state == "TIMEOUT")
-    return fmt::format("job {} reached the time limit of its allocation; raise slurm.time",
-                       state.id);
-  if (state.state == "OUT_OF_MEMORY") return fmt::format("job {} ran out of memory", state.id);
-  return {};
+  return slurm::parse_jobs(run_command(squeue_argv(std::move(which)), options).out);
 }
 
 }  // namespace assay::launch

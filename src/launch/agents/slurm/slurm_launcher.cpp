@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "launch/agents/launch_command.h"
+#include "slurm/slurm_commands.h"
 
 namespace assay::launch {
 
@@ -29,16 +30,16 @@ constexpr auto kBetweenTries = std::chrono::milliseconds(250);
 constexpr Nanoseconds kSqueueLimit = std::chrono::seconds(3);
 
 /// The jobs that squeue's option `which` selects; none when it does not answer in time.
-asio::awaitable<std::vector<SlurmState>> ask_squeue_async(std::string which) {
+asio::awaitable<std::vector<slurm::Job>> ask_squeue_async(std::string which) {
   // Made here: GCC 12 cannot have a list of initializers in an awaited expression.
   SpawnOptions options = command_options(squeue_argv({which}), "squeue");
   RunLimits limits;
   limits.total = kSqueueLimit;
   try {
     const CommandResult answer = co_await run_async(std::move(options), limits);
-    co_return parse_squeue(answer.out);
+    co_return slurm::parse_jobs(answer.out);
   } catch (const Error&) {
-    co_return std::vector<SlurmState>{};  // it cannot be started: then there is no explanation
+    co_return std::vector<slurm::Job>{};  // it cannot be started: then there is no explanation
   }
 }
 
@@ -95,13 +96,13 @@ std::vector<std::string> SlurmLauncher::do_agent_command(
     const std::vector<std::string>& args) const {
   std::vector<std::string> argv{(do_programs_dir(hello) / "assay-agent").string()};
   argv.insert(argv.end(), args.begin(), args.end());
-  return slurm_step_argv(hello.job.empty() ? job_.allocation : hello.job, host, argv);
+  return slurm::step_argv(hello.job.empty() ? job_.allocation : hello.job, host, argv);
 }
 
 asio::awaitable<std::string> SlurmLauncher::do_waiting_for() const {
   if (!job_.allocation.empty()) co_return "";
-  for (const SlurmState& state : co_await ask_squeue_async("--name=" + job_.name))
-    if (std::string text = describe_pending(state); !text.empty()) co_return text;
+  for (const slurm::Job& state : co_await ask_squeue_async("--name=" + job_.name))
+    if (std::string text = slurm::describe_pending(state); !text.empty()) co_return text;
   co_return "";
 }
 
@@ -118,7 +119,9 @@ asio::awaitable<std::string> SlurmLauncher::do_explain_end(agent::Hello hello) c
           "Slurm ends job {}: it was cancelled or pre-empted, or its time is over",
           job_.allocation);
     // Why it ends is known when it has ended.
-    if (states.front().state != "COMPLETING") co_return describe_end(states.front());
+    if (states.front().state == "TIMEOUT")
+      co_return slurm::describe_end(states.front()) + "; raise slurm.time";
+    if (states.front().state != "COMPLETING") co_return slurm::describe_end(states.front());
     pause.expires_after(kBetweenTries);
     asio::error_code ec;
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include "core/time.h"
+
+namespace assay {
+
+/// A stop that is requested when `parent` is, and at the latest after `limit`: for work that knows
+/// only how to be stopped and has to be bounded in time.
+class TimedStop {
+ public:
+  TimedStop(std::stop_token parent, Nanoseconds limit)
+      : until_ns_(mono_now_ns() + limit.count()),
+        passed_on_(std::move(parent), Request{source_}),
+        timer_([this, limit](const std::stop_token& done) {
+          std::mutex mutex;
+          std::condition_variable_any wake;
+          std::unique_lock lock(mutex);
+          wake.wait_for(lock, done, limit, [] { return false; });
+          if (!done.stop_requested()) source_.request_stop();
+        }) {}
+  TimedStop(const TimedStop&) = delete;
+  TimedStop& operator=(const TimedStop&) = delete;
+
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+  /// Whether the time is over, whoever else asked to stop.
+  [[nodiscard]] bool expired() const { return mono_now_ns() >= until_ns_; }
+
+ private:
+  struct Request {
+    std::stop_source& source;
+    void operator()() const { source.request_stop(); }
+  };
+
+  std::stop_source source_;
+  std::int64_t until_ns_;
+  std::stop_callback<Request> passed_on_;
+  std::jthread timer_;
+};
+
+}  // namespace assay

@@ -1,0 +1,133 @@
+#include <array>
+
+#include "core/error.h"
+#include "explain/topic_kinds.h"
+
+namespace assay::explain {
+
+namespace {
+
+struct Known {
+  std::string_view name;
+  std::string_view title;
+  std::string_view meaning;
+  std::string_view advice;
+  std::string_view page;
+};
+
+constexpr std::array kErrors{
+    Known{"usage", "usage or configuration",
+          "The command line cannot be understood or asks for what there is not. Nothing was run.",
+          "read the message's second line, or 'assay COMMAND --help'", "docs/README.md"},
+    Known{
+        "config", "a suite, catalog or plan file is wrong",
+        "A file says something that cannot be. The message begins with its name, line and column. "
+        "Nothing was run.",
+        "correct that line; 'assay check SUITE' reads it again without running anything",
+        "docs/suite.md"},
+    Known{"environment", "environment or cluster not fit",
+          "A machine, cluster or file system lacks something: a program, room on a disk, a "
+          "permission, a device, a server that answers.",
+          "'assay doctor' shows this machine, 'assay check SUITE' those of the suite",
+          "docs/reliability.md"},
+    Known{
+        "launch", "launch failed",
+        "An agent or a rank could not be started: a host that cannot be reached, a program that is "
+        "not there, a scheduler that refused.",
+        "the message names the host and what it said; then go on with 'assay run --resume'",
+        "docs/clusters.md"},
+    Known{
+        "round_failed", "a round failed",
+        "A training ran and did not end as it should: a rank ended with an error, the time was "
+        "over, or nothing moved any more.",
+        "the report names the rank that failed first and quotes its log; 'assay logs RUN' has them "
+        "all, and 'assay run --resume RUN --failed' runs the round again",
+        "docs/reliability.md"},
+    Known{
+        "invalid", "finished but INVALID",
+        "Everything ran, and a rule says that the number is not the result of what was asked for.",
+        "the report names each rule with its reason and advice; 'assay explain RULE' says more",
+        "docs/rules.md"},
+    Known{"internal", "a defect in Assay", "Something happened that Assay's code excludes.",
+          "please report it with the command that was used and what 'assay version' prints",
+          "docs/README.md"},
+};
+
+constexpr std::array kExitCodes{
+    Known{"0", "ok", "Everything ran, and the verdict is VALID.", "", "docs/rules.md"},
+    Known{"1", "a defect in Assay", "Something happened that Assay's code excludes.",
+          "please report it with the command that was used and what 'assay version' prints",
+          "docs/README.md"},
+    Known{"2", "usage or configuration",
+          "The command line, a suite or another file is wrong. Nothing was run.",
+          "the message says what and where", "docs/suite.md"},
+    Known{"3", "environment or cluster not fit",
+          "A machine, cluster or file system lacks something. Of 'assay check': something FAILs.",
+          "'assay doctor' shows this machine, 'assay check SUITE' those of the suite",
+          "docs/reliability.md"},
+    Known{"4", "launch failed", "An agent or a rank could not be started.",
+          "the message names the host and what it said; then go on with 'assay run --resume'",
+          "docs/clusters.md"},
+    Known{"5", "a round failed", "A round failed, or the run is INCOMPLETE.",
+          "the report says why; 'assay run --resume RUN --failed' runs again what failed",
+          "docs/reliability.md"},
+    Known{"6", "finished but INVALID", "Everything ran, and a rule makes the result INVALID.",
+          "the report names each rule with its reason and advice", "docs/rules.md"},
+    Known{
+        "7", "a comparison exceeds its bound",
+        "'assay compare' or 'assay history' with a bound: a metric got worse by more than it, and "
+        "that is certain.",
+        "the output names the case, the metric and what differed between the runs",
+        "docs/compare.md"},
+    Known{"130", "interrupted", "The command was ended by Ctrl-C. What was measured is kept.",
+          "go on with 'assay run --resume'", "docs/run-directory.md"},
+};
+
+constexpr std::array kVerdicts{
+    Known{"VALID", "the result can be defended",
+          "All rounds completed, everything that the numbers are computed from is there and "
+          "unchanged, nothing contradicts itself, and no rule was broken.",
+          "", "docs/rules.md"},
+    Known{"INVALID", "the number is not the result of what was asked for",
+          "A rule of severity invalid was broken: a rank failed, the machine was not fit, the "
+          "evidence was changed or cannot be true.",
+          "the findings name each rule with its reason and advice", "docs/rules.md"},
+    Known{"INCOMPLETE", "something is missing before it can be judged",
+          "A round was not run, evidence is missing, or a run has no seal.",
+          "'assay run --resume' runs what is missing", "docs/rules.md"},
+    Known{"SKIPPED", "a case that was passed over",
+          "What the case depends on did not hold, or this machine lacks what it needs.",
+          "the finding says which", "docs/suite.md"},
+    Known{"relaxed", "a verdict under rules that were made milder",
+          "A suite switched a rule off, widened its bound or lowered its severity. A verdict is "
+          "never "
+          "shown without saying so.",
+          "run the suite without its changes of rules for a verdict under the standard rules",
+          "docs/rules.md"},
+};
+
+template <std::size_t N>
+void add(std::vector<Explanation>& out, const std::array<Known, N>& all, std::string_view kind) {
+  for (const Known& one : all) {
+    Explanation made{std::string(one.name),
+                     std::string(kind),
+                     std::string(one.title),
+                     {},
+                     std::string(one.page)};
+    made.paragraphs.push_back({"What it means", std::string(one.meaning)});
+    if (!one.advice.empty()) made.paragraphs.push_back({"What to do", std::string(one.advice)});
+    out.push_back(std::move(made));
+  }
+}
+
+}  // namespace
+
+std::vector<Explanation> error_topics() {
+  std::vector<Explanation> out;
+  add(out, kErrors, "error");
+  add(out, kExitCodes, "exit code");
+  add(out, kVerdicts, "verdict");
+  return out;
+}
+
+}  // namespace assay::explain

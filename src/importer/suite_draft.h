@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::importer {
+
+/// A number that a program prints, and the pattern that finds it again.
+struct PrintedMetric {
+  std::string name;
+  std::string match;  ///< RE2, with one group
+  std::string unit{};
+  std::string better = "higher";
+};
+
+/// The answers from which 'assay init' writes a suite with one case.
+struct SuiteDraft {
+  std::string name = "my-suite";
+  std::string launcher = "local";    ///< local, ssh or slurm
+  std::vector<std::string> hosts{};  ///< of ssh
+  std::string user{};                ///< of ssh; empty: this one
+  std::string partition{};           ///< of slurm; empty: its default
+  std::string vendor = "cpu";        ///< whose devices; auto: whichever this machine has
+  std::string workload{};            ///< a built-in one; empty: `command`
+  std::string framework{};           ///< of the workload
+  std::string command{};
+  std::optional<PrintedMetric> metric{};  ///< of `command`
+  int nodes = 1;
+  int procs = 1;  ///< 0: one for each device
+  int repeats = 3;
+};
+
+/// The suite as YAML, with comments for whoever goes on with it.
+[[nodiscard]] std::string to_yaml(const SuiteDraft& draft);
+
+/// A number in a line of output.
+struct NumberInLine {
+  std::string label;  ///< the text before it, back to the number before: "Tokens/p/s: "
+  std::string text;   ///< "345.6"
+};
+
+/// The numbers of a line that have a label, from left to right.
+[[nodiscard]] std::vector<NumberInLine> numbers_in(std::string_view line);
+
+/// A pattern that finds the number by its label.
+[[nodiscard]] std::string pattern_for(const NumberInLine& number);
+
+}  // namespace assay::importer

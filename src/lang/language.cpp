@@ -1,0 +1,96 @@
+#include "lang/language.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "chinese_texts.h"
+#include "core/error.h"
+#include "core/parse_number.h"
+#include "core/text.h"
+
+namespace assay::lang {
+
+namespace {
+
+std::atomic<Language> reader{Language::english};
+
+Language named(const std::string& name, const std::string& where) {
+  if (const auto language = parse_enum<Language>(name)) return *language;
+  throw Error(ErrorKind::usage, "there is no language '" + printable(name) + "'", where,
+              "languages: en, zh");
+}
+
+}  // namespace
+
+Language choose_language(const std::string& option, const Variable& variable) {
+  if (!option.empty()) return named(option, "--lang");
+  if (const auto own = variable("ASSAY_LANG"); own && !own->empty())
+    return named(*own, "ASSAY_LANG");
+  for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"})
+    if (const auto locale = variable(name); locale && !locale->empty())
+      return locale->starts_with("zh") ? Language::chinese : Language::english;
+  return Language::english;
+}
+
+Language preferred_language(std::string_view accept_language) {
+  Language best = Language::english;
+  double best_weight = 0;
+  for (std::string_view entry : split(accept_language, ',')) {
+    entry = trim(entry);
+    const std::size_t at = entry.find(";q=");
+    const double weight =
+        at == std::string_view::npos ? 1 : parse_number<double>(entry.substr(at + 3)).value_or(0);
+    const std::string tag = to_lower(entry.substr(0, 2));
+    if (weight <= best_weight || (tag != "zh" && tag != "en")) continue;
+    best = tag == "zh" ? Language::chinese : Language::english;
+    best_weight = weight;
+  }
+  return best;
+}
+
+Language reader_language() noexcept {
+  return reader.load(std::memory_order_relaxed);
+}
+
+void set_reader_language(Language language) noexcept {
+  reader.store(language, std::memory_order_relaxed);
+}
+
+const MessageTable& chinese_messages() {
+  static const MessageTable kTable = [] {
+    std::vector<Message> all;
+    for (const auto& [name, text] : kChineseTexts)
+      for (Message& message : read_po(text, "conf/lang/" + std::string(name)))
+        all.push_back(std::move(message));
+    return MessageTable(std::move(all));
+  }();
+  return kTable;
+}
+
+std::string in_language(Language language, std::string_view english) {
+  return language == Language::english ? std::string(english)
+                                       : chinese_messages().translate(english);
+}
+
+std::string tr(std::string_view english) {
+  return in_language(reader_language(), english);
+}
+
+std::string tr_lines(std::string_view english) {
+  if (reader_language() == Language::english) return std::string(english);
+  std::string out;
+  for (std::string_view line : split(english, '\n')) {
+    if (line.data() != english.data()) out += '\n';
+    while (!line.empty()) {
+      // What stands in columns has two blanks or more between them.
+      const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+      const std::size_t end = std::min(line.find("  ", begin), line.size());
+      out += line.substr(0, begin);
+      out += tr(line.substr(begin, end - begin));
+      line.remove_prefix(end);
+    }
+  }
+  return out;
+}
+
+}  // namespace assay::lang

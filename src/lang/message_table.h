@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lang/po.h"
+
+namespace assay::lang {
+
+/// What Assay says, in another language.
+///
+/// Assay keeps what it says in English: in result.json, in the journal, in errors. That is data
+/// like any other, and the same in every language; it is translated where it is shown. A text with
+/// values in it is recognized by its message: "{} of {} rounds failed" is what "3 of 5 rounds
+/// failed" was made from, and its values are put into the translation, themselves translated where
+/// they can be. So are the parts of a text that is put together: "host a: 2 ranks; host b: 1 rank".
+///
+/// Placeholders are fmt's, "{}" and "{:.1f}", and those of rules, "{detail}" and
+/// "{value:rank|ranks}". A translation names the values in its own order: "{1}" is the second one,
+/// "{detail}" that of the name.
+class MessageTable {
+ public:
+  explicit MessageTable(std::vector<Message> messages);
+
+  /// `english` in the other language; what the table does not have stays as it is.
+  [[nodiscard]] std::string translate(std::string_view english) const;
+
+  /// The translation of a message as it is in the sources, with its placeholders.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view message) const;
+
+  [[nodiscard]] const std::vector<Message>& messages() const noexcept { return messages_; }
+
+ private:
+  struct Pattern {
+    std::vector<std::string> literals;  ///< one more than values
+    std::vector<std::string> names;     ///< of the values: "" or "detail"
+    std::size_t weight = 0;             ///< bytes of the literals
+    std::size_t message = 0;
+    bool weak = false;  ///< has hardly a word of its own
+  };
+
+  /// How deep within values of others a text is, and at which joints it can still be taken apart.
+  struct Level {
+    int depth = 0;
+    std::size_t joint = 0;
+  };
+
+  void add_patterns(std::string_view form, std::size_t message);
+  /// Whether values may hold several clauses.
+  enum class Values { of_one_part, any };
+
+  [[nodiscard]] std::optional<std::string> whole(std::string_view text, int depth,
+                                                 Values allowed) const;
+  [[nodiscard]] std::optional<std::string> in_parts(std::string_view text, Level level) const;
+  [[nodiscard]] std::optional<std::string> joined(const std::vector<std::string_view>& parts,
+                                                  std::string_view joint, Level level) const;
+  [[nodiscard]] std::optional<std::string> with_brackets(std::string_view text, Level level) const;
+  [[nodiscard]] std::optional<std::string> beside_number(std::string_view text, Level level) const;
+  [[nodiscard]] std::optional<std::string> translated(std::string_view text, Level level) const;
+  [[nodiscard]] std::string filled(const Pattern& pattern,
+                                   const std::vector<std::string_view>& values, int depth) const;
+
+  std::vector<Message> messages_;
+  std::map<std::string, std::size_t, std::less<>> exact_;
+  std::vector<Pattern> patterns_;  ///< those with the most text of their own first
+};
+
+/// The placeholders of a message or translation, each as it names its value: "0", "1", "detail".
+/// For comparing both.
+[[nodiscard]] std::vector<std::string> placeholders(std::string_view form);
+
+}  // namespace assay::lang

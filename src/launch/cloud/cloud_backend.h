@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "launch/backend.h"
+#include "launch/cloud/cloud_connection.h"
+
+namespace assay::launch {
+
+/// Looks at all that a run of this plan needs, before anything is uploaded: the code, the bucket,
+/// the engine, the flavor. Waits while the service says that it is busy, for as long as a job may
+/// wait. Gives the flavor, for system.json. Throws Error; what is wrong in the suite is of kind
+/// config.
+[[nodiscard]] Json check_cloud(CloudConnection& cloud, const plan::Plan& plan,
+                               const plan::ModelArtsOptions& options, const std::stop_token& stop,
+                               const std::function<void(const std::string&)>& waiting);
+
+/// Rounds as jobs of a cloud, one after the other. What waits for the service does so on a thread
+/// of its own. A job that was created is followed again by the next run of the loop.
+class CloudBackend : public Backend {
+ public:
+  CloudBackend(const BackendContext& context, const plan::ModelArtsOptions& options,
+               MakeJobs make_jobs);
+
+  /// What the service refuses is thrown: a suite that is wrong shows here.
+  asio::awaitable<void> prepare() override;
+  asio::awaitable<Json> describe() override;
+  asio::awaitable<void> prepare_round(const RoundTask& task) override;
+  asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override;
+  void interrupt(int times) override;
+  asio::awaitable<void> close() override;
+
+ private:
+  BackendContext context_;
+  const plan::ModelArtsOptions& options_;
+  MakeJobs make_jobs_;
+  std::unique_ptr<CloudConnection> connection_;
+  Json flavor_ = Json::object();
+  std::stop_source asked_;    // to end
+  std::stop_source at_once_;  // the user asked again
+};
+
+}  // namespace assay::launch

@@ -1,0 +1,437 @@
+#include "launch/cloud/cloud_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "cloud/service_error.h"
+#include "cloud/sync.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json_access.h"
+#include "core/regular_file.h"
+#include "core/run_layout.h"
+#include "core/secrets.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "http/retry.h"
+#include "launch/cloud/cloud_job_spec.h"
+#include "launch/cloud/pre_start.h"
+#include "launch/round_folder.h"
+
+namespace assay::launch {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr Nanoseconds kMaxPause = std::chrono::seconds(15);
+constexpr Nanoseconds kStopLimit = std::chrono::minutes(2);
+constexpr Nanoseconds kLookLimit = std::chrono::seconds(30);
+constexpr Nanoseconds kSilenceLimit = std::chrono::seconds(10);  // after limits.time
+constexpr Nanoseconds kFetchLimit = std::chrono::minutes(30);
+constexpr int kLastLooks = 20;
+
+}  // namespace
+
+std::string CloudJob::worker(int node) {
+  return fmt::format("worker-{}", node);
+}
+
+CloudJob::CloudJob(Context context, const plan::CasePlan& plan_case, int round)
+    : context_(std::move(context)),
+      case_(plan_case),
+      round_(round),
+      folder_(context_.run.round_dir(plan_case.name, round)),
+      retry_(plan_case.limits.time, context_.options.poll, std::chrono::seconds(30), context_.asked,
+             context_.waiting) {}
+
+void CloudJob::journal(const std::string& event, Json fields) {
+  Json all{{"case", case_.name}, {"round", round_}};
+  all.update(fields);
+  context_.journal.append(event, all);
+}
+
+fs::path CloudJob::log_file(int node) const {
+  return context_.run.node_dir(case_.name, round_, worker(node), node) /
+         fmt::format("rank{}.out.log", node * case_.procs);
+}
+
+RoundOutcome CloudJob::run() {
+  Json start{{"job", ""}, {"nodes", Json::array()}};
+  for (int node = 0; node < case_.nodes; ++node)
+    start["nodes"].push_back({{"node", node}, {"host", worker(node)}});
+  RoundOutcome outcome;
+  try {
+    prepare();
+    start["job"] = state_.name;
+    journal("round_start", start);
+    if (state_.id.empty()) create();
+    journal_executed();
+    outcome = follow();
+  } catch (const Interrupted&) {
+    outcome = interrupted();
+  } catch (const Error&) {
+    if (!state_.id.empty() && !state_.over)
+      context_.warning(named() + " (" + state_.id +
+                       ") goes on in the cloud; follow it again with --resume");
+    throw;
+  }
+  return outcome;
+}
+
+std::function<void(std::uint64_t, std::uint64_t)> CloudJob::said(const std::string& what) {
+  return [this, what, last = std::int64_t{0}](std::uint64_t done, std::uint64_t total) mutable {
+    const std::int64_t now = mono_now_ns();
+    if (now - last < 1'000'000'000) return;
+    last = now;
+    context_.waiting(fmt::format("{}: {} of {}", what, format_bytes(static_cast<double>(done)),
+                                 format_bytes(static_cast<double>(total))));
+  };
+}
+
+void CloudJob::prepare() {
+  if (auto known = load_job_state(folder_); known && !known->over) {
+    state_ = *known;
+    state_.running = false;  // its ranks are journaled again, after this round_start
+    context_.waiting("following " + named() + " again");
+  } else {
+    const int attempt = set_aside(context_.run, case_, round_);
+    state_.name = job_name(context_.options, context_.run.plan(), case_, round_, attempt);
+    for (int node = 0; node < case_.nodes; ++node) state_.mirrored[node] = 0;
+    state_.sync_start_ns = wall_now_ns();
+    save();
+  }
+  // What was written after the state was saved is fetched again.
+  for (const auto& [node, bytes] : state_.mirrored) {
+    make_directories(log_file(node).parent_path());
+    std::ofstream(log_file(node), std::ios::app).close();
+    std::error_code ec;
+    const std::uint64_t size = fs::file_size(log_file(node), ec);
+    if (!ec && size > bytes) fs::resize_file(log_file(node), bytes, ec);
+    if (ec)
+      throw system_error(ErrorKind::environment, "the log cannot be gone on with",
+                         log_file(node).string(), ec.value());
+  }
+}
+
+void CloudJob::create() {
+  const auto stop = context_.asked;
+  cloud::TrainingJobSpec spec = job_spec(context_.run.plan(), case_, state_.name, state_.code);
+  // It may have been made by a process that died before it could note that.
+  if (const auto found =
+          retry_("looking for " + named(), [&] { return context_.cloud.jobs->find(spec, stop); })) {
+    state_.id = found->id;
+    return save();
+  }
+  state_.code = upload_code();
+  save();
+  spec = job_spec(context_.run.plan(), case_, state_.name, state_.code);
+  const cloud::TrainingJob made = retry_("creating " + named(), [&] {
+    if (const auto found = context_.cloud.jobs->find(spec, stop)) return *found;
+    return context_.cloud.jobs->create(spec, stop);
+  });
+  state_.id = made.id;
+  state_.created_ns = wall_now_ns();
+  save();
+  journal("job_created", {{"job", state_.name}, {"id", state_.id}});
+}
+
+cloud::FolderFiles CloudJob::code_files() const {
+  const fs::path& folder = context_.options.code;
+  cloud::FolderFiles files = cloud::files_of(folder);
+  if (!context_.options.v1()) return files;
+  const std::string name =
+      (fs::path(case_.command.at(0)).parent_path() / "ma-pre-start.sh").generic_string();
+  const auto script = pre_start_script(read_regular_file_or_empty(folder / name),
+                                       pre_start_environment(context_.options, case_));
+  if (script) {
+    files[name] = folder_ / "ma-pre-start.sh";
+    write_file_atomic(files[name], *script, /*sync=*/false);
+  }
+  return files;
+}
+
+std::string CloudJob::upload_code() {
+  const fs::path& folder = context_.options.code;
+  const cloud::FolderFiles files = code_files();
+  std::string hash = cloud::hash_of(files);
+  const cloud::SyncReport report = retry_("uploading the code", [&] {
+    return cloud::sync_files(context_.cloud.bucket, files, context_.options.code_prefix(hash),
+                             {.stop = context_.asked, .progress = said("uploading the code")});
+  });
+  // Under a hash there is only what has it: a folder that changed meanwhile is another one.
+  if (cloud::hash_of(code_files()) != hash)
+    throw Error(ErrorKind::environment, "the code was changed while it was uploaded",
+                folder.string(), "leave it as it is until the job is created, then --resume");
+  journal("uploaded", {{"files", report.uploaded},
+                       {"bytes", report.uploaded_bytes},
+                       {"unchanged", report.unchanged},
+                       {"removed", report.removed},
+                       {"sha256", hash}});
+  return hash;
+}
+
+void CloudJob::journal_executed() {
+  const cloud::TrainingJobSpec spec =
+      job_spec(context_.run.plan(), case_, state_.name, state_.code);
+  Json given = Json::object();
+  for (const auto& [name, value] : spec.environment) given[name] = without_secret(name, value);
+  Json what{{"node", 0},
+            {"host", worker(0)},
+            {"command", case_.command},
+            {"image", spec.image_url.empty() ? spec.engine_id : spec.image_url},
+            {"given", std::move(given)}};
+  // The job has nothing else: its code is its program.
+  if (!state_.code.empty()) what["program"] = {{"path", spec.boot_file}, {"sha256", state_.code}};
+  journal("executed", what);
+}
+
+double CloudJob::late_s() const {
+  const std::int64_t since = looked_ns_ != 0          ? mono_now_ns() - looked_ns_
+                             : state_.created_ns != 0 ? wall_now_ns() - state_.created_ns
+                                                      : 0;
+  return std::max(0.0, static_cast<double>(since) / 1e9);
+}
+
+void CloudJob::bound(Nanoseconds limit, const std::string& name) {
+  const Nanoseconds end = limit + kSilenceLimit;
+  bound_.emplace(context_.asked, end);
+  bounded_by_ = fmt::format("{} ({})", name, format_duration(limit));
+  retry_.end_at(mono_now_ns() + end.count());
+}
+
+std::optional<cloud::TrainingJob> CloudJob::ask() {
+  try {
+    return retry_("asking about " + named(),
+                  [&] { return context_.cloud.jobs->get(state_.id, working()); });
+  } catch (const cloud::ServiceError& e) {
+    // Services say in many ways that there is no such job: only the list of jobs is clear.
+    if (e.status() != 400 && e.status() != 404) throw;
+    const auto listed = retry_("looking for " + named(), [&] {
+      return context_.cloud.jobs->find(
+          job_spec(context_.run.plan(), case_, state_.name, state_.code), working());
+    });
+    if (listed) throw;
+    return std::nullopt;
+  }
+}
+
+RoundOutcome CloudJob::follow() {
+  Nanoseconds pause = context_.options.poll;
+  cloud::JobPhase phase = cloud::JobPhase::unknown;
+  bound(context_.options.wait, "cluster.modelarts.wait");
+  try {
+    for (;;) {
+      const std::int64_t asked_ns = mono_now_ns();
+      const auto job = ask();
+      if (!job) return deleted();
+      seen_ = *job;
+      if (job->phase != phase) {
+        phase = job->phase;
+        pause = context_.options.poll;
+        context_.waiting(named() + ": " + job->phase_text);
+      }
+      if (mirror(*job)) pause = context_.options.poll;
+      if (cloud::has_ended(job->phase)) break;
+      if (auto outcome = look(*job)) return *outcome;
+      looked_ns_ = asked_ns;
+      retry_.pause(pause);
+      pause = std::min(pause * 3 / 2, kMaxPause);
+    }
+  } catch (const OutOfTime& silence) {
+    return given_up(silence);
+  }
+  // Fetching has its own time: the job used its.
+  bound(std::max(kFetchLimit, case_.limits.time), "limits.time");
+  return *look(seen_);
+}
+
+RoundOutcome CloudJob::deleted() {
+  journal_ends(seen_, EndedBy::lost);
+  state_.over = true;
+  save();
+  return {RoundStatus::lost, fmt::format("{} ({}) does not exist any more", named(), state_.id),
+          "it was deleted from outside; --resume makes a new one, and so does cluster.retries"};
+}
+
+RoundOutcome CloudJob::given_up(const OutOfTime& silence) {
+  RoundOutcome outcome{RoundStatus::timed_out,
+                       fmt::format("{} had more time than {}, and {} does not tell what became of "
+                                   "it: {}",
+                                   named(), bounded_by_, silence.where(), silence.message()),
+                       "look for the job in the console"};
+  stop_job(outcome.reason);
+  journal_ends(seen_, EndedBy::time_limit);
+  state_.over = true;
+  save();
+  return outcome;
+}
+
+std::optional<RoundOutcome> CloudJob::look(const cloud::TrainingJob& job) {
+  const std::int64_t now = mono_now_ns();
+  if (job.phase == cloud::JobPhase::waiting) {
+    if (waiting_ns_ == 0) {  // also when it was taken away and waits again
+      waiting_ns_ = now;
+      bound(context_.options.wait, "cluster.modelarts.wait");
+    }
+    running_ns_ = 0;
+    return check_limits(job);
+  }
+  waiting_ns_ = 0;
+  if (job.started_ms > 0 && !state_.running) {
+    state_.running = true;
+    for (int node = 0; node < case_.nodes; ++node)
+      journal("rank_start", {{"node", node},
+                             {"host", worker(node)},
+                             {"rank", node * case_.procs},
+                             {"local_rank", 0},
+                             {"late_s", late_s()},
+                             {"service_ms", job.started_ms}});
+    save();
+  }
+  if (cloud::has_ended(job.phase)) return conclude(job);
+  if (running_ns_ == 0) {
+    running_ns_ = grown_ns_ = now;
+    // Normally check_limits() ends it; this is for a service that does not answer then.
+    if (case_.limits.time.count() > 0) bound(case_.limits.time, "limits.time");
+  }
+  RoundProgress progress;
+  progress.ranks = progress.started = case_.nodes;
+  context_.progress(progress);
+  return check_limits(job);
+}
+
+std::optional<RoundOutcome> CloudJob::check_limits(const cloud::TrainingJob& job) {
+  const std::int64_t now = mono_now_ns();
+  const auto over = [&](std::int64_t since, Nanoseconds limit) {
+    return since != 0 && limit.count() > 0 && now - since > limit.count();
+  };
+  RoundOutcome outcome;
+  if (over(waiting_ns_, context_.options.wait)) {
+    outcome = {RoundStatus::launch_failed,
+               fmt::format("{} did not start within {} ({})", named(),
+                           format_duration(context_.options.wait), job.phase_text),
+               "the pool is busy or too small: raise cluster.modelarts.wait, or choose another "
+               "flavor or pool"};
+  } else if (over(running_ns_, case_.limits.time)) {
+    outcome = {RoundStatus::timed_out,
+               fmt::format("{} ran longer than limits.time ({})", named(),
+                           format_duration(case_.limits.time)),
+               "raise limits.time, or look for the instance that hangs in the logs"};
+  } else if (over(running_ns_, case_.limits.stall) && over(grown_ns_, case_.limits.stall)) {
+    const auto least = std::ranges::min_element(state_.mirrored, {},
+                                                [](const auto& entry) { return entry.second; });
+    outcome = {RoundStatus::stalled,
+               fmt::format("{} wrote nothing for {}; {} wrote least", named(),
+                           format_duration(case_.limits.stall), worker(least->first)),
+               "look at the ends of the logs; limits.stall is the bound"};
+  } else {
+    return std::nullopt;
+  }
+  stop_job(outcome.reason);
+  journal_ends(job, outcome.status == RoundStatus::stalled ? EndedBy::stall : EndedBy::time_limit);
+  state_.over = true;
+  save();
+  return outcome;
+}
+
+RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
+  // What came between the last look and its end, and what the service still uploads.
+  for (int look = 0; look < kLastLooks && mirror(job); ++look) retry_.pause(context_.options.poll);
+  const std::string what = fmt::format("{} ({}) {}{}{}", named(), job.id, job.phase_text,
+                                       job.message.empty() ? "" : ": ", printable(job.message));
+  // Jobs that were taken away or stopped from outside do not count as results: they can be run
+  // again.
+  const bool taken = job.phase_text == "Abnormal" || job.phase_text == "JOBSTAT_LOST" ||
+                     job.phase == cloud::JobPhase::stopped;
+  journal_ends(job, taken ? EndedBy::lost : EndedBy::itself);
+  state_.over = job.phase != cloud::JobPhase::completed;
+  save();
+  if (taken)
+    return {RoundStatus::lost, what,
+            job.phase == cloud::JobPhase::stopped
+                ? "it was stopped from outside; go on with --resume, or set cluster.retries"
+                : "it was taken away; go on with --resume, or set cluster.retries"};
+  if (job.phase == cloud::JobPhase::failed)
+    return {RoundStatus::failed, what,
+            "the last lines of that instance's log usually name the cause"};
+  fetch_results();
+  journal_job(job);
+  return {};
+}
+
+void CloudJob::journal_ends(const cloud::TrainingJob& job, EndedBy how) {
+  if (!state_.running) return;
+  // Read tolerantly: the old interface has a number for its status, and no tasks.
+  const Json& tasks = list_at(object_at(job.raw, "status"), "task_statuses");
+  for (int node = 0; node < case_.nodes; ++node) {
+    std::int64_t code = 0;
+    for (const auto& task : tasks)
+      if (any_text_at(task, "task") == worker(node)) code = any_integer_at(task, "exit_code");
+    Json end{{"node", node},
+             {"host", worker(node)},
+             {"rank", node * case_.procs},
+             {"ended_by", to_text(how)},
+             {"late_s", late_s()}};
+    if (cloud::has_ended(job.phase) && job.started_ms > 0 && job.duration_ms > 0)
+      end["service_ms"] = job.started_ms + job.duration_ms;
+    if (how == EndedBy::itself && (code != 0 || job.phase == cloud::JobPhase::completed))
+      end["code"] = code;
+    else if (how == EndedBy::itself)
+      end["ended_by"] = to_text(EndedBy::stop);
+    journal("rank_exit", end);
+  }
+}
+
+RoundOutcome CloudJob::interrupted() {
+  if (state_.id.empty() && !find_unseen())
+    return {RoundStatus::interrupted, "before " + named() + " was created", "go on with --resume"};
+  if (!context_.options.stop_on_interrupt) {
+    const std::string text = named() + " (" + state_.id + ") goes on in the cloud";
+    context_.warning(text + "; follow it again with --resume");
+    return {RoundStatus::interrupted, text, "go on with --resume"};
+  }
+  stop_job("the user asked to end");
+  state_.over = true;
+  save();
+  return {RoundStatus::interrupted, named() + " was stopped", "go on with --resume"};
+}
+
+// The request that makes the job may have been sent when the user asked to end.
+bool CloudJob::find_unseen() {
+  try {
+    const TimedStop bound(context_.at_once, kLookLimit);
+    const auto found = context_.cloud.jobs->find(
+        job_spec(context_.run.plan(), case_, state_.name, state_.code), bound.token());
+    if (!found) return false;
+    state_.id = found->id;
+    save();
+    return true;
+  } catch (const Error& e) {
+    context_.warning("whether " + named() + " was created is not known: " + e.what() +
+                     "; --resume looks for it");
+    return false;
+  }
+}
+
+void CloudJob::stop_job(const std::string& why) {
+  const TimedStop bound(context_.at_once, kStopLimit);
+  const std::stop_token stop = bound.token();
+  try {
+    context_.cloud.jobs->stop(state_.id, stop);
+    journal("job_stopped", {{"job", state_.name}, {"id", state_.id}, {"reason", why}});
+    while (!cloud::has_ended(context_.cloud.jobs->get(state_.id, stop).phase)) {
+      if (stop.stop_requested())
+        throw Error(ErrorKind::environment, "it does not end", context_.options.endpoint);
+      (void)http::pause_unless_stopped(context_.options.poll, stop);
+    }
+  } catch (const Error& e) {
+    context_.warning(fmt::format("{} ({}) may still run: {}; stop it in the console", named(),
+                                 state_.id, e.what()));
+  }
+}
+
+}  // namespace assay::launch

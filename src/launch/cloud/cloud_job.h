@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "cloud/modelarts.h"
+#include "cloud/sync.h"
+#include "core/timed_stop.h"
+#include "launch/cloud/cloud_connection.h"
+#include "launch/cloud/job_state.h"
+#include "launch/cloud/retry_while_unreachable.h"
+#include "launch/observer.h"
+#include "store/journal.h"
+#include "store/run_dir.h"
+
+namespace assay::launch {
+
+/// A round as a job of the cloud: created or found again, followed to its end, its logs mirrored
+/// into the run directory byte by byte, its results fetched.
+class CloudJob {
+ public:
+  /// What the jobs of a run share; all must outlive them. The functions may be called from any
+  /// thread.
+  struct Context {
+    const plan::ModelArtsOptions& options;
+    const store::RunDir& run;
+    CloudConnection& cloud;
+    store::Journal& journal;
+    std::function<void(const std::string&)> waiting;  ///< what takes its time
+    std::function<void(const std::string&)> warning;
+    std::function<void(const RoundProgress&)> progress;
+    std::stop_token asked;    ///< the user asked to end
+    std::stop_token at_once;  ///< and asked again
+  };
+
+  CloudJob(Context context, const plan::CasePlan& plan_case, int round);
+
+  /// Blocks until the job has ended or was given up. A user who asks to end is an outcome
+  /// (interrupted); the job is stopped then only if the suite asks for it. Throws Error when the
+  /// service refuses something, or cannot be reached for as long as the round may take.
+  RoundOutcome run();
+
+ private:
+  [[nodiscard]] static std::string worker(int node);  ///< the service's name of an instance
+  /// Tells of a transfer, once a second at most.
+  std::function<void(std::uint64_t done, std::uint64_t total)> said(const std::string& what);
+  void prepare();
+  void create();
+  /// What is uploaded as the code, with a ma-pre-start.sh of our own where one is needed.
+  cloud::FolderFiles code_files() const;
+  /// Uploads the code to where its content is named; gives its hash.
+  std::string upload_code();
+  /// What the job runs, for the judge.
+  void journal_executed();
+  RoundOutcome follow();
+  /// Nothing when it does not exist any more.
+  std::optional<cloud::TrainingJob> ask();
+  RoundOutcome deleted();
+  /// The time is over and the service does not answer: `silence` says so.
+  RoundOutcome given_up(const OutOfTime& silence);
+  /// From now on the round may take so long, whatever the service does.
+  void bound(Nanoseconds limit, const std::string& name);
+  /// Stops what is under way when the user asks to end, or the time is over.
+  [[nodiscard]] std::stop_token working() const {
+    return bound_ ? bound_->token() : context_.asked;
+  }
+  /// Nothing while the job goes on.
+  std::optional<RoundOutcome> look(const cloud::TrainingJob& job);
+  std::optional<RoundOutcome> check_limits(const cloud::TrainingJob& job);
+  RoundOutcome conclude(const cloud::TrainingJob& job);
+  RoundOutcome interrupted();
+  /// Whether the job was created although no answer confirmed it.
+  bool find_unseen();
+  /// Fetches what the logs have grown by; gives whether they have.
+  bool mirror(const cloud::TrainingJob& job);
+  void append_log(int node, const std::string& key, std::uint64_t size);
+  void fetch_results();
+  void journal_job(const cloud::TrainingJob& job);
+  /// Percent, as the service measured it: the mean over instances and minutes. Nothing where it has
+  /// no such numbers.
+  std::optional<double> device_utilization();
+  /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
+  void stop_job(const std::string& why);
+  void journal(const std::string& event, Json fields);
+  /// Seconds since the job was last asked about: what is seen now may be so old.
+  [[nodiscard]] double late_s() const;
+  void journal_ends(const cloud::TrainingJob& job, EndedBy how);
+  [[nodiscard]] std::filesystem::path log_file(int node) const;
+  [[nodiscard]] std::string named() const { return "job " + state_.name; }
+  void save() const { save_job_state(folder_, state_); }
+
+  Context context_;
+  const plan::CasePlan& case_;
+  int round_;
+  std::filesystem::path folder_;
+  JobState state_;
+  RetryWhileUnreachable retry_;
+  std::optional<TimedStop> bound_;
+  std::string bounded_by_;       // the setting, for people
+  cloud::TrainingJob seen_;      // as the service last told of it
+  std::int64_t looked_ns_ = 0;   // monotonic, when it was asked about before the last answer
+  std::int64_t grown_ns_ = 0;    // monotonic, when a log last grew
+  std::int64_t waiting_ns_ = 0;  // monotonic, since when it has been pending
+  std::int64_t running_ns_ = 0;  // monotonic, since when it has been running
+};
+
+}  // namespace assay::launch

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cloud/modelarts.h"
+
+namespace assay::launch {
+
+/// What a round needs of a service that runs jobs. Thread-safe. All throw Error:
+/// cloud::ServiceError when the service refuses, kind environment when it does not answer.
+class CloudService {
+ public:
+  virtual ~CloudService() = default;
+  /// The job that was created from this very specification, if there is one.
+  [[nodiscard]] virtual std::optional<cloud::TrainingJob> find(const cloud::TrainingJobSpec& spec,
+                                                               const std::stop_token& stop) = 0;
+  [[nodiscard]] virtual cloud::TrainingJob create(const cloud::TrainingJobSpec& spec,
+                                                  const std::stop_token& stop) = 0;
+  [[nodiscard]] virtual cloud::TrainingJob get(const std::string& id,
+                                               const std::stop_token& stop) = 0;
+  virtual void stop(const std::string& id, const std::stop_token& stop) = 0;
+  /// How the names of the job's logs begin; "<instance>.log" goes after it. Empty: not known yet.
+  [[nodiscard]] virtual std::string log_name(const cloud::TrainingJob& job) const = 0;
+  [[nodiscard]] virtual std::vector<cloud::Flavor> flavors(const std::stop_token& stop) = 0;
+  /// By the names that a suite gives them.
+  [[nodiscard]] virtual std::vector<std::string> engines(const std::stop_token& stop) = 0;
+  /// Metrics of an instance ("worker-0"), one value a minute; empty where the service has none.
+  [[nodiscard]] virtual std::vector<cloud::TaskMetric> metrics(const std::string& id,
+                                                               const std::string& task,
+                                                               const std::stop_token& stop) = 0;
+};
+
+}  // namespace assay::launch

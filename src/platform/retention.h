@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "jobs/job_request.h"
+
+namespace assay::platform {
+
+/// How many days after its end what a job leaves behind is kept; 0: for ever.
+struct RetentionPolicy {
+  std::int64_t logs_days = 0;  ///< logs, telemetry and its working folder; results and reports stay
+  std::int64_t jobs_days = 0;  ///< everything, and the job's record
+
+  static void fields(auto& self, auto&& field) {
+    field.optional("logs_days", self.logs_days);
+    field.optional("jobs_days", self.jobs_days);
+  }
+};
+
+/// Until when; nothing: for ever.
+struct KeptUntil {
+  std::optional<jobs::WallTime> logs_ns{};
+  std::optional<jobs::WallTime> job_ns{};
+};
+/// Of a job that ended then.
+[[nodiscard]] KeptUntil kept_until(const RetentionPolicy& policy, jobs::WallTime ended_ns);
+
+/// What was removed, or would be.
+struct Removal {
+  std::size_t logs = 0;  ///< jobs whose logs go
+  std::size_t jobs = 0;  ///< jobs that go
+};
+
+/// Whether the logs of a job's attempts, which lie in `folder`, were removed.
+[[nodiscard]] bool logs_are_removed(const std::filesystem::path& folder);
+
+/// Removes of every attempt in `folder` what logs_days says. Can be done again after it failed in
+/// the middle. Throws Error of kind environment.
+void remove_logs(const std::filesystem::path& folder, jobs::WallTime now_ns);
+
+}  // namespace assay::platform

@@ -1,0 +1,158 @@
+// Assay as somebody sees it who reads Chinese.
+
+#include <regex>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "e2e/harness.h"
+
+namespace assay::e2e {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class Chinese : public AssayTest {
+ protected:
+  [[nodiscard]] CommandResult chinese(std::vector<std::string> args) const {
+    args.insert(args.end(), {"--lang", "zh"});
+    return assay(std::move(args), std::chrono::seconds(120));
+  }
+};
+
+constexpr const char* kSuite =
+    "name: tiny\n"
+    "cases:\n"
+    "  - case: null:native:cpu:1:2:3\n"
+    "    config: {steps: 20, step_ms: 10}\n"
+    "    rules: {min-duration: off, repeat-spread: off}\n"
+    "  - case: matmul:native:cpu:1:1:1\n"
+    "    config: {min_seconds: 1}\n";
+
+// Two words of English prose, one after the other.
+std::set<std::string> english(const std::string& text) {
+  static const std::regex kProse("\\b[A-Za-z]?[a-z]{2,} [a-z]{2,}\\b");
+  std::set<std::string> out;
+  for (std::sregex_iterator it(text.begin(), text.end(), kProse), end; it != end; ++it)
+    out.insert(it->str());
+  return out;
+}
+
+std::string without(const std::string& text, const std::string& pattern) {
+  return std::regex_replace(text, std::regex(pattern), " ");
+}
+
+// What a page shows: its texts, but not code and what the machine says of itself.
+std::string shown_by(std::string page) {
+  for (const std::string element : {"script", "style", "code", "pre"})
+    for (std::size_t from = page.find("<" + element); from != std::string::npos;
+         from = page.find("<" + element, from)) {
+      const std::size_t end = page.find("</" + element + ">", from);
+      if (end == std::string::npos) break;
+      page.erase(from, end - from);
+    }
+  page.resize(std::min(page.find("<section class=\"evidence\""), page.size()));
+  std::string out;
+  bool tag = false;
+  for (const char c : page) {
+    if (c == '<') out += '\n';
+    tag = c == '<' || (tag && c != '>');
+    if (!tag && c != '>') out += c;
+  }
+  return out;
+}
+
+TEST_F(Chinese, ARunSaysNothingInEnglish) {
+  const CommandResult run = chinese({"run", write("tiny.yaml", kSuite).string()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("有效"));
+  EXPECT_THAT(run.out, HasSubstr("报告："));
+  EXPECT_THAT(english(without(run.out, "/[^ ]*|results[^ ]*")), IsEmpty()) << run.out;
+}
+
+TEST_F(Chinese, AReportSaysNothingInEnglish) {
+  ASSERT_EQ(chinese({"run", write("tiny.yaml", kSuite).string()}).status.code, 0);
+  const std::string page = read_file(latest() / "report.html");
+  EXPECT_THAT(page, HasSubstr("<html lang=\"zh-CN\">"));
+  EXPECT_THAT(english(shown_by(page)), IsEmpty());
+}
+
+TEST_F(Chinese, ResultsAreTheSameInEveryLanguage) {
+  ASSERT_EQ(chinese({"run", write("tiny.yaml", kSuite).string()}).status.code, 0);
+  const auto files = [&] {
+    std::vector<std::string> out;
+    for (const char* name : {"result.json", "results.csv", "ranks.csv", "junit.xml"})
+      out.push_back(read_file(latest() / name));
+    return out;
+  };
+  const auto before = files();
+  ASSERT_EQ(assay({"report", "results/latest"}).status.code, 0);
+  EXPECT_EQ(files(), before);
+  EXPECT_THAT(read_file(latest() / "report.html"), HasSubstr("<html lang=\"en\">"));
+}
+
+TEST_F(Chinese, ErrorsAndTheirAdviceAreTranslated) {
+  const CommandResult unknown = chinese({"compar"});
+  EXPECT_EQ(unknown.status.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("没有命令 'compar'"));
+  EXPECT_THAT(unknown.err, HasSubstr("是否想写 'compare'？"));
+  const CommandResult missing = chinese({"run", "no-such-suite"});
+  EXPECT_EQ(missing.status.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("没有套件 'no-such-suite'"));
+}
+
+TEST_F(Chinese, HelpOfEveryCommandIsTranslated) {
+  const CommandResult names = assay({"completion", "candidates", "--", ""});
+  ASSERT_EQ(names.status.code, 0);
+  int commands = 0;
+  for (const std::string_view line : split(names.out, '\n')) {
+    const std::string name(line.substr(0, line.find('\t')));
+    if (name.empty() || name.starts_with('-') || name.starts_with(':')) continue;
+    const CommandResult help = chinese({name, "--help"});
+    ASSERT_EQ(help.status.code, 0) << name;
+    EXPECT_THAT(help.out, HasSubstr("用法")) << name;
+    // Commands to type stay as they are.
+    const std::string prose = without(without(help.out, "'[^']*'"), " assay [^\\n]*?(  |\\n)");
+    EXPECT_THAT(english(prose), IsEmpty()) << name << "\n" << help.out;
+    ++commands;
+  }
+  EXPECT_GT(commands, 30);
+}
+
+TEST_F(Chinese, IsTheLanguageOfTheLocale) {
+  ::setenv("LANG", "zh_CN.UTF-8", 1);
+  const CommandResult help = assay({"list", "--help"});
+  ::unsetenv("LANG");
+  EXPECT_THAT(help.out, HasSubstr("用法"));
+}
+
+TEST_F(Chinese, FindingsAreExplained) {
+  const CommandResult rule = chinese({"explain", "cpu-taken"});
+  EXPECT_EQ(rule.status.code, 0) << rule.err;
+  EXPECT_THAT(rule.out, HasSubstr("为何重要"));
+  EXPECT_THAT(rule.out, HasSubstr("docs/rules.md"));
+  EXPECT_THAT(english(rule.out), IsEmpty()) << rule.out;
+  EXPECT_EQ(chinese({"explain", "no-such-thing-at-all"}).status.code, 2);
+}
+
+TEST_F(Chinese, TheDoctorSeesThisMachine) {
+  const CommandResult seen = chinese({"doctor"});
+  EXPECT_THAT(seen.out, HasSubstr("这台机器"));
+  EXPECT_THAT(seen.out, HasSubstr("assay-agent"));
+  const CommandResult json = assay({"doctor", "--format", "json"});
+  EXPECT_EQ(Json::parse(json.out).at(0).at("section"), "This installation");
+}
+
+TEST_F(Chinese, InitWritesASuiteThatRuns) {
+  const CommandResult made = assay({"init", "own.yaml", "--command", "echo speed: 12.5", "--sample",
+                                    "speed: 12.5", "--vendor", "cpu", "--yes"});
+  ASSERT_EQ(made.status.code, 0) << made.out << made.err;
+  EXPECT_THAT(made.out, HasSubstr("assay run own.yaml"));
+  EXPECT_EQ(assay({"run", "own.yaml", "--dry-run"}).status.code, 0);
+  EXPECT_EQ(assay({"init", "own.yaml", "--yes"}).status.code, 2);
+}
+
+}  // namespace assay::e2e

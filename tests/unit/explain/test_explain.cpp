@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "catalog/shipped_rules.h"
+#include "core/error.h"
+#include "explain/explain.h"
+
+namespace assay::explain {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+const std::vector<catalog::Rule>& rules() {
+  return catalog::shipped_rules().rules;
+}
+
+std::vector<std::string> names(const std::string& kind) {
+  std::vector<std::string> out;
+  for (const Topic& topic : topics(rules()))
+    if (topic.kind == kind) out.push_back(topic.name);
+  return out;
+}
+
+TEST(Explain, KnowsEveryRuleWithItsAdvice) {
+  for (const catalog::Rule& rule : rules()) {
+    const auto found = explain(rule.id, rules());
+    ASSERT_THAT(found, Not(IsEmpty())) << rule.id;
+    EXPECT_EQ(found[0].kind, "rule");
+    EXPECT_TRUE(std::ranges::any_of(found[0].paragraphs, [&](const Paragraph& part) {
+      return part.heading == "What to do" && part.text == rule.advice;
+    })) << rule.id;
+  }
+}
+
+TEST(Explain, KnowsMetricsErrorsExitCodesAndVerdicts) {
+  for (const char* name : {"steady_throughput", "usage", "round_failed", "5", "VALID", "relaxed"})
+    EXPECT_THAT(explain(name, rules()), Not(IsEmpty())) << name;
+}
+
+TEST(Explain, DoesNotMindCase) {
+  EXPECT_THAT(explain("incomplete", rules()), Not(IsEmpty()));
+}
+
+TEST(Explain, KnowsNothingOfOtherNames) {
+  EXPECT_THAT(explain("", rules()), IsEmpty());
+  EXPECT_THAT(explain("no-such-thing", rules()), IsEmpty());
+}
+
+TEST(Explain, KnowsTheExitCodeOfEveryKindOfError) {
+  const auto codes = names("exit code");
+  for (const ErrorKind kind :
+       {ErrorKind::usage, ErrorKind::config, ErrorKind::environment, ErrorKind::launch,
+        ErrorKind::round_failed, ErrorKind::invalid, ErrorKind::internal}) {
+    EXPECT_THAT(codes, Contains(std::to_string(exit_code(kind))));
+    EXPECT_THAT(explain(to_string(kind), rules()), SizeIs(::testing::Ge(1U)));
+  }
+}
+
+// The findings that the judge makes without a rule are texts with dashes in its sources.
+TEST(Explain, KnowsEveryFindingOfTheJudge) {
+  const auto known = topics(rules());
+  const std::regex name("\"([a-z]+(-[a-z]+)+)\"");
+  for (const auto& entry : fs::directory_iterator(fs::path(ASSAY_SOURCE_DIR) / "src/judge")) {
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    const std::string source = text.str();
+    for (std::sregex_iterator it(source.begin(), source.end(), name), end; it != end; ++it)
+      EXPECT_TRUE(std::ranges::any_of(
+          known, [&](const Topic& topic) { return topic.name == (*it)[1].str(); }))
+          << entry.path() << ": " << (*it)[1].str() << " needs a row in src/explain";
+  }
+}
+
+TEST(Explain, NamesPagesThatAreThere) {
+  std::set<std::string> pages;
+  for (const Topic& topic : topics(rules()))
+    for (const Explanation& one : explain(topic.name, rules())) pages.insert(one.page);
+  for (const std::string& page : pages)
+    EXPECT_TRUE(fs::exists(fs::path(ASSAY_SOURCE_DIR) / page)) << page;
+}
+
+}  // namespace
+}  // namespace assay::explain

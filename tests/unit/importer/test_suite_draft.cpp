@@ -1,0 +1,82 @@
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "core/pattern.h"
+#include "importer/suite_draft.h"
+#include "plan/suite.h"
+#include "temporary_folder.h"
+
+namespace assay::importer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+plan::Suite loaded(const SuiteDraft& draft) {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "s.yaml";
+  std::ofstream(file) << to_yaml(draft);
+  return plan::load_suite(file);
+}
+
+TEST(SuiteDraft, OfACommandIsASuite) {
+  SuiteDraft draft;
+  draft.name = "it's mine";
+  draft.command = "python3 -u train.py --lr 1e-4";
+  draft.metric = PrintedMetric{"tokens", "Tokens: *([0-9.]+)", "tokens/s"};
+  const plan::Suite suite = loaded(draft);
+  EXPECT_EQ(suite.name, "it's mine");
+  EXPECT_THAT(suite.cases, SizeIs(1));
+}
+
+TEST(SuiteDraft, OfAWorkloadOnHostsIsASuite) {
+  SuiteDraft draft;
+  draft.launcher = "ssh";
+  draft.hosts = {"n1", "n2"};
+  draft.user = "bench";
+  draft.workload = "resnet20";
+  draft.framework = "libtorch";
+  draft.nodes = 2;
+  EXPECT_THAT(loaded(draft).cases, SizeIs(1));
+  EXPECT_THAT(to_yaml(draft), HasSubstr("hosts: ['n1', 'n2']"));
+}
+
+TEST(SuiteDraft, OfSlurmIsASuite) {
+  SuiteDraft draft;
+  draft.launcher = "slurm";
+  draft.partition = "gpu";
+  draft.command = "echo $RANK | cat";
+  EXPECT_THAT(loaded(draft).cases, SizeIs(1));
+  EXPECT_THAT(to_yaml(draft), HasSubstr("shell: true"));
+}
+
+std::vector<std::string> values(std::string_view line) {
+  std::vector<std::string> out;
+  for (const NumberInLine& number : numbers_in(line)) out.push_back(number.text);
+  return out;
+}
+
+TEST(NumbersInLine, HaveANameBeforeThem) {
+  EXPECT_THAT(values("step 10 loss 2.1 Tokens/p/s: 345.6"), ElementsAre("10", "2.1", "345.6"));
+  EXPECT_THAT(values("12:30 resnet50 speed=1,234.5 img/s"), ElementsAre("1,234.5"));
+  EXPECT_THAT(values("no number"), ElementsAre());
+  EXPECT_THAT(values(""), ElementsAre());
+  EXPECT_THAT(values("ends with 5."), ElementsAre("5"));
+}
+
+TEST(PatternFor, FindsTheNumberAgain) {
+  for (const std::string line :
+       {"step 10 loss 2.1 Tokens/p/s: 345.6", "throughput (TFLOP/s/GPU): 12.5 |",
+        "iter 5, 1.5 s, speed=99 img/s"}) {
+    for (const NumberInLine& number : numbers_in(line)) {
+      const auto found = Pattern(pattern_for(number)).search(line);
+      ASSERT_TRUE(found.has_value()) << line << " " << pattern_for(number);
+      EXPECT_EQ(*(*found)[1], number.text) << pattern_for(number);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::importer

@@ -1,0 +1,81 @@
+#include <map>
+
+#include <gmock/gmock.h>
+
+#include "error_of.h"
+#include "lang/language.h"
+
+namespace assay::lang {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+
+Language chosen(const std::string& option, std::map<std::string, std::string> variables) {
+  return choose_language(option, [&](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+class Reader {
+ public:
+  explicit Reader(Language language) { set_reader_language(language); }
+  ~Reader() { set_reader_language(Language::english); }
+};
+
+TEST(Language, IsEnglishUnlessSomethingElseIsAskedFor) {
+  EXPECT_EQ(chosen("", {}), Language::english);
+  EXPECT_EQ(chosen("", {{"LANG", "C.UTF-8"}}), Language::english);
+}
+
+TEST(Language, IsThatOfTheLocale) {
+  EXPECT_EQ(chosen("", {{"LANG", "zh_CN.UTF-8"}}), Language::chinese);
+  EXPECT_EQ(chosen("", {{"LANG", "zh_CN.UTF-8"}, {"LC_MESSAGES", "en_US.UTF-8"}}),
+            Language::english);
+  EXPECT_EQ(chosen("", {{"LANG", "en_US.UTF-8"}, {"LC_ALL", "zh_CN"}}), Language::chinese);
+  EXPECT_EQ(chosen("", {{"LANG", "zh_CN"}, {"LC_ALL", ""}}), Language::chinese);
+}
+
+TEST(Language, IsAskedForByOptionBeforeVariableBeforeLocale) {
+  EXPECT_EQ(chosen("zh", {{"ASSAY_LANG", "en"}}), Language::chinese);
+  EXPECT_EQ(chosen("", {{"ASSAY_LANG", "en"}, {"LANG", "zh_CN.UTF-8"}}), Language::english);
+}
+
+TEST(Language, RefusesOneThatThereIsNot) {
+  EXPECT_THAT(error_of([] { return chosen("fr", {}); }), HasSubstr("--lang"));
+  EXPECT_THAT(error_of([] {
+                return chosen("", {{"ASSAY_LANG", "zh_CN"}});
+              }),
+              HasSubstr("ASSAY_LANG"));
+}
+
+TEST(Language, IsWhatABrowserPrefers) {
+  EXPECT_EQ(preferred_language("zh-CN,zh;q=0.9,en;q=0.8"), Language::chinese);
+  EXPECT_EQ(preferred_language("en-US,en;q=0.9,zh;q=0.5"), Language::english);
+  EXPECT_EQ(preferred_language("de, zh;q=0.4, en;q=0.2"), Language::chinese);
+  EXPECT_EQ(preferred_language(""), Language::english);
+  EXPECT_EQ(preferred_language("zh;q=nonsense"), Language::english);
+}
+
+TEST(Language, SpeaksToTheReader) {
+  EXPECT_EQ(tr("Summary"), "Summary");
+  const Reader scope(Language::chinese);
+  EXPECT_EQ(tr("Summary"), "汇总");
+}
+
+TEST(Language, TranslatesLinesColumnByColumn) {
+  const Reader scope(Language::chinese);
+  EXPECT_EQ(tr_lines("Examples:\n  assay run   the suite that fits this machine\n"),
+            "示例：\n  assay run   适合本机的套件\n");
+}
+
+TEST(Language, HasMessagesWithTheSamePlaceholders) {
+  for (const Message& message : chinese_messages().messages())
+    EXPECT_EQ(placeholders(message.english), placeholders(message.translation))
+        << message.english << "\n"
+        << message.translation;
+}
+
+}  // namespace
+}  // namespace assay::lang

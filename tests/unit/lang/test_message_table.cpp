@@ -1,0 +1,104 @@
+#include <gmock/gmock.h>
+
+#include "lang/message_table.h"
+
+namespace assay::lang {
+namespace {
+
+using ::testing::ElementsAre;
+
+MessageTable table() {
+  return MessageTable({
+      {"Summary", "", "汇总"},
+      {"note", "", "提示"},
+      {"{} round", "{} rounds", "{} 轮"},
+      {"{} case", "{} cases", "{} 个用例"},
+      {"{} of {} rounds completed", "", "{1} 轮中完成了 {0} 轮"},
+      {"{value:rank|ranks} did not end with exit code 0 ({detail})", "",
+       "{value} 个 rank 没有以退出码 0 结束（{detail}）"},
+      {"{} at {}", "", "{}（{}）"},
+      {"rank {} was lost", "", "rank {} 丢失"},
+      {"the disk is full", "", "磁盘已满"},
+      {"free some space", "", "请腾出空间"},
+      {"took {:.1f} s", "", "用时 {} s"},
+  });
+}
+
+TEST(MessageTable, TranslatesATextThatItHas) {
+  EXPECT_EQ(table().translate("Summary"), "汇总");
+  EXPECT_EQ(table().translate("  note "), "  提示 ");
+}
+
+TEST(MessageTable, LeavesWhatItDoesNotHave) {
+  EXPECT_EQ(table().translate("matmul:native:cpu:1:1:3"), "matmul:native:cpu:1:1:3");
+  EXPECT_EQ(table().translate(""), "");
+  EXPECT_EQ(table().translate("  "), "  ");
+  EXPECT_EQ(table().translate("summary of everything"), "summary of everything");
+}
+
+TEST(MessageTable, PutsValuesIntoTheTranslationInItsOrder) {
+  EXPECT_EQ(table().translate("3 of 5 rounds completed"), "5 轮中完成了 3 轮");
+  EXPECT_EQ(table().translate("took 2.5 s"), "用时 2.5 s");
+}
+
+TEST(MessageTable, KnowsOneAndMany) {
+  EXPECT_EQ(table().translate("1 round"), "1 轮");
+  EXPECT_EQ(table().translate("1,024 rounds"), "1,024 轮");
+}
+
+TEST(MessageTable, TakesAPluralForNumbersOnly) {
+  EXPECT_EQ(table().translate("over all rounds"), "over all rounds");
+}
+
+TEST(MessageTable, ReadsThePlaceholdersOfRules) {
+  EXPECT_EQ(table().translate("1 rank did not end with exit code 0 (rank 3 was lost)"),
+            "1 个 rank 没有以退出码 0 结束（rank 3 丢失）");
+  EXPECT_EQ(table().translate("2 ranks did not end with exit code 0 (host a)"),
+            "2 个 rank 没有以退出码 0 结束（host a）");
+}
+
+TEST(MessageTable, TranslatesTheParts) {
+  EXPECT_EQ(table().translate("2 cases, 6 rounds"), "2 个用例，6 轮");
+  EXPECT_EQ(table().translate("/data: the disk is full; free some space."),
+            "/data：磁盘已满；请腾出空间。");
+  EXPECT_EQ(table().translate("Summary (2 cases)"), "汇总（2 个用例）");
+}
+
+TEST(MessageTable, TakesARemarkInBracketsForItself) {
+  EXPECT_EQ(table().translate("rank 3 was lost (2 rounds)"), "rank 3 丢失（2 轮）");
+  EXPECT_EQ(table().translate("a (b, c), 2 rounds"), "a (b, c)，2 轮");
+}
+
+TEST(MessageTable, TakesTheLongestRunOfParts) {
+  const MessageTable own({{"sealed, and unchanged since then", "", "已封存，此后没有改动"},
+                          {"signed by {}", "", "签名者 {}"}});
+  EXPECT_EQ(own.translate("sealed, and unchanged since then, signed by a1"),
+            "已封存，此后没有改动，签名者 a1");
+}
+
+TEST(MessageTable, TranslatesWhatStandsBesideANumber) {
+  const MessageTable own({{"rules hold", "", "条规则满足"}, {"First step", "", "第一步"}});
+  EXPECT_EQ(own.translate("15 rules hold"), "15 条规则满足");
+  EXPECT_EQ(own.translate("First step 2.9 %"), "第一步 2.9 %");
+}
+
+TEST(MessageTable, TakesAMessageWithHardlyAWordForPlainValuesOnly) {
+  EXPECT_EQ(table().translate("9 s at 772 samples/s"), "9 s（772 samples/s）");
+  EXPECT_EQ(table().translate("look at the log at once"), "look at the log at once");
+}
+
+TEST(MessageTable, EndsWithAnyText) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "a, b: c (d) and e; ";
+  EXPECT_EQ(table().translate(text), text);
+}
+
+TEST(MessageTable, ComparesPlaceholdersByTheValuesThatTheyName) {
+  EXPECT_THAT(placeholders("{} of {:.1f}"), ElementsAre("0", "1"));
+  EXPECT_THAT(placeholders("{1}、{0}"), ElementsAre("0", "1"));
+  EXPECT_THAT(placeholders("{value:rank|ranks} ({detail})"), ElementsAre("detail", "value"));
+  EXPECT_THAT(placeholders("a {{b}}"), ElementsAre());
+}
+
+}  // namespace
+}  // namespace assay::lang

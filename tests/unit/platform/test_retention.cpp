@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+
+#include "core/files.h"
+#include "core/time.h"
+#include "platform_test.h"
+
+namespace assay::platform {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kDayNs = 24 * 3600 * 1'000'000'000LL;
+
+class RetentionTest : public PlatformTest {
+ protected:
+  void keep(std::int64_t logs_days, std::int64_t jobs_days) {
+    Settings settings = platform_->settings();
+    settings.retention = {.logs_days = logs_days, .jobs_days = jobs_days};
+    platform_->change_settings(settings, "root");
+  }
+  jobs::JobId finished_job() {
+    const jobs::JobId id = submit(job());
+    EXPECT_TRUE(log_->saw("start " + std::to_string(id) + ".1"));
+    exit(id, 1);
+    EXPECT_TRUE(becomes(id, jobs::State::finished));
+    for (const char* file : {"run/result.json", "run/plan.json", "run/mllog/case.log",
+                             "run/case/round1/n_noderank0/rank0.out.log", "work/train.py",
+                             "tensorboard/events", "controller.log"}) {
+      fs::create_directories((folder(id) / file).parent_path());
+      write_file_atomic(folder(id) / file, "x", false);
+    }
+    return id;
+  }
+  [[nodiscard]] fs::path folder(jobs::JobId id) const {
+    return temporary_.path() / "data/jobs" / std::to_string(id) / "attempt-1";
+  }
+};
+
+TEST_F(RetentionTest, WithoutRulesEverythingStays) {
+  const jobs::JobId id = finished_job();
+  const Removal removal = platform_->remove_old(wall_now_ns() + 10'000 * kDayNs, false);
+  EXPECT_EQ(removal.logs + removal.jobs, 0U);
+  EXPECT_TRUE(fs::exists(folder(id) / "work/train.py"));
+  EXPECT_FALSE(platform_->kept_until(wall_now_ns()).logs_ns);
+}
+
+TEST_F(RetentionTest, LogsGoAndResultsStay) {
+  keep(30, 0);
+  const jobs::JobId id = finished_job();
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 29 * kDayNs, false).logs, 0U);
+  EXPECT_TRUE(fs::exists(folder(id) / "run/case"));
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 1U);
+  for (const char* gone : {"run/case", "work", "tensorboard"})
+    EXPECT_FALSE(fs::exists(folder(id) / gone)) << gone;
+  for (const char* stays : {"run/result.json", "run/plan.json", "run/mllog/case.log"})
+    EXPECT_TRUE(fs::exists(folder(id) / stays)) << stays;
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 0U) << "once";
+}
+
+TEST_F(RetentionTest, SaysWhatWouldGoBeforeItDoes) {
+  keep(30, 60);
+  const jobs::JobId first = finished_job();
+  const jobs::JobId second = finished_job();
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, true).logs, 2U);
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 61 * kDayNs, true).jobs, 2U);
+  EXPECT_TRUE(fs::exists(folder(first) / "work"));
+  EXPECT_TRUE(platform_->find(second));
+}
+
+TEST_F(RetentionTest, OldJobsGoWithTheirRecords) {
+  keep(30, 60);
+  const jobs::JobId id = finished_job();
+  const jobs::JobId running = submit(job());
+  ASSERT_TRUE(log_->saw("start 2.1"));
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 61 * kDayNs, false).jobs, 1U);
+  EXPECT_FALSE(platform_->find(id));
+  EXPECT_FALSE(fs::exists(folder(id)));
+  EXPECT_TRUE(platform_->find(running)) << "what has not ended is never old";
+}
+
+TEST_F(RetentionTest, AJobThatAnotherWaitsForStays) {
+  keep(0, 60);
+  const jobs::JobId id = finished_job();
+  jobs::NewJob whole = job("blocker");
+  whole.submission.devices = 4;
+  const jobs::JobId blocker = submit(whole);
+  jobs::NewJob later = job("later");
+  later.submission.after = {id, blocker};
+  const jobs::JobId waiting = submit(later);
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 61 * kDayNs, false).jobs, 0U);
+  EXPECT_TRUE(platform_->find(id));
+  EXPECT_TRUE(platform_->find(waiting));
+}
+
+TEST_F(RetentionTest, RulesAreKeptAndChecked) {
+  keep(30, 60);
+  restart();
+  EXPECT_EQ(platform_->settings().retention.logs_days, 30);
+  EXPECT_THAT(testing::error_of([&] {
+                keep(-1, 0);
+                return 0;
+              }),
+              ::testing::HasSubstr("retention"));
+}
+
+}  // namespace
+}  // namespace assay::platform

@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "slurm/job.h"
+
+namespace assay::slurm {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(SlurmJob, ALineOfSqueueIsAJob) {
+  const auto jobs = parse_jobs(
+      "17\x1fRUNNING\x1fNone\x1f"
+      "ann\x1fgpu\x1f"
+      "2\x1fn[1-2]\x1f"
+      "1763380000\x1f"
+      "1763380060\x1f/data/jobs/7/attempt-1/work\x1f"
+      "assay-7\n");
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0].id, "17");
+  EXPECT_EQ(jobs[0].state, "RUNNING");
+  EXPECT_EQ(jobs[0].user, "ann");
+  EXPECT_EQ(jobs[0].partition, "gpu");
+  EXPECT_EQ(jobs[0].nodes, 2);
+  EXPECT_EQ(jobs[0].node_list, "n[1-2]");
+  EXPECT_EQ(jobs[0].submit_s, 1763380000);
+  EXPECT_EQ(jobs[0].start_s, 1763380060);
+  EXPECT_EQ(jobs[0].work_folder, "/data/jobs/7/attempt-1/work");
+  EXPECT_EQ(jobs[0].name, "assay-7");
+}
+
+TEST(SlurmJob, WhatIsNoJobIsLeftOut) {
+  EXPECT_THAT(parse_jobs(""), IsEmpty());
+  EXPECT_THAT(parse_jobs("nonsense\n\n17\x1fRUNNING\n"), IsEmpty());
+  EXPECT_THAT(parse_jobs("17|RUNNING|None|ann|gpu|2|n1|1|2|/|x\n"), IsEmpty());
+}
+
+TEST(SlurmJob, TimesThatSlurmDoesNotKnowAreNone) {
+  const auto jobs = parse_jobs(
+      "17\x1fPENDING\x1fPriority\x1f"
+      "ann\x1fgpu\x1f"
+      "1\x1f\x1f"
+      "1763380000\x1fN/A\x1f/\x1fx\n");
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0].start_s, 0);
+  EXPECT_EQ(jobs[0].node_list, "");
+}
+
+TEST(SlurmJob, OnlyWhatSlurmSaysToHaveEndedHas) {
+  for (const char* state : {"PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "COMPLETING",
+                            "REQUEUED", "SOMETHING_NEW"})
+    EXPECT_TRUE(is_active(state)) << state;
+  for (const char* state : {"COMPLETED", "CANCELLED", "CANCELLED by 1000", "FAILED", "TIMEOUT",
+                            "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"})
+    EXPECT_FALSE(is_active(state)) << state;
+}
+
+TEST(SlurmJob, APendingJobSaysWhyInPlainWords) {
+  EXPECT_EQ(describe_pending({.id = "17", .state = "PENDING", .reason = "Resources"}),
+            "job 17 is pending: Resources (the nodes it needs are in use)");
+  EXPECT_EQ(describe_pending({.id = "17", .state = "PENDING", .reason = "Mystery"}),
+            "job 17 is pending: Mystery");
+  EXPECT_EQ(describe_pending({.id = "17", .state = "PENDING", .reason = "None"}),
+            "job 17 is pending");
+  EXPECT_EQ(describe_pending({.id = "17", .state = "RUNNING"}), "");
+  EXPECT_EQ(reason_in_words("QOSMaxCpuPerUserLimit"), "a limit of the QOS is reached");
+  EXPECT_EQ(reason_in_words("ReqNodeNotAvail, UnavailableNodes:n1"),
+            "nodes it needs are down or reserved");
+}
+
+TEST(SlurmJob, AnEndThatSlurmCausedIsExplained) {
+  EXPECT_THAT(describe_end({.id = "17", .state = "PREEMPTED"}), HasSubstr("pre-empted"));
+  EXPECT_THAT(describe_end({.id = "17", .state = "NODE_FAIL"}), HasSubstr("node"));
+  EXPECT_THAT(describe_end({.id = "17", .state = "CANCELLED by 0"}), HasSubstr("cancelled"));
+  EXPECT_THAT(describe_end({.id = "17", .state = "TIMEOUT"}), HasSubstr("time limit"));
+  EXPECT_EQ(describe_end({.id = "17", .state = "COMPLETED"}), "");
+}
+
+}  // namespace
+}  // namespace assay::slurm
