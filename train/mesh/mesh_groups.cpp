@@ -77,14 +77,20 @@ MeshGroups::MeshGroups(Communicator& all, const Mesh& mesh)
   });
   down_ = group("down", stages, true);
   up_ = group("up", stages, true);
-  if (mesh.tensor > 1)
-    tensor_ = std::make_unique<Group>(group("tensor", [&](const MeshPlace& p) {
+  // Gradients are summed while backward runs, and when is up to each rank: what backward itself
+  // exchanges must not be in one order with that.
+  if (mesh.tensor > 1) {
+    const auto same = [&](const MeshPlace& p) {
       return p.data == own.data && p.pipeline == own.pipeline;
-    }));
-  if (expert > 1)
-    expert_ = std::make_unique<Group>(group("expert", [&](const MeshPlace& p) {
+    };
+    tensor_ = std::make_unique<Group>(group("tensor", same, true));
+  }
+  if (expert > 1) {
+    const auto same = [&](const MeshPlace& p) {
       return same_share(p) && p.data / expert == own.data / expert;
-    }));
+    };
+    expert_ = std::make_unique<Group>(group("expert", same, true));
+  }
 }
 
 MeshGroups::~MeshGroups() = default;

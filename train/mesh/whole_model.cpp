@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 
 #include "core/error.h"
 
@@ -11,21 +10,6 @@ namespace {
 
 torch::Tensor shaped_part(const torch::Tensor& flat, const FlatParameters::Entry& entry) {
   return FlatParameters::part(flat, entry).view(entry.parameter.sizes());
-}
-
-// As libtorch lists them, and so a rank that has the whole model: a module's own parameters before
-// those of the modules in it. `prefix` is the length of the module's name.
-void order_by_modules(std::span<FlatParameters::Entry> entries, std::size_t prefix) {
-  auto first = std::stable_partition(entries.begin(), entries.end(), [&](const auto& entry) {
-    return entry.name.find('.', prefix) == std::string::npos;
-  });
-  while (first != entries.end()) {
-    const std::string module = first->name.substr(0, first->name.find('.', prefix) + 1);
-    const auto end = std::stable_partition(
-        first, entries.end(), [&](const auto& entry) { return entry.name.starts_with(module); });
-    order_by_modules({first, end}, module.size());
-    first = end;
-  }
 }
 
 }  // namespace
@@ -40,7 +24,10 @@ WholeModel::WholeModel(const LlamaImpl& model, const std::vector<FlatParameters:
     entries_.push_back({cut.name, {}, 0, size, cut.shape.size() > 1});
     shapes[cut.name] = cut.shape;
   }
-  order_by_modules(entries_, 0);
+  // A module's own parameters come before those of its parts.
+  std::stable_partition(entries_.begin(), entries_.end(), [](const FlatParameters::Entry& entry) {
+    return !entry.name.starts_with("blocks.");
+  });
   size_ = FlatParameters::lay_out(entries_);
   for (const FlatParameters::Entry& entry : entries_) shapes_.push_back(shapes.at(entry.name));
 
