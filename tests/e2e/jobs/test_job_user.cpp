@@ -72,6 +72,7 @@ class JobUser : public DoorTest {
 };
 
 TEST_F(JobUser, RunsJobsThatCannotReadTheServersFolder) {
+  fs::create_directories(folder_ / "code");
   write("code/data.txt", "sent along\n");
   serve_as("worker");
   const CommandResult result =
@@ -89,7 +90,6 @@ TEST_F(JobUser, RunsJobsThatCannotReadTheServersFolder) {
 
 TEST_F(JobUser, IsWhoEntersAJob) {
   serve_as("worker");
-  write("code/data.txt", "x\n");
   const CommandResult made =
       assay({"submit", "--no-code", "--format", "json", "--command", "exec sleep 1000"});
   ASSERT_EQ(made.status.code, 0) << made.err;
@@ -103,6 +103,7 @@ TEST_F(JobUser, IsWhoEntersAJob) {
 }
 
 TEST_F(JobUser, OfAnAccountWithoutOneRunsNothing) {
+  fs::create_directories(folder_ / "code");
   write("code/data.txt", "x\n");
   serve_as("{owner}");
   const CommandResult result = run("id -u");  // of the account 'admin'
