@@ -30,7 +30,7 @@ struct Identity {
 };
 
 /// Sign-in by an OpenID provider: the authorization code flow with PKCE (RFC 7636). Thread-safe.
-/// The provider is asked when somebody signs in; each answer is waited for 20 seconds at most.
+/// The provider is asked when somebody signs in; one that is silent for five seconds is given up.
 /// Throws Error of kind environment when the provider cannot be reached or says what is not right,
 /// usage when the browser's part is not.
 class Provider {
