@@ -11,7 +11,7 @@
 #include "core/json.h"
 #include "core/subprocess.h"
 #include "core/text.h"
-#include "free_port.h"
+#include "ports.h"
 #include "temporary_folder.h"
 
 namespace assay::train {
@@ -74,6 +74,8 @@ class ProgramTest : public ::testing::Test {
     for (auto& rank : ranks) results.push_back(rank.get());
     return results;
   }
+
+  static std::string free_port() { return std::to_string(testing::reserved_port()); }
 
   // The events of one name, as JSON.
   static std::vector<Json> events(const CommandResult& result, const std::string& name) {

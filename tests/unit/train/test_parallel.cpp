@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "core/time.h"
-#include "free_port.h"
+#include "ports.h"
 #include "temporary_folder.h"
 #include "workload/place.h"
 
@@ -18,6 +18,10 @@ namespace assay::train {
 namespace {
 
 using ::testing::HasSubstr;
+
+std::string free_port() {
+  return std::to_string(testing::reserved_port());
+}
 
 struct Rank {
   int rank;

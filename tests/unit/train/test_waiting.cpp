@@ -7,8 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/time.h"
-#include "free_port.h"
-#include "train/mesh/pipeline_schedule.h"
+#include "ports.h"
 #include "train/mesh/stage.h"
 
 namespace assay::train {
@@ -19,7 +18,7 @@ using std::chrono::milliseconds;
 // What `work` gives on each of these ranks.
 template <typename Work>
 std::vector<double> on_ranks(int ranks, const Work& work) {
-  const auto port = static_cast<std::uint16_t>(std::stoi(free_port()));
+  const auto port = static_cast<std::uint16_t>(testing::reserved_port());
   std::vector<std::future<double>> running;
   for (int rank = 0; rank < ranks; ++rank)
     running.push_back(std::async(std::launch::async, [&, rank] {
