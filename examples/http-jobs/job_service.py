@@ -296,10 +296,14 @@ class Service:
 
     def find(self, key):
         found = []
-        for folder in sorted(self.jobs.iterdir()):
+        for folder in sorted(self.jobs.glob("[!.]*")):
             job = read_json(folder / "job.json")
-            if job and key in (None, job["request"]["key"]):
+            if not job or key not in (None, job["request"]["key"]):
+                continue
+            try:
                 found.append(self.job(job["id"]))
+            except Refusal:  # it was removed meanwhile
+                pass
         return {"jobs": found}
 
     def stop(self, job_id):
@@ -311,7 +315,8 @@ class Service:
         (folder / "stop").touch()
         with self.mutex:
             wait_until(lambda: not is_locked(folder), 30)
-            shutil.rmtree(folder)
+            gone = folder.rename(folder.with_name("." + job_id))  # at once: who looks sees all or nothing
+        shutil.rmtree(gone, ignore_errors=True)
 
     def log(self, job_id, instance, offset, limit):
         folder = self.folder(job_id)
@@ -326,9 +331,9 @@ class Service:
             return file.read(min(limit, LONGEST_PIECE))
 
     def stop_all(self):
-        for folder in self.jobs.iterdir():
+        for folder in self.jobs.glob("[!.]*"):
             (folder / "stop").touch()
-        for folder in self.jobs.iterdir():
+        for folder in self.jobs.glob("[!.]*"):
             wait_until(lambda: not is_locked(folder), 10)
 
 

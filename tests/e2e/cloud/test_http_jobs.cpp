@@ -109,8 +109,8 @@ cases:
   /// How many requests began so.
   int requests(const std::string& start) const {
     int count = 0;
-    for (const std::string_view line : split(read_file_or_empty(folder_ / "requests"), '\n'))
-      count += line.starts_with(start) ? 1 : 0;
+    const std::string all = read_file_or_empty(folder_ / "requests");
+    for (const std::string_view line : split(all, '\n')) count += line.starts_with(start) ? 1 : 0;
     return count;
   }
   Json jobs() {
@@ -351,10 +351,11 @@ TEST_F(HttpRun, AClockThatIsTenMinutesOffMakesNoOddTimes) {
 TEST_F(HttpRun, WritesItsSecretsNowhere) {
   const CommandResult failed = assay({"run", suite("env; exit 3")});
   EXPECT_EQ(failed.status.code, 5);
-  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results"))
-    if (entry.is_regular_file())
-      EXPECT_THAT(read_file(entry.path()), AllOf(Not(HasSubstr(kSecret)), Not(HasSubstr(kToken))))
-          << entry.path();
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results")) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_THAT(read_file(entry.path()), AllOf(Not(HasSubstr(kSecret)), Not(HasSubstr(kToken))))
+        << entry.path();
+  }
 }
 
 }  // namespace
