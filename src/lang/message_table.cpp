@@ -365,7 +365,9 @@ std::optional<std::string> MessageTable::beside_number(std::string_view text, Le
       return std::string(text.substr(0, first + 1)) + *rest;
   if (!text.ends_with(" %")) return std::nullopt;
   const std::size_t last = text.rfind(' ', text.size() - 3);
-  if (last == std::string_view::npos || !is_digit(text[last + 1])) return std::nullopt;
+  if (last == std::string_view::npos) return std::nullopt;
+  const bool has_sign = text[last + 1] == '-' || text[last + 1] == '+';
+  if (!is_digit(text[last + (has_sign ? 2 : 1)])) return std::nullopt;
   const auto rest = translated(text.substr(0, last), inner);
   return rest ? std::optional(*rest + std::string(text.substr(last))) : std::nullopt;
 }

@@ -92,6 +92,7 @@ TEST(MessageTable, TakesTheLongestRunOfParts) {
 
 TEST(MessageTable, TranslatesWhatStandsBesideANumber) {
   const MessageTable own({{"rules hold", "", "条规则满足"}, {"First step", "", "第一步"}});
+  EXPECT_EQ(own.translate("First step -0.7 %"), "第一步 -0.7 %");
   EXPECT_EQ(own.translate("15 rules hold"), "15 条规则满足");
   EXPECT_EQ(own.translate("First step 2.9 %"), "第一步 2.9 %");
 }
