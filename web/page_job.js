@@ -113,7 +113,7 @@ export async function render({main, place, life}) {
   await draw();
   if (kEnded.has(job.state)) return;
   const soon = () => reload().catch(() => {});
-  life.add(stream('/events', {}, {job: e => { if (e.id === id) soon(); }}, () => life.every(3000, soon)));
+  life.add(stream('/events', {}, {job: e => { if (e.id === id) soon(); }, listening: soon}, () => life.every(3000, soon)));
   life.every(15000, soon);
 }
 

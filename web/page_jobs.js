@@ -100,6 +100,6 @@ export async function render({main, place, session, life}) {
     setTimeout(async () => { waiting = false; if (!life.over) { try { await load(); } catch { /* the next event tries again */ } } }, 300);
   };
   try { await load(); } catch (e) { replace(list, errorBox(e)); }
-  life.add(stream('/events', {}, {job: soon}, () => life.every(5000, soon)));
+  life.add(stream('/events', {}, {job: soon, listening: soon}, () => life.every(5000, soon)));
   life.every(30000, soon);
 }

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "client/entry_stream.h"
+#include "client/server_choice.h"
 #include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -224,10 +226,15 @@ int print_config(const client::Client& client, const SshArguments& given) {
   const std::string server =
       given.server.url.empty() ? "" : " --server " + shell_quote(given.server.url);
   const std::string ca = given.server.ca.empty() ? "" : " --ca " + shell_quote(given.server.ca);
+  // A server that was found by the folder that we are in is found from no other.
+  const bool by_folder = client.connection().server().source ==
+                         (std::filesystem::path(client::kDefaultData) / "server.json").string();
+  const std::string from =
+      by_folder ? "env -C " + shell_quote(std::filesystem::current_path().string()) + " " : "";
   say(
       fmt::format("Host job-{0}{1}\n"
                   "  User {2}\n"
-                  "  ProxyCommand {3} ssh {0}{4}{5}{6} --stdio\n"
+                  "  ProxyCommand {8}{3} ssh {0}{4}{5}{6} --stdio\n"
                   "  IdentityFile {7}\n"
                   "  IdentitiesOnly yes\n"
                   // The server, which has checked who we are, makes the connection: there is no
@@ -237,7 +244,7 @@ int print_config(const client::Client& client, const SshArguments& given) {
                   "  LogLevel ERROR\n",
                   given.id, given.rank ? fmt::format("-rank-{}", *given.rank) : "",
                   remote_user(client, given), shell_quote((program_folder() / "assay").string()),
-                  place, server, ca, shell_quote(key_file().string())));
+                  place, server, ca, shell_quote(key_file().string()), from));
   return 0;
 }
 

@@ -46,6 +46,7 @@ struct Options {
   /// Empties the file first, even one that is damaged, under the locks of those that have it open.
   bool empty = false;
   bool read_only = false;                  ///< the file must exist; its journal stays as it is
+  bool one_thread = false;                 ///< at a time uses it: nothing is locked for each row
   std::chrono::milliseconds wait{10'000};  ///< for other processes' locks
 };
 

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "door/http_head.h"
+#include "door/jupyter_path.h"
 #include "door/say_page.h"
 #include "door/websocket.h"
 #include "http/url.h"
@@ -206,15 +207,17 @@ HttpResponse Door::pass_on(const HttpRequest& request, const Visit& visit) {
   if (!relays_.has_room(visit.user))
     return refused_page(503, "Too many connections are open.", "Close some, and try again.",
                         request);
-  auto passage =
-      std::make_shared<Passage>(open(visit.job, endpoint_of(visit.job, visit.label), false));
+  const jobs::Endpoint endpoint = endpoint_of(visit.job, visit.label);
+  auto passage = std::make_shared<Passage>(open(visit.job, endpoint, false));
+  HttpRequest asked = request;
+  if (endpoint.kind == EndpointKind::jupyter) asked.path = jupyter_path(request);
   // A token of the platform is for the platform; any other is the application's.
   const std::string authorization = request.header("authorization");
   const bool own = to_lower(authorization.substr(0, 7)) == "bearer " &&
                    accounts_.token_use(trim(authorization.substr(7)), wall_now_ns()).has_value();
   Relays::Request out{
       .method = request.method,
-      .bytes = request_for(request, !own, options_.tls),
+      .bytes = request_for(asked, !own, options_.tls),
       .websocket = wants_websocket(request),
       .refuse = [languages = request.header("accept-language"), label = visit.label](
                     int status, const std::string& words) {

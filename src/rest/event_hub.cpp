@@ -44,6 +44,8 @@ void EventHub::add(const Listener& listener, const std::shared_ptr<serve::HttpSt
       if (one.number > after) (void)stream->write(event_text(one.event, one.number, listener));
   }
   open_.push_back({listener, stream, mono_now_ns()});
+  // Who asked for a job before this may have missed what happened since, and asks again.
+  (void)stream->write(server_sent("listening", Json::object()));
 }
 
 void EventHub::publish(const platform::JobEvent& event) {

@@ -90,7 +90,7 @@ class Browser:
             if value:
                 return value
             if time.monotonic() > end:
-                raise TimeoutError(f'{what} did not come')
+                raise TimeoutError(f'{what() if callable(what) else what} did not come')
             time.sleep(0.1)
 
     def open(self, url):
@@ -100,7 +100,7 @@ class Browser:
     def wait(self, selector, text=None):
         """Until there is such an element, and it holds the text."""
         query = f'[...document.querySelectorAll({json.dumps(selector)})].some(e => !e.closest("[hidden]") && e.textContent.includes({json.dumps(text or "")}))'
-        self.until(lambda: self.js(query), f'{selector} {text or ""} in {self.js("location.href")}: {(self.js("document.body && document.body.innerText") or "")[:400]!r}; it')
+        self.until(lambda: self.js(query), lambda: f'{selector} {text or ""} in {self.js("location.href")}: {self.text()[:800]!r}; it')
 
     def click(self, selector, text=None):
         self.wait(selector, text)

@@ -70,7 +70,7 @@ void StepLoop::backward(bool last) {
   work_.flops += batch_.flops;
   log_.end(Phase::data);
   const double waited = communicator_.waited();
-  const double for_stages = task_.waited_for_stages();
+  const std::optional<double> for_stages = task_.waited_for_stages();
   reducer_.begin(false);
   if (trace_) trace_->begin_backward();
   // Each backward adds its part of the mean over all samples of all ranks.
@@ -81,8 +81,8 @@ void StepLoop::backward(bool last) {
   });
   if (trace_) trace_->end_backward();
   log_.end(Phase::compute);
-  log_.waited(Phase::compute, communicator_.waited() - waited,
-              task_.waited_for_stages() - for_stages);
+  log_.waited(Phase::compute, communicator_.waited() - waited);
+  if (for_stages) log_.waited_for_stages(*task_.waited_for_stages() - *for_stages);
   loss_ = loss_.defined() ? loss_ + loss : loss;
 }
 

@@ -83,7 +83,9 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     return shared_.get();
   }
 
-  double waited_for_stages() const override { return stage_ ? stage_->waited_for_stages() : 0; }
+  std::optional<double> waited_for_stages() const override {
+    return stage_ ? stage_->waited_for_stages() : std::nullopt;
+  }
 
   torch::nn::Module& model() override {
     if (zero_) return zero_->shards();

@@ -403,13 +403,8 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"tensor_parallel", groups_.mesh().tensor},
       {"pipeline_parallel", groups_.mesh().pipeline},
       {"expert_parallel", groups_.mesh().expert},
+      {"micro_batches", settings_.micro_batches},
       {"threads", threads_}};
-  if (groups_.mesh().pipeline > 1 && device_.is_cpu()) {
-    const StepLog& log = loop_->log();
-    const double steps = log.total(Phase::data) + log.total(Phase::compute) +
-                         log.total(Phase::comm) + log.total(Phase::optimizer);
-    if (steps > 0) results.emplace_back("bubble_share", log.total_for_stages() / steps);
-  }
   if (settings_.target > 0) results.emplace_back("converged", converged_);
   for (const auto& [name, value] : qualities_) {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));

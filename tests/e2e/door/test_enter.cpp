@@ -116,9 +116,9 @@ TEST_F(EnterJob, APlainSshAndScpGoThroughTheDoor) {
   const CommandResult config = shell(fmt::format("assay ssh --print-config {} > config", id));
   ASSERT_EQ(config.status.code, 0) << config.err;
   const CommandResult result =
-      shell(fmt::format("ssh -F config job-{0} 'echo $FLAVOR; exit 3'; echo code=$?; head -c "
-                        "500000 /dev/urandom > a; "
-                        "scp -q -F config a job-{0}:{1}/b && cmp a b && echo copied",
+      shell(fmt::format("cd home && ssh -F ../config job-{0} 'echo $FLAVOR; exit 3'; echo code=$?; "
+                        "head -c 500000 /dev/urandom > a; "
+                        "scp -q -F ../config a job-{0}:{1}/b && cmp a ../b && echo copied",
                         id, folder_.string()));
   EXPECT_EQ(result.out, "sweet\ncode=3\ncopied\n") << result.err;
 }

@@ -52,6 +52,15 @@ TEST(EventHubTest, WhoComesBackHearsWhatWasMissed) {
   EXPECT_THAT(again->text, Not(HasSubstr("\"id\":1")));
 }
 
+TEST(EventHubTest, WhoListensIsToldSoAndHearsOfWhatHappensFromThenOn) {
+  EventHub hub;
+  const auto heard = std::make_shared<Heard>();
+  hub.add({.name = "ann", .role = jobs::Role::member}, heard, 0);
+  EXPECT_EQ(heard->text, "event: listening\ndata: {}\n\n");
+  hub.publish(event(3));
+  EXPECT_THAT(heard->text, HasSubstr("\"id\":3"));
+}
+
 TEST(EventHubTest, WhoMissedMoreThanIsKeptIsTold) {
   EventHub hub;
   for (int i = 0; i < 1100; ++i) hub.publish(event(i));

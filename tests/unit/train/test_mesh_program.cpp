@@ -141,6 +141,24 @@ TEST_F(MeshTest, EvaluationsAndSamplesAreCountedOnce) {
   EXPECT_EQ(samples, 64);
 }
 
+TEST_F(MeshTest, StagesLogWhatTheyWaitForEachOther) {
+  const std::string text = std::string(kTokens) + kSteps + "batch_size: 8\nmicro_batches: 4\n";
+  for (const CommandResult& rank : train_ranks("llama-tiny", text + "pipeline_parallel: 2\n", 2)) {
+    ASSERT_TRUE(rank.status.ok()) << rank.err;
+    for (const Json& step : events(rank, "STEP_END")) {
+      const Json& value = step.at("value");
+      EXPECT_GT(value.at("bubble_s").get<double>(), 0);
+      EXPECT_LE(value.at("bubble_s").get<double>(), value.at("comm_s").get<double>() + 1e-9);
+      EXPECT_GE(value.at("compute_s").get<double>(), 0);
+    }
+    EXPECT_EQ(events(rank, "FINISHED")[0].at("value").at("micro_batches"), 4);
+  }
+  for (const CommandResult& rank : train_ranks("llama-tiny", text, 2)) {
+    ASSERT_TRUE(rank.status.ok()) << rank.err;
+    EXPECT_FALSE(events(rank, "STEP_END")[0].at("value").contains("bubble_s"));
+  }
+}
+
 TEST_F(MeshTest, ATrainingGoesOnWithAnotherMesh) {
   const std::string text =
       std::string(kTokens) + "epochs: 0\nmax_steps: 9\ncheckpoint_every: 6\nresume: true\n";
